@@ -48,7 +48,7 @@ export interface Usage {
   readonly forwarded: number;
 }
 
-/** An engine forwards so many requests of a deployment in a minute, then serves it itself (decision 69). */
+/** An engine forwards at most this many requests of a deployment a minute, then serves it itself. */
 const FORWARDS_MAX = 200;
 const WINDOW_S = 60;
 

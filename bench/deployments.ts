@@ -2,8 +2,8 @@
 // and a workerd that loads the same bundles one by one through its Worker Loader, the closest it has to a deployment.
 import { readFileSync, rmSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { writeArtifact } from '../builder/artifact.ts';
-import { build } from '../builder/build.ts';
+import { writeArtifact } from '../builder/build/artifact.ts';
+import { build } from '../builder/build/build.ts';
 import { hashOf } from '../core/artifact-id.ts';
 import type { Manifest, RouteRecord } from '../core/manifest.ts';
 import { parseProjectConfig } from '../core/config/project-config.ts';

@@ -9,7 +9,7 @@ import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { openPostgresAccounts } from '../control/gateway/accounts/postgres/accounts.ts';
+import { openPostgresAccounts } from '../gateway/accounts/postgres/accounts.ts';
 import { encryptionKeys } from '../core/encryption.ts';
 import { nodeFlags } from '../core/node-flags.mjs';
 import { openPostgres } from '../postgres/connection.ts';
@@ -88,7 +88,7 @@ await once(upstream, 'message');
 const upstreamUrl = `http://127.0.0.1:${upstreamPort}/v1`;
 const startOurs = async (name: string, more: Readonly<Record<string, string>> = {}) => {
   const socket = path.join(folder, `${name}.sock`);
-  const child = await start('../control/gateway/main.ts', [], {
+  const child = await start('../gateway/main.ts', [], {
     AI_LISTEN: socket,
     AI_ENGINES_LISTEN: path.join(folder, `${name}-engines.sock`),
     DATABASE_URL: postgres.url,

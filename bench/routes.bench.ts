@@ -6,7 +6,7 @@ import path from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { RouteRecord } from '../core/manifest.ts';
-import { openRouteFiles } from '../deployments/route-source-files.ts';
+import { openRouteFiles } from '../artifacts/route-source-files.ts';
 import { createRouteTable } from '../runtime/engine/router/route-table.ts';
 import { temporaryFolder } from './endings.ts';
 import { digits, formatTable, median } from './statistics.ts';

@@ -2,9 +2,9 @@
 // server. Made in a temporary folder from the app of the table of frameworks; used by ssr-page.bench.ts.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { build } from '../builder/build.ts';
+import { build } from '../builder/build/build.ts';
 import { parseProjectConfig } from '../core/config/project-config.ts';
-import { runProgram } from '../cli/tasks/processes.ts';
+import { runProgram } from '../cli/tasks/tools/processes.ts';
 import { addPackage, makeProject } from '../test/frameworks/project.ts';
 import { rows } from '../test/frameworks/rows.ts';
 import { temporaryFolder } from './endings.ts';

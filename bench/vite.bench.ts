@@ -7,7 +7,7 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { pack } from '../cli/tasks/pack.ts';
-import { runProgram } from '../cli/tasks/processes.ts';
+import { runProgram } from '../cli/tasks/tools/processes.ts';
 import { makeProject } from '../test/frameworks/project.ts';
 import { rows } from '../test/frameworks/rows.ts';
 import { freePort } from '../test/setup/free-port.ts';

@@ -9,15 +9,15 @@ import { openSql } from '#postgres/sql.ts';
 import { deliverAlerts } from './alerts/deliver.ts';
 import { evaluateAlerts } from './alerts/evaluate.ts';
 import { createApi } from './api/app.ts';
-import { createClientAddress } from './api/client-address.ts';
+import { createClientAddress } from './http/client-address.ts';
 import { sweepApi } from './api/sweep.ts';
 import { recheckDomains } from './domains/recheck.ts';
 import { startDrains } from './drains/deliver.ts';
-import { startDeployments } from './deployments/start.ts';
-import { watchBuilds } from './deployments/want-builder.ts';
+import { startDeployments } from './releases/start.ts';
+import { watchBuilds } from './releases/want-builder.ts';
 import { openGitPush } from './git-push/git-push.ts';
 import { startGitHost } from './git-host/start.ts';
-import type { Parts } from './parts.ts';
+import type { Dependencies } from './process/dependencies.ts';
 import { readConfiguration } from './process/configuration.ts';
 import { openAiHop } from './process/ai-hop.ts';
 import { openPrivatePort } from './process/private-port.ts';
@@ -51,7 +51,7 @@ async function start(): Promise<() => Promise<void>> {
   const collector = collectorAddress(process.env);
   const sql = openSql({ url: config.databaseUrl, name: 'platform api' });
   const sandboxes = openSandboxService(config.sandboxes, portOrigin(config.addresses));
-  const parts: Parts = {
+  const parts: Dependencies = {
     sql,
     log,
     keys: config.keys,

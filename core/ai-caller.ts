@@ -1,37 +1,37 @@
-// Who calls the AI gateway, and how the processes of the platform tell each other: base64url of its JSON, in a header
-// that only a socket of the platform's own reads. Pure.
+// Identifies the caller of the AI gateway between processes of the platform: base64url of its JSON, in a header that
+// is only read on private sockets. Pure.
 import { plans, type Plan } from './plans.ts';
 
-/** The header that names the caller; dropped where it comes from outside. */
+/** The header that identifies the caller; removed from external requests. */
 export const AI_CALLER_HEADER = 'x-platform-ai-caller';
 
-/** What a worker with AI has among its variables. */
+/** Variable of a worker with AI. */
 export const AI_URL_VARIABLE = 'PLATFORM_AI_URL';
 export const AI_TOKEN_VARIABLE = 'PLATFORM_AI_TOKEN';
 
-/** The organization of deployments that were published into the data folder, without a control plane. */
+/** The organization of deployments published into the data folder without a control plane. */
 export const LOCAL_ORGANIZATION = 'local';
 
-/** What a call comes from. */
+/** Sources of a call. */
 export const aiCallerKinds = ['worker', 'agent', 'sandbox', 'dev', 'key'] as const;
 export type AiCallerKind = (typeof aiCallerKinds)[number];
 
-/** Who calls. */
+/** The caller. */
 export interface AiCaller {
   readonly kind: AiCallerKind;
   readonly organizationId: string;
-  /** Null: a key of the organization. */
+  /** Null: an API key of the organization. */
   readonly projectId: string | null;
   readonly deploymentId: string | null;
   readonly branch: string | null;
   readonly plan: Plan;
-  /** The agent's run that the call belongs to; null: none. */
+  /** The agent run that made the call; null: none. */
   readonly runId: string | null;
-  /** The key of the organization; never said over the header, since keys come from outside. */
+  /** The organization's API key; never in the header, since keys come from external clients. */
   readonly keyId?: string;
 }
 
-/** Somebody in `platform dev`: no organization and no plan bounds what they call. */
+/** A caller in `platform dev`, without limits by organization or plan. */
 export function devCaller(kind: 'dev' | 'sandbox', projectId: string): AiCaller {
   return {
     kind,
@@ -44,16 +44,16 @@ export function devCaller(kind: 'dev' | 'sandbox', projectId: string): AiCaller 
   };
 }
 
-/** Of the header, which is base64. */
+/** Limit of the base64 header. */
 const CHARACTERS_MAX = 8192;
 const NAME_CHARACTERS_MAX = 1024;
 
-/** As the value of a header. */
+/** Encodes it for the header. */
 export function encodeCaller(caller: AiCaller): string {
   return Buffer.from(JSON.stringify(caller)).toString('base64url');
 }
 
-/** Null: it is none, or not one that this version knows. */
+/** Null: missing, or of an unknown version. */
 export function decodeCaller(header: string): AiCaller | null {
   if (header.length > CHARACTERS_MAX || !/^[A-Za-z0-9_-]+$/.test(header)) return null;
   let value: unknown;

@@ -1,21 +1,21 @@
-// Whether calls of models can be answered, and what is missing where they cannot: the same words in the errors that
-// workers get, after `platform deploy`, in `platform doctor` and in the dashboard. Pure.
+// Whether AI requests can be served, and what is missing otherwise: the same texts in workers' errors, after
+// `platform deploy`, in `platform doctor` and in the dashboard. Pure.
 
-/** Of the operator, as far as everybody may know it. */
+/** The operator's AI settings, as far as they are public. */
 export interface OperatorAi {
   /** Kinds of the providers. */
   readonly kinds: readonly string[];
-  /** What `auto` tries. */
+  /** Models that `auto` tries. */
   readonly auto: readonly string[];
 }
 
-/** `mock`: answered, and by no model. */
+/** `mock`: requests are answered without a real model. */
 export type AiReadiness = 'ready' | 'mock' | 'no_auto' | 'no_provider' | 'no_gateway';
 
-/** What to do about each. */
+/** Advice for each state. */
 export const aiAdvice = {
   ready: null,
-  mock: 'Calls of models are answered by the mock provider: the operator sets AI_PROVIDER_<NAME>_KEY for others',
+  mock: 'AI requests are answered by the mock provider: for others, the operator sets AI_PROVIDER_<NAME>_KEY',
   no_auto:
     'Nothing says which models "auto" is: name one as provider/model, or the operator sets AI_AUTO, or an owner of the organization names them on its page AI',
   no_provider:
@@ -25,10 +25,10 @@ export const aiAdvice = {
 } as const satisfies Record<AiReadiness, string | null>;
 
 /**
- * What holds for an organization.
+ * The state for an organization.
  *
  * @param operator null: there is no gateway.
- * @param own what it has set itself.
+ * @param own settings of the organization itself.
  */
 export function aiReadiness(operator: OperatorAi | null, own: OperatorAi): AiReadiness {
   if (operator === null) return 'no_gateway';
@@ -38,17 +38,17 @@ export function aiReadiness(operator: OperatorAi | null, own: OperatorAi): AiRea
   return kinds.every((kind) => kind === 'mock') ? 'mock' : 'ready';
 }
 
-/** The mock alone is asked where no model is named. */
+/** Only the mock serves requests without a named model. */
 export function isMockAlone(kinds: readonly string[]): boolean {
   return kinds.length === 1 && kinds[0] === 'mock';
 }
 
-/** As the supervisor hands it to the API. */
+/** Serializes the settings for the API; set by the supervisor. */
 export function operatorAiText({ kinds, auto }: OperatorAi): string {
   return JSON.stringify({ kinds, auto });
 }
 
-/** Reads that; null where there is none. */
+/** Parses them; null if there are none. */
 export function operatorAiFrom(text: string): OperatorAi | null {
   return text === '' ? null : (JSON.parse(text) as OperatorAi);
 }

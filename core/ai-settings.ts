@@ -1,10 +1,10 @@
-// The operator's AI providers, aliases and limits, as variables. Read by the gateway's process, and checked by whoever
-// starts it; the keys are in no message. Pure.
+// The operator's AI providers, aliases and limits, from variables. Read by the gateway's process, and validated
+// before it is started; keys are in no message. Pure.
 import { isMockAlone } from './ai-readiness.ts';
 import { parseInteger } from './parse-integer.ts';
 import { plans, type Plan } from './plans.ts';
 
-/** What a provider speaks. */
+/** API formats of providers. */
 export const aiProviderKinds = ['openai', 'anthropic', 'google', 'mock'] as const;
 export type AiProviderKind = (typeof aiProviderKinds)[number];
 
@@ -15,12 +15,12 @@ export interface AiProvider {
   readonly kind: AiProviderKind;
   /** '' for `mock`. */
   readonly url: string;
-  /** '' where it wants none. */
+  /** '' if none is needed. */
   readonly key: string;
   readonly models: readonly string[];
 }
 
-/** What one plan may use; 0: as much as it likes. */
+/** Limits of one plan; 0: no limit. */
 export interface AiPlanLimits {
   readonly tokensDay: number;
   readonly tokensMonth: number;
@@ -42,7 +42,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 const PROVIDER_VARIABLE = /^AI_PROVIDER_([A-Z0-9][A-Z0-9_]*?)_([A-Z]+)$/;
 const FIELDS = ['KIND', 'URL', 'KEY', 'MODELS'] as const;
 const ALIAS = /^[A-Za-z0-9][\w.:-]{0,99}$/;
-/** A key goes into a header. */
+/** Keys are sent in a header. */
 const KEY = /^[\x21-\x7e]+$/;
 const usualUrls: Readonly<Record<AiProviderKind, string>> = {
   openai: 'https://api.openai.com/v1',
@@ -58,12 +58,12 @@ const limitNames: readonly (readonly [field: keyof AiPlanLimits, before: string,
   ['tokensMinute', 'AI_RATE_TPM_', ''],
 ];
 
-/** Variables of limits by plan, with what each bounds. */
+/** Limit variables by plan, with descriptions. */
 export const aiLimitVariables: readonly string[] = limitNames.flatMap(([, before, after]) =>
   plans.map((plan) => `${before}${plan.toUpperCase()}${after}`),
 );
 
-/** @throws {Error} with a line for everything that is wrong. */
+/** @throws {Error} with a line for each problem. */
 export function aiSettingsFrom(environment: Environment): AiSettings {
   const problems: string[] = [];
   const get = (name: string): string => environment[name]?.trim() ?? '';
@@ -76,7 +76,7 @@ export function aiSettingsFrom(environment: Environment): AiSettings {
   const aliases: Record<string, string> = {};
   for (const entry of listOf(get('AI_ALIASES'))) {
     const [name = '', model = ''] = entry.split(/=(.*)/s).map((part) => part.trim());
-    if (!ALIAS.test(name) || name === 'auto') problems.push(`AI_ALIASES: "${name}" is no name for a model`);
+    if (!ALIAS.test(name) || name === 'auto') problems.push(`AI_ALIASES: "${name}" is not a valid model name`);
     else if (!isModel(model)) problems.push(`AI_ALIASES: ${name} must be ${expected}, but is "${model}"`);
     else aliases[name] = model;
   }
@@ -96,26 +96,26 @@ export function aiSettingsFrom(environment: Environment): AiSettings {
   };
 }
 
-/** What `auto` tries where nobody has said it: the mock, where it is the only provider. */
+/** Default of `auto`: the mock, if it is the only provider. */
 export function usualAuto(providers: readonly Pick<AiProvider, 'name' | 'kind'>[]): string[] {
   return isMockAlone(providers.map(({ kind }) => kind)) ? [`${providers[0]!.name}/echo`] : [];
 }
 
-/** Where the gateway answers those outside: what workers have as PLATFORM_AI_URL. */
+/** Public URL of the gateway: the workers' PLATFORM_AI_URL. */
 export function publicAiUrl(environment: Environment): string {
   const [api, port] = ['PUBLIC_API_URL', 'API_PORT'].map((name) => environment[name]?.trim() ?? '');
   const usual = `http://localhost:${/^[1-9][0-9]*$/.test(port!) ? port : '4002'}`;
   return `${(api || usual)!.replace(/\/+$/, '')}/ai`;
 }
 
-/** Whether an environment says where AI comes from: by providers of its own, or by the gateway of another machine. */
+/** Whether an environment configures AI: its own providers, or the gateway of another machine. */
 export function hasAi(environment: Environment): boolean {
   return Object.entries(environment).some(
     ([name, value = '']) => (name.startsWith('AI_PROVIDER_') || name === 'AI_GATEWAY_URL') && value.trim() !== '',
   );
 }
 
-/** Whether a variable is of the gateway's process alone. */
+/** Whether a variable is only for the gateway's process. */
 export function isAiVariable(name: string): boolean {
   return /^AI_(?:PROVIDER_.+|ALIASES|AUTO|PRICES_FILE)$/.test(name) || aiLimitVariables.includes(name);
 }
@@ -139,7 +139,7 @@ function readProvider(
   problems: string[],
 ): AiProvider | null {
   const variable = (field: string): string => `AI_PROVIDER_${name}_${field}`;
-  // A provider that is called as its kind needs no more than a key.
+  // A provider at the default URL of its kind only needs a key.
   const kind = aiProviderKinds.find((one) => one === (given.KIND ?? name.toLowerCase()));
   if (kind === undefined) {
     const kinds = aiProviderKinds.join(', ');
@@ -167,10 +167,10 @@ function readProvider(
   };
 }
 
-/** The providers that everybody knows have one. */
+/** Default providers require one. */
 const needsKey = (kind: AiProviderKind, url: string): boolean => kind !== 'mock' && url === usualUrls[kind];
 
-/** What is wrong with a provider's base URL; null when nothing is. It may hold a password: no message has it. */
+/** Why a provider's base URL is invalid; null if it is valid. It may contain a password, so no message contains it. */
 function aiUrlProblem(text: string): string | null {
   const url = URL.parse(text);
   if (url === null || !/^https?:$/.test(url.protocol))

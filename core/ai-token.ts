@@ -1,19 +1,19 @@
-// What a token of the AI gateway is: `pk_ai_`, whose it is, 32 random bytes. Kept as a hash, compared in constant time.
-// Pure.
+// Format of a token of the AI gateway: `pk_ai_`, its owner, 32 random bytes. Stored as a hash, compared in constant
+// time. Pure.
 import { createHash, randomBytes, randomInt, timingSafeEqual } from 'node:crypto';
 
 const TOKEN = /^pk_ai_([0-9a-z]{1,32})_[A-Za-z0-9_-]{43}$/;
 const SECRET_BYTES = 32;
 const ID_LENGTH = 20;
 
-/** The name of a token, which may be shown. */
+/** The public id of a token. */
 export const newTokenId = (): string =>
   `ait_${Array.from({ length: ID_LENGTH }, () => randomInt(36).toString(36)).join('')}`;
 
-/** @param owner a deployment's id, or of what else it belongs to: lower-case letters and digits. */
+/** @param owner id of a deployment or another owner: lower-case letters and digits. */
 export const newToken = (owner: string): string => `pk_ai_${owner}_${randomBytes(SECRET_BYTES).toString('base64url')}`;
 
-/** Whose it says it is; null: it is no token. */
+/** The owner named in it; null: not a token. */
 export const ownerOf = (token: string): string | null => TOKEN.exec(token)?.[1] ?? null;
 
 export const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest();

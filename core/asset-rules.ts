@@ -1,8 +1,8 @@
-// What rules of `_headers` and `_redirects` may say: asked by the builder, which reads those files, and of manifests
-// that come from outside. Pure.
+// Validates rules of `_headers` and `_redirects`: for the builder, which reads those files, and for manifests from
+// outside. Pure.
 import { parsePathPattern, splitHostPattern, type PathPattern } from './path-pattern.ts';
 
-/** Headers that say how the bytes are framed or which bytes they are: only the server knows. */
+/** Headers of framing or content identity, which only the server knows. */
 const OWNED_BY_SERVER = new Set([
   'connection',
   'content-encoding',
@@ -18,15 +18,15 @@ const OWNED_BY_SERVER = new Set([
   'upgrade',
 ]);
 
-/** Rules of `_headers` at most. */
+/** Maximum number of rules in `_headers`. */
 export const HEADER_RULES_MAX = 100;
-/** Rules of `_redirects` at most, without wildcards and with them. */
+/** Maximum number of rules in `_redirects`, without and with wildcards. */
 export const STATIC_REDIRECTS_MAX = 2000;
 export const DYNAMIC_REDIRECTS_MAX = 100;
 
-/** What is wrong with the pattern of a header rule; null: nothing. */
+/** Why the pattern of a header rule is invalid; null: it is valid. */
 export function headerPatternProblem(text: string): string | null {
-  if (/\s/.test(text)) return 'it holds white space';
+  if (/\s/.test(text)) return 'it contains white space';
   try {
     const parts = splitHostPattern(text);
     if (parts === null) return 'write a path, or https://host/path without query';
@@ -38,9 +38,9 @@ export function headerPatternProblem(text: string): string | null {
   }
 }
 
-/** What is wrong with a header that a rule sets or removes; null: nothing. @param name in lower case */
+/** Why a header that a rule sets or removes is invalid; null: it is valid. @param name in lower case */
 export function headerNameProblem(name: string, isRemoved: boolean): string | null {
-  if (!/^[a-z0-9!#$%&'*+\-.^_`|~]+$/.test(name)) return `"${name}" is no header name`;
+  if (!/^[a-z0-9!#$%&'*+\-.^_`|~]+$/.test(name)) return `"${name}" is not a header name`;
   if (OWNED_BY_SERVER.has(name)) return `The header ${name} is set by the server and cannot be changed`;
   if (isRemoved && name === 'vary')
     return 'The header vary cannot be removed: caches would mix compressed and plain answers';
@@ -52,21 +52,21 @@ export function isHeaderValue(value: string): boolean {
   return /^[\t\x20-\x7e\x80-\xff]*$/.test(value);
 }
 
-/** What is wrong with the source of a redirect; null: nothing. */
+/** Why the source of a redirect is invalid; null: it is valid. */
 export function redirectSourceProblem(from: string): string | null {
   if (/^https?:/.test(from)) return 'The source of a redirect is a path: redirects of whole hosts are not supported';
   if (!from.startsWith('/')) return `The source "${from}" does not begin with /`;
-  if (/[?#]/.test(from)) return `The source "${from}" holds a query or a fragment: only paths are matched`;
+  if (/[?#]/.test(from)) return `The source "${from}" contains a query or a fragment: only paths are matched`;
   return null;
 }
 
-/** What is wrong with the target of a redirect, said after it; null: nothing. */
+/** Why the target of a redirect is invalid, to be appended to it; null: it is valid. */
 export function redirectTargetProblem(to: string, from: PathPattern, isRewrite: boolean): string | null {
   const isPath = to.startsWith('/') && !/^\/[/\\]/.test(to);
   if (!isPath && isRewrite) return 'is not a path of this site: the status 200 serves one of its own files';
-  if (isRewrite && /[?#]/.test(to)) return 'holds a query or a fragment, which the status 200 has no use for';
-  if (!isPath && !/^https?:\/\/[^/?#]/.test(to)) return 'is neither a path that begins with one / nor an http(s) URL';
-  if (/[^\x21-\x7e\x80-\u{10ffff}]/u.test(to)) return 'holds a control character';
+  if (isRewrite && /[?#]/.test(to)) return 'contains a query or a fragment, which status 200 does not use';
+  if (!isPath && !/^https?:\/\/[^/?#]/.test(to)) return 'is neither a path with a single leading / nor an http(s) URL';
+  if (/[^\x21-\x7e\x80-\u{10ffff}]/u.test(to)) return 'contains a control character';
   const names = new Set(from.pieces.flatMap((piece) => ('wildcard' in piece ? [piece.wildcard] : [])));
   const path = isPath ? to : to.replace(/^https?:\/\//, '');
   for (const [, name] of path.matchAll(/:([A-Za-z]\w*)/g))

@@ -1,9 +1,9 @@
-// How long what failed waits for its next attempt. Used by the broker and by the settings of queues. Pure.
+// Delay before a retry. Used by the broker and by queue settings. Pure.
 import type { DeliveryLimits } from './limits.ts';
 
 /**
- * Wait before the attempt after `attempt` (1 is the first), spread by a quarter so that what failed together comes
- * apart.
+ * Delay before the attempt after `attempt` (1 is the first), with 25% jitter so that simultaneous failures are not
+ * retried together.
  */
 export function backoffMs(
   limits: Pick<DeliveryLimits, 'backoffMs' | 'backoffMsMax'>,

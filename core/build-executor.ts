@@ -1,15 +1,15 @@
-// `BUILD_EXECUTOR`: where builds run. Read by the supervisor, which refuses what is wrong at the platform's start, and
-// by the builder. Pure.
+// `BUILD_EXECUTOR`: where builds run. Read by the supervisor, which refuses an invalid value at startup, and by the
+// builder. Pure.
 import { isMachineSize, MACHINE_SIZES, type MachineSize } from './sandbox/options.ts';
 
-/** Builds in sandboxes of the sandbox service. */
+/** Settings for builds in sandboxes of the sandbox service. */
 export interface SandboxExecutor {
   /** `SANDBOX_URL` and `SANDBOX_AUTH_TOKEN`. */
   readonly url: string;
   readonly token: string;
-  /** `BUILD_EXECUTOR_ORGANIZATIONS`: only those; null: all. The others build on the builder's machine. */
+  /** `BUILD_EXECUTOR_ORGANIZATIONS`: limits it to these; null: all. Others build on the builder's machine. */
   readonly organizations: ReadonlySet<string> | null;
-  /** `BUILD_SANDBOX_MACHINE_TYPE`, where an organization says nothing; null: what sandboxes have. */
+  /** `BUILD_SANDBOX_MACHINE_TYPE`, the default for organizations; null: the default of sandboxes. */
   readonly machine: MachineSize | null;
 }
 
@@ -17,7 +17,7 @@ const TOKEN_CHARS_MIN = 32;
 
 /**
  * @returns null: builds run on the builder's machine.
- * @throws {Error} naming the variable and what it takes; never the value of a secret.
+ * @throws {Error} naming the variable and valid values; never the value of a secret.
  */
 export function buildExecutor(environment: Readonly<Record<string, string | undefined>>): SandboxExecutor | null {
   const get = (name: string): string => environment[name]?.trim() ?? '';
@@ -36,7 +36,10 @@ export function buildExecutor(environment: Readonly<Record<string, string | unde
     );
   const isHosted = get('SANDBOX_PROVIDER') === 'hosted';
   if (!isHosted && get('SANDBOX_NETWORK_ISOLATION') !== 'true')
-    throw wants('SANDBOX_NETWORK_ISOLATION', 'must be true: builds run in sandboxes that reach no network of yours');
+    throw wants(
+      'SANDBOX_NETWORK_ISOLATION',
+      'must be true: builds must run in sandboxes without access to your network',
+    );
   const machine = get('BUILD_SANDBOX_MACHINE_TYPE');
   if (machine !== '' && !isMachineSize(machine))
     throw wants('BUILD_SANDBOX_MACHINE_TYPE', `is "${machine}": it takes ${MACHINE_SIZES.join(', ')}`);

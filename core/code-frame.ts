@@ -1,7 +1,7 @@
-// Lines of a source around a place, as errors show them: of a build, a configuration, a worker that threw. Pure.
+// Source lines around a position, for errors of a build, a configuration or a worker. Pure.
 
 /**
- * Lines around a place, numbered, with a caret below the column.
+ * Lines around a position, numbered, with a caret below the column.
  *
  * @param line from 1  @param column from 1
  */
@@ -20,7 +20,8 @@ export function codeFrame(source: string, line: number, column: number): string 
 }
 
 /**
- * Minified lines would fill the screen: at most 160 characters around the column. Tabs become one space for the caret.
+ * Shortens minified lines to at most 160 characters around the column. Tabs become one space, so that the caret
+ * aligns.
  */
 function shorten(line: string, column: number): { text: string; column: number } {
   const plain = line.replaceAll('\t', ' ');

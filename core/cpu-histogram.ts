@@ -1,12 +1,12 @@
-// Counts of invocations by their CPU, in buckets whose upper ends grow by about 1.41: what an engine counts, and the
-// percentiles that the API derives of it. Adding is a few integer operations. Pure.
+// Histogram of invocations by CPU, in buckets whose upper limits grow by about 1.41: counted by engines, with
+// percentiles computed by the API. Adding takes a few integer operations. Pure.
 
-/** Microseconds below which all is one bucket: 2^5. */
+/** Everything below this is one bucket: 2^5 us. */
 const FIRST_BITS = 5;
 /** The last bucket begins at 2^28 us, 268 s. */
 const LAST_BITS = 28;
 
-/** Buckets of a histogram. */
+/** Number of buckets in a histogram. */
 export const CPU_BUCKETS = (LAST_BITS - FIRST_BITS) * 2 + 2;
 
 /**
@@ -31,12 +31,11 @@ function startOf(bucket: number): number {
 }
 
 /**
- * CPU that a share of invocations kept to, in ms: within the width of its bucket, at most a third of it off. Null where
- * nothing was counted.
+ * CPU percentile in ms: within the width of its bucket, which is at most a third off. Null if nothing was counted.
  *
  * @param counts by bucket; it may be shorter than a histogram.
  * @param share such as 0.99.
- * @param max of the most expensive one, which no answer exceeds.
+ * @param max of the most expensive one, an upper limit of the result.
  */
 export function cpuPercentile(counts: readonly number[], share: number, max: number): number | null {
   const total = counts.reduce((sum, count) => sum + count, 0);

@@ -1,18 +1,18 @@
-// Which migrations of a database are still to be applied: the same rules wherever the database is. Pure.
+// Determines pending migrations of a database, with the same rules wherever the database is. Pure.
 import { createHash } from 'node:crypto';
 import { PlatformError } from './errors.ts';
 
-/** The table that remembers what was applied. */
+/** The table of applied migrations. */
 export const migrationLedger = `CREATE TABLE IF NOT EXISTS platform_internal_db_migrations (
   filename TEXT PRIMARY KEY, executed_at TEXT NOT NULL, sha256 TEXT NOT NULL) WITHOUT ROWID`;
 
-/** Reads file names and hashes. */
+/** Returns file names and hashes. */
 export const appliedMigrations = 'SELECT filename, sha256 FROM platform_internal_db_migrations';
 
-/** Takes file name, time and hash. */
+/** Parameters: file name, time and hash. */
 export const rememberMigration = 'INSERT INTO platform_internal_db_migrations VALUES (?, ?, ?)';
 
-/** A migration that is to be applied. */
+/** A migration to apply. */
 export interface PendingMigration {
   readonly file: string;
   readonly sql: string;
@@ -20,16 +20,16 @@ export interface PendingMigration {
 }
 
 /**
- * Those that were not applied, in the order of their names.
+ * Pending migrations, in the order of their names.
  *
  * @param files names and SQL.
  * @param applied names and hashes.
- * @throws {PlatformError} `migration_changed` for an applied one whose text is another now; `invalid_argument`.
+ * @throws {PlatformError} `migration_changed` if the text of an applied one has changed; `invalid_argument`.
  */
 export function pendingMigrations(files: readonly unknown[], applied: ReadonlyMap<string, string>): PendingMigration[] {
   const pending: PendingMigration[] = [];
   for (const [file, sql] of files.map(toFile).toSorted(([one], [other]) => (one < other ? -1 : one > other ? 1 : 0))) {
-    // A checkout on another system must not look like a change.
+    // Different line breaks of a checkout on another system are not a change.
     const hash = createHash('sha256').update(sql.replaceAll('\r\n', '\n')).digest('hex');
     const known = applied.get(file);
     if (known === undefined) pending.push({ file, sql, hash });

@@ -1,20 +1,20 @@
-// The outbox of a project's database: messages that are sent to queues if and only if the transaction that wrote them
-// commits. Its SQL, the same wherever the database is, and what a row holds. Pure.
+// The outbox of a project's database: messages sent to queues if and only if the transaction that wrote them commits.
+// Its SQL, which is the same wherever the database is, and the content of a row. Pure.
 import { ownTablePrefix, SqlRefusal } from './database-request.ts';
 
-/** The table; workers' SQL may read it and nothing else. */
+/** The table; workers' SQL may only read it. */
 export const outboxTable = `${ownTablePrefix}outbox`;
 
-/** Inside the transaction that writes the first row. */
+/** Runs inside the transaction that writes the first row. */
 export const createOutbox = `CREATE TABLE IF NOT EXISTS ${outboxTable} (
   seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, message TEXT NOT NULL)`;
 
-/** One row when there is an outbox. */
+/** Returns one row if there is an outbox. */
 export const findOutbox = `SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = '${outboxTable}'`;
 
 /**
- * Takes what {@link outboxList} gives, and how many rows there may be; gives a row for each, or none when they do not
- * all fit.
+ * Parameters: an {@link outboxList}, and the maximum number of rows; inserts and returns a row for each message, or
+ * none if they do not all fit.
  */
 export const insertOutbox = `WITH given (list) AS (SELECT ?)
   INSERT INTO ${outboxTable} (id, message)
@@ -23,44 +23,42 @@ export const insertOutbox = `WITH given (list) AS (SELECT ?)
     + (SELECT coalesce(max(seq), 0) FROM ${outboxTable}) - (SELECT coalesce(min(seq), 1) FROM ${outboxTable}) + 1 <= ?
   ORDER BY key RETURNING seq`;
 
-/**
- * @param args ids and messages in turn. @returns them as a JSON list of pairs. @throws {SqlRefusal} for anything else.
- */
+/** @param args ids and messages, alternating. @returns a JSON list of pairs. @throws {SqlRefusal} for anything else. */
 export function outboxList(args: readonly unknown[]): string {
   if (args.length === 0 || args.length % 2 !== 0 || !args.every((value) => typeof value === 'string'))
-    throw new SqlRefusal('SQLITE_MISUSE', 'messages are ids and texts in turn');
-  // SQLite would make other text of a lone surrogate than it makes of one in a list of ids to remove.
+    throw new SqlRefusal('SQLITE_MISUSE', 'messages are ids and texts, alternating');
+  // SQLite would convert a lone surrogate differently here than in a list of ids to remove.
   const texts = args.map((text) => text.toWellFormed());
   return JSON.stringify(Array.from({ length: texts.length / 2 }, (_, index) => texts.slice(2 * index, 2 * index + 2)));
 }
 
-/** Takes how many rows; gives ids and messages, the oldest first. */
+/** Parameter: number of rows; returns ids and messages, oldest first. */
 export const readOutbox = `SELECT id, message FROM ${outboxTable} ORDER BY seq LIMIT ?`;
 
-/** Takes a JSON list of ids. By id: numbers are given again once the table is empty. */
+/** Parameter: a JSON list of ids. By id, because row numbers are reused once the table is empty. */
 export const removeOutbox = `DELETE FROM ${outboxTable} WHERE id IN (SELECT value FROM json_each(?))`;
 
-/** Bytes of one page of rows, more only when the first row has more. */
+/** Size limit for a page of rows, exceeded only if its first row is larger. */
 const OUTBOX_PAGE_BYTES_MAX = 1024 * 1024;
 
-/** A message as its row holds it, as JSON. The row's id is the message's. */
+/** A message in its row, as JSON. The row's id is the message's. */
 export interface OutboxMessage {
-  /** Of the queue. */
+  /** Resource of the queue. */
   readonly resource: string;
   readonly project: string;
   readonly branch: string;
-  /** Name under which the sender knows the queue. */
+  /** The sender's binding name for the queue. */
   readonly binding: string;
-  /** As its sender encoded it. */
+  /** As encoded by its sender. */
   readonly payload: string;
   readonly dueAt: number;
   readonly dedupeId: string | null;
   readonly orderingKey: string | null;
-  /** The trace it is sent in, as `traceparent`; absent: none. */
+  /** The trace of the sender, as `traceparent`; absent: none. */
   readonly trace?: string;
 }
 
-/** The beginning of rows that fits a page; at least one. */
+/** The first rows that fit a page; at least one. */
 export function outboxPage(
   rows: readonly (readonly [id: string, message: string])[],
 ): readonly (readonly [string, string])[] {

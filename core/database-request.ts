@@ -1,40 +1,40 @@
-// What a database request and its answer look like as JSON, whoever executes it: the database service, the cloud store,
-// or the guest half of the binding, which writes the same by hand. Pure.
+// Database requests and responses as JSON, for all executors: the database service, the cloud store, and the guest
+// half of the binding, which has its own writer. Pure.
 
-/** What is asked of a database. The number is what travels. */
+/** Operations on a database. The number is sent. */
 export const databaseOps = {
-  /** `[sql, values, rows?]` -> {@link WireResult}; `rows`: how many are wanted of a statement that only reads. */
+  /** `[sql, values, rows?]` -> {@link WireResult}; `rows`: row limit for a statement that only reads. */
   query: 1,
   /** `[[sql, values], ...]` -> a list of {@link WireResult}, in one transaction. */
   batch: 2,
-  /** `[sql]`, any number of statements -> `{n, d}`: how many, and milliseconds. */
+  /** `[sql]`, any number of statements -> `{n, d}`: count, and milliseconds. */
   exec: 3,
   /** `[]` -> the database as a SQLite file (bytes). */
   dump: 4,
-  /** `[]` -> `{t}`: number of an interactive transaction, which later requests name. */
+  /** `[]` -> `{t}`: number of an interactive transaction, for later requests. */
   begin: 5,
-  /** `[]` -> `{m: [version], o?}`; `o`: messages that it put into the outbox. */
+  /** `[]` -> `{m: [version], o?}`; `o`: messages that it added to the outbox. */
   commit: 6,
   /** `[]` -> `{}`. */
   rollback: 7,
 } as const;
 
-/** What only the platform asks of a database, for its outbox (core/database-outbox.ts). */
+/** Operations that only the platform uses, for the outbox (core/database-outbox.ts). */
 export const outboxOps = {
   /** `[id, message, ...]`, inside an interactive transaction, all or none -> `{}`. */
   enqueue: 10,
   /** `[]` -> `{rows: [id, message][]}`: the oldest rows. */
   pending: 11,
-  /** `[ids]` -> `{}`: they are gone. */
+  /** `[ids]` -> `{}`: removes them. */
   dequeue: 12,
 } as const;
 
-/** Tables of the platform in a project's database begin so. */
+/** Prefix of the platform's tables in a project's database. */
 export const ownTablePrefix = 'platform_internal_';
 
 /**
- * A value as JSON. What JSON has no word for is an object: `b` a blob in base64, `i` an integer beyond 2^53, `n` the
- * numbers `-0`, `NaN`, `Infinity` and `-Infinity`.
+ * A value as JSON. Values that JSON cannot represent are objects: `b` a blob in base64, `i` an integer beyond 2^53,
+ * `n` the numbers `-0`, `NaN`, `Infinity` and `-Infinity`.
  */
 export type WireValue =
   | null
@@ -44,10 +44,10 @@ export type WireValue =
   | { readonly i: string }
   | { readonly n: string };
 
-/** A value as SQLite takes and gives it. */
+/** A value of SQLite. */
 export type StoredValue = null | number | string | bigint | Uint8Array;
 
-/** Rows of a statement, or what it changed. */
+/** Rows of a statement, or its changes. */
 export interface WireResult {
   /** Column names. */
   readonly c: readonly string[];
@@ -60,16 +60,16 @@ export interface WireResult {
   readonly m: readonly [number, number, number, number, WireValue, 0 | 1, number, number, number];
 }
 
-/** A refusal by the database: SQLite's code, its message; for `exec` also the line and the text of the statement. */
+/** A refusal by the database: SQLite's code and message; for `exec` also the line and the text of the statement. */
 export interface WireRefusal {
   readonly e: readonly [code: string, message: string, line?: number, statement?: string];
 }
 
-/** What goes wrong with a statement: becomes a {@link WireRefusal}, and `D1_ERROR: message: CODE` in the worker. */
+/** An error of a statement: becomes a {@link WireRefusal}, and `D1_ERROR: message: CODE` in the worker. */
 export class SqlRefusal extends Error {
-  /** Such as `SQLITE_CONSTRAINT_UNIQUE`. */
+  /** For example `SQLITE_CONSTRAINT_UNIQUE`. */
   readonly code: string;
-  /** Where the statement begins in the text given to `exec`, from 1, and its text. */
+  /** Line of the statement in the text given to `exec`, from 1, and the statement. */
   readonly place: readonly [line: number, statement: string] | null;
 
   constructor(code: string, message: string, place: readonly [number, string] | null = null) {
@@ -84,7 +84,7 @@ export class SqlRefusal extends Error {
   }
 }
 
-/** @throws {SqlRefusal} for JSON that is no value. */
+/** @throws {SqlRefusal} for invalid values. */
 export function fromWire(value: unknown): StoredValue {
   if (value === null || typeof value === 'number' || typeof value === 'string') return value;
   if (typeof value === 'object') {
@@ -96,7 +96,7 @@ export function fromWire(value: unknown): StoredValue {
   throw new SqlRefusal('SQLITE_MISMATCH', 'a parameter is not a value that SQLite stores');
 }
 
-/** A value for JSON. Integers within 2^53 become numbers. */
+/** Converts a value for JSON. Integers within 2^53 become numbers. */
 export function toWire(value: StoredValue | undefined): WireValue {
   switch (typeof value) {
     case 'number':

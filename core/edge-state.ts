@@ -1,20 +1,20 @@
-// What the edge (Caddy with runtime/edge/ beside it) leaves in the data folder for others to read: the certificates it
-// has, and why it has none. Written by runtime/edge/, read by the API and `platform doctor`. No keys.
+// State that the edge (Caddy with runtime/edge/ beside it) writes to the data folder: its certificates, and why one
+// is missing. Written by runtime/edge/, read by the API and `platform doctor`. No keys.
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** The certificate of a host. */
 export interface HostCertificate {
-  /** Who signed it, as the certificate says; null: there is none yet. */
+  /** The issuer, as in the certificate; null: not issued yet. */
   readonly issuer: string | null;
-  /** ISO 8601; null where there is none. */
+  /** ISO 8601; null if there is none. */
   readonly notBefore: string | null;
   readonly expiresAt: string | null;
-  /** When it is renewed, about. */
+  /** Approximate time of renewal. */
   readonly renewsAt: string | null;
-  /** Why it could not be had or renewed, in the authority's words, or what is wrong with it. */
+  /** Why issuance or renewal failed, in the authority's words, or what is wrong with it. */
   readonly problem: string | null;
-  /** Until then the authority is not asked again. */
+  /** No further attempt is made before this. */
   readonly nextAttemptAt: string | null;
 }
 
@@ -24,22 +24,22 @@ export interface EdgeState {
   /** ISO 8601. */
   readonly writtenAt: string;
   readonly caddy: string;
-  /** By host; of hosts without an entry nothing is known. */
+  /** By host; without an entry, the state of a host is unknown. */
   readonly certificates: Readonly<Record<string, HostCertificate>>;
 }
 
-/** Folder of the edge in the data folder, for the platform's own user alone. */
+/** The edge's folder in the data folder, only for the platform's own user. */
 export function edgeFolder(dataFolder: string): string {
   return join(dataFolder, 'edge');
 }
 
-/** Of a state file: 50,000 hosts. */
+/** Limit of a state file: 50,000 hosts. */
 const BYTES_MAX = 32 * 1024 * 1024;
 
 /**
- * Reads it anew only when it has changed.
+ * Reads the file again only after it has changed.
  *
- * @returns null where no edge has run on this data folder.
+ * @returns null if no edge has run on this data folder.
  */
 export function createEdgeStateReader(dataFolder: string): () => EdgeState | null {
   const file = join(edgeFolder(dataFolder), 'state.json');
@@ -55,7 +55,7 @@ export function createEdgeStateReader(dataFolder: string): () => EdgeState | nul
       state = read.version === 1 ? read : null;
       stamp = now;
     } catch {
-      // Being replaced: the next look finds it.
+      // It is being replaced: the next read finds it.
     }
     return state;
   };

@@ -1,23 +1,23 @@
-// Where tenants may make the platform connect to (`fetch` of workers, Git remotes, webhooks): no loopback, link-local,
-// private or otherwise special address, and not the machine itself, unless the operator allows it. Checked on literal
-// addresses before connecting and on every address that DNS gives, so that a name cannot lead inside.
+// Addresses that tenants may make the platform connect to (`fetch` of workers, Git remotes, webhooks): no loopback,
+// link-local, private or otherwise special address, and not the machine itself, unless the operator allows it.
+// Checked on literal addresses before connecting and on every address from DNS, so that a name cannot lead inside.
 import { BlockList, isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 
 /** Addresses that workers may reach. */
 export interface EgressPolicy {
-  /** The machine itself, at `127.0.0.0/8`, `::1` and its public addresses: `platform dev` allows it. */
+  /** The machine itself, at `127.0.0.0/8`, `::1` and its public addresses: allowed by `platform dev`. */
   readonly loopback: boolean;
-  /** Everything else that is not public. */
+  /** All other addresses that are not public. */
   readonly private: boolean;
-  /** Whether an address is one of the machine's own; without it none is known. */
+  /** Whether an address belongs to this machine; without it, none does. */
   readonly isOwn?: (address: string, family: 'ipv4' | 'ipv6') => boolean;
 }
 
 const loopback = new BlockList();
 loopback.addSubnet('127.0.0.0', 8, 'ipv4');
 loopback.addAddress('::1', 'ipv6');
-// Connecting to no address in particular is connecting to this machine.
+// Connecting to the unspecified address connects to this machine.
 loopback.addAddress('0.0.0.0', 'ipv4');
 loopback.addAddress('::', 'ipv6');
 
@@ -45,9 +45,9 @@ for (const [network, bits] of [
 ] as const) {
   special.addSubnet(network, bits, 'ipv4');
 }
-// Of IPv6, what is global unicast (2000::/3) and no special part of it: protocol assignments with Teredo,
-// documentation, 6to4, AS112. So neither IPv4 inside IPv6 (mapped, translated, compatible, NAT64), nor unique local,
-// link-local, site-local, multicast, discard.
+// For IPv6, allowed is global unicast (2000::/3) without its special parts: protocol assignments with Teredo,
+// documentation, 6to4, AS112. This excludes IPv4 inside IPv6 (mapped, translated, compatible, NAT64), and unique
+// local, link-local, site-local, multicast, discard.
 const unicast = new BlockList();
 unicast.addSubnet('2000::', 3, 'ipv6');
 for (const [network, bits] of [
@@ -60,11 +60,11 @@ for (const [network, bits] of [
   special.addSubnet(network, bits, 'ipv6');
 }
 
-/** Whether a policy lets a worker connect to an IP address, however it is spelled. */
+/** Whether a policy lets a worker connect to an IP address, in any notation. */
 export function mayConnect(address: string, policy: EgressPolicy): boolean {
   const plain = address.startsWith('[') ? address.slice(1, -1) : address;
   const family = isIP(plain);
-  // One with a zone is an interface's of this machine.
+  // An address with a zone belongs to an interface of this machine.
   if (family === 0 || plain.includes('%')) return false;
   const type = family === 4 ? 'ipv4' : 'ipv6';
   if (loopback.check(plain, type)) return policy.loopback;
@@ -72,7 +72,7 @@ export function mayConnect(address: string, policy: EgressPolicy): boolean {
   return policy.loopback || policy.isOwn?.(plain, type) !== true;
 }
 
-/** Addresses of this machine, as they are now or were a few seconds ago: interfaces come and go. */
+/** Addresses of this machine, at most a few seconds old: interfaces come and go. */
 export function createOwnAddresses(
   read: () => ReturnType<typeof networkInterfaces> = networkInterfaces,
   now: () => number = () => performance.now(),

@@ -1,5 +1,5 @@
-// Encryption of what the database keeps and nobody may read there: values of variables, credentials. AES-256-GCM with
-// the key of `ENCRYPTION_KEY`; what an earlier key has sealed can be read as long as that key is listed. Pure.
+// Encrypts database fields that must not be readable there: values of variables, credentials. AES-256-GCM with the
+// key of `ENCRYPTION_KEY`; data sealed with an earlier key can be read as long as that key is listed. Pure.
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto';
 
 /** The keys of `ENCRYPTION_KEY`, the current one first. */
@@ -9,7 +9,7 @@ export interface EncryptionKeys {
 }
 
 interface EncryptionKey {
-  /** First bytes of its hash: says which key has sealed something. */
+  /** First bytes of its hash: identifies the key of sealed data. */
   readonly id: Buffer;
   readonly key: Buffer;
 }
@@ -21,9 +21,9 @@ const TAG_BYTES = 16;
 const CHARS_MIN = 32;
 
 /**
- * Reads `ENCRYPTION_KEY`: one key or several with commas between them, the current one first.
+ * Parses `ENCRYPTION_KEY`: one key or several separated by commas, the current one first.
  *
- * @throws {Error} that names the variable and the command that makes one; never the value.
+ * @throws {Error} that names the variable and the command that generates a key; never the value.
  */
 export function encryptionKeys(text: string): EncryptionKeys {
   const all = text
@@ -47,9 +47,9 @@ function toKey(text: string): EncryptionKey {
 }
 
 /**
- * Seals a text under the current key.
+ * Seals a text with the current key.
  *
- * @param context what it belongs to, such as `variable:prj_1:API_KEY`: moved elsewhere, it cannot be unsealed.
+ * @param context its location, such as `variable:prj_1:API_KEY`: it cannot be unsealed elsewhere.
  */
 export function seal({ current }: EncryptionKeys, text: string, context: string): Buffer {
   const nonce = randomBytes(NONCE_BYTES);
@@ -58,7 +58,7 @@ export function seal({ current }: EncryptionKeys, text: string, context: string)
   return Buffer.concat([Buffer.of(VERSION), current.id, nonce, cipher.getAuthTag(), sealed]);
 }
 
-/** @throws {Error} when no listed key has sealed it, it was changed, or it belongs to something else. */
+/** @throws {Error} when it was not sealed with a listed key, was changed, or has another context. */
 export function unseal({ all }: EncryptionKeys, sealed: Uint8Array, context: string): string {
   const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength);
   const nonceAt = 1 + ID_BYTES;
@@ -75,7 +75,10 @@ export function unseal({ all }: EncryptionKeys, sealed: Uint8Array, context: str
   return Buffer.concat([decipher.update(bytes.subarray(textAt)), decipher.final()]).toString('utf8');
 }
 
-/** Whether the current key has sealed it; else it is to be sealed again, so that the earlier key can go. */
+/**
+ * Whether it is sealed with the current key; otherwise it has to be sealed again before the earlier key can be
+ * removed.
+ */
 export function isCurrent({ current }: EncryptionKeys, sealed: Uint8Array): boolean {
   return sealed[0] === VERSION && current.id.equals(sealed.subarray(1, 1 + ID_BYTES));
 }

@@ -1,5 +1,5 @@
-// The one table of errors: code -> HTTP status, who is to blame, message. Everything that can go wrong on purpose is
-// named here; status, log level and what a client may see derive from the entry. Imports nothing.
+// The table of errors: code -> HTTP status, blame, message. All expected failures are listed here; status, log level
+// and visibility derive from the entry. Imports nothing.
 
 /**
  * Who caused an error: the HTTP client, the tenant's worker, or the platform itself. Decides log level and visibility.
@@ -46,7 +46,7 @@ export const errorTable = {
     message: 'Deployment {deployment} cannot be loaded: {reason}',
   },
 
-  // A worker that does not start.
+  // Workers that do not start.
   build_failed: { status: 503, blame: 'worker', message: 'The project does not build' },
   worker_syntax_error: { status: 500, blame: 'worker', message: 'The worker does not compile: {reason}' },
   worker_start_failed: { status: 500, blame: 'worker', message: 'The worker threw while it was loaded: {reason}' },
@@ -64,7 +64,7 @@ export const errorTable = {
   server_lost: { status: 502, blame: 'worker', message: 'The server of this deployment cut the connection: {reason}' },
   server_unavailable: { status: 503, blame: 'platform', message: 'No server process can be had here: {reason}' },
 
-  // A worker that does not answer well.
+  // Workers that fail to respond.
   worker_threw: { status: 500, blame: 'worker', message: 'The worker threw: {reason}' },
   no_response: { status: 500, blame: 'worker', message: 'The fetch handler returned {got} instead of a Response' },
   illegal_response: { status: 500, blame: 'worker', message: 'The worker answered with an illegal {what}' },
@@ -134,7 +134,7 @@ export const errorTable = {
   conflict: { status: 409, blame: 'worker', message: '{reason}' },
   invalid_argument: { status: 400, blame: 'worker', message: '{reason}' },
 
-  // Project databases. What SQL does wrong is no error here: it is the answer of the database.
+  // Project databases. SQL errors are not listed here: they are responses of the database.
   database_corrupt: {
     status: 503,
     blame: 'platform',
@@ -149,7 +149,7 @@ export const errorTable = {
       'Migration {file} was applied already, and has been changed since: restore it, and put the change into a new migration',
   },
 
-  // Sandboxes. A command that fails is none: its exit code is a result.
+  // Sandboxes. A failed command is not an error: its exit code is a result.
   sandbox_unauthorized: {
     status: 401,
     blame: 'client',
@@ -190,7 +190,7 @@ export const errorTable = {
   },
   git_failed: { status: 422, blame: 'worker', message: 'git could not check out {url}: {reason}' },
 
-  // The platform's own.
+  // The platform itself.
   artifact_not_found: { status: 404, blame: 'client', message: 'There is no artifact {artifact} here' },
   branch_in_use: { status: 409, blame: 'client', message: 'Branch {branch} of {project} is still served: {reason}' },
   snapshot_not_found: { status: 404, blame: 'client', message: 'Project {project} has no snapshot {name}' },
@@ -233,7 +233,7 @@ export const errorTable = {
 /** A code of {@link errorTable}. */
 export type ErrorCode = keyof typeof errorTable;
 
-/** Values for the placeholders of a message, and fields shown beside it (never secrets). */
+/** Values for the placeholders of a message, and additional fields (never secrets). */
 export type ErrorDetails = Readonly<Record<string, string | number | boolean>>;
 
 /**
@@ -266,7 +266,7 @@ export function errorMessage(code: ErrorCode, details: ErrorDetails = {}): strin
   );
 }
 
-/** Whether a value from anywhere (also another realm) is a known error code. */
+/** Whether a value, also from another realm, is a known error code. */
 export function isErrorCode(value: unknown): value is ErrorCode {
   return typeof value === 'string' && Object.hasOwn(errorTable, value);
 }

@@ -1,16 +1,15 @@
-// An event in one HTTP body: the lengths of its parts in bytes, comma-separated, a line feed, then the parts one after
-// the other. Written by the broker, read by the engine; the supervisor between them passes it on. Who gets it stands in
-// headers. Pure.
+// Encodes an event as an HTTP body: the lengths of its parts in bytes, comma-separated, a line feed, then the parts.
+// Written by the broker, passed on by the supervisor, read by the engine. The recipient is in headers. Pure.
 import type { EventContent } from './event.ts';
 
 export const EVENT_TYPE = 'application/vnd.platform.event';
 
-/** Which deployment of which project gets it, and its kind. */
+/** The recipient: project and deployment; and the kind of the event. */
 export const EVENT_HEADERS = {
   deployment: 'platform-deployment',
   project: 'platform-project',
   kind: 'platform-kind',
-  /** Traces that led to it, by comma; absent where there are none. */
+  /** Traces that led to it, comma-separated; absent without any. */
   traces: 'platform-traces',
 } as const;
 
@@ -19,7 +18,7 @@ export function encodeEvent({ head, bodies }: EventContent): Buffer {
   return Buffer.from(`${parts.map((part) => Buffer.byteLength(part)).join(',')}\n${parts.join('')}`);
 }
 
-/** Null: it is none. */
+/** Null: malformed. */
 export function decodeEvent(bytes: Buffer): EventContent | null {
   let at = bytes.indexOf(10) + 1;
   const lengths = bytes.toString('latin1', 0, Math.max(0, at - 1));
@@ -30,15 +29,15 @@ export function decodeEvent(bytes: Buffer): EventContent | null {
   return { head: head as string, bodies };
 }
 
-/** Of one event; a header has room for so many. */
+/** Traces per event that fit into a header. */
 const TRACES_MAX = 32;
 
-/** The header of an event's traces; none where it has none. */
+/** The header with an event's traces; empty without any. */
 export function traceHeaders({ traces = [] }: Pick<EventContent, 'traces'>): Readonly<Record<string, string>> {
   return traces.length === 0 ? {} : { [EVENT_HEADERS.traces]: traces.slice(0, TRACES_MAX).join(',') };
 }
 
-/** Traces of a header, those that are any. */
+/** Valid traces of a header. */
 export function tracesOf(header: unknown): string[] {
   if (typeof header !== 'string') return [];
   return header

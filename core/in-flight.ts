@@ -1,23 +1,23 @@
-// What is in flight, by number: a ring of slots under running numbers. Not a Map: one keyed by request id keeps every
-// request that its outgrown tables held alive until the next full collection, which cost 10 ms of p99
-// (docs/decisions/06-slots-not-maps.md). All numbers of the first table are small integers, which V8 keeps, prints and
-// reads without allocating.
+// A table of values in flight, by number: a ring of slots under sequential numbers. Not a Map: one keyed by request
+// id retains every request in its outgrown tables until the next full collection, which cost 10 ms of p99
+// (docs/decisions/06-slots-not-maps.md). Numbers of the first table are small integers, which V8 stores, prints and
+// parses without allocating.
 
 const NUMBER_MAX = 2 ** 31 - 1;
-/** Slots that a table grows to for numbers of somebody else's making. */
+/** Maximum slots of a table for numbers allocated elsewhere. */
 const SLOTS_MAX = 2 ** 20;
 
-/** Holds values under running numbers, its own (`add`) or those that another table gave (`put`), never both. */
+/** Holds values under sequential numbers, allocated here (`add`) or by another table (`put`), never both. */
 export class InFlight<Value extends object> {
   #values: (Value | undefined)[];
-  /** Number of the value in each slot; 0 where there is none. */
+  /** Number of the value in each slot; 0 if it is empty. */
   #numbers: number[];
   #mask = 15;
   #size = 0;
   #last = 0;
   #first: number;
 
-  /** `first`: added to every id, so that two tables of one isolate never give the same. */
+  /** `first`: added to every id, so that two tables of one isolate never use the same. */
   constructor(first = 0) {
     this.#first = first;
     this.#values = Array.from({ length: this.#mask + 1 });
@@ -28,9 +28,9 @@ export class InFlight<Value extends object> {
     return this.#size;
   }
 
-  /** Gives a value the next number; one comes again after two thousand million others. */
+  /** Gives a value the next number; numbers repeat after two billion others. */
   add(value: Value): number {
-    // At most half full: a number whose slot is still taken by an older value is passed over.
+    // At most half full: a number whose slot is still taken by an older value is skipped.
     if (this.#size * 2 > this.#mask) this.#grow();
     let number = this.#last;
     do {
@@ -42,10 +42,9 @@ export class InFlight<Value extends object> {
   }
 
   /**
-   * Takes a value under a number that another table gave: two of them that are in flight there never want the same slot
-   * here.
+   * Stores a value under a number from another table: two values in flight there never use the same slot here.
    *
-   * @throws {Error} when the number is taken or none, or no table of a sensible size holds it beside the others.
+   * @throws {Error} when the number is taken or invalid, or does not fit into a table of reasonable size.
    */
   put(id: number, value: Value): void {
     const number = id - this.#first;

@@ -1,5 +1,5 @@
-// Which addresses are this machine's own or of a private network: where ports with a token may listen, and who may be
-// told one. Read by the private port of handlers and by the sandbox service. Pure.
+// Addresses of this machine or a private network: where ports with a token may listen, and which clients may use
+// them. Used by the private port of handlers and by the sandbox service. Pure.
 import { BlockList, isIP } from 'node:net';
 
 const inside = new BlockList();
@@ -16,7 +16,7 @@ inside.addAddress('::1', 'ipv6');
 inside.addSubnet('fc00::', 7, 'ipv6');
 inside.addSubnet('fe80::', 10, 'ipv6');
 
-/** False for what is no address. */
+/** False for anything but an address. */
 export function isInsideAddress(address: string): boolean {
   const family = isIP(address);
   return family !== 0 && inside.check(address, family === 4 ? 'ipv4' : 'ipv6');

@@ -1,4 +1,4 @@
-// How long an invocation took, for people: wall time first, and of it what was CPU. Pure.
+// Formats the duration of an invocation: wall time first, with its CPU time. Pure.
 
 /** @example timesText({ wallMs: 12.4, cpuMs: 3.06 }) // '12 ms (CPU 3.1 ms)' */
 export function timesText({ wallMs, cpuMs }: { readonly wallMs: number; readonly cpuMs: number }): string {

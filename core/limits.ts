@@ -1,6 +1,6 @@
-// Every bound in one place: its default, its variable, what it bounds. One schema in sections (core/limits/), and
-// the one reader of the environment. docs/limits.md says the same to operators, which a test holds together. Pure.
-import { KB, MB, readBounds, variablesOf, type Bound, type Environment, type Values } from './limits/bound.ts';
+// All limits: default, description, and a variable if an installation has a reason to choose another value. One schema
+// in sections (core/limits/), and the only reader of the environment. A test keeps docs/limits.md in sync. Pure.
+import { KB, MB, readBounds, type Bound, type Bounds, type Environment, type Values } from './limits/bound.ts';
 import { buildBounds } from './limits/build.ts';
 import { controlBounds } from './limits/control.ts';
 import { databaseBounds } from './limits/database.ts';
@@ -17,60 +17,66 @@ import { telemetryBounds } from './limits/telemetry.ts';
 import { parseInteger } from './parse-integer.ts';
 import { invocationKinds, plans, type InvocationKind, type Plan } from './plans.ts';
 
-/** Bounds of the management API. */
-export type ControlLimits = Values<typeof controlBounds>;
+/** All sections except the limits of engines, which {@link Limits} has at its top level. */
+const sections = {
+  build: buildBounds,
+  control: controlBounds,
+  database: databaseBounds,
+  delivery: deliveryBounds,
+  edge: edgeBounds,
+  gateway: gatewayBounds,
+  sandbox: sandboxBounds,
+  migrator: migratorBounds,
+  ssr: ssrBounds,
+  storage: storageBounds,
+  web: webBounds,
+  telemetry: telemetryBounds,
+} satisfies Readonly<Record<string, Bounds>>;
 
-/** Bounds of builds from Git: the builder's process keeps to them. */
-export type BuildLimits = Values<typeof buildBounds>;
+type Sections = { readonly [Name in keyof typeof sections]: Values<(typeof sections)[Name]> };
 
-/** Bounds of project databases: the database service and the cloud store keep to them. */
-export type DatabaseLimits = Values<typeof databaseBounds>;
+/** Limits of the management API. */
+export type ControlLimits = Sections['control'];
 
-/** Bounds of queues, timers, schedules and workflows: bindings and the broker keep to them. */
-export type DeliveryLimits = Values<typeof deliveryBounds>;
+/** Limits of builds from Git, enforced by the builder's process. */
+export type BuildLimits = Sections['build'];
 
-/** Bounds of the edge, which gets certificates. */
-export type EdgeLimits = Values<typeof edgeBounds>;
+/** Limits of project databases, enforced by the database service and the cloud store. */
+export type DatabaseLimits = Sections['database'];
 
-/** Bounds of the AI gateway. */
-export type GatewayLimits = Values<typeof gatewayBounds>;
+/** Limits of queues, timers, schedules and workflows, enforced by bindings and the broker. */
+export type DeliveryLimits = Sections['delivery'];
 
-/** Bounds of sandboxes: the process that runs them keeps to them. */
-export type SandboxLimits = Values<typeof sandboxBounds>;
+/** Limits of the edge, which gets certificates. */
+export type EdgeLimits = Sections['edge'];
 
-/** Bounds of the process that applies migrations. */
-export type MigratorLimits = Values<typeof migratorBounds>;
+/** Limits of the AI gateway. */
+export type GatewayLimits = Sections['gateway'];
 
-/** Bounds of server processes of ssr projects: the process that runs them keeps to them. */
-export type SsrLimits = Values<typeof ssrBounds>;
+/** Limits of sandboxes, enforced by the process that runs them. */
+export type SandboxLimits = Sections['sandbox'];
 
-/** Bounds of what organizations keep: the control plane counts it. */
-export type StorageLimits = Values<typeof storageBounds>;
+/** Limits of the process that applies migrations. */
+export type MigratorLimits = Sections['migrator'];
 
-/** Bounds of the process that serves the dashboard and the documentation. */
-export type WebLimits = Values<typeof webBounds>;
+/** Limits of server processes of ssr projects, enforced by the process that runs them. */
+export type SsrLimits = Sections['ssr'];
 
-/** Bounds of lines, invocations and traces: engines, the supervisor and the control plane keep to them. */
-export type TelemetryLimits = Values<typeof telemetryBounds>;
+/** Limits of organizations' storage, counted by the control plane. */
+export type StorageLimits = Sections['storage'];
+
+/** Limits of the process that serves the dashboard and the documentation. */
+export type WebLimits = Sections['web'];
+
+/** Limits of log lines, invocations and traces, enforced by engines, the supervisor and the control plane. */
+export type TelemetryLimits = Sections['telemetry'];
 
 /** CPU milliseconds an invocation may use, by kind and plan; 0 means no limit. */
 export type CpuLimits = Readonly<Record<InvocationKind, Readonly<Record<Plan, number>>>>;
 
-/** Bytes, milliseconds and counts as the names say. */
-export interface Limits extends Values<typeof engineBounds> {
+/** Bytes, milliseconds and counts, as the names say. */
+export interface Limits extends Values<typeof engineBounds>, Sections {
   readonly cpu: CpuLimits;
-  readonly build: BuildLimits;
-  readonly control: ControlLimits;
-  readonly database: DatabaseLimits;
-  readonly delivery: DeliveryLimits;
-  readonly edge: EdgeLimits;
-  readonly gateway: GatewayLimits;
-  readonly sandbox: SandboxLimits;
-  readonly migrator: MigratorLimits;
-  readonly ssr: SsrLimits;
-  readonly storage: StorageLimits;
-  readonly web: WebLimits;
-  readonly telemetry: TelemetryLimits;
 }
 
 const CPU: CpuLimits = {
@@ -88,9 +94,9 @@ export function cpuLimitVariable(kind: InvocationKind, plan: Plan): string {
 }
 
 /**
- * All bounds with the overrides of an environment.
+ * All limits with the overrides of an environment.
  *
- * @throws {Error} naming the variable, its value and what it takes, when one is not a whole number.
+ * @throws {Error} naming the variable, its value and valid values, when one is not an integer.
  * @example limitsFrom({ WORKER_CPU_LIMIT_MS_FREE: '50' }).cpu.http.free // 50
  */
 export function limitsFrom(environment: Environment): Limits {
@@ -106,65 +112,34 @@ export function limitsFrom(environment: Environment): Limits {
   return {
     ...readBounds(engineBounds, environment),
     cpu: Object.fromEntries(invocationKinds.map(ofKind)) as unknown as CpuLimits,
-    build: readBounds(buildBounds, environment),
-    control: readBounds(controlBounds, environment),
-    database: readBounds(databaseBounds, environment),
-    delivery: readBounds(deliveryBounds, environment),
-    edge: readBounds(edgeBounds, environment),
-    gateway: readBounds(gatewayBounds, environment),
-    sandbox: readBounds(sandboxBounds, environment),
-    migrator: readBounds(migratorBounds, environment),
-    ssr: readBounds(ssrBounds, environment),
-    storage: readBounds(storageBounds, environment),
-    web: readBounds(webBounds, environment),
-    telemetry: readBounds(telemetryBounds, environment),
+    ...(Object.fromEntries(
+      Object.entries(sections).map(([name, bounds]) => [name, readBounds(bounds, environment)]),
+    ) as unknown as Sections),
   };
 }
 
 export const defaultLimits: Limits = limitsFrom({});
 
-/** Every variable that overrides a bound. */
+/** For each limit except CPU: its variable (null: not overridable), default, description and name. */
+export const boundRows: readonly (readonly [variable: string | null, value: number, what: string, name: string])[] = [
+  engineBounds,
+  ...Object.values(sections),
+].flatMap((bounds) =>
+  Object.entries<Bound>(bounds).map(([name, [variable, value, what]]) => [variable, value, what, name] as const),
+);
+
+/** For each overridable limit: its variable, default and description. */
+export const limitRows = boundRows.flatMap(([variable, value, what]) =>
+  variable === null ? [] : [[variable, value, what] as const],
+);
+
+/** All variables that override a limit. */
 export const limitVariables: readonly string[] = [
-  ...[
-    engineBounds,
-    buildBounds,
-    controlBounds,
-    databaseBounds,
-    deliveryBounds,
-    edgeBounds,
-    gatewayBounds,
-    sandboxBounds,
-    migratorBounds,
-    ssrBounds,
-    storageBounds,
-    webBounds,
-    telemetryBounds,
-  ].flatMap(variablesOf),
+  ...limitRows.map(([variable]) => variable),
   ...invocationKinds.flatMap((kind) => plans.map((plan) => cpuLimitVariable(kind, plan))),
 ];
 
-/** Of each overridable bound: its variable, its default, and what it bounds. */
-export const limitRows: readonly (readonly [variable: string, value: number, what: string])[] = [
-  engineBounds,
-  buildBounds,
-  controlBounds,
-  databaseBounds,
-  deliveryBounds,
-  edgeBounds,
-  gatewayBounds,
-  sandboxBounds,
-  migratorBounds,
-  ssrBounds,
-  storageBounds,
-  webBounds,
-  telemetryBounds,
-].flatMap((section) =>
-  Object.values<Bound>(section).flatMap(([variable, value, what]) =>
-    variable === null ? [] : [[variable, value, what] as const],
-  ),
-);
-
-/** Bounds that nothing overrides: of formats, and of calls as the platforms have them that workers come from. */
+/** Fixed limits: of formats, and of APIs compatible with other platforms. */
 export const fixedLimits = {
   /** platform.yaml and platform-workspace.yaml. */
   projectFileBytesMax: 64 * KB,
@@ -180,7 +155,7 @@ export const fixedLimits = {
     pageMax: 1000,
   },
   /**
-   * Names that workers give: dedupe ids and ordering keys of messages, ids of timers, ids, steps and event types of
+   * Names chosen by workers: dedupe ids and ordering keys of messages, ids of timers, ids, steps and event types of
    * runs.
    */
   events: {

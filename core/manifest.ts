@@ -1,4 +1,4 @@
-// What the builder hands the handler: an artifact's manifest.json, and the route records that point at artifacts.
+// Types shared by builder and handler: an artifact's manifest.json, and the route records that refer to artifacts.
 // Written by builder/ and cli/, read by runtime/. Data only; no I/O.
 import type { Plan } from './plans.ts';
 import type { PreviewSettings } from './preview-settings.ts';
@@ -6,24 +6,24 @@ import type { QueuesSettings } from './queue-settings.ts';
 
 /** A file of `assets/` in an artifact. */
 export interface AssetFile {
-  /** SHA-256 of the plain content, hex. */
+  /** SHA-256 of the unencoded content, hex. */
   readonly hash: string;
   readonly bytes: number;
   /** Content type with charset, ready to send. */
   readonly type: string;
-  /** Compressed forms made at build, where they are smaller; each lies in `encoded/<hash>`, outside the URL space. */
+  /** Compressed versions made at build time, if smaller; each is in `encoded/<hash>`, outside the URL space. */
   readonly encoded?: Readonly<Partial<Record<AssetEncoding, { readonly hash: string; readonly bytes: number }>>>;
 }
 
-/** Content codings that files are made ready in, as they are named in HTTP; best first. */
+/** Content codings that files are prepared in, by their HTTP names; best first. */
 export const assetEncodings = ['br', 'gzip'] as const;
 export type AssetEncoding = (typeof assetEncodings)[number];
 
-/** A rule of `_headers`: what it changes in the answers with a file. Names in lower case. */
+/** A rule of `_headers`: its changes to responses with a file. Names in lower case. */
 export interface AssetHeaderRule {
   /** Path pattern, or `https://host/path` pattern (core/path-pattern.ts). */
   readonly pattern: string;
-  /** Values may hold `:placeholders`. */
+  /** Values may contain `:placeholders`. */
   readonly set: readonly (readonly [name: string, value: string])[];
   readonly remove: readonly string[];
 }
@@ -32,44 +32,44 @@ export interface AssetHeaderRule {
 export interface AssetRedirectRule {
   /** Path pattern. */
   readonly from: string;
-  /** A path or a URL; may hold `:placeholders`. */
+  /** A path or a URL; may contain `:placeholders`. */
   readonly to: string;
   /** 200 serves the file of another path. */
   readonly status: 200 | 301 | 302 | 303 | 307 | 308;
-  /** Of 200: also in place of a file that is there. */
+  /** For 200: also replaces an existing file. */
   readonly force: boolean;
 }
 
 /** How static files are served (docs/static-files.md). */
 export interface AssetRules {
-  /** Name under which the worker sees the asset fetcher. */
+  /** Name of the asset fetcher in `env`. */
   readonly binding: string | null;
   readonly notFoundHandling: 'none' | '404-page' | 'single-page-application';
   /** `true`: always the worker first; patterns: only those (a leading `!` excludes). */
   readonly runWorkerFirst: boolean | readonly string[];
-  /** URL path without the leading slash -> file; the content lies in `assets/<path>`. */
+  /** URL path without the leading slash -> file; the content is in `assets/<path>`. */
   readonly files: Readonly<Record<string, AssetFile>>;
-  /** Rules of `_headers`, in their order. */
+  /** Rules of `_headers`, in order. */
   readonly headers?: readonly AssetHeaderRule[];
-  /** Rules of `_redirects`, in their order: the first that fits counts. */
+  /** Rules of `_redirects`, in order: the first match counts. */
   readonly redirects?: readonly AssetRedirectRule[];
 }
 
 /** The migrations of one database: `migrations.json` of an artifact is a list of these. */
 export interface DatabaseMigrations {
   readonly resource: string;
-  /** Names and SQL, in the order of their names. */
+  /** Names and SQL, sorted by name. */
   readonly files: readonly (readonly [name: string, sql: string])[];
 }
 
-/** The server of an ssr project: a Node process of its own, in an unpacked `server.tar` (runtime/ssr/). */
+/** The server of an ssr project: a separate Node process, in an unpacked `server.tar` (runtime/ssr/). */
 export interface ServerRules {
-  /** Of `server.tar`, beside the manifest. */
+  /** Hash of `server.tar`, beside the manifest. */
   readonly hash: string;
   readonly bytes: number;
-  /** Command of a shell, as `scripts.start` of package.json says it. */
+  /** Shell command, as in `scripts.start` of package.json. */
   readonly start: string;
-  /** Folder in the archive that it runs in; empty: its root. */
+  /** Working directory in the archive; empty: its root. */
   readonly folder: string;
 }
 
@@ -84,19 +84,19 @@ export interface Manifest {
   readonly assets: AssetRules | null;
   /** Declared bindings by kind: binding name -> resource name. `auth` has one, without a resource of its own. */
   readonly bindings: Readonly<Record<string, Readonly<Record<string, string>>>>;
-  /** Queues of which more is said than their names, by resource name; absent where there are none. */
+  /** Queues with settings, by resource name; absent without any. */
   readonly queues?: QueuesSettings;
-  /** Schedules by name; one without `overlap` skips what came due while it ran. */
+  /** Schedules by name; one without `overlap` skips runs that become due while it runs. */
   readonly cron: Readonly<
     Record<string, { readonly schedule: string; readonly timezone: string; readonly overlap?: 'queue' }>
   >;
-  /** Of previews, where it is not as of all. */
+  /** Preview settings that differ from the defaults. */
   readonly previews?: Partial<PreviewSettings>;
-  /** `migrations.json` beside the manifest; absent where there are none. */
+  /** `migrations.json` beside the manifest; absent without any. */
   readonly migrations?: { readonly hash: string };
   readonly ai: boolean;
   readonly skewProtection: boolean;
-  /** Of `ssr`: what runs in Node beside the worker, which answers calls of bindings there. */
+  /** For `ssr`: the Node process beside the worker, which serves the process's binding calls. */
   readonly server?: ServerRules;
 }
 
@@ -108,62 +108,65 @@ export interface DeploymentRecord {
   readonly branch: string;
   /** ISO 8601. */
   readonly createdAt: string;
-  /** What it was deployed as; absent in older records. */
+  /** Target of the deployment; absent in older records. */
   readonly target?: 'production' | 'preview';
-  /** The variables it was released with, in place of those that the record has for it. */
+  /** The variables it was released with, instead of the record's. */
   readonly vars?: Readonly<Record<string, string>>;
-  /** ISO 8601: when production, or its branch's URL, last went on to another one; absent where a rollback left it. */
+  /**
+   * ISO 8601: when production, or its branch's URL, last moved to another deployment; absent after a rollback from
+   * it.
+   */
   readonly supersededAt?: string;
 }
 
-/** A part of production's visitors that another deployment serves, until it is promoted or taken back. */
+/** Share of production's visitors that another deployment serves, until it is promoted or withdrawn. */
 export interface RouteSplit {
   readonly deployment: string;
-  /** 0 to 100, whole. */
+  /** Integer from 0 to 100. */
   readonly percent: number;
 }
 
-/** What previews want before anything of them is shown (core/preview-access.ts makes both). */
+/** Protection of previews (core/preview-access.ts creates both values). */
 export interface RouteProtection {
   readonly passwordHash: string;
-  /** SHA-256 in hex of the token that programs send instead; without it there is none. */
+  /** SHA-256 in hex of the bypass token for programs; absent: none. */
   readonly bypassHash?: string;
 }
 
-/** Whose a project is, by ids of the control plane. */
+/** Owner of a project, by ids of the control plane. */
 export interface RouteOwner {
   readonly organization: string;
   readonly project: string;
 }
 
-/** `routes/<project>.json` under `FS_PATH`: everything the handler needs to route to a project. */
+/** `routes/<project>.json` under `FS_PATH`: all routing data of a project. */
 export interface RouteRecord {
   readonly version: 1;
   readonly project: string;
   readonly plan: Plan;
-  /** Absent in records that no control plane wrote. */
+  /** Absent in records written without a control plane. */
   readonly owner?: RouteOwner;
   /** Variables of production: `env.vars.KEY`. Previews never see them. */
   readonly vars: Readonly<Record<string, string>>;
   /** Variables of all previews. */
   readonly previewVars?: Readonly<Record<string, string>>;
-  /** Branch -> variables that its previews have besides; they go before those of all previews. */
+  /** Branch -> additional variables of its previews; they override those of all previews. */
   readonly branchVars?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** Custom hosts, lower case, without port. */
   readonly domains: readonly string[];
-  /** Custom host -> branch whose deployment it serves; a preview like that branch's own host. */
+  /** Custom host -> branch whose deployment it serves, as a preview like on that branch's own host. */
   readonly branchDomains?: Readonly<Record<string, string>>;
-  /** Custom host -> host that its visitors are sent on to, path and query kept. */
+  /** Custom host -> host to which its visitors are redirected, keeping path and query. */
   readonly redirects?: Readonly<Record<string, string>>;
   /** Deployment that `<project>.<domain>` and the custom hosts serve. */
   readonly production: string | null;
-  /** Of production's visitors, those that another deployment serves: it works on production's resources too. */
+  /** Share of production's visitors served by another deployment, which also uses production's resources. */
   readonly split?: RouteSplit | null;
-  /** Of previews; absent: anybody may see them. */
+  /** Protection of previews; absent: they are public. */
   readonly protection?: RouteProtection | null;
-  /** Deployments that were production before, the last one at the end. */
+  /** Former production deployments, latest last. */
   readonly productionHistory?: readonly string[];
-  /** Branch -> deployment that its host leads to: its newest, unless an earlier one was promoted. */
+  /** Branch -> deployment of its host: its newest, unless an earlier one was promoted. */
   readonly branches: Readonly<Record<string, string>>;
   /** By id. */
   readonly deployments: Readonly<Record<string, DeploymentRecord>>;

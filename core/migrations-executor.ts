@@ -1,10 +1,10 @@
-// Who applies the migrations of deployments (`DB_MIGRATIONS_EXECUTOR`): engines, or the migrator process. Read by the
-// supervisor, which starts it, by the API, which asks for it, and by engines, which then leave it to it. Pure.
+// Which process applies the migrations of deployments (`DB_MIGRATIONS_EXECUTOR`): engines, or the migrator. Read by
+// the supervisor, which starts it, by the API, which calls it, and by engines, which then skip migrations. Pure.
 
 /** `engine`: where deployments are served. */
 export type MigrationsExecutor = 'engine' | 'migrator';
 
-/** @throws {Error} naming the variable and what it takes. */
+/** @throws {Error} naming the variable and valid values. */
 export function migrationsExecutorFrom(environment: Readonly<Record<string, string | undefined>>): MigrationsExecutor {
   const text = environment['DB_MIGRATIONS_EXECUTOR']?.trim() ?? '';
   if (text === '' || text === 'engine') return 'engine';

@@ -1,4 +1,4 @@
-// Names that appear in hosts, paths and configuration: their rules in one place. Pure.
+// Rules for names in hosts, paths and configuration. Pure.
 import { createHash } from 'node:crypto';
 
 /** Project: lower-case letters, digits and single hyphens; at most 40 characters; no `--` (it separates host parts). */
@@ -27,8 +27,8 @@ export function isResourceName(value: string): boolean {
 }
 
 /**
- * The host label of a branch deployment, `<project>--<slug>`, at most 63 bytes. A branch whose slug is cut or changed
- * gets a hash suffix, so that two branches never share a host.
+ * The host label of a branch deployment, `<project>--<slug>`, at most 63 bytes. A branch whose slug is truncated or
+ * changed gets a hash suffix, so that two branches never share a host.
  *
  * @example branchSlug('main', 'shop') // 'main'
  * @example branchSlug('Feature/Login', 'shop') // 'feature-login-' + 6 hex digits
@@ -46,19 +46,19 @@ export function branchSlug(branch: string, project: string): string {
 }
 
 /**
- * The branch under which what a fork's pull request brings is deployed: git takes no colon, so that no branch of the
- * repository is called so.
+ * The branch name for deployments of a fork's pull request: Git does not allow colons, so no branch of the repository
+ * has it.
  */
 export function forkBranch(pullRequest: number): string {
   return `pull:${pullRequest}`;
 }
 
-/** Whether a branch is one of {@link forkBranch}: code of strangers, which gets nothing of production's. */
+/** Whether a branch is a {@link forkBranch}: untrusted code without access to anything of production. */
 export function isForkBranch(branch: string): boolean {
   return branch.startsWith('pull:');
 }
 
-/** The number of the pull request that a {@link forkBranch} is made of; null of every other branch. */
+/** The pull request number of a {@link forkBranch}; null for any other branch. */
 export function pullRequestOf(branch: string): number | null {
   const [, number] = /^pull:([1-9]\d{0,9})$/.exec(branch) ?? [];
   return number === undefined ? null : Number(number);

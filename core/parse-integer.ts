@@ -1,18 +1,18 @@
-// The one way in which a text from outside becomes a whole number: environment variables, flags, fields of files. Pure.
+// Parses integers from external text: environment variables, flags, fields of files. Pure.
 
-/** What a number may be. */
+/** Valid range of a number. */
 interface IntegerRange {
   readonly least?: number;
   readonly most?: number;
-  /** What it is, for the error. */
+  /** Description, for the error. */
   readonly what?: string;
 }
 
 /**
- * A whole number of at least 0 in decimal digits.
+ * An integer of at least 0 in decimal digits.
  *
- * @param name of what is read, for the error.
- * @throws {Error} naming it, what it takes, and the text.
+ * @param name of the source, for the error.
+ * @throws {Error} with the name, valid values, and the text.
  * @example parseInteger('DRAIN_MS', '250') // 250
  */
 export function parseInteger(
@@ -26,7 +26,7 @@ export function parseInteger(
   throw new Error(`${name} must be ${what} ${range}, but is "${text}"`);
 }
 
-/** A TCP port; 0 is a free one, where the caller takes it. */
+/** A TCP port; 0 means a free one, if the caller allows it. */
 export function parsePort(name: string, text: string, least: 0 | 1 = 0): number {
   return parseInteger(name, text, { least, most: 65_535, what: 'a port' });
 }

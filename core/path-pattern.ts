@@ -1,27 +1,27 @@
-// Patterns of `_headers` and `_redirects`: literal text, `:placeholder` (within one path segment) and one `*`. Used by
-// the builder to check them and by the asset server to apply them. Pure. Matching is linear: no regular expression is
-// made of what a tenant wrote.
+// Patterns of `_headers` and `_redirects`: literal text, `:placeholder` (within one path segment) and one `*`. Used
+// by the builder to validate them and by the asset server to apply them. Pure. Matching is linear: no regular
+// expression is built from a tenant's input.
 
-/** A pattern, taken apart: literals (decoded) and wildcards in turn; two wildcards never meet. */
+/** A parsed pattern: literals (decoded) and wildcards alternating; two wildcards are never adjacent. */
 export interface PathPattern {
   readonly pieces: readonly PatternPiece[];
-  /** Without wildcards: the one text that matches. */
+  /** Without wildcards: the only matching text. */
   readonly literal: string | null;
 }
 
 type PatternPiece = { readonly text: string } | { readonly wildcard: string };
 
-/** What the wildcards of a pattern stand for; that of `*` is called `splat`. */
+/** Values of a pattern's wildcards; that of `*` is named `splat`. */
 export type PatternValues = Readonly<Record<string, string>>;
 
 const placeholder = /:([A-Za-z]\w*)/y;
 
 /**
- * Takes a pattern apart.
+ * Parses a pattern.
  *
- * @throws {Error} that says what is wrong with it.
- * @example parsePathPattern('/blog/:year/*').pieces
- * // [{ text: '/blog/' }, { wildcard: 'year' }, { text: '/' }, { wildcard: 'splat' }]
+ * @throws {Error} that describes the problem.
+ * @example parsePathPattern('/blog/:year/*').pieces // [{ text: '/blog/' }, { wildcard: 'year' }, { text: '/' }, {
+ * wildcard: 'splat' }]
  */
 export function parsePathPattern(pattern: string): PathPattern {
   const pieces: PatternPiece[] = [];
@@ -59,12 +59,12 @@ function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw new Error(`"${text}" holds a malformed % escape`);
+    throw new Error(`"${text}" contains a malformed % escape`);
   }
 }
 
 /**
- * The host part (as `//host`) and the path part of a pattern of `_headers`; null where it is neither a path nor
+ * The host part (as `//host`) and the path part of a pattern of `_headers`; null if it is neither a path nor
  * `https://host/path`.
  *
  * @example splitHostPattern('https://:branch.example.dev/*') // { host: '//:branch.example.dev', path: '/*' }
@@ -81,8 +81,8 @@ export function splitHostPattern(pattern: string): { readonly host: string | nul
 }
 
 /**
- * What a pattern's wildcards stand for in a text, or null where it does not fit. A placeholder is one or more
- * characters without the delimiter, `*` any number of any.
+ * Values of a pattern's wildcards in a text, or null if it does not match. A placeholder matches one or more
+ * characters without the delimiter, `*` any number of any characters.
  *
  * @param path decoded
  * @example matchPattern(parsePathPattern('/a/*'), '/a/b/c') // { splat: 'b/c' }
@@ -102,7 +102,7 @@ export function matchPattern({ pieces, literal }: PathPattern, path: string, del
 
 const noValues: PatternValues = {};
 
-/** Matches the pieces before `to` from the left, placeholders as short as they can be; where they end, or -1. */
+/** Matches the pieces before `to` from the left, with placeholders as short as possible; returns their end, or -1. */
 function matchOn(
   pieces: readonly PatternPiece[],
   to: number,
@@ -118,7 +118,7 @@ function matchOn(
       at += piece.text.length;
       continue;
     }
-    // A literal follows: the piece after it would be `*` otherwise, and two wildcards never meet.
+    // A literal follows: the next piece would be `*` otherwise, and two wildcards are never adjacent.
     const end = path.indexOf((pieces[i + 1] as { text: string }).text, at + 1);
     if (end < 0 || !setValue(values, piece.wildcard, path.slice(at, end), delimiter)) return -1;
     at = end;
@@ -126,7 +126,7 @@ function matchOn(
   return at;
 }
 
-/** Matches the pieces from `from` on from the right, not before `least`; where they begin, or -1. */
+/** Matches the pieces after `from` from the right, not before `least`; returns their start, or -1. */
 function matchBack(
   pieces: readonly PatternPiece[],
   from: number,
@@ -147,7 +147,7 @@ function matchBack(
     const { text } = pieces[i - 1] as { text: string };
     const latest = end - 1 - text.length;
     const at = latest < least ? -1 : path.lastIndexOf(text, latest);
-    // The first piece begins the text, so that `/:a` does not fit `/x/y`.
+    // The first piece starts the text, so that `/:a` does not match `/x/y`.
     if (at < least || !setValue(values, piece.wildcard, path.slice(at + text.length, end), delimiter)) return -1;
     end = at + text.length;
   }
@@ -160,7 +160,7 @@ function setValue(values: Record<string, string>, name: string, value: string, d
   return true;
 }
 
-/** A text with its `:placeholders` filled in; names without a value stay as they are. */
+/** Fills in the `:placeholders` of a text; names without a value are kept. */
 export function fillPlaceholders(text: string, values: PatternValues, encode: (value: string) => string): string {
   if (values === noValues) return text;
   return text.replace(/:([A-Za-z]\w*)/g, (written, name: string) =>

@@ -1,5 +1,5 @@
-// The password of a project's previews as its settings keep it (`project.settings.previewPassword`), and the token that
-// programs pass it by with (`previewBypassHash`, SHA-256 in hex): made by the API, checked by engines.
+// The stored password of a project's previews (`project.settings.previewPassword`), and the bypass token of programs
+// (`previewBypassHash`, SHA-256 in hex): created by the API, verified by engines.
 import { createHash, randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
 
 const COST = 2 ** 14;
@@ -19,19 +19,19 @@ export async function hashPreviewPassword(password: string): Promise<string> {
   return `scrypt$${salt.toString('base64url')}$${(await derive(password, salt)).toString('base64url')}`;
 }
 
-/** Whether it is the password; false for anything that {@link hashPreviewPassword} did not make. */
+/** Whether the password is correct; false for anything that {@link hashPreviewPassword} did not create. */
 export async function isPreviewPassword(kept: string, password: string): Promise<boolean> {
   const [, salt, key] = /^scrypt\$([\w-]{22})\$([\w-]{43})$/.exec(kept) ?? [];
   if (salt === undefined || key === undefined) return false;
   return timingSafeEqual(await derive(password, Buffer.from(salt, 'base64url')), Buffer.from(key, 'base64url'));
 }
 
-/** SHA-256 in hex, under which the bypass token is kept. */
+/** SHA-256 in hex, the stored form of the bypass token. */
 export function hashPreviewBypass(token: string): string {
   return createHash('sha256').update(token).digest('hex');
 }
 
-/** Whether it is the bypass token. */
+/** Whether the bypass token is correct. */
 export function isPreviewBypass(kept: string, token: string): boolean {
   const given = Buffer.from(hashPreviewBypass(token));
   const known = Buffer.from(kept);

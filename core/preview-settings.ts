@@ -1,19 +1,19 @@
-// What `previews` in platform.yaml says: what previews have and do. Read by the engine and the broker. Pure.
+// `previews` in platform.yaml: resources and behavior of previews. Read by the engine and the broker. Pure.
 import { isForkBranch } from './names.ts';
 
-/** A preview's databases, and which events reach its branch. */
+/** A preview's databases, and the events that its branch receives. */
 export interface PreviewSettings {
-  /** Of production's content, or with migrations only. */
+  /** With production's content, or with migrations only. */
   readonly db: 'copy' | 'empty';
   readonly cron: 'on' | 'off';
   readonly queue: 'on' | 'off';
   readonly timer: 'on' | 'off';
 }
 
-/** Of a project that says nothing. */
+/** Defaults. */
 export const defaultPreviewSettings: PreviewSettings = { db: 'copy', cron: 'off', queue: 'on', timer: 'on' };
 
-/** What differs from the defaults, as manifests have it; null where nothing does. */
+/** Settings that differ from the defaults, for manifests; null without any. */
 export function ownPreviewSettings(settings: PreviewSettings): Partial<PreviewSettings> | null {
   const own = Object.entries(settings).filter(
     ([key, value]) => defaultPreviewSettings[key as keyof PreviewSettings] !== value,
@@ -26,7 +26,9 @@ export function previewSettingsOf({ previews }: { readonly previews?: Partial<Pr
   return { ...defaultPreviewSettings, ...previews };
 }
 
-/** Whether a preview's databases begin with production's content. Those of forks never do, whatever their files say. */
+/**
+ * Whether a preview's databases start with production's content. Those of forks never do, regardless of their files.
+ */
 export function copiesDatabases(manifest: { readonly previews?: Partial<PreviewSettings> }, branch: string): boolean {
   return previewSettingsOf(manifest).db === 'copy' && !isForkBranch(branch);
 }

@@ -1,11 +1,11 @@
-// Which deployments are previews, what they have of their own instead of production's, and under which names. Called by
-// the handler's routes, bindings and the broker. Pure.
+// Which deployments are previews, which resources of their own they have instead of production's, and under which
+// names. Called by the handler's routes, bindings and the broker. Pure.
 import type { RouteRecord } from './manifest.ts';
 import { branchSlug } from './names.ts';
 
 /**
- * The slug of the branch whose own resources a deployment has; null for one that works on production's: it is on the
- * branch of what production serves, or was deployed to be production.
+ * The slug of the branch whose resources a deployment uses; null for one that uses production's: it is on
+ * production's branch, or was deployed to production.
  */
 export function previewOf({ project, production, deployments }: RouteRecord, id: string): string | null {
   const deployment = Object.hasOwn(deployments, id) ? deployments[id] : undefined;
@@ -15,8 +15,8 @@ export function previewOf({ project, production, deployments }: RouteRecord, id:
 }
 
 /**
- * The variables of a deployment: those it was released with, else production's, or those of previews and of its branch.
- * They follow what it works on.
+ * The variables of a deployment: those it was released with, else production's, or those of previews and of its
+ * branch, according to the resources that it uses.
  */
 export function variablesOf(record: RouteRecord, id: string): Readonly<Record<string, string>> {
   const own = Object.hasOwn(record.deployments, id) ? record.deployments[id]!.vars : undefined;
@@ -27,37 +27,37 @@ export function variablesOf(record: RouteRecord, id: string): Readonly<Record<st
   return { ...record.previewVars, ...ofBranch };
 }
 
-// Two: `auth~users` is no database of a branch that is called `users`.
+// Two characters: `auth~users` must not be a database of a branch named `users`.
 const separator = '~~';
 
 /**
- * A name of a preview's own, which no platform.yaml can declare. Of what is kept it is the resource (`users~~login` of
- * database, state and files: they count for their project); of users, caches and what waits for a moment the namespace
- * (`shop~~login`: queues keep their names).
+ * A preview's name for a resource or namespace, which no platform.yaml can declare. Database, state and files have
+ * their own resource (`users~~login`), which counts for their project; users, caches, queues, timers and workflows
+ * have their own namespace (`shop~~login`: queues keep their names).
  *
- * @param preview of {@link previewOf}.
+ * @param preview from {@link previewOf}.
  */
 export function ofPreview(name: string, preview: string | null): string {
   return preview === null ? name : `${name}${separator}${preview}`;
 }
 
-/** The branch's slug in a name of {@link ofPreview}; null: it is production's. */
+/** The branch's slug in a name from {@link ofPreview}; null: it is production's. */
 export function previewIn(name: string): string | null {
   const at = name.indexOf(separator);
   return at < 0 ? null : name.slice(at + separator.length);
 }
 
-/** The name that a name of {@link ofPreview} was made of: of a namespace the project. */
+/** The original name of a name from {@link ofPreview}: for a namespace, the project. */
 export function withoutPreview(name: string): string {
   const at = name.indexOf(separator);
   return at < 0 ? name : name.slice(0, at);
 }
 
 /**
- * Who gets what waits in a namespace: of production's what serves; of a preview's the newest deployment of its branch,
- * as long as that is a preview. Null: nobody, it waits.
+ * The deployment that receives the events of a namespace: for production's the live one; for a preview's the newest
+ * deployment of its branch, as long as that is a preview. Null: none, so they wait.
  *
- * @param branch of who sent it. @param preview of the namespace, by {@link previewIn}.
+ * @param branch of the sender. @param preview of the namespace, from {@link previewIn}.
  */
 export function recipientOf(record: RouteRecord, branch: string, preview: string | null): string | null {
   if (preview === null) return record.production;

@@ -1,19 +1,19 @@
-// What is wrong with a file that a person wrote, and where. Every parser of core reports these; the CLI and the builder
-// print them. Pure.
+// A problem in a file that a person wrote, with its position. Reported by all parsers of core, printed by the CLI and
+// the builder. Pure.
 
-/** A finding in a source file. `message` says what is wrong; where it is stands in fields of its own. */
+/** A finding in a source file. `message` describes it; its position is in separate fields. */
 export interface Problem {
   readonly message: string;
   readonly severity: 'error' | 'warning';
-  /** As the caller named it; not resolved. */
+  /** As named by the caller; not resolved. */
   readonly file: string;
   /** From 1. */
   readonly line: number;
-  /** From 1, in UTF-16 units; a byte order mark does not count. */
+  /** From 1, in UTF-16 units, without a byte order mark. */
   readonly column: number;
-  /** The place in the document, such as `assets.run_worker_first[0]`; empty for the whole of it. */
+  /** The path in the document, such as `assets.run_worker_first[0]`; empty for all of it. */
   readonly path: string;
-  /** What to do about it. */
+  /** How to fix it. */
   readonly hint?: string;
 }
 
@@ -33,12 +33,12 @@ export function hasErrors(problems: readonly Problem[]): boolean {
   return problems.some((problem) => problem.severity === 'error');
 }
 
-/** Text from a file in quotes, short and on one line. */
+/** Quotes text from a file, short and on one line. */
 export function quoted(text: string): string {
   return printable(JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}...` : text));
 }
 
-/** Text that is safe on a terminal: control characters and those that turn the direction of writing are escaped. */
+/** Text that is safe on a terminal: escapes control characters and bidirectional overrides. */
 export function printable(text: string): string {
   return text.replace(
     /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu,

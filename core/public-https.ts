@@ -1,7 +1,7 @@
-// `PUBLIC_HTTPS`: whether the platform has certificates of its own, by Caddy. Read by the supervisor, which starts it,
-// and by whoever has to know under which scheme visitors come. Pure.
+// `PUBLIC_HTTPS`: whether the platform manages its own certificates, with Caddy. Read by the supervisor, which starts
+// it, and by code that needs the public scheme. Pure.
 
-/** @throws {Error} for what is neither. */
+/** @throws {Error} for any other value. */
 export function isHttpsOn(text: string): boolean {
   const word = text.trim().toLowerCase();
   if (['on', 'true', '1'].includes(word)) return true;

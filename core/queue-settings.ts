@@ -1,17 +1,17 @@
-// What a project says of its queues in platform.yaml beside their names: attempts, pauses, how many at a time, where
-// dead letters go. Read by the broker and the host half of queues. Pure.
+// Queue settings in platform.yaml besides names: attempts, delays, concurrency, dead letters. Read by the broker and
+// the host half of queues. Pure.
 import { backoffMs } from './backoff.ts';
 import type { DeliveryLimits } from './limits.ts';
 
-/** Of one queue; what is absent is as the platform's limits say. */
+/** Settings of one queue; absent ones use the platform's limits. */
 export interface QueueSettings {
   /** Attempts after the first. */
   readonly maxRetries?: number;
-  /** Wait before the second attempt; it doubles with each further one. */
+  /** Delay before the second attempt; it doubles with each further one. */
   readonly retryDelayMs?: number;
-  /** Messages that are worked on at a time. */
+  /** Messages processed concurrently. */
   readonly maxConcurrency?: number;
-  /** Queue that takes what could not be delivered. */
+  /** Queue for undeliverable messages. */
   readonly deadLetter?: string;
 }
 
@@ -20,9 +20,7 @@ export type QueuesSettings = Readonly<Record<string, QueueSettings>>;
 
 const deadSuffix = '_dlq';
 
-/**
- * The queue that takes what `resource` could not deliver; null: it is one of dead letters itself, and they stay there.
- */
+/** The dead letter queue of `resource`; null: it is a dead letter queue itself, and keeps its messages. */
 export function deadLettersOf(queues: QueuesSettings, resource: string): string | null {
   const own = Object.hasOwn(queues, resource) ? queues[resource]?.deadLetter : undefined;
   if (own !== undefined) return own;
@@ -31,7 +29,7 @@ export function deadLettersOf(queues: QueuesSettings, resource: string): string 
   return isDead ? null : `${resource}${deadSuffix}`;
 }
 
-/** How long a message waits that failed in `attempt` (1 is the first); null: it has had its last one. */
+/** Delay of a message after it failed in `attempt` (1 is the first); null: that was its last one. */
 export function retryDelayMs(
   { maxRetries, retryDelayMs: delayMs }: QueueSettings,
   limits: Pick<DeliveryLimits, 'retries' | 'backoffMs' | 'backoffMsMax'>,

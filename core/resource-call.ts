@@ -1,6 +1,6 @@
-// What a deployment's bindings are asked from outside: types of both halves, the API's (resources/) and the engine's
-// (runtime/engine/resources/). The control plane asks by `POST /_platform/data` of the private port, `platform dev` in
-// its own process.
+// Management operations on a deployment's bindings: types of both halves, the API's (resources/) and the engine's
+// (runtime/engine/resources/). The control plane calls `POST /_platform/data` of the private port, `platform dev` its
+// own process.
 import type { Nothing } from './resource-call/arguments.ts';
 import type { DatabaseOperations } from './resource-call/databases.ts';
 import type { QueueOperations } from './resource-call/queues.ts';
@@ -10,11 +10,11 @@ import type { ScheduleOperations, TimerOperations } from './resource-call/timers
 import type { UserOperations } from './resource-call/users.ts';
 import type { WorkflowOperations } from './resource-call/workflows.ts';
 
-/** A kind of binding that can be asked from outside. */
+/** A kind of binding with management operations. */
 export type ResourceKind = 'db' | 'state' | 'fs' | 'queue' | 'workflow' | 'timer' | 'cache' | 'sandbox' | 'auth';
 
 /**
- * Each operation: what it takes beside `binding`, and what it gives. `binding` is a binding's name in platform.yaml, or
+ * Each operation: its arguments besides `binding`, and its result. `binding` is a binding's name in platform.yaml, or
  * the name of its resource.
  */
 export interface ResourceOperations
@@ -45,7 +45,7 @@ export interface ResourceOperations
 /** The name of an operation. */
 export type ResourceOperation = keyof ResourceOperations;
 
-/** What reads: everything else changes what a binding holds. */
+/** Read-only operations: all others change the content of a binding. */
 export const readingOperations: readonly ResourceOperation[] = [
   'resources.list',
   'db.tables',
@@ -77,7 +77,7 @@ export const readingOperations: readonly ResourceOperation[] = [
 /** The body of `POST /_platform/data`. */
 export interface ResourceCall<Operation extends ResourceOperation = ResourceOperation> {
   readonly project: string;
-  /** The deployment whose platform.yaml declares the binding, and whose branch says which resources it has. */
+  /** The deployment whose platform.yaml declares the binding, and whose branch determines its resources. */
   readonly deployment: string;
   readonly operation: Operation;
   readonly binding?: string;
@@ -85,8 +85,8 @@ export interface ResourceCall<Operation extends ResourceOperation = ResourceOper
 }
 
 /**
- * The answer: `{result}` with status 200. Otherwise `{error, code}`, as all errors of the private port:
- * `binding_not_found`, and `invalid_argument` where a statement or a key is refused.
+ * The response: `{result}` with status 200. Otherwise `{error, code}`, like all errors of the private port:
+ * `binding_not_found`, and `invalid_argument` for a refused statement or key.
  */
 export interface ResourceAnswer<Operation extends ResourceOperation> {
   readonly result: ResourceOperations[Operation]['gives'];

@@ -1,10 +1,10 @@
-// Finds the word somebody probably meant, for "did you mean" hints. Pure; short words only.
+// Finds the most likely intended word, for "did you mean" hints. Pure; short words only.
 
 /** Words longer than this are never compared: the cost grows with the product of both lengths. */
 const LENGTH_MAX = 40;
 
 /**
- * The candidate nearest to a misspelt word, or undefined when none is near. Case, `-` and `_` do not count.
+ * The candidate closest to a misspelled word, or undefined if none is close. Case, `-` and `_` are ignored.
  *
  * @example nearestWord('compatabilityDate', ['kind', 'compatibility_date']) // 'compatibility_date'
  */
@@ -27,7 +27,7 @@ function plainWord(word: string): string {
   return word.toLowerCase().replace(/[-_]/g, '');
 }
 
-/** Insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`. */
+/** Number of insertions, deletions, replacements and transpositions that turn `a` into `b`. */
 function editDistance(a: string, b: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, index) => index);

@@ -1,36 +1,36 @@
-// What organizations may still keep: the control plane counts and writes it into the folder of the route records, which
-// every machine has; engines and database processes read it and subtract what they write, until the next count.
+// Remaining storage of organizations: the control plane counts it and writes it to the folder of route records, which
+// every machine has; engines and database processes read it and subtract their writes, until the next count.
 import { randomUUID } from 'node:crypto';
 import { closeSync, fstatSync, mkdirSync, openSync, readSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PlatformError } from './errors.ts';
 import { withoutPreview } from './preview.ts';
 
-/** What an organization may still keep. */
+/** Remaining storage of an organization. */
 export interface OrganizationLeft {
   readonly id: string;
-  /** Bytes of its plan; null: what it may take is bounded by the disk, whose size is nobody's business. */
+  /** Bytes of its plan; null: limited only by the disk, whose size is not disclosed. */
   readonly limit: number | null;
   readonly left: number;
   /** Names of its projects. */
   readonly projects: readonly string[];
 }
 
-/** The file; organizations that are not in it have no bound. */
+/** The file; organizations that are not in it have no limit. */
 export interface StorageLeft {
   readonly version: 1;
-  /** ISO 8601: when the count began. What is written again without a new count forgets nothing that was subtracted. */
+  /** ISO 8601: when the count began. Writing the file again without a new count keeps the subtracted amounts. */
   readonly countedAt: string;
-  /** ISO 8601. After it nothing is refused: nobody counts any more. */
+  /** ISO 8601. Afterwards nothing is refused, because counting has stopped. */
   readonly until: string;
   readonly organizations: readonly OrganizationLeft[];
 }
 
-/** Bytes by namespace, as an engine answers `POST /_platform/storage`; null: nobody there knows. */
+/** Bytes by namespace, as an engine answers `POST /_platform/storage`; null: unknown there. */
 export interface KeptBytes {
   readonly files: Readonly<Record<string, number>> | null;
   readonly databases: Readonly<Record<string, number>> | null;
-  /** Whether they lie on the disk of the data folder. */
+  /** Whether they are on the disk of the data folder. */
   readonly areLocal: { readonly files: boolean; readonly databases: boolean };
 }
 
@@ -38,22 +38,25 @@ interface Account {
   readonly id: string;
   readonly limit: number | null;
   left: number;
-  /** Bytes that were written here since the count. */
+  /** Bytes written here since the count. */
   written: number;
 }
 
 const LOOK_MS = 1000;
 const NEWLINE = 10;
 const NOTHING = Buffer.alloc(0);
-/** Of the file: a million projects. */
+/** Limit of the file: a million projects. */
 const BYTES_MAX = 64 * 1024 * 1024;
 
-/** Not `.json`: it is no route record. */
+/** Not `.json`, because it is not a route record. */
 function fileOf(dataFolder: string): string {
   return join(dataFolder, 'routes', 'storage');
 }
 
-/** Replaces the file: a line of JSON, then a line a project, by name. An engine reads those of who writes there. */
+/**
+ * Replaces the file: a line of JSON, then one line per project, by name. An engine parses only lines of projects that
+ * write there.
+ */
 export function writeStorageLeft(dataFolder: string, left: StorageLeft): void {
   const folder = join(dataFolder, 'routes');
   mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -67,7 +70,7 @@ export function writeStorageLeft(dataFolder: string, left: StorageLeft): void {
   renameSync(incoming, fileOf(dataFolder));
 }
 
-/** The accounts of organizations in one process. Looks at the file no more than once a second. */
+/** The accounts of organizations in one process. Checks the file at most once a second. */
 export class StorageBounds {
   readonly #file: string | null;
   readonly #now: () => number;
@@ -76,30 +79,30 @@ export class StorageBounds {
   #stamp = '';
   #until = 0;
   #countedAt = '';
-  /** The file. Bytes, in memory that is used again: a text of them takes a hundred times as long. */
+  /** The file's bytes, in reused memory: decoding them to text takes a hundred times as long. */
   #bytes: Buffer = NOTHING;
   /** Lines of projects, by name. */
   #lines: Buffer = NOTHING;
-  /** By organization; those of projects that have written since the file was read. */
+  /** By organization; only for projects that have written since the file was read. */
   #accounts = new Map<string, Account>();
-  /** Bytes that were written here since the count, by organization: of before the file was read. */
+  /** Bytes written here since the count, by organization, before the file was read. */
   #written = new Map<string, number>();
-  /** Null: it has no bound. */
+  /** Null: no limit. */
   #byProject = new Map<string, Account | null>();
 
-  /** @param dataFolder null: nothing is bounded, as in `platform dev`. */
+  /** @param dataFolder null: nothing is limited, as in `platform dev`. */
   constructor(dataFolder: string | null, now: () => number = () => performance.now(), clock: () => number = Date.now) {
     this.#file = dataFolder === null ? null : fileOf(dataFolder);
     this.#now = now;
     this.#clock = clock;
   }
 
-  /** Bytes that the organization of a namespace may still keep; Infinity: it has no bound. */
+  /** Remaining bytes of a namespace's organization; Infinity: no limit. */
   left(namespace: string): number {
     return this.#of(namespace)?.left ?? Infinity;
   }
 
-  /** Notes bytes that are about to be written. @throws {PlatformError} `quota_exceeded`. */
+  /** Records bytes about to be written. @throws {PlatformError} `quota_exceeded`. */
   take(namespace: string, bytes: number): void {
     const account = this.#of(namespace);
     if (account === undefined) return;
@@ -107,19 +110,19 @@ export class StorageBounds {
     add(account, bytes);
   }
 
-  /** Whether there is room for anything. @throws {PlatformError} `quota_exceeded`. */
+  /** Whether any space remains. @throws {PlatformError} `quota_exceeded`. */
   check(namespace: string): void {
     const account = this.#of(namespace);
     if (account !== undefined && account.left <= 0) throw refusalOf(account);
   }
 
-  /** Notes bytes that were written, or are gone (below 0), where nothing can be refused. */
+  /** Records bytes that were written, or deleted (below 0), where nothing can be refused. */
   note(namespace: string, bytes: number): void {
     const account = this.#of(namespace);
     if (account !== undefined) add(account, bytes);
   }
 
-  /** What says that the organization of a namespace is full; null: it has no bound. */
+  /** The error that the organization of a namespace is full; null: no limit. */
   refusal(namespace: string): PlatformError | null {
     const account = this.#of(namespace);
     return account === undefined ? null : refusalOf(account);
@@ -151,7 +154,8 @@ export class StorageBounds {
         this.#stamp = stamp;
       }
     } catch {
-      // The folder of another machine is away for a moment, or the file is broken: what was known holds on.
+      // The folder of another machine is temporarily unavailable, or the file is damaged: the previous values stay in
+      // effect.
     }
     if (this.#clock() > this.#until) this.#lines = NOTHING;
   }
@@ -182,7 +186,7 @@ export class StorageBounds {
     this.#lines = version === 1 ? bytes.subarray(end) : NOTHING;
   }
 
-  /** Of the sorted lines. */
+  /** Searches the sorted lines. */
   #find(project: string): Account | null {
     const lines = this.#lines;
     for (let [low, high] = [0, lines.length]; low < high;) {
@@ -213,7 +217,7 @@ export class StorageBounds {
   }
 }
 
-/** Nothing is bounded. */
+/** Without limits. */
 export const unboundedStorage = new StorageBounds(null);
 
 function add(account: Account, bytes: number): void {

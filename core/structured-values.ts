@@ -1,15 +1,15 @@
-// Values that workers stored in the form of runtime/engine/guest/lazy/stored-values.ts, as JSON for people: dashboard,
-// API and command line show them. Workers wrote the records, so nothing here trusts them.
+// Converts values that workers stored in the encoding of runtime/engine/guest/lazy/stored-values.ts to JSON for
+// people, in the dashboard, API and CLI. The records come from workers, so nothing here trusts them.
 
-/** References to one object repeat it here: a few records could name billions of values. */
+/** References to one object repeat it here: a few records could expand to billions of values. */
 const NODES_MAX = 10_000;
 
 /**
- * A stored value as JSON that people can read: dates as ISO texts, maps as lists of pairs, bytes as base64. Plain
- * values are returned as they are.
+ * A stored value as readable JSON: dates as ISO texts, maps as lists of pairs, bytes as base64. Plain values are
+ * returned unchanged.
  *
- * @example
- * shownValue({ $structured: 1, records: [['map', [1, 2]], 'a', ['date', 0]] }); // [['a', '1970-01-01T00:00:00.000Z']]
+ * @example shownValue({ $structured: 1, records: [['map', [1, 2]], 'a', ['date', 0]] }); // [['a',
+ * '1970-01-01T00:00:00.000Z']]
  */
 export function shownValue(stored: unknown): unknown {
   if (typeof stored !== 'object' || stored === null || !Object.hasOwn(stored, '$structured')) return stored;
@@ -53,7 +53,7 @@ function showRecord([kind, first, ...rest]: readonly unknown[], show: (index: un
       return show(rest[0]);
     case 'boxed':
       return show(first);
-    // Of bigint, number and buffer it is a text.
+    // For bigint, number and buffer it is a text.
     default:
       return first ?? null;
   }

@@ -1,8 +1,8 @@
-// What engines tell of the work of workers: lines, invocations, spans of traces, and how many of them they dropped.
-// Engines write one JSON object a line, the supervisor holds the texts unread, the control plane keeps them. Types.
+// Telemetry records of engines: lines, invocations, spans of traces, and how many of them were dropped. Engines write
+// one JSON object per line, the supervisor buffers the texts unparsed, the control plane stores them. Types.
 import type { InvocationKind } from './plans.ts';
 
-/** What every record says. */
+/** Fields of every record. */
 interface OfDeployment {
   readonly project: string;
   readonly deployment: string;
@@ -10,14 +10,14 @@ interface OfDeployment {
   readonly at: number;
 }
 
-/** A line of a worker, or of the platform about it. */
+/** A log line of a worker, or of the platform about it. */
 export interface LineRecord extends OfDeployment {
   readonly record: 'line';
   readonly level: 'debug' | 'info' | 'warn' | 'error';
   readonly text: string;
-  /** Of the invocation it belongs to; null for code outside of every one. */
+  /** Kind of its invocation; null for code outside of invocations. */
   readonly kind: InvocationKind | null;
-  /** Of a request: its route (`routeOf`); else the name of the queue, timer, schedule or workflow. */
+  /** For a request: its route (`routeOf`); else the name of the queue, timer, schedule or workflow. */
   readonly route: string;
   readonly invocation: string | null;
   readonly traceId: string | null;
@@ -29,34 +29,34 @@ export interface InvocationRecord extends OfDeployment {
   readonly kind: InvocationKind;
   readonly invocation: string;
   readonly traceId: string | null;
-  /** Of a request; empty for other events. The path is without its query, which may hold secrets. */
+  /** For a request; empty for other events. The path has no query, which may contain secrets. */
   readonly method: string;
   readonly path: string;
   readonly route: string;
-  /** 0 for events that are no requests. */
+  /** 0 for events other than requests. */
   readonly status: number;
-  /** `ok`, or the code it failed with. */
+  /** `ok`, or the error code. */
   readonly outcome: string;
-  /** Why it failed, in one line; empty. */
+  /** Reason of a failure in one line; else empty. */
   readonly error: string;
   readonly cpuMs: number;
   readonly wallMs: number;
 }
 
-/** Kinds of spans, by the numbers of OpenTelemetry. */
+/** Kinds of spans, with OpenTelemetry's numbers. */
 export const spanKinds = { internal: 1, server: 2, client: 3, producer: 4, consumer: 5 } as const;
 export type SpanKind = (typeof spanKinds)[keyof typeof spanKinds];
 
-/** What a span says beside its time. */
+/** Attributes of a span. */
 export type SpanAttributes = Readonly<Record<string, string | number | boolean>>;
 
-/** One span of a trace that has ended. */
+/** One finished span of a trace. */
 export interface SpanRecord extends OfDeployment {
   readonly record: 'span';
   readonly traceId: string;
   readonly spanId: string;
   readonly parentId: string | null;
-  /** The first of its trace on this platform: its parent, if any, is somebody else's. */
+  /** The first of its trace on this platform: its parent, if any, is external. */
   readonly isRoot: boolean;
   readonly name: string;
   readonly kind: SpanKind;
@@ -69,7 +69,7 @@ export interface SpanRecord extends OfDeployment {
   readonly links: readonly string[];
 }
 
-/** What an engine dropped, since a project wrote more than it may. */
+/** Records that an engine dropped, because a project exceeded its limit. */
 export interface DroppedRecord extends OfDeployment {
   readonly record: 'dropped';
   readonly lines: number;
@@ -79,12 +79,12 @@ export interface DroppedRecord extends OfDeployment {
 
 export type TelemetryRecord = LineRecord | InvocationRecord | SpanRecord | DroppedRecord;
 
-/** `POST /_platform/telemetry`: a batch, the same until it is acknowledged. */
+/** `POST /_platform/telemetry`: a batch, repeated until it is acknowledged. */
 export interface TelemetryBatch {
-  /** Null: there was nothing within the time that was waited. */
+  /** Null: nothing arrived within the waiting time. */
   readonly id: string | null;
-  /** JSON, one record a line. */
+  /** JSON, one record per line. */
   readonly records: string;
-  /** Records that were given up, since nobody took them in time. */
+  /** Records dropped because they were not fetched in time. */
   readonly lost: number;
 }

@@ -1,14 +1,14 @@
-// Text of files that people write with editors of any system: UTF-8 with or without a byte order mark, and UTF-16 with
-// one, as editors and PowerShell of Windows save it. Called wherever a file of a user's is read. Pure but for the file.
+// Decodes text files written with editors of any system: UTF-8 with or without a byte order mark, and UTF-16 with
+// one, as saved by editors and PowerShell on Windows. Used for all files of users. Pure except for the file.
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 
-/** A file that holds no text in a known encoding. */
+/** A file without text in a known encoding. */
 export class TextEncodingError extends Error {
   readonly code = 'ERR_TEXT_ENCODING';
 }
 
-/** Whether bytes begin with the mark of UTF-16. */
+/** Whether bytes begin with a UTF-16 byte order mark. */
 export function isUtf16(bytes: Uint8Array): boolean {
   return (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff);
 }

@@ -1,10 +1,10 @@
-// What a deployment used in some time: engines count it, the supervisor adds it up, the control plane keeps it. Types,
-// and how two lists of the most expensive invocations become one. Pure.
+// Usage of a deployment over a period: counted by engines, summed by the supervisor, stored by the control plane.
+// Types, and merging of two lists of the most expensive invocations. Pure.
 import type { InvocationKind } from './plans.ts';
 
-/** One invocation that came near to its budget. */
+/** An invocation close to its budget. */
 export interface CostlyInvocation {
-  /** As the log calls it. */
+  /** Id in the log. */
   readonly id: string;
   /** When it ended, in ms since 1970. */
   readonly at: number;
@@ -12,46 +12,46 @@ export interface CostlyInvocation {
   readonly isFailure: boolean;
 }
 
-/** Of one deployment, kind and route. */
+/** For one deployment, kind and route. */
 export interface UsageRow {
   readonly project: string;
   readonly deployment: string;
   readonly kind: InvocationKind;
-  /** Of requests: the first parts of their paths, or `(files)` for those that a file answered; else ''. */
+  /** For requests: the first segments of their paths, or `(files)` for those answered by a file; else ''. */
   readonly route: string;
   readonly invocations: number;
   readonly failures: number;
-  /** Of the worker's code, and what the host worked for it. */
+  /** CPU of the worker's code, and of host work for it. */
   readonly cpuMs: number;
   readonly hostCpuMs: number;
-  /** Of the most expensive one, both together, in one budget. */
+  /** The same for the most expensive invocation, within one budget. */
   readonly cpuMsMax: number;
-  /** Invocations by their CPU: counts by bucket of cpu-histogram.ts, without the zeros at the end. */
+  /** Invocations by their CPU: counts by bucket of cpu-histogram.ts, without trailing zeros. */
   readonly cpuCounts: readonly number[];
-  /** The most expensive ones, the worst first; an engine names one each time it is asked. */
+  /** The most expensive ones, worst first; an engine lists one per report. */
   readonly costliest: readonly CostlyInvocation[];
 }
 
-/** `POST /_platform/usage`: a batch, the same until it is acknowledged. */
+/** `POST /_platform/usage`: a batch, repeated until it is acknowledged. */
 export interface UsageBatch {
-  /** Null: nothing was used. */
+  /** Null: no usage. */
   readonly id: string | null;
   readonly rows: readonly (UsageRow & {
-    /** ISO time at which the hour begins. */
+    /** ISO time of the start of the hour. */
     readonly hour: string;
   })[];
 }
 
-/** Invocations that are named of a deployment, kind, route and hour. */
+/** Listed invocations per deployment, kind, route and hour. */
 export const COSTLIEST_MAX = 3;
 
-/** The worst of both. */
+/** The worst of both lists. */
 export function mergeCostliest(one: readonly CostlyInvocation[], other: readonly CostlyInvocation[]) {
   if (one.length === 0) return other;
   return [...one, ...other].sort((a, b) => b.cpuMs - a.cpuMs).slice(0, COSTLIEST_MAX);
 }
 
-/** Counts of both, bucket by bucket. */
+/** Sums both counts, bucket by bucket. */
 export function addCounts(one: readonly number[], other: readonly number[]): readonly number[] {
   if (one.length < other.length) return addCounts(other, one);
   return one.map((count, bucket) => count + (other[bucket] ?? 0));

@@ -1,7 +1,7 @@
-// What the value of a project's variable is sealed for (core/encryption.ts): moved to another project, scope or key, it
-// cannot be unsealed. Read by whoever seals or unseals one. Pure.
+// Seal context of a project's variable (core/encryption.ts): its value cannot be unsealed for another project, scope
+// or key. Used by code that seals or unseals one. Pure.
 
-/** Where a variable is: `branch` is '' but for scope `branch`. */
+/** Location of a variable: `branch` is '' except for scope `branch`. */
 export interface VariablePlace {
   readonly projectId: string;
   readonly scope: string;

@@ -1,19 +1,19 @@
-// A worker's code as its isolates take it: bytes that lie once in the process, outside all heaps, and that V8 reads in
-// place. Made where an artifact is read (deployments/artifact-source.ts); nobody writes to it afterwards.
+// A worker's code for its isolates: bytes stored once in the process, outside all heaps, which V8 reads in place.
+// Created where an artifact is read (artifacts/artifact-source.ts); read-only afterwards.
 import { isAscii } from 'node:buffer';
 
 /** The code of one bundle. */
 export interface WorkerText {
   readonly bytes: SharedArrayBuffer;
-  /** Two bytes a character: it has one beyond ASCII. */
+  /** Two bytes per character: it has one beyond ASCII. */
   readonly isWide: boolean;
   /** In characters. */
   readonly length: number;
 }
 
 /**
- * The string of a whole bundle would be a large object on the engine's heap, and some of them cost it a collection of
- * all: decoded in pieces, what is not needed any more is young.
+ * The string of a whole bundle would be a large object on the engine's heap, and several of them would cause a full
+ * collection: decoded in pieces, unused ones are still young.
  */
 const PIECE_BYTES = 16 * 1024;
 
@@ -29,7 +29,7 @@ export function toWorkerText(content: Buffer): WorkerText {
   const bytes = new SharedArrayBuffer(length * 2);
   const target = Buffer.from(bytes);
   let at = 0;
-  // All machines that isolates run on are little-endian.
+  // All supported machines are little-endian.
   for (const piece of pieces) at += target.write(textOf(piece), at, 'utf16le');
   return { bytes, isWide: true, length };
 }
@@ -39,7 +39,7 @@ function piecesOf(content: Buffer): Buffer[] {
   const pieces: Buffer[] = [];
   for (let from = 0; from < content.length;) {
     let to = Math.min(from + PIECE_BYTES, content.length);
-    // A character has at most three bytes after its first.
+    // A character has at most three continuation bytes.
     for (let back = 0; back < 3 && to < content.length && (content[to]! & 0xc0) === 0x80; back++) to--;
     pieces.push(content.subarray(from, to));
     from = to;

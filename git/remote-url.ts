@@ -1,9 +1,9 @@
 // Which URLs and names of branches git is ever given. What is refused here could run a program (`ext::`), read files of
 // this machine (`file://`), pass for an option (`-`), or reach what only this machine can reach. Used when a repository
 // is connected and again before each use.
-import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { createOwnAddresses, mayConnect, type EgressPolicy } from '#core/egress.ts';
+import { createResolve } from '#core/way-out/host-names.ts';
 
 /** A remote's URL without credentials, and those that it held. */
 export interface RemoteUrl {
@@ -73,6 +73,7 @@ function decoded(text: string): string {
 /** What says which addresses a name has. */
 export type Lookup = (host: string) => Promise<readonly { readonly address: string }[]>;
 
+const byName: Lookup = createResolve();
 const isOwn = createOwnAddresses();
 const publicOnly: EgressPolicy = { loopback: false, private: false, isOwn };
 
@@ -85,7 +86,7 @@ const publicOnly: EgressPolicy = { loopback: false, private: false, isOwn };
 export async function resolveRemote(
   { host }: Pick<RemoteUrl, 'host'>,
   privateHosts: readonly string[],
-  find: Lookup = (name) => lookup(name, { all: true }),
+  find: Lookup = byName,
 ): Promise<readonly string[]> {
   let addresses: readonly string[];
   try {

@@ -1,25 +1,22 @@
-// Where a database is and who asks: what libpq's URLs say, in the words of the library. Used by connection.ts. It
-// connects to nothing.
+// Address and credentials of a database: converts libpq's URLs to the library's options. Used by connection.ts. Opens
+// no connection.
 import { parseIntoClientConfig } from 'pg-connection-string';
 import type { ClientConfig } from 'pg';
 
 /** A database, and how to reach it. */
 export interface Address extends ClientConfig {
   ssl: NonNullable<ClientConfig['ssl']>;
-  /** Without TLS where the server has none (`sslmode=prefer`). */
+  /** Falls back to no TLS if the server has none (`sslmode=prefer`). */
   readonly isTlsOptional: boolean;
 }
 
-/**
- * Parameters of a URL that are no settings of the session: those that pg-connection-string reads, and those of other
- * drivers.
- */
+/** URL parameters that are not session settings: those of pg-connection-string, and of other drivers. */
 const ofDriver =
   /^(?:user|password|host|port|database|application_name|client_encoding|options|ssl\w*|channel_binding|connect_timeout|idle_timeout|max\w*|backoff|keep_alive|prepare|debug|fetch_types|publications|target_session_attrs|timeout|uselibpqcompat|pgbouncer)$/;
 
 /**
- * @param settings of the session; those that the URL has go before them.
- * @throws {Error} when the URL is none of a Postgres.
+ * @param settings of the session; those in the URL take precedence.
+ * @throws {Error} when the URL is not a Postgres URL.
  */
 export function toAddress(url: string, settings: Readonly<Record<string, string>>): Address {
   const parsed = URL.parse(url);
@@ -39,7 +36,7 @@ export function toAddress(url: string, settings: Readonly<Record<string, string>
     password,
     port,
     host: host || 'localhost',
-    // The library leaves some characters of it encoded.
+    // The library leaves some of its characters encoded.
     database: decodeURIComponent(parsed.pathname.slice(1)) || user,
     ssl: host?.startsWith('/') === true ? false : (ssl ?? false),
     isTlsOptional: mode === 'prefer',
@@ -53,8 +50,8 @@ export function toAddress(url: string, settings: Readonly<Record<string, string>
 }
 
 /**
- * One of libpq's modes: `ssl=require` is another driver's word for `sslmode=require`, and `verify-ca` needs a
- * certificate to go by.
+ * One of libpq's modes: `ssl=require` is another driver's name for `sslmode=require`, and `verify-ca` needs a root
+ * certificate.
  */
 function toTlsMode(query: URLSearchParams): string {
   if (query.get('sslrootcert') === 'system') {
@@ -68,7 +65,7 @@ function toTlsMode(query: URLSearchParams): string {
   return mode === 'verify-ca' && query.has('sslrootcert') ? mode : 'verify-full';
 }
 
-/** The same address as another user. */
+/** The same address with another user. */
 export function urlAs(url: string, user: string, password: string): string {
   const parsed = new URL(url);
   parsed.username = user;

@@ -1,63 +1,63 @@
-// The one loop behind queues, timers, cron and workflows: claims rows that are due under a lease, has them worked on,
-// renews the leases while that lasts. Lanes of different namespaces take turns. No SQL here: the rows come from a
-// `ClaimSource`. A notification (wake) starts it at once, a slow poll makes up for lost ones, and what somebody who
-// died had claimed is due again when the lease ends, or as soon as it is known that he is gone.
+// The loop behind queues, timers, cron and workflows: claims due rows under a lease, processes them, renews the
+// leases meanwhile. Lanes of different namespaces take turns. No SQL here: the rows come from a `ClaimSource`. A
+// notification (wake) starts it at once, a slow poll compensates for lost ones. Claims of a dead member are due again
+// when their lease expires, or as soon as its death is known.
 import type { Wake } from './wake.ts';
 
 /** Columns the loop needs. */
 export interface ClaimedRow {
   readonly seq: number;
   readonly lane_id: number;
-  /** The claim it was made under. */
+  /** The lease of its claim. */
   readonly lease: string;
-  /** Rows of the lane that could have been claimed at that moment, at most. */
+  /** Upper limit of the lane's rows that could have been claimed at that moment. */
   readonly room: number;
   /** 1 for the first claim. */
   readonly attempt: number;
 }
 
-/** Where claimed rows come from. Times are milliseconds since 1970. */
+/** Source of claimed rows. Times are milliseconds since 1970. */
 export interface ClaimSource<Row extends ClaimedRow> {
   readonly kind: string;
   /**
-   * Every lane, or these, with the time its first row is due (a claimed one: when its lease ends), null for an empty
-   * one.
+   * Every lane, or these, with the due time of its first row (a claimed one: when its lease expires), null for an
+   * empty one.
    */
   scan(
     lanes?: readonly number[],
   ): Promise<readonly { readonly lane: number; readonly namespace: string; readonly due_at: number | null }[]>;
   /** Claims up to `perLane` due rows of each lane until `until`. */
   claim(lanes: readonly number[], perLane: number, lease: string, now: number, until: number): Promise<Row[]>;
-  /** Moves the end of a member's leases; returns those that are still held. */
+  /** Extends a member's leases; returns those that are still held. */
   renew(seqs: readonly number[], member: string, until: number): Promise<number[]>;
   /**
-   * Lets a claimed row go until `dueAt`; not counted: as if it had not been claimed. False: its claim does not hold any
-   * more.
+   * Releases a claimed row until `dueAt`; not counted: as if it had not been claimed. False: its claim is no longer
+   * valid.
    */
   release(row: Row, dueAt: number, counted: boolean): Promise<boolean>;
-  /** The members whose claims there are. */
+  /** The members with claims. */
   members(): Promise<string[]>;
-  /** Makes due what a member has claimed who is gone. */
+  /** Makes the claims of a dead member due. */
   takeOver(member: string, now: number): Promise<void>;
 }
 
-/** What becomes of claimed rows. */
+/** Processing of claimed rows. */
 export interface Work<Row> {
-  /** Parts rows into what is worked on together. */
+  /** Groups rows that are processed together. */
   group(rows: readonly Row[]): readonly Row[][];
   /**
-   * Works on one group and writes down what became of it.
+   * Processes one group and stores its results.
    *
    * @param signal aborts when the lease is lost or the loop has to end.
    */
   run(rows: readonly Row[], signal: AbortSignal): Promise<LaneAdvice>;
 }
 
-/** What the loop should know of a lane after a group of its rows. */
+/** Advice for the loop about a lane, after a group of its rows. */
 export interface LaneAdvice {
-  /** This lane has no consumer for so long. */
+  /** This lane has no consumer for this long. */
   readonly restMs?: number;
-  /** Rows that were held back by these may be claimed now. */
+  /** Rows blocked by these may be claimed now. */
   readonly more?: boolean;
 }
 
@@ -65,13 +65,13 @@ interface ClaimLoopOptions<Row extends ClaimedRow> {
   readonly source: ClaimSource<Row>;
   readonly work: Work<Row>;
   readonly wake: Wake;
-  /** Whose claims these are; without a dot. Each claim has a lease of its own: the name, a dot and a number. */
+  /** Name of this member, without a dot. Each claim has its own lease: the name, a dot and a number. */
   readonly member: string;
   /** Whether another member is known to be gone. */
   readonly isGone: (member: string) => boolean;
   readonly leaseMs: number;
   readonly pollMs: number;
-  /** Rows worked on at a time. */
+  /** Rows processed concurrently. */
   readonly inFlightMax: number;
   readonly now: () => number;
   readonly onTrouble: (message: string, error: unknown) => void;
@@ -80,35 +80,35 @@ interface ClaimLoopOptions<Row extends ClaimedRow> {
 /** A running loop. */
 export interface ClaimLoop {
   readonly inFlight: number;
-  /** Claims nothing more, lets what runs end for up to so long, then aborts it. */
+  /** Claims nothing more, waits for running work up to this time, then aborts it. */
   close(drainMs: number): Promise<void>;
 }
 
 const LANES_PER_CLAIM = 16;
 const PER_LANE_MAX = 50;
-/** A scan may take this part of the time. */
+/** Maximum share of time for scans. */
 const SCAN_SHARE = 0.05;
 const TIMER_MS_MAX = 60_000;
 
 export async function startClaimLoop<Row extends ClaimedRow>(options: ClaimLoopOptions<Row>): Promise<ClaimLoop> {
   const { source, work, member, now } = options;
-  /** Lanes with something due, by namespace; both in the order of their turns. */
+  /** Lanes with due rows, by namespace; both in turn order. */
   const ready = new Map<string, Set<number>>();
   const namespaces = new Map<number, string>();
-  /** Lanes with something due later. */
+  /** Lanes with rows due later. */
   const later = new Map<number, number>();
   const resting = new Map<number, number>();
-  /** Lanes whose room was used up: they may go on when something of theirs ends. */
+  /** Lanes without room: they may continue when some of their rows are finished. */
   const full = new Set<number>();
   const running = new Map<number, AbortController>();
-  /** Rows of each namespace that are worked on. */
+  /** Number of rows of each namespace being processed. */
   const working = new Map<string, number>();
-  /**
-   * Lanes that became due by time: their next time is not known. It is looked for once nothing of theirs is due any
-   * more.
-   */
+  /** Lanes that became due by time: their next time is unknown. It is looked up once they have no more due rows. */
   const elapsed = new Set<number>();
-  /** Rows that were claimed anew while we work on them: a timer that its handler set again. They wait for its end. */
+  /**
+   * Rows that were claimed again while they are being processed: a timer that its handler set again. They wait for
+   * the end of the first.
+   */
   const overlapping = new Map<number, Row>();
   let claims = 0;
   const ended = new AbortController();
@@ -116,7 +116,7 @@ export async function startClaimLoop<Row extends ClaimedRow>(options: ClaimLoopO
   let again = false;
   let closed = false;
   let timer: NodeJS.Timeout | null = null;
-  /** The time of `later` that it waits for; below all of them while they are being gone through. */
+  /** The time in `later` for which the timer is set; -Infinity while they are being processed. */
   let armedFor = Infinity;
   let idle: (() => void) | null = null;
 
@@ -132,7 +132,7 @@ export async function startClaimLoop<Row extends ClaimedRow>(options: ClaimLoopO
 
   function markLater(lane: number, dueAt: number): void {
     if (dueAt < (later.get(lane) ?? Infinity)) later.set(lane, dueAt);
-    // Not once a lane: a look at all of them would take the square of their number.
+    // Not for each lane: checking all of them every time would be quadratic.
     if (dueAt < armedFor) arm();
   }
 
@@ -141,7 +141,7 @@ export async function startClaimLoop<Row extends ClaimedRow>(options: ClaimLoopO
     else markLater(lane, dueAt);
   }
 
-  /** Wakes at the first of the later times. */
+  /** Sets the timer for the earliest later time. */
   function arm(): void {
     if (timer !== null) clearTimeout(timer);
     timer = null;
@@ -167,14 +167,13 @@ export async function startClaimLoop<Row extends ClaimedRow>(options: ClaimLoopO
   }
 
   /**
-   * Rows that a namespace may add: no more than would be left free, so that events which take long leave room for
-   * others'.
+   * Number of rows that a namespace may add: no more than would stay free, so that slow events leave room for others.
    */
   function roomOf(namespace: string): number {
     return Math.ceil((options.inFlightMax - running.size - (working.get(namespace) ?? 0)) / 2);
   }
 
-  /** The next lanes, one of each namespace in turn, and how many rows of each. */
+  /** The next lanes, one of each namespace in turn, and the number of rows for each. */
   function take(): { lanes: number[]; perLane: number } {
     const lanes: number[] = [];
     const taken = new Map<string, number>();
@@ -189,7 +188,7 @@ export async function startClaimLoop<Row extends ClaimedRow>(options: ClaimLoopO
         lanes.push(lane!);
         const count = (taken.get(namespace) ?? 0) + 1;
         taken.set(namespace, count);
-        // To the end of the row.
+        // Moves it to the end.
         ready.delete(namespace);
         if (waiting.size > 0) ready.set(namespace, waiting);
         if (waiting.size > 0 && count < roomOf(namespace)) next.push(namespace);
@@ -242,13 +241,13 @@ export async function startClaimLoop<Row extends ClaimedRow>(options: ClaimLoopO
     }
   }
 
-  /** Looks when something of these lanes, or of any, is due next. @param claimed rows that lanes have just given. */
+  /** Finds when the next row of these lanes, or of any, is due. @param claimed rows that lanes have just returned. */
   async function look(lanes?: readonly number[], claimed?: ReadonlyMap<number, number>): Promise<void> {
     try {
       for (const { lane, namespace, due_at: dueAt } of await source.scan(lanes)) {
         namespaces.set(lane, namespace);
         if (dueAt === null) continue;
-        // Of one that gave nothing, what is due waits for something else.
+        // If a lane returned none, its due rows wait for something else.
         if (dueAt <= now() && claimed?.has(lane) !== false) elapsed.add(lane);
         mark(lane, dueAt);
       }
@@ -279,7 +278,7 @@ export async function startClaimLoop<Row extends ClaimedRow>(options: ClaimLoopO
       overlapping.delete(seq);
       await source.release(row, now(), false).then(
         (held) => held && markReady(lane),
-        // Its lease ends by itself.
+        // Its lease expires by itself.
         () => {},
       );
     }
@@ -324,7 +323,7 @@ export async function startClaimLoop<Row extends ClaimedRow>(options: ClaimLoopO
             now() + options.leaseMs,
           ),
         );
-        // Others of its group may still be ours, but the delivery is one.
+        // Others of its group may still be held, but they were delivered together.
         for (const [seq, control] of held)
           if (!kept.has(seq) && running.get(seq) === control) control.abort(new Error('lease lost'));
       } catch (error) {

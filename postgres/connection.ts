@@ -1,5 +1,5 @@
-// Connections to Postgres, embedded or external, over the library `pg`: the one place that knows its settings and its
-// moods. Used by migrate.ts, by the roots, and by the stores through the `Postgres` they are given.
+// Connections to Postgres, embedded or external, over the library `pg`: the only place that handles its settings and
+// quirks. Used by migrate.ts, by the roots, and by the stores through their `Postgres`.
 import pg from 'pg';
 import { toAddress, type Address } from './address.ts';
 import {
@@ -11,7 +11,7 @@ import {
   toPostgresError,
 } from './postgres-error.ts';
 
-/** What a statement takes: an array goes where the statement wants one (`$1::text[]`). */
+/** Parameter values: an array where the statement expects one (`$1::text[]`). */
 export type PostgresValue =
   | string
   | number
@@ -28,57 +28,51 @@ export interface Statements {
 
 /** One connection, for as long as its work lasts. */
 export interface Session extends Statements {
-  /** Runs a text of any number of statements. @returns the word the server has for the last (`COMMIT`). */
+  /** Runs a script of statements. @returns the server's command tag of the last one (`COMMIT`). */
   script(text: string): Promise<string>;
 }
 
-/** A pool of connections. Each statement of `all` is a transaction of its own, on whichever connection is free. */
+/** A pool of connections. Each statement of `all` is a separate transaction, on any free connection. */
 export interface Postgres extends Statements {
   session<Result>(work: (session: Session) => Promise<Result>): Promise<Result>;
-  /** All or nothing. What `work` throws rolls back. */
+  /** Runs `work` in a transaction; rolls back if it throws. */
   transaction<Result>(work: (session: Session) => Promise<Result>): Promise<Result>;
-  /** Lets what runs end for so long, then ends it. */
+  /** Waits for running statements up to this time, then cancels them. */
   close(msMax?: number): Promise<void>;
 }
 
-/** How a pool behaves. */
+/** Options of a pool. */
 export interface ConnectionOptions {
-  /**
-   * `postgres://user:password@host:port/database`; a folder of a Unix socket goes into its query as `host`, as libpq
-   * has it.
-   */
+  /** `postgres://user:password@host:port/database`; the folder of a Unix socket is `host` in its query, as in libpq. */
   readonly url: string;
-  /** What the server shows in `pg_stat_activity`. */
+  /** Shown by the server in `pg_stat_activity`. */
   readonly name: string;
-  /** Connections at most. */
+  /** Maximum number of connections. */
   readonly connectionsMax?: number;
-  /** A statement that runs longer is ended by the server. */
+  /** Statement timeout. */
   readonly statementMs?: number;
-  /** Where names without a schema are looked up; `public` by default. */
+  /** Default schema; `public` by default. */
   readonly schema?: string;
-  /** Further settings of each session. */
+  /** Additional settings of each session. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** A server that does not answer for so long is away. */
+  /** Connect timeout. */
   readonly connectMs?: number;
 }
 
-/**
- * After an attempt to connect that failed, so long none is made: twice as long each time. A server that restarts is
- * back in a moment.
- */
+/** Pause after a failed connection attempt, doubled each time. A restarting server is back quickly. */
 const [awayMsLeast, awayMsMax] = [10, 320];
 const KEEP_ALIVE_MS = 60_000;
 const IDLE_MS = 300_000;
 const CLOSE_MS_MAX = 5000;
-/** Statements that wait for a connection; beyond, they are refused. */
+/** Limit for statements waiting for a connection; further ones are refused. */
 const WAITING_MAX = 20_000;
-/** Texts that are kept prepared; those of stores are few, and never vary. */
+/** Prepared statements kept; the stores have only a few fixed texts. */
 const NAMES_MAX = 400;
 const INT8 = 20;
 
-/** A connection that leaves nothing of a server's death to the process. */
+/** A connection whose errors never reach the process when the server dies. */
 export class Connection extends pg.Client {
-  /** It is of no use any more. */
+  /** It cannot be used any more. */
   isLost = false;
 
   constructor(address: Address, { name, connectMs = 5000 }: ConnectionOptions) {
@@ -98,10 +92,7 @@ export class Connection extends pg.Client {
   }
 }
 
-/**
- * A statement that the server keeps under a name. The library copies a record of settings property by property: 5 us of
- * 40.
- */
+/** A named prepared statement. The library copies an options object property by property: 5 us of 40. */
 class Prepared extends pg.Query {
   name: string | undefined;
 
@@ -116,14 +107,14 @@ class Prepared extends pg.Query {
   }
 }
 
-/** Where these options lead. @throws {Error} when the URL is none of a Postgres. */
+/** The address in these options. @throws {Error} when the URL is not a Postgres URL. */
 export function addressOf({ url, statementMs = 30_000, schema = 'public', settings }: ConnectionOptions): Address {
   return toAddress(url, { statement_timeout: String(statementMs), TimeZone: 'UTC', search_path: schema, ...settings });
 }
 
 /**
- * Takes TLS from an address whose server has none, where its URL allows that: then another try is worth it. The library
- * has no such mode.
+ * Removes TLS from an address whose server has none, if its URL allows that, so that another attempt can be made. The
+ * library has no such mode.
  */
 export function dropTls(address: Address, error: unknown): boolean {
   if (!address.isTlsOptional || !isWithoutTls(error)) return false;
@@ -131,9 +122,7 @@ export function dropTls(address: Address, error: unknown): boolean {
   return true;
 }
 
-/**
- * Opens a pool. Nothing is connected before the first statement, and what is lost is connected again by the next one.
- */
+/** Opens a pool. It connects with the first statement, and reconnects with the next one after a loss. */
 export function openPostgres(options: ConnectionOptions): Postgres {
   const address = addressOf(options);
   const connections = new Set<Connection>();
@@ -148,8 +137,8 @@ export function openPostgres(options: ConnectionOptions): Postgres {
       }
 
       /**
-       * Called by the pool. Where the server is away, all that wait hear of it at once, rather than one attempt after
-       * the other.
+       * Called by the pool. If the server is unavailable, all waiting statements fail at once, instead of one attempt
+       * after the other.
        */
       override connect(told?: unknown): never {
         const tell = told as (error: Error | null) => void;
@@ -170,7 +159,7 @@ export function openPostgres(options: ConnectionOptions): Postgres {
       }
     },
   });
-  // Of a connection that nobody uses: the next statement has another.
+  // For an idle connection: the next statement uses another.
   pool.on('error', () => {});
   const names = new Map<string, string>();
   /** Statements and sessions. */
@@ -188,7 +177,7 @@ export function openPostgres(options: ConnectionOptions): Postgres {
     if (--running === 0) idle?.();
   }
 
-  /** A connection for a while. What it is called with must be called once. */
+  /** Takes a connection; the callback's argument must be called once. */
   function take(
     use: (connection: Connection, release: (isLost: boolean) => void) => void,
     reject: (error: unknown) => void,
@@ -213,7 +202,7 @@ export function openPostgres(options: ConnectionOptions): Postgres {
     }
   }
 
-  /** What is prepared once is found by its name. */
+  /** The name of a prepared statement. */
   function nameOf(text: string): string | undefined {
     let name = names.get(text);
     if (name === undefined && names.size < NAMES_MAX) names.set(text, (name = `s${names.size + 1}`));
@@ -300,7 +289,7 @@ export function openPostgres(options: ConnectionOptions): Postgres {
         try {
           result = await work(on);
         } catch (error) {
-          // Where that fails, the connection is gone, and the transaction with it.
+          // If that fails, the connection is gone, and the transaction with it.
           await on.script('ROLLBACK').catch(() => {});
           throw error;
         }
@@ -329,7 +318,7 @@ function over(): PostgresError {
   return new PostgresError('CONNECTION_ENDED', 'The connection to the database was ended');
 }
 
-/** After which a connection is not used again. */
+/** Errors after which a connection is not reused. */
 function isUnsafe(error: PostgresError): boolean {
   return isConnectionTrouble(error) || error.code === internal;
 }

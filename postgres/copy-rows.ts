@@ -1,18 +1,18 @@
-// COPY of many rows into a table, over a transaction of postgres/sql.ts, which takes half the time of INSERT.
-// Used by the control plane.
+// COPY of many rows into a table, over a transaction of postgres/sql.ts, which takes half the time of INSERT. Used by
+// the control plane.
 import { pipeline } from 'node:stream/promises';
 import type { Transaction } from './sql.ts';
 
-/** What a column of a row may be. */
+/** Type of a column value. */
 export type CopyValue = string | number | boolean | Date | null | readonly string[];
 
-/** Texts handed to the connection at a time, in characters. */
+/** Text passed to the connection at a time, in characters. */
 const CHUNK_CHARS = 64 * 1024;
 
 /**
  * Adds rows to a table.
  *
- * @param table and `columns`: SQL, never anybody's words.
+ * @param table and `columns`: trusted SQL.
  * @example await copyRows(tx, 'control.log_line', ['at', 'text'], [[new Date(), 'hello']])
  */
 export async function copyRows(

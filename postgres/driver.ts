@@ -1,16 +1,16 @@
-// The library `postgres` 3.4.9 with some of its mistakes mended as it is loaded. Two are met when a server restarts
-// (porsager/postgres#1208, #1154): a write to a connection that is closed ended the process, and a connection whose
-// socket died with a write pending never wrote again. Three when a connection ends: reading the types failed the
-// process; what it was asked last stayed, so that a statement of the next one never ended or had an empty first row;
-// and what a transaction asked after its end was done outside of it, over the next one. And a COPY that the server
-// refused at its end never ended. Loaded by sql.ts alone; goes with the version that mends them.
+// The library `postgres` 3.4.9 with some bugs patched when it is loaded. Two occur when a server restarts
+// (porsager/postgres#1208, #1154): a write to a closed connection crashed the process, and a connection whose socket
+// died with a pending write never wrote again. Three occur when a connection ends: reading the types crashed the
+// process; its last query stayed pending, so that a statement on the next connection never ended or had an empty
+// first row; and queries of a transaction after its end ran outside of it, on the next connection. And a COPY that
+// the server refused at its end never ended. Loaded by sql.ts only; removed with the version that fixes them.
 import { registerHooks } from 'node:module';
 
 type Mended = readonly (readonly [was: string, is: string])[];
 
-/** Text of the library's connections, and what stands in its place. */
+/** Code of the library's connections, and its replacement. */
 const CONNECTION: Mended = [
-  // Of a transaction: nothing else holds on to a connection that is closed. True: it stays where it waits to reconnect.
+  // In a transaction: nothing else references a closed connection. True: it stays in the reconnect queue.
   [
     '  function execute(q) {\n',
     `  function execute(q) {
@@ -34,9 +34,9 @@ const CONNECTION: Mended = [
     '    query && queryError(query, err)\n',
     '    final && (final(err), final = null)\n    query && queryError(query, err)\n',
   ],
-  // Whose connection ended: the statement that waits for the types is told so itself.
+  // For an ended connection: the statement that waits for the types gets the error.
   ['        return fetchArrayTypes()\n', '        return fetchArrayTypes().catch(() => {})\n'],
-  // What a connection that ended was asked has no answer in the next one, which took it for what it was asked first.
+  // Queries of an ended connection have no answer on the next one, which mistook them for its first query.
   [
     `    if (initial)
       return reconnect()
@@ -58,7 +58,7 @@ const CONNECTION: Mended = [
   ['    clearImmediate(nextWriteTimer)\n', '    clearImmediate(nextWriteTimer), chunk = nextWriteTimer = null\n'],
 ];
 
-/** The same of its transactions. */
+/** The same for its transactions. */
 const INDEX: Mended = [
   [
     '        new Promise((_, reject) => connection.onclose = reject)\n',
@@ -83,7 +83,7 @@ function mend(source: string, mended: Mended): string {
   let text = source;
   for (const [was, is] of mended) {
     if (!text.includes(was))
-      throw new Error('postgres/driver.ts mends postgres 3.4.9, and another version is installed: npm ci');
+      throw new Error('postgres/driver.ts patches postgres 3.4.9, but another version is installed: run npm ci');
     text = text.replaceAll(was, is);
   }
   return text;

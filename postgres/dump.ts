@@ -1,50 +1,50 @@
-// All tables of ours out of a database, in one snapshot of it, in the form of COPY: it moves between servers of
-// different versions, and nobody waits for it. Called by operations/backup/; load.ts puts them back.
+// Dumps all tables of the platform from a database, in one snapshot, in COPY format: it works between servers of
+// different versions, and blocks nothing. Called by operations/backup/; load.ts restores them.
 import type { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { findLedger } from './ledger.ts';
 import { readMigrations } from './migrate.ts';
 import type { Sql } from './sql.ts';
 
-/** A table, and what of it is kept. */
+/** A table, and its dumped parts. */
 export interface DumpedTable {
   /** `<schema>.<table>` */
   readonly name: string;
   readonly columns: readonly string[];
-  /** Of one that is kept in partitions: their names, and what each takes, in the words of the server. */
+  /** For partitioned tables: the names and bounds of the partitions, in the server's syntax. */
   readonly partitions?: readonly (readonly [name: string, bound: string])[];
 }
 
-/** Where a sequence stands. */
+/** Current value of a sequence. */
 export type SequenceValue = readonly [name: string, last: number];
 
-/** A migration that was applied. */
+/** An applied migration. */
 export interface AppliedMigration {
   readonly name: string;
   readonly hash: string;
 }
 
-/** The schemas that migrations make. */
+/** The schemas created by migrations. */
 export function ownSchemas(): string[] {
   return readMigrations().flatMap(({ text }) =>
     [...text.matchAll(/^CREATE SCHEMA (?:IF NOT EXISTS )?([a-z_]+)/gm)].map(([, name]) => name!),
   );
 }
 
-/** Of one snapshot. */
+/** One snapshot. */
 export interface Dump {
-  /** Migrations that the tables are of. */
+  /** Migrations applied to the tables. */
   readonly applied: readonly AppliedMigration[];
   readonly sequences: readonly SequenceValue[];
 }
 
 /**
- * Reads every table, but for those that a crash of the server empties (UNLOGGED). Each is read in a transaction of its
- * own over one snapshot, so that nobody who changes a table waits for longer than that table takes.
+ * Reads every table, except those that a server crash empties (UNLOGGED). Each is read in its own transaction over
+ * one shared snapshot, so that changes to a table wait no longer than that table takes.
  *
- * @param sql has room for two connections.
- * @param keep takes the rows of a table: all bytes, before it resolves.
- * @returns null: the database has no tables of ours.
+ * @param sql a pool of two connections.
+ * @param keep receives the rows of a table: all bytes, before it resolves.
+ * @returns null: the database has no tables of the platform.
  */
 export function dumpTables(
   sql: Sql,
@@ -72,7 +72,7 @@ export function dumpTables(
         FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid JOIN pg_namespace n ON n.oid = c.relnamespace
         WHERE ${isParted} AND i.inhparent = ${oid} ORDER BY 1`;
       const list = columns.join(', ');
-      // Servers before 18 copy no table that is kept in partitions.
+      // Servers before 18 cannot copy a partitioned table directly.
       const source = isParted ? `(SELECT ${list} FROM ${name})` : `${name} (${list})`;
       const bounds = partitions.map((one) => [one.name, one.bound] as const);
       await sql.begin('ISOLATION LEVEL REPEATABLE READ READ ONLY', async (reading) => {
@@ -85,10 +85,10 @@ export function dumpTables(
             rows.iterator({ destroyOnReturn: false }),
           );
         } finally {
-          // No other query goes before the last row has come.
+          // No other query may run before the last row has arrived.
           await finished(rows.resume()).catch(() => {});
-          // The client stops listening to the server while the stream is full, until that asks for more. With its last
-          // row it may be full, and asks no more: nobody would hear that the transaction has ended.
+          // The client stops reading from the server while the stream is full, until the stream requests more. It may
+          // be full with its last row and request no more, so that the end of the transaction is never read.
           rows._read(0);
         }
       });

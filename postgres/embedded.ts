@@ -1,5 +1,5 @@
-// A Postgres of the platform's own, in its data folder: started when DATABASE_URL is not set. It listens on a Unix
-// socket only, so no worker and no other machine reaches it. The caller holds the lock of the data folder: two never
+// The platform's embedded Postgres, in its data folder: started if DATABASE_URL is not set. It listens only on a Unix
+// socket, so no worker and no other machine can reach it. The caller holds the lock of the data folder: two never
 // share one.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
@@ -25,7 +25,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { canEnter, placeBinaries, sharedFolder, unprivileged, type RunAs } from './embedded-binaries.ts';
 
-/** Name of the owner of everything, and of the database. */
+/** The superuser and owner of the database, and the database's name. */
 const owner = 'platform';
 const START_MS_MAX = 60_000;
 const STOP_MS_MAX = 15_000;
@@ -36,29 +36,29 @@ const RESTART_MS_MAX = 5000;
 
 /** A running embedded Postgres. */
 export interface EmbeddedPostgres {
-  /** Connection URL of the owner; `host` in its query is the folder of the socket. Stays the same over restarts. */
+  /** Connection URL of the owner; `host` in its query is the folder of the socket. Stable over restarts. */
   readonly url: string;
   /** Process id of the server. */
   readonly pid: number;
   stop(): Promise<void>;
 }
 
-/** What to start. */
+/** Options. */
 interface EmbeddedOptions {
-  /** Folder of its own for the data, the password and the log. */
+  /** A separate folder for the data, the password and the log. */
   readonly folder: string;
-  /** False: a power loss may lose everything. For tests. */
+  /** False: a power failure may lose everything. For tests. */
   readonly durable?: boolean;
-  /** What of the disk stays free where the data have to be made; a server that has some starts in any case. */
+  /** Free disk space required to create the data; a server with existing data always starts. */
   readonly keepsFreeBytes?: number;
-  /** The server died and is started again, or cannot be. */
+  /** The server died and is restarted, or cannot be. */
   readonly onTrouble?: (message: string, details: Readonly<Record<string, unknown>>) => void;
-  /** Gives the start up: what it runs is ended, and it rejects. Once it has resolved, `stop` is the way. */
+  /** Aborts the start: its processes are ended, and it rejects. After it has resolved, use `stop`. */
   readonly signal?: AbortSignal;
 }
 
 /**
- * Starts the server, creating its data on the first run (about a second); it is started again whenever it dies.
+ * Starts the server, creating its data on the first run (about a second); it is restarted whenever it dies.
  *
  * @throws {Error} with the end of the server's log when it does not start.
  */
@@ -79,7 +79,7 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
   if (other !== undefined && other !== `data-${major}`) {
     throw new Error(
       `${folder} holds data of Postgres ${other.slice(5)}, but this version of the platform brings Postgres ${major}. ` +
-        'Start the version that wrote it and make a backup, or move the folder away to begin anew',
+        'Start the version that wrote it and make a backup, or move the folder away to start over',
     );
   }
   const giveUp = new AbortController();
@@ -171,9 +171,9 @@ function urlOf(password: string, sockets: string): string {
 }
 
 /**
- * Where the server of a folder answers, as far as its files say.
+ * The address of a folder's server, from its files.
  *
- * @returns null when it has no data yet; `isRunning` is false when no server has its socket there.
+ * @returns null if it has no data yet; `isRunning` is false if no server has its socket there.
  */
 export function findEmbeddedPostgres(given: string): { readonly url: string; readonly isRunning: boolean } | null {
   const folder = path.resolve(given);
@@ -182,21 +182,22 @@ export function findEmbeddedPostgres(given: string): { readonly url: string; rea
   return { url: urlOf(passwordOf(folder), sockets), isRunning: existsSync(path.join(sockets, '.s.PGSQL.5432')) };
 }
 
-/** How the server reaches its folder: by its path, or by a descriptor that it inherits. */
+/** How the server reaches its folder: by its path, or by an inherited descriptor. */
 interface Seen {
   readonly folder: string;
-  /** Of the folder; null where its path will do. */
+  /** Descriptor of the folder; null if its path is accessible. */
   readonly fd: number | null;
 }
 
-/** The number that the descriptor has in the server and its programs. */
+/** Number of the descriptor in the server and its programs. */
 const INHERITED_FD = 3;
 
 /**
- * As root, the server runs as a user who may not be able to enter the folders above its own, such as `/root`. It is
- * handed its folder opened then: the data lies where it was asked for, and no folder above has to be opened to others.
+ * As root, the server runs as a user who may not be able to enter the parent folders, such as `/root`. It then
+ * inherits an open descriptor of its folder, so that the data stays in the requested folder, and no parent folder has
+ * to be opened to others.
  *
- * @throws {Error} with what to do where the system has no such way.
+ * @throws {Error} with instructions if the system does not support this.
  */
 function placeFor(folder: string, user: RunAs | null): Seen {
   if (user !== null) chownSync(folder, user.uid, user.gid);
@@ -210,7 +211,7 @@ function placeFor(folder: string, user: RunAs | null): Seen {
   return { folder: `/proc/self/fd/${INHERITED_FD}`, fd: openSync(folder, constants.O_RDONLY | constants.O_DIRECTORY) };
 }
 
-/** Earlier versions put the data elsewhere, and left a note: it comes back into the data folder. */
+/** Earlier versions moved the data elsewhere, and left a note: moves it back into the data folder. */
 function takeBack(folder: string, user: RunAs | null): void {
   const note = path.join(folder, 'LOCATION');
   if (!existsSync(note)) return;
@@ -239,7 +240,7 @@ function passwordOf(folder: string): string {
   return readFileSync(file, 'utf8').trim();
 }
 
-/** Clients find it by its path, so it is elsewhere where that is too long; nothing is kept in it. */
+/** Clients find it by its path, so it is elsewhere if that is too long; nothing is stored in it. */
 function socketPath(place: string): string {
   const folder = path.join(place, 'socket');
   if (Buffer.byteLength(folder) <= SOCKET_FOLDER_BYTES_MAX) return folder;
@@ -257,7 +258,7 @@ function socketFolder(place: string, user: RunAs | null): string {
   return folder;
 }
 
-/** What a new server takes before anybody writes to it. */
+/** Disk usage of a new server. */
 const NEW_DATA_BYTES = 64 * 1024 * 1024;
 
 function checkSpace(folder: string, keepsFreeBytes: number): void {
@@ -281,8 +282,8 @@ async function initialize(parts: {
   signal: AbortSignal;
 }): Promise<void> {
   const { folder, own, seen, user, signal } = parts;
-  // Made under another name and renamed when complete, so that an interrupted first start leaves nothing that looks
-  // whole.
+  // Created under another name and renamed when complete, so that an interrupted first start leaves nothing that
+  // looks complete.
   const unfinished = `${parts.dataFolder}.unfinished`;
   const passwordFile = path.join(folder, 'initial-password');
   const log = path.join(folder, 'postgres.log');
@@ -297,8 +298,9 @@ async function initialize(parts: {
   );
   const code = await exitOf(child);
   rmSync(passwordFile, { force: true });
-  if (code !== 0) throw new Error(`The data of the embedded Postgres cannot be made (initdb: ${code}):\n${endOf(log)}`);
-  // The owner's database has to be there before the first connection: the single-user mode needs no password and no
+  if (code !== 0)
+    throw new Error(`The data of the embedded Postgres cannot be created (initdb: ${code}):\n${endOf(log)}`);
+  // The owner's database must exist before the first connection: the single-user mode needs no password and no
   // socket.
   const single = run(path.join(parts.bin, 'postgres'), ['--single', '-D', own(unfinished), 'postgres'], {
     user,
@@ -309,15 +311,12 @@ async function initialize(parts: {
   });
   const created = await exitOf(single);
   if (created !== 0)
-    throw new Error(`The database of the embedded Postgres cannot be made (${created}):\n${endOf(log)}`);
+    throw new Error(`The database of the embedded Postgres cannot be created (${created}):\n${endOf(log)}`);
   renameSync(unfinished, parts.dataFolder);
 }
 
-/**
- * A server that an earlier life of ours left behind (kill -9) is stopped: its settings may be old, and its exit would
- * go unseen.
- */
-/** @param own the folder as its server was told it. */
+/** Stops a server left by an earlier run (kill -9): its settings may be old, and its exit would not be noticed. */
+/** @param own the folder as its server sees it. */
 async function stopOrphan(dataFolder: string, own: string): Promise<void> {
   const file = path.join(dataFolder, 'postmaster.pid');
   if (!existsSync(file)) return;
@@ -341,12 +340,12 @@ async function stopOrphan(dataFolder: string, own: string): Promise<void> {
   throw new Error(`Process ${pid} holds the data of the embedded Postgres in ${dataFolder} and does not end`);
 }
 
-/** Whether the process is a Postgres on this folder; its number may be another program's by now. */
+/** Whether the process is a Postgres on this folder; its id may be reused by another program. */
 async function isServerOf(pid: number, dataFolder: string, own: string): Promise<boolean> {
   if (existsSync('/proc/self/cmdline')) {
     try {
       const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
-      // A descriptor's number says nothing of its folder: the server works in that one.
+      // A descriptor's number does not identify its folder, but the server's working directory does.
       return (
         words.includes(dataFolder) ||
         (words.includes(own) && readlinkSync(`/proc/${pid}/cwd`) === realpathSync(dataFolder))
@@ -373,11 +372,11 @@ async function gone(pid: number, waitMs: number): Promise<boolean> {
     } catch {
       return true;
     }
-    // Its parent is gone too, and whoever took it over may be slow to collect it.
+    // Its parent is gone too, and the process that adopted it may be slow to reap it.
     try {
       if (/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))) return true;
     } catch {
-      // Not on Linux, or gone just now.
+      // Not on Linux, or just gone.
     }
   }
   return false;
@@ -390,12 +389,14 @@ function run(
 ): ChildProcess {
   const { signal } = options;
   signal.throwIfAborted();
-  // A log file rather than a pipe: a pipe would end the server when we die, and keep a shell open while it lives.
+  // A log file rather than a pipe: a pipe would end the server when this process dies, and keep a shell open while it
+  // runs.
   const log = openSync(options.log, 'a', 0o600);
   try {
     const child = spawn(program, args, {
       cwd: options.seen.fd === null ? options.seen.folder : '/',
-      // A session of its own: the terminal's Ctrl-C reaches us, and we stop the server when its clients are done.
+      // A separate session: the terminal's Ctrl-C only reaches this process, which stops the server after its
+      // clients.
       detached: true,
       env: { PATH: process.env['PATH'], LC_ALL: 'C', TZ: 'UTC' },
       stdio: [
@@ -407,7 +408,7 @@ function run(
       ...options.user,
     });
     child.on('error', () => {});
-    // Each program of Postgres tidies up after SIGTERM; a server without clients stops at once.
+    // Each program of Postgres cleans up after SIGTERM; a server without clients stops at once.
     const end = (): void => void child.kill('SIGTERM');
     signal.addEventListener('abort', end);
     child.on('exit', () => signal.removeEventListener('abort', end));
@@ -427,7 +428,7 @@ function exitOf(child: ChildProcess): Promise<number | string> {
   });
 }
 
-/** Resolves when the server takes connections: it says so in the last line of its pid file. */
+/** Resolves when the server accepts connections, as shown in the last line of its pid file. */
 async function ready(child: ChildProcess, dataFolder: string, log: string): Promise<void> {
   let ended: number | string | null = null;
   void exitOf(child).then((code) => (ended = code));

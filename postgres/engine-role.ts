@@ -1,15 +1,14 @@
-// The role that engines connect with. They share memory with hostile code, so theirs reaches the tables of bindings
-// (schema `binding`) and nothing else; the migrations grant it that. Called by whoever starts engines, after
-// migrate.ts.
+// The role of engines. They share memory with hostile code, so their role can only access the tables of bindings
+// (schema `binding`); the migrations grant this. Called by the process that starts engines, after migrate.ts.
 import type { Postgres } from './connection.ts';
 import { loginUrlOf, openLoginRole, type LoginRole } from './login-role.ts';
 
 const ROLE = 'platform_engine';
 
 /**
- * What any role may do in a database and engines need not: keep bytes where no quota looks, in temporary tables and
- * large objects. And what a role may say of its own later sessions, it has not said. Only a superuser may take away
- * functions: without one they stay.
+ * Revokes default rights of roles that engines do not need: storing bytes outside of quotas, in temporary tables and
+ * large objects. Also resets settings that the role may have stored for its later sessions. Only a superuser can
+ * revoke functions: without one they stay.
  */
 const narrow = `DO $$
 BEGIN
@@ -28,18 +27,18 @@ const engineRole: LoginRole = {
   confine: (session) => session.script(narrow),
 };
 
-/** The URL that engines sign in with. Their password follows from the owner's, so there is none to keep. */
+/** The engines' URL. Their password is derived from the owner's, so none is stored. */
 export function engineUrlOf(ownerUrl: string): string {
   return loginUrlOf(ownerUrl, engineRole);
 }
 
 /**
- * Lets engines sign in, and returns their URL.
+ * Sets up the engines' role, and returns their URL.
  *
- * @param ownerUrl URL of the owner, who must be allowed to make roles.
- * @param given `ENGINE_DATABASE_URL`, '' for none: where it names our role, that gets its password; any other role is
- *   the operator's affair.
- * @throws {Error} that says what to do, when he is not.
+ * @param ownerUrl URL of the owner, who must be allowed to create roles.
+ * @param given `ENGINE_DATABASE_URL`, '' for none: if it names our role, that gets its password; any other role is
+ * managed by the operator.
+ * @throws {Error} with instructions, when the owner lacks the right.
  */
 export function openEngineRole(sql: Postgres, ownerUrl: string, given = ''): Promise<string> {
   return openLoginRole(sql, ownerUrl, engineRole, given);

@@ -1,11 +1,11 @@
-// Which table says what migrations of the platform a database has: `platform_migrations`, and under its name of before
-// migration 16 `database_migration_audit`. Used by migrate.ts, by backups, and by what looks without changing anything.
+// The table of applied platform migrations: `platform_migrations`, or its name before migration 16,
+// `database_migration_audit`. Used by migrate.ts, by backups, and by read-only checks.
 
 export const LEDGER = 'public.platform_migrations';
-/** The name until migration 16; every database begins with it, so that the migrations stay what they were. */
+/** The name until migration 16; every database starts with it, so that the migrations stay unchanged. */
 export const FORMER_LEDGER = 'public.database_migration_audit';
 
-/** Makes the ledger of a database without one. */
+/** Creates the ledger of a new database. */
 export const createLedger = `CREATE TABLE ${FORMER_LEDGER} (
   version integer PRIMARY KEY, name text NOT NULL, hash text NOT NULL,
   applied_at timestamptz NOT NULL DEFAULT now(), duration_ms integer NOT NULL)`;
@@ -14,8 +14,8 @@ export const createLedger = `CREATE TABLE ${FORMER_LEDGER} (
 type Query = (text: string) => PromiseLike<readonly Record<string, unknown>[]>;
 
 /**
- * The ledger's name; null: the database has none. Under the former one lies a signpost for older versions (migration
- * `signpost`), unless one of them has taken a backup back since: then its own first migration is there.
+ * The ledger's name; null: the database has none. The former name is a placeholder for older versions (migration
+ * `signpost`), unless one of them has restored a backup since: then its own first migration is there.
  */
 export async function findLedger(query: Query): Promise<string | null> {
   const [found] = await query(`SELECT to_regclass('${LEDGER}') IS NOT NULL AS now,
@@ -26,7 +26,7 @@ export async function findLedger(query: Query): Promise<string | null> {
   return row?.['filled'] === true ? FORMER_LEDGER : LEDGER;
 }
 
-/** How many migrations a database has; null: it has no ledger. */
+/** Number of migrations of a database; null: it has no ledger. */
 export async function countMigrations(query: Query): Promise<number | null> {
   const ledger = await findLedger(query);
   if (ledger === null) return null;

@@ -1,22 +1,22 @@
-// Hears what others NOTIFY, on a connection of its own that is made again when it is lost. Opened by wake.ts. What is
-// said meanwhile is lost.
+// Receives NOTIFY messages, on a dedicated connection that reconnects after a loss. Opened by wake.ts. Messages sent
+// meanwhile are lost.
 import { addressOf, Connection, dropTls, type ConnectionOptions } from './connection.ts';
 import { toPostgresError } from './postgres-error.ts';
 
-/** Something that listens. */
+/** An open LISTEN. */
 export interface Listener {
   close(): Promise<void>;
 }
 
-/** After a connection that was lost, or an attempt that failed, the next one waits: twice as long each time. */
+/** Delay after a lost connection or a failed attempt, doubled each time. */
 const [againMsLeast, againMsMax] = [20, 1000];
 
 /**
  * Resolves when it listens.
  *
  * @param channel an identifier.
- * @param onGap it listens again after a loss: something may have been said meanwhile.
- * @throws {PostgresError} when it cannot for the first time.
+ * @param onGap called when it listens again after a loss: messages may have been missed.
+ * @throws {PostgresError} when the first attempt fails.
  */
 export async function openListener(
   options: ConnectionOptions,

@@ -1,5 +1,5 @@
-// Tables that dump.ts has read, into a database: made by the same migrations, filled, and brought up to date, in one
-// transaction, so that a database is as it was or as it should be. Called by operations/restore/.
+// Restores tables from dump.ts into a database: created by the same migrations, filled, and migrated to the current
+// version, in one transaction, so that it happens completely or not at all. Called by operations/restore/.
 import { pipeline } from 'node:stream/promises';
 import { ownSchemas, type Dump, type AppliedMigration, type DumpedTable } from './dump.ts';
 import { createLedger, findLedger, FORMER_LEDGER, LEDGER } from './ledger.ts';
@@ -13,9 +13,9 @@ export interface LoadedTable extends DumpedTable {
 }
 
 /**
- * Why these migrations are none that this version of the platform can go on from; null: it can.
+ * Why this version of the platform cannot continue from these migrations; null: it can.
  *
- * @param applied by whom the tables were made.
+ * @param applied migrations of the dump.
  */
 export function schemaProblem(
   applied: readonly AppliedMigration[],
@@ -29,7 +29,7 @@ export function schemaProblem(
   return null;
 }
 
-/** Whether a database has tables of ours. */
+/** Whether a database has tables of the platform. */
 export async function hasTables(sql: Sql): Promise<boolean> {
   if ((await findLedger((text) => sql.unsafe(text))) !== null) return true;
   const [found] = await sql<{ there: boolean }[]>`
@@ -40,8 +40,8 @@ export async function hasTables(sql: Sql): Promise<boolean> {
 /**
  * Fills a database.
  *
- * @param replaces what is there of ours is deleted; without it that is an error of the database.
- * @throws {Error} when a table does not take its rows; then nothing has changed.
+ * @param replaces deletes existing tables of the platform; without it they cause an error.
+ * @throws {Error} when a table refuses its rows; then nothing has changed.
  */
 export async function loadTables(
   sql: Sql,
@@ -58,12 +58,12 @@ export async function loadTables(
     await transaction.unsafe(createLedger);
     for (const { text } of readMigrations().slice(0, applied.length)) {
       await transaction.unsafe(text);
-      // A migration may look for names elsewhere: the next statements go by their full names.
+      // A migration may change the search path: the next statements use qualified names.
       await transaction`SET LOCAL search_path = public`;
     }
     for (const { name, partitions = [] } of tables) await makePartitions(transaction, name, partitions);
     const names = new Set(tables.map(({ name }) => name));
-    // Rows are as they were: what writing them would set off has happened.
+    // Rows are restored unchanged: the effects of their triggers have already happened.
     for (const name of names) await transaction.unsafe(`ALTER TABLE ${name} DISABLE TRIGGER USER`);
     for (const table of await inOrder(transaction, tables)) await fill(transaction, table);
     for (const name of names) await transaction.unsafe(`ALTER TABLE ${name} ENABLE TRIGGER USER`);
@@ -83,7 +83,7 @@ async function makePartitions(
 }
 
 async function fill(transaction: Transaction, { name, columns, rows, content }: LoadedTable): Promise<void> {
-  // What a migration itself has put there comes with the rows.
+  // Rows inserted by a migration itself are in the dump.
   await transaction.unsafe(`DELETE FROM ${name}`);
   const writable = await transaction.unsafe(`COPY ${name} (${columns.join(', ')}) FROM STDIN`).writable();
   await pipeline(content, writable);
@@ -91,7 +91,7 @@ async function fill(transaction: Transaction, { name, columns, rows, content }: 
   if (found?.count !== rows) throw new Error(`${name} has ${found?.count} rows, not the ${rows} of the backup`);
 }
 
-/** Each table after those that its rows refer to. */
+/** Sorts each table after those that its rows refer to. */
 async function inOrder(transaction: Transaction, tables: readonly LoadedTable[]): Promise<LoadedTable[]> {
   const references = await transaction<{ child: string; parent: string }[]>`
     SELECT DISTINCT cn.nspname || '.' || c.relname AS child, pn.nspname || '.' || p.relname AS parent

@@ -1,20 +1,20 @@
-// Roles that processes other than the owner's sign in with. Their rights come with the migrations; here they get a
-// password that follows from the owner's, so that there is none to keep. Used by engine-role.ts and sandbox-role.ts.
+// Login roles of processes other than the owner's. The migrations grant their rights; here they get a password
+// derived from the owner's, so that none is stored. Used by engine-role.ts and sandbox-role.ts.
 import { createHmac } from 'node:crypto';
 import { urlAs } from './address.ts';
 import type { Postgres, Session } from './connection.ts';
 import { sqlState } from './postgres-error.ts';
 
-/** A role of the migrations. */
+/** A role created by the migrations. */
 export interface LoginRole {
   readonly name: string;
-  /** What names another address or role: where it names this one, this one gets its password. */
+  /** Variable with another URL: if it names this role, the role gets its password. */
   readonly variable: string;
-  /** What else keeps it in its place, in the same transaction. */
+  /** Further restricts the role, in the same transaction. */
   readonly confine?: (session: Session) => Promise<unknown>;
 }
 
-/** The URL that it signs in with. */
+/** The role's URL. */
 export function loginUrlOf(ownerUrl: string, { name }: LoginRole): string {
   return urlAs(ownerUrl, name, passwordOf(ownerUrl, name));
 }
@@ -25,11 +25,11 @@ function passwordOf(ownerUrl: string, name: string): string {
 }
 
 /**
- * Lets a role sign in, and returns its URL.
+ * Enables the login of a role, and returns its URL.
  *
- * @param ownerUrl URL of the owner, who must be allowed to make roles.
- * @param given what its variable says, '' for nothing. A role that is not ours is the operator's affair.
- * @throws {Error} that says what to do, when he is not.
+ * @param ownerUrl URL of the owner, who must be allowed to create roles.
+ * @param given value of its variable, '' for none. Any other role is managed by the operator.
+ * @throws {Error} with instructions, when the owner lacks the right.
  */
 export async function openLoginRole(sql: Postgres, ownerUrl: string, role: LoginRole, given = ''): Promise<string> {
   const { name, variable } = role;
@@ -39,7 +39,7 @@ export async function openLoginRole(sql: Postgres, ownerUrl: string, role: Login
   try {
     await sql.transaction(async (transaction) => {
       await transaction.script('SELECT pg_advisory_xact_lock(7528341002)');
-      // A password cannot be a parameter of it.
+      // The statement does not accept its password as a parameter.
       const [row] = await transaction.all<{ statement: string }>(
         `SELECT format('ALTER ROLE ${name} LOGIN PASSWORD %L CONNECTION LIMIT -1', $1::text) AS statement`,
         password,
@@ -50,10 +50,10 @@ export async function openLoginRole(sql: Postgres, ownerUrl: string, role: Login
     });
   } catch (error) {
     if (sqlState(error) !== '42501' && sqlState(error) !== '42704') throw error;
-    // Whoever made the role has given it the password, too.
+    // The creator of the role has also set its password.
     if (given !== '') return given;
     throw new Error(
-      `The database user may not change the role ${name}. Give it CREATEROLE, or make the role yourself ` +
+      `The database user may not change the role ${name}. Give it CREATEROLE, or create the role yourself ` +
         `(its rights come with the migrations) and set ${variable}`,
       { cause: error },
     );

@@ -1,5 +1,5 @@
-// Root of the process that looks after the database: starts the embedded Postgres unless DATABASE_URL names one, brings
-// its tables up to date, and lets engines and the sandbox service sign in. Started by the supervisor, which hears
+// Root of the process that manages the database: starts the embedded Postgres unless DATABASE_URL is set, migrates
+// its tables, and sets up the roles of engines and the sandbox service. Started by the supervisor, which receives
 // `{type: 'ready', engineUrl, ownerUrl, sandboxUrl}`; runs no tenant code.
 import { join } from 'node:path';
 import { limitsFrom } from '#core/limits.ts';
@@ -17,7 +17,7 @@ const get = (name: string): string => process.env[name]?.trim() ?? '';
 let embedded = null as EmbeddedPostgres | null;
 const stopping = new AbortController();
 
-/** One line an event, in the form of the other processes' logs. */
+/** One line per event, in the format of the other processes' logs. */
 function say(level: 30 | 50, msg: string, fields: Readonly<Record<string, unknown>> = {}): void {
   const line = JSON.stringify({ level, time: Date.now(), name: 'postgres', ...fields, msg });
   const { isTTY } = process.stdout;
@@ -52,8 +52,7 @@ async function start(): Promise<void> {
 
 async function stop(): Promise<never> {
   stopping.abort();
-  // A start that is under way ends its programs first; a migration is cut off by the end of its server, and rolled
-  // back.
+  // A start in progress ends its programs first; a migration is aborted when its server ends, and rolled back.
   if (embedded === null && get('DATABASE_URL') === '') await started.catch(() => {});
   await embedded?.stop();
   process.exit(0);
@@ -62,7 +61,7 @@ async function stop(): Promise<never> {
 process.on('SIGTERM', () => void stop());
 process.on('SIGINT', () => {});
 process.on('disconnect', () => void stop());
-// Keeps the process where the database is another one's.
+// Keeps the process alive with an external database.
 setInterval(() => {}, 2 ** 30);
 
 const started = start();

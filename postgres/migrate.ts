@@ -1,5 +1,5 @@
 // Applies postgres/migrations/ in order, each once, in a transaction together with its row in the ledger (ledger.ts).
-// Called before anything else uses the database; several at a time wait for one another.
+// Called before anything else uses the database; concurrent calls wait for one another.
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -7,9 +7,9 @@ import type { Postgres, Session } from './connection.ts';
 import { createLedger, findLedger, FORMER_LEDGER } from './ledger.ts';
 import { sqlState } from './postgres-error.ts';
 
-/** A migration as it lies in the folder. */
+/** A migration in the folder. */
 export interface Migration {
-  /** The number its name begins with. */
+  /** The number in its name. */
   readonly version: number;
   /** File name. */
   readonly name: string;
@@ -19,7 +19,7 @@ export interface Migration {
 }
 
 const folder = path.join(import.meta.dirname, 'migrations');
-/** Any number will do that nobody else locks. */
+/** An arbitrary number that nothing else locks. */
 const LOCK_KEY = 7_528_341_001;
 
 /** The migrations of this version of the platform. @throws {Error} when their numbers are not 1, 2, 3... */
@@ -37,16 +37,16 @@ export function readMigrations(from: string = folder): Migration[] {
 }
 
 /**
- * Brings a database up to date.
+ * Migrates a database to the current version.
  *
- * @returns the names of what was applied now.
- * @throws {Error} when a migration fails (nothing of it stays), when one that was applied has another text by now, or
- *   when the database was written by a newer version of the platform.
+ * @returns the names applied now.
+ * @throws {Error} when a migration fails (it is rolled back), when the text of an applied one has changed, or when a
+ * newer version of the platform wrote the database.
  */
 export function migrate(sql: Postgres, migrations: readonly Migration[] = readMigrations()): Promise<string[]> {
   return sql.session(async (session) => {
     try {
-      // Whoever comes second waits as long as the first one takes.
+      // A concurrent call waits as long as the first one takes.
       await session.all(`SELECT set_config('statement_timeout', '0', false)`);
       await session.all('SELECT pg_advisory_lock($1::bigint)', LOCK_KEY);
       return await apply(session, migrations);

@@ -1,5 +1,5 @@
-// Errors of Postgres and of connections to it, as all others see them: a code and a message. What else the library
-// hangs on its errors (values of rows, the connection with its settings) goes no further.
+// Errors of Postgres and its connections for other code: a code and a message. Other data in the library's errors
+// (values of rows, the connection with its settings) is dropped.
 
 /**
  * An error of the server, with its SQLSTATE; or of the connection, with `CONNECTION_CLOSED`, `CONNECT_TIMEOUT` or the
@@ -7,7 +7,7 @@
  */
 export class PostgresError extends Error {
   readonly code: string;
-  /** The server's own function that said it: tells a plan that is out of date from a statement that is wrong. */
+  /** The server's internal function that raised it: distinguishes an outdated plan from a wrong statement. */
   readonly routine: string;
 
   constructor(code: string, message: string, routine = '') {
@@ -18,26 +18,26 @@ export class PostgresError extends Error {
   }
 }
 
-/** What the server has for an error of its own, and we for an answer that cannot be understood. */
+/** The server's code for internal errors, and ours for a malformed response. */
 export const internal = 'XX000';
 
-/** @param isLost whether the connection of it is gone, which the library's error does not always say. */
+/** @param isLost whether its connection is gone, which the library's error does not always tell. */
 export function toPostgresError(error: unknown, isLost: boolean): PostgresError {
   const { code, message, routine } = error as { code?: unknown; message: string; routine?: string };
   if (typeof code === 'string') return new PostgresError(code, message, routine);
   if (message === 'timeout expired') return new PostgresError('CONNECT_TIMEOUT', 'The database did not answer in time');
-  // What it says of a way to sign in.
+  // Messages about authentication methods.
   if (message.startsWith('SASL')) return new PostgresError('28000', message);
   return new PostgresError(isLost ? 'CONNECTION_CLOSED' : internal, message);
 }
 
-/** SQLSTATE of an error, or the code of a connection's (`CONNECTION_CLOSED`, `ECONNREFUSED`). */
+/** SQLSTATE of an error, or the code of a connection error (`CONNECTION_CLOSED`, `ECONNREFUSED`). */
 export function sqlState(error: unknown): string {
   const { code } = (error ?? {}) as { code?: unknown };
   return typeof code === 'string' ? code : '';
 }
 
-/** Whether the server is away, or was while the statement ran: the same may succeed in a moment. */
+/** Whether the server is unavailable, or was during the statement: a retry may succeed shortly. */
 export function isConnectionTrouble(error: unknown): boolean {
   const state = sqlState(error);
   return /^(?:08...|57P0[1-3]|CONNECT\w*|CONNECTION_\w+|ECONN\w+|E(?:HOST|NET)UNREACH|EAI_AGAIN|ENOTFOUND|ENOENT|EPIPE|ETIMEDOUT)$/.test(
@@ -47,12 +47,12 @@ export function isConnectionTrouble(error: unknown): boolean {
 
 const staleRoutines = new Set(['FetchPreparedStatement', 'RevalidateCachedQuery', 'transformAssignedExpr']);
 
-/** Whether a prepared statement does not fit the tables any more, or is gone. */
+/** Whether a prepared statement no longer matches the tables, or is gone. */
 export function isStale({ routine }: PostgresError): boolean {
   return staleRoutines.has(routine);
 }
 
-/** Whether the server was asked for TLS and has none. */
+/** Whether TLS was requested and the server has none. */
 export function isWithoutTls(error: unknown): boolean {
   return (error as Error).message === 'The server does not support SSL connections';
 }

@@ -1,5 +1,5 @@
-// Who is there: each broker holds a lock of its session for as long as it is connected, so that the others learn of its
-// death at once and need not wait for its leases to end. Who cannot be seen twice in a row is gone; once would be a
+// Membership: each broker holds a session lock for as long as it is connected, so that others notice its death at
+// once and need not wait for its leases to expire. A member not seen twice in a row is gone; once may be a
 // reconnection.
 import { randomBytes } from 'node:crypto';
 import { openPostgres } from './connection.ts';
@@ -7,22 +7,22 @@ import { atMost } from './wake.ts';
 
 /** One member's view. */
 export interface Presence {
-  /** Names this member's leases. */
+  /** Name of this member in leases. */
   readonly id: string;
   /** Whether a member is known to be gone. */
   isGone(id: string): boolean;
   close(): Promise<void>;
 }
 
-/** First half of the lock's key: any number that nobody else uses. */
+/** First half of the lock's key: an arbitrary number that nothing else uses. */
 const LOCK_CLASS = 752_834_100;
 const LOOK_MS = 2000;
-/** A server that is away is not waited for. */
+/** Closing does not wait for an unavailable server. */
 const CLOSE_MS_MAX = 1000;
-/** The unseen are forgotten after so many looks, by when nobody can hold a lease of theirs. */
+/** Missing members are dropped after this many checks, when their leases have certainly expired. */
 const LOOKS_KEPT = 200;
 
-/** @param onTrouble told of what goes wrong meanwhile; it goes on trying. */
+/** @param onTrouble receives errors meanwhile; it keeps trying. */
 export async function joinPresence(url: string, onTrouble: (error: unknown) => void): Promise<Presence> {
   const key = randomBytes(4).readInt32BE();
   const id = `b${key}-${randomBytes(9).toString('base64url')}`;
@@ -35,10 +35,10 @@ export async function joinPresence(url: string, onTrouble: (error: unknown) => v
   let closed = false;
   let timer: NodeJS.Timeout | null = null;
   let looking: Promise<void> = Promise.resolve();
-  /** Looks at which members that were asked about were not seen, in a row. */
+  /** How often in a row each queried member was not seen. */
   const unseen = new Map<string, number>();
 
-  /** Takes the lock unless this session has it: a connection that was lost has lost it too. */
+  /** Takes the lock unless this session has it: a lost connection has lost it too. */
   async function hold(): Promise<void> {
     await sql.all(
       `SELECT pg_try_advisory_lock($1::int4, $2::int4) WHERE NOT EXISTS (
@@ -56,14 +56,14 @@ export async function joinPresence(url: string, onTrouble: (error: unknown) => v
           AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
         LOCK_CLASS,
       );
-      // The server shows the key without its sign.
+      // The server shows the key as unsigned.
       const seen = new Set(rows.map((row) => row.key | 0));
       for (const [other, looks] of unseen) {
         if (seen.has(keyOf(other)!) || looks > LOOKS_KEPT) unseen.delete(other);
         else unseen.set(other, looks + 1);
       }
     } catch (error) {
-      // Who cannot look says of nobody that he is gone.
+      // Without a successful check, no member counts as gone.
       for (const other of unseen.keys()) unseen.set(other, 0);
       if (!closed) onTrouble(error);
     }

@@ -1,20 +1,20 @@
-// The role that the sandbox service connects with: it reaches the table of sandboxes, and which projects were deleted.
-// Called by main.ts, after migrate.ts.
+// The role of the sandbox service: it can access the table of sandboxes, and the list of deleted projects. Called by
+// main.ts, after migrate.ts.
 import type { Postgres } from './connection.ts';
 import { loginUrlOf, openLoginRole, type LoginRole } from './login-role.ts';
 
 const sandboxRole: LoginRole = { name: 'platform_sandbox', variable: 'SANDBOX_DATABASE_URL' };
 
-/** The URL that the service signs in with. */
+/** The service's URL. */
 export function sandboxUrlOf(ownerUrl: string): string {
   return loginUrlOf(ownerUrl, sandboxRole);
 }
 
 /**
- * Lets the service sign in, and returns its URL.
+ * Sets up the service's role, and returns its URL.
  *
  * @param given `SANDBOX_DATABASE_URL`, '' for none.
- * @throws {Error} that says what to do, when the owner may not.
+ * @throws {Error} with instructions, when the owner lacks the right.
  */
 export function openSandboxRole(sql: Postgres, ownerUrl: string, given = ''): Promise<string> {
   return openLoginRole(sql, ownerUrl, sandboxRole, given);

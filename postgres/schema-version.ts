@@ -1,4 +1,4 @@
-// How many migrations this version of the platform knows, without reading them.
+// Number of migrations of this version of the platform, without reading them.
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
 

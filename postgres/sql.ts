@@ -1,16 +1,16 @@
 // Postgres for the control plane and the builder, over the library `postgres`: tagged templates, and LISTEN that
-// connects again. Engines and the broker use connection.ts.
+// reconnects. Engines and the broker use connection.ts.
 import type { Sql as LibrarySql, TransactionSql } from 'postgres';
 import { toAddress } from './address.ts';
 import type { Statements } from './connection.ts';
 import { postgres } from './driver.ts';
 
-/** Runs statements: `sql\`SELECT ... ${value}\``; `sql.begin` is a transaction, `sql.listen` hears NOTIFY. */
+/** Runs statements: `sql\`SELECT ... ${value}\``; `sql.begin` is a transaction, `sql.listen` receives NOTIFY. */
 export type Sql = LibrarySql<{ bigint: number }>;
-/** The same inside of a transaction. */
+/** The same inside a transaction. */
 export type Transaction = TransactionSql<{ bigint: number }>;
 
-/** A transaction as statements with `$1`, `$2`..., for what serves connection.ts too. */
+/** A transaction as statements with `$1`, `$2`..., for code that also works with connection.ts. */
 export function statementsOf(tx: Transaction): Statements {
   return { all: (text, ...parameters) => tx.unsafe(text, parameters as never) as never };
 }
@@ -18,27 +18,26 @@ export function statementsOf(tx: Transaction): Statements {
 interface SqlOptions {
   /** `postgres://user:password@host:port/database`. */
   readonly url: string;
-  /** What the server shows in `pg_stat_activity`. */
+  /** Shown by the server in `pg_stat_activity`. */
   readonly name: string;
-  /** Connections at most; 8 by default. */
+  /** Maximum number of connections; 8 by default. */
   readonly connectionsMax?: number;
 }
 
 const CONNECT_SECONDS = 5;
 const IDLE_SECONDS = 60;
 const STATEMENT_MS = 30_000;
-/** A server that restarts is back in a moment: attempts to connect are never further apart than this. */
+/** A restarting server is back quickly: this is the maximum interval of connection attempts. */
 const [BACKOFF_SECONDS_LEAST, BACKOFF_SECONDS_MAX] = [0.05, 1];
 
 /**
- * A pool of connections, opened as they are needed. int8 columns are numbers, timestamps are Dates.
+ * A pool of connections, opened on demand. int8 columns are numbers, timestamps are Dates.
  *
- * @example
- * const sql = openSql({ url, name: 'platform api' });
- * const [project] = await sql<{ name: string }[]>`SELECT name FROM control.project WHERE id = ${id}`;
+ * @example const sql = openSql({ url, name: 'platform api' }); const [project] = await sql<{ name: string }[]>`SELECT
+ * name FROM control.project WHERE id = ${id}`;
  */
 export function openSql({ url, name, connectionsMax = 8 }: SqlOptions): Sql {
-  // The library does not read what libpq's URLs may say in their query, such as the folder of a Unix socket.
+  // The library does not support all query parameters of libpq's URLs, such as the folder of a Unix socket.
   const { host, port, user, password, database, ssl } = toAddress(url, {});
   return postgres({
     host: host ?? 'localhost',

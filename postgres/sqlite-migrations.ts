@@ -1,22 +1,21 @@
-// The tables of postgres/migrations/ for SQLite files: the same statements in the words SQLite has, so that each table
-// is written down once. Roles, schemas and settings of the server are left out. Used by the stores that keep theirs in
-// a file.
+// The tables of postgres/migrations/ for SQLite files: the same statements in SQLite's dialect, so that each table is
+// defined once. Roles, schemas and settings of the server are omitted. Used by stores over a file.
 import { readMigrations } from './migrate.ts';
 
-/** A type or an option of Postgres, and what SQLite has in its place. */
+/** A type or an option of Postgres, and its SQLite equivalent. */
 const DIALECT: readonly (readonly [RegExp, string])[] = [
   [/^--.*$/gm, ''],
   [/\bbigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY\b/g, 'INTEGER PRIMARY KEY AUTOINCREMENT'],
   [/\bbytea\b/g, 'BLOB'],
-  // Bytes in order, which is what SQLite compares by.
+  // Byte order, which is SQLite's default.
   [/ COLLATE "C"/g, ''],
   [/ WITH \(autovacuum[^)]*\)/g, ''],
   [/\bCREATE UNLOGGED TABLE\b/g, 'CREATE TABLE'],
 ];
 
 /**
- * The scripts that make these tables, one for each migration that concerns any of them, in their order. A file counts
- * those it has in `user_version`.
+ * The scripts that create these tables, one for each migration that concerns any of them, in order. A file stores its
+ * number in `user_version`.
  */
 export function sqliteMigrations(tables: readonly string[]): string[] {
   const scripts = readMigrations().map(({ text }) => {
@@ -27,7 +26,7 @@ export function sqliteMigrations(tables: readonly string[]): string[] {
   return scripts.filter((script) => script !== '');
 }
 
-/** The table that a statement makes, changes or indexes; empty for any other statement. */
+/** The table that a statement creates, changes or indexes; empty for any other statement. */
 function tableOf(statement: string): string {
   const [, table = '', indexed = ''] =
     /^(?:CREATE TABLE|ALTER TABLE) (\w+)|^CREATE (?:UNIQUE )?INDEX \w+ ON (\w+)/.exec(statement) ?? [];

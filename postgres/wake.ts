@@ -1,37 +1,35 @@
-// How those who write something that is due wake those who wait for it. A word that is lost costs a poll's time, never
-// a delivery, so it goes out after the commit and not inside: NOTIFY in a transaction makes all commits take turns.
+// Wakes claim loops when something due is written. A lost notification costs a poll interval, never a delivery, so it
+// is sent after the commit: NOTIFY in a transaction serializes all commits.
 import type { Listener } from './listener.ts';
 
 /** Something in a lane is due at `dueAt`, ms since 1970. */
 type WakeListener = (kind: string, lane: number, dueAt: number) => void;
 
-/** A way to wake claim loops, here and in other processes. */
+/** Wakes claim loops, here and in other processes. */
 export interface Wake {
   notify(kind: string, lane: number, dueAt: number): void;
-  /** Resolves when it listens. The listener is called for what this process notifies too. */
+  /** Resolves when it listens. The listener is also called for notifications of this process. */
   listen(listener: WakeListener): Promise<{ close(): Promise<void> }>;
   close(): Promise<void>;
 }
 
 const channel = 'platform_wake';
-/** A payload has less than 8,000 bytes. */
+/** A payload is limited to 8,000 bytes. */
 const WORDS_MAX = 150;
-/**
- * The first word goes out at once, those of this long after it together: what is sent all the time is taken by the
- * dozen.
- */
+/** The first notification is sent at once, those within this time after it together: frequent ones are batched. */
 const GATHER_MS = 10;
 /**
- * What is due later than this is said once: whoever wakes then looks for what comes next. Longer than clocks go apart.
+ * Times further ahead are notified once: a loop that wakes then looks for the next one. Longer than clocks may
+ * differ.
  */
 const AHEAD_MS = 2000;
-/** Lanes whose next time is remembered as said; beyond, all are forgotten. */
+/** Lanes whose notified next time is cached; above this, all are dropped. */
 const SAID_MAX = 10_000;
 
-/** A server that is away is not waited for. */
+/** Closing does not wait for an unavailable server. */
 const CLOSE_MS_MAX = 1000;
 
-/** Resolves when the work is done, has failed, or takes too long. */
+/** Resolves when the work has succeeded, failed, or timed out. */
 export function atMost(ms: number, work: Promise<unknown>): Promise<void> {
   let timer: NodeJS.Timeout;
   const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, ms)));
@@ -45,11 +43,11 @@ export function atMost(ms: number, work: Promise<unknown>): Promise<void> {
 }
 
 /**
- * Over NOTIFY; several words for a lane within a moment become one. A process that listens tells itself what lies
- * ahead.
+ * Over NOTIFY; several notifications for a lane within a moment are merged. A listening process keeps future times
+ * itself.
  *
  * @param notify sends one NOTIFY with this payload on a channel.
- * @param hear listens on a channel; asked for once.
+ * @param hear listens on a channel; called once.
  */
 export function createPostgresWake(
   notify: (channel: string, payload: string) => Promise<unknown>,
@@ -59,7 +57,7 @@ export function createPostgresWake(
   let ear: Promise<Listener> | null = null;
   let listeners = 0;
   let waiting = new Set<string>();
-  /** The next time that was said of a lane, as long as it lies well ahead. */
+  /** The notified next time of a lane, as long as it is well ahead. */
   const said = new Map<string, number>();
   let timer: NodeJS.Timeout | null = null;
   let isPending = false;
@@ -84,7 +82,7 @@ export function createPostgresWake(
     sending = sending.then(send);
   }
 
-  /** Whether somebody who was told of an earlier time will look at the lane by then anyway. */
+  /** Whether a loop that knows an earlier time will check the lane by then anyway. */
   function isSaid(lane: string, dueAt: number, now: number): boolean {
     const before = said.get(lane);
     if (before !== undefined && before > now + AHEAD_MS && before <= dueAt) return true;
@@ -104,11 +102,11 @@ export function createPostgresWake(
     notify(kind, lane, dueAt) {
       const now = Date.now();
       if (dueAt > now + AHEAD_MS) {
-        // Others find it with their poll, should this process be gone by then.
+        // If this process is gone by then, others find it with their poll.
         if (listeners > 0) return here.notify(kind, lane, dueAt);
         if (isSaid(`${kind}:${lane}`, dueAt, now)) return;
       }
-      // What is due by now is one word a lane, whenever exactly it was due.
+      // Everything already due is one notification per lane, whatever its exact time.
       waiting.add(`${kind}:${lane}:${dueAt <= now ? 0 : dueAt}`);
       if (isPending) return;
       isPending = true;

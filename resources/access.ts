@@ -57,7 +57,7 @@ export interface ResourceState {
 
 type Permission = 'data:read' | 'data:write';
 
-/** What a route declares of access, as `needs` of control/api/needs.ts does. */
+/** What a route declares of access, as `needs` of control/api/request/needs.ts does. */
 interface Declared {
   readonly security: readonly [{ readonly token: readonly [Permission] }, { readonly session: readonly [Permission] }];
   readonly 'x-subject': 'project';

@@ -108,7 +108,7 @@ export const suites: readonly Suite[] = [
     name: 'machines',
     proves: 'Sandboxes over a hosted provider and several replicas of their service keep to the contract.',
     folder: 'test/machines/',
-    covers: ['runtime/sandbox/'],
+    covers: ['sandbox/'],
   },
   {
     name: 'ssr',
@@ -174,7 +174,7 @@ export const suites: readonly Suite[] = [
     folder: 'test/contract/',
     importing: ['redis'],
     packages: ['redis-server'],
-    covers: ['runtime/stores/cache-redis.ts', 'control/sign-in/session-store-redis.ts'],
+    covers: ['runtime/stores/cache-redis.ts', 'control/sessions/session-store-redis.ts'],
   },
   {
     name: 'uws',
@@ -200,7 +200,7 @@ export const suites: readonly Suite[] = [
     folder: 'test/unit/',
     own: true,
     parts: ['webhooks', 'archives', 'random'],
-    covers: ['control/git-host/', 'deployments/archive/'],
+    covers: ['control/git-host/', 'artifacts/archive/'],
   },
   {
     name: 'native',
@@ -268,7 +268,7 @@ export const suites: readonly Suite[] = [
     ],
     packages: [...ENGINE_PACKAGES, 'podman', 'runc', 'tini', 'containernetworking-plugins'],
     measuresMachine: true,
-    covers: ['runtime/sandbox/', 'core/sandbox/'],
+    covers: ['sandbox/', 'core/sandbox/'],
   },
   {
     name: 'compose',

@@ -5,10 +5,11 @@ import { existsSync, globSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { readSources } from '#cli/tasks/sources.ts';
+import { readSources } from '#cli/tasks/tools/sources.ts';
 import { costFindings } from './tidy/cost-rules.ts';
 import { commentFindings, documentFindings } from './tidy/document-rules.ts';
 import { importFindings } from './tidy/import-rules.ts';
+import { mapFindings } from './tidy/map-rules.ts';
 import { sourceFindings } from './tidy/source-rules.ts';
 import { wordFindings } from './tidy/word-rules.ts';
 import { formatFinding, type Finding } from './tidy/findings.ts';
@@ -41,6 +42,10 @@ test('no word of the banned list is used', () => {
 
 test('every path, link and command in the documents leads somewhere', () => {
   expectNone(documentFindings(sources, exists));
+});
+
+test('ARCHITECTURE.md agrees with the import rules; it and each decision are short', () => {
+  expectNone(mapFindings(sources));
 });
 
 test('the quick rung is cheap, and each test file is run by a command', () => {

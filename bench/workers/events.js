@@ -1,5 +1,5 @@
 // The worker of events.bench.ts: sends, sets and triggers, and counts what comes. The counts are in the state binding:
-// events run in another isolate than requests (docs/decisions/42-events-have-their-own-isolate.md).
+// events run in another isolate than requests.
 
 export default {
   async fetch(request, { JOBS, TIMER, ORDERS, KV }) {

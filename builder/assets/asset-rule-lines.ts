@@ -1,7 +1,7 @@
 // Lines of `_headers` and `_redirects`: comments and empty lines left out, problems collected with their place. Called
 // by asset-headers.ts and asset-redirects.ts. Pure.
 import { codeFrame } from '#core/code-frame.ts';
-import { BuildError, joinBuildErrors } from '../build-error.ts';
+import { BuildError, joinBuildErrors } from '../project/build-error.ts';
 
 /** A rules file. */
 export interface RuleFile {

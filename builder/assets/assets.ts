@@ -5,7 +5,7 @@ import { lstat, open, readdir, realpath, stat } from 'node:fs/promises';
 import { basename, join, relative, sep } from 'node:path';
 import { readText, TextEncodingError } from '#core/text-file.ts';
 import type { AssetFile } from '#core/manifest.ts';
-import { BuildError } from '../build-error.ts';
+import { BuildError } from '../project/build-error.ts';
 import { contentType } from './content-types.ts';
 import { isVideo, mayBeVideo, withheldBy, type Withheld } from './private-files.ts';
 

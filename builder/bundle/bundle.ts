@@ -10,15 +10,15 @@ import {
   projectPath,
   sourceFile,
   type BundlerLog,
-} from '../build-error.ts';
+} from '../project/build-error.ts';
+import { containmentOf, type Containment, builderFolder } from '../project/containment.ts';
 import { fromLog, toBuildError } from './bundler-errors.ts';
 import { fileImportsPlugin } from './file-imports.ts';
 import { cloudflarePlugin } from './cloudflare-modules.ts';
-import { containmentOf, type Containment } from './containment.ts';
 import { containmentPlugin, isOutside, outsideErrors, placeOf } from './outside-imports.ts';
 import { packageStandInsPlugin, type ImpossibleImport, type ImpossibleImports } from './package-stand-ins.ts';
 import { checkTsconfigs } from './tsconfig-bounds.ts';
-import { builderFolder, nodeCompatPlugin, nodeGlobals, ownPath } from './node-compat.ts';
+import { nodeCompatPlugin, nodeGlobals, ownPath } from './node-compat.ts';
 
 /** What to bundle. */
 export interface BundleOptions {

@@ -9,9 +9,9 @@ import {
   whereIs,
   type BuildErrorCode,
   type BundlerLog,
-} from '../build-error.ts';
+} from '../project/build-error.ts';
+import type { Containment } from '../project/containment.ts';
 import { cloudflareModules } from './cloudflare-modules.ts';
-import type { Containment } from './containment.ts';
 import { isNodeBuiltin } from './node-builtins.ts';
 
 /** What the hints depend on. */

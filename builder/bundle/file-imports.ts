@@ -3,7 +3,7 @@
 import { readFile } from 'node:fs/promises';
 import { join, parse } from 'node:path';
 import type { Plugin } from 'rolldown';
-import { rootIndexMark, sourceFile } from '../build-error.ts';
+import { rootIndexMark, sourceFile } from '../project/build-error.ts';
 import { ownPath } from './node-compat.ts';
 
 /** @param root the project's folder, absolute */

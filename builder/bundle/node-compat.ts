@@ -1,9 +1,9 @@
 // The bundler plugin behind `nodejs_compat`: `node:*` and Node's bare module names become modules that
 // work in an isolate. Nothing of it enters a bundle that does not ask for it. Used by bundle.ts.
 import { createRequire } from 'node:module';
-import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Plugin } from 'rolldown';
+import { builderFolder } from '../project/containment.ts';
 import { isNodeBuiltin, needsPrefix, ownModules, realExports, unenvModules } from './node-builtins.ts';
 
 const builtin = createRequire(import.meta.url);
@@ -187,6 +187,3 @@ function exportNames(name: string): string[] {
   const keys = Object.keys(builtin(`node:${name}`) as object);
   return keys.filter((key) => /^[A-Za-z_$][\w$]*$/.test(key) && key !== 'default').sort();
 }
-
-/** The folder all modules of the platform itself are under; their paths in source maps start with `platform:`. */
-export const builderFolder: string = dirname(import.meta.dirname);

@@ -3,8 +3,8 @@
 import { readFileSync } from 'node:fs';
 import { rolldown, type InputOptions, type Plugin } from 'rolldown';
 import { codeFrame } from '#core/code-frame.ts';
-import { BuildError, joinBuildErrors, projectPath, sourceFile } from '../build-error.ts';
-import type { Containment } from './containment.ts';
+import { BuildError, joinBuildErrors, projectPath, sourceFile } from '../project/build-error.ts';
+import type { Containment } from '../project/containment.ts';
 
 /** Thrown while bundling; {@link outsideErrors} then finds out which imports led there. */
 const OUTSIDE_MARK = 'platform: a file outside of the project';

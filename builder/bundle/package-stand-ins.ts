@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
 import type { Plugin } from 'rolldown';
 import { readTextSync } from '#core/text-file.ts';
-import { sourceFile } from '../build-error.ts';
+import { sourceFile } from '../project/build-error.ts';
 import { impossibleMessage, impossibleOf, impossiblePackages, packageNameOf } from './impossible-packages.ts';
 import { ownPath } from './node-compat.ts';
 

@@ -4,8 +4,8 @@ import { readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { tsconfigLinks } from '#core/config/tsconfig.ts';
 import { codeFrame } from '#core/code-frame.ts';
-import { BuildError, projectPath } from '../build-error.ts';
-import { isInside, realPath, type Containment } from './containment.ts';
+import { BuildError, projectPath } from '../project/build-error.ts';
+import { isInside, realPath, type Containment } from '../project/containment.ts';
 
 /** Files of one chain that are looked at. */
 const FILES_MAX = 50;

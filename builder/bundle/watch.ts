@@ -3,7 +3,7 @@
 // and folders (not files) are watched, so that editors which replace files, and files yet to be created, are seen.
 import { watch as watchFolder, type FSWatcher } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
-import type { BuildError } from '../build-error.ts';
+import type { BuildError } from '../project/build-error.ts';
 import { bundleInto, type Bundle, type BundleOptions } from './bundle.ts';
 import { asBuildError } from './bundler-errors.ts';
 

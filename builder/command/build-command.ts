@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { isLoader } from '#core/process/node-command.ts';
-import { BuildError } from '../build-error.ts';
+import { BuildError } from '../project/build-error.ts';
 import { usesVitePlugin } from '../frameworks/detect.ts';
 import { filesIn } from '../frameworks/project-files.ts';
 

@@ -3,13 +3,13 @@
 import { execFileSync } from 'node:child_process';
 import { lstatSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { BuildError } from '../build-error.ts';
-import { runBuildCommand, type CommandOptions } from './build-command.ts';
+import type { ProjectConfig } from '#core/config/project-config.ts';
+import { BuildError } from '../project/build-error.ts';
 import { adapterVariables, clearAdapted } from '../frameworks/adapters.ts';
 import { isOutputName, outputCandidates } from '../frameworks/output-folder.ts';
-import type { EntryConfig } from '../project.ts';
+import type { EntryConfig } from '../project/project.ts';
 import { writeAiProvider } from '../ssr/ai-provider.ts';
-import type { ProjectConfig } from '#core/config/project-config.ts';
+import { runBuildCommand, type CommandOptions } from './build-command.ts';
 
 /** Files of one folder that are compared. */
 const FILES_MAX = 200_000;

@@ -4,10 +4,10 @@
 import { lstatSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { BuildConfig, EntryConfig } from '../project/project.ts';
 import { detect, usesVitePlugin } from './detect.ts';
 import { filesIn } from './project-files.ts';
 import { adaptedOutput } from './table.ts';
-import type { BuildConfig, EntryConfig } from '../project.ts';
 
 /** What an adapter made, relative to the project's root. */
 interface Adapted {

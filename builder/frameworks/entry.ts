@@ -1,14 +1,14 @@
 // What kind of project a folder is, and which file its worker starts at. Called by build.ts and by `platform dev`.
 import { realpathSync, statSync } from 'node:fs';
 import { join, resolve, sep } from 'node:path';
-import { BuildError } from '../build-error.ts';
+import { BuildError } from '../project/build-error.ts';
+import type { EntryConfig } from '../project/project.ts';
 import { findAdapted } from './adapters.ts';
 import { detect, isBrowserEntry } from './detect.ts';
 import { hasPage, outputCandidates } from './output-folder.ts';
 import { filesIn } from './project-files.ts';
 import { serverAdvice } from './server-advice.ts';
 import { entryCandidates } from './table.ts';
-import type { EntryConfig } from '../project.ts';
 
 /**
  * Where frameworks put the worker that they make, in their output folder. The first two are a worker whatever else

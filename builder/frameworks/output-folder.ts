@@ -2,13 +2,13 @@
 // names. Called by build.ts after the build command, and by build-step.ts, which finds out what that command made.
 import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import { join, relative, resolve, sep } from 'node:path';
-import { BuildError } from '../build-error.ts';
-import { isInside } from '../bundle/containment.ts';
+import { BuildError } from '../project/build-error.ts';
+import { isInside } from '../project/containment.ts';
+import type { EntryConfig } from '../project/project.ts';
 import { findAdapted } from './adapters.ts';
 import { detect } from './detect.ts';
 import { filesIn } from './project-files.ts';
 import { conventionalOutputs } from './table.ts';
-import type { EntryConfig } from '../project.ts';
 
 /** Whether a path lies, by its name, in a folder that tools write and nobody edits. */
 export function isOutputName(path: string): boolean {

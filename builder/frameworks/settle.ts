@@ -1,7 +1,7 @@
 // The configuration that a build works with: platform.yaml before the settings of the project before what its files
 // show. Pure. Called by builder/steps/plan.ts and by the commands that build.
 import type { ProjectConfig } from '#core/config/project-config.ts';
-import { BuildError } from '../build-error.ts';
+import { BuildError } from '../project/build-error.ts';
 import type { Detection } from './detect.ts';
 import { isKnown } from './table.ts';
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { EncryptionKeys } from '#core/encryption.ts';
 import type { Limits } from '#core/limits.ts';
-import { takeArtifact } from '#deployments/artifact-store.ts';
+import { takeArtifact } from '#artifacts/artifact-store.ts';
 import type { Sql } from '#postgres/sql.ts';
 import type { Confinement } from '#core/process/confinement/types.ts';
 import { OPTIONS_HEADER, type MachineSize } from '#core/sandbox/options.ts';
@@ -120,6 +120,10 @@ export async function attemptBuild(
       const sandbox = sandboxOf(parts.sandboxes, input, job);
       if (sandbox === null) refuseUnconfined(parts.confinement, input);
       else refuseUnscoped(input.repository);
+      const cacheFolder = input.isFork ? null : join(parts.places.caches, cacheOf(job.projectId, input.target));
+      // Also of a full organization, whose caches may be what fills it.
+      if (cacheFolder !== null && job.input.clearCache === true)
+        await rm(cacheFolder, { recursive: true, force: true });
       if (input.isStorageFull)
         throw new BuildFailure(
           'storage_full',
@@ -134,11 +138,7 @@ export async function attemptBuild(
       log.line('queue', 'info', describe(input, job));
       await mkdir(work, { recursive: true, mode: 0o700 });
       await mkdir(made, { recursive: true, mode: 0o700 });
-      const cacheFolder = input.isFork ? null : join(parts.places.caches, cacheOf(job.projectId, input.target));
-      if (cacheFolder !== null) {
-        if (job.input.clearCache === true) await rm(cacheFolder, { recursive: true, force: true });
-        await mkdir(cacheFolder, { recursive: true, mode: 0o700 });
-      }
+      if (cacheFolder !== null) await mkdir(cacheFolder, { recursive: true, mode: 0o700 });
       return runSteps(parts, job, input, { source, work, made, cacheFolder, sandbox, slot, log, ending });
     };
     let result: BuildResult;

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { takeLock } from '#deployments/file-lock.ts';
+import { takeLock } from '#artifacts/file-lock.ts';
 import { attemptBuild, AttemptStopped, cancelFailure, type AttemptParts, type BuildPlaces } from './build-attempt.ts';
 import { claimBuild, renewLeases, takeOverLeases, type BuildJob } from './jobs/jobs.ts';
 import { isAway, untilBack } from './jobs/trouble.ts';

@@ -27,6 +27,7 @@ export async function removeOldest(options: RetentionOptions): Promise<void> {
   for (let waitMs = FIRST_MS; ; waitMs = EVERY_MS) {
     await pause(waitMs, undefined, { signal, ref: false }).catch(() => {});
     if (signal.aborted) return;
+    await removeCachesOfDeleted(options.sql, options.caches);
     await removeCaches(options.caches, options.limits);
     await removeLogs(options.sql, options.limits.logsBytesMax);
   }
@@ -49,6 +50,22 @@ interface CacheEntry {
   readonly usedAt: number;
 }
 
+/** Removes the caches of deleted projects. */
+export async function removeCachesOfDeleted(sql: Sql, caches: string): Promise<void> {
+  const folders = await readdir(caches).catch(() => []);
+  const deleted = await sql<{ id: string }[]>`
+    SELECT id FROM control.project
+    WHERE id = ANY(${folders.map(projectOf)}) AND deleted_at IS NOT NULL`;
+  const ids = new Set(deleted.map(({ id }) => id));
+  for (const folder of folders)
+    if (ids.has(projectOf(folder))) await rm(join(caches, folder), { recursive: true, force: true });
+}
+
+/** Of a folder that {@link cacheOf} names. */
+function projectOf(folder: string): string {
+  return folder.split('.', 1)[0]!;
+}
+
 /** @returns bytes that were removed. */
 export async function removeCaches(
   caches: string,
@@ -59,7 +76,7 @@ export async function removeCaches(
     for (const name of await readdir(join(caches, folder)).catch(() => [])) {
       const path = join(caches, folder, name);
       const found = await stat(path).catch(() => null);
-      const project = folder.split('.', 1)[0]!;
+      const project = projectOf(folder);
       if (found !== null) entries.push({ path, project, bytes: await bytesOf(path), usedAt: found.mtimeMs });
     }
   let removed = 0;

@@ -5,12 +5,12 @@
 import { existsSync, lstatSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
-import { BuildError } from '../build-error.ts';
-import { isInside } from '../bundle/containment.ts';
+import type { ProjectConfig } from '#core/config/project-config.ts';
+import { BuildError } from '../project/build-error.ts';
+import { isInside } from '../project/containment.ts';
 import { detect } from '../frameworks/detect.ts';
 import { filesIn } from '../frameworks/project-files.ts';
 import { openProject } from '../frameworks/project-view.ts';
-import type { ProjectConfig } from '#core/config/project-config.ts';
 
 const MARK = '// Written by the platform for `ai: true`, anew with every build: what is changed here is lost.\n';
 const PROVIDER = 'platform-ai-provider.js';

@@ -4,9 +4,9 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createReadStream, createWriteStream, realpathSync } from 'node:fs';
 import type { ServerRules } from '#core/manifest.ts';
-import { BLOCK_BYTES, padding, tarHeader } from '#deployments/archive/tar-header.ts';
+import { BLOCK_BYTES, padding, tarHeader } from '#core/archive/tar-header.ts';
 import { tooLarge, type ArtifactLimits } from '../assets/assets.ts';
-import { BuildError } from '../build-error.ts';
+import { BuildError } from '../project/build-error.ts';
 import { addProject, isVariables, ServerFiles, type ServerFile } from './packages.ts';
 import type { ProjectServer } from './server.ts';
 

@@ -3,7 +3,7 @@
 import { lstatSync, readdirSync, readlinkSync, realpathSync, type Stats } from 'node:fs';
 import path from 'node:path';
 import { readTextSync } from '#core/text-file.ts';
-import { BuildError } from '../build-error.ts';
+import { BuildError } from '../project/build-error.ts';
 
 /** A file or a link of an archive. */
 export interface ServerFile {

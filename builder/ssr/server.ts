@@ -2,11 +2,11 @@
 // and which folders of it are served as they are. Reads the project's folder after the build. Called by build.ts.
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { BuildError } from '../build-error.ts';
+import { BuildError } from '../project/build-error.ts';
 import { serverStart } from '../frameworks/detect.ts';
 import { filesIn } from '../frameworks/project-files.ts';
 import { parseManifest } from '../frameworks/project-view.ts';
-import type { EntryConfig } from '../project.ts';
+import type { EntryConfig } from '../project/project.ts';
 
 /** The server of a built project. */
 export interface ProjectServer {

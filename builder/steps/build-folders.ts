@@ -1,4 +1,4 @@
-// The folders of one build on this machine. Created by sandbox.ts; builds in sandboxes use the same names.
+// The folders of one build on this machine. Created by fence.ts; builds in sandboxes use the same names.
 import { execFile } from 'node:child_process';
 import { lstat } from 'node:fs/promises';
 import { basename, join } from 'node:path';

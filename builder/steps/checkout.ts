@@ -5,11 +5,11 @@ import { chmod, cp, lstat, readdir, readFile, realpath, rm, stat } from 'node:fs
 import { join, relative } from 'node:path';
 import { pullRequestOf } from '#core/names.ts';
 import { gitEnvironment } from '#git/git-environment.ts';
-import { isInside } from '../bundle/containment.ts';
+import { isInside } from '../project/containment.ts';
 import { machineVariables } from './environment.ts';
 import { leadsOut, pathProblem, readTree, shown, type GitTree } from './git-tree.ts';
 import { fetchFailure, isNotFound, isRefused } from './git-messages.ts';
-import type { Sandbox, SandboxExit } from './sandbox.ts';
+import type { Fence, FencedExit } from './fence.ts';
 import { BuildFailure, type BuildRequest, type BuildResult, type BuildSource } from './types.ts';
 
 /** A checkout. */
@@ -60,29 +60,29 @@ const REF = 'refs/platform/commit';
 const ADDRESS = /^[0-9a-fA-F.:]{2,45}$/;
 
 /** @throws {BuildFailure}, or the reason of the build's signal. */
-export async function checkOut(request: BuildRequest, sandbox: Sandbox): Promise<Checkout> {
+export async function checkOut(request: BuildRequest, fence: Fence): Promise<Checkout> {
   const { source } = request;
-  if ('folder' in source && !(await isBare(source.folder))) return copySources(source.folder, request, sandbox);
+  if ('folder' in source && !(await isBare(source.folder))) return copySources(source.folder, request, fence);
   checkNames(request);
-  const git = gitOf(request, sandbox);
+  const git = gitOf(request, fence);
   const at = 'url' in source ? source.url : `file://${await realpath(source.folder)}`;
   request.onLine('clone', 'info', `Fetching ${request.commit ?? request.branch} of branch ${request.branch}`);
   await fetchCommit(git, at, request);
   // Fetched by the platform's own user, where the repository is one of its folders.
-  await sandbox.giveAway(sandbox.folders.git);
-  await rm(join(sandbox.folders.home, FETCH_FOLDER), { recursive: true, force: true });
+  await fence.giveAway(fence.folders.git);
+  await rm(join(fence.folders.home, FETCH_FOLDER), { recursive: true, force: true });
   const commit = await readCommit(git);
   const tree = await listFiles(git, request);
   await checkLinks(git, tree);
   await git.run(['read-tree', REF], { isLocal: true });
   const written = await git.run(
-    [`--work-tree=${sandbox.folders.source}`, 'checkout-index', '--all', '--force', '--quiet'],
+    [`--work-tree=${fence.folders.source}`, 'checkout-index', '--all', '--force', '--quiet'],
     { isLocal: true },
   );
   if (written.code !== 0) throw checkoutFailure(written);
-  await checkRealLinks(sandbox.folders.source, tree);
-  await tellPointers(sandbox.folders.source, tree, request);
-  await rm(sandbox.folders.git, { recursive: true, force: true });
+  await checkRealLinks(fence.folders.source, tree);
+  await tellPointers(fence.folders.source, tree, request);
+  await rm(fence.folders.git, { recursive: true, force: true });
   const size = `${tree.paths.length} ${tree.paths.length === 1 ? 'file' : 'files'}, ${tree.bytes} bytes`;
   request.onLine('clone', 'info', `Checked out ${commit.sha.slice(0, 12)} "${commit.message}" (${size})`);
   return { commit, paths: tree.paths };
@@ -96,24 +96,24 @@ interface Git {
       readonly input?: string;
       readonly read?: (output: AsyncIterable<Uint8Array>) => Promise<void>;
     },
-  ): Promise<SandboxExit>;
+  ): Promise<FencedExit>;
 }
 
-function gitOf(request: BuildRequest, sandbox: Sandbox): Git {
+function gitOf(request: BuildRequest, fence: Fence): Git {
   const { source, limits, confinement } = request;
-  const { folders } = sandbox;
+  const { folders } = fence;
   // Without an entry in the list of users ssh does not start, and a folder of the platform's is closed to builds.
   const isSsh = 'url' in source && !/^https?:/.test(source.url);
   const fetchesItself = 'folder' in source || (isSsh && confinement.kind === 'user');
   return {
     async run(words, { isLocal = false, input, read } = {}) {
       const isOwn = !isLocal && fetchesItself;
-      return sandbox.run({
+      return fence.run({
         words: ['git', `--git-dir=${folders.git}`, ...words],
         cwd: isOwn ? '/' : folders.source,
         env: isLocal
           ? environmentOf(folders.home, { GIT_ALLOW_PROTOCOL: 'none' })
-          : await fetchEnvironment(source, folders.home, sandbox),
+          : await fetchEnvironment(source, folders.home, fence),
         fileBytesMax: limits.sourceBytesMax,
         isOwn,
         ...(!isLocal && { network: 'machine' as const }),
@@ -143,13 +143,13 @@ export function checkNames({ branch, commit, source }: Pick<BuildRequest, 'branc
     throw new BuildFailure('clone_failed', `${shown(address)} is no address`);
 }
 
-async function fetchEnvironment(source: BuildSource, home: string, sandbox: Sandbox): Promise<Record<string, string>> {
+async function fetchEnvironment(source: BuildSource, home: string, fence: Fence): Promise<Record<string, string>> {
   // The other end of a fetch from a folder takes no settings from the environment.
   if ('folder' in source)
     return environmentOf(home, { GIT_ALLOW_PROTOCOL: 'file', GIT_CONFIG_GLOBAL: OWN_REPOSITORIES });
   const folder = join(home, FETCH_FOLDER);
   const own = await gitEnvironment(source, folder);
-  if (await stat(folder).catch(() => null)) await sandbox.giveAway(folder);
+  if (await stat(folder).catch(() => null)) await fence.giveAway(folder);
   return environmentOf(home, { ...machineVariables(), ...own });
 }
 
@@ -187,7 +187,7 @@ function tipOf(branch: string): string {
 async function fetchCommit(git: Git, at: string, { commit, branch, limits }: BuildRequest): Promise<void> {
   await expect(await git.run(['init', '--quiet', '--bare'], { isLocal: false }), 'init');
   const tip = tipOf(branch);
-  const fetch = (what: string, depth: string): Promise<SandboxExit> =>
+  const fetch = (what: string, depth: string): Promise<FencedExit> =>
     git.run([
       'fetch',
       '--quiet',
@@ -280,7 +280,7 @@ async function tellPointers(source: string, { maybePointers }: GitTree, { onLine
   onLine('clone', 'warn', `${what} of Git LFS, whose content is not fetched: ${named}. The build sees the pointers`);
 }
 
-function checkoutFailure({ stderr }: SandboxExit): BuildFailure {
+function checkoutFailure({ stderr }: FencedExit): BuildFailure {
   if (/File too large|No space left/i.test(stderr))
     return new BuildFailure(
       'source_too_large',
@@ -289,7 +289,7 @@ function checkoutFailure({ stderr }: SandboxExit): BuildFailure {
   return new BuildFailure('source_unsafe', `Git cannot check the commit out: ${firstLine(stderr)}`);
 }
 
-async function expect(exit: SandboxExit, what: string): Promise<SandboxExit> {
+async function expect(exit: FencedExit, what: string): Promise<FencedExit> {
   if (exit.code === 0) return exit;
   throw new BuildFailure('clone_failed', `git ${what} failed: ${firstLine(exit.stderr)}`);
 }
@@ -308,7 +308,7 @@ async function isBare(folder: string): Promise<boolean> {
 }
 
 /** A tree that the platform has taken in itself: copied without links, since the build's user gets the copy. */
-async function copySources(folder: string, { limits, onLine }: BuildRequest, sandbox: Sandbox): Promise<Checkout> {
+async function copySources(folder: string, { limits, onLine }: BuildRequest, fence: Fence): Promise<Checkout> {
   const paths: string[] = [];
   let bytes = 0;
   const root = await realpath(folder);
@@ -333,9 +333,9 @@ async function copySources(folder: string, { limits, onLine }: BuildRequest, san
     }
   }
   if (paths.length === 0) throw new BuildFailure('repository_empty', 'The sources have no files');
-  await cp(root, sandbox.folders.source, { recursive: true, force: true, verbatimSymlinks: true });
-  await sandbox.giveAway(sandbox.folders.source);
-  await chmod(sandbox.folders.source, 0o700);
+  await cp(root, fence.folders.source, { recursive: true, force: true, verbatimSymlinks: true });
+  await fence.giveAway(fence.folders.source);
+  await chmod(fence.folders.source, 0o700);
   onLine('clone', 'info', `Copied ${paths.length} files, ${bytes} bytes`);
   return { commit: null, paths: paths.toSorted() };
 }

@@ -3,10 +3,10 @@
 // parent believes none of that: the artifact is checked again (take-artifact.ts). Started by run-build.ts.
 import { once } from 'node:events';
 import { writeSync } from 'node:fs';
-import { build } from '../build.ts';
-import { BuildError, formatBuildError } from '../build-error.ts';
+import { build } from '../build/build.ts';
+import { BuildError, formatBuildError } from '../project/build-error.ts';
 import { runBuild } from '../command/build-step.ts';
-import type { BuildConfig } from '../project.ts';
+import type { BuildConfig } from '../project/project.ts';
 import type { LibraryFramework } from './library.ts';
 import type { BuildRunLimits } from './types.ts';
 import { startWayOut, type InsideWayOut } from './way-out/inside.ts';

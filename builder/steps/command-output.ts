@@ -1,4 +1,4 @@
-// Reads the output of a build's command. Called by sandbox.ts.
+// Reads the output of a build's command. Called by fence.ts.
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';

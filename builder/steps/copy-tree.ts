@@ -28,32 +28,32 @@ const PATH_CHARS_MAX = 3000;
 export async function copyTree(from: string, to: string, bounds: CopyBounds): Promise<Copied | null> {
   let files = 0;
   let bytes = 0;
+  const isOver = (): boolean => bytes > bounds.bytesMax || files > bounds.filesMax;
   const waiting = [''];
   for (let folder = waiting.pop(); folder !== undefined; folder = waiting.pop()) {
     await mkdir(join(to, folder), { mode: 0o700 });
     const names = await readdir(join(from, folder));
     for (let at = 0; at < names.length; at += AT_ONCE) {
       const some = names.slice(at, at + AT_ONCE).map((name) => join(folder, name));
-      const sizes = await Promise.all(
+      await Promise.all(
         some.map(async (path) => {
           const info = await lstat(join(from, path));
           if (info.isDirectory() && bounds.without?.includes(path) !== true && path.length < PATH_CHARS_MAX)
             waiting.push(path);
           // One with the right to become its owner is nobody's cache.
-          if (!info.isFile() || (info.mode & 0o7000) !== 0) return null;
+          if (!info.isFile() || (info.mode & 0o7000) !== 0) return;
+          // Counted before: a file that takes nothing of the disk, or has many names, takes all of its size as a copy.
+          files++;
+          bytes += info.size;
+          if (isOver()) return;
           const target = join(to, path);
           await copyFile(join(from, path), target, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
           const mode = (info.mode | 0o600) & 0o777;
           if ((info.mode & RIGHTS_OF_OTHERS) !== 0 || mode !== (info.mode & 0o777))
             await chmod(target, mode & ~RIGHTS_OF_OTHERS);
-          return info.size;
         }),
       );
-      for (const size of sizes.filter((one) => one !== null)) {
-        files++;
-        bytes += size;
-      }
-      if (bytes > bounds.bytesMax || files > bounds.filesMax) return null;
+      if (isOver()) return null;
     }
   }
   return { files, bytes };

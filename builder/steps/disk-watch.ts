@@ -1,5 +1,5 @@
 // What a build has written: the free space of the disk is looked at often, since that is cheap, and what lies in the
-// build's folders is added up when so much is gone that it could be over its bound. Called by sandbox.ts.
+// build's folders is added up when so much is gone that it could be over its bound. Called by fence.ts.
 import { execFile } from 'node:child_process';
 import { lstat, readdir, statfs } from 'node:fs/promises';
 import { join } from 'node:path';

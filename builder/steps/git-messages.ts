@@ -1,6 +1,6 @@
 // What Git says when a fetch fails, as failures of a build: what happened, and what to do. Pure. Called by checkout.ts.
 import { BuildFailure } from './types.ts';
-import type { SandboxExit } from './sandbox.ts';
+import type { FencedExit } from './fence.ts';
 
 /** What was asked for. */
 interface FetchPlace {
@@ -22,7 +22,7 @@ export function isNotFound(text: string): boolean {
 }
 
 /** The failure of a fetch. Nothing of the address or of the credentials is in it. */
-export function fetchFailure({ stderr, signal }: SandboxExit, { branch, commit, bytesMax }: FetchPlace): BuildFailure {
+export function fetchFailure({ stderr, signal }: FencedExit, { branch, commit, bytesMax }: FetchPlace): BuildFailure {
   if (signal === 'SIGXFSZ' || /File too large|signal 25|died of signal|SIGXFSZ/i.test(stderr))
     return new BuildFailure('source_too_large', `The commit is larger than ${bytesMax} bytes (BUILD_SOURCE_BYTES_MAX)`);
   if (commit !== null && isRefused(stderr))

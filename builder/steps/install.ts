@@ -7,7 +7,7 @@ import { baseVariables, certificatePaths } from './environment.ts';
 import { findManager, installCommand, shimFolder, shimText, type ManagerPrograms } from './package-tools.ts';
 import { openPackageCache, type PackageCache } from './package-cache.ts';
 import { readBounded, type BuildPlan } from './plan.ts';
-import type { Sandbox } from './sandbox.ts';
+import type { Fence } from './fence.ts';
 import { BuildFailure, type BuildRequest } from './types.ts';
 import { WAY_OUT_VARIABLES, withWayOut } from './way-out/inside.ts';
 
@@ -28,20 +28,20 @@ const TAIL_CHARS_MAX = 8000;
 const TOOLS =
   /^(?:@types\/.+|@platform-run\/(?:cli|types)|typescript|prettier|eslint|oxlint|oxfmt|@cloudflare\/workers-types)$/;
 
-/** @throws {BuildFailure} `install_failed`, or a bound of the sandbox; the reason of the build's signal. */
-export async function install(request: BuildRequest, plan: BuildPlan, sandbox: Sandbox): Promise<ToolEnvironment> {
+/** @throws {BuildFailure} `install_failed`, or a bound of the fence; the reason of the build's signal. */
+export async function install(request: BuildRequest, plan: BuildPlan, fence: Fence): Promise<ToolEnvironment> {
   const say = (text: string): void => request.onLine('install', 'info', text);
   const command = await decideInstall(plan, say);
   const needsManager = command !== null || plan.config.build !== null;
-  const programs = needsManager ? await findPrograms(plan, sandbox, say) : { folders: [], readable: [] };
+  const programs = needsManager ? await findPrograms(plan, fence, say) : { folders: [], readable: [] };
   if (needsManager) compareNode(request, plan);
-  const env = { ...storeOf(plan, sandbox), ...variablesOf(request, sandbox, programs.folders) };
+  const env = { ...storeOf(plan, fence), ...variablesOf(request, fence, programs.folders) };
   const readable = [...programs.readable, ...certificatePaths()].map((path) => [path, path] as const);
   if (command === null) return { env, readable, cache: null };
-  const cache = await cacheOf(request, plan, sandbox);
+  const cache = await cacheOf(request, plan, fence);
   if (cache !== null) say(await cache.restore());
   else say(request.isFork ? 'A build of a fork: no cache is read or written' : 'No cache is used');
-  await runInstall(request, plan, sandbox, { command, cwd: plan.installFolder, env, readable });
+  await runInstall(request, plan, fence, { command, cwd: plan.installFolder, env, readable });
   return { env, readable, cache };
 }
 
@@ -49,14 +49,14 @@ export async function install(request: BuildRequest, plan: BuildPlan, sandbox: S
 export async function runInstall(
   request: BuildRequest,
   plan: BuildPlan,
-  sandbox: Sandbox,
+  fence: Fence,
   how: Pick<ToolEnvironment, 'env' | 'readable'> & { readonly command: string; readonly cwd: string },
 ): Promise<void> {
   const { command, cwd, env, readable } = how;
   request.onLine('install', 'info', `$ ${command}`);
   let tail = '';
-  const ended = await sandbox.run({
-    ...withWayOut(sandbox.wayOut, ['sh', '-c', command], env),
+  const ended = await fence.run({
+    ...withWayOut(fence.wayOut, ['sh', '-c', command], env),
     cwd,
     readable,
     network: 'way out',
@@ -71,17 +71,17 @@ export async function runInstall(
 }
 
 /** Variables of every command, the project's own over them, and the platform's over both. */
-function variablesOf(request: BuildRequest, sandbox: Sandbox, folders: readonly string[]): Record<string, string> {
+function variablesOf(request: BuildRequest, fence: Fence, folders: readonly string[]): Record<string, string> {
   return {
-    ...baseVariables(sandbox.folders, folders),
-    ...(sandbox.wayOut !== null && WAY_OUT_VARIABLES),
+    ...baseVariables(fence.folders, folders),
+    ...(fence.wayOut !== null && WAY_OUT_VARIABLES),
     ...request.variables,
     ...request.platformVariables,
   };
 }
 
 /** Where pnpm keeps packages; npm complains of settings that are not its own. */
-export function storeOf({ manager }: BuildPlan, { folders }: Sandbox): Record<string, string> {
+export function storeOf({ manager }: BuildPlan, { folders }: Fence): Record<string, string> {
   if (manager.name !== 'pnpm') return {};
   const store = join(folders.cache, 'pnpm');
   return { npm_config_store_dir: store, pnpm_config_store_dir: store };
@@ -89,7 +89,7 @@ export function storeOf({ manager }: BuildPlan, { folders }: Sandbox): Record<st
 
 async function findPrograms(
   plan: BuildPlan,
-  sandbox: Sandbox,
+  fence: Fence,
   say: (text: string) => void,
 ): Promise<Pick<ManagerPrograms, 'folders' | 'readable'>> {
   // A command of the project's own, without a package.json, may need no manager at all.
@@ -99,12 +99,12 @@ async function findPrograms(
   });
   if (found === null) return { folders: [], readable: [] };
   if (found.note !== null) say(found.note);
-  const shims = shimFolder(sandbox.folders.home);
+  const shims = shimFolder(fence.folders.home);
   for (const [name, command] of Object.entries(found.shims)) {
     await mkdir(shims, { recursive: true, mode: 0o700 });
     await writeFile(join(shims, name), shimText(command));
     await chmod(join(shims, name), 0o755);
-    await sandbox.giveAway(shims);
+    await fence.giveAway(shims);
   }
   return { folders: [shims, ...found.folders], readable: found.readable };
 }
@@ -159,7 +159,7 @@ function dependenciesOf(text: string): string[] | null {
   }
 }
 
-async function cacheOf(request: BuildRequest, plan: BuildPlan, sandbox: Sandbox): Promise<PackageCache | null> {
+async function cacheOf(request: BuildRequest, plan: BuildPlan, fence: Fence): Promise<PackageCache | null> {
   const { cacheFolder, isFork, limits } = request;
   if (cacheFolder === null || isFork) return null;
   const { name, lockfile } = plan.manager;
@@ -167,10 +167,10 @@ async function cacheOf(request: BuildRequest, plan: BuildPlan, sandbox: Sandbox)
   const content = (await readBounded(file, LOCKFILE_BYTES_MAX)) ?? '';
   return openPackageCache({
     store: cacheFolder,
-    folder: sandbox.folders.cache,
+    folder: fence.folders.cache,
     key: { manager: name, lockfile: content },
     bytesMax: limits.cacheBytesMax,
-    giveAway: (folder) => sandbox.giveAway(folder),
+    giveAway: (folder) => fence.giveAway(folder),
   });
 }
 

@@ -1,16 +1,16 @@
 // The platform's own program of a build (child.ts), which runs beside strangers' code: what it is asked, and what is
-// made of its answers. Called by run-build.ts and by build-sandbox/; where the program runs is the sandbox's matter.
+// made of its answers. Called by run-build.ts and by build-sandbox/; where the program runs is the fence's matter.
 import { nodeFlags } from '#core/node-flags.mjs';
-import type { Artifact } from '../artifact.ts';
+import type { Artifact } from '../build/artifact.ts';
 import type { ChildJob, ChildReport } from './child.ts';
 import type { ToolEnvironment } from './install.ts';
 import type { LibraryFramework } from './library.ts';
 import type { BuildPlan } from './plan.ts';
-import type { Sandbox } from './sandbox.ts';
+import type { Fence } from './fence.ts';
 import { noRoom } from './disk-watch.ts';
 import { BuildFailure, type BuildRequest, type BuildResult } from './types.ts';
 
-/** How a sandbox runs that program. */
+/** How a fence runs that program. */
 export interface BuildProgram {
   /** Node and what comes before its flags. */
   readonly node: readonly string[];
@@ -23,7 +23,7 @@ export interface BuildProgram {
 /** Reports of a build's process; longer ones are not ours. */
 const REPORT_BYTES_MAX = 1024 * 1024;
 
-/** Reasons for what builder/build.ts says; everything else is a failure of the build. */
+/** Reasons for what builder/build/build.ts says; everything else is a failure of the build. */
 const reasons: ReadonlyMap<string, string> = new Map([
   ['too_large', 'artifact_too_large'],
   ['not_supported', 'not_supported'],
@@ -33,7 +33,7 @@ const reasons: ReadonlyMap<string, string> = new Map([
 export async function makeArtifact(
   request: BuildRequest,
   plan: BuildPlan,
-  sandbox: Sandbox,
+  fence: Fence,
   { tools, program }: { readonly tools: ToolEnvironment; readonly program: BuildProgram },
 ): Promise<string> {
   const { artifactBytesMax, artifactFilesMax, bundleBytesMax } = request.limits;
@@ -42,17 +42,17 @@ export async function makeArtifact(
     root: plan.root,
     workspace: plan.workspace,
     config: plan.config,
-    artifacts: sandbox.folders.artifact,
+    artifacts: fence.folders.artifact,
     variables: commandVariables(request, tools),
     limits: { artifactBytesMax, artifactFilesMax, bundleBytesMax },
-    wayOut: sandbox.wayOut,
+    wayOut: fence.wayOut,
   };
   if (plan.config.build !== null) request.onLine('build', 'info', `$ ${plan.config.build}`);
   const reader = reportReader((report) => {
     if (report.what === 'made') request.onStep('artifact');
     if (report.what === 'warning') request.onLine('artifact', 'warn', report.text);
   });
-  const ended = await sandbox.run({
+  const ended = await fence.run({
     words: wordsOf(program),
     cwd: plan.root,
     env: { ...program.env, PATH: tools.env['PATH'] ?? '' },
@@ -73,12 +73,12 @@ export async function makeArtifact(
 /** Asks the detection library, beside the files that it looks at. */
 export async function askLibrary(
   root: string,
-  sandbox: Sandbox,
+  fence: Fence,
   program: BuildProgram,
 ): Promise<readonly LibraryFramework[]> {
-  const job: ChildJob = { what: 'detect', root, repository: sandbox.folders.source };
+  const job: ChildJob = { what: 'detect', root, repository: fence.folders.source };
   const reader = reportReader(() => {});
-  await sandbox.run({
+  await fence.run({
     words: wordsOf(program),
     cwd: root,
     env: program.env,

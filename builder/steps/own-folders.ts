@@ -1,11 +1,11 @@
 // The folders that a build's own process (child.ts) is made of, which it has to read wherever it is confined. Called by
-// sandbox.ts, and by whoever looks for a confinement.
+// fence.ts, and by whoever looks for a confinement.
 import { existsSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { nodeFolders, realPath } from '#core/process/confinement/command-line.ts';
 
 /** What of the platform's own folder the bundler consists of. */
-const OWN_PARTS = ['builder', 'core', 'deployments/archive', 'packages', 'node_modules', 'package.json'] as const;
+const OWN_PARTS = ['builder', 'core', 'artifacts/archive', 'packages', 'node_modules', 'package.json'] as const;
 
 /** The program of that process. */
 export const CHILD = join(import.meta.dirname, `child${extname(import.meta.filename)}`);

@@ -8,7 +8,7 @@ import { inspectRepository, workspaceFileName, type Workspace } from '#core/conf
 import { fixedLimits } from '#core/limits.ts';
 import { hasErrors, type Problem } from '#core/problem.ts';
 import { decodeText, isUtf16 } from '#core/text-file.ts';
-import { BuildError } from '../build-error.ts';
+import { BuildError } from '../project/build-error.ts';
 import { detect, type Detection } from '../frameworks/detect.ts';
 import { nodeRequestOf, type NodeRequest } from '../frameworks/node-version.ts';
 import type { Manager } from '../frameworks/packages.ts';

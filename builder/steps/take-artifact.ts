@@ -6,10 +6,10 @@ import { join, relative } from 'node:path';
 import { hashOf } from '#core/artifact-id.ts';
 import type { Manifest } from '#core/manifest.ts';
 import { isArtifactId } from '#core/names.ts';
-import { ArchiveError } from '#deployments/archive/archive-error.ts';
-import { checkManifest, checkMigrations, filesOf } from '#deployments/archive/manifest-check.ts';
-import { writeArtifact, type Artifact } from '../artifact.ts';
-import { BuildError } from '../build-error.ts';
+import { ArchiveError } from '#core/archive/archive-error.ts';
+import { checkManifest, checkMigrations, filesOf } from '#artifacts/archive/manifest-check.ts';
+import { writeArtifact, type Artifact } from '../build/artifact.ts';
+import { BuildError } from '../project/build-error.ts';
 import { noRoom } from './disk-watch.ts';
 import { BuildFailure, type BuildRunLimits } from './types.ts';
 
@@ -30,7 +30,7 @@ export async function takeArtifact(
   artifactsFolder: string,
   limits: Pick<BuildRunLimits, 'artifactBytesMax' | 'artifactFilesMax' | 'diskFreeBytesMin'>,
 ): Promise<Artifact> {
-  if (!isArtifactId(id)) throw invalid('its id is no hash');
+  if (!isArtifactId(id)) throw invalid('its id is not a hash');
   const root = await realpath(join(made, id)).catch(() => {
     throw invalid('it is not there');
   });

@@ -3,12 +3,12 @@
 import { artifactId } from '#core/artifact-id.ts';
 import type { Manifest } from '#core/manifest.ts';
 import { toWorkerText, type WorkerText } from '#core/worker-text.ts';
-import { defaultAssets, toManifest } from '../build.ts';
+import { defaultAssets, toManifest } from '../build/build.ts';
 import { adaptedAssetsBinding } from '../frameworks/adapters.ts';
-import type { BuildConfig } from '../project.ts';
+import type { BuildConfig } from '../project/project.ts';
 import type { DevWorker } from './dev-worker.ts';
 
-/** An open artifact, as deployments/artifact-source.ts makes them. */
+/** An open artifact, as artifacts/artifact-source.ts makes them. */
 interface DevArtifact {
   readonly id: string;
   readonly manifest: Manifest;

@@ -2,7 +2,8 @@
 import path from 'node:path';
 import { defineCommand } from 'citty';
 import { chooseProjects, choiceFlags } from '../project/choose-projects.ts';
-import { buildOutput, buildProject, loadProject, type Built } from '../project/project.ts';
+import { describe } from '../project/built.ts';
+import { buildOutput, buildProject, loadProject } from '../project/project.ts';
 import type { Shell } from '../terminal/shell.ts';
 
 export const command = defineCommand({
@@ -54,15 +55,4 @@ async function buildOne(shell: Shell, folder: string, args: BuildFlags): Promise
   }
   shell.out(`${shell.paint('green', 'Built')} ${describe(built)}`);
   shell.out(shell.paint('dim', path.relative(shell.cwd, built.folder)));
-}
-
-/** An artifact in one line: id, files, size, time. */
-export function describe({ id, files, bytes, buildMs }: Built): string {
-  return `${id.slice(0, 12)}: ${files} ${files === 1 ? 'file' : 'files'}, ${formatBytes(bytes)}, in ${Math.round(buildMs)} ms`;
-}
-
-function formatBytes(bytes: number): string {
-  if (bytes < 1000) return `${bytes} B`;
-  const kilobytes = bytes / 1000;
-  return kilobytes < 1000 ? `${kilobytes.toFixed(1)} kB` : `${(kilobytes / 1000).toFixed(1)} MB`;
 }

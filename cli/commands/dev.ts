@@ -4,6 +4,7 @@ import path from 'node:path';
 import { defineCommand } from 'citty';
 import type { DevEngine, DevOptions } from '#runtime/dev/dev.ts';
 import { wholeNumber } from '../terminal/arguments.ts';
+import { goneSettings } from '#core/gone-variables.ts';
 import { defaultLimits } from '#core/limits.ts';
 import { openAi, organizationAi } from '../dev/ai.ts';
 import { printLog, requestLine } from '../dev/lines.ts';
@@ -110,6 +111,7 @@ export async function runDev(shell: Shell, flags: DevFlags, open: StartDev): Pro
     false,
   );
   const folder = flags.config === undefined ? chosen! : path.dirname(path.resolve(shell.cwd, flags.config));
+  for (const line of goneSettings(shell.env)) shell.err(shell.paint('yellow', line));
   let warned = '';
   const load = (): Project => {
     const warnings: string[] = [];

@@ -7,7 +7,7 @@ import type { Query } from '../api/requests.ts';
 import { followStoredLines, readStoredLines } from '../api/stored-lines.ts';
 import { followStoredRequests, readStoredRequests, type StoredRequest } from '../api/stored-requests.ts';
 import { findApi } from '../api/target.ts';
-import { routeLog } from '../local/route-log.ts';
+import { routeLog } from '../routes/route-log.ts';
 import type { LogLine } from '../project/log-line.ts';
 import { wholeNumber } from '../terminal/arguments.ts';
 import { CliError } from '../terminal/failure.ts';

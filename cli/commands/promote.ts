@@ -4,7 +4,7 @@ import { deploymentOf } from '../api/deployment-text.ts';
 import { projectOf, targetFlags } from '../api/project.ts';
 import { release, tellReleased } from '../api/released.ts';
 import { findApi } from '../api/target.ts';
-import { promoteRoute } from '../local/route-production.ts';
+import { promoteRoute } from '../routes/route-production.ts';
 import { yesFlag } from '../terminal/confirm.ts';
 import type { Shell } from '../terminal/shell.ts';
 

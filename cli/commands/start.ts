@@ -8,6 +8,10 @@ import path from 'node:path';
 import { defineCommand } from 'citty';
 import { hasAi } from '#core/ai-settings.ts';
 import type { RouteRecord } from '#core/manifest.ts';
+import type { UpgradeState } from '#operations/upgrade/state.ts';
+import { noteHolder, notedHolder, takeLock } from '#artifacts/file-lock.ts';
+import { nodeFlags } from '#core/node-flags.mjs';
+import { readRoutes } from '#artifacts/route-records.ts';
 import { CliError } from '../terminal/failure.ts';
 import {
   dataFolder,
@@ -19,12 +23,8 @@ import {
   type HandlerAddress,
 } from '../local/locations.ts';
 import { recordFile } from '../local/local-platform.ts';
-import { checkSettings } from '../local/check-settings.ts';
-import { upgradeDone, upgradeOnStart } from '../local/start-upgrade.ts';
-import type { UpgradeState } from '#operations/upgrade/state.ts';
-import { noteHolder, notedHolder, takeLock } from '#deployments/file-lock.ts';
-import { nodeFlags } from '#core/node-flags.mjs';
-import { readRoutes } from '#deployments/route-records.ts';
+import { checkSettings } from '../start/check-settings.ts';
+import { upgradeDone, upgradeOnStart } from '../start/start-upgrade.ts';
 import type { Shell } from '../terminal/shell.ts';
 
 export const command = defineCommand({
@@ -99,7 +99,7 @@ export async function startPlatform(shell: Shell, { supervisor, examples, publis
 
 /** Uses a child process, to keep the bundler out of this one's memory. */
 async function publishExamples(examples: string, folder: string, stopped: Promise<unknown>): Promise<boolean> {
-  const child = fork(sourceFile('cli/local/example-projects'), [examples, folder], {
+  const child = fork(sourceFile('cli/start/example-projects'), [examples, folder], {
     execArgv: [...nodeFlags],
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });

@@ -1,27 +1,5 @@
 // The tree of commands, loaded lazily. main.ts dispatches by it; help and shell completion are generated from it.
-import type { CommandDef } from 'citty';
-
-/** A command. */
-export interface Leaf {
-  readonly summary: string;
-  readonly aliases?: readonly string[];
-  /** Passes unknown arguments to another program. */
-  readonly forwards?: true;
-  readonly load: () => Promise<{ command: CommandDef<any> }>;
-}
-
-/** A group of commands. */
-export interface Group {
-  readonly summary: string;
-  readonly aliases?: readonly string[];
-  readonly commands: Readonly<Record<string, Entry>>;
-  /** Command without a further word. */
-  readonly byDefault?: string;
-  /** Command for words that name none. */
-  readonly otherwise?: string;
-}
-
-export type Entry = Leaf | Group;
+import type { Entry, Group, Leaf } from '../terminal/entries.ts';
 
 const deploymentCommands: Readonly<Record<string, Entry>> = {
   list: {
@@ -226,9 +204,9 @@ export const commands: Readonly<Record<string, Entry>> = {
           list: {
             summary: 'List the snapshots',
             aliases: ['ls'],
-            load: () => import('./sandbox/snapshots/list.ts'),
+            load: () => import('./sandbox/list-snapshots.ts'),
           },
-          rm: { summary: 'Delete a snapshot', load: () => import('./sandbox/snapshots/remove.ts') },
+          rm: { summary: 'Delete a snapshot', load: () => import('./sandbox/remove-snapshot.ts') },
         },
       },
       fork: { summary: 'Create a copy of a sandbox', load: () => import('./sandbox/fork.ts') },

@@ -10,9 +10,9 @@ import { failureOfDeployment, followDeployment, formatBuildLine } from '../api/f
 import { findProject, organizationOf } from '../api/project.ts';
 import type { BuildLine, Project as ProjectRecord, Variable } from '../api/records.ts';
 import { allOf, ask } from '../api/requests.ts';
-import { changeVariables } from '../commands/env/api-variables.ts';
-import type { Scope } from '../commands/env/flags.ts';
-import { describe } from '../commands/build.ts';
+import { changeVariables } from '../api/variables.ts';
+import type { Scope } from '../api/variable-flags.ts';
+import { describe } from '../project/built.ts';
 import { findPlatform, inWords } from '../local/local-platform.ts';
 import { handlerAddress } from '../local/locations.ts';
 import { commitOf } from '../project/git-branch.ts';

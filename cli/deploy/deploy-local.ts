@@ -4,18 +4,18 @@ import path from 'node:path';
 import { limitsFrom } from '#core/limits.ts';
 import type { RouteRecord } from '#core/manifest.ts';
 import { variablesOf } from '#core/preview.ts';
+import { checkProjectName, publish } from '#artifacts/publish.ts';
+import { readRoute } from '#artifacts/route-records.ts';
 import { CliError } from '../terminal/failure.ts';
 import { askPlatform, findPlatform, inWords, type LocalPlatform } from '../local/local-platform.ts';
 import { handlerAddress } from '../local/locations.ts';
 import { buildOutput, buildProject, loadProject } from '../project/project.ts';
-import { checkProjectName, publish } from '#deployments/publish.ts';
-import { readRoute } from '#deployments/route-records.ts';
-import { untilRouted } from '../local/served.ts';
-import { refuseServer } from './refuse-server.ts';
+import { untilRouted } from '../routes/served.ts';
 import type { Shell } from '../terminal/shell.ts';
 import { branchOf, nameOf, urlsOf } from '../project/target.ts';
 import { readVariables } from '../project/variables.ts';
-import { describe } from '../commands/build.ts';
+import { describe } from '../project/built.ts';
+import { refuseServer } from './refuse-server.ts';
 import { unsetAdvice } from './unset-variables.ts';
 
 /** Flags of `platform deploy`. */

@@ -2,7 +2,7 @@
 import { mkdtempSync, openSync, closeSync, readSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { packArtifact } from '#deployments/archive/pack-artifact.ts';
+import { packArtifact } from '#artifacts/archive/pack-artifact.ts';
 import type { Api } from '../account/api.ts';
 import { ask } from '../api/requests.ts';
 import { CliError } from '../terminal/failure.ts';

@@ -2,7 +2,7 @@
 // PLATFORM_DEV_AI_URL. Opened by commands/dev.ts and loaded with the first call.
 import { randomBytes } from 'node:crypto';
 import { devCaller } from '#core/ai-caller.ts';
-import type { Gateway } from '#control/gateway/contract.ts';
+import type { Gateway } from '#gateway/contract/contract.ts';
 import { hashOf, isSame, newToken } from '#core/ai-token.ts';
 import { aiSettingsFrom, type AiProvider, type AiSettings } from '#core/ai-settings.ts';
 import type { Limits } from '#core/limits.ts';
@@ -74,10 +74,10 @@ function openOwn({ environment, project, limits, log }: AiParts): SessionAi {
   let opening: Promise<Gateway> | null = null;
   const open = async (): Promise<Gateway> => {
     const [{ createGateway }, { createMemoryAccounts }, { operatorTable }, { openOutlet }] = await Promise.all([
-      import('#control/gateway/gateway.ts'),
-      import('#control/gateway/accounts/memory.ts'),
-      import('#control/gateway/process/operator-table.ts'),
-      import('#control/gateway/process/send.ts'),
+      import('#gateway/gateway.ts'),
+      import('#gateway/accounts/memory.ts'),
+      import('#gateway/process/operator-table.ts'),
+      import('#gateway/process/send.ts'),
     ]);
     const table = operatorTable(isMock ? { ...settings, providers: [MOCK], auto: ['mock/echo'] } : settings);
     const outlet = openOutlet();

@@ -5,19 +5,19 @@ import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Bundle } from '#builder/bundle/bundle.ts';
-import { BuildError } from '#builder/build-error.ts';
+import { BuildError } from '#builder/project/build-error.ts';
 import { findEntry, type ProjectEntry } from '#builder/frameworks/entry.ts';
-import { isInside } from '#builder/bundle/containment.ts';
-import { hasNodeCompat } from '#builder/project.ts';
+import { isInside } from '#builder/project/containment.ts';
+import { hasNodeCompat } from '#builder/project/project.ts';
 import { watch, type Watch, type WatchResult } from '#builder/bundle/watch.ts';
 import { defaultLimits } from '#core/limits.ts';
 import type { DevEngine } from '#runtime/dev/dev.ts';
 import { failuresOf, type Failure } from '../terminal/failure.ts';
 import { buildProject, type Project } from '../project/project.ts';
 import { settleProject } from '../project/settled.ts';
+import { variableFiles } from '../project/variables.ts';
 import { createDevBuild } from './build.ts';
 import { surroundingsOf } from './surroundings.ts';
-import { variableFiles } from '../project/variables.ts';
 import { watchFolder, type Watcher } from './watcher.ts';
 
 /** Events of a session. */

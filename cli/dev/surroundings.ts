@@ -1,7 +1,7 @@
 // Variables, migrations and dashboard configuration of a dev deployment. Reloaded with each deployment.
 import { isAiVariable } from '#core/ai-settings.ts';
-import { containmentOf } from '#builder/bundle/containment.ts';
-import { readMigrations } from '#builder/migrations.ts';
+import { containmentOf } from '#builder/project/containment.ts';
+import { readMigrations } from '#builder/build/migrations.ts';
 import type { DevDeployment } from '#runtime/dev/dev.ts';
 import type { Project } from '../project/project.ts';
 import { readVariables } from '../project/variables.ts';

@@ -5,15 +5,15 @@ import { readTextSync } from '#core/text-file.ts';
 import { codeFrame } from '#core/code-frame.ts';
 import { formatProblem, hasErrors, type Problem } from '#core/problem.ts';
 import { parseProjectConfig, type ProjectConfig } from '#core/config/project-config.ts';
-import type { Artifact } from '#builder/artifact.ts';
-import { build } from '#builder/build.ts';
+import type { Artifact } from '#builder/build/artifact.ts';
+import { build } from '#builder/build/build.ts';
 import type { Bundle } from '#builder/bundle/bundle.ts';
-import { isInside, realPath } from '#builder/bundle/containment.ts';
+import { isInside, realPath } from '#builder/project/containment.ts';
 import { CliError } from '../terminal/failure.ts';
 import { coloured, ownLines } from '../terminal/printed.ts';
+import type { Shell } from '../terminal/shell.ts';
 import { placeOf, readWorkspaceFile } from './repository.ts';
 import { settleProject } from './settled.ts';
-import type { Shell } from '../terminal/shell.ts';
 
 const configNames = ['platform.yaml', 'platform.yml'];
 

@@ -5,7 +5,7 @@ import type { ProjectConfig } from '#core/config/project-config.ts';
 import { detect, type Detection } from '#builder/frameworks/detect.ts';
 import { filesIn } from '#builder/frameworks/project-files.ts';
 import { settle } from '#builder/frameworks/settle.ts';
-import { realPath } from '#builder/bundle/containment.ts';
+import { realPath } from '#builder/project/containment.ts';
 
 /** Folders of a {@link Project}. */
 interface Folders {

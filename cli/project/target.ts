@@ -2,14 +2,14 @@
 import path from 'node:path';
 import { branchSlug } from '#core/names.ts';
 import type { RouteRecord } from '#core/manifest.ts';
-import { CliError } from '../terminal/failure.ts';
-import { gitPlace } from './git-branch.ts';
 import { projectNameFrom } from '#packages/create/project.ts';
+import { readRoute, readRoutes } from '#artifacts/route-records.ts';
+import { CliError } from '../terminal/failure.ts';
 import { findPlatform, type LocalPlatform } from '../local/local-platform.ts';
 import { handlerAddress, projectUrl } from '../local/locations.ts';
-import { loadProject, type Project } from './project.ts';
-import { readRoute, readRoutes } from '#deployments/route-records.ts';
 import type { Shell } from '../terminal/shell.ts';
+import { gitPlace } from './git-branch.ts';
+import { loadProject, type Project } from './project.ts';
 
 /** Flags that choose the project. */
 export const projectFlags = {

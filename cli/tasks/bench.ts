@@ -5,8 +5,8 @@ import { existsSync, globSync, writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import path from 'node:path';
 import { nodeFlags } from '#core/node-flags.mjs';
-import { describeCommit, describeMachine, describeTime } from './machine.ts';
-import { root, runProgram } from './processes.ts';
+import { describeCommit, describeMachine, describeTime } from './tools/machine.ts';
+import { root, runProgram } from './tools/processes.ts';
 
 /** Output of a scenario, with its circumstances. */
 interface Result {

@@ -1,6 +1,6 @@
 // `npm test -- browser`: the dashboard of a whole platform, and the documentation, in a real Chromium.
 // DASHBOARD_SHOTS=<folder> keeps screenshots of each page. Words pick files.
-import { chromium } from './chromium.ts';
+import { chromium } from './tools/chromium.ts';
 import { run as runTests } from './test.ts';
 
 export async function run(words: readonly string[]): Promise<number> {

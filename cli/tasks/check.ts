@@ -5,8 +5,8 @@
 import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import { nodeFlags } from '#core/node-flags.mjs';
-import { compilerPath } from './compiler.ts';
-import { root, runProgram, type Ended } from './processes.ts';
+import { compilerPath } from './tools/compiler.ts';
+import { root, runProgram, type Ended } from './tools/processes.ts';
 import { recordTime } from './times.ts';
 
 interface Step {

@@ -1,12 +1,12 @@
-// `npm run test:all`: the quick rung, `npm run check` and every suite of test/suites.ts, one after the other, with one
+// `npm run test:all`: `npm run check`, the quick rung and every suite of test/suites.ts, one after the other, with one
 // table at the end. It can be stopped: the next run on the same commit goes on with the suites that have not passed;
 // `--fresh` begins again. Words pick suites. What each costs is written to test/costs.json.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { nodeFlags } from '#core/node-flags.mjs';
 import { suites } from '#test/suites.ts';
-import { describeCommit, describeMachine } from './machine.ts';
-import { root, runProgram } from './processes.ts';
+import { describeCommit, describeMachine } from './tools/machine.ts';
+import { root, runProgram } from './tools/processes.ts';
 import { recordCosts } from './suites/costs.ts';
 import { machineSeconds, usedSeconds } from './suites/measure-process.ts';
 import { missingPackages } from './suites/run-suite.ts';
@@ -32,7 +32,7 @@ const place = path.join(root, 'node_modules/.cache/test-all.json');
 
 export async function run(words: readonly string[]): Promise<number> {
   const named = words.filter((word) => !word.startsWith('--'));
-  const all = ['quick', 'check', ...suites.map(({ name }) => name)];
+  const all = ['check', 'quick', ...suites.map(({ name }) => name)];
   const unknown = named.filter((name) => !all.includes(name));
   if (unknown.length > 0) {
     process.stderr.write(`npm run test:all: there is no suite ${unknown.join(', ')}; there are ${all.join(', ')}\n`);

@@ -5,9 +5,9 @@
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { describeCommit } from './machine.ts';
-import { root, runProgram } from './processes.ts';
-import { isOwnModule, readSources, type Sources } from './sources.ts';
+import { describeCommit } from './tools/machine.ts';
+import { root, runProgram } from './tools/processes.ts';
+import { isOwnModule, readSources, type Sources } from './tools/sources.ts';
 import { reach } from './suites/reach.ts';
 
 /** A replacement of text in a product file. */
@@ -23,7 +23,7 @@ interface Fault {
 const BATCH = 12;
 /** Folders of the product's modules. */
 const PRODUCT =
-  /^(?:core|deployments|runtime|control|builder|resources|postgres|git|operations|web|packages|cli)\/(?!tasks\/|dev\/templates)/;
+  /^(?:core|artifacts|runtime|gateway|sandbox|control|builder|resources|postgres|git|operations|web|packages|cli)\/(?!tasks\/|dev\/templates)/;
 /** Replacements. The patterns require surrounding code, to skip texts and comments. */
 const CHANGES: readonly (readonly [RegExp, string])[] = [
   [/ === /g, ' !== '],

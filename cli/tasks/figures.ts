@@ -1,10 +1,10 @@
 // `npm run check -- --figures [folder]`: how big, how tangled and how wordy a checkout is, as one table; `--list`
 // names what is counted. Reads files only, so that it can be run on an older checkout. Not packed.
 import path from 'node:path';
-import { arrowsBetween, arrowsOf, exportUses, importCycles, readModules, type Modules } from './import-graph.ts';
-import { readShape } from './imports.ts';
-import { root } from './processes.ts';
-import { entryFolders, isLoose, isOwnModule, readSources, type Sources } from './sources.ts';
+import { arrowsBetween, arrowsOf, exportUses, importCycles, readModules, type Modules } from './tools/import-graph.ts';
+import { readShape } from './tools/imports.ts';
+import { root } from './tools/processes.ts';
+import { entryFolders, isLoose, isOwnModule, readSources, type Sources } from './tools/sources.ts';
 import { readTimes, type Time } from './times.ts';
 
 /** A line of the table, with the counted items. */
@@ -30,7 +30,7 @@ const loadedByName = /^builder\/(?:node|shims)\/|\/guest\/(?:lazy|bindings|event
 
 const isTest = (file: string): boolean => /^(?:test|bench)\//.test(file);
 const isNative = (file: string): boolean => /\.(?:cc|h)$/.test(file);
-/** A library in one file (docs/decisions/110-typebox-in-one-file.md). */
+/** A library in one file. */
 const isBundled = (file: string): boolean => file === 'core/typebox/typebox.mjs';
 const isSource = (file: string): boolean => isOwnModule(file) || isNative(file);
 

@@ -6,10 +6,10 @@ import { buildDashboard } from '#dashboard/build/build.ts';
 import { finishDashboard } from '#web/build/dashboard-site.ts';
 import { buildDocs } from '#web/docs-site/build.ts';
 import { nodeFlags } from '#core/node-flags.mjs';
-import { arrowsOf, readModules, resolveOwn, type Modules } from './import-graph.ts';
+import { arrowsOf, readModules, resolveOwn, type Modules } from './tools/import-graph.ts';
 import { stageProgram } from './pack.ts';
-import { root } from './processes.ts';
-import { readSources } from './sources.ts';
+import { root } from './tools/processes.ts';
+import { readSources } from './tools/sources.ts';
 
 /** Framework adapters, which builds load by path. */
 const adapters = ['packages/astro/', 'packages/nitro/', 'packages/sveltekit/'];
@@ -19,21 +19,23 @@ const contents: Readonly<Record<string, readonly string[]>> = {
   handler: ['runtime/supervisor/', 'runtime/engine/', 'runtime/ssr/', 'postgres/'],
   servers: ['runtime/supervisor/', 'runtime/ssr/', 'postgres/'],
   internal: ['runtime/supervisor/', 'runtime/broker/', 'runtime/databases/', 'runtime/migrator/', 'postgres/'],
-  control: ['runtime/supervisor/', 'control/', 'postgres/', 'git/'],
-  sandbox: ['runtime/supervisor/', 'runtime/sandbox/', 'postgres/'],
+  control: ['runtime/supervisor/', 'control/', 'gateway/', 'postgres/', 'git/'],
+  sandbox: ['runtime/supervisor/', 'sandbox/', 'postgres/'],
   builder: ['runtime/supervisor/', 'builder/', 'core/rpc/', 'postgres/', 'git/', ...adapters],
   edge: ['runtime/supervisor/', 'runtime/edge/', 'postgres/'],
   web: ['runtime/supervisor/', 'web/main.ts', 'web/configuration.ts', 'web/sites.ts', 'web/serve/'],
   platform: [
     'runtime/',
     'control/',
+    'gateway/',
+    'sandbox/',
     'web/',
     'dashboard/',
     'builder/',
     'cli/',
     'postgres/',
     'git/',
-    'deployments/',
+    'artifacts/',
     'operations/',
     'core/rpc/',
     ...adapters,

@@ -14,7 +14,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { root, runProgram } from './processes.ts';
+import { root, runProgram } from './tools/processes.ts';
 
 interface LockEntry {
   version?: string;

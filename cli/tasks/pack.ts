@@ -14,17 +14,19 @@ import {
 } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import path from 'node:path';
-import { readImports } from './imports.ts';
-import { root, runProgram } from './processes.ts';
+import { readImports } from './tools/imports.ts';
+import { root, runProgram } from './tools/processes.ts';
 
 /** Folders of the program. */
 const shippedFolders = [
   'core',
-  'deployments',
+  'artifacts',
   'runtime',
   'builder',
   'cli',
   'control',
+  'gateway',
+  'sandbox',
   'resources',
   'git',
   'operations',
@@ -124,7 +126,7 @@ export function stageProgram(folder: string, keeps: (file: string) => boolean = 
   cpSync(path.join(root, 'README.md'), path.join(folder, 'README.md'));
   cpSync(path.join(root, 'CHANGELOG.md'), path.join(folder, 'CHANGELOG.md'));
   // `platform sandbox image` builds them; `platform dev` names the first one.
-  for (const name of ['Dockerfile.sandbox', 'Dockerfile.sandbox-build'])
+  for (const name of ['containers/Dockerfile.sandbox', 'containers/Dockerfile.sandbox-build'])
     if (keeps(name)) cpSync(path.join(root, name), path.join(folder, name));
   return folder;
 }

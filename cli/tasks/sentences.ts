@@ -2,9 +2,9 @@
 // texts, for somebody who does not know the project to judge. The seed is the commit by default; the same seed and the
 // same files draw the same sentences. Not packed.
 import { createHash } from 'node:crypto';
-import { describeCommit } from './machine.ts';
-import { root } from './processes.ts';
-import { isOwnModule, readSources, type Sources } from './sources.ts';
+import { describeCommit } from './tools/machine.ts';
+import { root } from './tools/processes.ts';
+import { isOwnModule, readSources, type Sources } from './tools/sources.ts';
 
 /** A sentence and its location. */
 export interface Sentence {

@@ -3,7 +3,7 @@
 // of the last day are checked, which `.ci/run` does.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { root } from './processes.ts';
+import { root } from './tools/processes.ts';
 
 const CHARS_MAX = 60;
 /** The rule applies to commits after this one. */

@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { nodeFlags } from '#core/node-flags.mjs';
 import { rungOf, suites, type Suite } from '#test/suites.ts';
-import { root, runProgram } from './processes.ts';
+import { root, runProgram } from './tools/processes.ts';
 import { chooseParts, roomFor, SHARES, type Choice, type Part } from './suites/choose.ts';
 import { costOf, readCosts, type Costs } from './suites/costs.ts';
 import { changedFiles, reach } from './suites/reach.ts';

@@ -2,8 +2,8 @@
 // figures. .ci/run calls it as a task: `cli/run.mjs :times NAME SECONDS`. Not packed.
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { describeCommit, describeMachine, describeTime } from './machine.ts';
-import { root } from './processes.ts';
+import { describeCommit, describeMachine, describeTime } from './tools/machine.ts';
+import { root } from './tools/processes.ts';
 
 /** A measured run. */
 export interface Time {

@@ -3,7 +3,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { rolldown } from 'rolldown';
-import { root } from './processes.ts';
+import { root } from './tools/processes.ts';
 
 export const bundledTypebox = path.join(root, 'core/typebox/typebox.mjs');
 

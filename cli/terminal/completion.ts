@@ -1,7 +1,7 @@
 // Completion scripts for bash, zsh and fish, generated from the command tree. Names and summaries are trusted, so only
 // quotes are escaped.
 import type { ArgsDef } from 'citty';
-import type { Entry } from '../commands/tree.ts';
+import type { Entry } from './entries.ts';
 
 /** Completions after some words. */
 interface CompletionNode {

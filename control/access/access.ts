@@ -1,8 +1,9 @@
-// What the actor of a request may do. What a route declares (api/needs.ts) is asked before anything of the request is
-// read; routes ask again for what only they can know, and get the ids they need. A route whose subject nobody asked
-// about has its answer replaced by an error (api/middleware.ts), so that a forgotten question cannot go unnoticed.
+// What the actor of a request may do. What a route declares (api/request/needs.ts) is asked before anything of the
+// request is read; routes ask again for what only they can know, and get the ids they need. A route whose subject was
+// asked about by nobody has its answer replaced by an error (api/request/middleware.ts), so that a forgotten question
+// cannot go unnoticed.
 import type { Sql } from '#postgres/sql.ts';
-import { ApiError } from '../api/errors.ts';
+import { ApiError } from '../http/errors.ts';
 import type { Actor } from './actor.ts';
 import { permissions, roleMay, scopeMay, type Permission } from './permissions.ts';
 

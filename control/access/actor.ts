@@ -1,6 +1,6 @@
 // Who asks: an account by session or token. Found once a request, before any route.
 import type { Sql } from '#postgres/sql.ts';
-import { hashOf } from '../records/ids.ts';
+import { hashOf } from './secrets.ts';
 import type { Role, TokenScope } from './permissions.ts';
 
 /** Who asks. */

@@ -1,9 +1,9 @@
 // Tells channels of alerts: as a signed webhook, as a message of a chat's incoming webhook, or as a letter that is
 // handed to AUTH_MAIL_URL, as those of sign-in are. Each arrives at least once. Started by main.ts.
 import { unseal } from '#core/encryption.ts';
+import { post, type AttemptResult, type Resolve } from '#core/way-out/post.ts';
 import { runDueWork } from '../outbound/due-work.ts';
-import { post, type AttemptResult, type Resolve } from '../outbound/post.ts';
-import type { Parts } from '../parts.ts';
+import type { Dependencies } from '../process/dependencies.ts';
 import { send } from '../webhooks/send.ts';
 
 /** Waits before the second attempt and each later one: three hours in all. */
@@ -45,7 +45,7 @@ export function channelContext(channelId: string): string {
 }
 
 /** Starts the loop. Called by main.ts. */
-export function deliverAlerts(parts: Parts, resolve?: Resolve): Promise<void> {
+export function deliverAlerts(parts: Dependencies, resolve?: Resolve): Promise<void> {
   const { sql } = parts;
   return runDueWork<Claimed>(parts, {
     what: 'Deliveries of alerts',
@@ -59,7 +59,7 @@ export function deliverAlerts(parts: Parts, resolve?: Resolve): Promise<void> {
   });
 }
 
-async function claim({ sql }: Parts, busy: readonly string[]): Promise<Claimed | null> {
+async function claim({ sql }: Dependencies, busy: readonly string[]): Promise<Claimed | null> {
   const [claimed] = await sql<Claimed[]>`
     UPDATE control.alert_delivery AS delivery
        SET lease_until = now() + ${LEASE_SECONDS} * interval '1 second', attempt = attempt + 1
@@ -74,7 +74,11 @@ async function claim({ sql }: Parts, busy: readonly string[]): Promise<Claimed |
   return claimed ?? null;
 }
 
-async function record({ sql }: Parts, { id, attempt }: Claimed, { status, error }: AttemptResult): Promise<void> {
+async function record(
+  { sql }: Dependencies,
+  { id, attempt }: Claimed,
+  { status, error }: AttemptResult,
+): Promise<void> {
   const seconds = error === null ? undefined : WAITS_SECONDS[attempt - 1];
   const wait = seconds === undefined ? null : seconds * (1 + Math.random() / 4);
   await sql`
@@ -85,7 +89,7 @@ async function record({ sql }: Parts, { id, attempt }: Claimed, { status, error 
      WHERE id = ${id} AND attempt = ${attempt} AND due_at IS NOT NULL`;
 }
 
-async function tell(parts: Parts, claimed: Claimed, resolve?: Resolve): Promise<AttemptResult> {
+async function tell(parts: Dependencies, claimed: Claimed, resolve?: Resolve): Promise<AttemptResult> {
   let channel: ChannelSecret;
   try {
     channel = JSON.parse(unseal(parts.keys, claimed.secret, channelContext(claimed.channel_id))) as ChannelSecret;
@@ -126,7 +130,7 @@ function titleOf({ type, name, project_name: project }: Claimed): string {
   return `${words[type]}: ${name} (${project ?? 'the platform'})`.replace(/[\r\n]+/g, ' ');
 }
 
-function textOf({ addresses }: Parts, { message, project_name: project }: Claimed): string {
+function textOf({ addresses }: Dependencies, { message, project_name: project }: Claimed): string {
   const page = project === null ? '/operator/alerts' : `/projects/${encodeURIComponent(project)}/settings/alerts`;
   return `${message}\n${addresses.ui}${page}`;
 }

@@ -2,7 +2,7 @@
 // resolves, the event and its deliveries are written together, so that of several API processes one does. Started by
 // main.ts.
 import type { Transaction } from '#postgres/sql.ts';
-import type { Parts } from '../parts.ts';
+import type { Dependencies } from '../process/dependencies.ts';
 import { newId } from '../records/ids.ts';
 import { measure, type Measured, type Measurement } from './measure.ts';
 import { stepAlert } from './step.ts';
@@ -25,7 +25,7 @@ interface RuleRow extends Measured {
 }
 
 /** Evaluates until the process ends. */
-export async function evaluateAlerts(parts: Parts): Promise<void> {
+export async function evaluateAlerts(parts: Dependencies): Promise<void> {
   const { stopping, log } = parts;
   while (!stopping.aborted) {
     try {
@@ -39,7 +39,7 @@ export async function evaluateAlerts(parts: Parts): Promise<void> {
 
 /** The rule that is due first. @returns false: none is, or others have them. */
 export async function evaluateNext(
-  parts: Parts,
+  parts: Dependencies,
   read: (tx: Transaction, rule: Measured) => Promise<Measurement> = (tx, rule) => measure(parts, tx, rule),
 ): Promise<boolean> {
   return parts.sql.begin(async (tx) => {

@@ -5,7 +5,7 @@ import type { Plan } from '#core/plans.ts';
 import type { HostCertificate } from '#core/edge-state.ts';
 import { checkCertificates } from '#operations/doctor/installation.ts';
 import type { Sql, Transaction } from '#postgres/sql.ts';
-import type { Parts } from '../parts.ts';
+import type { Dependencies } from '../process/dependencies.ts';
 import { budgetsOf } from '../records/usage.ts';
 
 /** What rules watch: of projects, and of the operator. */
@@ -34,7 +34,7 @@ const INVOCATIONS_MIN = 10;
 const DAY_MS = 86_400_000;
 const NAMED_MAX = 5;
 
-type MeasureParts = Pick<Parts, 'cpuLimits' | 'folder' | 'edgeState'>;
+type MeasureParts = Pick<Dependencies, 'cpuLimits' | 'folder' | 'edgeState'>;
 
 /** @param tx has a bound on its time. */
 export async function measure(parts: MeasureParts, tx: Transaction | Sql, rule: Measured): Promise<Measurement> {

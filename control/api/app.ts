@@ -2,12 +2,12 @@
 // Its type is what the command line and the dashboard call it by.
 import { platform } from '#packages/worker/index.ts';
 import { resources } from '#resources/app.ts';
-import type { Parts } from '../parts.ts';
+import type { Dependencies } from '../process/dependencies.ts';
+import { failureOf, FailureSchema } from '../http/failures.ts';
 import { account } from './routes/account.ts';
 import { addresses } from './routes/addresses.ts';
-import { failureOf, FailureSchema } from './failures.ts';
-import { resourceAccess } from './resource-access.ts';
-import { admitted, API_VERSION, named, type RequestState } from './middleware.ts';
+import { resourceAccess } from './resources/resource-access.ts';
+import { admitted, API_VERSION, named, type RequestState } from './request/middleware.ts';
 import { deployHooks } from './routes/deploy-hooks.ts';
 import { gitHost } from './routes/git-host.ts';
 import { health } from './routes/health.ts';
@@ -21,7 +21,7 @@ import { collector } from './routes/collector.ts';
 import { traces } from './routes/traces.ts';
 import { uploads } from './routes/uploads.ts';
 import { repositories } from './routes/repositories.ts';
-import { createEventStreams } from './event-stream.ts';
+import { createEventStreams } from './events/event-stream.ts';
 import { operatorAlerts, projectAlerts } from './routes/alerts.ts';
 import { audit } from './routes/audit.ts';
 import { deployments } from './routes/deployments.ts';
@@ -43,7 +43,7 @@ import { variables } from './routes/variables.ts';
 
 /** The API. @example serve({ fetch: (request) => createApi().fetch(request, parts) }) */
 export function createApi() {
-  return platform<Parts>()
+  return platform<Dependencies>()
     .use(named)
     .use(admitted)
     .onError((error, ctx) =>
@@ -86,7 +86,7 @@ export function createApi() {
     .route('/', operator)
     .route(
       '/',
-      platform<Parts, RequestState>()
+      platform<Dependencies, RequestState>()
         .state((ctx) => ({ resources: resourceAccess(ctx.env, ctx.state as RequestState) }))
         .route('/', resources),
     )

@@ -1,6 +1,7 @@
 // Looks at the DNS for one domain and does what follows from it: it serves, goes on, or is lost. Called by the route
 // that people ask by, and by recheck.ts.
-import type { Parts } from '../parts.ts';
+import type { Transaction } from '#postgres/sql.ts';
+import type { Dependencies } from '../process/dependencies.ts';
 import {
   lastOwner,
   provedDomain,
@@ -8,14 +9,14 @@ import {
   settleDomain,
   type CheckTimes,
   type DomainRow,
+  type Proof,
 } from '../records/domains.ts';
 import { changeProject } from '../records/projects.ts';
 import { enqueueEvent } from '../webhooks/events.ts';
-import { findProof, type Proof } from './proof.ts';
+import { findProof } from './proof.ts';
 import { publicAddresses } from './public-addresses.ts';
-import type { Transaction } from '#postgres/sql.ts';
 
-type CheckParts = Pick<Parts, 'sql' | 'names' | 'addresses' | 'limits' | 'log'>;
+type CheckParts = Pick<Dependencies, 'sql' | 'names' | 'addresses' | 'limits' | 'log'>;
 
 /** How it went. */
 export interface Checked {

@@ -1,8 +1,8 @@
 // A custom domain as the API shows it: what to make in the DNS, how its proof stands, and its certificate as the edge
 // has it. Called by the routes of domains.
 import Type from '#core/typebox/typebox.mjs';
-import { Id, nullable, Timestamp } from '../api/schemas.ts';
-import type { Parts } from '../parts.ts';
+import { Id, nullable, Timestamp } from '../http/schemas.ts';
+import type { Dependencies } from '../process/dependencies.ts';
 import type { DomainRow } from '../records/domains.ts';
 import { dnsRecords, unicodeOf } from './hostname.ts';
 import { publicAddresses } from './public-addresses.ts';
@@ -65,7 +65,7 @@ export async function showDomain(parts: ViewParts, row: DomainRow): Promise<Doma
   return shown!;
 }
 
-type ViewParts = Pick<Parts, 'names' | 'addresses' | 'edgeState' | 'limits'>;
+type ViewParts = Pick<Dependencies, 'names' | 'addresses' | 'edgeState' | 'limits'>;
 type DomainView = Type.Static<typeof domainSchema>;
 
 /** A page is shown without what slow name servers would add to it. */

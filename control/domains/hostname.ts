@@ -1,7 +1,7 @@
 // Which names may be custom domains, and what the DNS has to say for one. Called by the routes of domains. Pure.
 import { isIP } from 'node:net';
 import { domainToASCII, domainToUnicode } from 'node:url';
-import { ApiError } from '../api/errors.ts';
+import { ApiError } from '../http/errors.ts';
 import type { Addresses } from '../process/configuration.ts';
 
 /** As DNS has it: lower case, no dot at its end. Pure names of letters, digits, hyphens. */

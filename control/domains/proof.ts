@@ -1,11 +1,7 @@
 // Looks whether a domain is its project's: by the TXT record that it was given, by a CNAME that leads to the project's
 // host, and, of one that was proved before, by addresses that are the platform's. Called by check-domain.ts.
 import type { NameRecords } from '../process/name-records.ts';
-
-/** What was found. Only `none` is held against a domain: name servers that do not answer prove nothing. */
-export type Proof =
-  | { readonly by: 'txt' | 'cname' | 'addresses' }
-  | { readonly by: 'none' | 'unknown'; readonly problem: string };
+import type { Proof } from '../records/domains.ts';
 
 /** What is asked for. */
 export interface ProofQuestion {

@@ -1,6 +1,6 @@
 // Looks at custom domains again from time to time, as long as the process runs: those that wait for their proof, and
 // those that have proved themselves, since a domain can go to somebody else. Called by main.ts.
-import type { Parts } from '../parts.ts';
+import type { Dependencies } from '../process/dependencies.ts';
 import { readDomain, takeDueDomains } from '../records/domains.ts';
 import { checkDomain } from './check-domain.ts';
 
@@ -8,7 +8,7 @@ const LOOK_MS = 15_000;
 const LEASE_MS = 10 * 60_000;
 const TOGETHER = 10;
 
-export async function recheckDomains(parts: Parts): Promise<void> {
+export async function recheckDomains(parts: Dependencies): Promise<void> {
   const { stopping, log } = parts;
   while (!stopping.aborted) {
     const found = await recheckDueDomains(parts).catch((error: unknown) => {
@@ -20,7 +20,7 @@ export async function recheckDomains(parts: Parts): Promise<void> {
 }
 
 /** One round. @returns how many were looked at. */
-export async function recheckDueDomains(parts: Parts): Promise<number> {
+export async function recheckDueDomains(parts: Dependencies): Promise<number> {
   const ids = await takeDueDomains(parts.sql, TOGETHER, LEASE_MS);
   await Promise.all(
     ids.map(async (id) => {

@@ -3,9 +3,9 @@
 // is tried again with pauses, then the drain pauses until somebody switches it on. Started by main.ts.
 import { randomUUID } from 'node:crypto';
 import { unseal } from '#core/encryption.ts';
+import type { Resolve } from '#core/way-out/post.ts';
 import { runDueWork } from '../outbound/due-work.ts';
-import type { Resolve } from '../outbound/post.ts';
-import type { Parts } from '../parts.ts';
+import type { Dependencies } from '../process/dependencies.ts';
 import { readBatch, type DrainBatch, type DrainFilter } from './batch.ts';
 import { sendLines, type Drain, type SendResult } from './send.ts';
 import { drainContext, type ShownTarget, type TargetSecret } from './target.ts';
@@ -32,12 +32,12 @@ interface Claimed extends DrainRow {
 }
 
 /** Starts the loop. Called by main.ts. */
-export function startDrains(parts: Parts): void {
+export function startDrains(parts: Dependencies): void {
   parts.background('Sending lines to drains', () => runDrains(parts));
 }
 
 /** Sends what there is until the process ends. @param resolve for tests. */
-export function runDrains(parts: Parts, resolve?: Resolve): Promise<void> {
+export function runDrains(parts: Dependencies, resolve?: Resolve): Promise<void> {
   return runDueWork<Claimed>(parts, {
     what: 'Batches of drains',
     channel: 'control_telemetry',
@@ -50,14 +50,14 @@ export function runDrains(parts: Parts, resolve?: Resolve): Promise<void> {
 }
 
 /** @throws {Error} where its secret cannot be read. */
-export function openDrain({ keys }: Pick<Parts, 'keys'>, row: DrainRow): Drain {
+export function openDrain({ keys }: Pick<Dependencies, 'keys'>, row: DrainRow): Drain {
   const { id, project_name: projectName, target, is_private: isPrivate } = row;
   const secret = JSON.parse(unseal(keys, row.secret, drainContext(id))) as TargetSecret;
   return { id, projectName, target, secret, isPrivate };
 }
 
 /** A drain that has lines behind its cursor. */
-async function claim({ sql }: Parts, busy: readonly string[]): Promise<Claimed | null> {
+async function claim({ sql }: Dependencies, busy: readonly string[]): Promise<Claimed | null> {
   const [claimed] = await sql<Claimed[]>`
     UPDATE control.log_drain AS drain
        SET lease = ${randomUUID()}, lease_until = now() + ${LEASE_SECONDS} * interval '1 second'
@@ -74,7 +74,7 @@ async function claim({ sql }: Parts, busy: readonly string[]): Promise<Claimed |
   return claimed ?? null;
 }
 
-async function deliver(parts: Parts, claimed: Claimed, resolve?: Resolve): Promise<void> {
+async function deliver(parts: Dependencies, claimed: Claimed, resolve?: Resolve): Promise<void> {
   const { drainLinesMax: linesMax, drainBytesMax: bytesMax } = parts.limits;
   const batch = await readBatch(parts.sql, claimed, claimed.cursor, { linesMax, bytesMax });
   if (batch === null || batch.lines.length === 0) return passOver(parts, claimed, batch);
@@ -88,13 +88,22 @@ async function deliver(parts: Parts, claimed: Claimed, resolve?: Resolve): Promi
 }
 
 /** Only under the lease that was claimed: somebody may have changed the drain since. */
-async function passOver({ sql }: Parts, { id, lease, cursor }: Claimed, batch: DrainBatch | null): Promise<void> {
+async function passOver(
+  { sql }: Dependencies,
+  { id, lease, cursor }: Claimed,
+  batch: DrainBatch | null,
+): Promise<void> {
   await sql`
     UPDATE control.log_drain SET lease = NULL, lease_until = NULL, cursor = ${batch?.cursor ?? cursor}
     WHERE id = ${id} AND lease = ${lease}`;
 }
 
-async function arrived({ sql }: Parts, { id, lease }: Claimed, batch: DrainBatch, sent: SendResult): Promise<void> {
+async function arrived(
+  { sql }: Dependencies,
+  { id, lease }: Claimed,
+  batch: DrainBatch,
+  sent: SendResult,
+): Promise<void> {
   await sql`
     UPDATE control.log_drain
        SET lease = NULL, lease_until = NULL, cursor = ${batch.cursor}, failures = 0, status = ${sent.status},
@@ -104,7 +113,7 @@ async function arrived({ sql }: Parts, { id, lease }: Claimed, batch: DrainBatch
      WHERE id = ${id} AND lease = ${lease}`;
 }
 
-async function failed({ sql, log }: Parts, claimed: Claimed, { status, error }: SendResult): Promise<void> {
+async function failed({ sql, log }: Dependencies, claimed: Claimed, { status, error }: SendResult): Promise<void> {
   const { id, lease, failures, project_id: projectId } = claimed;
   const seconds = WAITS_SECONDS[failures];
   const wait = (seconds ?? 0) * (1 + Math.random() / 4);

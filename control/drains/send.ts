@@ -2,7 +2,7 @@
 // deliver.ts, and by the route that tries a drain.
 import { promisify } from 'node:util';
 import { gzip as gzipWithCallback } from 'node:zlib';
-import { post, type AttemptResult, type Resolve } from '../outbound/post.ts';
+import { post, type AttemptResult, type Resolve } from '#core/way-out/post.ts';
 import { putObject } from '../outbound/put-object.ts';
 import type { StoredLine } from '../telemetry/lines.ts';
 import type { ShownTarget, TargetSecret } from './target.ts';

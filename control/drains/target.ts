@@ -1,7 +1,7 @@
 // Where a drain sends lines: what of it is kept as it is, what is sealed, and what is wrong with it. Used by the routes
 // of drains, which take it, and deliver.ts, which sends to it.
 import Type, { type Static } from '#core/typebox/typebox.mjs';
-import { urlProblem } from '../outbound/post.ts';
+import { urlProblem } from '#core/way-out/post.ts';
 
 const HEADERS_MAX = 20;
 /** Of the request itself: nobody else may say them. */

@@ -1,9 +1,9 @@
 // Pull requests from forks are code of strangers: a member reads it and approves its deployment, which is only then
 // built. Each further commit needs its own approval.
-import { ApiError } from '../api/errors.ts';
-import { addBuild } from '../deployments/create-deployment.ts';
-import { systemAudit, tell, type Audit } from '../deployments/notes.ts';
-import type { Parts } from '../parts.ts';
+import { ApiError } from '../http/errors.ts';
+import { addBuild } from '../releases/create-deployment.ts';
+import { systemAudit, tell, type Audit } from '../releases/notes.ts';
+import type { Dependencies } from '../process/dependencies.ts';
 
 /**
  * Lets a waiting deployment of a fork be built.
@@ -11,7 +11,7 @@ import type { Parts } from '../parts.ts';
  * @throws {ApiError} `conflict` when it does not wait for that: it is no fork's, was approved, or has been superseded.
  */
 export async function approveDeployment(
-  { sql }: Pick<Parts, 'sql'>,
+  { sql }: Pick<Dependencies, 'sql'>,
   deploymentId: string,
   accountId: string,
   audit: Audit = systemAudit,

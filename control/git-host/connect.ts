@@ -15,9 +15,10 @@ import { credentialsContext, remoteSource, type RemoteCredentials } from '#git/c
 import { readRemoteHeads, RemoteUnreadable, type RemoteHeads } from '#git/remote-heads.ts';
 import { isBranchName, parseRemoteUrl, RemoteRefused } from '#git/remote-url.ts';
 import type { Transaction } from '#postgres/sql.ts';
-import { ApiError } from '../api/errors.ts';
-import type { Parts } from '../parts.ts';
-import { newId, newSecret } from '../records/ids.ts';
+import { ApiError } from '../http/errors.ts';
+import type { Dependencies } from '../process/dependencies.ts';
+import { newId } from '../records/ids.ts';
+import { newSecret } from '../access/secrets.ts';
 
 /** A repository that a person could connect. */
 export interface Connectable {
@@ -26,7 +27,7 @@ export interface Connectable {
 }
 
 /** @throws {ApiError} `not_available` */
-export function gitHostOf({ git }: Pick<Parts, 'git'>): GitHost {
+export function gitHostOf({ git }: Pick<Dependencies, 'git'>): GitHost {
   if (git.gitHost !== null) return git.gitHost;
   throw new ApiError('not_available', {
     reason: 'There is no Git-host application: set GITHOST_APP_ID and GITHOST_APP_PRIVATE_KEY (docs/git-host.md)',
@@ -34,7 +35,7 @@ export function gitHostOf({ git }: Pick<Parts, 'git'>): GitHost {
 }
 
 /** What a person sees of the application's installations. @throws {ApiError} */
-export async function connectable(parts: Pick<Parts, 'git'>, token: string): Promise<Connectable[]> {
+export async function connectable(parts: Pick<Dependencies, 'git'>, token: string): Promise<Connectable[]> {
   const host = gitHostOf(parts);
   return asApiErrors(async () => {
     const installations = (await installationsOf(host, token)).filter(({ isSuspended }) => !isSuspended);
@@ -55,7 +56,7 @@ export async function connectable(parts: Pick<Parts, 'git'>, token: string): Pro
  * @throws {ApiError} `not_found` where the person does not see it, `forbidden` where they may only read it.
  */
 export async function connectHosted(
-  parts: Pick<Parts, 'sql' | 'git'>,
+  parts: Pick<Dependencies, 'sql' | 'git'>,
   given: { readonly organizationId: string; readonly installationId: string; readonly hostId: string },
   token: string,
   note: Noted,
@@ -135,7 +136,7 @@ const FIRST_BRANCH = 'main';
  * @throws {ApiError} `unprocessable` with why it cannot be read, or may not be.
  */
 export async function connectRemote(
-  { sql, keys, git }: Pick<Parts, 'sql' | 'keys' | 'git'>,
+  { sql, keys, git }: Pick<Dependencies, 'sql' | 'keys' | 'git'>,
   { organizationId, url, credentials: given, defaultBranch }: NewRemote,
   note: Noted,
 ): Promise<{ readonly id: string; readonly webhookToken: string }> {

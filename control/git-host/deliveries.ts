@@ -1,7 +1,7 @@
 // Works on deliveries of the Git host after they were answered, those of one subject in the order in which they came,
 // each until it is done: what a process that died had claimed is due again soon. Started by the API process.
 import { backoffMs } from '#core/backoff.ts';
-import type { Parts } from '../parts.ts';
+import type { Dependencies } from '../process/dependencies.ts';
 import type { Delivery, StoredDelivery } from './delivery.ts';
 import { followWork } from './follow.ts';
 import { handleInstallation, handleInstallationRepositories } from './installations.ts';
@@ -23,7 +23,7 @@ const REMOVING = ['delete', 'repository', 'installation', 'installation_reposito
 const FORGET_MS = 3_600_000;
 
 /** Works on deliveries as they come, until the process ends. */
-export function followDeliveries(parts: Parts): Promise<void> {
+export function followDeliveries(parts: Dependencies): Promise<void> {
   let forgotAt = -Infinity;
   return followWork(parts, { name: 'Deliveries of the Git host', payload: 'delivery', pollMs: POLL_MS }, async () => {
     const done = await workOnDeliveries(parts);
@@ -36,7 +36,7 @@ export function followDeliveries(parts: Parts): Promise<void> {
 }
 
 /** Works on the deliveries that are due, several at a time. @returns how many there were */
-export async function workOnDeliveries(parts: Parts): Promise<number> {
+export async function workOnDeliveries(parts: Dependencies): Promise<number> {
   // What waits for its next attempt, or is being worked on, holds back what came later about the same.
   const claimed = await parts.sql<Row[]>`
     UPDATE control.webhook_received AS row
@@ -61,7 +61,7 @@ interface Row {
   readonly attempt: number;
 }
 
-async function workOnOne(parts: Parts, row: Row): Promise<void> {
+async function workOnOne(parts: Dependencies, row: Row): Promise<void> {
   const { delivery_id: deliveryId, seq, subject, received_at: receivedAt, attempt } = row;
   try {
     const outcome = await handle(parts, row.details, { deliveryId, seq, subject, receivedAt });
@@ -79,7 +79,7 @@ async function workOnOne(parts: Parts, row: Row): Promise<void> {
   }
 }
 
-function handle(parts: Parts, delivery: Delivery | RemotePush, stored: StoredDelivery): Promise<string> {
+function handle(parts: Dependencies, delivery: Delivery | RemotePush, stored: StoredDelivery): Promise<string> {
   switch (delivery.event) {
     case 'push':
       return handlePush(parts, delivery, stored);
@@ -99,7 +99,7 @@ function handle(parts: Parts, delivery: Delivery | RemotePush, stored: StoredDel
 }
 
 /** Deletes old deliveries. Of {@link REMOVING} events only the details are deleted. */
-export async function forgetOld({ sql }: Pick<Parts, 'sql'>): Promise<void> {
+export async function forgetOld({ sql }: Pick<Dependencies, 'sql'>): Promise<void> {
   const old = sql`received_at < now() - ${`${KEPT_DAYS} days`}::interval AND due_at IS NULL`;
   await sql`DELETE FROM control.webhook_received WHERE ${old} AND event <> ALL(${REMOVING})`;
   await sql`UPDATE control.webhook_received SET details = '{}' WHERE ${old} AND details <> '{}'`;

@@ -1,5 +1,5 @@
 // The loop behind deliveries and reports: woken by NOTIFY, and by a poll since notifications can be lost.
-import type { Parts } from '../parts.ts';
+import type { Dependencies } from '../process/dependencies.ts';
 
 interface FollowOptions {
   /** For the log. */
@@ -15,7 +15,7 @@ interface FollowOptions {
  * @param work says whether there may be more at once.
  */
 export async function followWork(
-  parts: Pick<Parts, 'log' | 'onNotify' | 'stopping'>,
+  parts: Pick<Dependencies, 'log' | 'onNotify' | 'stopping'>,
   { name, payload, pollMs }: FollowOptions,
   work: () => Promise<boolean>,
 ): Promise<void> {

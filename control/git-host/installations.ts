@@ -1,6 +1,6 @@
 // An installation of the application came, went, or may reach other repositories: what is connected through it follows.
 // Deployments stay in every case.
-import type { Parts } from '../parts.ts';
+import type { Dependencies } from '../process/dependencies.ts';
 import type { InstallationChange, InstallationRepositories } from './delivery.ts';
 
 /** Why a repository is disconnected, as kept in its row. */
@@ -14,7 +14,7 @@ export const disconnectReasons = {
 } as const;
 
 /** @returns what became of it, for the row of the delivery */
-export async function handleInstallation({ sql }: Parts, change: InstallationChange): Promise<string> {
+export async function handleInstallation({ sql }: Dependencies, change: InstallationChange): Promise<string> {
   const { action, installationId: id, accountLogin: login, permissions } = change;
   if (action === 'created' || action === 'new_permissions_accepted' || action === 'unsuspend') {
     await sql`
@@ -36,7 +36,7 @@ export async function handleInstallation({ sql }: Parts, change: InstallationCha
 
 /** @returns what became of it, for the row of the delivery */
 export async function handleInstallationRepositories(
-  { sql }: Parts,
+  { sql }: Dependencies,
   { installationId, added, removed }: InstallationRepositories,
 ): Promise<string> {
   if (removed.length > 0) await disconnect(sql, installationId, removed, 'unreachable');
@@ -47,7 +47,7 @@ export async function handleInstallationRepositories(
 type Reason = keyof typeof disconnectReasons;
 
 async function disconnect(
-  sql: Parts['sql'],
+  sql: Dependencies['sql'],
   installationId: string,
   hostIds: readonly string[] | null,
   reason: Reason,
@@ -60,7 +60,7 @@ async function disconnect(
 
 /** Only what went for the same reason comes back. */
 async function reconnect(
-  sql: Parts['sql'],
+  sql: Dependencies['sql'],
   installationId: string,
   hostIds: readonly string[] | null,
   reason: Reason,

@@ -1,11 +1,14 @@
 // The token of a person for the Git host's API, as sign-in keeps it: proves which repositories are theirs.
-import { ApiError } from '../api/errors.ts';
-import type { Parts } from '../parts.ts';
+import { ApiError } from '../http/errors.ts';
+import type { Dependencies } from '../process/dependencies.ts';
 import { SignInRefused } from '../sign-in/git-host-oauth.ts';
 import { gitHostTokenOf } from '../sign-in/git-host-token.ts';
 
 /** @throws {ApiError} `unprocessable` when the account has to sign in there, or to do so again. */
-export async function personToken(parts: Pick<Parts, 'sql' | 'keys' | 'signIn'>, accountId: string): Promise<string> {
+export async function personToken(
+  parts: Pick<Dependencies, 'sql' | 'keys' | 'signIn'>,
+  accountId: string,
+): Promise<string> {
   let token: string | null;
   try {
     token = await gitHostTokenOf(parts, accountId);

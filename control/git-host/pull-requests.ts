@@ -2,15 +2,15 @@
 // number is noted. Those of forks bring code of strangers: their commits wait for a member's approval, under a branch
 // of their own whose name no branch of the repository can have.
 import { forkBranch } from '#core/names.ts';
-import { createDeployment } from '../deployments/create-deployment.ts';
-import type { Parts } from '../parts.ts';
+import { createDeployment } from '../releases/create-deployment.ts';
+import type { Dependencies } from '../process/dependencies.ts';
 import { projectsOfHosted, type ConnectedProject } from './connected-projects.ts';
 import type { PullRequest, StoredDelivery } from './delivery.ts';
 import { removeUnlessProduction } from './pushes.ts';
 
 /** @returns what became of it, for the row of the delivery */
 export async function handlePullRequest(
-  parts: Parts,
+  parts: Dependencies,
   pullRequest: PullRequest,
   { receivedAt }: StoredDelivery,
 ): Promise<string> {
@@ -25,7 +25,7 @@ export async function handlePullRequest(
 }
 
 async function handleFork(
-  parts: Parts,
+  parts: Dependencies,
   { action, number, sha, title, author }: PullRequest,
   project: ConnectedProject,
   receivedAt: Date,
@@ -52,7 +52,7 @@ async function handleFork(
 }
 
 async function noteNumber(
-  { sql }: Parts,
+  { sql }: Dependencies,
   { action, number, branch }: PullRequest,
   { id }: ConnectedProject,
 ): Promise<string> {

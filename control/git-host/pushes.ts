@@ -1,11 +1,11 @@
 // A branch moved or went: a deployment in every project that is connected to its repository, or the branch's removal.
 // Deliveries may come twice, late, or after one another's turn; what has been done is not done again.
 import type { Sql } from '#postgres/sql.ts';
-import { ApiError } from '../api/errors.ts';
-import { removeBranch } from '../deployments/branch-removal.ts';
-import { createDeployment, supersede } from '../deployments/create-deployment.ts';
-import { systemAudit } from '../deployments/notes.ts';
-import type { Parts } from '../parts.ts';
+import { ApiError } from '../http/errors.ts';
+import { removeBranch } from '../releases/branch-removal.ts';
+import { createDeployment, supersede } from '../releases/create-deployment.ts';
+import { systemAudit } from '../releases/notes.ts';
+import type { Dependencies } from '../process/dependencies.ts';
 import { newDeploymentId } from '../records/ids.ts';
 import { projectsOfHosted, type ConnectedProject } from './connected-projects.ts';
 import type { BranchDeletion, Push, StoredDelivery } from './delivery.ts';
@@ -19,7 +19,7 @@ const TOLD_TWICE_SECONDS = 60;
 const AGE_DAYS_MAX = 60;
 
 /** @returns what became of it, for the row of the delivery */
-export async function handlePush(parts: Parts, push: Push, stored: StoredDelivery): Promise<string> {
+export async function handlePush(parts: Dependencies, push: Push, stored: StoredDelivery): Promise<string> {
   if (push.pushedAt !== 0 && Date.now() / 1000 - push.pushedAt > AGE_DAYS_MAX * 86_400) return 'too old';
   const others = await parts.sql<{ details: PushOrder }[]>`
     SELECT details FROM control.webhook_received
@@ -45,7 +45,7 @@ export async function handlePush(parts: Parts, push: Push, stored: StoredDeliver
 }
 
 async function deployPush(
-  parts: Parts,
+  parts: Dependencies,
   push: Push & { readonly after: string },
   project: ConnectedProject,
   all: readonly ConnectedProject[],
@@ -99,7 +99,11 @@ async function recordSkipped(
 }
 
 /** `delete`: also said by a push without a commit, which knows its order among the other pushes. */
-export async function handleDeletion(parts: Parts, gone: BranchDeletion, stored: StoredDelivery): Promise<string> {
+export async function handleDeletion(
+  parts: Dependencies,
+  gone: BranchDeletion,
+  stored: StoredDelivery,
+): Promise<string> {
   const [told] = await parts.sql`
     SELECT FROM control.webhook_received
      WHERE subject = ${stored.subject} AND event = 'push' AND details->>'after' IS NULL
@@ -113,7 +117,7 @@ export async function handleDeletion(parts: Parts, gone: BranchDeletion, stored:
 
 /** Removes a branch of a project; that of production stays, whatever becomes of it in the repository. */
 export async function removeUnlessProduction(
-  parts: Parts,
+  parts: Dependencies,
   project: Pick<ConnectedProject, 'id'>,
   branch: string,
   cause: 'branch_deleted' | 'pull_request_closed',

@@ -1,8 +1,8 @@
 // Takes a delivery of the Git host in: bounded, its signature checked over the bytes as they came, each once. It is
 // answered as soon as it is stored; deliveries.ts works on it then, also after a restart.
 import { createHash, createHmac, timingSafeEqual, type Hash, type Hmac } from 'node:crypto';
-import type { Parts } from '../parts.ts';
-import { ApiError } from '../api/errors.ts';
+import type { Dependencies } from '../process/dependencies.ts';
+import { ApiError } from '../http/errors.ts';
 import { DeliveryMalformed, readDelivery, subjectOf, type Delivery } from './delivery.ts';
 
 /** What is answered: `accepted`, `ignored` (nothing to do about it), or `replayed` (it came before). */
@@ -22,7 +22,7 @@ const ALIKE_MS = 5000;
  * @throws {ApiError} `unavailable` without a secret, `unauthorized` for a signature that is none, `payload_too_large`,
  *   `bad_request`.
  */
-export async function receiveDelivery(parts: Pick<Parts, 'sql' | 'git'>, request: Request): Promise<Received> {
+export async function receiveDelivery(parts: Pick<Dependencies, 'sql' | 'git'>, request: Request): Promise<Received> {
   const secret = parts.git.webhookSecret;
   if (secret === null)
     throw new ApiError('unavailable', {
@@ -89,7 +89,7 @@ function parse(event: string, bytes: Buffer): Delivery | null {
   try {
     body = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch {
-    throw new ApiError('bad_request', { reason: 'The body is no JSON' });
+    throw new ApiError('bad_request', { reason: 'The body is not JSON' });
   }
   try {
     return readDelivery(event, body);
@@ -105,7 +105,7 @@ function parse(event: string, bytes: Buffer): Delivery | null {
  * The host writes times into its bodies, in seconds: two are alike where the same happens twice within one.
  */
 async function storeDelivery(
-  sql: Parts['sql'],
+  sql: Dependencies['sql'],
   { deliveryId, event, bodyHash }: { readonly deliveryId: string; readonly event: string; readonly bodyHash: Buffer },
   delivery: Delivery | null,
 ): Promise<Received> {

@@ -4,8 +4,8 @@ import { randomUUID } from 'node:crypto';
 import { openCredentials, remoteSource } from '#git/clone-source.ts';
 import { readRemoteHeads, RemoteUnreadable } from '#git/remote-heads.ts';
 import { parseRemoteUrl, RemoteRefused } from '#git/remote-url.ts';
-import { createDeployment } from '../deployments/create-deployment.ts';
-import type { Parts } from '../parts.ts';
+import { createDeployment } from '../releases/create-deployment.ts';
+import type { Dependencies } from '../process/dependencies.ts';
 import { projectsOfRepository } from './connected-projects.ts';
 import { removeUnlessProduction } from './pushes.ts';
 import type { StoredDelivery } from './delivery.ts';
@@ -18,7 +18,7 @@ export interface RemotePush {
 }
 
 /** Stores that a remote is to be looked at; those that wait already are enough. */
-export async function askForRefresh({ sql }: Pick<Parts, 'sql'>, repositoryId: string): Promise<void> {
+export async function askForRefresh({ sql }: Pick<Dependencies, 'sql'>, repositoryId: string): Promise<void> {
   const subject = `remote:${repositoryId}`;
   const details: RemotePush = { event: 'remote', repositoryId };
   await sql`
@@ -31,7 +31,7 @@ export async function askForRefresh({ sql }: Pick<Parts, 'sql'>, repositoryId: s
 
 /** @returns what became of it, for the row of the delivery */
 export async function refreshRemote(
-  parts: Parts,
+  parts: Dependencies,
   { repositoryId }: RemotePush,
   { receivedAt }: StoredDelivery,
 ): Promise<string> {

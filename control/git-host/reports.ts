@@ -5,8 +5,8 @@ import { createHash } from 'node:crypto';
 import { backoffMs } from '#core/backoff.ts';
 import { GitHostError, type GitHost, type InstallationScope, type Permissions } from '#git/host/connection.ts';
 import { repositoryPath } from '#git/host/repositories.ts';
-import { deploymentUrls } from '../deployments/urls.ts';
-import type { Parts } from '../parts.ts';
+import { deploymentUrls } from '../records/deployment-urls.ts';
+import type { Dependencies } from '../process/dependencies.ts';
 import { followWork } from './follow.ts';
 import { includes } from './missing-permissions.ts';
 import { commentBody, commentMark, commitStatus, type CommentLine, type ReportedDeployment } from './report-text.ts';
@@ -18,7 +18,7 @@ const ATTEMPTS_MAX = 12;
 const pauses = { backoffMs: 2000, backoffMsMax: 10 * 60_000 };
 
 /** Tells what is to be told, until the process ends. */
-export async function followReports(parts: Parts): Promise<void> {
+export async function followReports(parts: Dependencies): Promise<void> {
   const { gitHost } = parts.git;
   if (gitHost === null) return;
   await followWork(parts, { name: 'Reports to the Git host', payload: 'report', pollMs: POLL_MS }, async () => {
@@ -34,7 +34,7 @@ interface Claimed {
 }
 
 /** Tells what is due. @returns how many rows that were */
-export async function workOnReports(parts: Parts, host: GitHost): Promise<number> {
+export async function workOnReports(parts: Dependencies, host: GitHost): Promise<number> {
   const { sql } = parts;
   const claimed = await sql<Claimed[]>`
     UPDATE control.git_report SET attempt = attempt + 1, due_at = now() + ${`${LEASE_MS} ms`}::interval
@@ -82,7 +82,7 @@ interface Reported {
 
 /** What was told as the commit status, and what could not be. */
 async function report(
-  parts: Parts,
+  parts: Dependencies,
   host: GitHost,
   { deployment_id: id, told }: Claimed,
 ): Promise<{ readonly told: string | null; readonly error: string | null }> {
@@ -134,7 +134,7 @@ function toReported(row: Reported | LineRow): ReportedDeployment {
 }
 
 /** The page of a deployment, with its log. */
-function logUrl({ addresses }: Pick<Parts, 'addresses'>, deploymentId: string): string {
+function logUrl({ addresses }: Pick<Dependencies, 'addresses'>, deploymentId: string): string {
   return `${addresses.ui}/deployments/${deploymentId}`;
 }
 
@@ -153,7 +153,7 @@ interface LineRow {
 }
 
 /** Of each project of the repository, what the newest deployment of the pull request came to. */
-async function linesOf(parts: Parts, repositoryId: string, number: number): Promise<CommentLine[]> {
+async function linesOf(parts: Dependencies, repositoryId: string, number: number): Promise<CommentLine[]> {
   const rows = await parts.sql<LineRow[]>`
     SELECT DISTINCT ON (project.name) deployment.id, project.name, deployment.branch, status, reason, error_message,
            is_fork, approved_by, commit_sha, deployment.updated_at, branch.deployment_id IS NOT NULL AS is_served
@@ -177,7 +177,7 @@ async function linesOf(parts: Parts, repositoryId: string, number: number): Prom
 
 /** Writes or edits the one comment. */
 async function comment(
-  parts: Parts,
+  parts: Dependencies,
   host: GitHost,
   scope: InstallationScope,
   { repository_id: repositoryId, full_name: fullName }: Reported,

@@ -1,11 +1,11 @@
 // A repository of the Git host was renamed, moved, archived or deleted: its record follows, by the host's id of it.
 // Deployments stay in every case.
-import type { Parts } from '../parts.ts';
+import type { Dependencies } from '../process/dependencies.ts';
 import type { RepositoryChange } from './delivery.ts';
 import { disconnectReasons } from './installations.ts';
 
 /** @returns what became of it, for the row of the delivery */
-export async function handleRepository({ sql, git }: Parts, change: RepositoryChange): Promise<string> {
+export async function handleRepository({ sql, git }: Dependencies, change: RepositoryChange): Promise<string> {
   const { action, installationId, repositoryId: hostId, fullName, defaultBranch } = change;
   if (action === 'deleted' || action === 'archived') {
     const reason = disconnectReasons[action];

@@ -2,7 +2,8 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { repositoryFolder } from '#git/builtin-repositories.ts';
-import { gitEnvironment } from './repositories.ts';
+import type { Dependencies } from '../process/dependencies.ts';
+import { boundedGit, gitEnvironment } from '../repositories/repositories.ts';
 
 const run = promisify(execFile);
 const TEXT_CHARS_MAX = 500;
@@ -10,13 +11,22 @@ const OUTPUT_BYTES_MAX = 64 * 1024;
 
 /** First line of its message, and its author's name; the beginnings where they are long, even megabytes. */
 export async function describePush(
-  dataFolder: string,
+  { folder, limits }: Pick<Dependencies, 'folder' | 'limits'>,
   repositoryId: string,
   commit: string,
 ): Promise<{ readonly message: string; readonly author: string }> {
   const { stdout } = await run(
-    'git',
-    ['--git-dir', repositoryFolder(dataFolder, repositoryId), 'log', '-1', '--format=%an%x00%s', commit, '--'],
+    ...boundedGit(limits, [
+      '--git-dir',
+      repositoryFolder(folder, repositoryId),
+      'log',
+      '-1',
+      // Else it reads a file of the repository, of any size.
+      '--no-mailmap',
+      '--format=%an%x00%s',
+      commit,
+      '--',
+    ]),
     { env: gitEnvironment(), maxBuffer: OUTPUT_BYTES_MAX },
   ).catch((error: { code?: unknown; stdout: string }) => {
     if (error.code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER') return error;

@@ -1,19 +1,23 @@
 // `git push platform main`: smart HTTP for the platform's own repositories, `/git/<project>.git`. Git sends a token as
 // password; the hook of a push gets the build log, which Git shows in the terminal.
 import { isProjectName } from '#core/names.ts';
+import type { Sql, Transaction } from '#postgres/sql.ts';
 import { Access } from '../access/access.ts';
 import { actorOfToken, type Actor } from '../access/actor.ts';
-import { ApiError } from '../api/errors.ts';
-import { countActor, tooMany } from '../api/rate-limit.ts';
-import { createProject } from '../deployments/create-project.ts';
-import type { Parts } from '../parts.ts';
+import { ApiError } from '../http/errors.ts';
+import { countActor, tooMany } from '../access/rate-limit.ts';
+import { createProject } from '../releases/create-project.ts';
+import type { Dependencies } from '../process/dependencies.ts';
 import { writeAudit } from '../records/audit.ts';
 import { newId } from '../records/ids.ts';
-import { gitHttpBackend } from './http-backend.ts';
-import { openPushes } from './pushes.ts';
 import { refuseFull, refuseOnFullDisk } from '../storage/refuse.ts';
-import { ensureRepository } from './repositories.ts';
+import { readDeletion } from './deletion.ts';
+import { gitHttpBackend, refusedPush } from './http-backend.ts';
+import { openPushes } from './pushes.ts';
+import { ensureRepository } from '../repositories/repositories.ts';
 
+/** For who finds every place taken. */
+const AGAIN_SECONDS = 5;
 const PATTERN = /^\/git\/([^/]{1,64}?)(?:\.git)?(\/info\/refs|\/git-upload-pack|\/git-receive-pack)$/;
 
 /** The remote of the platform. */
@@ -24,18 +28,50 @@ export interface GitPush {
 }
 
 /** Opens it: listens for hooks. */
-export async function openGitPush(parts: Parts): Promise<GitPush> {
+export async function openGitPush(parts: Dependencies): Promise<GitPush> {
   const pushes = await openPushes(parts);
+  const places = createPlaces(parts.limits.gitCallsMax);
   return {
     fetch(request) {
       const found = PATTERN.exec(new URL(request.url).pathname);
-      return found === null ? null : answer(parts, request, found[1]!, found[2]!);
+      return found === null ? null : answer(parts, places, request, found[1]!, found[2]!);
     },
     close: () => pushes.close(),
   };
 }
 
-async function answer(parts: Parts, request: Request, name: string, path: string): Promise<Response> {
+/** Takes a place of an account. @returns what gives it back; a second call does nothing. @throws {ApiError} */
+type Places = (account: string) => () => void;
+
+function createPlaces(most: number): Places {
+  const running = new Map<string, number>();
+  let all = 0;
+  return (account) => {
+    const own = running.get(account) ?? 0;
+    if (all >= most || own >= Math.ceil(most / 4))
+      throw new ApiError('rate_limited', { seconds: AGAIN_SECONDS }, { 'retry-after': String(AGAIN_SECONDS) });
+    all++;
+    running.set(account, own + 1);
+    let isTaken = true;
+    return () => {
+      if (!isTaken) return;
+      isTaken = false;
+      all--;
+      const left = running.get(account)! - 1;
+      if (left > 0) running.set(account, left);
+      else running.delete(account);
+    };
+  };
+}
+
+async function answer(
+  parts: Dependencies,
+  places: Places,
+  request: Request,
+  name: string,
+  path: string,
+): Promise<Response> {
+  let leave = (): void => {};
   try {
     const service = new URL(request.url).searchParams.get('service');
     const writes = path === '/git-receive-pack' || service === 'git-receive-pack';
@@ -43,14 +79,24 @@ async function answer(parts: Parts, request: Request, name: string, path: string
     const rate = await countActor(parts, actor, parts.clientAddress(request));
     if (rate?.isOver === true) throw tooMany(rate);
     if (actor === null) return askForToken();
-    const repositoryId = await repositoryOf(parts, actor, name, writes);
-    return await gitHttpBackend(request, {
+    leave = places(actor.accountId);
+    const { repositoryId, organizationId } = await repositoryOf(parts, actor, name, writes);
+    const call = {
       dataFolder: parts.folder,
       repositoryId,
       path,
       account: actor.accountId,
-    });
+      limits: parts.limits,
+      onEnd: leave,
+    };
+    const refusal = path === '/git-receive-pack' ? await refusalOf(parts, parts.sql, organizationId) : null;
+    if (refusal === null) return await gitHttpBackend(request, call);
+    const deletion = await readDeletion(request);
+    if (deletion !== null) return await gitHttpBackend(request, call, deletion);
+    leave();
+    return refusedPush(refusal.message);
   } catch (error) {
+    leave();
     // Git shows a text only where the answer is one.
     if (error instanceof ApiError) return plain(error.status, error.message, error.headers);
     parts.log.error({ err: error }, 'Git request failed');
@@ -69,7 +115,7 @@ function askForToken(): Response {
 }
 
 /** Git sends what its user typed as Basic; a token is the password, or the name where there is no password. */
-async function actorOfGit({ sql }: Parts, request: Request): Promise<Actor | null> {
+async function actorOfGit({ sql }: Dependencies, request: Request): Promise<Actor | null> {
   const [, scheme, given] = /^(Basic|Bearer) +(\S{1,1024})$/i.exec(request.headers.get('authorization') ?? '') ?? [];
   if (given === undefined) return null;
   if (scheme!.toLowerCase() === 'bearer') return actorOfToken(sql, given);
@@ -77,8 +123,29 @@ async function actorOfGit({ sql }: Parts, request: Request): Promise<Actor | nul
   return actorOfToken(sql, password === '' ? user : password);
 }
 
+/** Why an organization may push nothing but deletions: its storage is full, or the disk is. Null: it may. */
+async function refusalOf(
+  parts: Dependencies,
+  sql: Sql | Transaction,
+  organizationId: string,
+): Promise<ApiError | null> {
+  try {
+    await refuseFull(parts, sql, organizationId);
+    await refuseOnFullDisk(parts);
+    return null;
+  } catch (error) {
+    if (error instanceof ApiError) return error;
+    throw error;
+  }
+}
+
 /** The project's own repository; a first push makes both. @throws {ApiError} */
-async function repositoryOf(parts: Parts, actor: Actor, name: string, writes: boolean): Promise<string> {
+async function repositoryOf(
+  parts: Dependencies,
+  actor: Actor,
+  name: string,
+  writes: boolean,
+): Promise<{ repositoryId: string; organizationId: string }> {
   const { sql } = parts;
   if (!isProjectName(name))
     throw new ApiError('bad_request', { reason: `"${name.slice(0, 60)}" cannot be the name of a project` });
@@ -97,14 +164,13 @@ async function repositoryOf(parts: Parts, actor: Actor, name: string, writes: bo
       return made;
     }));
   const { organizationId } = await access.project(permission, projectId);
-  if (writes) {
-    await refuseFull(parts, sql, organizationId);
-    await refuseOnFullDisk(parts);
-  }
   const repository = await sql.begin(async (tx) => {
     const [project] = await tx<{ repository_id: string | null; default_branch: string }[]>`
       SELECT repository_id, default_branch FROM control.project WHERE id = ${projectId} FOR UPDATE`;
     if (project!.repository_id === null) {
+      // It has nothing to delete: a push is refused before anything is sent.
+      const refusal = writes ? await refusalOf(parts, tx, organizationId) : null;
+      if (refusal !== null) throw refusal;
       const id = newId('repository');
       await tx`INSERT INTO control.repository (id, organization_id, source, full_name, url, default_branch)
         VALUES (${id}, ${organizationId}, 'builtin', ${name}, ${`/git/${name}.git`}, ${project!.default_branch})`;
@@ -120,11 +186,11 @@ async function repositoryOf(parts: Parts, actor: Actor, name: string, writes: bo
       reason: `${name} is connected to a repository elsewhere: push there, or disconnect it first`,
     });
   await ensureRepository(parts.folder, repository.id, repository.default_branch);
-  return repository.id;
+  return { repositoryId: repository.id, organizationId };
 }
 
 /** In the one organization in which the actor may. @throws {ApiError} */
-async function firstProject(parts: Parts, access: Access, actor: Actor, name: string): Promise<string> {
+async function firstProject(parts: Dependencies, access: Access, actor: Actor, name: string): Promise<string> {
   const organizations = Object.keys(actor.memberships).filter((id) => {
     try {
       access.organization('project:create', id);

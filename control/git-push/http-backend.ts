@@ -6,7 +6,7 @@ import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { repositoriesFolder } from '#git/builtin-repositories.ts';
-import { gitEnvironment } from './repositories.ts';
+import { boundedGit, gitEnvironment } from '../repositories/repositories.ts';
 
 /** What a request is about, once it is known whose it is. */
 interface BackendCall {
@@ -16,17 +16,20 @@ interface BackendCall {
   readonly path: string;
   /** Who pushes; the hooks are told. */
   readonly account: string;
+  readonly limits: Parameters<typeof boundedGit>[0];
+  /** Called when it has ended, and nothing of it runs any more. */
+  readonly onEnd: () => void;
 }
 
 const HEADER_BYTES_MAX = 16 * 1024;
 /** The flush packet, which ends a response of Git. */
 const FLUSH = '0000';
 
-/** Runs it. The program ends with the client. */
-export async function gitHttpBackend(request: Request, call: BackendCall): Promise<Response> {
+/** Runs it. The program ends with the client. @param read body of the request, where it was read already. */
+export async function gitHttpBackend(request: Request, call: BackendCall, read?: Uint8Array): Promise<Response> {
   const url = new URL(request.url);
   const failed = path.join(repositoriesFolder(call.dataFolder), 'pushes', `${randomUUID()}.failed`);
-  const child = spawn('git', ['http-backend'], {
+  const child = spawn(...boundedGit(call.limits, ['http-backend']), {
     env: {
       ...gitEnvironment(),
       GIT_PROJECT_ROOT: repositoriesFolder(call.dataFolder),
@@ -60,10 +63,11 @@ export async function gitHttpBackend(request: Request, call: BackendCall): Promi
   };
   request.signal.addEventListener('abort', kill);
   child.once('exit', () => request.signal.removeEventListener('abort', kill));
+  child.once('exit', call.onEnd).once('error', call.onEnd);
   child.stdin.on('error', () => {});
   const missing = new Promise<never>((_, reject) => child.once('error', reject));
   missing.catch(() => {});
-  if (request.body === null) child.stdin.end();
+  if (read !== undefined || request.body === null) child.stdin.end(read);
   else
     Readable.fromWeb(request.body as never)
       .on('error', kill)
@@ -80,6 +84,12 @@ export async function gitHttpBackend(request: Request, call: BackendCall): Promi
   const body = call.path === '/git-receive-pack' ? withFailure(rest, failed) : rest;
   // Readable.toWeb throws outside of any caller where a client goes away while more comes.
   return new Response(ReadableStream.from<Uint8Array>(body), { status, headers });
+}
+
+/** Answers a push that is not taken: `git push` shows the text and exits with 1. */
+export function refusedPush(text: string): Response {
+  const headers = { 'content-type': 'application/x-git-receive-pack-result', 'cache-control': 'no-cache' };
+  return new Response(new Uint8Array(Buffer.concat([errorPacket(text), Buffer.from(FLUSH)])), { headers });
 }
 
 /**

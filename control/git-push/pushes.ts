@@ -9,13 +9,14 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { stripVTControlCharacters } from 'node:util';
-import { createDeployment } from '../deployments/create-deployment.ts';
-import { deploymentUrls } from '../deployments/urls.ts';
+import { createDeployment } from '../releases/create-deployment.ts';
+import { deploymentUrls } from '../records/deployment-urls.ts';
 import { removeUnlessProduction } from '../git-host/pushes.ts';
-import type { Parts } from '../parts.ts';
+import type { Dependencies } from '../process/dependencies.ts';
 import { followDeployment, openDeploymentSignals, type DeploymentSignals } from '../records/follow-deployment.ts';
-import { ApiError } from '../api/errors.ts';
+import { ApiError } from '../http/errors.ts';
 import { describePush } from './describe-push.ts';
+import { noteDeletion } from '../repositories/shrink.ts';
 import { backoffMs } from '#core/backoff.ts';
 import { repositoriesFolder } from '#git/builtin-repositories.ts';
 
@@ -43,7 +44,7 @@ const REFS_MAX = 50;
 const pauses = { backoffMs: 1000, backoffMsMax: 60_000 };
 
 /** Listens, and takes what was left before. */
-export async function openPushes(parts: Parts): Promise<Pushes> {
+export async function openPushes(parts: Dependencies): Promise<Pushes> {
   const folder = path.join(repositoriesFolder(parts.folder), 'pushes');
   const signals = await openDeploymentSignals(parts);
   const sockets = mkdtempSync(path.join(tmpdir().length < 60 ? tmpdir() : '/tmp', 'platform-push-'));
@@ -126,7 +127,7 @@ export async function openPushes(parts: Parts): Promise<Pushes> {
  * @param onMade the deployments are there: the note is not needed any more.
  */
 async function deploy(
-  parts: Parts,
+  parts: Dependencies,
   signals: DeploymentSignals,
   { repository, account, refs }: Note,
   made: Made,
@@ -140,6 +141,7 @@ async function deploy(
     say('No project has this repository: nothing was deployed');
     return onMade();
   }
+  if (refs.some(({ after }) => NO_COMMIT.test(after))) await noteDeletion(parts.folder, repository);
   const branches = refs.filter((ref) => ref.name.startsWith(HEADS));
   if (branches.length > REFS_MAX)
     say(
@@ -156,7 +158,7 @@ async function deploy(
       made.set(name, null);
       continue;
     }
-    const { message, author } = await describePush(parts.folder, repository, after);
+    const { message, author } = await describePush(parts, repository, after);
     try {
       const { id } = await createDeployment(parts, {
         projectId: project.id,
@@ -191,7 +193,7 @@ async function deploy(
 
 /** Prints the log of a deployment until it ends. @returns false: it failed. */
 async function follow(
-  parts: Parts,
+  parts: Dependencies,
   signals: DeploymentSignals,
   say: (line: string) => void,
   id: string,
@@ -215,7 +217,7 @@ async function follow(
   return last !== 'failure' && last !== 'timeout';
 }
 
-async function urlsOf({ sql, addresses }: Parts, id: string, branch: string): Promise<string[]> {
+async function urlsOf({ sql, addresses }: Dependencies, id: string, branch: string): Promise<string[]> {
   const [row] = await sql<{ name: string; is_production: boolean }[]>`
     SELECT p.name, p.production_deployment_id = d.id AS is_production
     FROM control.deployment d JOIN control.project p ON p.id = d.project_id WHERE d.id = ${id}`;

@@ -3,11 +3,11 @@
 import { statfs } from 'node:fs/promises';
 import { availableParallelism, freemem, loadavg, totalmem } from 'node:os';
 import { GitHostError } from '#git/host/connection.ts';
-import { missingPermissions } from '../git-host/missing-permissions.ts';
 import { fail, ok, warn, type Finding } from '#operations/doctor/finding.ts';
 import { checkSandboxes } from '#operations/doctor/sandboxes.ts';
 import { checkBackups, checkCertificates, checkModes } from '#operations/doctor/installation.ts';
-import type { Parts } from '../parts.ts';
+import { missingPermissions } from '../git-host/missing-permissions.ts';
+import type { Dependencies } from '../process/dependencies.ts';
 
 interface Status {
   readonly engines?: readonly {
@@ -31,7 +31,7 @@ const WAIT_S_LONG = 600;
 const ASK_MS = 3000;
 
 /** All findings, those of one part together. */
-export async function checkHealth(parts: Parts): Promise<Finding[]> {
+export async function checkHealth(parts: Dependencies): Promise<Finding[]> {
   const checks = [
     checkDatabase,
     checkEngines,
@@ -55,11 +55,11 @@ export async function checkHealth(parts: Parts): Promise<Finding[]> {
   return found.flat();
 }
 
-const nameOf = (check: (parts: Parts) => unknown): string => check.name.replace('check', '').toLowerCase();
+const nameOf = (check: (parts: Dependencies) => unknown): string => check.name.replace('check', '').toLowerCase();
 const inGb = (bytes: number): string =>
   bytes < GB / 10 ? `${Math.round(bytes / MB)} MB` : `${(bytes / GB).toFixed(1)} GB`;
 
-async function checkDatabase({ sql }: Parts): Promise<Finding[]> {
+async function checkDatabase({ sql }: Dependencies): Promise<Finding[]> {
   const asked = performance.now();
   const [row] = await sql<{ at: Date; version: string; bytes: number; used: number; allowed: number }[]>`
     SELECT clock_timestamp() AS at, current_setting('server_version') AS version,
@@ -84,7 +84,7 @@ async function checkDatabase({ sql }: Parts): Promise<Finding[]> {
   ];
 }
 
-async function checkEngines({ privatePort }: Parts): Promise<Finding[]> {
+async function checkEngines({ privatePort }: Dependencies): Promise<Finding[]> {
   let status: Status;
   try {
     ({ body: status } = await privatePort.ask<Status>('/_platform/status', undefined, ASK_MS));
@@ -120,7 +120,7 @@ async function checkEngines({ privatePort }: Parts): Promise<Finding[]> {
   ];
 }
 
-async function checkJobs({ sql }: Parts): Promise<Finding[]> {
+async function checkJobs({ sql }: Dependencies): Promise<Finding[]> {
   const rows = await sql<{ kind: string; waiting: number; running: number; longest: number | null }[]>`
     SELECT kind, count(*) FILTER (WHERE lease IS NULL OR lease_until < now())::int AS waiting,
       count(*) FILTER (WHERE lease_until >= now())::int AS running,
@@ -139,7 +139,7 @@ async function checkJobs({ sql }: Parts): Promise<Finding[]> {
   });
 }
 
-async function checkDisk({ folder }: Parts): Promise<Finding[]> {
+async function checkDisk({ folder }: Dependencies): Promise<Finding[]> {
   const { bavail, blocks, bsize } = await statfs(folder);
   const free = bavail * bsize;
   const message = `${inGb(free)} of ${inGb(blocks * bsize)} are free where the data is`;
@@ -149,7 +149,7 @@ async function checkDisk({ folder }: Parts): Promise<Finding[]> {
 }
 
 /** What `platform doctor` says of the data folder. */
-function checkFolder({ folder }: Parts): Promise<Finding[]> {
+function checkFolder({ folder }: Dependencies): Promise<Finding[]> {
   const now = Date.now();
   return Promise.resolve([
     checkBackups(process.env, folder, now),
@@ -174,7 +174,7 @@ function checkMemory(): Promise<Finding[]> {
   ]);
 }
 
-async function checkGitHost({ git }: Parts): Promise<Finding[]> {
+async function checkGitHost({ git }: Dependencies): Promise<Finding[]> {
   if (git.gitHost === null) return [ok('git host', 'None is set up: projects deploy by platform deploy and git push')];
   try {
     const missing = await missingPermissions(git.gitHost);

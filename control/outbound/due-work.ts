@@ -1,6 +1,6 @@
 // The loop behind what the API process sends to others: claims what is due under a lease, one by one, and works on
 // several at a time. Woken by NOTIFY, and by a poll besides. Used by webhooks, drains and alerts; knows no tables.
-import type { Channel, Parts } from '../parts.ts';
+import type { Channel, Dependencies } from '../process/dependencies.ts';
 
 /** What is due. */
 export interface DueWork<Row extends { readonly id: string }> {
@@ -28,7 +28,7 @@ const SWEEP_MS = 3_600_000;
 
 /** Works on what is due until the process ends. */
 export async function runDueWork<Row extends { readonly id: string }>(
-  { stopping, log, onNotify }: Pick<Parts, 'stopping' | 'log' | 'onNotify'>,
+  { stopping, log, onNotify }: Pick<Dependencies, 'stopping' | 'log' | 'onNotify'>,
   work: DueWork<Row>,
 ): Promise<void> {
   const running = new Map<string, { readonly owner: string; readonly done: Promise<void> }>();

@@ -6,7 +6,7 @@ import type { ReadableStream as WebStream } from 'node:stream/web';
 import type { Dispatcher, Pool } from 'undici';
 import { aiAdvice } from '#core/ai-readiness.ts';
 import { AI_CALLER_HEADER } from '#core/ai-caller.ts';
-import { ServedResponse } from './servers.ts';
+import { ServedResponse } from '#core/process/serve-http.ts';
 
 /** Answers what is for the gateway; null: it is for somebody else. */
 export interface AiHop {

@@ -1,8 +1,8 @@
 // What comes over the web process (web/): it alone has WEB_TOKEN, so its word on the client's address is taken.
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { CLIENT_HEADER, WEB_TOKEN_HEADER } from '#core/process/web-hop.ts';
-import { ApiError } from '../api/errors.ts';
-import { failure } from '../api/failures.ts';
+import { ApiError } from '../http/errors.ts';
+import { failure } from '../http/failures.ts';
 
 type Fetch = (request: Request) => Response | Promise<Response>;
 

@@ -1,7 +1,7 @@
 // Deployments and their build logs, as the API shows them. What moves them on is in ../deployments/ and the builder.
 import type { Sql, Transaction } from '#postgres/sql.ts';
-import { deploymentUrls } from '../deployments/urls.ts';
-import type { Parts } from '../parts.ts';
+import type { Dependencies } from '../process/dependencies.ts';
+import { deploymentUrls } from './deployment-urls.ts';
 import { momentOfColumn } from './moment.ts';
 
 /** States of a deployment; the first four have an end ahead of them. */
@@ -51,7 +51,7 @@ export interface DeploymentRow {
   readonly position: string;
 }
 
-export function toDeployment(addresses: Parts['addresses'], row: DeploymentRow) {
+export function toDeployment(addresses: Dependencies['addresses'], row: DeploymentRow) {
   const answers = row.status === 'success' && row.removed_at === null;
   const urls = deploymentUrls(addresses, row.project_name, {
     id: row.id,

@@ -2,8 +2,12 @@
 // control/domains/; what was found is written down here.
 import { randomBytes } from 'node:crypto';
 import type { Sql, Transaction } from '#postgres/sql.ts';
-import type { Proof } from '../domains/proof.ts';
 import { newId } from './ids.ts';
+
+/** What proves a domain. Only `none` is held against it: name servers that do not answer prove nothing. */
+export type Proof =
+  | { readonly by: 'txt' | 'cname' | 'addresses' }
+  | { readonly by: 'none' | 'unknown'; readonly problem: string };
 
 /** A row of control.domain, with its project's name and organization. */
 export interface DomainRow {

@@ -1,7 +1,7 @@
 // A deployment as it goes on: its log lines in order, each once, and its status until it has ended. Hears NOTIFY, and
 // looks by itself besides. Used by the log routes and by `git push`.
 import type { Sql } from '#postgres/sql.ts';
-import type { Parts } from '../parts.ts';
+import type { Dependencies } from '../process/dependencies.ts';
 
 /** A line of a build log. */
 export interface LogLine {
@@ -40,7 +40,7 @@ export interface DeploymentSignals {
 }
 
 /** Listens to `control_log` and `control_deployment`. */
-export async function openDeploymentSignals({ onNotify }: Pick<Parts, 'onNotify'>): Promise<DeploymentSignals> {
+export async function openDeploymentSignals({ onNotify }: Pick<Dependencies, 'onNotify'>): Promise<DeploymentSignals> {
   const waiting = new Map<string, Set<() => void>>();
   const heard = (id: string): void => {
     for (const wake of waiting.get(id) ?? []) wake();

@@ -1,5 +1,5 @@
 // Ids of the control plane's records: a prefix that says what it is, and twenty random characters. Pure.
-import { createHash, randomBytes, randomInt } from 'node:crypto';
+import { randomInt } from 'node:crypto';
 
 const prefixes = {
   organization: 'org',
@@ -33,19 +33,4 @@ export function newId(kind: keyof typeof prefixes): string {
 /** Of a deployment: as in route records and hosts. */
 export function newDeploymentId(): string {
   return `d${text(12)}`;
-}
-
-/**
- * A secret that is given out once, and the hash that is kept of it.
- *
- * @example newSecret('plt') // { secret: 'plt_...', hash }
- */
-export function newSecret(prefix: string): { readonly secret: string; readonly hash: Buffer } {
-  const secret = `${prefix}_${randomBytes(32).toString('base64url')}`;
-  return { secret, hash: hashOf(secret) };
-}
-
-/** SHA-256, under which secrets are kept. */
-export function hashOf(secret: string): Buffer {
-  return createHash('sha256').update(secret).digest();
 }

@@ -1,6 +1,6 @@
 // Projects, as the API shows them and as they change. Who may change them is decided before.
 import type { Sql, Transaction } from '#postgres/sql.ts';
-import type { Parts } from '../parts.ts';
+import type { Dependencies } from '../process/dependencies.ts';
 import { newId } from './ids.ts';
 import { momentOfColumn } from './moment.ts';
 
@@ -36,7 +36,7 @@ export interface ProjectRow {
   readonly position: string;
 }
 
-export const toProject = (addresses: Parts['addresses'], row: ProjectRow) => ({
+export const toProject = (addresses: Dependencies['addresses'], row: ProjectRow) => ({
   id: row.id,
   name: row.name,
   organizationId: row.organization_id,
@@ -62,7 +62,7 @@ export const toProject = (addresses: Parts['addresses'], row: ProjectRow) => ({
 });
 
 /** The project's own host, which production answers. */
-function projectUrl({ protocol, domain, port }: Parts['addresses'], name: string): string {
+function projectUrl({ protocol, domain, port }: Dependencies['addresses'], name: string): string {
   return `${protocol}://${name}.${domain}${port === null ? '' : `:${port}`}`;
 }
 

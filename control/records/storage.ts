@@ -1,7 +1,21 @@
 // What organizations keep, as control/storage/ has counted it last.
 import type { Plan } from '#core/plans.ts';
 import type { Sql } from '#postgres/sql.ts';
-import type { StorageKind } from '../storage/count.ts';
+
+/** What projects keep. `workflows`: timers too; `logs`: lines, invocations, traces and logs of builds. */
+export const storageKinds = [
+  'files',
+  'databases',
+  'state',
+  'queues',
+  'workflows',
+  'logs',
+  'artifacts',
+  'repositories',
+  'caches',
+  'sandboxes',
+] as const;
+export type StorageKind = (typeof storageKinds)[number];
 
 /** Bytes of one kind. */
 interface KindBytes {

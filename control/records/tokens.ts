@@ -2,7 +2,8 @@
 import type { Sql, Transaction } from '#postgres/sql.ts';
 import type { TokenLife } from '../access/actor.ts';
 import type { TokenScope } from '../access/permissions.ts';
-import { newId, newSecret } from './ids.ts';
+import { newSecret } from '../access/secrets.ts';
+import { newId } from './ids.ts';
 import { momentOfColumn } from './moment.ts';
 
 const HINT_CHARS = 8;

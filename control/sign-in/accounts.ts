@@ -2,7 +2,7 @@
 // new one, where somebody invited them or SIGN_UP is open. Nobody becomes an operator by signing in.
 import { seal } from '#core/encryption.ts';
 import type { Transaction } from '#postgres/sql.ts';
-import type { Parts } from '../parts.ts';
+import type { Dependencies } from '../process/dependencies.ts';
 import { newId } from '../records/ids.ts';
 import { recordSignIn } from './audit.ts';
 import type { GitHostPerson, GitHostToken } from './git-host-oauth.ts';
@@ -19,7 +19,7 @@ export type Admission =
  * @param linkTo account that was signed in when it began: gets this identity.
  */
 export async function admit(
-  { sql, keys, signIn }: Pick<Parts, 'sql' | 'keys' | 'signIn'>,
+  { sql, keys, signIn }: Pick<Dependencies, 'sql' | 'keys' | 'signIn'>,
   person: GitHostPerson,
   token: GitHostToken,
   linkTo: string | null,

@@ -1,7 +1,7 @@
 // Bounds how often somebody may try: counts attempts in control.rate by what they are for and who makes them, in
 // windows of time. Used where something could be guessed: tokens, codes, states.
 import type { Sql } from '#postgres/sql.ts';
-import { ApiError } from '../api/errors.ts';
+import { ApiError } from '../http/errors.ts';
 
 /** A bound: so many attempts in so many seconds. */
 export interface AttemptBound {

@@ -3,8 +3,9 @@
 import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Transaction } from '#postgres/sql.ts';
-import type { Parts } from '../parts.ts';
-import { hashOf, newId } from '../records/ids.ts';
+import type { Dependencies } from '../process/dependencies.ts';
+import { newId } from '../records/ids.ts';
+import { hashOf } from '../access/secrets.ts';
 import { issueToken } from './tokens.ts';
 
 /** What the first start made, or an earlier one did. */
@@ -27,7 +28,7 @@ const LOCK = 5_209_131_301;
  *
  * @example const { token, isNew } = await ensureFirstRun(parts);
  */
-export async function ensureFirstRun({ sql, folder }: Pick<Parts, 'sql' | 'folder'>): Promise<FirstRun> {
+export async function ensureFirstRun({ sql, folder }: Pick<Dependencies, 'sql' | 'folder'>): Promise<FirstRun> {
   const file = path.join(folder, 'secrets', 'first-run-token');
   return sql.begin(async (tx) => {
     // API processes of several machines may start at once on one database.

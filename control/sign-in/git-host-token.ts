@@ -1,6 +1,6 @@
 // The Git host's tokens of people, encrypted in control.identity: they prove which installations somebody may use.
 import { seal, unseal } from '#core/encryption.ts';
-import type { Parts } from '../parts.ts';
+import type { Dependencies } from '../process/dependencies.ts';
 import { refreshToken, type GitHostToken } from './git-host-oauth.ts';
 
 /** Identities have this as their provider: there is one Git host. */
@@ -20,7 +20,7 @@ export function tokenContext(provider: string, subject: string): string {
  * @throws {SignInRefused} when it has expired and the host gives no other: the person has to sign in again.
  */
 export async function gitHostTokenOf(
-  { sql, keys, signIn }: Pick<Parts, 'sql' | 'keys' | 'signIn'>,
+  { sql, keys, signIn }: Pick<Dependencies, 'sql' | 'keys' | 'signIn'>,
   accountId: string,
 ): Promise<string | null> {
   return sql.begin(async (tx) => {

@@ -4,8 +4,8 @@ import { createHash, randomInt } from 'node:crypto';
 import type { Sql } from '#postgres/sql.ts';
 import type { SignedIn } from '../access/actor.ts';
 import type { IssuedToken } from '../records/tokens.ts';
+import { isSame } from '../sessions/sessions.ts';
 import { changeOnce, holdOnce, makeOnce, onceHash, takeOnce } from './single-use.ts';
-import { isSame } from './sessions.ts';
 import { issueToken } from './tokens.ts';
 
 /** The one client: the command line has no secret. */

@@ -2,10 +2,10 @@
 import type { Logger } from 'pino';
 import type { Sql } from '#postgres/sql.ts';
 import type { Configuration } from '../process/configuration.ts';
-import type { SignInParts } from './parts.ts';
-import type { SessionStore } from './session-store.ts';
-import { createPostgresSessions } from './session-store-postgres.ts';
-import { createSessions } from './sessions.ts';
+import type { SignIn } from '../process/dependencies.ts';
+import type { SessionStore } from '../sessions/session-store.ts';
+import { createPostgresSessions } from '../sessions/session-store-postgres.ts';
+import { createSessions } from '../sessions/sessions.ts';
 
 /**
  * @param redisWaitMs for the first connection to Redis; ten seconds by default.
@@ -16,14 +16,14 @@ export async function openSignIn(
   sql: Sql,
   log: Logger,
   redisWaitMs?: number,
-): Promise<SignInParts> {
+): Promise<SignIn> {
   const store = cacheUrl === null ? createPostgresSessions(sql) : await openRedis(cacheUrl, log, redisWaitMs);
   return { sessions: createSessions(store, authSecret), secret: authSecret, gitHost, signUp };
 }
 
 async function openRedis(url: string, log: Logger, waitMs?: number): Promise<SessionStore> {
   // Loaded where it is used: most installations have no Redis.
-  const { openRedisSessions } = await import('./session-store-redis.ts');
+  const { openRedisSessions } = await import('../sessions/session-store-redis.ts');
   try {
     const warn = (error: Error): void =>
       log.warn({ code: (error as NodeJS.ErrnoException).code }, 'Redis of sessions failed');

@@ -1,7 +1,7 @@
 // What is made once and taken once: states of OAuth, authorization codes, device codes. Only hashes are kept.
 import { randomBytes } from 'node:crypto';
 import type { Sql, Transaction } from '#postgres/sql.ts';
-import { hashOf } from '../records/ids.ts';
+import { hashOf } from '../access/secrets.ts';
 
 /** What it is for: one that was made for something else is not found. */
 export type SingleUseKind = 'git-host-state' | 'cli-code' | 'device-code' | 'device-user-code';

@@ -1,7 +1,7 @@
 // Tokens that sign-in gives out: to the command line, and to the first admin.
 import type { Sql, Transaction } from '#postgres/sql.ts';
 import type { SignedIn } from '../access/actor.ts';
-import { hashOf } from '../records/ids.ts';
+import { hashOf } from '../access/secrets.ts';
 import { addToken, type IssuedToken } from '../records/tokens.ts';
 import { recordSignIn } from './audit.ts';
 

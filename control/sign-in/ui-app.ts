@@ -4,9 +4,10 @@ import { randomBytes } from 'node:crypto';
 import Type from '#core/typebox/typebox.mjs';
 import { HttpError, middleware, platform } from '#packages/worker/index.ts';
 import type { SignedIn } from '../access/actor.ts';
-import { ApiError } from '../api/errors.ts';
-import type { Parts } from '../parts.ts';
-import { hashOf } from '../records/ids.ts';
+import { ApiError } from '../http/errors.ts';
+import type { Dependencies } from '../process/dependencies.ts';
+import { hashOf } from '../access/secrets.ts';
+import { isSame, SESSION_MS, type Session } from '../sessions/sessions.ts';
 import { admit } from './accounts.ts';
 import { countAttempt, sweepAttempts } from './attempts.ts';
 import { recordSignIn } from './audit.ts';
@@ -24,12 +25,11 @@ import {
 } from './grants.ts';
 import { isFromOwnPage, safePath } from './origin.ts';
 import { codePage, consentPage, devicePage, goTo, html, page, signInPage } from './pages.ts';
-import { isSame, SESSION_MS, type Session } from './sessions.ts';
 import { makeOnce, onceHash, sweepOnce, takeOnce } from './single-use.ts';
 import { accountOfSignInToken } from './tokens.ts';
 
 /** The parts, and what ui.ts has found out about one request. */
-export interface UiRequest extends Parts {
+export interface UiRequest extends Dependencies {
   /** Null: nobody is signed in. */
   readonly session: Session | null;
   /** Network of who sent it. */
@@ -161,7 +161,7 @@ export function createUiApp() {
 }
 
 /** Forgets what is too old: codes, states, attempts, sessions. */
-export async function sweepSignIn({ sql, signIn }: Pick<Parts, 'sql' | 'signIn'>): Promise<void> {
+export async function sweepSignIn({ sql, signIn }: Pick<Dependencies, 'sql' | 'signIn'>): Promise<void> {
   await sweepOnce(sql);
   await sweepAttempts(sql);
   await signIn.sessions.sweep();
@@ -246,17 +246,17 @@ function signInFirst(path: string): Response {
   return goTo(`/api/auth/sign-in?${new URLSearchParams({ redirect: path })}`);
 }
 
-async function loginOf({ sql }: Parts, accountId: string): Promise<string> {
+async function loginOf({ sql }: Dependencies, accountId: string): Promise<string> {
   const [account] = await sql<{ login: string }[]>`SELECT login FROM control.account WHERE id = ${accountId}`;
   return account?.login ?? accountId;
 }
 
 /** What the button says; null where there is none. */
-function hostName({ signIn: { gitHost } }: Parts): string | null {
+function hostName({ signIn: { gitHost } }: Dependencies): string | null {
   return gitHost.oauth === null ? null : new URL(gitHost.url).host;
 }
 
-function errorPage(error: unknown, { log }: Parts): Response {
+function errorPage(error: unknown, { log }: Dependencies): Response {
   const known =
     error instanceof GrantError
       ? { status: 400, message: error.message, headers: {} }

@@ -2,25 +2,25 @@
 // (ui-app.ts), and passes every other path under `/api/` on to the API in the session's name. Only here is a cookie
 // worth anything: the API itself takes tokens.
 import type { SignedIn } from '../access/actor.ts';
-import { networkOf } from '../api/client-address.ts';
-import { ApiError } from '../api/errors.ts';
-import type { Parts } from '../parts.ts';
+import { networkOf } from '../http/client-address.ts';
+import { ApiError } from '../http/errors.ts';
+import type { Dependencies } from '../process/dependencies.ts';
 import { isTokenAlive } from '../records/tokens.ts';
+import { SESSION_MS, type Session } from '../sessions/sessions.ts';
 import { cookiesOf, readCookie } from './cookies.ts';
 import { isFromOwnPage, mayRead } from './origin.ts';
 import { goTo, html, page } from './pages.ts';
-import { SESSION_MS, type Session } from './sessions.ts';
 import { createUiApp } from './ui-app.ts';
 
 /** What answers the API's requests. */
-type ApiFetch = (request: Request, parts: Parts) => Response | Promise<Response>;
+type ApiFetch = (request: Request, parts: Dependencies) => Response | Promise<Response>;
 
 /**
  * Answers requests of `AUTH_URL`.
  *
  * @example serveApi({ socket, fetch: behindWeb(token, createUi(parts, api.fetch)) })
  */
-export function createUi(parts: Parts, api: ApiFetch): (request: Request) => Promise<Response> {
+export function createUi(parts: Dependencies, api: ApiFetch): (request: Request) => Promise<Response> {
   const app = createUiApp();
   const cookies = cookiesOf(parts.addresses.ui);
   const { sessions } = parts.signIn;
@@ -75,7 +75,7 @@ function atLocalhost({ method, url: text }: Request, ui: string): string | null 
 }
 
 /** The session of a cookie. It ends if the token that opened it is revoked. */
-async function liveSession({ sql, signIn: { sessions } }: Parts, value: string): Promise<Session | null> {
+async function liveSession({ sql, signIn: { sessions } }: Dependencies, value: string): Promise<Session | null> {
   const session = await sessions.find(value);
   if (session === null || session.tokenId === null || (await isTokenAlive(sql, session.tokenId))) return session;
   await sessions.end(value);
@@ -89,7 +89,12 @@ interface Found {
 }
 
 /** A request for the API: in the name of the session's account, where one of our own pages made it. */
-async function passOn(parts: Parts, api: ApiFetch, request: Request, { first, again }: Found): Promise<Response> {
+async function passOn(
+  parts: Dependencies,
+  api: ApiFetch,
+  request: Request,
+  { first, again }: Found,
+): Promise<Response> {
   const { method, headers } = request;
   const isReading = method === 'GET' || method === 'HEAD';
   const isOurs = isReading ? mayRead(headers, parts.addresses.ui) : isFromOwnPage(headers, parts.addresses.ui);

@@ -4,23 +4,9 @@ import { join } from 'node:path';
 import type { KeptBytes } from '#core/storage-left.ts';
 import { repositoriesFolder } from '#git/builtin-repositories.ts';
 import type { Sql } from '#postgres/sql.ts';
-import type { Parts } from '../parts.ts';
+import type { StorageKind } from '../records/storage.ts';
+import type { Dependencies } from '../process/dependencies.ts';
 import { folderBytes } from './folders.ts';
-
-/** What projects keep. `workflows`: timers too; `logs`: lines, invocations, traces and logs of builds. */
-export const storageKinds = [
-  'files',
-  'databases',
-  'state',
-  'queues',
-  'workflows',
-  'logs',
-  'artifacts',
-  'repositories',
-  'caches',
-  'sandboxes',
-] as const;
-export type StorageKind = (typeof storageKinds)[number];
 
 /** Bytes of a kind by project. */
 interface Counted {
@@ -31,21 +17,26 @@ interface Counted {
   readonly bytes: ReadonlyMap<string, number>;
 }
 
-type CountParts = Pick<Parts, 'sql' | 'folder' | 'privatePort' | 'storage' | 'log'>;
+type CountParts = Pick<Dependencies, 'sql' | 'folder' | 'privatePort' | 'storage'>;
 
 const ASK_MS = 10 * 60_000;
 /** What a row takes beside its texts. */
 const ROW_BYTES = 100;
 
-/** Counts once, and keeps what it finds. */
-export async function countStorage(parts: CountParts): Promise<void> {
+/**
+ * Counts once, and keeps what it finds.
+ *
+ * @returns why parts of it could not be counted: of those what was counted last is kept.
+ */
+export async function countStorage(parts: CountParts): Promise<readonly string[]> {
   const countedAt = new Date();
   const counted: Counted[] = [];
+  const missed: string[] = [];
   // One after the other: nobody waits for it.
   for (const count of [countEngine, countRows, countFolders])
     counted.push(
       ...(await count(parts).catch((error: unknown) => {
-        parts.log.warn({ reason: (error as Error).message }, 'Storage not counted in part');
+        missed.push((error as Error).message);
         return [];
       })),
     );
@@ -65,6 +56,13 @@ export async function countStorage(parts: CountParts): Promise<void> {
       FROM jsonb_to_recordset(${tx.json(rows)}) AS row (project text, kind text, bytes bigint, "isLocal" boolean)
       JOIN control.project ON project.id = row.project`;
   });
+  return missed;
+}
+
+/** When it was counted last; null: never, or nothing was found. */
+export async function lastCount(sql: Sql): Promise<Date | null> {
+  const [row] = await sql<{ at: Date | null }[]>`SELECT max(counted_at) AS at FROM control.storage`;
+  return row!.at;
 }
 
 /** Whose a name is: a deleted project's data stays until somebody has its name again. */
@@ -77,8 +75,7 @@ async function projectsByName(sql: Sql): Promise<ReadonlyMap<string, string>> {
 
 async function countEngine({ privatePort }: CountParts): Promise<Counted[]> {
   const { status, body } = await privatePort.ask<KeptBytes>('/_platform/storage', {}, ASK_MS);
-  // No engine serves yet, or not at the moment.
-  if (status === 503) return [];
+  if (status === 503) throw new Error('no engine answers what files and databases keep');
   if (status !== 200) throw new Error(`the platform answered ${status}`);
   return (['files', 'databases'] as const).flatMap((kind): Counted[] => {
     const kept = body[kind];
@@ -135,8 +132,10 @@ async function countRows({ sql, storage: { isPostgresLocal: isLocal } }: CountPa
       'sandboxes',
       'name',
       sql<Sum[]>`
-        SELECT split_part(project, '~~', 1) AS project, sum((options->'taken'->>'sizeBytes')::float8)::bigint AS bytes
-        FROM sandbox.sandbox WHERE options->'taken'->>'sizeBytes' ~ '^[0-9]+$' GROUP BY 1`,
+        SELECT split_part(project, '~~', 1) AS project, sum(coalesce(disk_bytes,
+          CASE WHEN options->'taken'->>'sizeBytes' ~ '^[0-9]+$'
+            THEN (options->'taken'->>'sizeBytes')::float8::bigint END, 0)) AS bytes
+        FROM sandbox.sandbox GROUP BY 1`,
     ),
     await sums(
       'logs',
@@ -171,9 +170,12 @@ async function countFolders({ sql, folder }: CountParts): Promise<Counted[]> {
     ...uploads.map(({ project, bytes }) => [project, Number(bytes)] as const),
   ];
   const repositories = await folderBytes(repositoriesFolder(folder));
+  // One that a project was disconnected from has its name still.
   const owners = await sql<{ project: string; repository: string }[]>`
-    SELECT DISTINCT ON (repository_id) id AS project, repository_id AS repository FROM control.project
-    WHERE repository_id IS NOT NULL ORDER BY repository_id, (deleted_at IS NULL) DESC, created_at DESC`;
+    SELECT DISTINCT ON (r.id) p.id AS project, r.id AS repository FROM control.repository r
+    JOIN control.project p ON p.repository_id = r.id OR (p.organization_id = r.organization_id AND p.name = r.full_name)
+    WHERE r.source = 'builtin'
+    ORDER BY r.id, (p.repository_id IS NOT DISTINCT FROM r.id) DESC, (p.deleted_at IS NULL) DESC, p.created_at DESC`;
   const byRepository = owners.map(
     ({ project, repository }) => [project, repositories.get(`${repository}.git`) ?? 0] as const,
   );

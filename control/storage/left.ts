@@ -5,7 +5,7 @@ import { statfs } from 'node:fs/promises';
 import { writeStorageLeft, type OrganizationLeft } from '#core/storage-left.ts';
 import type { StorageLimits } from '#core/limits.ts';
 import type { Plan } from '#core/plans.ts';
-import type { Parts } from '../parts.ts';
+import type { Dependencies } from '../process/dependencies.ts';
 
 /** What an organization keeps. */
 export interface Keeping {
@@ -65,7 +65,7 @@ export function organizationsLeft(all: readonly Keeping[], disk: Disk, bounds: D
 
 /** Writes down what is left. @param goodMs so long it holds where nobody counts again. */
 export async function publishStorageLeft(
-  parts: Pick<Parts, 'sql' | 'folder' | 'storage'>,
+  parts: Pick<Dependencies, 'sql' | 'folder' | 'storage'>,
   goodMs: number,
 ): Promise<void> {
   const { sql, folder, storage } = parts;

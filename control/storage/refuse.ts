@@ -2,13 +2,13 @@
 import { statfs } from 'node:fs/promises';
 import type { Sql, Transaction } from '#postgres/sql.ts';
 import type { Plan } from '#core/plans.ts';
-import { ApiError } from '../api/errors.ts';
-import type { Parts } from '../parts.ts';
+import { ApiError } from '../http/errors.ts';
+import type { Dependencies } from '../process/dependencies.ts';
 import { storageLimitOf } from './left.ts';
 
 /** @throws {ApiError} `storage_full`, where the organization may keep no more. */
 export async function refuseFull(
-  { storage }: Pick<Parts, 'storage'>,
+  { storage }: Pick<Dependencies, 'storage'>,
   sql: Sql | Transaction,
   organizationId: string,
 ): Promise<void> {
@@ -27,7 +27,7 @@ export async function refuseFull(
 }
 
 /** @throws {ApiError} `unavailable`, where the disk of the data folder has no more than its reserve. */
-export async function refuseOnFullDisk({ folder, storage }: Pick<Parts, 'folder' | 'storage'>): Promise<void> {
+export async function refuseOnFullDisk({ folder, storage }: Pick<Dependencies, 'folder' | 'storage'>): Promise<void> {
   const { bavail, bsize } = await statfs(folder);
   if (bavail * bsize < storage.diskFreeBytesMin)
     throw new ApiError('unavailable', { reason: 'The disk of the platform is nearly full: try again later' });

@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Figure } from '#core/process/figures.ts';
 import { FreeSpace } from '#core/process/free-space.ts';
 import type { TelemetryBatch } from '#core/telemetry.ts';
-import type { Parts } from '../parts.ts';
+import type { Dependencies } from '../process/dependencies.ts';
 import { SpanExporter, type CollectorAddress } from './export-spans.ts';
 import { createProjectCollectors } from './project-collectors.ts';
 import { sweepTelemetry } from './sweep.ts';
@@ -47,7 +47,7 @@ export class TelemetryCounts {
  * @param collector the operator's, for spans; null: there is none.
  */
 export async function collectTelemetry(
-  parts: Parts,
+  parts: Dependencies,
   collector: CollectorAddress | null = null,
   counts: TelemetryCounts = new TelemetryCounts(),
 ): Promise<void> {
@@ -96,7 +96,7 @@ export async function collectTelemetry(
  * @throws {Error} where nobody answers, or the database is away: then the same batch comes again.
  */
 export async function takeTelemetry(
-  { privatePort, log, stopping }: Pick<Parts, 'privatePort' | 'log' | 'stopping'>,
+  { privatePort, log, stopping }: Pick<Dependencies, 'privatePort' | 'log' | 'stopping'>,
   store: TelemetryStore,
   acknowledged: string | null,
   waitMs = 0,

@@ -3,7 +3,7 @@
 // one; those of projects are project-collectors.ts.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { post } from '../outbound/post.ts';
+import { post } from '#core/way-out/post.ts';
 import { toOtlp, type OwnedSpan } from './otlp.ts';
 
 /** Where spans go. */

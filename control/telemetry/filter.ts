@@ -3,9 +3,9 @@
 import Type from '#core/typebox/typebox.mjs';
 import { invocationKinds } from '#core/plans.ts';
 import type { Sql } from '#postgres/sql.ts';
-import { ApiError } from '../api/errors.ts';
-import { Timestamp } from '../api/schemas.ts';
-import { decodeCursor, encodeCursor, momentOf } from '../api/page.ts';
+import { ApiError } from '../http/errors.ts';
+import { Timestamp } from '../http/schemas.ts';
+import { decodeCursor, encodeCursor, momentOf } from '../http/page.ts';
 
 const DAY_MS = 86_400_000;
 const LIMIT_MAX = 1000;
@@ -132,7 +132,7 @@ export async function readWithin<Result>(sql: Sql, ms: number, read: (sql: Sql) 
   } catch (error) {
     if ((error as { code?: unknown }).code === '57014')
       throw new ApiError('bad_request', {
-        reason: `The search takes longer than ${ms} ms (LOG_SCAN_MS): narrow query.from and query.to`,
+        reason: `The search takes longer than ${ms} ms: narrow query.from and query.to`,
       });
     throw error;
   }

@@ -1,7 +1,7 @@
 // The collectors that projects have named for their own spans: read from the database, one exporter each, within one
 // bound on all that waits. What was sent and dropped is written back now and then. Started by collect.ts.
 import { unseal } from '#core/encryption.ts';
-import type { Parts } from '../parts.ts';
+import type { Dependencies } from '../process/dependencies.ts';
 import { SpanExporter, type CollectorAddress } from './export-spans.ts';
 import type { OwnedSpan } from './otlp.ts';
 
@@ -43,7 +43,7 @@ export interface ProjectCollectors {
 }
 
 export function createProjectCollectors(
-  parts: Pick<Parts, 'sql' | 'keys' | 'log' | 'stopping' | 'onNotify'>,
+  parts: Pick<Dependencies, 'sql' | 'keys' | 'log' | 'stopping' | 'onNotify'>,
 ): ProjectCollectors {
   const { sql, keys, log, stopping } = parts;
   const known = new Map<string, Known>();

@@ -1,7 +1,7 @@
 // Forgets lines, invocations and spans: days that are over their time, and of projects that keep too much the oldest,
 // in small pieces, until the rest fits. Called by collect.ts now and then.
-import type { Parts } from '../parts.ts';
 import type { Sql } from '#postgres/sql.ts';
+import type { Dependencies } from '../process/dependencies.ts';
 import { dropPartitions, telemetryTables } from './partitions.ts';
 
 const PROJECTS_MAX = 1000;
@@ -11,7 +11,11 @@ const PIECE_BYTES = 32 * 1024 * 1024;
 
 /** @param parts with their bounds. */
 export async function sweepTelemetry(
-  { sql, log, telemetryLimits: { retentionMs, projectBytesMax } }: Pick<Parts, 'sql' | 'log' | 'telemetryLimits'>,
+  {
+    sql,
+    log,
+    telemetryLimits: { retentionMs, projectBytesMax },
+  }: Pick<Dependencies, 'sql' | 'log' | 'telemetryLimits'>,
   now: number = Date.now(),
 ): Promise<void> {
   const dropped = await dropPartitions(sql, now - retentionMs);

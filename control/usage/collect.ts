@@ -3,14 +3,14 @@
 // its id and counted once. Started by main.ts.
 import { setTimeout as pause } from 'node:timers/promises';
 import { COSTLIEST_MAX, type UsageBatch } from '#core/usage-row.ts';
-import type { Parts } from '../parts.ts';
+import type { Dependencies } from '../process/dependencies.ts';
 
 const EVERY_MS = 10_000;
 const WAIT_MS = 10_000;
 const ACTOR = 'usage';
 
 /** Takes batches until the process is to end. */
-export async function collectUsage(parts: Parts): Promise<void> {
+export async function collectUsage(parts: Dependencies): Promise<void> {
   const { stopping, log } = parts;
   let acknowledged: string | null = null;
   while (!stopping.aborted) {
@@ -34,7 +34,7 @@ export async function collectUsage(parts: Parts): Promise<void> {
  * @throws {Error} where nobody answers, or the database is away: then the same batch comes again.
  */
 export async function takeUsage(
-  { privatePort, sql }: Pick<Parts, 'privatePort' | 'sql'>,
+  { privatePort, sql }: Pick<Dependencies, 'privatePort' | 'sql'>,
   acknowledged: string | null,
 ): Promise<string | null> {
   const { status, body } = await privatePort.ask<UsageBatch>('/_platform/usage', { acknowledged }, WAIT_MS);

@@ -1,9 +1,9 @@
 // Deliveries of outbound webhooks: what is due is claimed under a lease, sent, and put off where it did not arrive
 // (outbound/due-work.ts has the loop). A delivery arrives at least once. Runs in the API process.
 import { unseal } from '#core/encryption.ts';
-import type { Parts } from '../parts.ts';
+import type { AttemptResult, Resolve } from '#core/way-out/post.ts';
+import type { Dependencies } from '../process/dependencies.ts';
 import { runDueWork } from '../outbound/due-work.ts';
-import type { AttemptResult, Resolve } from '../outbound/post.ts';
 import { send } from './send.ts';
 
 /** Waits before the second attempt and each later one: 21 hours in all. */
@@ -29,12 +29,12 @@ export function secretContext(webhookId: string): string {
 }
 
 /** Starts the loop. Called by main.ts. */
-export function startWebhooks(parts: Parts): void {
+export function startWebhooks(parts: Dependencies): void {
   parts.background('Sending webhooks', () => sendDeliveries(parts));
 }
 
 /** Sends what is due until the process ends. @param resolve for tests. */
-export function sendDeliveries(parts: Parts, resolve?: Resolve): Promise<void> {
+export function sendDeliveries(parts: Dependencies, resolve?: Resolve): Promise<void> {
   const { sql } = parts;
   return runDueWork<Claimed>(parts, {
     what: 'Deliveries of webhooks',
@@ -50,7 +50,7 @@ export function sendDeliveries(parts: Parts, resolve?: Resolve): Promise<void> {
   });
 }
 
-async function claim({ sql }: Parts, busy: readonly string[]): Promise<Claimed | null> {
+async function claim({ sql }: Dependencies, busy: readonly string[]): Promise<Claimed | null> {
   const [claimed] = await sql<Claimed[]>`
     UPDATE control.webhook_delivery AS delivery
        SET lease_until = now() + ${LEASE_SECONDS} * interval '1 second', attempt = attempt + 1
@@ -63,7 +63,7 @@ async function claim({ sql }: Parts, busy: readonly string[]): Promise<Claimed |
   return claimed ?? null;
 }
 
-async function deliver(parts: Parts, claimed: Claimed, resolve?: Resolve): Promise<void> {
+async function deliver(parts: Dependencies, claimed: Claimed, resolve?: Resolve): Promise<void> {
   const { id, webhook_id: webhookId, event, body, url, is_private: isPrivate } = claimed;
   let secret: string;
   try {
@@ -76,7 +76,11 @@ async function deliver(parts: Parts, claimed: Claimed, resolve?: Resolve): Promi
 }
 
 /** Only for the attempt that was claimed: somebody may have asked for the delivery anew since, or switched it off. */
-async function record({ sql }: Parts, { id, attempt }: Claimed, { status, error }: AttemptResult): Promise<void> {
+async function record(
+  { sql }: Dependencies,
+  { id, attempt }: Claimed,
+  { status, error }: AttemptResult,
+): Promise<void> {
   const seconds = error === null ? undefined : WAITS_SECONDS[attempt - 1];
   const wait = seconds === undefined ? null : seconds * (1 + Math.random() / 4);
   await sql`

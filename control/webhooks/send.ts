@@ -1,6 +1,6 @@
-// Sends one delivery of a webhook: signed (outbound/post.ts has where it may lead).
+// Sends one delivery of a webhook: signed (core/way-out/post.ts has where it may lead).
 import { createHmac } from 'node:crypto';
-import { post, type AttemptResult, type Resolve } from '../outbound/post.ts';
+import { post, type AttemptResult, type Resolve } from '#core/way-out/post.ts';
 
 /** One attempt. */
 export interface Attempt {

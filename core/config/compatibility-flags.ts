@@ -1,11 +1,11 @@
-// Compatibility flags of platform.yaml: which have an effect here, which ask for what is so anyway, and which are known
-// elsewhere. Used by project-config.ts, for warnings. Pure.
+// Compatibility flags of platform.yaml: those with an effect, those that are always on, and those known on other
+// platforms. Used by project-config.ts for warnings. Pure.
 import { nearestWord } from '../spelling.ts';
 
-/** Flags that decide something. */
+/** Flags with an effect. */
 const EFFECTIVE = new Set(['nodejs_compat', 'no_nodejs_compat']);
 
-/** Flags for behaviour of the standards, which workers have here whatever their date. */
+/** Flags for standard behavior, which workers always have here. */
 const met = new Set(
   `nodejs_compat_v2 nodejs_als nodejs_zlib nodejs_compat_populate_process_env formdata_parser_supports_files
   fetch_refuses_unknown_protocols streams_byob_reader_detaches_buffer streams_enable_constructors
@@ -15,7 +15,7 @@ const met = new Set(
   ),
 );
 
-/** Flags of other platforms whose wish is not met: old behaviour, or something that is not here. */
+/** Unsupported flags of other platforms: old behavior, or missing features. */
 const UNMET = new Set(
   `formdata_parser_converts_files_to_strings fetch_treats_unknown_protocols_as_http html_rewriter_treats_esi_include_as_void_tag
   durable_object_fetch_requires_full_url durable_object_fetch_allows_relative_url streams_byob_reader_does_not_detach_buffer
@@ -44,7 +44,7 @@ const UNMET = new Set(
   fixup-transform-stream-backpressure original-transform-stream-backpressure`.split(/\s+/),
 );
 
-/** What should be said of a flag; null where it is as its author expects. */
+/** Warning for a flag; null if it behaves as its author expects. */
 export function flagWarning(flag: string): { readonly message: string; readonly hint?: string } | null {
   if (EFFECTIVE.has(flag) || met.has(flag)) return null;
   const hint = 'Flags with an effect here: nodejs_compat (on by default), no_nodejs_compat.';

@@ -1,5 +1,5 @@
-// env.d.ts of a project (docs/bindings.md): configuration -> text that declares PlatformEnv. Called by `platform
-// types`, which reads and writes the file. No I/O.
+// Generates env.d.ts of a project (docs/bindings.md): configuration -> text that declares PlatformEnv. Called by
+// `platform types`, which reads and writes the file. No I/O.
 import { createHash } from 'node:crypto';
 import type { ProjectConfig } from './project-config.ts';
 import { bindingKinds, type BindingKind } from './project-config-schema.ts';
@@ -7,7 +7,7 @@ import { bindingKinds, type BindingKind } from './project-config-schema.ts';
 /** The package that describes the bindings. */
 export const typesPackage = '@platform-run/types';
 
-/** Binding kind -> type of {@link typesPackage}, and what it is called in comments. */
+/** Binding kind -> type in {@link typesPackage}, and its label in comments. */
 const bindingTypes: Readonly<Record<BindingKind, readonly [type: string, label: string]>> = {
   db: ['Database', 'SQL database'],
   queue: ['QueueBinding', 'Queue'],
@@ -19,7 +19,7 @@ const bindingTypes: Readonly<Record<BindingKind, readonly [type: string, label: 
   sandbox: ['SandboxBinding', 'Sandboxes'],
 };
 
-/** What a bundle may import besides code, and the type of its default export. */
+/** Non-code files that a bundle may import, and the type of their default export. */
 const MODULE_TYPES: readonly (readonly [pattern: string, type: string])[] = [
   ['*.txt', 'string'],
   ['*.sql', 'string'],
@@ -50,8 +50,8 @@ ${body}`;
 }
 
 /**
- * Whether a file says what was generated, going by the hash in its header: one that a formatter has touched since is
- * left as it is.
+ * Whether a file has the generated content, judged by the hash in its header, so that a file changed by a formatter
+ * is kept.
  */
 export function hasSameHash(existing: string | null, generated: string): boolean {
   const hash = hashOf(generated);

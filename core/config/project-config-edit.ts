@@ -1,11 +1,11 @@
-// Changes to the text of a platform.yaml that keep its comments and layout. Called by `platform types`. No I/O.
+// Edits the text of a platform.yaml and keeps its comments and layout. Called by `platform types`. No I/O.
 import { isMap, isScalar, parseDocument, type Document } from 'yaml';
 
 /**
- * Sets `agentSDK: true`. The document tells where; the text around it stays as it is, byte for byte. Only where that is
- * not possible (a flow map, a document with an end mark) the document is printed anew, comments included.
+ * Sets `agentSDK: true`. The document gives the position; the surrounding text stays byte for byte. Only if that is
+ * impossible (a flow map, a document with an end mark) the document is printed again, with its comments.
  *
- * @throws {Error} when the text is not a map; read it with `parseProjectConfig` first.
+ * @throws {Error} when the text is not a map; parse it with `parseProjectConfig` first.
  * @example setAgentSdk('kind: worker # mine\n') // 'kind: worker # mine\nagentSDK: true\n'
  */
 export function setAgentSdk(text: string): string {
@@ -36,7 +36,7 @@ function isSet(text: string): boolean {
 function splice(text: string, { contents }: Document.Parsed): string {
   const value = isMap(contents) ? contents.get('agentSDK', true) : contents;
   if (isScalar(value) && value.range && value.range[1] > value.range[0]) {
-    // A root that is a written null, such as `~`, gives way to the map.
+    // An explicit null at the root, such as `~`, is replaced by the map.
     return `${text.slice(0, value.range[0])}${value === contents ? 'agentSDK: ' : ''}true${text.slice(value.range[1])}`;
   }
   const eol = text.includes('\r\n') ? '\r\n' : '\n';

@@ -33,7 +33,7 @@ const seconds = {
   expects: 'a whole number of seconds, at most 86400 (a day)',
 } as const;
 
-/** A queue: its name, or a map with what else is said of it. */
+/** A queue: its name, or a map with settings. */
 const queueMap = {
   type: 'object',
   description: 'Message queues.',
@@ -239,18 +239,18 @@ const schema = {
 /** platform.yaml as its author writes it: every key optional, nothing resolved. */
 export type ProjectFile = XStatic<typeof schema>;
 
-/** The definition that the parser walks. */
+/** The definition for the parser. */
 export const projectFileSchema = schema;
 
-/** The kinds of bindings that map binding names to resource names. */
+/** Kinds of bindings that map binding names to resource names. */
 export const bindingKinds = ['db', 'queue', 'workflow', 'state', 'fs', 'timer', 'cache', 'sandbox'] as const;
 export type BindingKind = (typeof bindingKinds)[number];
 
-/** What only our parser understands: the phrase after "must be" in its messages. */
+/** Keywords of our parser: the phrase after "must be" in its messages. */
 const PARSER_ONLY = new Set(['expects', 'expectsNames']);
 
 /**
- * The JSON Schema of platform.yaml for editors, as docs/platform.schema.json holds it.
+ * The JSON Schema of platform.yaml for editors, as in docs/platform.schema.json.
  *
  * @example `# yaml-language-server: $schema=platform.schema.json` as the first line of platform.yaml
  */

@@ -1,5 +1,5 @@
-// platform.yaml (docs/platform-yaml.md): text -> configuration with every default resolved, or problems with their
-// places. Called by the builder, `platform dev` and `platform types`. No I/O; never throws on bad input.
+// Parses platform.yaml (docs/platform-yaml.md): text -> configuration with all defaults resolved, or problems with
+// their positions. Called by the builder, `platform dev` and `platform types`. No I/O; never throws on bad input.
 import type { Node } from 'yaml';
 import { flagWarning } from './compatibility-flags.ts';
 import { defaultPreviewSettings, type PreviewSettings } from '../preview-settings.ts';
@@ -12,10 +12,10 @@ import { readYaml, type YamlSource } from './yaml-source.ts';
 
 /** How static files of a dynamic project are served. */
 export interface AssetsConfig {
-  /** Name under which the worker sees the asset fetcher. */
+  /** Name of the asset fetcher in `env`. */
   readonly binding: string | null;
   readonly notFoundHandling: 'none' | '404-page' | 'single-page-application';
-  /** `true`: every request goes to the worker first; patterns: those that match one and none with a leading `!`. */
+  /** `true`: every request goes to the worker first; patterns: requests that match one, and none with a leading `!`. */
   readonly runWorkerFirst: boolean | readonly string[];
 }
 
@@ -25,16 +25,16 @@ interface CronConfig {
   readonly schedule: string;
   /** IANA name. */
   readonly timezone: string;
-  /** What happens to a run that is due while the one before still runs. */
+  /** Handling of a run that is due while the previous one still runs. */
   readonly overlap: 'skip' | 'queue';
 }
 
-/** A project's configuration, complete: what the file leaves out has its default, null where there is none. */
+/** A project's complete configuration: missing keys have their default, or null without one. */
 export interface ProjectConfig {
   readonly name: string | null;
-  /** Null: found out from the project's files. `worker` has become `dynamic`. */
+  /** Null: detected from the project's files. `worker` is converted to `dynamic`. */
   readonly kind: 'static' | 'ssr' | 'dynamic' | null;
-  /** Entry file of the worker, relative to `base`; null: looked up. */
+  /** Entry file of the worker, relative to `base`; null: detected. */
   readonly main: string | null;
   readonly build: string | null;
   /** Relative to `base`, no trailing slash; null: depends on the framework. */
@@ -46,12 +46,12 @@ export interface ProjectConfig {
   readonly skewProtection: boolean;
   /** `YYYY-MM-DD`. */
   readonly compatibilityDate: string | null;
-  /** Without repetitions. */
+  /** Without duplicates. */
   readonly compatibilityFlags: readonly string[];
   readonly dev: { readonly port: number; readonly host: string };
-  /** By kind: binding name -> resource name, those of the agent library included. */
+  /** By kind: binding name -> resource name, including those of the agent library. */
   readonly bindings: Readonly<Record<BindingKind, Readonly<Record<string, string>>>>;
-  /** Queues of which more is said than their names, by resource name. */
+  /** Queues with settings, by resource name. */
   readonly queues: QueuesSettings;
   readonly auth: { readonly binding: string } | null;
   /** Also true when `agentSDK` is. */
@@ -61,7 +61,7 @@ export interface ProjectConfig {
   readonly previews: PreviewSettings;
 }
 
-/** What reading a file gives: a configuration (null when a problem is an error) and every problem found. */
+/** Result of reading a file: a configuration (null if a problem is an error) and all problems. */
 interface ParsedProjectConfig {
   readonly config: ProjectConfig | null;
   readonly problems: readonly Problem[];
@@ -78,7 +78,7 @@ export const agentBindings = {
 /** Earliest `compatibility_date`. */
 const EARLIEST_DATE = '2023-01-01';
 
-/** Keys that older files have, and what took their place. */
+/** Removed keys of older files, and their replacements. */
 const removedKeys: Readonly<Record<string, { message: string; hint: string }>> = {
   env: {
     message: "The key 'env' is not part of platform.yaml any more",
@@ -90,7 +90,7 @@ const removedKeys: Readonly<Record<string, { message: string; hint: string }>> =
   },
 };
 
-/** What people call our keys elsewhere. */
+/** Names of our keys on other platforms. */
 const otherNames: Readonly<Record<string, string>> = {
   database: 'db',
   databases: 'db',
@@ -114,13 +114,12 @@ const otherNames: Readonly<Record<string, string>> = {
 };
 
 /**
- * Reads the text of a platform.yaml.
+ * Parses the text of a platform.yaml.
  *
- * @param options.file name for the problems, such as `apps/shop/platform.yaml`.
- * @param options.now the day that bounds `compatibility_date`.
- * @example
- * const { config, problems } = parseProjectConfig('kind: worker\n', { file: 'platform.yaml' });
- * config?.kind // 'dynamic'
+ * @param options.file name in problems, such as `apps/shop/platform.yaml`.
+ * @param options.now latest day for `compatibility_date`.
+ * @example const { config, problems } = parseProjectConfig('kind: worker\n', { file: 'platform.yaml' }); config?.kind
+ * // 'dynamic'
  */
 export function parseProjectConfig(
   text: string,
@@ -132,7 +131,7 @@ export function parseProjectConfig(
     if (Object.hasOwn(removedKeys, path)) return removedKeys[path];
     return Object.hasOwn(otherNames, path) ? { hint: `Did you mean "${otherNames[path]}"?` } : undefined;
   });
-  // What did not fit the schema is reported and left out of `value`, so the rest has the right types.
+  // Values that did not match the schema were reported and omitted from `value`, so the rest has the right types.
   const written = checked.value as ProjectFile;
   const rules = rulesOf(source, checked);
   rules.checkPaths(written);
@@ -230,7 +229,7 @@ function withoutTrailingSlash(path: string): string {
   return path.replace(/\/+$/, '');
 }
 
-/** The rules that a schema cannot say, over one checked file. */
+/** Rules that a schema cannot express, over one checked file. */
 function rulesOf(source: YamlSource, { entries }: Checked) {
   const keyOf = (path: string): Node | undefined => entries.get(path)?.key;
   const valueOf = (path: string): Node | undefined => entries.get(path)?.value;
@@ -252,7 +251,7 @@ function rulesOf(source: YamlSource, { entries }: Checked) {
 
   function checkBuild(written: ProjectFile): void {
     const blank = written.build !== undefined && written.build.trim() === '';
-    // A build that is there but not text has been reported.
+    // A build key that is not text was already reported.
     const missing = blank || (written.build === undefined && !entries.has('build'));
     if (written.kind === 'static' && missing) {
       const hint = 'Add a line such as "build: npm run build".';
@@ -284,7 +283,7 @@ function rulesOf(source: YamlSource, { entries }: Checked) {
     const seen = new Set<string>();
     for (const [index, flag] of (written.compatibility_flags ?? []).entries()) {
       const path = `compatibility_flags[${index}]`;
-      // An item that is no flag has been reported and is undefined here.
+      // An invalid item was reported and is undefined here.
       if (flag === undefined) continue;
       const opposite = flag.startsWith('no_') ? flag.slice(3) : `no_${flag}`;
       if (seen.has(flag)) warn(`The flag ${quoted(flag)} is there twice`, path);
@@ -343,7 +342,7 @@ function rulesOf(source: YamlSource, { entries }: Checked) {
     const said = new Map<string, string>();
     const queues = Object.entries(written.queue ?? {}).filter(
       (entry): entry is [string, Exclude<WrittenQueue, string>] => {
-        // One without a name has been reported.
+        // One without a name was already reported.
         return typeof entry[1] !== 'string' && entry[1].name !== undefined;
       },
     );
@@ -378,7 +377,7 @@ function rulesOf(source: YamlSource, { entries }: Checked) {
       const inner = `cron.${name}`;
       const { schedule, timezone } = typeof value === 'string' ? { schedule: value } : value;
       const path = typeof value === 'string' ? inner : `${inner}.schedule`;
-      // One that is missing or not text has been reported.
+      // A missing or non-text one was already reported.
       const parsed = schedule === undefined ? undefined : parseCronSchedule(schedule);
       if (parsed && 'problem' in parsed) fail(parsed.problem, path);
       if (timezone !== undefined && !isTimeZone(timezone)) {

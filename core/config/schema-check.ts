@@ -1,16 +1,15 @@
-// Walks a YAML document along a schema literal and builds the plain value, reporting what does not fit with the place
-// of each node. Understands the keywords that our schemas use, no more. Called by the parsers of our YAML files; no
-// I/O.
+// Validates a YAML document against a schema literal and builds the plain value; reports mismatches with the position
+// of each node. Supports only the keywords that our schemas use. Called by the parsers of our YAML files; no I/O.
 import { isMap, isScalar, isSeq, type Node, type YAMLMap } from 'yaml';
 import { quoted } from '../problem.ts';
 import { nearestWord } from '../spelling.ts';
 import type { YamlSource } from './yaml-source.ts';
 
-/** The part of JSON Schema that our definitions use, and two keywords of our own for messages. */
+/** The part of JSON Schema that our definitions use, and two custom keywords for messages. */
 interface SchemaNode {
   readonly type?: 'object' | 'array' | 'string' | 'boolean' | 'integer';
   readonly enum?: readonly string[];
-  /** At most one branch fits the type of a value. */
+  /** At most one branch matches the type of a value. */
   readonly anyOf?: readonly SchemaNode[];
   readonly properties?: Readonly<Record<string, SchemaNode>>;
   readonly patternProperties?: Readonly<Record<string, SchemaNode>>;
@@ -22,26 +21,26 @@ interface SchemaNode {
   readonly minLength?: number;
   readonly minimum?: number;
   readonly maximum?: number;
-  /** What a value must be, after "must be" in a message. */
+  /** Phrase after "must be" in a message. */
   readonly expects?: string;
-  /** What a name in `patternProperties` must be. */
+  /** The same for a name in `patternProperties`. */
   readonly expectsNames?: string;
 }
 
-/** Nodes of a key and of its value, for problems that are found later. */
+/** Nodes of a key and of its value, for later problems. */
 interface Entry {
   readonly key: Node;
   readonly value: Node;
 }
 
-/** A checked document. `value` holds what fitted; the source's problems tell whether that was everything. */
+/** A checked document. `value` holds the valid parts; the source's problems tell whether that is everything. */
 export interface Checked {
   readonly value: Readonly<Record<string, unknown>>;
   /** By path, such as `assets.binding`. */
   readonly entries: ReadonlyMap<string, Entry>;
 }
 
-/** How a caller answers a key that the schema does not have: a message of its own, or undefined for the usual one. */
+/** Handles an unknown key: returns a custom message, or undefined for the default one. */
 type UnknownKey = (path: string) => { message?: string; hint?: string } | undefined;
 
 /** Checks the root of a source, which must be a map or empty. */

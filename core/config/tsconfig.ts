@@ -1,6 +1,6 @@
-// tsconfig.json of a project: makes it see env.d.ts, changing as little of the text as possible, and says which files
-// it names. Called by `platform types`, which reads and writes the file, and by the builder. No I/O; comments,
-// indentation, line ends and byte order mark stay.
+// Edits tsconfig.json of a project so that it includes env.d.ts, with minimal changes, and lists the files it names.
+// Called by `platform types`, which reads and writes the file, and by the builder. No I/O; comments, indentation,
+// line breaks and byte order mark are kept.
 import {
   applyEdits,
   modify,
@@ -13,10 +13,10 @@ import {
 import { typesPackage } from './environment-types.ts';
 import type { Problem } from '../problem.ts';
 
-/** What became of a tsconfig.json: its text, or why it was left alone. */
+/** Result of editing a tsconfig.json: its text, or why it was not changed. */
 type TsconfigEdit = { readonly text: string; readonly changed: boolean } | { readonly problem: Problem };
 
-/** The file for a project that has none. Packages that are linked from a clone import their files as `.ts`. */
+/** The file for a project without one. Packages linked from a clone import their files as `.ts`. */
 function newTsconfig(environmentFile: string, paths: Readonly<Record<string, string>>): string {
   const names = Object.entries(paths).map(
     ([name, target]) => `\n      ${JSON.stringify(name)}: [${JSON.stringify(target)}]`,
@@ -39,14 +39,14 @@ function newTsconfig(environmentFile: string, paths: Readonly<Record<string, str
 }
 
 /**
- * Adds env.d.ts to `include` (or `files`) where those leave it out, and the types package to `compilerOptions.types`
- * where there is such a list.
+ * Adds env.d.ts to `include` (or `files`) if those exclude it, and the types package to `compilerOptions.types` if
+ * there is such a list.
  *
- * @param text the file as it is; null when there is none.
+ * @param text content of the file; null when there is none.
  * @param options.environmentFile path of env.d.ts relative to the folder of the file, with `/`.
  * @param options.file name for a problem.
- * @param options.paths what `compilerOptions.paths` is to lead to, where it does not name it yet. A file that extends
- *   another and has no `paths` is left alone: its own would take the place of the other's.
+ * @param options.paths entries to add to `compilerOptions.paths` if missing. A file that extends another and has no
+ * `paths` is not changed, because its own would replace the inherited ones.
  */
 export function addToTsconfig(
   text: string | null,
@@ -70,7 +70,7 @@ export function addToTsconfig(
   }
   const include = childOf(root, 'include');
   const files = childOf(root, 'files');
-  // Without `include` and `files` every file below counts; with `files` alone only those.
+  // Without `include` and `files` every file below counts; with only `files`, just those.
   const list =
     include?.type === 'array'
       ? (['include', include] as const)
@@ -78,7 +78,7 @@ export function addToTsconfig(
         ? (['files', files] as const)
         : undefined;
   const covered = [...stringsOf(include), ...stringsOf(files)].some((pattern) => covers(pattern, environmentFile));
-  // parseTree again: the edit above may have moved everything.
+  // Parsed again, because the edit above may have moved everything.
   if (list !== undefined && !covered)
     plain = append(
       plain,
@@ -91,8 +91,8 @@ export function addToTsconfig(
 }
 
 /**
- * Files that a tsconfig.json names by path under `extends` and `references`, with their place; names of packages are
- * left out.
+ * Files that a tsconfig.json names by path under `extends` and `references`, with their position; package names are
+ * omitted.
  */
 export function tsconfigLinks(
   text: string,
@@ -110,7 +110,7 @@ export function tsconfigLinks(
   });
 }
 
-/** The files by path that `include` and `files` name; patterns are left out. */
+/** Files that `include` and `files` name by path; patterns are omitted. */
 export function namedFiles(text: string): string[] {
   const root = parseTree(text.replace(/^\ufeff/, ' '), [], { allowTrailingComma: true });
   return [...stringsOf(childOf(root, 'include')), ...stringsOf(childOf(root, 'files'))].filter(
@@ -155,7 +155,7 @@ function problemOf(
   return { message, severity: 'error', file, line: before.length, column: before.at(-1)!.length + 1, path: '' };
 }
 
-/** Appends a text to a list. By hand next to the last item, so that a list on one line stays on one line. */
+/** Appends a text to a list, directly after the last item, so that a list on one line stays on one line. */
 function append(text: string, path: JSONPath, list: Node, value: string): string {
   const items = list.children ?? [];
   const last = items.at(-1);
@@ -164,7 +164,7 @@ function append(text: string, path: JSONPath, list: Node, value: string): string
   }
   const end = last.offset + last.length;
   const before = items.at(-2);
-  // What separates the items already there separates the new one: a space, or a line end and its indentation.
+  // Copies the separator of the existing items: a space, or a line break and its indentation.
   const lineStart = text.lastIndexOf('\n', last.offset) + 1;
   const ownLine = /^[ \t]*$/.test(text.slice(lineStart, last.offset)) && lineStart > list.offset;
   const eol = text[lineStart - 2] === '\r' ? '\r\n' : '\n';
@@ -180,7 +180,7 @@ function indentOf(text: string): number {
   return /^( +)"/m.exec(text)?.[1]?.length ?? 2;
 }
 
-/** The last property of that name, which is the one that JSON.parse would take. */
+/** The last property of that name, which JSON.parse would use. */
 function childOf(node: Node | undefined, name: string): Node | undefined {
   if (node?.type !== 'object') return undefined;
   return node.children?.findLast((property) => property.children?.[0]?.value === name)?.children?.[1];
@@ -190,7 +190,7 @@ function stringsOf(list: Node | undefined): string[] {
   return (list?.children ?? []).map((item) => item.value as unknown).filter((value) => typeof value === 'string');
 }
 
-/** Whether a pattern of `include` surely covers a file; not being sure costs a harmless extra entry. */
+/** Whether a pattern of `include` certainly covers a file; if unsure, the result is a harmless extra entry. */
 function covers(pattern: string, file: string): boolean {
   const plain = pattern.replace(/^\.\//, '').replace(/\/+$/, '');
   if (plain === file || plain === '' || plain === '.' || plain === '**/*' || plain === '**') return true;

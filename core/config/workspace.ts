@@ -1,5 +1,5 @@
-// platform-workspace.yaml and the monorepo rules of docs/platform-yaml.md, over a list of paths and the texts that
-// matter. Called by the builder and `platform dev`, which do the reading. No I/O.
+// platform-workspace.yaml and the monorepo rules of docs/platform-yaml.md, over a list of paths and relevant file
+// contents. Called by the builder and `platform dev`, which read the files. No I/O.
 import type { XStatic } from '../typebox/typebox.mjs';
 import { hasErrors, quoted, type Problem } from '../problem.ts';
 import { checkSource } from './schema-check.ts';
@@ -25,7 +25,7 @@ const workspaceFileSchema = {
 /** Name of the file at the root of the repository that excludes folders. */
 export const workspaceFileName = 'platform-workspace.yaml';
 
-/** Files at the root that make a repository a monorepo: workspace manifests and configurations of task runners. */
+/** Root files that mark a repository as a monorepo: workspace manifests and configurations of task runners. */
 const INDICATOR_FILES: readonly string[] = [
   'pnpm-workspace.yaml',
   'lerna.json',
@@ -37,21 +37,21 @@ const INDICATOR_FILES: readonly string[] = [
   'lage.config.js',
 ];
 
-/** What the paths of a repository tell. */
+/** Result of inspecting a repository's paths. */
 export interface Workspace {
   /** Whether the monorepo rules apply. */
   readonly monorepo: boolean;
-  /** The files that say so, sorted; empty when none does. */
+  /** The files that indicate it, sorted; empty if there are none. */
   readonly indicators: readonly string[];
-  /** Every platform.yaml that counts, sorted. */
+  /** All platform.yaml files that count, sorted. */
   readonly projectFiles: readonly string[];
   readonly problems: readonly Problem[];
 }
 
 /**
- * Reads platform-workspace.yaml.
+ * Parses platform-workspace.yaml.
  *
- * @returns the patterns of `exclude` (none when the file has errors) and what is wrong with it.
+ * @returns the patterns of `exclude` (none when the file has errors) and its problems.
  */
 export function parseWorkspaceFile(
   text: string,
@@ -62,7 +62,7 @@ export function parseWorkspaceFile(
   const { value, entries } = checkSource(source, workspaceFileSchema);
   const { exclude = [] } = value as XStatic<typeof workspaceFileSchema>;
   for (const [index, pattern] of exclude.entries()) {
-    // An item that is no pattern has been reported and is undefined here.
+    // An invalid pattern was reported and is undefined here.
     const reason = pattern === undefined ? undefined : patternProblem(pattern);
     const path = `exclude[${index}]`;
     if (reason !== undefined) source.report(`${quoted(pattern)} ${reason}`, entries.get(path)?.value, path);
@@ -71,10 +71,10 @@ export function parseWorkspaceFile(
 }
 
 /**
- * Tells whether a repository is a monorepo and which configuration files count.
+ * Determines whether a repository is a monorepo and which configuration files count.
  *
  * @param repository.paths every file, relative to the root, with `/`.
- * @param repository.texts texts by path; read are those of `package.json` and `platform-workspace.yaml` at the root.
+ * @param repository.texts texts by path; only `package.json` and `platform-workspace.yaml` at the root are read.
  * @example inspectRepository({ paths: ['a/platform.yaml', 'b/platform.yaml'], texts: {} }).monorepo // true
  */
 export function inspectRepository(repository: {
@@ -121,7 +121,7 @@ function hasWorkspaces(manifest: string | undefined): boolean {
       typeof parsed === 'object' && parsed !== null && 'workspaces' in parsed ? parsed.workspaces : undefined;
     return typeof workspaces === 'object' && workspaces !== null;
   } catch {
-    // A broken package.json is the package manager's to report.
+    // The package manager reports a broken package.json.
     return false;
   }
 }
@@ -134,7 +134,7 @@ function patternProblem(pattern: string): string | undefined {
   return undefined;
 }
 
-/** Whether a folder, or one around it, matches a pattern. */
+/** Whether a folder, or one of its ancestors, matches a pattern. */
 function isExcluded(folder: string, patterns: readonly string[]): boolean {
   const parts = folder === '' ? [] : folder.split('/');
   return patterns.some((pattern) => {
@@ -143,7 +143,7 @@ function isExcluded(folder: string, patterns: readonly string[]): boolean {
   });
 }
 
-/** `**` stands for any number of folders. Tables, not regular expressions: the pattern is not ours. */
+/** `**` matches any number of folders. Uses tables, not regular expressions, because the pattern is untrusted. */
 function matchesPath(parts: readonly string[], pattern: readonly string[]): boolean {
   return matchesAll(
     parts.length,
@@ -163,7 +163,7 @@ function matchesName(name: string, pattern: string): boolean {
 }
 
 /**
- * Whether a sequence matches a pattern in which some elements stand for any number of others; length times length
+ * Whether a sequence matches a pattern in which some elements match any number of others; takes length times length
  * steps.
  */
 function matchesAll(

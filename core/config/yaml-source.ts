@@ -1,31 +1,31 @@
-// Text of a YAML file -> document with positions, or problems. Bounds what a hostile file can cost: size, depth,
-// aliases, number of problems. Called by the parsers of platform.yaml and platform-workspace.yaml. Never throws on bad
-// input.
+// Text of a YAML file -> document with positions, or problems. Limits the cost of a hostile file: size, depth,
+// aliases, number of problems. Called by the parsers of platform.yaml and platform-workspace.yaml. Never throws on
+// bad input.
 import { isAlias, parseDocument, type Document, type ErrorCode, type Node } from 'yaml';
 import { fixedLimits } from '../limits.ts';
 import { printable, type Problem } from '../problem.ts';
 
 /** Aliases followed in one file; resolving one walks the whole document. */
 const ALIASES_MAX = 100;
-/** Problems kept of one file. */
+/** Problems kept per file. */
 const PROBLEMS_MAX = 100;
 /** Syntax errors shown: later ones mostly follow from the first. */
 const SYNTAX_ERRORS_MAX = 3;
 
-/** Errors of the library that need words of our own. */
+/** Errors of the library that need our own wording. */
 const plainMessages: Partial<Record<ErrorCode, string>> = {
   RESOURCE_EXHAUSTION: 'Values are nested too deeply',
-  MULTIPLE_DOCS: 'The file holds more than one YAML document',
+  MULTIPLE_DOCS: 'The file contains more than one YAML document',
 };
 
-/** Where a problem is: a node, an offset in the text, or nothing (the start of the file). */
+/** Position of a problem: a node, an offset in the text, or nothing (the start of the file). */
 type Place = Node | number | null | undefined;
 
 /** A YAML file being read: its nodes, and the problems found so far. */
 export interface YamlSource {
   /** The root node; null when the file is empty or broken. */
   readonly root: Node | null;
-  /** Whether the text is a YAML document at all; when not, the problems say why. */
+  /** Whether the text is a YAML document; if not, the problems tell why. */
   readonly readable: boolean;
   readonly problems: readonly Problem[];
   report(
@@ -34,11 +34,11 @@ export interface YamlSource {
     path: string,
     more?: { severity?: Problem['severity']; hint?: string | undefined },
   ): void;
-  /** The node an alias stands for; undefined (and reported) when there is none. */
+  /** The target of an alias; undefined (and reported) if there is none. */
   follow(node: Node, path: string): Node | undefined;
 }
 
-/** Reads YAML text. Syntax errors are in `problems`; then `root` is null. */
+/** Parses YAML text. Syntax errors are in `problems`; then `root` is null. */
 export function readYaml(text: string, file: string): YamlSource {
   const problems: Problem[] = [];
   const plain = text.startsWith('\ufeff') ? text.slice(1) : text;
@@ -102,7 +102,7 @@ export function readYaml(text: string, file: string): YamlSource {
   return { root: document.contents, readable: true, problems, report, follow };
 }
 
-/** Line and column, both from 1. Not the library's LineCounter: that one misses line ends inside broken quotes. */
+/** Line and column, both from 1. Not the library's LineCounter, which misses line breaks inside broken quotes. */
 function positionIn(text: string, offset: number): { line: number; column: number } {
   const before = text.slice(0, offset).split('\n');
   return { line: before.length, column: before.at(-1)!.length + 1 };

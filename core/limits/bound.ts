@@ -1,4 +1,4 @@
-// What a bound is made of, and how one is read from the environment. Part of core/limits.ts; nobody else imports it.
+// Definition of a limit, and how it is read from the environment. Part of core/limits.ts; not imported elsewhere.
 import { parseInteger } from '../parse-integer.ts';
 
 export const KB = 1024;
@@ -6,29 +6,25 @@ export const MB = 1024 * KB;
 export const DAY_MS = 86_400_000;
 
 /**
- * Its variable (null: not overridable), its default, what it bounds, as docs/limits.md says it, and the least it may be
- * (1).
+ * Its variable (null: no installation has a reason to override it), default, description as in docs/limits.md, and
+ * minimum (1).
  */
 export type Bound = readonly [variable: string | null, value: number, what: string, least?: 0];
 
-/** Bounds of one section by name. Units are in the names. */
+/** Limits of one section by name. Units are in the names. */
 export type Bounds = Readonly<Record<string, Bound>>;
 
-/** The numbers of a section. */
+/** The values of a section. */
 export type Values<Section extends Bounds> = { readonly [Name in keyof Section]: number };
 
 /** Variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** @throws {Error} naming the variable, its value and what it takes. */
+/** @throws {Error} naming the variable, its value and valid values. */
 export function readBounds<Section extends Bounds>(section: Section, environment: Environment): Values<Section> {
   const values = Object.entries(section).map(([name, [variable, value, , least = 1]]) => {
     const text = variable === null ? undefined : environment[variable];
     return [name, text === undefined || text === '' ? value : parseInteger(variable as string, text, { least })];
   });
   return Object.fromEntries(values) as Values<Section>;
-}
-
-export function variablesOf(section: Bounds): string[] {
-  return Object.values(section).flatMap(([variable]) => (variable === null ? [] : [variable]));
 }

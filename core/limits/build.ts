@@ -1,59 +1,55 @@
-// The bounds of builds from Git. Part of core/limits.ts; nobody else imports it. Those of an artifact are in engine.ts.
+// Limits of builds from Git. Part of core/limits.ts; not imported elsewhere. Limits of an artifact are in engine.ts.
 import { KB, MB, type Bounds } from './bound.ts';
 
 export const buildBounds = {
   concurrency: [
     'BUILD_CONCURRENCY',
     0,
-    'Builds at a time; 0 = one below 4 GB of memory, else two, and no more than `WORKER_CONCURRENCY` where that is set',
+    'Concurrent builds; 0: one if the machine has less than 4 GB of memory, else two, and at most `WORKER_CONCURRENCY` if that is set',
     0,
   ],
-  timeoutMs: ['BUILD_TIMEOUT_MS', 1_800_000, 'One build, from its claim to its artifact'],
+  timeoutMs: ['BUILD_TIMEOUT_MS', 1_800_000, 'Duration of a build, from its claim to its artifact'],
   memoryMbMax: [
     'BUILD_MEMORY_MB',
     4096,
-    "Memory of all processes of one build; never more than three quarters of the machine's, shared by the builds at a time",
+    "Memory of a build with all its processes; concurrent builds together use at most three quarters of the machine's memory",
   ],
-  diskBytesMax: [
-    'BUILD_DISK_MAX_BYTES',
-    10 * KB * MB,
-    'Checkout, packages and output of one build together on the disk',
-  ],
+  diskBytesMax: ['BUILD_DISK_MAX_BYTES', 10 * KB * MB, 'Disk space of a build: checkout, packages and output'],
   filesMax: [
     'BUILD_FILES_MAX',
     500_000,
-    'Files and folders of one build at a time: checkout, packages and output; hard links of a file count once',
+    'Files and folders of a build: checkout, packages and output; hard links to a file count once',
   ],
   processorsMax: [
     'BUILD_SANDBOX_CPUS',
     2,
-    'Processors of a build, where control groups can be made; never more than there are',
+    'CPUs of a build, on machines with control groups; at most those of the machine',
   ],
-  processesMax: ['BUILD_SANDBOX_PIDS', 512, 'Processes and threads of a build at a time'],
-  sourceBytesMax: ['BUILD_SOURCE_BYTES_MAX', 1024 * MB, 'Files of a commit'],
-  sourceFilesMax: ['BUILD_SOURCE_FILES_MAX', 200_000, 'Number of files of a commit'],
+  processesMax: ['BUILD_SANDBOX_PIDS', 512, 'Processes and threads of a build'],
+  sourceBytesMax: ['BUILD_SOURCE_BYTES_MAX', 1024 * MB, "Total size of a commit's files"],
+  sourceFilesMax: ['BUILD_SOURCE_FILES_MAX', 200_000, "Number of a commit's files"],
   logBytesMax: [
-    'BUILD_LOG_BYTES_MAX',
+    null,
     8 * MB,
     'What one build writes to its log; the rest is read and dropped, the lines of the platform are not',
   ],
-  logLineCharsMax: ['BUILD_LOG_LINE_CHARS_MAX', 8 * KB, 'One line of a build log; it is cut there'],
+  logLineCharsMax: [null, 8 * KB, 'One line of a build log; it is cut there'],
   logsBytesMax: [
     'BUILD_LOGS_BYTES_MAX',
     1024 * MB,
-    'All build logs together; above it those of the oldest deployments go',
+    'Size of all build logs; above it, logs of the oldest deployments are deleted',
   ],
-  cacheBytesMax: ['BUILD_CACHE_BYTES_MAX', 2 * KB * MB, 'Caches of builds that are kept for one project'],
+  cacheBytesMax: ['BUILD_CACHE_BYTES_MAX', 2 * KB * MB, 'Size of the build caches of a project'],
   cachesBytesMax: [
     'BUILD_CACHES_BYTES_MAX',
     10 * KB * MB,
-    'Caches of builds, of all projects together; above it what was used least recently goes',
+    'Size of all build caches; above it, the least recently used are deleted',
   ],
   leaseMs: [
     'BUILD_LEASE_MS',
     30_000,
-    'How long a claimed build is that of its builder without a word of it; then another one may take it over',
+    'Time without a heartbeat after which another builder can take over a claimed build',
   ],
-  pollMs: ['BUILD_POLL_MS', 1000, 'A builder looks for builds this often, should no word of them have come'],
-  idleMs: ['BUILD_IDLE_MS', 60_000, "The builder's process ends after so long without a build"],
+  pollMs: ['BUILD_POLL_MS', 1000, 'Interval at which a builder polls for builds, in case a notification was lost'],
+  idleMs: ['BUILD_IDLE_MS', 60_000, 'Time without a build after which the builder process exits'],
 } satisfies Bounds;

@@ -1,9 +1,9 @@
-// The bounds of the migrator. Part of core/limits.ts; nobody else imports it.
+// Limits of the migrator. Part of core/limits.ts; not imported elsewhere.
 import type { Bounds } from './bound.ts';
 
 export const migratorBounds = {
-  concurrency: ['MIGRATOR_CONCURRENCY', 4, 'Deployments whose migrations one migrator applies at a time'],
-  leaseMs: ['MIGRATOR_LEASE_MS', 60_000, 'After how long another migrator takes over from one that went silent'],
-  attemptsMax: ['MIGRATOR_MAX_ATTEMPTS', 3, 'Attempts that may be interrupted before the migrations have failed'],
-  awayMs: ['MIGRATOR_AWAY_MS', 600_000, 'How long a database service that does not answer is waited for'],
+  concurrency: ['MIGRATOR_CONCURRENCY', 4, 'Deployments that a migrator migrates at the same time'],
+  leaseMs: ['MIGRATOR_LEASE_MS', 60_000, 'Time after which another migrator takes over from an unresponsive one'],
+  attemptsMax: ['MIGRATOR_MAX_ATTEMPTS', 3, 'Interrupted attempts after which the migrations have failed'],
+  awayMs: [null, 600_000, 'How long a database service that does not answer is waited for'],
 } satisfies Bounds;

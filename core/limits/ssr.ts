@@ -1,21 +1,21 @@
-// The bounds of server processes of ssr projects. Part of core/limits.ts; nobody else imports it.
+// Limits of server processes of ssr projects. Part of core/limits.ts; not imported elsewhere.
 import { MB, type Bounds } from './bound.ts';
 
 export const ssrBounds = {
   processesMax: [
     'SSR_PROCESSES_MAX',
     50,
-    'Server processes of ssr projects at a time; above it the idlest one is stopped',
+    'Server processes of ssr projects; above it, the one that has been idle longest is stopped',
   ],
-  memoryMbMax: ['SSR_MEMORY_MB', 512, 'Memory of one server process and of what it starts; above it it is ended'],
-  processorsMax: ['SSR_CPUS', 1, 'Processors of a server process, where control groups can be made'],
-  tasksMax: ['SSR_PIDS', 256, 'Processes and threads of one server at a time'],
-  idleMs: ['SSR_IDLE_MS', 300_000, 'A server process is stopped after so long without a request'],
-  startMs: ['SSR_START_MS', 30_000, 'How long a server may take until it listens'],
-  stopMs: ['SSR_STOP_MS', 5000, 'How long a server has to end after SIGTERM; then it is killed'],
+  memoryMbMax: ['SSR_MEMORY_MB', 512, 'Memory of a server process and its children; above it, the server is killed'],
+  processorsMax: ['SSR_CPUS', 1, 'CPUs of a server process, on machines with control groups'],
+  tasksMax: ['SSR_PIDS', 256, 'Processes and threads of a server'],
+  idleMs: ['SSR_IDLE_MS', 300_000, 'Time without a request after which a server process is stopped'],
+  startMs: ['SSR_START_MS', 30_000, 'How long a server can take to listen'],
+  stopMs: ['SSR_STOP_MS', 5000, 'How long a server has to exit after SIGTERM before it is killed'],
   pauseMs: [null, 1000, 'Pause after the first failed start or early death; doubled at each further one'],
-  pauseMsMax: ['SSR_PAUSE_MS_MAX', 60_000, 'The longest pause before a server that fails is started again'],
-  temporaryBytesMax: ['SSR_TMP_MAX_BYTES', 64 * MB, 'What a server may have in `/tmp`, which lies in its memory'],
-  connectionsMax: ['SSR_CONNECTIONS_MAX', 256, 'Connections that one server process has open to elsewhere'],
-  logLineCharsMax: ['SSR_LOG_LINE_CHARS_MAX', 8192, 'One line that a server writes; it is cut there'],
+  pauseMsMax: [null, 60_000, 'The longest pause before a server that fails is started again'],
+  temporaryBytesMax: ['SSR_TMP_MAX_BYTES', 64 * MB, "Size of a server's `/tmp`, which uses its memory"],
+  connectionsMax: [null, 256, 'Connections that one server process has open to elsewhere'],
+  logLineCharsMax: [null, 8192, 'One line that a server writes; it is cut there'],
 } satisfies Bounds;

@@ -1,8 +1,8 @@
-// The bounds of the process that serves the dashboard and the documentation. Part of core/limits.ts; nobody else
-// imports it.
+// Limits of the process that serves the dashboard and the documentation. Part of core/limits.ts; not imported
+// elsewhere.
 import type { Bounds } from './bound.ts';
 
 export const webBounds = {
-  passedOnMax: ['WEB_PASSED_ON_MAX', 1024, "Requests that the dashboard's port passes on to the API at a time"],
-  answerMs: ['WEB_ANSWER_MS', 60_000, 'How long the API may take to begin an answer to one of them'],
+  passedOnMax: [null, 1024, "Requests that the dashboard's port passes on to the API at a time"],
+  answerMs: [null, 60_000, 'How long the API may take to begin an answer to one of them'],
 } satisfies Bounds;

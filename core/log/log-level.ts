@@ -1,35 +1,34 @@
-// What is logged, and how: `LOG_LEVEL`, `LOG_REQUESTS` and `LOG_FORMAT`, checked. Pure; every process of the platform
-// reads them through this.
+// Log settings: `LOG_LEVEL`, `LOG_REQUESTS` and `LOG_FORMAT`, validated. Pure; used by every process of the platform.
 
 const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 type LogLevel = (typeof logLevels)[number];
 
 /**
- * `failures`: what the platform or a worker is to blame for; `all`: a line at `info` for every invocation; `none`: no
+ * `failures`: failures caused by the platform or a worker; `all`: a line at `info` for every invocation; `none`: no
  * such lines.
  */
 const requestLogs = ['failures', 'all', 'none'] as const;
 type RequestLog = (typeof requestLogs)[number];
 
-/** `text`: lines for people; `json`: for programs. */
+/** `text`: for people; `json`: for programs. */
 const logFormats = ['text', 'json'] as const;
 type LogFormat = (typeof logFormats)[number];
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** `LOG_LEVEL`, `info` where it is not set. @throws {Error} that names the variable and what it takes. */
+/** `LOG_LEVEL`, default `info`. @throws {Error} that names the variable and valid values. */
 export function logLevelFrom(environment: Environment): LogLevel {
   return oneOf(environment, 'LOG_LEVEL', logLevels, 'info');
 }
 
-/** `LOG_REQUESTS`, `failures` where it is not set. @throws {Error} that names the variable and what it takes. */
+/** `LOG_REQUESTS`, default `failures`. @throws {Error} that names the variable and valid values. */
 export function requestLogFrom(environment: Environment): RequestLog {
   return oneOf(environment, 'LOG_REQUESTS', requestLogs, 'failures');
 }
 
 /**
- * `LOG_FORMAT`; where it is not set, `text` on a terminal and `json` elsewhere. @throws {Error} that names the variable
- * and what it takes.
+ * `LOG_FORMAT`; by default `text` on a terminal and `json` elsewhere. @throws {Error} that names the variable and
+ * valid values.
  */
 export function logFormatFrom(environment: Environment, isTerminal: boolean): LogFormat {
   return oneOf(environment, 'LOG_FORMAT', logFormats, isTerminal ? 'text' : 'json');

@@ -1,5 +1,5 @@
-// Lines of the log as people read them on a terminal, made of what programs read. Text of workers stands in them: no
-// control character of theirs reaches a terminal. Pure.
+// Formats JSON log lines for people on a terminal. They contain text of workers, so control characters are escaped.
+// Pure.
 import { styleText } from 'node:util';
 import { printable } from '../problem.ts';
 
@@ -11,13 +11,13 @@ const levels: Readonly<Record<number, readonly [name: string, style: 'dim' | 'gr
   60: ['fatal', 'red'],
 };
 
-/** Said by the line itself, or of no use on a screen. */
+/** Fields that are already in the line, or of no use on a screen. */
 const SAID = new Set(['level', 'time', 'pid', 'hostname', 'name', 'msg', 'project', 'err']);
-/** Said by a line about an invocation. */
+/** Fields that are already in a line about an invocation. */
 const SAID_OF_INVOCATION = new Set(['kind', 'method', 'path', 'status', 'outcome', 'cpuMs', 'wallMs']);
 
 /**
- * A line of JSON as text.
+ * Formats a JSON line as text.
  *
  * @example // 12:30:05 warn  shop  GET /cart 500 worker_threw, CPU 1.2 ms, wall 3 ms  deployment=d0123456789ab
  */
@@ -43,7 +43,7 @@ export function logText(json: string, colours: boolean): string {
   ].join('\n');
 }
 
-/** A value on a terminal: lines stay lines, everything else that moves the cursor is escaped. */
+/** A value for a terminal: line breaks are kept, everything else that moves the cursor is escaped. */
 function shown(value: unknown): string {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
   return text

@@ -1,48 +1,48 @@
-// The backups of a data folder: how each went (`backups.json`), when the next is due (`backup-schedule.json`), and that
-// somebody wants one now (`backup-requested.json`). Written by operations/backup/, by the schedule of the supervisor,
+// The backups of a data folder: the result of each (`backups.json`), when the next is due (`backup-schedule.json`),
+// and a request for one now (`backup-requested.json`). Written by operations/backup/, by the supervisor's schedule,
 // and by the API for the last; read by checks, metrics and the API.
 import { join } from 'node:path';
 import { readJson, writeWhole } from './platform-record.ts';
 
-/** One backup that was begun. */
+/** One backup. */
 export interface BackupRun {
   /** ISO 8601. */
   readonly startedAt: string;
-  /** Null: it is under way, or was cut off. */
+  /** Null: it is running, or was interrupted. */
   readonly endedAt: string | null;
   readonly location: string | null;
-  /** Of what was backed up. */
+  /** Size of the backed up data. */
   readonly bytes: number;
-  /** What was written for it. */
+  /** Bytes written for it. */
   readonly writtenBytes: number;
-  /** Null: it was made, or is under way. */
+  /** Null: it succeeded, or is running. */
   readonly error: string | null;
-  /** Newer ones have taken its place. */
+  /** It was replaced by newer ones. */
   readonly isRemoved: boolean;
 }
 
-/** When backups are made, and where they go. */
+/** Schedule and destination of backups. */
 export interface BackupPlan {
-  /** Null: only when somebody asks. */
+  /** Null: only on request. */
   readonly cron: string | null;
   readonly target: string;
   readonly nextAt: string | null;
 }
 
-/** Runs that are remembered. */
+/** Number of recorded runs. */
 const RUNS_MAX = 50;
 const RUNS = 'backups.json';
 const PLAN = 'backup-schedule.json';
 const REQUEST = 'backup-requested.json';
-const CUT_OFF = 'It was cut off';
+const CUT_OFF = 'It was interrupted';
 
-/** The newest first. */
+/** Newest first. */
 export function backupRuns(folder: string): readonly BackupRun[] {
   const found = readJson(join(folder, RUNS)) as { runs?: unknown } | null;
   return Array.isArray(found?.runs) ? (found.runs as BackupRun[]) : [];
 }
 
-/** Notes that one begins. To be called with the lock of backups: whatever has not ended before was cut off. */
+/** Records the start of a backup. Call it with the backup lock held: earlier unfinished ones count as interrupted. */
 export function beginRun(folder: string): BackupRun {
   const run: BackupRun = {
     startedAt: new Date().toISOString(),
@@ -57,7 +57,7 @@ export function beginRun(folder: string): BackupRun {
   return run;
 }
 
-/** Notes how it went. @param removed names of backups that are gone. */
+/** Records its result. @param removed names of deleted backups. */
 export function endRun(
   folder: string,
   { startedAt }: BackupRun,
@@ -75,13 +75,13 @@ export function endRun(
   );
 }
 
-/** Notes that what has not ended was cut off. To be called when no backup is under way. */
+/** Marks unfinished backups as interrupted. Call it when no backup is running. */
 export function endCutOff(folder: string): void {
   const runs = backupRuns(folder);
   if (runs.some(({ endedAt }) => endedAt === null)) write(folder, cutOff(runs));
 }
 
-/** The last that ended, and when the last good one did; null: none was ever made. */
+/** The last finished run, and the time of the last successful one; null: there was none. */
 export function lastBackup(folder: string): { readonly run: BackupRun; readonly goodAt: string | null } | null {
   const ended = backupRuns(folder).filter(({ endedAt }) => endedAt !== null);
   const [run] = ended;
@@ -89,7 +89,7 @@ export function lastBackup(folder: string): { readonly run: BackupRun; readonly 
   return { run, goodAt: ended.find(({ error }) => error === null)?.endedAt ?? null };
 }
 
-/** Null: nothing that runs on the folder makes backups. */
+/** Null: no process on the folder makes backups. */
 export function backupPlan(folder: string): BackupPlan | null {
   const found = readJson(join(folder, PLAN)) as BackupPlan | null;
   return typeof found?.target === 'string' ? found : null;
@@ -99,7 +99,7 @@ export function writeBackupPlan(folder: string, plan: BackupPlan): void {
   writeWhole(join(folder, PLAN), plan);
 }
 
-/** The file that asks for a backup: who makes them watches it. */
+/** The file that requests a backup: the scheduler watches it. */
 export function backupRequestFile(folder: string): string {
   return join(folder, REQUEST);
 }
@@ -117,11 +117,11 @@ function write(folder: string, runs: readonly BackupRun[]): void {
   try {
     writeWhole(join(folder, RUNS), { runs: keptOf(runs) });
   } catch {
-    // The backup's own error says more: the folder is full.
+    // The backup's own error is more useful: the folder is full.
   }
 }
 
-/** The last good one stays, however many have failed since. */
+/** The last successful one is kept, even after many failures. */
 function keptOf(runs: readonly BackupRun[]): readonly BackupRun[] {
   const good = runs.findIndex(({ error, endedAt }) => error === null && endedAt !== null);
   return good < RUNS_MAX ? runs.slice(0, RUNS_MAX) : [...runs.slice(0, RUNS_MAX - 1), runs[good]!];

@@ -1,7 +1,7 @@
-// The token of a port that programs of this machine ask: `authorization: Bearer <token>`.
+// Token check for ports used by programs of this machine: `authorization: Bearer <token>`.
 import { createHash, timingSafeEqual } from 'node:crypto';
 
-/** Compares digests in constant time: neither the token's characters nor its length can be measured. */
+/** Compares digests in constant time, so that neither the token's characters nor its length can be measured. */
 export function createBearerCheck(token: string): (authorization: string | null | undefined) => boolean {
   const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
   const expected = digest(token);

@@ -1,5 +1,5 @@
-// The folder for what can be made again: the guest's snapshot, compiled forms of workers, what Node compiled of the
-// platform itself. All of that is machine code, so it is only ever read from a folder that nobody else can write to.
+// The folder for reproducible files: the guest's snapshot, code caches of workers, Node's compile cache of the
+// platform itself. All of it is machine code, so it is only read from a folder that nobody else can write to.
 import { chmodSync, mkdirSync, readdirSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -14,9 +14,9 @@ export function cacheFolder(environment: Readonly<Record<string, string | undefi
 }
 
 /**
- * Makes the folder where there is none, and closes it to others.
+ * Creates the folder if necessary, and closes it to other users.
  *
- * @throws {Error} when it belongs to somebody else.
+ * @throws {Error} when it belongs to another user.
  */
 export function openCacheFolder(folder: string): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -26,12 +26,12 @@ export function openCacheFolder(folder: string): void {
   if ((owner.mode & 0o022) !== 0) chmodSync(folder, 0o700);
 }
 
-/** Builds that stay, however old. */
+/** Number of builds kept regardless of age. */
 const BUILDS_KEPT_MIN = 4;
-/** One that was taken later may be served still, by this clone or another. */
+/** One used more recently may still be served, by this clone or another. */
 const BUILD_UNUSED_MS = 7 * 24 * 3600 * 1000;
 
-/** Notes that a build is taken now, and removes builds beside it that nobody took for a week. */
+/** Marks a build as used, and removes builds beside it that were not used for a week. */
 export function keepBuild(folder: string, now = Date.now()): void {
   utimesSync(folder, now / 1000, now / 1000);
   const builds = dirname(folder);

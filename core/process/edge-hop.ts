@@ -1,14 +1,14 @@
-// How the edge (Caddy) proves to those behind it that a request comes over it: by a header with `EDGE_TOKEN`, which
-// Caddy alone sets. Read by engines and by the API; whoever else sends the header is not believed.
+// How the edge (Caddy) proves to services behind it that a request came through it: a header with `EDGE_TOKEN`, which
+// only Caddy sets. Checked by engines and the API; the header is ignored from any other sender.
 import { createHash, timingSafeEqual } from 'node:crypto';
 
-/** In lower case, as engines have names. */
+/** In lower case, as in engines. */
 export const EDGE_HEADER = 'x-platform-edge';
 
-/** What callers of Caddy's admin API name as its host; it refuses any other. */
+/** Host name for calls of Caddy's admin API, which refuses any other. */
 export const ADMIN_HOST = 'edge';
 
-/** Says whether a value is the token, in constant time; never where no token is set. */
+/** Whether a value is the token, in constant time; always false without a token. */
 export function createEdgeCheck(token: string): (value: string | null | undefined) => boolean {
   const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
   const expected = digest(token);

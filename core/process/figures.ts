@@ -1,5 +1,5 @@
-// What a process beside the engines tells the supervisor of itself, for /metrics: over the channel of its messages, now
-// and then. Called once by each root; runtime/supervisor/services/ keeps the last that was told.
+// Metrics that a process beside the engines reports to the supervisor, for /metrics, over its message channel at
+// intervals. Called once by each root; runtime/supervisor/services/ keeps the latest.
 import { performance } from 'node:perf_hooks';
 
 /** Name of a metric (a family of runtime/engine/metrics/families.ts), its labels, its value. */
@@ -14,9 +14,9 @@ export interface FiguresMessage {
 const INTERVAL_MS = 5000;
 
 /**
- * Tells them until the process ends, the first time at once.
+ * Reports them until the process ends, the first time at once.
  *
- * @param read what this process counts, beside its event loop and heap; what it throws is left out.
+ * @param read metrics of this process besides event loop and heap; its errors are ignored.
  */
 export function tellFigures(read: () => readonly Figure[] | Promise<readonly Figure[]> = () => []): void {
   let before = performance.eventLoopUtilization();
@@ -32,7 +32,7 @@ export function tellFigures(read: () => readonly Figure[] | Promise<readonly Fig
       ['platform_service_heap_bytes', {}, process.memoryUsage().heapUsed],
       ...own,
     ];
-    // Its parent may be gone meanwhile.
+    // The parent may have exited.
     if (process.connected)
       process.send?.({ type: 'figures', figures } satisfies FiguresMessage, undefined, {}, () => {});
   };
@@ -40,7 +40,7 @@ export function tellFigures(read: () => readonly Figure[] | Promise<readonly Fig
   setInterval(() => void tell(), INTERVAL_MS).unref();
 }
 
-/** What came as a message; null: it is another one. */
+/** The metrics in a message; null: another kind of message. */
 export function figuresOf(message: unknown): readonly Figure[] | null {
   const { type, figures } = (message ?? {}) as { readonly type?: unknown; readonly figures?: unknown };
   if (type !== 'figures' || !Array.isArray(figures)) return null;

@@ -1,10 +1,10 @@
-// Whether the disk below a folder has room to be written to: looked at no more than once a second. Reads and deletes
-// never ask. The system call comes in as an argument.
+// Whether the disk of a folder has enough free space for writes: checked at most once a second. Reads and deletes
+// never check. The system call is passed as an argument.
 import { PlatformError } from '../errors.ts';
 
 const LOOK_MS = 1000;
 
-/** What is used of `statfsSync`. */
+/** The used part of `statfsSync`. */
 type StatFs = (folder: string) => { readonly bavail: number; readonly bsize: number };
 
 export class FreeSpace {
@@ -15,7 +15,7 @@ export class FreeSpace {
   #lookedAt = -Infinity;
   #bytes = Infinity;
 
-  /** @param bytesMin below which nothing is written; 0: never looked at. */
+  /** @param bytesMin minimum for writes; 0: never checked. */
   constructor(folder: string, bytesMin: number, statfs: StatFs, now: () => number = () => performance.now()) {
     this.#folder = folder;
     this.#bytesMin = bytesMin;
@@ -32,7 +32,7 @@ export class FreeSpace {
         const { bavail, bsize } = this.#statfs(this.#folder);
         this.#bytes = bavail * bsize;
       } catch {
-        // It is not there yet, or cannot be asked: the write itself will say.
+        // The folder is missing, or the call fails: the write itself reports the error.
         this.#bytes = Infinity;
       }
     }
@@ -45,7 +45,7 @@ export class FreeSpace {
   }
 }
 
-/** A store some of whose calls write, and are refused while the disk is full. */
+/** A store whose write calls are refused while the disk is full. */
 export function whereThereIsSpace<Store extends object>(
   store: Store,
   space: FreeSpace,

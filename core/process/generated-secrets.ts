@@ -1,25 +1,25 @@
-// The secrets that every process of an installation shares. With a database of one's own they are given; with the
-// embedded one they are made at the first start and kept in the data folder. Values are in no message.
+// Secrets shared by every process of an installation. With an external database the operator sets them; with the
+// embedded one they are generated at the first start and stored in the data folder. Values are in no message.
 import { join } from 'node:path';
 import { encryptionKeys } from '../encryption.ts';
 import { hexSecretIn } from './secret-file.ts';
 
-/** Makes a secret. */
+/** Command that generates a secret. */
 export const MAKE_SECRET = 'openssl rand -hex 32';
 
 const CHARS_MIN = 32;
-/** Fewer different ones are no random text. */
+/** A text with fewer distinct characters is not random. */
 const DIFFERENT_CHARS_MIN = 8;
 
-/** The secrets, as variables of processes. */
+/** The secrets, as environment variables. */
 export interface SharedSecrets {
   readonly AUTH_SECRET: string;
-  /** One key, or several with commas between them: the current one first. */
+  /** One key, or several separated by commas: the current one first. */
   readonly ENCRYPTION_KEY: string;
 }
 
 /**
- * What is wrong with a secret; null when nothing is.
+ * Why a secret is invalid; null if it is valid.
  *
  * @example secretProblem('AUTH_SECRET', '') // 'AUTH_SECRET is not set: make one with `openssl rand -hex 32`'
  */
@@ -30,11 +30,11 @@ export function secretProblem(name: string, value: string, charsMin: number = CH
 }
 
 /**
- * The secrets of an installation: from the environment, or from `<folder>/secrets/` (mode 0600), where they are made
- * when they are not there and `DATABASE_URL` is not set either.
+ * The secrets of an installation: from the environment, or from `<folder>/secrets/` (mode 0600), where they are
+ * generated if they are missing and `DATABASE_URL` is not set either.
  *
  * @param folder data folder.
- * @throws {Error} naming each variable that is missing or weak, and the command that makes one.
+ * @throws {Error} naming each missing or weak variable, and the command that generates one.
  */
 export function sharedSecrets(
   environment: Readonly<Record<string, string | undefined>>,
@@ -50,7 +50,7 @@ export function sharedSecrets(
   return secrets;
 }
 
-/** The one of them that a builder needs. @throws {Error} as `sharedSecrets`. */
+/** The secret that a builder needs. @throws {Error} as `sharedSecrets`. */
 export function sharedEncryptionKey(environment: Readonly<Record<string, string | undefined>>, folder: string): string {
   const key = valueOf(environment, folder, 'ENCRYPTION_KEY', 'encryption-key');
   const problem = encryptionKeyProblem(key);
@@ -58,7 +58,7 @@ export function sharedEncryptionKey(environment: Readonly<Record<string, string 
   return key;
 }
 
-/** Where no database of one's own is given, all lies in the data folder, and so do the secrets. */
+/** Without an external database, all data is in the data folder, and so are the secrets. */
 function valueOf(
   environment: Readonly<Record<string, string | undefined>>,
   folder: string,
@@ -70,7 +70,7 @@ function valueOf(
   return given === '' && isEmbedded ? hexSecretIn(join(folder, 'secrets', file)) : given;
 }
 
-/** What is wrong with `ENCRYPTION_KEY`; null when nothing is. */
+/** Why `ENCRYPTION_KEY` is invalid; null if it is valid. */
 export function encryptionKeyProblem(text: string): string | null {
   try {
     encryptionKeys(text);

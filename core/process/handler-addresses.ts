@@ -1,25 +1,25 @@
-// Where the private ports of the handlers are: `API_HANDLER_URL` is one origin or several, and a name in it that has
-// several addresses means all of them, as a service of several containers has. Used by the API process and the broker.
+// Addresses of the handlers' private ports: `API_HANDLER_URL` is one origin or several, and a name with several
+// addresses means all of them, as for a service with several containers. Used by the API process and the broker.
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 
 /** The handlers of an installation. */
 export interface HandlerAddresses {
-  /** Origins such as `http://10.0.0.7:8081`, one for each handler, always in the same order. */
+  /** Origins such as `http://10.0.0.7:8081`, one for each handler, in a stable order. */
   find(): Promise<readonly string[]>;
 }
 
-/** All addresses of a name; those of IPv4 where it has any. */
+/** All addresses of a name; only IPv4 ones if there are any. */
 type Resolve = (name: string) => Promise<readonly string[]>;
 
-/** So long an answer is good: a handler that comes or goes is seen by the next release. */
+/** How long a result is cached: the next release sees handlers that start or stop. */
 const KEPT_MS = 1000;
 const ORIGINS_MAX = 100;
 
 /**
  * The origins of `API_HANDLER_URL`.
  *
- * @throws {Error} when one is no origin of http or https.
+ * @throws {Error} when one is not an http or https origin.
  * @example parseHandlerUrls('http://one:8081, http://two:8081') // ['http://one:8081', 'http://two:8081']
  */
 export function parseHandlerUrls(text: string): string[] {
@@ -46,7 +46,7 @@ export function openHandlerAddresses(
   resolve: Resolve = resolveByDns,
   now: () => number = () => performance.now(),
 ): HandlerAddresses {
-  // Nothing to look up: one machine, or addresses.
+  // Nothing to resolve: one machine, or literal addresses.
   const fixed = origins.every((origin) => !isName(new URL(origin)));
   let kept: readonly string[] = [];
   let keptUntil = -Infinity;
@@ -67,7 +67,7 @@ export function openHandlerAddresses(
   };
 }
 
-/** A certificate is for the name: what speaks TLS is asked by it. */
+/** A certificate is for the name, so TLS origins keep it. */
 function isName(url: URL): boolean {
   return url.protocol === 'http:' && url.hostname !== 'localhost' && isIP(url.hostname.replace(/^\[|\]$/g, '')) === 0;
 }
@@ -75,7 +75,7 @@ function isName(url: URL): boolean {
 async function addressesOf(origin: string, resolve: Resolve): Promise<readonly string[]> {
   const url = new URL(origin);
   if (!isName(url)) return [origin];
-  // A name that nobody has any more is that of a handler that is gone.
+  // A name that no longer resolves belongs to a handler that is gone.
   const found = await resolve(url.hostname).catch(() => []);
   return found.map((address) => {
     url.hostname = isIP(address) === 6 ? `[${address}]` : address;

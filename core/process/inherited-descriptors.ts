@@ -1,8 +1,8 @@
-// Closes descriptors that this process inherited, such as files of a shell, so that programs it starts do not inherit
-// them. Called at the start of processes that run code of tenants, before they open anything.
+// Closes inherited descriptors, such as files of a shell, so that programs started by this process do not inherit
+// them. Called at the start of processes that run tenant code, before they open anything.
 import { closeSync, readdirSync, readFileSync } from 'node:fs';
 
-/** O_CLOEXEC. Node sets it on all that it opens; descriptors without it were inherited. */
+/** O_CLOEXEC. Node sets it on everything it opens; descriptors without it were inherited. */
 const CLOSED_FOR_OTHERS = 0o2000000;
 const STANDARD_MAX = 2;
 
@@ -15,13 +15,13 @@ export function closeInherited(): number[] {
       closeSync(descriptor);
       return true;
     } catch {
-      // The descriptor that the list was read with.
+      // The descriptor used to read the list.
       return false;
     }
   });
 }
 
-/** Of this process; empty without /proc. */
+/** Descriptors of this process; empty without /proc. */
 function descriptors(): number[] {
   try {
     return readdirSync('/proc/self/fd')

@@ -1,15 +1,15 @@
-// Which installation a data folder belongs to, `installation`: the same id as in its database. Two platforms that were
-// given one folder by mistake, each with a database of its own, are told apart by it. Called by postgres/main.ts.
+// The installation that a data folder belongs to, `installation`: the same id as in its database. It detects two
+// platforms, each with its own database, that were given one folder by mistake. Called by postgres/main.ts.
 import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** In the data folder. A restore puts it aside: what is there then is another installation's. */
+/** In the data folder. A restore moves it aside, because the existing one belongs to another installation. */
 export const INSTALLATION_FILE = 'installation';
 
 /**
- * Holds the id of the database against that of the folder, which takes it over where it has none.
+ * Compares the id of the database with that of the folder, and stores it if the folder has none.
  *
- * @throws {Error} with what to do, where the folder is another installation's.
+ * @throws {Error} with instructions, if the folder belongs to another installation.
  */
 export function checkInstallation(folder: string, id: string): void {
   const file = join(folder, INSTALLATION_FILE);
@@ -18,7 +18,7 @@ export function checkInstallation(folder: string, id: string): void {
   if (found === null) {
     writeFileSync(unfinished, `${id}\n`, { mode: 0o600, flush: true });
     try {
-      // Whoever comes second at the same moment reads what the first one wrote.
+      // If two do this at once, the second one reads the first one's id.
       linkSync(unfinished, file);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;

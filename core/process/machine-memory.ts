@@ -3,6 +3,6 @@ import { totalmem } from 'node:os';
 
 /** In bytes. */
 export function machineMemory(): number {
-  // 0 where the system does not say, and more than there is where no bound is set.
+  // Constrained memory is 0 if the system does not report it, and larger than the total without a limit.
   return Math.min(totalmem(), process.constrainedMemory() || Infinity);
 }

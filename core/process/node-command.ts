@@ -1,9 +1,9 @@
-// How a child process of this very Node is started. `process.execPath` is the dynamic loader where Node runs under
-// another C library than the system's (.ci/with-new-glibc): the loader needs its own arguments and the program again.
+// How to start a child process with this Node. `process.execPath` is the dynamic loader if Node runs under another C
+// library than the system's (.ci/with-new-glibc): the loader needs its own arguments and the program again.
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 
-/** The options of the loader that stand before a value of theirs. */
+/** Options of the loader that take a value. */
 const WITH_VALUE = new Set([
   '--library-path',
   '--preload',
@@ -25,7 +25,7 @@ export function isLoader(program: string): boolean {
   return /^ld(-linux|-musl)?[-.\w]*\.so/.test(basename(program));
 }
 
-/** The loader's own arguments and the program, out of all that a process was started with. */
+/** Extracts the loader's own arguments and the program from a process's command line. */
 export function loaderArguments(words: readonly string[]): string[] {
   let at = 0;
   while (words[at]?.startsWith('--') === true) at += WITH_VALUE.has(words[at]!) ? 2 : 1;

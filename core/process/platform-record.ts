@@ -1,17 +1,17 @@
-// What a platform leaves in its data folder about itself, `platform.json`: which version works on it, and with what.
-// And what stands in the way of a start there: a restore or an upgrade that was cut off, a newer version. Written by
-// the supervisor; read by it and by operations/.
+// The platform's record in its data folder, `platform.json`: the version that uses it, and its settings. Also detects
+// obstacles to a start: an interrupted restore or upgrade, a newer version. Written by the supervisor; read by it and
+// by operations/.
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** `platform.json`. */
 export interface DataFolderRecord {
   readonly format: 1;
-  /** Of the platform that worked on it last. */
+  /** Of the platform that used it last. */
   readonly version: string;
   /** Folder of its program. */
   readonly program: string;
-  /** Migrations of Postgres that it knows. */
+  /** Its Postgres migrations. */
   readonly schema: number;
   readonly postgres: 'embedded' | 'external' | 'none';
   readonly databases: 'folder' | 'elsewhere';
@@ -21,18 +21,18 @@ export interface DataFolderRecord {
 }
 
 const FILE = 'platform.json';
-/** Of a restore that is under way, or was cut off. */
+/** A restore that is running, or was interrupted. */
 export const RESTORE_FILE = 'restore.json';
-/** Of an upgrade that is under way, was cut off, or can be undone. */
+/** An upgrade that is running, was interrupted, or can be undone. */
 export const UPGRADE_FILE = 'upgrade.json';
 
-/** The record of a data folder; null where there is none, or an older version's. */
+/** The record of a data folder; null if it is missing, or an older version's. */
 export function readDataFolderRecord(folder: string): DataFolderRecord | null {
   const record = readJson(join(folder, FILE)) as DataFolderRecord | null;
   return record?.format === 1 && Number.isInteger(record.schema) ? record : null;
 }
 
-/** What the record says of where data lies, by the variables. */
+/** Data locations in the record, by variable. */
 export function recordedPlaces(
   environment: Readonly<Record<string, string | undefined>>,
 ): Pick<DataFolderRecord, 'postgres' | 'databases' | 'files'> {
@@ -45,7 +45,7 @@ export function recordedPlaces(
   };
 }
 
-/** Whether Postgres, embedded or known, was ever there: what a version migrates. */
+/** Whether Postgres, embedded or external, was ever used: then a new version has to migrate it. */
 export function hasTablesOfPlatform(folder: string): boolean {
   return existsSync(join(folder, 'postgres')) || existsSync(join(folder, 'known-database'));
 }
@@ -54,14 +54,14 @@ export function writeDataFolderRecord(folder: string, record: DataFolderRecord):
   writeWhole(join(folder, FILE), record);
 }
 
-/** A file that is there whole or not at all, for its owner alone. */
+/** Writes a file atomically, readable only by its owner. */
 export function writeWhole(file: string, value: unknown): void {
   const beside = `${file}.${process.pid}`;
   writeFileSync(beside, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600, flush: true });
   renameSync(beside, file);
 }
 
-/** Null where it is not there or no JSON. */
+/** Null if it is missing or not JSON. */
 export function readJson(file: string): unknown {
   try {
     return JSON.parse(readFileSync(file, 'utf8'));
@@ -73,8 +73,8 @@ export function readJson(file: string): unknown {
 /**
  * Why no platform may start on a data folder; null: it may.
  *
- * @param schema migrations that this version knows.
- * @param upgrade id of the upgrade that starts it to see whether it is well; '' for everybody else.
+ * @param schema migrations of this version.
+ * @param upgrade id of the upgrade that starts it as a health check; '' otherwise.
  */
 export function startProblem(folder: string, schema: number, upgrade: string): string | null {
   const restore = join(folder, RESTORE_FILE);

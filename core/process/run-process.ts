@@ -1,10 +1,10 @@
-// The life of a process of the platform: it starts, closes once on the first signal, and exits with a code that says
-// why. The main.ts of each program calls it; the supervisor sends SIGTERM, or is gone ('disconnect').
+// The lifecycle of a process of the platform: it starts, closes once on the first signal, and exits with a code for
+// the reason. Used by main.ts of each program; the supervisor sends SIGTERM, or exits ('disconnect').
 
-/** Exit code for a configuration that another start would not repair (EX_CONFIG in sysexits.h). */
+/** Exit code for a configuration that a restart would not fix (EX_CONFIG in sysexits.h). */
 export const EXIT_CONFIGURATION = 78;
 
-/** What is used of a log. */
+/** The used part of a log. */
 interface ProcessLog {
   fatal(message: string): void;
   warn(details: object, message: string): void;
@@ -12,22 +12,20 @@ interface ProcessLog {
 
 /** How a process ends. */
 interface ProcessOptions {
-  /** Milliseconds after which it exits although it has not closed yet; default: it waits. */
+  /** Milliseconds after which it exits even if it has not closed; default: it waits. */
   readonly closeMsMax?: number;
 }
 
 /**
- * Starts a process, and ends it on SIGTERM or when its parent is gone. SIGINT ends it where it has no parent: a parent
- * gets SIGINT too, and sends SIGTERM. An error of `start` is logged, and exits with {@link EXIT_CONFIGURATION}; one of
- * closing is logged, and exits with 0.
+ * Starts a process, and ends it on SIGTERM or when its parent is gone. SIGINT ends it only without a parent: a parent
+ * also gets SIGINT, and sends SIGTERM. An error of `start` is logged, and exits with {@link EXIT_CONFIGURATION}; an
+ * error while closing is logged, and exits with 0.
  *
- * @param start Opens everything; resolves with what closes it. `stop` ends the process from inside.
+ * @param start Opens everything; resolves with the function that closes it. `stop` ends the process from inside.
  * @returns when it has started.
- * @example
- * await runProcess(openLog('web', process.env), async () => {
+ * @example await runProcess(openLog('web', process.env), async () => {
  *   const server = await serve();
- *   return () => server.close();
- * });
+ *   return () => server.close(); });
  */
 export async function runProcess(
   log: ProcessLog,

@@ -1,12 +1,12 @@
-// A secret that is made once and kept in a file, also where two processes start on one folder at the same moment. Used
-// for the secret of engines, by dev.ts for the key that signs addresses, and by generated-secrets.ts.
+// A secret that is generated once and stored in a file, even if two processes start on one folder at once. Used for
+// the secret of engines, by dev.ts for the key of signed URLs, and by generated-secrets.ts.
 import { randomBytes } from 'node:crypto';
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 const SECRET_BYTES = 32;
 
-/** The 32 bytes in a file; made with its folder where they are not there, and made anew where the file is cut short. */
+/** The 32 bytes in a file; generated with its folder if missing, and again if the file is truncated. */
 export function secretIn(file: string): Buffer {
   return keptIn(
     file,
@@ -16,7 +16,10 @@ export function secretIn(file: string): Buffer {
   );
 }
 
-/** The same as 64 hexadecimal digits on one line, for secrets that operators copy. Its folder is nobody else's. */
+/**
+ * The same as 64 hexadecimal digits on one line, for secrets that operators copy. Its folder is only readable by its
+ * owner.
+ */
 export function hexSecretIn(file: string): string {
   return keptIn(
     file,
@@ -35,14 +38,14 @@ function keptIn<Secret>(
   const kept = read(file, parse);
   if (kept !== null) return kept;
   mkdirSync(dirname(file), { recursive: true, mode: folderMode });
-  // Whole or not at all: of an empty file, anybody could reckon the secret.
+  // Written atomically: with an empty file, the secret could be guessed.
   const unfinished = `${file}.${randomBytes(4).toString('hex')}.unfinished`;
   writeFileSync(unfinished, toBytes(randomBytes(SECRET_BYTES)), { flag: 'wx', mode: 0o600, flush: true });
   try {
-    // Another process on the same folder may have made it at the same moment: then it is that one.
+    // If another process on the same folder generated it at once, that one is used.
     linkSync(unfinished, file);
   } catch (error) {
-    // What is there is no secret; or the file system knows no second names.
+    // The existing content is invalid, or the file system does not support hard links.
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || read(file, parse) === null) renameSync(unfinished, file);
   } finally {
     rmSync(unfinished, { force: true });
@@ -59,7 +62,7 @@ function read<Secret>(file: string, parse: (kept: Buffer) => Secret | null): Sec
   }
 }
 
-/** What a file of {@link hexSecretIn} holds; null where there is none. */
+/** Content of a file from {@link hexSecretIn}; null if there is none. */
 export function readSecret(file: string): string | null {
   return read(file, (kept) => kept.toString('latin1').trim());
 }

@@ -1,29 +1,29 @@
-// The secrets of an installation, by variable: whether a value is too weak for one, and what makes good ones. Read by
-// `platform secrets init`, and by the supervisor when it starts apart. Values are in no message.
+// The secrets of an installation, by variable: detects weak values, and lists the commands that generate good ones.
+// Used by `platform secrets init`, and by the supervisor when it starts separately. Values are in no message.
 import { encryptionKeyProblem, secretProblem } from './generated-secrets.ts';
 
-/** What makes the secrets of an installation. */
+/** Command that generates the secrets of an installation. */
 export const MAKE_SECRETS = 'platform secrets init';
 
 /** One secret. */
 export interface SecretVariable {
   readonly name: string;
-  /** For the comment beside it. */
+  /** Description for the comment beside it. */
   readonly what: string;
-  /** Only needed where this one is set. */
+  /** Only needed if this one is set. */
   readonly with?: string;
 }
 
-/** Every secret that nobody but the platform chooses. */
+/** All secrets that only the platform chooses. */
 export const secretVariables: readonly SecretVariable[] = [
   { name: 'SQLDB_PASSWORD', what: 'Password of Postgres, for the owner of the tables' },
-  { name: 'ENGINE_SQLDB_PASSWORD', what: 'Password of Postgres, for engines: they reach the tables of bindings alone' },
+  { name: 'ENGINE_SQLDB_PASSWORD', what: 'Password of Postgres, for engines: access to the tables of bindings only' },
   {
     name: 'SANDBOX_SQLDB_PASSWORD',
-    what: 'Password of Postgres, for the sandbox service: it reaches the table of sandboxes alone',
+    what: 'Password of Postgres, for the sandbox service: access to the table of sandboxes only',
   },
   { name: 'CACHE_PASSWORD', what: 'Password of Redis' },
-  { name: 'ENGINE_CACHE_PASSWORD', what: 'Password of Redis, for engines: they reach the keys of the cache alone' },
+  { name: 'ENGINE_CACHE_PASSWORD', what: 'Password of Redis, for engines: access to the keys of the cache only' },
   { name: 'AUTH_SECRET', what: 'Signs sessions of the dashboard' },
   { name: 'ENCRYPTION_KEY', what: 'Seals variables of projects in Postgres: keep it with your backups' },
   { name: 'ENGINE_SECRET', what: 'Signs sessions of apps and addresses of files' },
@@ -39,7 +39,7 @@ export const secretVariables: readonly SecretVariable[] = [
   { name: 'GITHOST_WEBHOOK_SECRET', what: 'Signs deliveries of the Git host', with: 'GITHOST_APP_ID' },
 ];
 
-/** Addresses that hold a password. */
+/** URLs that contain a password. */
 const addresses = [
   'DATABASE_URL',
   'ENGINE_DATABASE_URL',
@@ -48,16 +48,16 @@ const addresses = [
   'ENGINE_CACHE_URL',
 ] as const;
 
-/** Of passwords, which a provider may have chosen. */
+/** For passwords, which a provider may have chosen. */
 const PASSWORD_CHARS_MIN = 16;
 
-/** What is written where a secret belongs, in examples and in haste; no hexadecimal digits make such a word. */
+/** Placeholder values in examples; hexadecimal digits never form such a word. */
 const EXAMPLE = /change.?(?:me|this)|example|passw|secret|replace|your[-_]|insert|todo|qwert|letmein|admin|postgres/i;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * What is wrong with the value of a secret; null when nothing is.
+ * Why the value of a secret is weak; null if it is not.
  *
  * @example weaknessOf('SQLDB_PASSWORD', 'postgres') // 'SQLDB_PASSWORD is weak: ...'
  */
@@ -68,9 +68,9 @@ export function weaknessOf(name: string, value: string, charsMin?: number): stri
 }
 
 /**
- * Everything weak among the secrets that are set, passwords in addresses included.
+ * All weak secrets that are set, including passwords in URLs.
  *
- * @returns lines for one error, the last of them with the command that mends it; none where all are good.
+ * @returns lines for one error, the last with the command that fixes it; none if all are strong.
  */
 export function weakSecrets(environment: Environment): readonly string[] {
   const named = secretVariables.map(({ name }) => [name, environment[name] ?? '', undefined] as const);

@@ -1,5 +1,5 @@
-// Builds a program in C that takes no C library and no loader, for each machine: one file for every Linux. For
-// developers who change one, with Debian's gcc and gcc-aarch64-linux-gnu; users load what is committed.
+// Builds a C program without a C library and a loader, for each machine: one file for every Linux. For developers who
+// change one, with Debian's gcc and gcc-aarch64-linux-gnu; users load the committed binaries.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -15,14 +15,14 @@ const flags = (
   '-Wl,--build-id=none -Wl,-z,noexecstack -Wl,-z,norelro -Wl,-z,noseparate-code'
 ).split(' ');
 
-/** Makes `prebuilt/<name>-linux-<machine>` of `<name>.c` in a folder. */
+/** Builds `prebuilt/<name>-linux-<machine>` from `<name>.c` in a folder. */
 export function buildStaticProgram(folder: string, name: string): void {
   mkdirSync(join(folder, 'prebuilt'), { recursive: true });
   for (const [machine, { tools, flags: own }] of Object.entries(machines)) {
     const output = join('prebuilt', `${name}-linux-${machine}`);
     execFileSync(`${tools}gcc`, [...flags, ...own, `${name}.c`, '-o', output], { cwd: folder, stdio: 'inherit' });
   }
-  // A test compares this with the source, so that a program older than it is noticed.
+  // A test compares this with the source, to detect an outdated program.
   const hash = createHash('sha256').update(readFileSync(join(folder, `${name}.c`)));
   writeFileSync(join(folder, 'prebuilt/source.sha256'), `${hash.digest('hex')}\n`);
 }

@@ -1,9 +1,9 @@
-// What operations on several kinds of bindings take, for the other files of this folder.
+// Arguments of operations on several kinds of bindings, for the other files of this folder.
 
-/** No arguments, or nothing to give. */
+/** No arguments, or no result. */
 export type Nothing = Readonly<Record<never, never>>;
 
-/** Which page of a list. */
+/** A page of a list. */
 export interface Page {
   readonly cursor?: string | undefined;
   readonly limit?: number | undefined;

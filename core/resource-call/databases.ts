@@ -1,17 +1,17 @@
-// What databases are asked: tables and rows, statements, migrations, copies.
+// Operations on databases: tables and rows, statements, migrations, copies.
 import type { Nothing } from './arguments.ts';
 
 /** A column of a table. */
 export interface TableColumn {
   readonly name: string;
-  /** As declared; empty where nothing is. */
+  /** As declared; empty without a type. */
   readonly type: string;
   readonly notNull: boolean;
-  /** Place in the primary key, from 1; 0: it is not part of it. */
+  /** Position in the primary key, from 1; 0: not part of it. */
   readonly primaryKey: number;
 }
 
-/** A table or a view, and the statement that made it. */
+/** A table or a view, and the statement that created it. */
 export interface DescribedTable {
   readonly name: string;
   readonly type: 'table' | 'view';
@@ -19,7 +19,7 @@ export interface DescribedTable {
   readonly columns: readonly TableColumn[];
 }
 
-/** What a statement took and did. */
+/** Cost and effects of a statement. */
 export interface StatementMeta {
   readonly durationMs: number;
   readonly rowsRead: number;
@@ -27,10 +27,10 @@ export interface StatementMeta {
   readonly changes: number;
 }
 
-/** What begins a statement of the dashboard's own, which is none that its app is slow by. */
+/** Prefix of the dashboard's own statements, which are not reported as slow statements of the app. */
 export const OWN_STATEMENT = '/* platform */ ';
 
-/** A statement that took long, with all its runs since the database was opened last. */
+/** A slow statement, with all its runs since the database was last opened. */
 export interface SlowStatement {
   readonly sql: string;
   readonly count: number;
@@ -42,7 +42,7 @@ export interface SlowStatement {
   readonly lastAt: number;
 }
 
-/** A copy of a database under a name. */
+/** A named copy of a database. */
 export interface DatabaseCopy {
   readonly name: string;
   readonly bytes: number;
@@ -50,25 +50,25 @@ export interface DatabaseCopy {
   readonly madeAt: number;
 }
 
-/** How far an import is. */
+/** Progress of an import. */
 export interface ImportProgress {
-  /** `unknown`: it was never begun, or the database service was started since. */
+  /** `unknown`: it was never started, or the database service was restarted since. */
   readonly state: 'unknown' | 'running' | 'done' | 'failed';
   readonly statements: number;
-  /** From 0 to 1, about. */
+  /** From 0 to 1, approximately. */
   readonly part: number;
-  /** Why it failed; nothing was changed then. */
+  /** Why it failed; then nothing was changed. */
   readonly reason: string | null;
-  /** What was not taken over. */
+  /** What was not imported. */
   readonly leftOut: readonly string[];
 }
 
-/** Of a database. */
+/** Operations on a database. */
 export interface DatabaseOperations {
   readonly 'db.tables': { readonly takes: Nothing; readonly gives: { readonly tables: readonly DescribedTable[] } };
   /**
-   * A page of a table's rows. A value of more than 1000 bytes comes as its beginning: `{cut: bytes, t: text}` or
-   * `{cut: bytes, b: base64}`.
+   * A page of a table's rows. A value of more than 1000 bytes is truncated: `{cut: bytes, t: text}` or `{cut: bytes,
+   * b: base64}`.
    */
   readonly 'db.rows': {
     readonly takes: {
@@ -77,26 +77,26 @@ export interface DatabaseOperations {
       readonly offset?: number | undefined;
       readonly order?: string | undefined;
       readonly descending?: boolean | undefined;
-      /** Rows of which this column contains `search`. */
+      /** Only rows whose column contains `search`. */
       readonly column?: string | undefined;
       readonly search?: string | undefined;
     };
     readonly gives: {
       readonly table: DescribedTable;
       readonly total: number;
-      /** Columns that name one row: the primary key, or `rowid`; empty where rows have no name. */
+      /** Columns that identify a row: the primary key, or `rowid`; empty if rows have no key. */
       readonly key: readonly string[];
-      /** Of each row, values of `key`. */
+      /** For each row, values of `key`. */
       readonly keys: readonly (readonly unknown[])[];
       readonly rows: readonly (readonly unknown[])[];
     };
   };
-  /** One value, whole. */
+  /** One value, not truncated. */
   readonly 'db.cell': {
     readonly takes: { readonly table: string; readonly column: string; readonly key: readonly unknown[] };
     readonly gives: { readonly value: unknown };
   };
-  /** One statement; rows beyond 1000 are left out (`truncated`). Blobs are `{b: base64}`, large integers `{i}`. */
+  /** One statement; rows beyond 1000 are omitted (`truncated`). Blobs are `{b: base64}`, large integers `{i}`. */
   readonly 'db.query': {
     readonly takes: { readonly sql: string; readonly params?: readonly unknown[] | undefined };
     readonly gives: {
@@ -106,7 +106,7 @@ export interface DatabaseOperations {
       readonly meta: StatementMeta;
     };
   };
-  /** How a statement would be run, without running it. */
+  /** The query plan of a statement, without running it. */
   readonly 'db.explain': {
     readonly takes: { readonly sql: string; readonly params?: readonly unknown[] | undefined };
     readonly gives: {
@@ -120,14 +120,15 @@ export interface DatabaseOperations {
     readonly gives: { readonly count: number; readonly durationMs: number };
   };
   /**
-   * Begins to put `file`, SQL or a SQLite file in the data folder, into the database, all or nothing; with `replace`
-   * what is there goes first. `id` names the import: one that was begun is not begun again. Waits a moment for its end.
+   * Starts to import `file`, SQL or a SQLite file in the data folder, into the database, all or nothing; with
+   * `replace` existing content is deleted first. `id` identifies the import: a started one is not started again.
+   * Waits briefly for its end.
    */
   readonly 'db.import': {
     readonly takes: { readonly id: string; readonly file: string; readonly replace?: boolean | undefined };
     readonly gives: ImportProgress;
   };
-  /** How far an import is; `wait`: at its end, or in a moment. `cancel` ends it, and nothing was changed then. */
+  /** Progress of an import; `wait`: responds at its end, or after a moment. `cancel` ends it without changes. */
   readonly 'db.import-state': {
     readonly takes: {
       readonly id: string;
@@ -136,16 +137,16 @@ export interface DatabaseOperations {
     };
     readonly gives: ImportProgress;
   };
-  /** Names of migrations that were applied, and of those that the deployment has beyond them. */
+  /** Names of applied migrations, and of the deployment's pending ones. */
   readonly 'db.migrations': {
     readonly takes: Nothing;
     readonly gives: { readonly applied: readonly string[]; readonly pending: readonly string[] };
   };
-  /** Applies what is pending. */
+  /** Applies pending migrations. */
   readonly 'db.migrate': { readonly takes: Nothing; readonly gives: { readonly applied: readonly string[] } };
   /** A consistent copy as a SQLite file, at `file`: an absolute path in the data folder that does not exist yet. */
   readonly 'db.copy': { readonly takes: { readonly file: string }; readonly gives: { readonly bytes: number } };
-  /** Copies that are kept with the database: those of releases, and those that somebody made. Production's only. */
+  /** Copies stored with the database: those of releases, and manual ones. Production's only. */
   readonly 'db.copies': {
     readonly takes: Nothing;
     readonly gives: { readonly copies: readonly DatabaseCopy[]; readonly bytes: number; readonly copiesMax: number };
@@ -154,7 +155,7 @@ export interface DatabaseOperations {
     readonly takes: Nothing;
     readonly gives: { readonly copy: DatabaseCopy; readonly dropped: readonly string[] };
   };
-  /** Puts a copy in the place of the database; `before` is the copy of what it replaced. */
+  /** Replaces the database by a copy; `before` is the copy of the replaced one. */
   readonly 'db.restore': { readonly takes: { readonly name: string }; readonly gives: { readonly before: string } };
   readonly 'db.drop-copy': { readonly takes: { readonly name: string }; readonly gives: Nothing };
 }

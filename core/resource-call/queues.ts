@@ -1,4 +1,4 @@
-// What queues are asked: messages and dead letters.
+// Operations on queues: messages and dead letters.
 import type { ById, Nothing } from './arguments.ts';
 
 /** A message of a queue, or a dead letter. */
@@ -8,35 +8,35 @@ export interface QueuedMessage {
   readonly attempt: number;
   /** When it was sent, in milliseconds since 1970. */
   readonly timestamp: number;
-  /** When it is delivered next; null: it is not by itself. */
+  /** When it is next delivered; null: not automatically. */
   readonly dueAt: number | null;
   readonly deadReason: string | null;
 }
 
-/** Of a queue. */
+/** Operations on a queue. */
 export interface QueueOperations {
   readonly 'queue.stats': {
     readonly takes: Nothing;
-    /** As `env.<queue>.metrics()` of a worker has it. */
+    /** As `env.<queue>.metrics()` in a worker. */
     readonly gives: {
       readonly backlogCount: number;
       readonly backlogBytes: number;
       readonly inFlightCount: number;
-      /** Milliseconds since 1970; null: there is none. */
+      /** Milliseconds since 1970; null without a message. */
       readonly oldestMessageTimestamp: number | null;
       readonly deadCount: number;
     };
   };
   readonly 'queue.list': {
     readonly takes: {
-      /** The dead letters. */
+      /** Dead letters instead. */
       readonly dead?: boolean | undefined;
       readonly after?: number | undefined;
       readonly limit?: number | undefined;
     };
     readonly gives: {
       readonly messages: readonly QueuedMessage[];
-      /** For `after` of the next question; null: these were the last. */
+      /** `after` for the next page; null: this was the last. */
       readonly next: number | null;
     };
   };
@@ -49,12 +49,12 @@ export interface QueueOperations {
     };
     readonly gives: { readonly messageId: string };
   };
-  /** False: it is gone, or being delivered. */
+  /** False: it does not exist, or is being delivered. */
   readonly 'queue.remove': {
     readonly takes: ById & { readonly dead?: boolean | undefined };
     readonly gives: { readonly removed: boolean };
   };
-  /** Sends dead letters to their queue again: all, or one. */
+  /** Returns dead letters to their queue: all, or one. */
   readonly 'queue.redrive': {
     readonly takes: { readonly id?: string | undefined };
     readonly gives: { readonly count: number };

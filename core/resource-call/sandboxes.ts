@@ -1,9 +1,9 @@
-// What of sandboxes is asked of an engine: only where they are. The sandbox service has the rest.
+// The engine's operation on sandboxes: only their location. The sandbox service has the others.
 import type { SandboxPlace } from '../sandbox/operations.ts';
 import type { Nothing } from './arguments.ts';
 
-/** Of sandboxes. */
+/** Operations on sandboxes. */
 export interface SandboxOperations {
-  /** Under which names the sandbox service has those of a binding, of a preview with its branch's. */
+  /** Names of a binding's sandboxes in the sandbox service, including a preview's branch. */
   readonly 'sandbox.place': { readonly takes: Nothing; readonly gives: Omit<SandboxPlace, 'id'> };
 }

@@ -1,12 +1,12 @@
-// What state, files and caches are asked.
+// Operations on state, files and caches.
 import type { Nothing, Page } from './arguments.ts';
 
 /** One entry of a listing of state. */
 interface StateEntry {
   readonly name: string;
-  /** Milliseconds since 1970; null: it stays. */
+  /** Milliseconds since 1970; null: no expiry. */
   readonly expiresAt: number | null;
-  /** As JSON; null: it has none. */
+  /** As JSON; null without any. */
   readonly metadata: string | null;
 }
 
@@ -20,7 +20,7 @@ export interface StoredFile {
   readonly contentType?: string;
 }
 
-/** Something that a cache binding keeps at the moment. */
+/** An entry of a cache binding. */
 export interface CacheEntry {
   readonly key: string;
   readonly bytes: number;
@@ -28,13 +28,13 @@ export interface CacheEntry {
   readonly expiresAt: number;
 }
 
-/** Of a state. */
+/** Operations on state. */
 export interface StateOperations {
   readonly 'state.list': {
     readonly takes: Page & { readonly prefix?: string | undefined };
     readonly gives: { readonly keys: readonly StateEntry[]; readonly cursor: string | null };
   };
-  /** `null`: there is no such entry. Text is in `value`, bytes are in `base64`. */
+  /** `null`: no such entry. Text is in `value`, bytes are in `base64`. */
   readonly 'state.get': {
     readonly takes: { readonly key: string };
     readonly gives: {
@@ -58,16 +58,16 @@ export interface StateOperations {
       readonly metadata?: unknown;
       /** Seconds. */
       readonly expirationTtl?: number | undefined;
-      /** Writes only over this version; null: only where there is nothing. */
+      /** Writes only if this is the current version; null: only if the entry does not exist. */
       readonly version?: string | null | undefined;
     };
-    /** False: the version is another. */
+    /** False: the version is different. */
     readonly gives: { readonly written: boolean };
   };
   readonly 'state.delete': { readonly takes: { readonly key: string }; readonly gives: Nothing };
 }
 
-/** Of files. */
+/** Operations on files. */
 export interface FileOperations {
   readonly 'fs.list': {
     readonly takes: Page & { readonly prefix?: string | undefined; readonly delimiter?: string | undefined };
@@ -77,7 +77,7 @@ export interface FileOperations {
       readonly cursor: string | null;
     };
   };
-  /** `null`: there is no such file. A part of it, so that files of any size pass: `offset` and `length` in bytes. */
+  /** `null`: no such file. Returns a part, so that files of any size can be read: `offset` and `length` in bytes. */
   readonly 'fs.get': {
     readonly takes: { readonly key: string; readonly offset: number; readonly length: number };
     readonly gives: { readonly file: (StoredFile & { readonly base64: string }) | null };
@@ -95,7 +95,7 @@ export interface FileOperations {
   readonly 'fs.delete': { readonly takes: { readonly keys: readonly string[] }; readonly gives: Nothing };
 }
 
-/** Of a cache. */
+/** Operations on a cache. */
 export interface CacheOperations {
   readonly 'cache.list': {
     readonly takes: { readonly limit?: number | undefined };

@@ -1,4 +1,4 @@
-// What timers and schedules are asked.
+// Operations on timers and schedules.
 import type { ById, Nothing, Page } from './arguments.ts';
 
 /** A timer that is set. */
@@ -23,7 +23,7 @@ export interface ScheduleStatus {
   readonly lastOutcome: string | null;
 }
 
-/** Of timers. */
+/** Operations on timers. */
 export interface TimerOperations {
   readonly 'timer.list': {
     readonly takes: Page & { readonly prefix?: string | undefined };
@@ -40,16 +40,16 @@ export interface TimerOperations {
     };
     readonly gives: Nothing;
   };
-  /** False: there is none. One that comes again goes on from here. */
+  /** False: no such timer. A repeating one continues from here. */
   readonly 'timer.run': { readonly takes: ById; readonly gives: { readonly found: boolean } };
   readonly 'timer.delete': { readonly takes: ById; readonly gives: Nothing };
 }
 
-/** Of the schedules of platform.yaml. */
+/** Operations on the schedules of platform.yaml. */
 export interface ScheduleOperations {
   /** The schedules of platform.yaml; takes no `binding`. */
   readonly 'cron.list': { readonly takes: Nothing; readonly gives: { readonly schedules: readonly ScheduleStatus[] } };
-  /** Null: there is none of that name. False: it is running, and does so once more by itself when it is due. */
+  /** Null: no schedule has that name. False: it is running, and will run once more when it is due. */
   readonly 'cron.run': {
     readonly takes: { readonly name: string };
     readonly gives: { readonly triggered: boolean | null };

@@ -1,4 +1,4 @@
-// What of the users of an app is asked.
+// Operations on the users of an app.
 import type { ById, Nothing, Page } from './arguments.ts';
 
 /** A user of an app. Times are ISO 8601. */
@@ -11,7 +11,7 @@ export interface AppUser {
   readonly metadata: Readonly<Record<string, unknown>>;
 }
 
-/** A session of a user; its token is nobody's to see. Times are milliseconds since 1970. */
+/** A session of a user, without its token. Times are milliseconds since 1970. */
 export interface UserSession {
   readonly id: string;
   readonly createdAt: number;
@@ -20,9 +20,9 @@ export interface UserSession {
   readonly userAgent: string | null;
 }
 
-/** Of users. */
+/** Operations on users. */
 export interface UserOperations {
-  /** The binding is the one of `auth`; takes no `binding`, as the next ones. */
+  /** The binding is that of `auth`; takes no `binding`, like the following ones. */
   readonly 'users.list': {
     readonly takes: Page & { readonly email?: string | undefined };
     readonly gives: { readonly users: readonly AppUser[]; readonly cursor: string | null };

@@ -1,7 +1,7 @@
-// What workflows are asked: runs, their steps and what steers them.
+// Operations on workflows: runs, their steps and controls.
 import type { ById, Nothing, Page } from './arguments.ts';
 
-/** A run of a workflow, as a list shows it. Times are milliseconds since 1970. */
+/** A run of a workflow in a list. Times are milliseconds since 1970. */
 export interface WorkflowRun {
   readonly id: string;
   readonly status: 'pending' | 'running' | 'paused' | 'completed' | 'failed' | 'cancelled';
@@ -17,7 +17,7 @@ export interface WorkflowStep {
   readonly name: string;
   readonly kind: 'run' | 'sleep' | 'event';
   readonly status: 'done' | 'failed' | 'waiting';
-  /** Attempts that failed. */
+  /** Failed attempts. */
   readonly attempts: number;
   readonly result: unknown;
   readonly error: { readonly name: string; readonly message: string } | null;
@@ -27,7 +27,7 @@ export interface WorkflowStep {
   readonly endedAt: number | null;
 }
 
-/** A run with all that it has behind it. */
+/** A run with its whole history. */
 export interface WorkflowRunDetail extends WorkflowRun {
   readonly input: unknown;
   readonly output: unknown;
@@ -35,7 +35,7 @@ export interface WorkflowRunDetail extends WorkflowRun {
   readonly log: readonly { readonly at: number; readonly message: string; readonly content: unknown }[];
 }
 
-/** Of a workflow. */
+/** Operations on a workflow. */
 export interface WorkflowOperations {
   readonly 'workflow.list': {
     readonly takes: Page & { readonly status?: string | undefined };

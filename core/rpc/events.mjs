@@ -1,8 +1,8 @@
-// Events of a project whose code runs in Node, part of the worker of worker.mjs: each is passed on to a route of the
-// app, `POST /__platform/<event>`, and what the app says becomes of it. Never imported: worker-code.ts reads it. The
-// other half is packages/dev/events.ts.
+// Event handlers of a project whose code runs in Node, part of the worker of worker.mjs: each event is sent to a
+// route of the app, `POST /__platform/<event>`, whose response is its result. Never imported: worker-code.ts reads
+// it. packages/dev/events.ts is the other half.
 
-/** @param wire how values are sent: `encode`, `revive`, `encodeError`, and `linesOf` for what comes. */
+/** @param wire encoding of values: `encode`, `revive`, `encodeError`, and `linesOf` for input. */
 export function createEventHandlers({ encode, revive, encodeError, linesOf }) {
   const encoder = new TextEncoder();
   const line = (value) => encoder.encode(`${JSON.stringify(value)}\n`);
@@ -17,7 +17,7 @@ export function createEventHandlers({ encode, revive, encodeError, linesOf }) {
     const { PLATFORM_APP_URL: app, PLATFORM_APP_TOKEN: token } = vars;
     const route = `/__platform/${event}`;
     if (app === undefined || token === undefined)
-      throw new Error(`Nobody takes POST ${route}: this project's server gets no events here`);
+      throw new Error(`No route handles POST ${route}: this project's server receives no events here`);
     const headers = { 'content-type': type, authorization: `Bearer ${token}` };
     const response = await fetch(`${app}${route}`, {
       method: 'POST',
@@ -33,7 +33,7 @@ export function createEventHandlers({ encode, revive, encodeError, linesOf }) {
     );
   }
 
-  /** @returns what the app says. @throws what its handler threw. */
+  /** @returns the app's response. @throws what its handler threw. */
   async function tell(event, env, told) {
     const response = await post(event, env, 'application/json', JSON.stringify(encode(told)));
     return (await response.json()) ?? {};
@@ -50,10 +50,10 @@ export function createEventHandlers({ encode, revive, encodeError, linesOf }) {
     });
     send({ workflow, executionId, input: encode(input) });
     const response = await post('workflow', env, 'application/x-ndjson', calls);
-    /** Steps that the app runs. */
+    /** Steps that run in the app. */
     const running = new Map();
 
-    /** What the app does within a step, whenever that step is tried. */
+    /** The app's work within a step, for each attempt of that step. */
     const runInApp = (id) =>
       new Promise((resolve, reject) => {
         running.set(id, { resolve, reject });
@@ -103,7 +103,7 @@ export function createEventHandlers({ encode, revive, encodeError, linesOf }) {
       if (said.noRetry === true) controller.noRetry();
       done(said);
     },
-    /** Of every name: which of them there are, the app says. */
+    /** Has every name: the app knows which of them exist. */
     workflows: new Proxy(
       {},
       {

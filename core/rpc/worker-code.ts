@@ -1,8 +1,8 @@
-// The worker of worker.mjs and events.mjs as a bundle: `platform dev` serves it beside a project, and it is the worker
-// of a project whose own code runs in Node.
+// The worker of worker.mjs and events.mjs as a bundle: `platform dev` serves it beside a project, and it is the
+// worker of projects whose own code runs in Node.
 import { readFileSync } from 'node:fs';
 
-/** Its code, an ES module. @param bytesMax of a call in JSON, and of a stream that is read to its end. */
+/** Its code, an ES module. @param bytesMax limit of a call in JSON, and of a stream that is read to its end. */
 export function rpcWorkerCode(bytesMax: number): string {
   const read = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8');
   const worker = read('./worker.mjs')

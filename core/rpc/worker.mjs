@@ -1,16 +1,16 @@
-// The worker that answers calls of bindings from outside of isolates: it runs in an isolate with a project's bindings
-// and calls what it is told, so that code in Node gets what a worker would. Never imported: worker-code.ts reads it.
+// The worker that serves binding calls from outside of isolates: it runs in an isolate with a project's bindings and
+// executes the calls, so that code in Node gets what a worker would. Never imported: worker-code.ts reads it.
 //
-// A call is `{binding, method, args?, next?}`: the body, in JSON, or the header `x-platform-call` (base64url); the body
-// is then what stands as `{"$body": true}`. Who accepts application/octet-stream gets a result that is a stream, a file
-// or many bytes as the body of the answer, and the rest of it in `x-platform-result`. Values beyond JSON are objects
-// with one member that begins with `$`: docs/mock-server.md lists them.
+// A call is `{binding, method, args?, next?}`: in the body as JSON, or in the header `x-platform-call` (base64url);
+// then the body is the value of `{"$body": true}`. Clients that accept application/octet-stream get a result that is
+// a stream, a file or many bytes as the body of the response, and the rest of it in `x-platform-result`. Values
+// beyond JSON are objects with one member that begins with `$`: docs/mock-server.md lists them.
 
 import { createEventHandlers } from './events.mjs';
 
 const BYTES_MAX = 33_554_432;
 const DEPTH_MAX = 100;
-/** Of a result; fewer are part of the JSON. */
+/** Smaller results are part of the JSON. */
 const RAW_BYTES_MIN = 4096;
 
 const encoder = new TextEncoder();
@@ -47,7 +47,7 @@ async function readAll(stream) {
   return bytes;
 }
 
-/** Values as they are given to a binding. @param on what the method is called on: statements are of that. */
+/** Decodes values for a binding. @param on the target of the method, which statements belong to. */
 function revive(value, on, env, body) {
   if (value === null || typeof value !== 'object' || value instanceof AbortSignal) return value;
   const inside = (item) => revive(item, on, env, body);
@@ -72,7 +72,7 @@ function revive(value, on, env, body) {
         return Number(inner);
       case '$undefined':
         return undefined;
-      // It has no form here, and bindings say so.
+      // Functions cannot be transferred, and bindings report it.
       case '$function':
         return () => {};
       case '$object':
@@ -91,8 +91,8 @@ function revive(value, on, env, body) {
 }
 
 /**
- * A result as JSON. `found`: what of it is a stream or bytes, and the place that is filled with it where the answer has
- * no body of its own.
+ * Encodes a result as JSON. `found`: its stream or bytes, and the placeholder to fill if the response has no separate
+ * body.
  */
 function encode(value, found, depth = 0) {
   if (depth > DEPTH_MAX) throw new TypeError('The result is nested too deeply');
@@ -106,7 +106,7 @@ function encode(value, found, depth = 0) {
       return { $number: Object.is(value, -0) ? '-0' : String(value) };
     case 'function':
     case 'symbol':
-      throw new TypeError('The result has no JSON form: go on with "next"');
+      throw new TypeError('The result cannot be sent as JSON: continue with "next"');
     case 'object':
       break;
     default:
@@ -130,11 +130,11 @@ function encode(value, found, depth = 0) {
   const prototype = Object.getPrototypeOf(value);
   if (prototype === Object.prototype || prototype === null)
     return encodeObject(value, Object.keys(value), inside, depth);
-  // An object with a class of its own: its fields, and of a file its content.
+  // An object with its own class: its fields, and for a file its content.
   const fields = Object.keys(value).filter((name) => typeof value[name] !== 'function');
   const isFile = typeof value.writeHttpMetadata === 'function';
   if (isFile && 'body' in value) fields.push('body');
-  if (fields.length === 0) throw new TypeError('The result has no JSON form: go on with "next"');
+  if (fields.length === 0) throw new TypeError('The result cannot be sent as JSON: continue with "next"');
   const encoded = Object.fromEntries(fields.map((name) => [name, inside(value[name])]));
   return isFile && found.raw ? { $file: encoded } : encoded;
 }
@@ -142,8 +142,8 @@ function encode(value, found, depth = 0) {
 function encodeObject(value, names, inside, depth) {
   const kept = names.filter((name) => typeof value[name] !== 'function');
   if (kept.length === 0 && names.length > 0 && depth === 0)
-    throw new TypeError('The result has no JSON form: go on with "next"');
-  // A page of files has its list by two names.
+    throw new TypeError('The result cannot be sent as JSON: continue with "next"');
+  // A page of files has its list under two names.
   const isTwice = Array.isArray(value.objects) && value.objects === value.keys;
   const entries = kept.filter((name) => !isTwice || name !== 'keys').map((name) => [name, inside(value[name])]);
   return entries.length === 1 && entries[0][0].startsWith('$') ? { $object: entries } : Object.fromEntries(entries);
@@ -186,18 +186,18 @@ function methodOf(target, name, what) {
   return target[name];
 }
 
-/** Calls the methods one after the other, each on what the one before gave. @returns also what the first gave. */
+/** Calls the methods one after the other, each on the result of the previous one. @returns also the first result. */
 async function callAll(target, what, calls, env, body) {
   let result = target;
   let first;
   for (const [index, call] of calls.entries()) {
     const { method, args = [] } = call ?? {};
     if (!Array.isArray(args)) throw new TypeError('args must be a list');
-    // At once on the target itself: what is asked of a transaction belongs to it, whatever comes next.
+    // Synchronously on the target itself: calls on a transaction belong to it, whatever follows.
     const on = index === 0 ? target : await result;
     const called = methodOf(on, method, index === 0 ? what : 'The result');
     let values = args.map((value) => revive(value, on, env, body));
-    // A statement is no value: a batch may be a list of {sql, params}.
+    // Statements cannot be transferred: a batch may be a list of {sql, params}.
     if (method === 'batch' && typeof on.prepare === 'function' && Array.isArray(values[0]))
       values = [
         values[0].map((item) =>
@@ -216,7 +216,7 @@ async function answerCall(call, request, env, isInHeader) {
   if (!Array.isArray(args) || !Array.isArray(next)) throw new TypeError('args and next must be lists');
   let body = null;
   if (isInHeader) body = call.bytes === true ? await readAll(request.body) : (request.body ?? new Response('').body);
-  // The call ends with the one who asked.
+  // The call ends when the client disconnects.
   const { signal } = request;
   if (method === 'run' && typeof bound.models === 'function') args[2] = { ...args[2], signal };
   const calls = [{ method, args }, ...next];
@@ -239,7 +239,7 @@ async function answerCall(call, request, env, isInHeader) {
   return Response.json(answer, { headers });
 }
 
-/** Lines of JSON, as they come. */
+/** Lines of JSON, as they arrive. */
 async function* linesOf(stream) {
   let rest = '';
   const text = new TextDecoder();
@@ -253,8 +253,8 @@ async function* linesOf(stream) {
 }
 
 /**
- * A transaction for as long as the request lasts: each line of its body is a call on it, `{id, method, args?, next?}`,
- * and answered by a line with the same id. `{commit: true}` ends it; a body that ends without takes it back.
+ * A transaction for the duration of the request: each line of its body is a call on it, `{id, method, args?, next?}`,
+ * answered by a line with the same id. `{commit: true}` commits it; a body that ends without that rolls it back.
  */
 function answerTransaction({ binding }, request, env, context) {
   const bound = bindingOf(env, binding);
@@ -274,7 +274,7 @@ function answerTransaction({ binding }, request, env, context) {
         .then(({ result }) => tell({ id, result: encode(result, noBody()) }))
         .catch((error) => tell({ id, error: encodeError(error) }));
     }
-    throw new Error('The transaction was left');
+    throw new Error('The transaction was abandoned');
   });
   context.waitUntil(
     ended
@@ -288,7 +288,7 @@ function answerTransaction({ binding }, request, env, context) {
   return new Response(answers, { headers: { 'content-type': 'application/x-ndjson', 'cache-control': 'no-store' } });
 }
 
-/** What a binding is, by what it can do: the host says no more than its name. */
+/** Kind of a binding, detected by its methods: the host only passes its name. */
 const kinds = {
   db: 'prepare',
   queue: 'sendBatch',
@@ -305,7 +305,7 @@ const kinds = {
 function kindOf(bound) {
   try {
     const found = Object.keys(kinds).find((kind) => typeof bound[kinds[kind]] === 'function') ?? 'none';
-    // Sandboxes are found by their ids and listed, as timers are, and not set.
+    // Sandboxes are found by id and listed, like timers, but not set.
     return found === 'timer' && typeof bound.set !== 'function' ? 'sandbox' : found;
   } catch {
     return 'none';
@@ -318,7 +318,7 @@ function describe(env) {
   return { bindings: Object.fromEntries(names.map((name) => [name, kindOf(env[name])])), vars };
 }
 
-/** A server has no other way to the AI gateway. @param target behind PLATFORM_AI_URL */
+/** A server has no other access to the AI gateway. @param target path below PLATFORM_AI_URL */
 function askGateway(target, request, { PLATFORM_AI_URL: base }) {
   if (base === undefined) throw new TypeError('platform.yaml has no "ai: true"');
   const { method, headers, body, signal } = request;

@@ -1,5 +1,5 @@
-// The arguments of operations on a sandbox, as a caller wrote them: checked, with an error that says which one is
-// wrong, what it was and what it may be. The agent calls it. Pure.
+// Validates the arguments of operations on a sandbox, with an error that names the wrong one, its value and valid
+// values. Called by the agent. Pure.
 import { PlatformError } from '../errors.ts';
 import { SANDBOX_BOUNDS } from './call-limits.ts';
 
@@ -8,11 +8,11 @@ export type Fields = Readonly<Record<string, unknown>>;
 const { commandCharsMax, commandMs, commandMsMax, pathBytesMax, stdinBytesMax, variableBytesMax, variablesMax } =
   SANDBOX_BOUNDS;
 
-/** How a command runs, besides where. */
+/** Options of a command besides its location. */
 export interface CommandArguments {
-  /** A text is for the shell; a list is a program and its arguments. */
+  /** A text is for the shell; a list is a program with arguments. */
   readonly command: string | readonly string[];
-  /** As it was written; null: the workspace. */
+  /** As given; null: the workspace. */
   readonly cwd: string | null;
   readonly variables: Readonly<Record<string, string>>;
 }
@@ -21,7 +21,7 @@ function invalid(reason: string): PlatformError {
   return new PlatformError('invalid_argument', { reason });
 }
 
-/** A text without NUL, which nothing of an operating system takes. */
+/** A text without NUL, which operating systems do not accept. */
 function toText(value: unknown, what: string, charsMax: number): string {
   if (typeof value !== 'string') throw invalid(`${what} must be a string, but is ${kindOf(value)}`);
   if (value === '') throw invalid(`${what} must not be empty`);
@@ -53,7 +53,7 @@ function toCommand(value: unknown): string | readonly string[] {
   if (value.length === 0) throw invalid('The command must not be an empty list: its first item is the program');
   let chars = 0;
   return value.map((item: unknown, at) => {
-    // An argument may be empty, a program may not.
+    // An argument may be empty, the program may not.
     const text = at > 0 && item === '' ? '' : toText(item, `Item ${at} of the command`, commandCharsMax);
     chars += text.length;
     if (chars > commandCharsMax) throw invalid(`The command has more than ${commandCharsMax} characters`);
@@ -67,7 +67,7 @@ export function toPath(value: unknown, what = 'The path'): string {
   return path;
 }
 
-/** How large a terminal is. */
+/** Size of a terminal. */
 export interface TerminalSize {
   readonly cols: number;
   readonly rows: number;
@@ -79,7 +79,7 @@ export function toTerminalSize({ cols, rows }: Fields): TerminalSize {
   return { cols: side(cols, 'cols', 80), rows: side(rows, 'rows', 24) };
 }
 
-/** What runs in a terminal; `command` null: a login shell. */
+/** The program in a terminal; `command` null: a login shell. */
 export interface TerminalArguments extends Omit<CommandArguments, 'command'> {
   readonly command: CommandArguments['command'] | null;
   readonly size: TerminalSize;
@@ -94,7 +94,7 @@ export function toTerminalArguments({ command, cwd, env, cols, rows }: Fields): 
   };
 }
 
-/** Names and values of the environment of commands. */
+/** Environment variables of commands. */
 export function toVariables(value: unknown): Readonly<Record<string, string>> {
   if (value === null || typeof value !== 'object' || Array.isArray(value))
     throw invalid(`Variables must be an object of texts, but are ${kindOf(value)}`);
@@ -106,7 +106,7 @@ export function toVariables(value: unknown): Readonly<Record<string, string>> {
       throw invalid(
         `Variable ${JSON.stringify(name.slice(0, 64))} must have a name of letters, digits and "_" that begins with no digit`,
       );
-    // What it holds may be a secret: it is not repeated.
+    // The value may be a secret, so it is not repeated.
     if (typeof text !== 'string')
       throw invalid(`Variable ${name.slice(0, 64)} must be a string, but is ${kindOf(text)}`);
     if (text.includes('\0')) throw invalid(`Variable ${name.slice(0, 64)} must not contain NUL`);
@@ -116,7 +116,7 @@ export function toVariables(value: unknown): Readonly<Record<string, string>> {
   return { ...(value as Record<string, string>) };
 }
 
-/** Milliseconds a command may take. */
+/** Timeout of a command in milliseconds. */
 export function toTimeout(value: unknown): number {
   const limit = toWhole(value, 'timeoutMs', { least: 1, most: Number.MAX_SAFE_INTEGER, otherwise: commandMs });
   if (limit > commandMsMax)
@@ -126,7 +126,7 @@ export function toTimeout(value: unknown): number {
   return limit;
 }
 
-/** What a command reads: `{text}` or `{base64}`. */
+/** Input of a command: `{text}` or `{base64}`. */
 export function toInput(value: unknown): Uint8Array | null {
   if (value === undefined || value === null) return null;
   const { text, base64 } = toFields(value);
@@ -164,7 +164,7 @@ export function toProcessId(value: unknown): string {
   return id;
 }
 
-/** The name of a signal; null where none is said. */
+/** The name of a signal; null if none is given. */
 export function toSignal(value: unknown): string | null {
   if (value === undefined || value === null) return null;
   if (
@@ -179,12 +179,12 @@ export function toPort(value: unknown): number {
   return toWhole(value, 'The port', { least: 1, most: 65_535 });
 }
 
-/** What `exposePort` makes of a port. */
+/** Arguments of `exposePort`. */
 export interface ExposeArguments {
   readonly port: number;
   /** For people; null: none. */
   readonly label: string | null;
-  /** Without a token. */
+  /** Accessible without a token. */
   readonly isPublic: boolean;
 }
 
@@ -198,11 +198,11 @@ export function toExposeArguments({ port, name, auth }: Fields): ExposeArguments
   };
 }
 
-/** What `gitCheckout` clones. */
+/** Arguments of `gitCheckout`. */
 export interface CheckoutArguments {
-  /** Without credentials: it stands in process lists and in the clone's configuration. */
+  /** Without credentials, because it is visible in process lists and in the clone's configuration. */
   readonly url: string;
-  /** `user:password` of the address. */
+  /** `user:password` of the URL. */
   readonly credentials: string | null;
   readonly branch: string | null;
   readonly depth: number | null;
@@ -212,7 +212,7 @@ export interface CheckoutArguments {
 export function toCheckoutArguments({ url, branch, depth, targetDir }: Fields): CheckoutArguments {
   const target = URL.parse(toText(url, 'The address of the repository', 2048));
   if (target === null || !/^(?:https?|file):$/.test(target.protocol))
-    throw invalid('The address of the repository must be an URL that starts with https://');
+    throw invalid('The address of the repository must be a URL that starts with https://');
   const { username, password } = target;
   target.username = '';
   target.password = '';
@@ -230,22 +230,22 @@ export function toCheckoutArguments({ url, branch, depth, targetDir }: Fields): 
 
 function toBranch(value: unknown): string {
   const branch = toText(value, 'The branch', 255);
-  // The first character would make it an option of git's.
-  if (!/^[^-\s~^:?*[\\][^\s~^:?*[\\]*$/.test(branch)) throw invalid('The branch is not a name that git takes');
+  // A leading hyphen would make it an option of git.
+  if (!/^[^-\s~^:?*[\\][^\s~^:?*[\\]*$/.test(branch)) throw invalid('The branch is not a name that git accepts');
   return branch;
 }
 
-/** The request that a server in the sandbox gets. */
+/** The request for a server in the sandbox. */
 export interface PortRequest {
   readonly port: number;
   readonly method: string;
   readonly path: string;
   readonly headers: readonly (readonly [string, string])[];
-  /** Of its body; null: nobody says. */
+  /** Length of its body; null: unknown. */
   readonly bodyBytes: number | null;
 }
 
-/** What says how a message travels: every connection has its own. */
+/** Hop-by-hop headers: every connection has its own. */
 const HOP_HEADERS = /^(?:connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|expect|content-length)$/;
 
 export function toPortRequest({ port, method, path, headers, bodyBytes }: Fields): PortRequest {

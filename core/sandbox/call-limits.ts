@@ -1,4 +1,4 @@
-// Limits of one call of a sandbox, which the guest, the service and the agent keep to alike.
+// Limits of one call of a sandbox, enforced by the guest, the service and the agent.
 
 /** Bytes, characters, milliseconds and counts of one call. */
 export const SANDBOX_BOUNDS = {
@@ -15,13 +15,13 @@ export const SANDBOX_BOUNDS = {
   /** Variables of a call or of `setEnvVars`, and their names and values together. */
   variablesMax: 500,
   variableBytesMax: 256 * 1024,
-  /** Each of stdout and stderr of `exec`; what is more is dropped, and `truncated` says so. */
+  /** Each of stdout and stderr of `exec`; the rest is dropped, and `truncated` reports it. */
   outputBytesMax: 10 * 1024 * 1024,
-  /** The latest output of a background process that is kept. */
+  /** The latest output kept of a background process. */
   logBytesMax: 1024 * 1024,
-  /** Processes that run at a time, and that are remembered after their end. */
+  /** Concurrent processes, and processes remembered after their end. */
   processesMax: 100,
-  /** What is logged of one command's answer (`SANDBOX_LOG_EXEC`). */
+  /** Logged part of one command's result (`SANDBOX_LOG_EXEC`). */
   loggedBytesMax: 16 * 1024,
   /** Entries of one `listFiles`. */
   filesMax: 10_000,
@@ -29,6 +29,6 @@ export const SANDBOX_BOUNDS = {
   terminalsMax: 20,
   /** Columns of a terminal, and rows. */
   terminalSideMax: 1000,
-  /** Of one sandbox. */
+  /** Per sandbox. */
   exposedPortsMax: 20,
 } as const;

@@ -1,30 +1,30 @@
-// The addresses of exposed ports of sandboxes: `port---<name>.<domain of the platform>`, where the name is random. No
-// project and no branch has a host with three hyphens (core/names.ts). Pure; engines and the sandbox service use it.
+// URLs of exposed ports of sandboxes: `port---<name>.<domain of the platform>`, with a random name. No project or
+// branch has a host with three hyphens (core/names.ts). Pure; used by engines and the sandbox service.
 
 const LABEL = /^port---([a-z2-7]{16})\./;
 
-/** What a caller of the service says of where ports are visited: `https://*.apps.example.net`. */
+/** Origin of exposed ports, set by the caller of the service: `https://*.apps.example.net`. */
 export const PORT_ORIGIN_HEADER = 'sandbox-port-origin';
 
-/** Visits of exposed ports at the service: `POST /v1/ports/{name}`, with {@link PortVisit} as arguments. */
+/** Requests to exposed ports at the service: `POST /v1/ports/{name}`, with {@link PortVisit} as arguments. */
 export const PORTS_PATH = '/v1/ports/';
 
-/** In each request of a program; people have the token in the address of their first visit. */
+/** In each request of a program; people have the token in the URL of their first visit. */
 export const PORT_TOKEN_HEADER = 'x-platform-port-token';
 
-/** A request to an exposed port, as the service is asked for it. */
+/** A request to an exposed port, as sent to the service. */
 export interface PortVisit {
-  /** Of the address: `https://port---abc.apps.example.net`. */
+  /** Origin of the URL: `https://port---abc.apps.example.net`. */
   readonly origin: string;
   readonly method: string;
   readonly path: string;
   /** Names in lower case. */
   readonly headers: readonly (readonly [string, string])[];
-  /** Of its body; null: nobody says. */
+  /** Length of its body; null: unknown. */
   readonly bodyBytes: number | null;
 }
 
-/** The name in a host; null: it is no exposed port's. */
+/** The name in a host; null: not an exposed port. */
 export function exposedNameOf(host: string): string | null {
   return LABEL.exec(host)?.[1] ?? null;
 }

@@ -1,28 +1,28 @@
-// What can be asked of a sandbox, and how it travels as HTTP/1.1: from a worker's binding over the engine to the
-// sandbox service, and from there to the agent inside the sandbox, with the same bodies on both ways. Pure.
+// Operations on a sandbox, and their encoding in HTTP/1.1: from a worker's binding through the engine to the sandbox
+// service, and from there to the agent inside the sandbox, with the same bodies on both hops. Pure.
 import type { EgressChoice, MachineSize } from './options.ts';
 
 // At the service: `POST /v1/projects/{project}/sandboxes/{resource}/{id}/{operation}`, with `SANDBOX_AUTH_TOKEN` as
-// bearer. At the agent: `POST /{operation}`, for whoever reaches its socket. Arguments are JSON: the body, or where
-// that is bytes (`raw`) the header `sandbox-arguments`, encoded by encodeURIComponent; at the service the header
-// `sandbox-options` says what the sandbox is to be made of (options.ts). Answers are JSON, server-sent events, or
-// bytes. A failure before the first byte is `{"error": {"code", "message"}}` with the status of core/errors.ts; after
-// it the connection is cut.
+// bearer. At the agent: `POST /{operation}`, for any client of its socket. Arguments are JSON in the body, or if the
+// body is bytes (`raw`), in the header `sandbox-arguments`, encoded by encodeURIComponent; at the service the header
+// `sandbox-options` has the options of the sandbox (options.ts). Responses are JSON, server-sent events, or bytes. A
+// failure before the first byte is `{"error": {"code", "message"}}` with the status of core/errors.ts; after it the
+// connection is cut.
 
-/** How an operation's request and answer are formed. */
+/** Encoding of an operation's request and response. */
 interface Shape {
   /** `raw`: bytes, with the arguments in a header. */
   readonly body: 'json' | 'raw';
-  /** `forwarded`: what a server in the sandbox said, its head in the header `sandbox-response`. */
+  /** `forwarded`: the response of a server in the sandbox, with its head in the header `sandbox-response`. */
   readonly answer: 'json' | 'events' | 'bytes' | 'forwarded';
-  /** The body goes on while the answer comes. */
+  /** The request body continues during the response. */
   readonly isDuplex?: true;
 }
 
 const json: Shape = { body: 'json', answer: 'json' };
 const events: Shape = { body: 'json', answer: 'events' };
 
-/** What the agent does. agent/operations.ts has the arguments and answers of each. */
+/** Operations of the agent. agent/operations.ts has the arguments and results of each. */
 export const agentOperations = {
   exec: json,
   execStream: events,
@@ -49,10 +49,10 @@ export const agentOperations = {
   terminal: { body: 'raw', answer: 'bytes', isDuplex: true },
 } as const satisfies Readonly<Record<string, Shape>>;
 
-/** What the service asks of the agent, and nobody of the service. */
+/** Operations that only the service calls on the agent. */
 export const privateOperations = { setAiAccess: json } as const;
 
-/** What the service does by itself. */
+/** Operations of the service itself. */
 export const serviceOperations = {
   info: json,
   suspend: json,
@@ -61,21 +61,21 @@ export const serviceOperations = {
   destroy: json,
   snapshot: { body: 'raw', answer: 'json' },
   fork: { body: 'raw', answer: 'json' },
-  /** Of a snapshot, by its own id. */
+  /** For a snapshot, by its own id. */
   deleteSnapshot: json,
 } as const satisfies Readonly<Record<string, Shape>>;
 
-/** What the service does by itself for exposed ports. */
+/** Operations of the service itself for exposed ports. */
 export const portOperations = { exposePort: json, unexposePort: json, listExposedPorts: json } as const;
 
 export type AgentOperation = keyof typeof agentOperations;
 export type PrivateOperation = keyof typeof privateOperations;
-/** All that an agent is asked. */
+/** All operations of an agent. */
 export type AskedOperation = AgentOperation | PrivateOperation;
 export type ServiceOperation = keyof typeof serviceOperations;
 export type PortOperation = keyof typeof portOperations;
 
-/** Whether an operation's body goes on while its answer comes. */
+/** Whether an operation's request body continues during its response. */
 export function isDuplex(operation: AskedOperation): boolean {
   return (agentOperations as Readonly<Partial<Record<string, Shape>>>)[operation]?.isDuplex === true;
 }
@@ -84,7 +84,7 @@ export function isAgentOperation(name: string): name is AgentOperation {
   return Object.hasOwn(agentOperations, name);
 }
 
-/** How one is formed that an agent is asked; null: there is no such one. */
+/** Encoding of an agent's operation; null: no such operation. */
 export function askedShape(name: string): Shape | null {
   if (isAgentOperation(name)) return agentOperations[name];
   return Object.hasOwn(privateOperations, name) ? privateOperations[name as PrivateOperation] : null;
@@ -100,33 +100,33 @@ export function isPortOperation(name: string): name is PortOperation {
 
 /** Arguments of an operation whose body is bytes. */
 export const ARGUMENTS_HEADER = 'sandbox-arguments';
-/** `{status, statusText, headers: [name, value][]}` of a server in a sandbox, encoded as the arguments are. */
+/** `{status, statusText, headers: [name, value][]}` of a server in a sandbox, encoded like the arguments. */
 export const RESPONSE_HEADER = 'sandbox-response';
 
-/** The resource of the sandboxes that builds run in: no platform.yaml can have this name. Their ids are branches. */
+/** Resource name of the sandboxes of builds, which no platform.yaml can use. Their ids are branches. */
 export const BUILD_RESOURCE = '.build';
 
-/** Where a sandbox's files lie, and commands begin. */
+/** Folder of a sandbox's files, and working directory of commands. */
 export const WORKSPACE = '/workspace';
 
-/** Which sandbox: of a project, under a resource of its platform.yaml, by the id that the worker chose. */
+/** Identifies a sandbox: project, resource in platform.yaml, and the id that the worker chose. */
 export interface SandboxPlace {
   /** Namespace of the project (that of the workspace in `platform dev`). */
   readonly project: string;
-  /** Its name in platform.yaml; of a preview with the branch's slug (core/preview.ts). */
+  /** Its name in platform.yaml; for a preview with the branch's slug (core/preview.ts). */
   readonly resource: string;
   readonly id: string;
 }
 
-/** What a sandbox can be. */
+/** States of a sandbox. */
 export type SandboxState = 'creating' | 'running' | 'suspended' | 'stopped' | 'error';
 
-/** A sandbox as `info` and `list` say it. */
+/** A sandbox in `info` and `list`. */
 export interface SandboxInfo {
   readonly id: string;
   readonly state: SandboxState;
   readonly provider: string;
-  /** What was asked for; null: as the operator has it. */
+  /** The requested machine; null: the operator's default. */
   readonly machine: MachineSize | null;
   readonly image: string | null;
   readonly egress: EgressChoice | null;
@@ -136,13 +136,13 @@ export interface SandboxInfo {
   readonly lastActiveAt: number;
 }
 
-/** A snapshot as `listSnapshots` says it: the files that a sandbox had. */
+/** A snapshot in `listSnapshots`: the files of a sandbox. */
 export interface SandboxSnapshot {
   readonly id: string;
-  /** The sandbox it was taken of. */
+  /** The original sandbox. */
   readonly of: string;
   /** Milliseconds since 1970. */
   readonly createdAt: number;
-  /** What it takes on the disk. */
+  /** Size on disk. */
   readonly sizeBytes: number;
 }

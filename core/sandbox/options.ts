@@ -1,18 +1,18 @@
-// What a sandbox is made of, as a caller wants it: how large its machine is, which image its system comes from and what
-// it may reach. They come with each call, as JSON in the header `sandbox-options`, and are checked here. Pure.
+// Options of a sandbox: machine size, system image and allowed network access. They are sent with each call, as JSON
+// in the header `sandbox-options`, and validated here. Pure.
 import { PlatformError } from '../errors.ts';
 import { toFields, type Fields } from './arguments.ts';
 import { isSandboxId } from './sandbox-id.ts';
 
-/** What a machine of a size may use. */
+/** Limits of a machine size. */
 export interface MachineLimits {
   readonly processors: number;
   readonly memoryMb: number;
-  /** Processes and threads at a time. */
+  /** Concurrent processes and threads. */
   readonly tasks: number;
 }
 
-/** The sizes that can be asked for, the smallest one first. Without one: `SANDBOX_MEMORY_MB`, `SANDBOX_CPUS`. */
+/** Available sizes, smallest first. Default: `SANDBOX_MEMORY_MB`, `SANDBOX_CPUS`. */
 export const machineSizes = {
   small: { processors: 1, memoryMb: 2048, tasks: 512 },
   default: { processors: 2, memoryMb: 4096, tasks: 1024 },
@@ -24,43 +24,46 @@ export type MachineSize = keyof typeof machineSizes;
 
 export const MACHINE_SIZES = Object.keys(machineSizes) as readonly MachineSize[];
 
-/** What a sandbox may reach, of what the operator allows. `allow` has names, and `*.` before those with all below. */
+/**
+ * Network access of a sandbox, within what the operator allows. `allow` has names, and `*.` before those with all
+ * subdomains.
+ */
 export interface EgressChoice {
   readonly mode: 'all' | 'none' | 'allow';
-  /** Of `allow` alone; otherwise empty. */
+  /** Only for `allow`; otherwise empty. */
   readonly allow: readonly string[];
 }
 
-/** Null: as the operator has it. */
+/** Null: the operator's default. */
 export interface SandboxOptions {
   readonly machine: MachineSize | null;
   readonly image: string | null;
   readonly egress: EgressChoice | null;
-  /** Whether its commands have a token for the AI gateway; null: where there is a gateway. */
+  /** Whether its commands get a token for the AI gateway; null: if there is a gateway. */
   readonly ai: boolean | null;
 }
 
-/** Those that a call says: what it leaves out stays as it is, null goes back to what the operator has. */
+/** Options given with a call: omitted ones stay unchanged, null restores the operator's default. */
 export type SandboxOptionsChange = Partial<SandboxOptions> & {
-  /** The snapshot that a sandbox begins with where there is none yet. */
+  /** The snapshot from which a new sandbox starts. */
   readonly snapshot?: string | null;
 };
 
-/** What a row has: of a snapshot also what it was taken of, and how much it takes. */
+/** Stored options of a row: for a snapshot also its original and its size. */
 export interface StoredOptions extends SandboxOptions {
   readonly taken?: { readonly of: string; readonly sizeBytes: number };
 }
 
 export const NO_OPTIONS: SandboxOptions = { machine: null, image: null, egress: null, ai: null };
 
-/** The header with them, through `encodeURIComponent`. */
+/** The header for them, encoded with `encodeURIComponent`. */
 export const OPTIONS_HEADER = 'sandbox-options';
 export const OPTIONS_CHARS_MAX = 12 * 1024;
 
 const ALLOWED_MAX = 100;
-/** A name of a host or an address, or `*.` and a name. */
+/** A host name or an address, or `*.` and a name. */
 export const HOST_NAME = /^(?:\*\.)?[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/;
-/** As engines take them: `registry.example.com:5000/name:tag`, `name@sha256:...`. */
+/** As container engines accept them: `registry.example.com:5000/name:tag`, `name@sha256:...`. */
 export const IMAGE_NAME = /^[a-z0-9][A-Za-z0-9._:/@-]{0,254}$/;
 
 function invalid(reason: string): PlatformError {
@@ -72,8 +75,8 @@ export function isMachineSize(value: unknown): value is MachineSize {
 }
 
 /**
- * @param value of whoever calls: anything.
- * @throws {PlatformError} `invalid_argument` that says which one is wrong, and what it may be.
+ * @param value untrusted.
+ * @throws {PlatformError} `invalid_argument` that names the wrong option, and valid values.
  */
 export function toOptionsChange(value: unknown): SandboxOptionsChange {
   const fields = toFields(value);
@@ -90,7 +93,7 @@ export function toOptionsChange(value: unknown): SandboxOptionsChange {
 
 const readers = { machine: toMachine, image: toImage, egress: toEgress, ai: toAi, snapshot: toSnapshot };
 
-/** Of the header; null: none. @throws {PlatformError} */
+/** Parses the header; null: none. @throws {PlatformError} */
 export function optionsChangeIn(header: string | undefined): SandboxOptionsChange | null {
   if (header === undefined) return null;
   if (header.length > OPTIONS_CHARS_MAX)
@@ -115,12 +118,12 @@ export function isSameOptions(one: SandboxOptions, other: SandboxOptions): boole
   return written(one) === written(other);
 }
 
-/** As a row has it: versions before `ai` find nothing in it that they do not know, where nothing is said of it. */
+/** Serializes options for a row: without a value for `ai`, versions before `ai` find nothing unknown in it. */
 export function writtenOptions({ ai, ...options }: StoredOptions): string {
   return JSON.stringify(ai === null ? options : { ...options, ai });
 }
 
-/** What a row has; anything else in it is as the operator has it. */
+/** Parses the options of a row; invalid ones use the operator's default. */
 export function storedOptions(value: unknown): StoredOptions {
   try {
     const { taken, ...options } = toFields(value);

@@ -1,11 +1,11 @@
-// What the sandbox service and the agents in sandboxes refuse with, read by whoever asked them. Pure.
+// Refusals of the sandbox service and the agents in sandboxes, read by their clients. Pure.
 import { isErrorCode, PlatformError } from '../errors.ts';
 
-/** Of an answer that refuses; what is longer is none. */
+/** Limit of a refusal's body; longer ones are not parsed. */
 export const REFUSAL_BYTES_MAX = 64 * 1024;
 const MESSAGE_CHARS_MAX = 4000;
 
-/** The error in `{"error": {"code", "message"}}`; null: it is not one of those that there are, whoever says so. */
+/** The error in `{"error": {"code", "message"}}`; null: its code is unknown. */
 export function refusalIn(text: string): PlatformError | null {
   let said: { readonly code?: unknown; readonly message?: unknown };
   try {
@@ -15,6 +15,7 @@ export function refusalIn(text: string): PlatformError | null {
   }
   if (!isErrorCode(said.code)) return null;
   const refusal = new PlatformError(said.code);
-  refusal.message = String(said.message).slice(0, MESSAGE_CHARS_MAX);
+  if (typeof said.message !== 'string') return null;
+  refusal.message = said.message.slice(0, MESSAGE_CHARS_MAX);
   return refusal;
 }

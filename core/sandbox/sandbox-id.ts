@@ -1,8 +1,7 @@
-// The name that a caller gives to a sandbox. Pure.
+// The name that a caller gives a sandbox. Pure.
 
 /**
- * Letters, digits and `.`, `_`, `-`, at most 63, the first one a letter or a digit: it can stand in paths, labels and
- * names as it is.
+ * Letters, digits and `.`, `_`, `-`, at most 63, starting with a letter or a digit: safe in paths, labels and names.
  */
 export function isSandboxId(value: unknown): value is string {
   return typeof value === 'string' && /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/.test(value);

@@ -1,13 +1,13 @@
-// Where the sandbox service is, for those who ask it and do not run it: `SANDBOX_URL` and `SANDBOX_AUTH_TOKEN`, the
-// same for handlers, the API and the builder.
+// Address of the sandbox service for its clients: `SANDBOX_URL` and `SANDBOX_AUTH_TOKEN`, the same for handlers, the
+// API and the builder.
 import type { SandboxServiceAddress } from './service-client.ts';
 
 const TOKEN_CHARS_MIN = 32;
 
 /**
- * Null where there is no service.
+ * Null without a service.
  *
- * @throws {Error} when `SANDBOX_URL` is no address, or `SANDBOX_AUTH_TOKEN` is missing or short.
+ * @throws {Error} when `SANDBOX_URL` is not a URL, or `SANDBOX_AUTH_TOKEN` is missing or short.
  */
 export function sandboxServiceFrom(
   environment: Readonly<Record<string, string | undefined>>,

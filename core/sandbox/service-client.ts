@@ -1,5 +1,5 @@
-// Calls of the sandbox service over HTTP, for processes of the platform that use sandboxes themselves: the builder, the
-// API. What a sandbox answers is a tenant's word, bounded here and believed by nobody.
+// HTTP client of the sandbox service, for processes of the platform that use sandboxes: the builder, the API.
+// Responses of sandboxes are untrusted and limited here.
 import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -13,7 +13,7 @@ import {
 } from './operations.ts';
 import { REFUSAL_BYTES_MAX, refusalIn } from './refusal.ts';
 
-/** Where the service is. */
+/** Address of the service. */
 export interface SandboxServiceAddress {
   /** `SANDBOX_URL`. */
   readonly url: string;
@@ -21,42 +21,42 @@ export interface SandboxServiceAddress {
   readonly token: string;
 }
 
-/** What every call takes. */
+/** Options of every call. */
 export interface SandboxCallOptions {
-  /** Ends the call, and what it runs in the sandbox; its reason is thrown. */
+  /** Ends the call, and its work in the sandbox; its reason is thrown. */
   readonly signal?: AbortSignal;
-  /** More headers of the request. */
+  /** Additional headers of the request. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** One server-sent event of a sandbox. */
 export type SandboxEvent = Readonly<Record<string, unknown>>;
 
-/** Every method throws PlatformErrors: `sandbox_unavailable` where the service does not answer. */
+/** Every method throws PlatformErrors: `sandbox_unavailable` if the service does not answer. */
 export interface SandboxServiceClient {
-  /** An operation with JSON on both ways. */
+  /** An operation with JSON in both directions. */
   call(
     place: SandboxPlace,
     operation: AgentOperation | ServiceOperation,
     args?: object,
     options?: SandboxCallOptions,
   ): Promise<unknown>;
-  /** Those of a resource, by id, a page at a time. @param page query of the request: `prefix`, `limit`, `cursor`. */
+  /** Sandboxes of a resource, by id, one page. @param page query of the request: `prefix`, `limit`, `cursor`. */
   list(
     within: Omit<SandboxPlace, 'id'>,
     page?: Readonly<Record<string, string>>,
     options?: SandboxCallOptions,
   ): Promise<{ readonly items: readonly SandboxInfo[]; readonly cursor: string | null }>;
-  /** Null: there is none. */
+  /** Null: no such sandbox. */
   info(place: SandboxPlace, options?: SandboxCallOptions): Promise<SandboxInfo | null>;
-  /** An operation that answers events. @throws {PlatformError} `sandbox_lost` where they end before their time. */
+  /** An operation that responds with events. @throws {PlatformError} `sandbox_lost` if they end early. */
   events(
     place: SandboxPlace,
     operation: AgentOperation,
     args?: object,
     options?: SandboxCallOptions,
   ): AsyncGenerator<SandboxEvent>;
-  /** The bytes of a file, of any length: the reader bounds them. */
+  /** The bytes of a file, of any length: the reader has to limit them. */
   read(place: SandboxPlace, path: string, options?: SandboxCallOptions): Promise<Readable>;
   write(
     place: SandboxPlace,
@@ -66,15 +66,15 @@ export interface SandboxServiceClient {
   ): Promise<void>;
 }
 
-/** JSON answers are short; output of `exec` is 10 MiB each at most, and may double as JSON. */
+/** JSON responses are short; output of `exec` is at most 10 MiB per stream, and may double in size as JSON. */
 const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
-/** One event: what a process wrote at once. */
+/** One event: output that a process wrote at once. */
 const EVENT_CHARS_MAX = 4 * 1024 * 1024;
 
 /** @example const client = openSandboxClient({ url: 'http://sandbox:4006', token }); */
 export function openSandboxClient({ url, token }: SandboxServiceAddress): SandboxServiceClient {
   const origin = new URL(url);
-  // An import reads all its exports, among them the getters that load Node's own HTTP client.
+  // An import reads all its exports, including the getters that load Node's own HTTP client.
   const { request } = process.getBuiltinModule(origin.protocol === 'https:' ? 'node:https' : 'node:http');
   const within = ({ project, resource }: Omit<SandboxPlace, 'id'>): string =>
     `/v1/projects/${encodeURIComponent(project)}/sandboxes/${encodeURIComponent(resource)}`;
@@ -94,7 +94,7 @@ export function openSandboxClient({ url, token }: SandboxServiceAddress): Sandbo
       port: origin.port,
       path,
       method,
-      // One that was kept may have been closed by the other side just now.
+      // The other side may just have closed a kept-alive connection.
       agent: false,
       headers: { ...more, ...headers, authorization: `Bearer ${token}` },
       ...(signal !== undefined && { signal }),
@@ -102,7 +102,7 @@ export function openSandboxClient({ url, token }: SandboxServiceAddress): Sandbo
     const outgoing = request(options);
     const answered = answerOf(outgoing);
     answered.catch(() => {});
-    // Where the service answers before it has read everything, its answer is what counts.
+    // If the service responds before it has read everything, its response counts.
     const sent = body instanceof Readable ? pipeline(body, outgoing) : (outgoing.end(body), null);
     sent?.catch((error: unknown) => {
       if (body instanceof Readable && body.errored !== null) outgoing.destroy(error as Error);
@@ -145,7 +145,7 @@ export function openSandboxClient({ url, token }: SandboxServiceAddress): Sandbo
       const path = `${within(of)}?${new URLSearchParams(page).toString()}`;
       const answer = await jsonOf(await ask(path, {}, Buffer.alloc(0), options, 'GET'), options.signal);
       const { items, cursor } = (answer ?? {}) as { items?: unknown; cursor?: unknown };
-      if (!Array.isArray(items)) throw odd('it says no list');
+      if (!Array.isArray(items)) throw odd('it does not return a list');
       return {
         items: items.map(toInfo).filter((item) => item !== null),
         cursor: typeof cursor === 'string' ? cursor : null,
@@ -165,7 +165,7 @@ export function openSandboxClient({ url, token }: SandboxServiceAddress): Sandbo
     },
     read: async (place, path, options = {}) => {
       const answer = await send(place, 'readFile', { path }, options);
-      // Whoever reads it hears of it.
+      // Its reader receives the error.
       answer.on('error', () => {});
       return answer;
     },
@@ -179,7 +179,7 @@ export function openSandboxClient({ url, token }: SandboxServiceAddress): Sandbo
 
 function answerOf(outgoing: ClientRequest): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
-    // Also after the answer: a connection may break at any time.
+    // Also after the response: a connection may break at any time.
     outgoing.once('response', resolve).on('error', reject);
   });
 }
@@ -201,11 +201,11 @@ async function jsonOf(answer: IncomingMessage, signal: AbortSignal | undefined):
   } catch (error) {
     signal?.throwIfAborted();
     if (error instanceof PlatformError) throw error;
-    throw error instanceof SyntaxError ? odd('it says no JSON') : cutOff(error);
+    throw error instanceof SyntaxError ? odd('it does not return JSON') : cutOff(error);
   }
 }
 
-/** As the service refused it: a code of ours, or one that says that it is no sandbox service. */
+/** The service's refusal: a known code, or an error that it is not a sandbox service. */
 async function refusalOf(answer: IncomingMessage): Promise<PlatformError> {
   const text = await textOf(answer, REFUSAL_BYTES_MAX).catch(() => '');
   return refusalIn(text) ?? odd(`it answers with status ${answer.statusCode}`);
@@ -260,6 +260,6 @@ function cutOff(error: unknown): PlatformError {
 
 function odd(what: string): PlatformError {
   return new PlatformError('sandbox_unavailable', {
-    reason: `the sandbox service does not answer as it should: ${what}`,
+    reason: `unexpected response of the sandbox service: ${what}`,
   });
 }

@@ -1,7 +1,7 @@
-// What the sandbox service says of itself to operators (`GET /v1/status`, with its token): `platform doctor` and the
-// operator's page ask for it, since only the service sees the engine or the provider. Types only.
+// Status of the sandbox service for operators (`GET /v1/status`, with its token): used by `platform doctor` and the
+// operator's page, since only the service sees the container engine or provider. Types only.
 
-/** What a check found; `advice` is what to do, null where all is well. */
+/** Result of a check; `advice` is how to fix it, null if it passed. */
 export interface SandboxCheck {
   readonly name: string;
   readonly status: 'ok' | 'warn' | 'fail';
@@ -9,11 +9,11 @@ export interface SandboxCheck {
   readonly advice: string | null;
 }
 
-/** The answer. */
+/** The response. */
 export interface SandboxServiceStatus {
   /** `container`, `hosted` or `local`. */
   readonly provider: string;
-  /** Sandboxes that this replica has, and those of them that run. */
+  /** Sandboxes of this replica, and how many of them run. */
   readonly held: number;
   readonly running: number;
   readonly checks: readonly SandboxCheck[];

@@ -1,35 +1,35 @@
-// What passes over a terminal of a sandbox (the operation `terminal`), both ways: frames of a type, a length and bytes.
-// To the agent typed bytes and sizes, from it printed bytes and the end. Read here by the agent, the service's log and
-// the API; the guest has a reader of its own. Each side takes the other's for anything: a frame that is none ends it.
+// Protocol of a sandbox's terminal (the operation `terminal`), both ways: frames of a type, a length and bytes. To
+// the agent: typed bytes and sizes; from it: printed bytes and the exit. Parsed here for the agent, the service's log
+// and the API; the guest has its own parser. Neither side trusts the other: a malformed frame ends the terminal.
 import { PlatformError } from '../errors.ts';
 
-/** The first byte of a frame. After it come its length, 4 bytes with the highest first, and its bytes. */
+/** The first byte of a frame. Its length follows, 4 bytes big-endian, then its bytes. */
 export const TERMINAL_FRAME = {
-  /** Bytes, typed or printed. */
+  /** Typed or printed bytes. */
   bytes: 0,
-  /** To the agent: JSON, `{cols, rows}`. A caller says one at first, so that its request is on its way. */
+  /** To the agent: JSON, `{cols, rows}`. A caller sends one first, so that its request is sent. */
   size: 1,
-  /** From the agent, the first: nothing. */
+  /** From the agent, the first frame: empty. */
   started: 2,
-  /** From the agent, the last: JSON, `{exitCode, signal}`. */
+  /** From the agent, the last frame: JSON, `{exitCode, signal}`. */
   exit: 3,
 } as const;
 export type TerminalFrameType = (typeof TERMINAL_FRAME)[keyof typeof TERMINAL_FRAME];
 
-/** One as it comes: that of bytes in parts of any length. */
+/** A received frame: one with bytes may arrive in parts of any length. */
 export interface TerminalFrame {
   readonly type: TerminalFrameType;
   readonly bytes: Uint8Array;
 }
 
-/** How a program in a terminal ended: 128 and the signal's number where one did. */
+/** Exit of a program in a terminal: 128 plus the signal's number if a signal ended it. */
 export interface TerminalExit {
   readonly exitCode: number;
   readonly signal?: string;
 }
 
 const HEAD_BYTES = 5;
-/** Of a frame with JSON. */
+/** Limit of a frame with JSON. */
 const TEXT_BYTES_MAX = 1024;
 
 export function terminalFrame(type: TerminalFrameType, content: Uint8Array | object | null = null): Buffer {
@@ -46,7 +46,7 @@ export function terminalFrame(type: TerminalFrameType, content: Uint8Array | obj
   return frame;
 }
 
-/** @throws {PlatformError} `invalid_argument` for what is none, and where one is not whole at the end. */
+/** @throws {PlatformError} `invalid_argument` for a malformed frame, and an incomplete one at the end. */
 export async function* terminalFrames(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<TerminalFrame> {
   let head = Buffer.alloc(0);
   let text = Buffer.alloc(0);
@@ -79,7 +79,7 @@ export async function* terminalFrames(chunks: AsyncIterable<Uint8Array>): AsyncG
   if (head.byteLength > 0) throw odd();
 }
 
-/** The JSON of a frame; null: it is none. */
+/** The JSON of a frame; null: it is not valid. */
 export function frameFields({ bytes }: TerminalFrame): Readonly<Record<string, unknown>> | null {
   try {
     const value = JSON.parse(Buffer.from(bytes).toString('utf8')) as unknown;
@@ -89,7 +89,7 @@ export function frameFields({ bytes }: TerminalFrame): Readonly<Record<string, u
   }
 }
 
-/** What an agent says of the end; null: nothing that can be one. */
+/** An agent's exit message; null: it is not valid. */
 export function exitIn(frame: TerminalFrame): TerminalExit | null {
   const { exitCode, signal } = frameFields(frame) ?? {};
   if (typeof exitCode !== 'number' || !Number.isInteger(exitCode) || exitCode < 0 || exitCode > 255) return null;
@@ -97,5 +97,5 @@ export function exitIn(frame: TerminalFrame): TerminalExit | null {
 }
 
 function odd(): PlatformError {
-  return new PlatformError('invalid_argument', { reason: 'What passes over a terminal is no frame of one' });
+  return new PlatformError('invalid_argument', { reason: 'A terminal received a malformed frame' });
 }

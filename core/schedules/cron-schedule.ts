@@ -1,8 +1,8 @@
-// Cron expressions of five or six fields (a leading one for seconds) -> the numbers each field allows. Called by the
-// parser of platform.yaml and by whoever computes the next run. Pure.
+// Cron expressions of five or six fields (a leading one for seconds) -> the allowed numbers of each field. Called by
+// the parser of platform.yaml and to compute the next run. Pure.
 import { quoted } from '../problem.ts';
 
-/** The times at which a schedule fires: a moment fits when every field lists it. */
+/** The times at which a schedule fires: a time matches when every field lists it. */
 export interface CronSchedule {
   /** 0-59; `[0]` when the expression has five fields. */
   readonly seconds: readonly number[];
@@ -16,7 +16,7 @@ export interface CronSchedule {
   readonly months: readonly number[];
   /** 0-6, Sunday is 0. */
   readonly weekdays: readonly number[];
-  /** As in cron: when days and weekdays are both restricted, a day fits that is in either list. */
+  /** As in cron: when days and weekdays are both restricted, a day matches if it is in either list. */
   readonly anyDay: boolean;
 }
 
@@ -36,16 +36,16 @@ const fields: readonly [Field, Field, Field, Field, Field, Field] = [
   { name: 'hour', least: 0, most: 23 },
   { name: 'day of month', least: 1, most: 31 },
   { name: 'month', least: 1, most: 12, words: months },
-  // 7 is Sunday too.
+  // 7 is also Sunday.
   { name: 'weekday', least: 0, most: 7, words: weekdays },
 ];
 
 const DAYS_OF_MONTH = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
 /**
- * Reads a cron expression.
+ * Parses a cron expression.
  *
- * @returns the schedule, or `problem`: a sentence that says what is wrong with which field.
+ * @returns the schedule, or `problem`: a sentence that describes the invalid field.
  * @example parseCronSchedule('0 3 * * MON-FRI') // { schedule: { hours: [3], weekdays: [1, 2, 3, 4, 5], ... } }
  */
 export function parseCronSchedule(text: string): { schedule: CronSchedule } | { problem: string } {
@@ -90,7 +90,7 @@ export function parseCronSchedule(text: string): { schedule: CronSchedule } | { 
   };
 }
 
-/** Whether a day field says nothing; `*\/2` does say something. */
+/** Whether a day field is unrestricted; `*\/2` is restricted. */
 function isFree(text: string): boolean {
   return text === '*' || text === '?';
 }
@@ -108,7 +108,7 @@ function addRange(part: string, field: Field, values: Set<number>): string | und
   const wrong = `${quoted(part)} is not a ${field.name}`;
   const [range = '', stepText, ...more] = part.split('/');
   const step = stepText === undefined ? 1 : /^\d{1,4}$/.test(stepText) ? Number(stepText) : 0;
-  if (step === 0 || more.length > 0) return `${wrong}: after "/" stands a whole number of at least 1`;
+  if (step === 0 || more.length > 0) return `${wrong}: after "/" comes a whole number of at least 1`;
   let from = field.least;
   let to = field.name === 'weekday' ? 6 : field.most;
   if (range === '?' && !field.name.includes('day')) return `${wrong}: "?" is for the two day fields`;
@@ -116,7 +116,7 @@ function addRange(part: string, field: Field, values: Set<number>): string | und
     const [first = '', last, ...rest] = range.split('-');
     const start = numberOf(first, field);
     let end = last === undefined ? (stepText === undefined ? start : to) : numberOf(last, field);
-    // FRI-SUN ends on the Sunday after.
+    // FRI-SUN ends on the following Sunday.
     if (field.name === 'weekday' && end === 0 && start !== 0) end = 7;
     if (start === undefined || end === undefined || rest.length > 0)
       return `${wrong} (${field.least} to ${field.most})`;

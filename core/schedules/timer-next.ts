@@ -1,9 +1,9 @@
-// When a timer that repeats fires next. Called where one is set, and by the broker when one has fired. Pure.
+// The next time of a repeating timer. Called when one is set, and by the broker when one has fired. Pure.
 import { nextCronTime } from './cron-next.ts';
 import { parseCronSchedule } from './cron-schedule.ts';
 
 /**
- * When a timer fires next; null: not again. Times that have passed are not made up for: after a downtime it fires once.
+ * The next time of a timer; null: none. Missed times are not caught up: after a downtime it fires once.
  *
  * @param scheduledTime when it was due now.
  */

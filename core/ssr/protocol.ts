@@ -1,11 +1,11 @@
-// What an engine and the process that runs servers of ssr projects (runtime/ssr/) say to each other over a Unix socket:
-// lines of JSON. Types, and the reading of lines. Both sides are the platform's own.
+// Protocol between an engine and the process that runs servers of ssr projects (runtime/ssr/), over a Unix socket:
+// lines of JSON. Types, and the parsing of lines. Both sides belong to the platform.
 import type { ErrorDetails } from '../errors.ts';
 import type { ServerRules } from '../manifest.ts';
 
-/** A server that is wanted. */
+/** A server to run. */
 export interface ServerSpec {
-  /** `<project>/<deployment>`, and what its variables are: another one is another process. */
+  /** `<project>/<deployment>`, and its variables: a different one is a different process. */
   readonly key: string;
   readonly project: string;
   readonly deployment: string;
@@ -15,20 +15,20 @@ export interface ServerSpec {
   readonly vars: Readonly<Record<string, string>>;
 }
 
-/** What an engine says. */
+/** Messages of an engine. */
 export type FromEngine =
-  /** On which Unix socket it answers calls of bindings. */
+  /** Unix socket on which it serves binding calls. */
   | { readonly type: 'hello'; readonly calls: string }
   /** It has requests for a server, which runs until it is released; answered by `acquired` or `refused`. */
   | { readonly type: 'acquire'; readonly id: number; readonly spec: ServerSpec }
-  /** It has none any more. */
+  /** It has no more requests for it. */
   | { readonly type: 'release'; readonly key: string }
-  /** The server answers no connection. */
+  /** The server accepts no connections. */
   | { readonly type: 'lost'; readonly key: string; readonly socket: string };
 
-/** What an engine hears. */
+/** Messages to an engine. */
 export type ToEngine =
-  /** Path of the Unix socket that the server answers on. */
+  /** Path of the server's Unix socket. */
   | { readonly type: 'acquired'; readonly id: number; readonly socket: string }
   | {
       readonly type: 'refused';
@@ -36,21 +36,21 @@ export type ToEngine =
       readonly code: 'server_start_failed' | 'server_unavailable' | 'overloaded';
       readonly details: ErrorDetails;
     }
-  /** It is gone: requests want another one. */
+  /** It has ended: requests need a new one. */
   | { readonly type: 'ended'; readonly key: string; readonly socket: string }
-  /** A line that a server wrote. */
+  /** A line of a server's output. */
   | { readonly type: 'line'; readonly key: string; readonly level: 'info' | 'error'; readonly text: string };
 
-/** What names of sockets for calls of bindings begin with, in a folder that handlers and servers share. */
+/** Name prefix of sockets for binding calls, in a folder that handlers and servers share. */
 export const CALLS_PREFIX = 'calls-';
 
-/** On a call of a binding, from the process of servers to an engine: whose it is. */
+/** In a binding call from the server process to an engine: identifies the server. */
 export const SERVER_KEY_HEADER = 'x-platform-server';
 
-/** The name under which servers reach the AI gateway: nobody else answers to it. */
+/** Reserved host name of the AI gateway for servers. */
 export const AI_HOST = 'ai.platform.internal';
 
-/** Gives each line of a stream as what it says. */
+/** Parses each line of a stream as a message. */
 export function readLines<Message>(onMessage: (message: Message) => void): (chunk: string) => void {
   let rest = '';
   return (chunk) => {

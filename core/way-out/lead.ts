@@ -7,12 +7,12 @@ import { mayConnect, type EgressPolicy } from '../egress.ts';
 import { targetOf } from './target.ts';
 import { connectThrough } from './through-proxy.ts';
 
-/** What may be reached, and how. */
+/** Reachable destinations, and how to connect to them. */
 export interface WayOut {
   /** The subject of messages, such as `sandboxes`. */
   readonly who: string;
   readonly policy: EgressPolicy;
-  /** The addresses of a name that the policy allows. */
+  /** Resolves a name to the addresses that the policy allows. */
   readonly lookup: LookupFunction;
   /** Why a host is refused, regardless of its address; null: it is not. */
   refusalOf?(name: string, port: number): string | null;
@@ -25,8 +25,8 @@ export interface WayOut {
 const CONNECT_MS = 30_000;
 
 /**
- * Answers one request for a connection on `stream`: a line `ok`, then the bytes of both sides, or a line with the code
- * of what went wrong and its reason.
+ * Answers one request for a connection on `stream`: a line `ok`, then the bytes of both sides, or a line with an
+ * error code and its reason.
  *
  * @param target `<host>:<port>`
  */
@@ -39,7 +39,7 @@ export function lead(target: string, stream: Duplex, way: WayOut): void {
   const refusal = way.refusalOf?.(name, port) ?? null;
   if (refusal !== null) return refuse('EACCES', refusal);
   const isKnown = way.isKnown?.(name, port) === true;
-  const forbidden = `${way.who} may not reach ${name}: it is no public address`;
+  const forbidden = `${way.who} may not reach ${name}: it is not a public address`;
   if (!isKnown && isIP(name) !== 0 && !mayConnect(name, way.policy)) return refuse('EACCES', forbidden);
   const proxy = way.proxyOf?.(name, port) ?? null;
   let isOpen = false;
@@ -51,9 +51,10 @@ export function lead(target: string, stream: Duplex, way: WayOut): void {
     stream.write('ok\n');
     stream.pipe(outside).pipe(stream);
   };
-  const fail = ({ code = 'ECONNREFUSED' }: NodeJS.ErrnoException): void => {
+  const fail = ({ code = 'ECONNREFUSED', message }: NodeJS.ErrnoException): void => {
     if (isOpen) return void stream.destroy();
     if (code === 'egress_forbidden') refuse('EACCES', forbidden);
+    else if (code === 'quota_exceeded') refuse('EAGAIN', message);
     else refuse(code, `${name}:${port}`);
   };
   if (proxy !== null) {

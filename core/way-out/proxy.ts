@@ -8,7 +8,7 @@ export const PROXY_PORT = 3128;
 const URL_OF_PROXY = `http://127.0.0.1:${PROXY_PORT}`;
 const NOT_BY_PROXY = 'localhost,127.0.0.1,::1';
 
-/** What programs find it by. */
+/** Variables by which programs find it. */
 export const PROXY_VARIABLES: Readonly<Record<string, string>> = {
   HTTP_PROXY: URL_OF_PROXY,
   HTTPS_PROXY: URL_OF_PROXY,
@@ -21,7 +21,7 @@ export const PROXY_VARIABLES: Readonly<Record<string, string>> = {
 
 const LINE_BYTES_MAX = 1024;
 
-/** @param open asks the host for a connection to `host:port`. */
+/** @param open requests a connection to `host:port` from the host. */
 export function startProxy(open: (target: string) => Duplex): Server {
   const server = createServer((asked, answer) => void pass(asked, answer, open));
   server.on('connect', (asked: IncomingMessage, client: Duplex, head: Buffer) => {
@@ -43,7 +43,7 @@ export function startProxy(open: (target: string) => Duplex): Server {
     );
   });
   server.on('clientError', (_error, socket) => socket.destroy());
-  // A program that took the port harms its own sandbox or build only.
+  // A program that takes the port harms only its own sandbox or build.
   server.on('error', () => {});
   return server.listen(PROXY_PORT, '127.0.0.1');
 }
@@ -52,12 +52,12 @@ export function startProxy(open: (target: string) => Duplex): Server {
 async function pass(asked: IncomingMessage, answer: ServerResponse, open: (target: string) => Duplex): Promise<void> {
   const url = URL.parse(asked.url ?? '');
   try {
-    if (url?.protocol !== 'http:') throw new Error('EINVAL This is a proxy: it takes absolute http: URLs');
+    if (url?.protocol !== 'http:') throw new Error('EINVAL This is a proxy: it accepts absolute http: URLs');
     const outside = await reach(`${url.hostname}:${url.port || 80}`, open);
     const { 'proxy-connection': _hop, 'proxy-authorization': _own, ...headers } = asked.headers;
     const path = url.pathname + url.search;
     const passed = request({ createConnection: () => outside as never, method: asked.method, path, headers });
-    // reach() paused it, and a listener alone does not resume it.
+    // reach() paused it, and adding a listener does not resume it.
     passed.once('socket', (socket) => socket.resume());
     passed.on('response', (response) => {
       answer.writeHead(response.statusCode ?? 502, response.headers);

@@ -2,7 +2,7 @@
 // last. It is written under another name and renamed when it is whole; mode 0600.
 import { open, mkdir, rename, rm, type FileHandle } from 'node:fs/promises';
 import path from 'node:path';
-import { BLOCK_BYTES, padding, parseTarHeader, tarHeader } from '#deployments/archive/tar-header.ts';
+import { BLOCK_BYTES, padding, parseTarHeader, tarHeader } from '#core/archive/tar-header.ts';
 import { BackupError } from './backup-error.ts';
 import { BLOB_BYTES_MAX, damaged, MANIFEST_BYTES_MAX, parseHeader, type BackupHeader } from './manifest.ts';
 import type { BackupSink, BackupSource } from './store.ts';
@@ -100,7 +100,7 @@ async function readEntries(handle: FileHandle): Promise<{
     // A checksum says nothing of its own spelling.
     if (!block.subarray(filled).equals(tarHeader(name, bytes))) throw damaged('it holds what no backup holds');
     if (type !== 'file') throw damaged('it holds what no backup holds');
-    if (at + bytes > size) throw damaged('it is cut off');
+    if (at + bytes > size) throw damaged('it is truncated');
     if (header === null) {
       if (name !== HEADER_NAME || bytes > HEADER_BYTES_MAX) throw damaged('it does not begin as a backup does');
       header = parseHeader((await readAt(handle, at, bytes)).toString('utf8'));
@@ -117,11 +117,11 @@ async function readEntries(handle: FileHandle): Promise<{
     at += bytes;
     filled = padding(bytes);
   }
-  if (header === null || manifestId === null) throw damaged('it is cut off before its manifest');
-  if (size < at + 2 * BLOCK_BYTES) throw damaged('it is cut off');
+  if (header === null || manifestId === null) throw damaged('it is truncated before its manifest');
+  if (size < at + 2 * BLOCK_BYTES) throw damaged('it is truncated');
   const isEnd =
     size === at + 2 * BLOCK_BYTES && (await readAt(handle, at, 2 * BLOCK_BYTES)).every((byte) => byte === 0);
-  if (!isEnd) throw damaged('something follows after its end');
+  if (!isEnd) throw damaged('there is data after its end');
   return { header, entries, manifestId };
 }
 
@@ -130,7 +130,7 @@ async function readAt(handle: FileHandle, at: number, bytes: number): Promise<Bu
   let read = 0;
   while (read < bytes) {
     const { bytesRead } = await handle.read(buffer, read, bytes - read, at + read);
-    if (bytesRead === 0) throw damaged('it is cut off');
+    if (bytesRead === 0) throw damaged('it is truncated');
     read += bytesRead;
   }
   return buffer;

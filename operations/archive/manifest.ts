@@ -2,7 +2,7 @@
 // comes from outside and is checked completely. Pure.
 import { Compile, type Static, Type } from '#core/typebox/typebox.mjs';
 import { isDatabaseName } from '#runtime/databases/protocol/database-name.ts';
-import { assetPathProblem } from '#deployments/archive/artifact-path.ts';
+import { assetPathProblem } from '#artifacts/archive/artifact-path.ts';
 import { BackupError } from './backup-error.ts';
 
 /** The format that this version of the platform writes, and the newest it reads. */

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseInteger } from '#core/parse-integer.ts';
 import { beginRun, endRun } from '#core/process/backup-runs.ts';
-import { takeLock } from '#deployments/file-lock.ts';
+import { takeLock } from '#artifacts/file-lock.ts';
 import { BackupError } from '../archive/backup-error.ts';
 import type { BackupProgress } from '../archive/writer.ts';
 import { checkPlaces, placesOf, type Environment, type Places } from '../places.ts';

@@ -4,6 +4,7 @@ import { existsSync, readFileSync, statfsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { availableParallelism, totalmem } from 'node:os';
 import path from 'node:path';
+import { goneSettings } from '#core/gone-variables.ts';
 import { limitRows, limitsFrom } from '#core/limits.ts';
 import { fail, ok, warn, type Finding } from './finding.ts';
 
@@ -15,7 +16,13 @@ const INODES_SHARE_MIN = 0.05;
 const GLIBC_UWS = [2, 38] as const;
 
 export function checkMachine(environment: Environment, folder: string): Finding[] {
-  return [checkLibrary(environment), checkGroup(), ...checkInodes(folder), checkLimits(environment)];
+  return [
+    checkLibrary(environment),
+    checkGroup(),
+    ...checkInodes(folder),
+    checkLimits(environment),
+    ...goneSettings(environment).map((line) => warn('limits', line, 'Leave it out: nothing reads it.')),
+  ];
 }
 
 /** glibc, and which listener it allows. */

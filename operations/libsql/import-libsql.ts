@@ -4,7 +4,7 @@ import { existsSync, openSync, readdirSync, readSync, closeSync, renameSync, sta
 import path from 'node:path';
 import { readTextSync } from '#core/text-file.ts';
 import { isProjectName, isResourceName } from '#core/names.ts';
-import { takeLock } from '#deployments/file-lock.ts';
+import { takeLock } from '#artifacts/file-lock.ts';
 import { takeLibsqlFile, UnreadableFile, type TakenFile } from '#runtime/databases/sqlite/libsql-file.ts';
 import { BackupError } from '../archive/backup-error.ts';
 import { checkPlaces, type Places } from '../places.ts';

@@ -14,7 +14,7 @@ import {
   writeDataFolderRecord,
   writeWhole,
 } from '#core/process/platform-record.ts';
-import { takeLock } from '#deployments/file-lock.ts';
+import { takeLock } from '#artifacts/file-lock.ts';
 import { hasTables, loadTables, schemaProblem } from '#postgres/load.ts';
 import { schemaVersion } from '#postgres/schema-version.ts';
 import { BackupError } from '../archive/backup-error.ts';

@@ -11,7 +11,7 @@ import {
   writeDataFolderRecord,
   type DataFolderRecord,
 } from '#core/process/platform-record.ts';
-import { takeLock } from '#deployments/file-lock.ts';
+import { takeLock } from '#artifacts/file-lock.ts';
 import { countMigrations } from '#postgres/ledger.ts';
 import { schemaVersion } from '#postgres/schema-version.ts';
 import { BackupError } from '../archive/backup-error.ts';

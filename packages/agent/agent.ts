@@ -1,5 +1,5 @@
-// `createAgent`: the exports of a worker that is an agent. Messages and timers become runs of the workflow here; what a
-// run does is in run/.
+// `createAgent`: the exports of a worker that is an agent. Turns messages and timers into runs of the workflow; run/
+// executes them.
 import type { ExecutionContext, TimerEvent, WorkflowContext } from '@platform-run/types';
 import { createCommands } from './commands.ts';
 import type { AgentConfig, AgentContext, AgentEnv, IncomingMessage, Messenger, RunHandle } from './config-types.ts';
@@ -28,22 +28,20 @@ export interface AgentWorker<Env extends AgentEnv = AgentEnv> {
   };
 }
 
-/** Whether a message is to be taken, decided together with storing it. */
+/** Whether to accept a message, decided atomically with storing it. */
 type Admission = (workspace: Workspace | null) => boolean;
 
 /**
- * Makes an agent: `agentSDK: true` in platform.yaml gives its worker the bindings.
+ * Creates an agent: `agentSDK: true` in platform.yaml gives its worker the bindings.
  *
- * @throws TypeError that names what is wrong with the configuration.
- * @example
- * export default createAgent<PlatformEnv>({
+ * @throws TypeError that names the problem in the configuration.
+ * @example export default createAgent<PlatformEnv>({
  *   systemPrompt: 'You are a helpful assistant.',
  *   messengers: { chat: (env, chatId) => myMessenger(env, chatId) },
  *   async handle(request, env, agent) {
  *     const { userId, text } = await request.json();
  *     return Response.json(await agent.handleMessage({ userId, chatId: userId, platform: 'chat', text }));
- *   },
- * });
+ *   }, });
  */
 export function createAgent<Env extends AgentEnv = AgentEnv>(config: AgentConfig<Env>): AgentWorker<Env> {
   const parts = createParts(config);
@@ -51,7 +49,7 @@ export function createAgent<Env extends AgentEnv = AgentEnv>(config: AgentConfig
   const mcp = createMcpEndpoint(parts);
   const healthPaths = health === false ? [] : [health.path, '/healthz'];
 
-  /** Stores a message and starts the run that answers it; null when it is not taken. */
+  /** Stores a message and starts the run that answers it; null if it is not accepted. */
   async function receive(
     env: Env,
     { userId, chatId, platform, text }: IncomingMessage,
@@ -80,12 +78,12 @@ export function createAgent<Env extends AgentEnv = AgentEnv>(config: AgentConfig
       const answered = takeIn(taken, message, runId, parts.isCompressed);
       return [taken, { workspace: taken, handle: { ...answered, messageId } }];
     });
-    // Also a run that is active: whoever made it so may have died before starting it.
+    // Also for an active run: the process that activated it may have died before starting it.
     if (workspace !== null) await startRun(workflow, workspace);
     return handle;
   }
 
-  /** Takes a message in whose replies go through the messenger that came with it: the invocation is held for them. */
+  /** Accepts a message whose replies go through its own messenger: the invocation is kept open for them. */
   async function receiveWith(
     messenger: Messenger,
     env: Env,
@@ -100,7 +98,7 @@ export function createAgent<Env extends AgentEnv = AgentEnv>(config: AgentConfig
       const waited = async (): Promise<boolean> =>
         isWaitedFor(await readWorkspace(env.PLATFORM_AGENT_STATE, message.userId), id);
       serveRelay(env, id, messenger, waited).then(letGo, (error: unknown) => {
-        console.error('The messenger of a message gets nothing more:', error);
+        console.error('The messenger of a message receives nothing more:', error);
         letGo();
       });
       return handle;
@@ -122,7 +120,7 @@ export function createAgent<Env extends AgentEnv = AgentEnv>(config: AgentConfig
           throw new TypeError(
             messenger === undefined
               ? `No answer could reach the platform "${platform}": give handleMessage a messenger, or ${whatToWrite(platform)}`
-              : `The messenger of handleMessage works while a request is answered, and here is none: ${whatToWrite(platform)}`,
+              : `The messenger of handleMessage only works during a request: ${whatToWrite(platform)}`,
           );
         return (await receive(env, message, false))!;
       },
@@ -152,7 +150,7 @@ export function createAgent<Env extends AgentEnv = AgentEnv>(config: AgentConfig
       const payload = event.payload as Partial<TaskPayload> | null;
       const { userId, chatId, platform, description } = payload ?? {};
       if ([userId, chatId, platform, description].some((value) => typeof value !== 'string')) {
-        console.warn(`The timer ${event.id} carries no task of the agent; it is left alone`);
+        console.warn(`The timer ${event.id} is not a task of the agent; it is ignored`);
         return;
       }
       const message = { userId, chatId, platform, text: `[Scheduled task]: ${description}` } as IncomingMessage;
@@ -164,7 +162,7 @@ export function createAgent<Env extends AgentEnv = AgentEnv>(config: AgentConfig
         handle === null &&
         task !== null &&
         !(await readWorkspace(env.PLATFORM_AGENT_STATE, message.userId))?.scheduledTasks.some(({ id }) => id === task);
-      // A task that the workspace does not know, as after a reset, comes no more.
+      // The timer of a task that the workspace does not know, as after a reset, is deleted.
       if (isUntracked) await env.PLATFORM_AGENT_SCHEDULER.delete(event.id);
     },
     workflows: {
@@ -176,7 +174,7 @@ export function createAgent<Env extends AgentEnv = AgentEnv>(config: AgentConfig
   };
 }
 
-/** Whether a task is due: tracked, and not fired for this time before. Notes that it fired. */
+/** Whether a task is due: it is tracked and has not fired for this time yet. Records that it fired. */
 function fires(workspace: Workspace | null, taskId: string, event: TimerEvent): boolean {
   const task = workspace?.scheduledTasks.find(({ id }) => id === taskId);
   if (workspace === null || task === undefined || workspace.fired?.[taskId] === event.scheduledTime) return false;
@@ -190,11 +188,13 @@ function fires(workspace: Workspace | null, taskId: string, event: TimerEvent): 
   return true;
 }
 
-/** Holds the invocation open. @returns what lets it go; null where there is none, or it is over. */
+/**
+ * Keeps the invocation open. @returns the function that releases it; null without an invocation, or if it has ended.
+ */
 function hold(ctx: ExecutionContext | undefined): (() => void) | null {
   let letGo: () => void = () => {};
   const held = new Promise<void>((resolve) => (letGo = resolve));
-  // Workers that wrap an agent may not have handed on what they were given.
+  // Workers that wrap an agent may not have passed on their arguments.
   const waitUntil = (globalThis as Record<symbol, unknown>)[Symbol.for('platform.waitUntil')];
   try {
     if (ctx !== undefined) ctx.waitUntil(held);

@@ -1,4 +1,4 @@
-// The operations that `handle` may offer its users (`/reset` and the like). Each replies with a text.
+// Commands that `handle` may offer users (`/reset` and similar). Each returns a reply text.
 import type { AgentCommands, AgentEnv } from './config-types.ts';
 import { nextRunId, startRun, takeNext } from './inbox.ts';
 import { findServer } from './mcp/install.ts';
@@ -42,7 +42,7 @@ export function createCommands<Env extends AgentEnv>(parts: Parts<Env>, env: Env
   return {
     async reset(userId) {
       const workspace = await readWorkspace(state, userId);
-      // The workspace first: without it the run changes nothing any more, and no timer starts another.
+      // The workspace first: without it the run changes nothing more, and no timer starts another.
       await state.delete(workspaceKey(userId));
       if (workspace?.activeRunId != null) await workflow.cancel(workspace.activeRunId).catch(() => {});
       const scheduler = env.PLATFORM_AGENT_SCHEDULER;

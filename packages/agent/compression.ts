@@ -1,5 +1,5 @@
-// Replaces the older part of a conversation by a summary when the prompt becomes too long. A summary that fails leaves
-// the history to be cut. Called by run/model-step.ts, as a step of its own.
+// Replaces the older part of a conversation by a summary when the prompt becomes too long. If summarizing fails, the
+// history is cut. Called by run/model-step.ts, as a separate step.
 import type { Ai } from '@platform-run/types';
 import type { ContextCompression } from './config-types.ts';
 import { capHistory, estimateTokens, turnBorder } from './history.ts';
@@ -17,7 +17,7 @@ Summary so far:
 Messages:
 {messages}`;
 
-/** How many messages at the beginning are to be summarised; 0: none. */
+/** Number of messages at the beginning to summarize; 0: none. */
 export function compressible(workspace: Workspace, systemText: string, options: ContextCompression): number {
   const { maxTokens = TOKENS_MAX, preserveRecentMessages = PRESERVED } = options;
   const { messages } = workspace;
@@ -25,7 +25,7 @@ export function compressible(workspace: Workspace, systemText: string, options: 
   return turnBorder(messages, messages.length - Math.max(preserveRecentMessages, 1));
 }
 
-/** A summary of the messages, with the one before. */
+/** Summarizes the messages, including the previous summary. */
 export async function summarise(
   ai: Ai,
   model: string,
@@ -41,7 +41,7 @@ export async function summarise(
   return content.slice(0, SUMMARY_CHARS_MAX);
 }
 
-/** Puts a summary in the place of messages; without one, the oldest go. */
+/** Replaces messages by a summary; without one, drops the oldest. */
 export function compress(workspace: Workspace, count: number, summary: string | null): void {
   if (summary === null) {
     workspace.messages = capHistory(workspace.messages);

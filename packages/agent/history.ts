@@ -1,26 +1,26 @@
-// The history of a conversation: where it may be cut, and how long it is about. It never loses the calls of a tool
-// message that it keeps, which providers refuse.
+// The history of a conversation: where it may be cut, and its approximate length. It keeps tool messages together
+// with their calls, because providers refuse either alone.
 import type { ChatMessage } from './workspace-types.ts';
 
-/** Messages that are kept without compression. */
+/** Messages kept without compression. */
 export const HISTORY_MAX = 50;
 
 const CHARS_PER_TOKEN = 4;
 
-/** The last messages, at most `max`, from a message of the user on. A last turn that is longer stays whole. */
+/** The last messages, at most `max`, starting with a message of the user. A longer last turn is kept whole. */
 export function capHistory(messages: readonly ChatMessage[], max: number = HISTORY_MAX): ChatMessage[] {
   if (messages.length <= max) return [...messages];
   return messages.slice(turnBorder(messages, messages.length - max));
 }
 
-/** The first message of the user at or after an index; where there is none, the last one before it. */
+/** The first message of the user at or after an index; without one, the last before it. */
 export function turnBorder(messages: readonly ChatMessage[], from: number): number {
   for (let at = Math.max(from, 0); at < messages.length; at++) if (messages[at]!.role === 'user') return at;
   for (let at = Math.min(from, messages.length) - 1; at >= 0; at--) if (messages[at]!.role === 'user') return at;
   return 0;
 }
 
-/** About how many tokens texts have. */
+/** Approximate number of tokens. */
 export function estimateTokens(value: unknown): number {
   return Math.ceil((typeof value === 'string' ? value : JSON.stringify(value)).length / CHARS_PER_TOKEN);
 }

@@ -1,36 +1,36 @@
-// Messages of users and of scheduled tasks: the queue of a workspace, and which run takes the next one. The state says
-// which run is active; starting it is the workflow's, which starts a run of an id once.
+// Messages of users and scheduled tasks: the queue of a workspace, and the run that takes the next one. The state
+// determines the active run; the workflow starts it, once per id.
 import type { WorkflowBinding } from '@platform-run/types';
 import { capHistory } from './history.ts';
 import { conceal } from './secrets.ts';
 import type { QueuedMessage, Workspace } from './workspace-types.ts';
 
-/** What a run of the workflow is given. */
+/** Input of a run of the workflow. */
 export interface RunInput {
   readonly userId: string;
   readonly chatId: string;
   readonly platform: string;
-  /** To the messenger that came with the message (relay.ts). */
+  /** Relay to the message's own messenger (relay.ts). */
   readonly relay?: string;
 }
 
 export const TEXT_CHARS_MAX = 100_000;
 export const QUEUE_MAX = 100;
-/** With compression, which cuts long before. */
+/** With compression, which cuts much earlier. */
 const COMPRESSED_MAX = 1000;
 
-/** A new run's id. The runs that follow it for queued messages count on. */
+/** Id of a new run. Runs for queued messages after it have consecutive ids. */
 export function newRunId(): string {
   return `${crypto.randomUUID()}-1`;
 }
 
-/** The run after a run: the same whenever it is asked for. */
+/** Id of the run after a run: always the same. */
 export function nextRunId(runId: string): string {
   const [, stem = runId, count = '0'] = /^(.*)-(\d+)$/.exec(runId) ?? [];
   return `${stem}-${Number(count) + 1}`;
 }
 
-/** Ends the active run of a workspace and, where a message waits, makes `runId` the run that answers it. */
+/** Ends the active run of a workspace and, if a message is queued, makes `runId` the run that answers it. */
 export function takeNext(workspace: Workspace, runId: string, isCompressed: boolean): string | null {
   workspace.activeRunId = null;
   workspace.approvals = [];
@@ -53,7 +53,7 @@ export function takeNext(workspace: Workspace, runId: string, isCompressed: bool
   return runId;
 }
 
-/** Takes a message in. @returns the run that is active then, and whether the message waits. */
+/** Accepts a message. @returns the active run, and whether the message is queued. */
 export function takeIn(
   workspace: Workspace,
   message: QueuedMessage,
@@ -68,14 +68,14 @@ export function takeIn(
   return { runId, queued: workspace.queue.length > 0 };
 }
 
-/** Whether the message that came with this relay is being answered or queued. */
+/** Whether the message with this relay is being answered or queued. */
 export function isWaitedFor(workspace: Workspace | null, relay: string): boolean {
   if (workspace === null) return false;
   if (workspace.queue.some((message) => message.relay === relay)) return true;
   return workspace.relay === relay && workspace.activeRunId !== null;
 }
 
-/** Starts the run of a workspace; a second time does nothing. */
+/** Starts the run of a workspace; calling it again has no effect. */
 export async function startRun(workflow: WorkflowBinding, workspace: Workspace): Promise<void> {
   const { activeRunId, userId, chatId, platform, relay } = workspace;
   if (activeRunId === null) return;
@@ -83,7 +83,9 @@ export async function startRun(workflow: WorkflowBinding, workspace: Workspace):
   await workflow.trigger(input, { id: activeRunId });
 }
 
-/** Whether the run can never free its workspace: it ended without having done so, as when an operator cancelled it. */
+/**
+ * Whether the run can no longer free its workspace: it ended without doing so, for example cancelled by an operator.
+ */
 export async function isOver(workflow: WorkflowBinding, runId: string): Promise<boolean> {
   const run = await workflow.getExecution(runId);
   return run !== null && ['completed', 'failed', 'cancelled'].includes(run.status);

@@ -1,4 +1,4 @@
-// What `@platform-run/agent` exports.
+// Exports of `@platform-run/agent`.
 export { createAgent, type AgentWorker } from './agent.ts';
 export { defineTool } from './tools/tool.ts';
 export type * from './config-types.ts';

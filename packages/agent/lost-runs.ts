@@ -1,5 +1,5 @@
-// Runs that ended without freeing their workspace: an operator cancelled one, or whoever made it active died before it
-// was started. Noticed with the next message, and by a timer of the user that looks while a run is active. Called by
+// Runs that ended without freeing their workspace: an operator cancelled one, or the process that activated it died
+// before starting it. Detected with the next message, and by a timer per user while a run is active. Called by
 // agent.ts.
 import type { TimerEvent } from '@platform-run/types';
 import type { AgentEnv } from './config-types.ts';
@@ -14,19 +14,19 @@ import { changeWorkspace, readWorkspace } from './workspaces.ts';
 const WATCH_MS = 5 * 60_000;
 const PREFIX = 'agent-watch:';
 
-/** Has the user's workspace looked at later. Without it a run that is lost is noticed with the next message. */
+/** Schedules a check of the user's workspace. Without it a lost run is detected with the next message. */
 export async function watch({ PLATFORM_AGENT_SCHEDULER: scheduler }: AgentEnv, userId: string): Promise<void> {
   const id = `${PREFIX}${JSON.stringify(userId)}`;
   await scheduler.set(id, Date.now() + WATCH_MS, { payload: { userId } }).catch(warn);
 }
 
-/** Whether a timer is one of these: the id of its user. */
+/** The user id of such a timer; null for other timers. */
 export function watchedBy({ id, payload }: TimerEvent): string | null {
   const { userId } = (payload ?? {}) as { userId?: unknown };
   return typeof userId === 'string' && id === `${PREFIX}${JSON.stringify(userId)}` ? userId : null;
 }
 
-/** Looks after the run of a user, and goes on looking while there is one. */
+/** Checks the run of a user, and schedules the next check while there is one. */
 export async function lookAfter<Env extends AgentEnv>(parts: Parts<Env>, env: Env, userId: string): Promise<void> {
   await freeLost(parts, env, userId);
   const workspace = await readWorkspace(env.PLATFORM_AGENT_STATE, userId);
@@ -35,7 +35,7 @@ export async function lookAfter<Env extends AgentEnv>(parts: Parts<Env>, env: En
   await watch(env, userId);
 }
 
-/** Where the active run is lost, tells the user, and takes the next message. */
+/** If the active run is lost, notifies the user and starts the next message. */
 export async function freeLost<Env extends AgentEnv>(parts: Parts<Env>, env: Env, userId: string): Promise<void> {
   const state = env.PLATFORM_AGENT_STATE;
   const before = await readWorkspace(state, userId);

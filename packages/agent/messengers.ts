@@ -1,17 +1,16 @@
-// Which messenger a reply goes through: the one that came with the message, while the invocation that received it is
-// there; else the one of `messengers` by platform; else none: the reply stands in the workspace then, and the log says
-// so.
+// Selects the messenger of a reply: the one that came with the message, while the invocation that received it runs;
+// else that of `messengers` by platform; else none, so the reply is only in the workspace, and the log reports it.
 import type { AgentConfig, AgentEnv, Messenger } from './config-types.ts';
 import { relayMessenger } from './relay.ts';
 
-/** Of clients of the Model Context Protocol, who fetch their answers. */
+/** Platform of Model Context Protocol clients, which fetch their answers. */
 export const MCP_PLATFORM = 'mcp';
 
-/** Where replies go. */
+/** Destination of replies. */
 export interface Chat {
   readonly platform: string;
   readonly chatId: string;
-  /** The relay to the messenger that came with the message. */
+  /** The relay to the message's own messenger. */
   readonly relay?: string | undefined;
 }
 
@@ -26,12 +25,12 @@ export function messengerOf<Env extends AgentEnv>(
   return relay === undefined ? registered : relayMessenger(env, relay, registered);
 }
 
-/** Whether replies of a platform reach a chat whatever became of the request that the message came with. */
+/** Whether replies of a platform reach a chat independently of the message's request. */
 export function hasMessenger<Env extends AgentEnv>({ messengers }: AgentConfig<Env>, platform: string): boolean {
   return messengers !== undefined && Object.hasOwn(messengers, platform);
 }
 
-/** What to write where there is no messenger. */
+/** Log text without a messenger. */
 export function whatToWrite(platform: string): string {
   const name = /^[A-Za-z_$][\w$]*$/.test(platform) ? platform : JSON.stringify(platform);
   return `write messengers: { ${name}: (env, chatId) => ({ sendMessage, sendDocument, sendTypingIndicator }) } into createAgent`;

@@ -1,12 +1,12 @@
-// One call of the model: the request from the workspace, the answer checked and made uniform, partials while it comes.
-// Called by run/model-step.ts.
+// One model call: builds the request from the workspace, validates and normalizes the answer, sends partials
+// meanwhile. Called by run/model-step.ts.
 import type { Ai, AiMessage } from '@platform-run/types';
 import type { RunPartial, StreamingOptions } from './config-types.ts';
 import { reveal, revealJson, SECRET } from './secrets.ts';
 import { readAnswer } from './stream.ts';
 import type { AssistantMessage, ChatMessage, ToolCall, Workspace } from './workspace-types.ts';
 
-/** A tool as the model is told of it. */
+/** Description of a tool for the model. */
 export interface ToolDescription {
   readonly name: string;
   readonly description: string;
@@ -18,13 +18,13 @@ export interface Answer {
   readonly content: string | null;
   readonly calls: ToolCall[];
   readonly model: string | undefined;
-  /** What the provider adds, to be sent back to it. */
+  /** Additional fields of the provider, to be sent back to it. */
   readonly extra: Readonly<Record<string, unknown>>;
 }
 
 const ANSWER_BYTES_MAX = 800_000;
 
-/** The system prompt of a user: the author's, the memories, the summary. */
+/** The system prompt for a user: the author's, the memories, the summary. */
 export function systemText(prompt: string, { memory, conversationSummary }: Workspace): string {
   const memories = Object.entries(memory).map(([key, { value, secret }]) => `- ${key}: ${secret ? SECRET : value}`);
   return [
@@ -34,7 +34,7 @@ export function systemText(prompt: string, { memory, conversationSummary }: Work
   ].join('\n\n');
 }
 
-/** The history as the model is sent it. What the running run knows of secrets is told in full. */
+/** The history for the model. Secrets of the current run are included unmasked. */
 export function promptMessages(messages: readonly ChatMessage[], workspace: Workspace, runId: string): AiMessage[] {
   const { memory } = workspace;
   return messages.map((message) => {
@@ -56,7 +56,7 @@ export function promptMessages(messages: readonly ChatMessage[], workspace: Work
   });
 }
 
-/** Asks the model. @throws an error named `NonRetryableError` where asking again cannot help. */
+/** Calls the model. @throws an error named `NonRetryableError` if a retry cannot help. */
 export async function askModel(
   ai: Ai,
   model: string,
@@ -82,13 +82,13 @@ export async function askModel(
   }
 }
 
-/** Statuses after which the same request fails again. */
+/** Statuses after which the same request would fail again. */
 function isFinal(error: unknown): boolean {
   const { status } = (error ?? {}) as { status?: unknown };
   return typeof status === 'number' && status >= 400 && status < 500 && ![408, 409, 429].includes(status);
 }
 
-/** The same error, not to be tried again. */
+/** The same error, marked as not retryable. */
 export function nonRetryable(error: { message: string }): Error {
   const made = new Error(error.message, { cause: error });
   made.name = 'NonRetryableError';
@@ -123,7 +123,7 @@ function toAnswer(
   return answer;
 }
 
-/** An answer as it is kept. */
+/** An answer as stored in the history. */
 export function toMessage({ content, calls, model, extra }: Answer, runId: string, step: number): AssistantMessage {
   return {
     ...extra,
@@ -145,7 +145,7 @@ function createPartials(
 ): { add(piece: string): Promise<void>; finish(): Promise<void> } {
   let text = '';
   let delta = '';
-  // The first piece goes at once.
+  // The first partial is sent at once.
   let last = 0;
   const flush = async (isFinal: boolean): Promise<void> => {
     const partial: RunPartial = { key, text: text.slice(0, maxPartialLength), delta, step, isFinal };

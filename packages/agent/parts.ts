@@ -1,4 +1,4 @@
-// What an agent is made of, put together once by agent.ts and handed to its parts.
+// The parts of an agent, created once by agent.ts and passed to its modules.
 import type { AgentConfig, AgentEnv } from './config-types.ts';
 import { mcpTools } from './mcp/tools.ts';
 import { artifactTools } from './tools/artifacts.ts';
@@ -7,22 +7,22 @@ import { scheduleTools } from './tools/schedules.ts';
 import { readyTool, type ReadyTool } from './tools/tool.ts';
 import type { Workspace } from './workspace-types.ts';
 
-/** An agent's configuration, ready. */
+/** An agent's resolved configuration. */
 export interface Parts<Env extends AgentEnv> {
   readonly config: AgentConfig<Env>;
   readonly model: string;
   readonly maxSteps: number;
   readonly isCompressed: boolean;
-  /** All but those of MCP servers. */
+  /** All tools except those of MCP servers. */
   readonly tools: readonly ReadyTool[];
-  /** All that a user has. */
+  /** All tools of a user. */
   toolsOf(workspace: Workspace | null): readonly ReadyTool[];
 }
 
 const STEPS = 30;
 const STEPS_MAX = 100;
 
-/** @throws TypeError that names what is wrong with the configuration. */
+/** @throws TypeError that names the problem in the configuration. */
 export function createParts<Env extends AgentEnv>(config: AgentConfig<Env>): Parts<Env> {
   const { systemPrompt, handle, model = 'auto', maxSteps = STEPS, features = {}, contextCompression } = config;
   if (typeof systemPrompt !== 'string' && typeof systemPrompt !== 'function')
@@ -55,7 +55,7 @@ export function createParts<Env extends AgentEnv>(config: AgentConfig<Env>): Par
   };
 }
 
-/** @throws an error that says what is missing where the worker lacks the bindings. */
+/** @throws an error that names the missing bindings. */
 export function checkEnv(env: AgentEnv): void {
   for (const name of [
     'PLATFORM_AGENT_STATE',

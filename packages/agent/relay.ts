@@ -1,48 +1,48 @@
-// The relay to a messenger that came with a message. That messenger works in the invocation which received the message
-// alone, and the run is another one, perhaps on another machine: what the run says waits in the state, and the
-// invocation, which is held open meanwhile, hands it to the messenger. Called by agent.ts (opens, serves) and
-// messengers.ts (says).
+// The relay to a message's own messenger. That messenger works only in the invocation that received the message, and
+// the run is another invocation, perhaps on another machine. So the output of the run waits in the state, and the
+// first invocation, which is kept open, passes it to the messenger. Called by agent.ts (opens, serves) and
+// messengers.ts (sends).
 import type { FileStorageBinding, StateBinding } from '@platform-run/types';
 import type { AgentEnv, Messenger, RunPartial } from './config-types.ts';
 
-/** Something that the run said. */
+/** A message of the run for the messenger. */
 interface Said {
   readonly id: string;
   readonly method: keyof Messenger;
-  /** Without the content of a document, which lies in the files. */
+  /** Without the content of a document, which is in the file storage. */
   readonly args: readonly unknown[];
   readonly content?: 'text' | 'bytes';
 }
 
-/** What lies in the state. */
+/** A relay in the state. */
 interface Relay {
-  /** Not handed over yet, in its order. */
+  /** Not passed on yet, in order. */
   said: Said[];
-  /** Handed over, and not done yet. */
+  /** Passed on and not finished yet. */
   taken: string[];
-  /** What became of the rest that the run waits for: null, or why it failed. */
+  /** Results that the run waits for: null, or the reason of the failure. */
   done: Record<string, string | null>;
-  /** Nobody serves it any more. */
+  /** It is no longer served. */
   isOver: boolean;
   readonly hasPartials: boolean;
 }
 
-/** How long each side waits, in milliseconds. */
+/** Timeouts of each side, in milliseconds. */
 export interface RelayTimes {
-  /** An invocation is held open no longer. A request may take five minutes. */
+  /** Maximum time that an invocation is kept open. A request may take five minutes. */
   readonly heldMs: number;
-  /** Between two looks whether there is still a run to wait for. */
+  /** Interval of checking for a run to wait for. */
   readonly lookMs: number;
-  /** Where nothing is taken for so long, the invocation is gone. */
+  /** If nothing is taken for this long, the invocation is gone. */
   readonly takenMs: number;
-  /** Where something that was taken is not done after so long, as well. */
+  /** The same if a taken message is not finished after this long. */
   readonly doneMs: number;
 }
 
 const TIMES: RelayTimes = { heldMs: 240_000, lookMs: 5000, takenMs: 15_000, doneMs: 60_000 };
 const PAUSE_MS_LEAST = 25;
 const PAUSE_MS_MOST = 1000;
-/** A relay that was not removed, as after a crash, expires. */
+/** A relay that was not removed, for example after a crash, expires. */
 const KEPT_SECONDS = 3600;
 const ATTEMPTS_MAX = 100;
 
@@ -51,7 +51,7 @@ type Bindings = Pick<AgentEnv, 'PLATFORM_AGENT_STATE' | 'PLATFORM_AGENT_FILES'>;
 const relayKey = (id: string): string => `agent:relay:${id}`;
 const fileKey = (relay: string, id: string): string => `agent-relay:${relay}/${id}`;
 
-/** Opens a relay to a messenger. @returns its id, which goes with the message. */
+/** Opens a relay to a messenger. @returns its id, which is stored with the message. */
 export async function openRelay({ PLATFORM_AGENT_STATE: state }: Bindings, messenger: Messenger): Promise<string> {
   const id = crypto.randomUUID();
   const relay: Relay = {
@@ -70,7 +70,7 @@ export async function closeRelay({ PLATFORM_AGENT_STATE: state }: Bindings, id: 
   await state.delete(relayKey(id));
 }
 
-/** Hands messages to the messenger until the relay is closed, or no run is left that could send one. */
+/** Passes messages to the messenger until the relay is closed, or no run is left that could send one. */
 export async function serveRelay(
   bindings: Bindings,
   id: string,
@@ -80,7 +80,7 @@ export async function serveRelay(
 ): Promise<void> {
   const { PLATFORM_AGENT_STATE: state, PLATFORM_AGENT_FILES: files } = bindings;
   const until = Date.now() + times.heldMs;
-  /** Of messages that were sent: one that a run sends again after a crash is not sent twice. */
+  /** Ids of sent messages: one that a run repeats after a crash is not sent twice. */
   const sent = new Set<string>();
   let lookedAt = Date.now();
   let heardAt = Date.now();
@@ -91,7 +91,7 @@ export async function serveRelay(
       if (relay === null) return [undefined, null];
       const { said } = relay;
       if (said.length === 0 && !isLate) return [undefined, said];
-      // What comes in this moment is left to be said in another way.
+      // Messages that arrive now are sent in another way.
       if (isLate) return [{ ...relay, isOver: true }, null];
       return [{ ...relay, said: [], taken: said.map((one) => one.id) }, said];
     });
@@ -101,7 +101,7 @@ export async function serveRelay(
       for (const one of heard) {
         const why = await handOver(files, id, messenger, one, sent);
         if (isAwaited(one.method)) done[one.id] = why;
-        else if (why !== null) console.warn(`The agent goes on after an error: ${why}`);
+        else if (why !== null) console.warn(`The agent continues after an error: ${why}`);
       }
       await changeRelay(state, id, (relay) =>
         relay === null ? [undefined, null] : [{ ...relay, taken: [], done: { ...relay.done, ...done } }, null],
@@ -110,18 +110,18 @@ export async function serveRelay(
       continue;
     }
     if (Date.now() - lookedAt >= times.lookMs) {
-      // Twice: the notice about a lost run is sent after the run has ended.
+      // Checked twice: the notice about a lost run is sent after the run has ended.
       unawaited = (await isWaitedFor()) ? 0 : unawaited + 1;
       if (unawaited === 2) return closeRelay(bindings, id);
       lookedAt = Date.now();
     }
-    // An answer that came after ten seconds may be a second late.
+    // An answer after ten seconds may be a second late.
     const pause = Math.min(Math.max((Date.now() - heardAt) / 10, PAUSE_MS_LEAST), PAUSE_MS_MOST);
     await new Promise((resolve) => setTimeout(resolve, pause));
   }
 }
 
-/** @returns why it failed; null when it did not. */
+/** @returns why it failed; null on success. */
 async function handOver(
   files: FileStorageBinding,
   relay: string,
@@ -148,19 +148,22 @@ async function handOver(
   }
 }
 
-/** Whether the run waits until it is done. */
+/** Whether the run waits for its completion. */
 function isAwaited(method: keyof Messenger): boolean {
   return method === 'sendMessage' || method === 'sendDocument';
 }
 
-/** A messenger that sends over a relay; over `otherwise` when the relay is no longer served. */
+/** A messenger that sends over a relay; over `otherwise` if the relay is no longer served. */
 export function relayMessenger(
   { PLATFORM_AGENT_STATE: state, PLATFORM_AGENT_FILES: files }: Bindings,
   relay: string,
   otherwise: Messenger,
   times: RelayTimes = TIMES,
 ): Messenger {
-  /** @returns whether the messenger has it; what nobody waits for counts as had. @throws what the messenger threw. */
+  /**
+   * @returns whether the messenger received it; messages that are not awaited count as received. @throws errors of
+   * the messenger.
+   */
   const say = async (said: Said): Promise<boolean> => {
     const isLeft = await changeRelay(state, relay, (current) => {
       if (current === null || current.isOver) return [undefined, false];
@@ -184,7 +187,7 @@ export function relayMessenger(
       const waited = Date.now() - from;
       if ((current.isOver && !isTaken) || waited > times.takenMs + (isTaken ? times.doneMs : 0)) {
         const isOut = await changeRelay(state, relay, (now) => {
-          // Taken, or done, in the meantime.
+          // Taken or finished meanwhile.
           if (now === null) return [undefined, true];
           if (Object.hasOwn(now.done, id) || now.taken.includes(id) !== isTaken) return [undefined, false];
           return [{ ...now, isOver: true, said: now.said.filter((one) => one.id !== id) }, true];
@@ -226,7 +229,7 @@ export function relayMessenger(
   };
 }
 
-/** Partials of one turn that wait become one. */
+/** Merges waiting partials of one turn. */
 function appended(said: readonly Said[], next: Said): Said[] {
   const last = said.at(-1);
   if (next.method !== 'sendPartialMessage' || last?.method !== 'sendPartialMessage') return [...said, next];
@@ -237,7 +240,7 @@ function appended(said: readonly Said[], next: Said): Said[] {
   return [...said.slice(0, -1), { ...next, args: [chatId, both] }];
 }
 
-/** Changes a relay; the function may be called again when the other side changed it meanwhile. */
+/** Changes a relay; the function may be called again if the other side changed it meanwhile. */
 async function changeRelay<Result>(
   state: StateBinding,
   id: string,

@@ -1,21 +1,21 @@
-// Keeps the values of secret memories out of all that is stored or shown: histories, steps of runs, debug views. In
-// their place stands `[SECRET:<key>]`, which is turned back only for the model during the run and for the tool called.
+// Keeps values of secret memories out of everything stored or shown: histories, steps of runs, debug views. They are
+// replaced by `[SECRET:<key>]`, which is resolved only for the model during the run and for the called tool.
 import type { MemoryEntry, Workspace } from './workspace-types.ts';
 
-/** What stands for a value that has no key yet, and in prompts. */
+/** Placeholder of a value without a key yet, and in prompts. */
 export const SECRET = '[SECRET]';
 
-/** Shorter values are no secrets that could be found in a text. */
+/** Shorter values are too common to be found in a text. */
 const LENGTH_LEAST = 4;
 
 type Memory = Readonly<Record<string, MemoryEntry>>;
 
-/** What stands for the value of a key. */
+/** Placeholder for the value of a key. */
 export function placeholder(key: string): string {
   return `[SECRET:${key}]`;
 }
 
-/** A text without the values of secrets. */
+/** Replaces secret values in a text. */
 export function conceal(text: string, memory: Memory): string {
   let result = text;
   const secrets = Object.entries(memory).filter(([, entry]) => entry.secret && entry.value.length >= LENGTH_LEAST);
@@ -28,9 +28,9 @@ export function conceal(text: string, memory: Memory): string {
   return result;
 }
 
-/** Takes the values out of what an error says, and those that it was caused by. @returns the same error. */
+/** Removes secret values from an error and its causes. @returns the same error. */
 export function concealError(error: unknown, memory: Memory): unknown {
-  // Libraries make circles of causes.
+  // Causes may form cycles.
   const seen = new Set<unknown>();
   for (let at = error; at instanceof Error && !seen.has(at); at = at.cause) {
     seen.add(at);
@@ -41,14 +41,14 @@ export function concealError(error: unknown, memory: Memory): unknown {
   return error;
 }
 
-/** A text with the values back. */
+/** Restores the values in a text. */
 export function reveal(text: string, memory: Memory): string {
   return text.replace(/\[SECRET:([^[\]]{1,128})\]/g, (whole, key: string) =>
     Object.hasOwn(memory, key) && memory[key]!.secret ? memory[key]!.value : whole,
   );
 }
 
-/** The same in every text of a JSON value. */
+/** Restores the values in every text of a JSON value. */
 export function revealAll(value: unknown, memory: Memory): unknown {
   if (typeof value === 'string') return reveal(value, memory);
   if (Array.isArray(value)) return value.map((inner) => revealAll(inner, memory));
@@ -56,7 +56,7 @@ export function revealAll(value: unknown, memory: Memory): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, revealAll(inner, memory)]));
 }
 
-/** JSON text with the values back; a text that is no JSON stays as it is. */
+/** Restores the values in JSON text; a text that is not JSON is returned unchanged. */
 export function revealJson(text: string, memory: Memory): string {
   if (!text.includes('[SECRET:')) return text;
   try {
@@ -66,7 +66,10 @@ export function revealJson(text: string, memory: Memory): string {
   }
 }
 
-/** Takes secrets out of all that a workspace has stored so far: a value may have come before it was made a secret. */
+/**
+ * Removes secrets from everything a workspace has stored so far: a value may have been used before it became a
+ * secret.
+ */
 export function sweep(workspace: Workspace): void {
   const { memory } = workspace;
   for (const message of workspace.messages) {
@@ -79,7 +82,7 @@ export function sweep(workspace: Workspace): void {
     workspace.conversationSummary = conceal(workspace.conversationSummary, memory);
 }
 
-/** A workspace as people may see it. */
+/** A workspace with secrets masked. */
 export function masked(workspace: Workspace): Workspace {
   const { pendingSecrets: _, ...rest } = workspace;
   const memory = Object.fromEntries(

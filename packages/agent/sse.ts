@@ -1,6 +1,6 @@
-// Reads server-sent events: of models (stream.ts) and of MCP servers (mcp/exchange.ts). What they hold is theirs.
+// Parses server-sent events: of models (stream.ts) and of MCP servers (mcp/exchange.ts).
 
-/** The data of each event, also where characters or line ends come in pieces. */
+/** The data of each event, even if characters or line breaks are split between chunks. */
 export async function* eventsOf(stream: ReadableStream<Uint8Array>, charsMax: number): AsyncGenerator<string> {
   const reader = stream.getReader();
   const decoder = new TextDecoder();
@@ -13,13 +13,13 @@ export async function* eventsOf(stream: ReadableStream<Uint8Array>, charsMax: nu
     for (;;) {
       const { done, value } = await reader.read();
       const piece = done ? decoder.decode() : decoder.decode(value, { stream: true });
-      // Pieces of a long line are only gathered: looking through all of it each time would take seconds.
+      // Chunks of a long line are only collected: searching all of it each time would take seconds.
       gathered.push(piece);
       if ((length += piece.length) > charsMax)
         throw new Error(`A line of the stream is too long: it may have ${charsMax} characters`);
       if (!done && !/[\r\n]/.test(piece) && !isCut) continue;
       rest = gathered.join('');
-      // A carriage return at the end may be half of a line end.
+      // A carriage return at the end may be half of a line break.
       const held = !done && rest.endsWith('\r') ? 1 : 0;
       const lines = rest.slice(0, rest.length - held).split(/\r\n|\n|\r/);
       rest = lines.pop()! + rest.slice(rest.length - held, rest.length);

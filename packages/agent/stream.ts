@@ -1,8 +1,8 @@
-// Reads an answer of the model that comes as server-sent events. A stream that ends early, or with an error frame, is
-// an error: half an answer is never taken for one. Called by model.ts.
+// Reads a model's answer from server-sent events. A stream that ends early, or with an error frame, is an error: half
+// an answer never counts as complete. Called by model.ts.
 import { eventsOf } from './sse.ts';
 
-/** What a stream comes to, in the shape of an answer that came at once. */
+/** Result of a stream, in the shape of a non-streamed answer. */
 export interface StreamedMessage {
   content: string | null;
   tool_calls: Record<string, unknown>[];
@@ -28,7 +28,7 @@ interface Chunk {
 
 const ANSWER_CHARS_MAX = 1_000_000;
 
-/** Reads a stream to its end. `onText` is called with each piece of text, and waited for. */
+/** Reads a stream to its end. `onText` is called with each piece of text, and awaited. */
 export async function readAnswer(
   stream: ReadableStream<Uint8Array>,
   onText: (piece: string) => void | Promise<void>,
@@ -43,7 +43,7 @@ export async function readAnswer(
     try {
       chunk = JSON.parse(text) as Chunk;
     } catch {
-      throw new Error('The stream of the model holds something that is no JSON');
+      throw new Error('The stream of the model contains invalid JSON');
     }
     if (chunk.error !== undefined) throw new Error(chunk.error.message ?? 'The model failed');
     message.model ??= chunk.model;
@@ -62,17 +62,18 @@ export async function readAnswer(
   return message;
 }
 
-/** Of a piece that does not say: a call known by its id, a new one where it has an id or a name, else the last. */
+/** Index for a piece without one: a call known by its id, a new one if it has an id or a name, else the last. */
 function placeOf(calls: readonly Record<string, unknown>[], { id, function: called }: Partial<ToolCallPiece>): number {
   const known = id ? calls.findIndex((call) => call?.['id'] === id) : -1;
   if (known !== -1) return known;
   return id || called?.name || calls.length === 0 ? calls.length : calls.length - 1;
 }
 
-/** Calls come in pieces: their place says which belong together, and the text of the arguments is appended. */
+/** Calls arrive in pieces: pieces with the same index belong together, and the text of the arguments is appended. */
 function addCall(calls: Record<string, unknown>[], piece: ToolCallPiece): void {
   const at = piece.index ?? placeOf(calls, piece);
-  if (!Number.isInteger(at) || at < 0 || at > 1000) throw new Error('The stream of the model counts its calls wrongly');
+  if (!Number.isInteger(at) || at < 0 || at > 1000)
+    throw new Error('The stream of the model numbers its calls incorrectly');
   const { index: _, function: given, ...rest } = piece;
   const before = calls[at];
   if (before === undefined) {

@@ -1,5 +1,5 @@
-// One call of a tool in a run: arguments read and checked, the tool run with what it may use, its result bounded and
-// free of secrets. Called by the steps of run/.
+// One tool call of a run: parses and validates arguments, runs the tool with its context, limits the result and
+// removes secrets. Called by the steps of run/.
 import type { AgentEnv, Messenger } from './config-types.ts';
 import type { Parts } from './parts.ts';
 import { conceal, revealAll, SECRET } from './secrets.ts';
@@ -7,7 +7,7 @@ import { ToolError, type InnerContext, type ReadyTool } from './tools/tool.ts';
 import type { MemoryEntry, ToolCall, Workspace } from './workspace-types.ts';
 import { changeWorkspace, readWorkspace, Superseded } from './workspaces.ts';
 
-/** Which run, of whom, where its replies go. */
+/** The run, its user, and the destination of its replies. */
 export interface Scope<Env extends AgentEnv> {
   readonly env: Env;
   readonly userId: string;
@@ -15,13 +15,13 @@ export interface Scope<Env extends AgentEnv> {
   readonly platform: string;
   readonly runId: string;
   readonly messenger: Messenger;
-  /** To the messenger that came with the message. */
+  /** Relay to the message's own messenger. */
   readonly relay?: string | undefined;
 }
 
 const RESULT_CHARS_MAX = 64 * 1024;
 
-/** The workspace of a run. @throws Superseded when it is no longer the run's. */
+/** The workspace of a run. @throws Superseded if the run no longer owns it. */
 export async function ownWorkspace<Env extends AgentEnv>({ env, userId, runId }: Scope<Env>): Promise<Workspace> {
   const workspace = await readWorkspace(env.PLATFORM_AGENT_STATE, userId);
   if (workspace?.activeRunId !== runId) throw new Superseded();
@@ -40,7 +40,7 @@ export function changeOwn<Env extends AgentEnv, Result>(
   });
 }
 
-/** The arguments of a call, as its tool takes them. @throws ToolError that the model can read. */
+/** The validated arguments of a call. @throws ToolError that the model can read. */
 export async function argumentsOf(
   tool: ReadyTool,
   call: ToolCall,
@@ -51,7 +51,7 @@ export async function argumentsOf(
   try {
     args = call.function.arguments.trim() === '' ? {} : JSON.parse(call.function.arguments);
   } catch {
-    throw new ToolError('Invalid arguments: they are no JSON');
+    throw new ToolError('Invalid arguments: not JSON');
   }
   args = revealAll(args, memory);
   if (tool.name === 'memory_set' && Object.hasOwn(pendingSecrets, key))
@@ -59,14 +59,14 @@ export async function argumentsOf(
   return tool.check(args);
 }
 
-/** Finds the tool that a call names. @throws ToolError when there is none. */
+/** Finds the tool of a call. @throws ToolError if there is none. */
 export function findTool(tools: readonly ReadyTool[], name: string): ReadyTool {
   const tool = tools.find((known) => known.name === name);
   if (tool === undefined) throw new ToolError(`There is no tool "${name}"`);
   return tool;
 }
 
-/** Runs a tool. What it throws and what it returns are without secrets. */
+/** Runs a tool. Its errors and results contain no secrets. */
 export async function runTool<Env extends AgentEnv>(
   scope: Scope<Env>,
   tool: ReadyTool,
@@ -102,15 +102,15 @@ export async function runTool<Env extends AgentEnv>(
   }
 }
 
-/** A result, cut where it is too long. */
+/** Truncates a result that is too long. */
 export function bounded(text: string): string {
   if (text.length <= RESULT_CHARS_MAX) return text;
   return `${text.slice(0, RESULT_CHARS_MAX)}\n[The result has ${text.length} characters; the rest was left out]`;
 }
 
 /**
- * Calls as they are kept: without the values of secrets. Those of `memory_set` come back apart, by the calls' keys:
- * they go into the workspace until the call is done.
+ * Calls as stored: without values of secrets. Those of `memory_set` are returned separately, by the calls' keys: they
+ * are kept in the workspace until the call is completed.
  */
 export function concealCalls(
   calls: readonly ToolCall[],
@@ -141,7 +141,7 @@ export function concealCalls(
   return { calls: concealed, pending, memory: known };
 }
 
-/** Names a call within its run. */
+/** Key of a call within its run. */
 export function callKey(step: number, at: number): string {
   return `${step}:${at}`;
 }

@@ -1,6 +1,6 @@
-// What an agent keeps of a user, as it lies in the state. No code.
+// An agent's stored data of a user, as in the state. No code.
 
-/** A tool that the model wants called. Fields that a provider adds are kept. */
+/** A tool call of the model. Additional fields of a provider are kept. */
 export interface ToolCall {
   id: string;
   type: 'function';
@@ -9,34 +9,34 @@ export interface ToolCall {
   [extra: string]: unknown;
 }
 
-/** What the user wrote, or a scheduled task said. */
+/** A message of the user, or of a scheduled task. */
 export interface UserMessage {
   role: 'user';
   content: string;
   /** Milliseconds since 1970, as below. */
   timestamp: number;
-  /** Of a scheduled task. */
+  /** Set for a scheduled task. */
   scheduled?: boolean;
-  /** As `handleMessage` said it. */
+  /** As given to `handleMessage`. */
   id?: string;
 }
 
-/** What the model answered. */
+/** An answer of the model. */
 export interface AssistantMessage {
   role: 'assistant';
   content: string | null;
   tool_calls?: ToolCall[];
   timestamp: number;
   model?: string;
-  /** What the user was told when the run failed. */
+  /** Set for the text sent after a failed run. */
   isError?: boolean;
-  /** The run that it belongs to, and the iteration of that. */
+  /** Its run, and the iteration in it. */
   runId?: string;
   step?: number;
   [extra: string]: unknown;
 }
 
-/** What a tool returned. */
+/** The result of a tool. */
 export interface ToolMessage {
   role: 'tool';
   content: string;
@@ -50,32 +50,32 @@ export interface ToolMessage {
 /** A message of the history. */
 export type ChatMessage = UserMessage | AssistantMessage | ToolMessage;
 
-/** A message that came while a run was active. */
+/** A message that arrived while a run was active. */
 export interface QueuedMessage {
   text: string;
   timestamp: number;
-  /** Where its answer goes. */
+  /** Destination of its answer. */
   chatId?: string;
   platform?: string;
   scheduled?: boolean;
   id?: string;
-  /** To the messenger that came with it. */
+  /** Relay to its own messenger. */
   relay?: string;
 }
 
-/** Something the agent remembers of a user. */
+/** A memory of a user. */
 export interface MemoryEntry {
   value: string;
-  /** The model sees `[SECRET]`, and the value only where it asks for it with `memory_get`. */
+  /** The model sees `[SECRET]`, and the value only if it calls `memory_get`. */
   secret: boolean;
   createdAt: number;
 }
 
-/** A task that a timer starts. */
+/** A task started by a timer. */
 export interface ScheduledTask {
   id: string;
   description: string;
-  /** When it is due (next), in milliseconds since 1970. */
+  /** When it is next due, in milliseconds since 1970. */
   scheduledTime: number;
   recurring: boolean;
   intervalMs?: number;
@@ -97,21 +97,21 @@ export interface McpServer {
   url: string;
   tools: McpTool[];
   transport: 'manifest' | 'streamable-http';
-  /** Of the Model Context Protocol, as below. */
+  /** Of the Model Context Protocol, like the fields below. */
   protocolVersion?: string;
   sessionId?: string;
   /** Sent with every request; secret. */
   headers?: Record<string, string>;
   installedAt: number;
-  /** Why its last call failed; gone with the next that does not. */
+  /** Why its last call failed; removed by the next successful one. */
   lastError?: string;
 }
 
-/** A call of a tool that waits for the user's word. */
+/** A tool call that waits for approval. */
 export interface PendingApproval {
   id: string;
   runId: string;
-  /** Type of the event that the run waits for. */
+  /** Type of the event that the run awaits. */
   event: string;
   tool: string;
   /** JSON, secrets masked. */
@@ -119,7 +119,7 @@ export interface PendingApproval {
   requestedAt: number;
 }
 
-/** All that an agent keeps of a user: `agent:workspace:<userId>` in the state. */
+/** All data of a user: `agent:workspace:<userId>` in the state. */
 export interface Workspace {
   userId: string;
   chatId: string;
@@ -134,10 +134,10 @@ export interface Workspace {
   queue: QueuedMessage[];
   scheduledTasks: ScheduledTask[];
   approvals: PendingApproval[];
-  /** To the messenger that came with the message which the active run answers. */
+  /** Relay to the messenger of the message that the active run answers. */
   relay?: string;
-  /** When each task fired last: a timer that is delivered twice starts one run. */
+  /** When each task last fired: a timer that is delivered twice starts one run. */
   fired?: Record<string, number>;
-  /** Values of `memory_set` calls under way, by `<step>:<call>`: the history of a run never has them. */
+  /** Values of pending `memory_set` calls, by `<step>:<call>`: they are never in the history of a run. */
   pendingSecrets?: Record<string, string>;
 }

@@ -1,9 +1,9 @@
-// Workspaces in the state: every change is a compare-and-set, so that a run, a message and a command at the same moment
-// lose nothing of each other. Called by everything that changes one.
+// Workspaces in the state: every change is a compare-and-set, so that a concurrent run, message and command do not
+// overwrite each other. Used by all code that changes one.
 import type { StateBinding } from '@platform-run/types';
 import type { Workspace } from './workspace-types.ts';
 
-/** A run whose workspace went on without it: it was reset or cancelled. The run ends, and changes nothing any more. */
+/** The run no longer owns its workspace: it was reset or cancelled. The run ends without further changes. */
 export class Superseded extends Error {
   override readonly name = 'NonRetryableError';
 
@@ -12,12 +12,12 @@ export class Superseded extends Error {
   }
 }
 
-/** What a change comes to: the workspace to store (undefined: leave it), and what the caller wants to know. */
+/** Result of a change: the workspace to store (undefined: unchanged), and a value for the caller. */
 export type Change<Result> = (workspace: Workspace | null) => readonly [Workspace | undefined, Result];
 
 const ATTEMPTS_MAX = 100;
 
-/** Key of a user's workspace. @throws TypeError when the id cannot be one. */
+/** Key of a user's workspace. @throws TypeError for an invalid user id. */
 export function workspaceKey(userId: unknown): string {
   if (typeof userId !== 'string' || userId === '' || new TextEncoder().encode(userId).length > 256)
     throw new TypeError('userId must be a text of 1 to 256 bytes');
@@ -29,7 +29,7 @@ export async function readWorkspace(state: StateBinding, userId: string): Promis
   return state.getJSON<Workspace>(workspaceKey(userId));
 }
 
-/** Changes a workspace; the function may be called again when others changed it meanwhile. */
+/** Changes a workspace; the function may be called again if others changed it meanwhile. */
 export async function changeWorkspace<Result>(
   state: StateBinding,
   userId: string,
@@ -46,7 +46,7 @@ export async function changeWorkspace<Result>(
   throw new Error(`The workspace of ${userId} is changed by others all the time`);
 }
 
-/** A new one. */
+/** A new workspace. */
 export function emptyWorkspace(userId: string, chatId: string, platform: string): Workspace {
   return {
     userId,

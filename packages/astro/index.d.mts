@@ -1,13 +1,12 @@
-/** An integration, as Astro 7 takes it. */
+/** An integration for Astro 7. */
 export interface PlatformIntegration {
   readonly name: string;
   readonly hooks: Readonly<Record<string, (given: any) => void>>;
 }
 
 /**
- * The adapter for `adapter` of `astro.config`. Options are not read: those of another adapter do no harm.
+ * The adapter for `adapter` of `astro.config`. Options of other adapters are ignored.
  *
- * @example
- * defineConfig({ output: 'server', adapter: platform() });
+ * @example defineConfig({ output: 'server', adapter: platform() });
  */
 export default function platform(...options: readonly unknown[]): PlatformIntegration;

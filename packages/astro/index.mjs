@@ -1,17 +1,17 @@
-// The adapter: an integration that has Astro write worker and files into .platform/output. Plain JavaScript, for it
-// runs in the Node and the Astro of the project; `platform build` gives it to apps in place of @astrojs/node, or of
-// none.
+// The adapter: an integration that makes Astro write worker and files into .platform/output. Plain JavaScript,
+// because it runs in the Node and the Astro of the project; `platform build` uses it for apps with @astrojs/node, or
+// without an adapter.
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const OUTPUT = './.platform/output/';
 const NAME = '@platform-run/astro';
-/** What Astro has by itself, and what no isolate can load. */
+/** Astro's default, which no isolate can load. */
 const SHARP = 'astro/assets/services/sharp';
 const runtime = fileURLToPath(new URL('./runtime/', import.meta.url));
 
-/** Takes no options: those of other adapters, which it stands in for, mean nothing here. */
+/** Ignores options, so that it can replace other adapters. */
 export default function platform() {
   let config;
   let isServer = false;
@@ -47,10 +47,10 @@ export default function platform() {
             serverOutput: 'stable',
             envGetSecret: 'stable',
             i18nDomains: 'experimental',
-            // Said in README.md: every build would say it, with images and without.
+            // Documented in README.md instead: every build would print it, with images and without.
             sharpImageService: {
               support: 'limited',
-              message: 'Of pages on demand, images are served as they are.',
+              message: 'Images of on-demand pages are served unchanged.',
               suppress: 'all',
             },
           },
@@ -81,7 +81,10 @@ export default function platform() {
   };
 }
 
-/** The modules of runtime/ find Astro in the project, wherever they lie; images of pages on demand are not changed. */
+/**
+ * The modules of runtime/ resolve Astro from the project, wherever they are; images of on-demand pages are served
+ * unchanged.
+ */
 function workerModules(configOf) {
   return {
     name: NAME,
@@ -101,8 +104,8 @@ function workerModules(configOf) {
 }
 
 /**
- * Hashed files never change; of a redirect that is known while it is built, Astro makes a page that browsers follow.
- * Rules count at the top of what is served.
+ * Hashed files never change. For redirects known at build time, Astro makes a page that browsers follow. Rules apply
+ * from the root of the served files.
  */
 function writeRules({ root, base, build }, redirects) {
   const top = fileURLToPath(new URL(`${OUTPUT}public/`, root));

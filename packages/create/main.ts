@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// `npm create @platform-run [folder] -- [--template name] [--force]`: makes a project that uses the published packages.
+// `npm create @platform-run [folder] -- [--template name] [--force]`: creates a project that uses the published
+// packages.
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { createProject, ProjectError, projectNameFrom, templates } from './project.ts';

@@ -1,9 +1,9 @@
 // Writes a template into a folder, with the project's name filled in. Called by main.ts (`npm create`) and by
-// `platform init`; it asks nobody and prints nothing.
+// `platform init`; never prompts or prints.
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-/** The templates, each with what it is. */
+/** The templates with descriptions. */
 export const templates: Readonly<Record<string, string>> = {
   worker: 'A worker in TypeScript, no dependency',
   hono: 'A Hono app',
@@ -11,7 +11,7 @@ export const templates: Readonly<Record<string, string>> = {
   agent: 'An AI agent that chats on a web page',
 };
 
-/** Why no project was made: nothing was written. */
+/** The reason why no project was created; nothing was written. */
 export class ProjectError extends Error {
   override readonly name = 'ProjectError';
   readonly code: 'unknown_template' | 'folder_not_empty';
@@ -22,19 +22,19 @@ export class ProjectError extends Error {
   }
 }
 
-/** Beside the template and the folder. */
+/** Options besides the template and the folder. */
 export interface ProjectOptions {
-  /** Write into a folder that is not empty; default: false. `.git` does not count. */
+  /** Writes into a folder that is not empty; default: false. `.git` is ignored. */
   readonly force?: boolean;
-  /** Changes the text of `package.json` before it is written; the folder is there by then. */
+  /** Changes the text of `package.json` before it is written; the folder exists by then. */
   readonly changeManifest?: (text: string) => string;
 }
 
 /**
- * Makes a project from a template.
+ * Creates a project from a template.
  *
  * @param template a key of `templates`
- * @param folder an absolute path; made where it is missing
+ * @param folder an absolute path; created if necessary
  * @returns the paths of the files, sorted
  * @throws {ProjectError} for an unknown template, and for a folder that is not empty unless `force` is set.
  * @example createProject('hono', path.resolve('my-app')); // ['.gitignore', ..., 'tsconfig.json']
@@ -51,7 +51,7 @@ export function createProject(template: string, folder: string, options: Project
   for (const entry of readdirSync(source, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile()) continue;
     const from = path.join(entry.parentPath, entry.name);
-    // npm leaves .gitignore and .npmrc out of packages: templates store them with an underscore.
+    // npm omits .gitignore and .npmrc from packages, so templates store them with an underscore.
     const to = path.relative(source, from).replace(/(^|[\\/])_/, '$1.');
     const text = readFileSync(from, 'utf8').replaceAll('__name__', name);
     mkdirSync(path.dirname(path.join(folder, to)), { recursive: true });
@@ -62,7 +62,7 @@ export function createProject(template: string, folder: string, options: Project
   return written.sort();
 }
 
-/** A project name made from a folder's name: lower case, digits and dashes, at most 40 characters. */
+/** A project name derived from a folder's name: lower case, digits and dashes, at most 40 characters. */
 export function projectNameFrom(folder: string): string {
   const slug = path
     .basename(folder)

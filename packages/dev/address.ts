@@ -1,7 +1,7 @@
-// Where the bindings are: what the environment says, or the `platform dev` that runs in this folder. index.ts asks.
+// Address of the bindings: from the environment, or of the `platform dev` that runs in this folder. Used by index.ts.
 import type { Address } from './connection.ts';
 
-/** @throws when neither is there. */
+/** @throws if there is neither. */
 export function findAddress(): Address {
   const { PLATFORM_MOCK_SERVER_URL: url, PLATFORM_MOCK_SERVER_TOKEN: token } = process.env;
   if (url !== undefined && url !== '') {
@@ -24,6 +24,6 @@ export function findAddress(): Address {
     if (path.dirname(folder) === folder) break;
   }
   throw new Error(
-    'There is no platform here: start `platform dev` in the folder of the project, or set PLATFORM_MOCK_SERVER_URL and PLATFORM_MOCK_SERVER_TOKEN',
+    'No platform found: start `platform dev` in the folder of the project, or set PLATFORM_MOCK_SERVER_URL and PLATFORM_MOCK_SERVER_TOKEN',
   );
 }

@@ -1,4 +1,4 @@
-// Transactions that drivers begin by a statement, in Node: the code that awaits a `BEGIN` is in its transaction, as
+// Transactions that drivers begin with a statement, in Node: the code that awaits a `BEGIN` is in its transaction, as
 // inside a worker (runtime/engine/guest/bindings/database/begun.ts in the repository). Called by database.ts.
 import type { AsyncLocalStorage } from 'node:async_hooks';
 import type { Answer, Call, OpenTransaction } from './connection.ts';
@@ -11,11 +11,11 @@ const CONTROL_CHARS_MAX = 40;
 interface Begun {
   /** Null before its BEGIN has returned and after its end. */
   calls: OpenTransaction | null;
-  /** The transaction that its BEGIN was sent in. */
+  /** The transaction in which its BEGIN was sent. */
   readonly outer: Begun | undefined;
 }
 
-/** The transactions of one database that statements begin. */
+/** Transactions of one database begun by statements. */
 export class BegunByStatements {
   readonly #open: () => Promise<OpenTransaction>;
   readonly #storage: AsyncLocalStorage<Begun | undefined>;
@@ -40,11 +40,12 @@ export class BegunByStatements {
     return calls == null ? null : calls.call(call).then((result) => ({ result }));
   }
 
-  /** The transaction of the running code. */
+  /** The transaction of the current code. */
   #current(): Begun | undefined {
     const found = this.#storage.getStore();
     if (found === undefined || found.calls !== null) return found;
-    // Its own code waits for the BEGIN, so this is concurrent code: it leaves the transaction for good.
+    // The transaction's own code is waiting for the BEGIN, so this is concurrent code: it leaves the transaction
+    // permanently.
     let at: Begun | undefined = found;
     while (at !== undefined && at.calls === null) at = at.outer;
     this.#storage.enterWith(at);
@@ -53,7 +54,7 @@ export class BegunByStatements {
 
   async #begin(): Promise<void> {
     const begun: Begun = { calls: null, outer: this.#current() };
-    // Enters it for the caller, which has not awaited anything yet.
+    // Enters the transaction for the caller, which has not awaited anything yet.
     this.#storage.enterWith(begun);
     begun.calls = await this.#open();
   }
@@ -65,14 +66,14 @@ export class BegunByStatements {
       throw Object.assign(new Error(`D1_ERROR: ${text}`, { cause: new Error(text) }), { code: 'SQLITE_ERROR' });
     }
     const { calls } = begun;
-    // A failed commit leaves it current: drivers send ROLLBACK next, which must not fail.
+    // After a failed commit it stays current: drivers send ROLLBACK next, which must not fail.
     if (how === 'commit') await calls!.commit();
     begun.calls = null;
     if (how === 'rollback') await calls!.rollback();
   }
 }
 
-/** The result of a method of a statement, without rows. */
+/** The result of a statement's method, without rows. */
 function nothing(method: string | undefined): unknown {
   if (method === 'raw') return [];
   if (method === 'first') return null;

@@ -1,11 +1,11 @@
-// Bindings whose methods are calls and nothing else, in Node. env.ts makes them.
+// Bindings that only need calls, in Node. Made by env.ts.
 import type { Call, Connection } from './connection.ts';
 import { giveForm } from './values.ts';
 
 type Method = (...args: readonly unknown[]) => Promise<unknown>;
 type Ask = (call: Call, signal?: AbortSignal) => Promise<unknown>;
 
-/** Methods of each kind that are passed on as they are. */
+/** Methods of each kind that are passed through. */
 const methods: Readonly<Record<string, readonly string[]>> = {
   queue: ['send', 'sendBatch', 'metrics'],
   state: ['get', 'getWithMetadata', 'put', 'set', 'compareAndSet', 'getJSON', 'setJSON', 'delete', 'list', 'update'],
@@ -16,7 +16,7 @@ const methods: Readonly<Record<string, readonly string[]>> = {
   ai: ['models'],
 };
 
-/** Null: of no kind that is known here. */
+/** Null: unknown kind. */
 export function createBinding(connection: Connection, name: string, kind: string): object | null {
   const names = methods[kind];
   if (names === undefined) return null;
@@ -26,10 +26,10 @@ export function createBinding(connection: Connection, name: string, kind: string
   return { ...plain, ...special[kind]?.(ask, plain) };
 }
 
-/** What of a kind takes or gives objects with methods. */
+/** Methods of a kind that accept or return objects with methods. */
 const special: Readonly<Record<string, (ask: Ask, plain: Readonly<Record<string, Method>>) => object>> = {
   auth: (ask) => ({
-    /** Of a request, by its session cookie or `Authorization: Bearer`. */
+    /** For a request, by its session cookie or `Authorization: Bearer`. */
     async getSession(request: unknown): Promise<unknown> {
       const headers = (request as { headers?: { get?: (name: string) => string | null } } | null)?.headers;
       if (typeof headers?.get !== 'function') throw new TypeError('getSession takes the request');

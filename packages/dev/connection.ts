@@ -1,18 +1,18 @@
-// Calls over HTTP to the platform's process that has the bindings: `PLATFORM_MOCK_SERVER_URL` with
-// `PLATFORM_MOCK_SERVER_TOKEN`. Bodies stream both ways. Node's modules are asked for when they are needed, so that
-// bundlers for other places may take this file along.
+// Calls over HTTP to the platform process with the bindings: `PLATFORM_MOCK_SERVER_URL` with
+// `PLATFORM_MOCK_SERVER_TOKEN`. Bodies are streamed both ways. Node's modules are loaded on demand, so that bundlers
+// for other targets can include this file.
 import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
 import { linesOf } from './lines.ts';
 import { encode, revive, toError, type RawBody, type Revivers } from './values.ts';
 
-/** Where the bindings are. */
+/** Address of the bindings. */
 export interface Address {
   /** `http://127.0.0.1:4000`, or `unix:/path` of a socket. */
   readonly url: string;
   readonly token: string;
 }
 
-/** A method of a binding, and of what it gives in turn. */
+/** A method of a binding, and calls on its result. */
 export interface Call {
   readonly method: string;
   readonly args: readonly unknown[];
@@ -24,7 +24,7 @@ interface CallOptions {
   readonly rawBody?: boolean;
 }
 
-/** What is said of the bindings. */
+/** Description of the bindings. */
 export interface Description {
   /** Name -> kind. */
   readonly bindings: Readonly<Record<string, string>>;
@@ -34,22 +34,22 @@ export interface Description {
 /** The answer to a call. */
 export interface Answer {
   readonly result: unknown;
-  /** Of a database's session. */
+  /** Set for a database's session. */
   readonly bookmark?: string | null;
-  /** What the body of the answer is, where it has one. */
+  /** Kind of the response's body, if any. */
   readonly body?: 'stream' | 'bytes';
 }
 
-/** What is asked of a transaction, until it is over. */
+/** Calls on a transaction, until it ends. */
 export interface OpenTransaction {
   call(call: Call): Promise<unknown>;
   commit(): Promise<void>;
-  /** Resolves when nothing of it is left. */
+  /** Resolves when it has fully ended. */
   rollback(): Promise<void>;
 }
 
 const HEADER_BYTES_MAX = 100_000;
-/** Of a file, its headers and metadata are headers of an answer. */
+/** Headers and metadata of a file are headers of a response. */
 const ANSWER_HEADER_BYTES_MAX = 65_536;
 
 const http = (): typeof import('node:http') => process.getBuiltinModule('node:http');
@@ -134,12 +134,12 @@ export class Connection {
   #response(request: ClientRequest): Promise<IncomingMessage> {
     return new Promise((resolve, reject) => {
       request.once('response', resolve);
-      // Stays: a connection that breaks later has nobody else to tell.
+      // Kept: otherwise a later connection error would have no listener.
       request.on('error', (error: NodeJS.ErrnoException) => reject(this.#explained(error)));
     });
   }
 
-  /** A connection that the other side closed while it was idle is no failure: the call goes over another one. */
+  /** A connection that the other side closed while idle is not a failure: the call is sent over another one. */
   async #send(
     method: string,
     headers: Readonly<Record<string, string>>,
@@ -161,7 +161,7 @@ export class Connection {
       source.once('error', (error) =>
         request.destroy(new TypeError(`The body failed: ${error.message}`, { cause: error })),
       );
-      // A refusal may come before the stream is read: nobody wants the rest then.
+      // The call may be refused before the stream is read: then the rest is not needed.
       request.once('close', () => void source.destroy());
       source.pipe(request);
     } else request.end(bytes as Uint8Array | null);
@@ -182,7 +182,7 @@ export class Connection {
     return Object.assign(new Error(text, { cause: error }), { code: error.code });
   }
 
-  /** The JSON of an answer. @throws what it says went wrong. */
+  /** The JSON of a response. @throws the error in it. */
   async #read(response: IncomingMessage): Promise<unknown> {
     const text = (await readAll(response)).toString();
     let answer: { error?: unknown; code?: string };
@@ -198,7 +198,7 @@ export class Connection {
   }
 }
 
-/** The calls on a transaction, each a line, answered by a line with the same id. */
+/** Calls on a transaction, one per line, answered by a line with the same id. */
 class TransactionCalls implements OpenTransaction {
   readonly #request: ClientRequest;
   readonly #revivers: Revivers;
@@ -226,7 +226,7 @@ class TransactionCalls implements OpenTransaction {
       return Promise.reject(
         toError({
           name: 'Error',
-          message: `D1_ERROR: the transaction is over: ${this.#ending}: SQLITE_ABORT`,
+          message: `D1_ERROR: the transaction has ended: ${this.#ending}: SQLITE_ABORT`,
           code: 'SQLITE_ABORT',
         }),
       );
@@ -253,7 +253,7 @@ class TransactionCalls implements OpenTransaction {
   }
 
   async #listen(response: IncomingMessage): Promise<void> {
-    let failure: Error = new Error('The connection to the platform ended within a transaction, which was taken back');
+    let failure: Error = new Error('The connection to the platform ended within a transaction, which was rolled back');
     try {
       response.setEncoding('utf8');
       for await (const line of linesOf(response as AsyncIterable<string>)) {
@@ -299,7 +299,7 @@ async function readAll(response: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** A buffer of its own: Node's are part of a larger one. */
+/** A separate buffer: Node's are part of a larger one. */
 function exact(bytes: Buffer): ArrayBuffer {
   return bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength) as ArrayBuffer;
 }

@@ -1,11 +1,11 @@
-// `env.<NAME>` of a database, in Node: statements are put together here and run in one call each. env.ts makes it.
+// `env.<NAME>` of a database, in Node: statements are built here and run in one call each. Made by env.ts.
 import { BegunByStatements } from './begun.ts';
 import type { Answer, Call, Connection } from './connection.ts';
 import { giveForm } from './values.ts';
 
 type Step = Required<Call>['next'][number];
 
-/** Where statements go: the database, a session of it, or a transaction. */
+/** Target of statements: the database, one of its sessions, or a transaction. */
 type Ask = (call: Call) => Promise<unknown>;
 
 function typeError(value: unknown): Error {
@@ -13,7 +13,7 @@ function typeError(value: unknown): Error {
   return new Error(`D1_TYPE_ERROR: ${text}`, { cause: new Error(text) });
 }
 
-/** What is refused at once, as inside a worker. */
+/** Values that are refused synchronously, as inside a worker. */
 function checkValue(value: unknown): void {
   switch (typeof value) {
     case 'string':
@@ -42,7 +42,7 @@ class Statement {
     values.forEach(checkValue);
     this.#ask = ask;
     this.#sql = sql;
-    // As they are now: the caller may write into an array afterwards.
+    // Copied now: the caller may write to an array afterwards.
     this.#values = values.map((value) =>
       typeof value === 'object' && value !== null ? structuredClone(value) : value,
     );
@@ -94,7 +94,7 @@ class Session {
   readonly #ask: Ask;
   #bookmark: string | null;
 
-  /** @param call calls the database: `inside` in a transaction that a statement began, else `call`. */
+  /** @param call calls the database: `inside` in a transaction begun by a statement, else `call`. */
   constructor(call: (inside: Call, call: Call) => Promise<Answer>, start: unknown) {
     const isBookmark =
       typeof start === 'string' && !['first-primary', 'first-unconstrained'].includes(start) && start.trim() !== '';
@@ -144,7 +144,7 @@ class Transaction {
     return runExec(this.#ask, sql);
   }
 
-  /** To a queue, if and only if the transaction commits. */
+  /** Sends to a queue, if and only if the transaction commits. */
   async send(...args: readonly unknown[]): Promise<unknown> {
     return this.#ask({ method: 'send', args });
   }

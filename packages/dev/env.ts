@@ -1,4 +1,4 @@
-// The `env` of a worker for code in Node: variables, and bindings that call the platform. index.ts gives it out.
+// The `env` of a worker for code in Node: variables, and bindings that call the platform. Exported by index.ts.
 import { createBinding } from './bindings.ts';
 import { Connection, type Address, type Description } from './connection.ts';
 import { Database } from './database.ts';
@@ -6,7 +6,7 @@ import { Files, toFile } from './files.ts';
 import { createSandboxes } from './sandboxes.ts';
 import { giveForm } from './values.ts';
 
-/** Asks for the bindings and makes them. */
+/** Requests the bindings' description and creates them. */
 export async function connect(address: Address): Promise<Record<string, unknown>> {
   const connection = new Connection(address, { file: toFile });
   return createEnv(connection, await connection.describe());
@@ -17,9 +17,9 @@ function createEnv(connection: Connection, { bindings, vars }: Description): Rec
   env['vars'] = Object.assign(Object.create(null), vars);
   let users: object | null = null;
   for (const [name, kind] of Object.entries(bindings)) {
-    // A project has one set of users, by two names.
+    // A project has one set of users, under two names.
     const known: object | null = kind === 'auth' ? users : null;
-    // One that is given to another, as `tx.send(env.MAIL, ...)` does, goes by its name.
+    // A binding passed to another, as in `tx.send(env.MAIL, ...)`, is sent by name.
     const binding: object = known ?? giveForm(bindingOf(connection, name, kind), () => ({ $binding: name }));
     if (kind === 'auth') users = binding;
     env[name] = binding;

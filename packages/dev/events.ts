@@ -1,15 +1,15 @@
-// Events for code that runs in Node: a route of the app that the platform posts them to, and what the platform is told
-// of each. index.ts gives it out; the other half is the platform's worker that passes events on.
+// Events for code that runs in Node: a route of the app to which the platform posts them, and their results. Exported
+// by index.ts; the other half is the platform's worker that forwards events.
 import { linesOf } from './lines.ts';
 import { encode, revive, toError, type Revivers } from './values.ts';
 
-/** Handlers as a worker exports them, each with `env` and a context. */
+/** Handlers like those a worker exports, each with `env` and a context. */
 export interface EventHandlers<Env = unknown> {
   /** A message of a queue. */
   message?(event: MessageEvent, env: Env, context: EventContext): unknown;
   /** A timer that is due. */
   timer?(event: TimerEvent, env: Env, context: EventContext): unknown;
-  /** A run of a schedule of `cron`. */
+  /** A run of a `cron` schedule. */
   scheduled?(controller: ScheduledController, env: Env, context: EventContext): unknown;
   /** Runs of workflows, by name. */
   readonly workflows?: Readonly<Record<string, Workflow<Env> | Workflow<Env>['handler']>>;
@@ -22,7 +22,7 @@ interface Workflow<Env> {
 }
 
 interface EventContext {
-  /** Nobody waits for it; what it throws is written to the console. */
+  /** Not awaited; errors are written to the console. */
   waitUntil(promise: Promise<unknown>): void;
 }
 
@@ -54,7 +54,7 @@ interface ScheduledController {
   readonly name: string;
   readonly cron: string;
   readonly scheduledTime: number;
-  /** Is not tried again if it fails. */
+  /** Prevents a retry if it fails. */
   noRetry(): void;
 }
 
@@ -69,7 +69,7 @@ interface WorkflowContext<Env> {
 
 type StepWork = () => unknown;
 
-/** Steps are durable: one that is done is not run again. */
+/** Steps are durable: a completed one is not run again. */
 interface WorkflowStep {
   run(name: string, work: StepWork, options?: object): Promise<unknown>;
   run(name: string, options: object, work: StepWork): Promise<unknown>;
@@ -88,12 +88,12 @@ const toWire = (value: unknown): unknown => encode(value, null);
 const LINE_CHARS_MAX = 33_554_432;
 
 /**
- * Answers the platform's `POST /__platform/<event>`: the route that gets messages, timers, schedules and workflows of a
+ * Handles the platform's `POST /__platform/<event>`: the route for messages, timers, schedules and workflows of a
  * project whose code runs in Node.
  *
- * @param env what handlers are given
+ * @param env passed to handlers
  * @param token that the platform sends
- * @returns takes a request of the route, and nothing else: without the platform's token it answers 401.
+ * @returns handles requests of that route only; without the platform's token it responds with 401.
  */
 export function answerEvents<Env>(
   handlers: EventHandlers<Env>,
@@ -174,7 +174,7 @@ function errorOf(error: unknown): object {
   };
 }
 
-/** The handler runs here; each step is begun by the platform, which keeps what came of it. */
+/** The handler runs here; the platform starts each step and stores its result. */
 function runWorkflow<Env>(
   request: Request,
   workflows: NonNullable<EventHandlers<Env>['workflows']>,
@@ -192,7 +192,7 @@ function runWorkflow<Env>(
         isOver = true;
       };
     },
-    /** The attempt is over: the run sleeps, say, and goes on with another request. */
+    /** The attempt is over: for example, the run sleeps and continues with another request. */
     cancel: () => void (isOver = true),
   });
   const waiting = new Map<number, { resolve(result: unknown): void; reject(error: Error): void }>();
@@ -269,7 +269,7 @@ function runWorkflow<Env>(
       isFirst = false;
     }
   }
-  // What ends without its last line is an attempt that the platform has ended.
+  // A body without its last line is an attempt that the platform has ended.
   listen()
     .catch(() => {})
     .then(end);

@@ -1,9 +1,9 @@
-// `env.<NAME>` of file storage, in Node: contents are the bodies of requests and answers. env.ts makes it.
+// `env.<NAME>` of file storage, in Node: contents are the bodies of requests and responses. Made by env.ts.
 import type { Connection } from './connection.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Header of HTTP -> field of a file. */
+/** HTTP header -> field of a file. */
 const headerFields: Readonly<Record<string, string>> = {
   'content-type': 'contentType',
   'content-language': 'contentLanguage',
@@ -20,7 +20,7 @@ class FileHead {
     Object.assign(this, fields, { checksums: checksumsOf(fields['checksums'] as Record<string, ArrayBuffer>) });
   }
 
-  /** Sets the header fields that are kept with the file. */
+  /** Sets the header fields stored with the file. */
   writeHttpMetadata(headers: Headers): void {
     for (const [name, field] of Object.entries(headerFields)) {
       const value = this.httpMetadata[field];
@@ -71,12 +71,12 @@ class StoredFile extends FileHead {
   }
 }
 
-/** A file of its fields. */
+/** Creates a file from its fields. */
 export function toFile(fields: Fields): object {
   return 'body' in fields ? new StoredFile(fields) : new FileHead(fields);
 }
 
-/** A value as it is sent, and what a Blob says of its type. */
+/** A value for sending, and the type of a Blob. */
 function contentOf(value: unknown): { readonly content: unknown; readonly type: string } {
   if (!(value instanceof Blob)) return { content: value, type: '' };
   return { content: value.stream(), type: value.type };
@@ -167,7 +167,7 @@ export class Files {
   }
 }
 
-/** Bytes by name, and as JSON the hex digits. */
+/** Digests as bytes; their JSON has hex digits. */
 function checksumsOf(digests: Readonly<Record<string, ArrayBuffer>>): object {
   const entries = Object.entries(digests);
   const toJSON = (): object =>

@@ -1,5 +1,5 @@
-// Bindings of the platform for code that runs in Node: in development beside `platform dev`, and in a project whose own
-// server runs on the platform. In a worker it gives the worker's own `env`.
+// Bindings of the platform for code that runs in Node: in development beside `platform dev`, and in a project whose
+// own server runs on the platform. In a worker it returns the worker's own `env`.
 import { findAddress } from './address.ts';
 import { connect } from './env.ts';
 import { answerEvents, type EventHandlers } from './events.ts';
@@ -7,7 +7,7 @@ import { answerEvents, type EventHandlers } from './events.ts';
 export type { EventHandlers } from './events.ts';
 
 declare global {
-  /** Filled in by the `env.d.ts` that `platform types` writes. */
+  /** Extended by the `env.d.ts` that `platform types` writes. */
   interface PlatformEnv {}
 }
 
@@ -15,14 +15,13 @@ const ENV = Symbol.for('platform.env');
 const CONNECTING = Symbol.for('platform.env.connecting');
 
 /**
- * The `env` that a worker gets: variables and the bindings of platform.yaml, typed by the project's `env.d.ts`. It is
- * made once; later calls give the same object.
+ * The `env` of a worker: variables and the bindings of platform.yaml, typed by the project's `env.d.ts`. Created
+ * once; later calls return the same object.
  *
- * @throws when there is no platform: neither the variables that `platform dev` gives to what it starts, nor a `platform
- *   dev` that runs in this folder or one above.
- * @example
- * const env = await getPlatformEnv();
- * const { results } = await env.DB.prepare('SELECT * FROM guests').all();
+ * @throws if there is no platform: neither the variables that `platform dev` sets for the commands it starts, nor a
+ * `platform dev` running in this folder or a parent.
+ * @example const env = await getPlatformEnv(); const { results } = await env.DB.prepare('SELECT * FROM
+ * guests').all();
  */
 export async function getPlatformEnv<Env = PlatformEnv>(): Promise<Env> {
   const place = globalThis as { [ENV]?: unknown; [CONNECTING]?: Promise<unknown> };
@@ -33,7 +32,7 @@ export async function getPlatformEnv<Env = PlatformEnv>(): Promise<Env> {
       return env;
     },
     (error: unknown) => {
-      // The next call asks again.
+      // The next call tries again.
       delete place[CONNECTING];
       throw error;
     },
@@ -42,18 +41,17 @@ export async function getPlatformEnv<Env = PlatformEnv>(): Promise<Env> {
 }
 
 /**
- * The route that gets the project's messages, timers, schedules and workflows: the platform posts each to
+ * The route for the project's messages, timers, schedules and workflows: the platform posts each to
  * `/__platform/message`, `timer`, `scheduled` or `workflow` of the app, with a token that the route checks.
  *
- * @returns what answers a request of that route.
- * @example
- * // Next.js: app/%5F%5Fplatform/[event]/route.ts
- * export const POST = createEventRoute({ message: ({ payload }) => console.log(payload) });
+ * @returns the handler of that route.
+ * @example // Next.js: app/%5F%5Fplatform/[event]/route.ts export const POST = createEventRoute({ message: ({ payload
+ * }) => console.log(payload) });
  */
 export function createEventRoute<Env = PlatformEnv>(
   handlers: EventHandlers<Env>,
 ): (request: Request) => Promise<Response> {
-  // Asked for with each: a program may be built where there is no platform.
+  // Read for each request: a program may be built without a platform.
   return (request) => {
     const token = process.env['PLATFORM_APP_TOKEN'] ?? findAddress().token;
     return answerEvents(handlers, () => getPlatformEnv<Env>(), token)(request);

@@ -1,6 +1,6 @@
-// Lines of a text that comes in pieces. connection.ts and events.ts read JSON by them.
+// Splits streamed text into lines. Used by connection.ts and events.ts to read JSON.
 
-/** @param charsMax of a line that has not ended yet. @throws {RangeError} for a longer one. */
+/** @param charsMax limit of an unfinished line. @throws {RangeError} for a longer one. */
 export async function* linesOf(pieces: AsyncIterable<string>, charsMax = Infinity): AsyncGenerator<string> {
   let rest = '';
   for await (const piece of pieces) {

@@ -1,5 +1,5 @@
-// `node --import @platform-run/dev/register`: `env` is there before the program's own code, for code that asks for it
-// by `Symbol.for('platform.env')` and cannot wait.
+// `node --import @platform-run/dev/register`: makes `env` available before the program's own code, for code that
+// reads `Symbol.for('platform.env')` synchronously.
 import { getPlatformEnv } from './index.ts';
 
 await getPlatformEnv();

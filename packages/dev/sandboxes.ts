@@ -1,4 +1,4 @@
-// Sandboxes in Node: each method is one call of what `get(id)` gives in the isolate that answers. env.ts makes them.
+// Sandboxes in Node: each method is one call on the result of `get(id)` in the isolate that answers. Made by env.ts.
 import type { Call, Connection } from './connection.ts';
 
 type Options = Readonly<Record<string, unknown>>;
@@ -39,7 +39,7 @@ const OF_SANDBOX: readonly string[] = [
 ];
 
 export function createSandboxes(connection: Connection, name: string): object {
-  /** A method of what the first calls give. */
+  /** Calls a method on the result of the first calls. */
   async function ask(first: Call, next: NonNullable<Call['next']>): Promise<unknown> {
     const last = next.at(-1)!;
     const args = [...(last.args ?? [])];
@@ -48,17 +48,17 @@ export function createSandboxes(connection: Connection, name: string): object {
     if (last.method.startsWith('exec') && options !== null && typeof options === 'object') {
       const { signal: given, onOutput, ...rest } = options as Options;
       if (onOutput !== undefined)
-        throw new TypeError('onOutput is not there in Node: execStream gives output as it is written');
+        throw new TypeError('onOutput is not available in Node: execStream streams output as it is written');
       signal = given as AbortSignal | undefined;
       args[1] = rest;
     }
     const calls = [...next.slice(0, -1), { method: last.method, args }];
     const { result } = await connection.call(name, { ...first, next: calls }, { signal });
-    // Bytes come as a buffer, whatever they were.
+    // Bytes always arrive as a buffer.
     return last.method === 'readFileBytes' ? new Uint8Array(result as ArrayBuffer) : result;
   }
 
-  /** @param of what `get` takes. @param before what gives a session out of the sandbox. */
+  /** @param of arguments of `get`. @param before the calls that get a session from the sandbox. */
   function methodsOf(
     of: readonly unknown[],
     names: readonly string[],
@@ -86,7 +86,7 @@ export function createSandboxes(connection: Connection, name: string): object {
       id,
       ...methodsOf(of, [...METHODS, ...OF_SANDBOX], () => []),
       async fork(other: string): Promise<object> {
-        // A handle stays where it is made: what it says is enough.
+        // Handles stay where they are created: only the response matters.
         await ask({ method: 'get', args: of }, [
           { method: 'fork', args: [other] },
           { method: 'info', args: [] },

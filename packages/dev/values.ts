@@ -1,29 +1,29 @@
-// Values on the wire: what JSON lacks is an object with one member that begins with `$` (the table is in
+// Encoding of values: anything beyond JSON is an object with one member that begins with `$` (the table is in
 // docs/mock-server.md). The other half is the platform's worker that answers calls.
 
-/** What of a call is sent as it is, beside the JSON: the first stream, or the first bytes that are many. */
+/** The raw body of a call, beside the JSON: the first stream, or the first large array of bytes. */
 export interface RawBody {
   body: Uint8Array | ReadableStream<Uint8Array> | null;
 }
 
-/** What a value of ours is on the wire. @param inside what a value inside of it is. */
+/** Encoding of a platform object. @param inside encodes a value inside it. */
 type WireForm = (inside: (value: unknown) => unknown) => unknown;
 
 const wireForms = new WeakMap<object, WireForm>();
 
-/** Says what a value of ours is on the wire. */
+/** Sets the encoding of a platform object. */
 export function giveForm<Value extends object>(value: Value, form: WireForm): Value {
   wireForms.set(value, form);
   return value;
 }
 
 const DEPTH_MAX = 100;
-/** Fewer are part of the JSON. */
+/** Fewer bytes are part of the JSON. */
 const RAW_BYTES_MIN = 4096;
 
-/** A value as JSON has it. @param raw null: all bytes are part of the JSON. */
+/** Encodes a value as JSON. @param raw null: all bytes are part of the JSON. */
 export function encode(value: unknown, raw: RawBody | null, depth = 0): unknown {
-  if (depth > DEPTH_MAX) throw new TypeError('A value is nested too deeply, or holds itself');
+  if (depth > DEPTH_MAX) throw new TypeError('A value is nested too deeply, or contains itself');
   switch (typeof value) {
     case 'undefined':
       return { $undefined: true };
@@ -50,7 +50,7 @@ function encodeObject(value: object, raw: RawBody | null, depth: number): unknow
   const bytes = bytesOf(value);
   if (bytes !== null) {
     if (raw === null || raw.body !== null || bytes.byteLength < RAW_BYTES_MIN) return { $bytes: toBase64(bytes) };
-    // As they are now: the program may write into them before they are sent.
+    // Copied now: the program may write to them before they are sent.
     raw.body = bytes.slice();
     return { $body: true };
   }
@@ -83,12 +83,12 @@ function bytesOf(value: object): Uint8Array | null {
 const toBase64 = (bytes: Uint8Array): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
 
-/** What makes values of classes of ours: of a file's fields, of an answer's. */
+/** Create platform objects: from the fields of a file, of a response. */
 export interface Revivers {
   readonly file: (fields: Record<string, unknown>) => unknown;
 }
 
-/** A result as it was. @param body what `$body` stands for. */
+/** Decodes a result. @param body value of `$body`. */
 export function revive(value: unknown, body: unknown, revivers: Revivers): unknown {
   if (value === null || typeof value !== 'object') return value;
   const inside = (item: unknown): unknown => revive(item, body, revivers);
@@ -128,7 +128,7 @@ export function revive(value: unknown, body: unknown, revivers: Revivers): unkno
 
 const errorClasses: Readonly<Record<string, ErrorConstructor>> = { TypeError, RangeError, SyntaxError };
 
-/** An error of a binding, with the fields that it had there. */
+/** An error of a binding, with its original fields. */
 export function toError(given: unknown): Error {
   const { name, message, code, cause, ...fields } = (given ?? {}) as Record<string, unknown>;
   const options = cause === undefined ? {} : { cause: toError(cause) };
@@ -138,7 +138,7 @@ export function toError(given: unknown): Error {
   return Object.assign(error, fields);
 }
 
-/** A field that is not enumerable, as those of errors are. */
+/** Defines a non-enumerable field, like those of errors. */
 function hide(error: Error, name: string, value: unknown): void {
   Object.defineProperty(error, name, { value, configurable: true, writable: true });
 }

@@ -1,4 +1,4 @@
-/** What the preset sets; Nitro's own types say what else there is. */
+/** Options set by the preset; Nitro's own types have the others. */
 declare const preset: {
   readonly entry: string;
   readonly modules: readonly ((nitro: any) => void)[];

@@ -1,6 +1,5 @@
-// The preset: a folder that NITRO_PRESET names, for Nitro 2, which Nuxt 4 is built on, and Nitro 3, which SolidStart 2
-// is built on. `platform build` sets that variable. Plain JavaScript, for it runs in the Node and the Nitro of the
-// project.
+// The preset: a folder named by NITRO_PRESET, for Nitro 2, the base of Nuxt 4, and Nitro 3, the base of SolidStart 2.
+// `platform build` sets that variable. Plain JavaScript, because it runs in the Node and the Nitro of the project.
 import { existsSync } from 'node:fs';
 import { builtinModules, createRequire } from 'node:module';
 import path from 'node:path';
@@ -14,9 +13,9 @@ export default {
   entry: fileURLToPath(new URL('./runtime/worker.mjs', import.meta.url)),
   node: false,
   noExternals: true,
-  // Files are served before the worker is asked.
+  // Files are served before the worker runs.
   serveStatic: false,
-  // The platform bundles the worker, and drops what is not used.
+  // The platform bundles the worker, and removes unused code.
   minify: false,
   exportConditions: ['workerd', 'worker'],
   output: { dir: OUTPUT, publicDir: `${OUTPUT}/public/{{ baseURL }}`, serverDir: `${OUTPUT}/server` },
@@ -31,7 +30,7 @@ export default {
   commands: { preview: 'npx platform dev', deploy: 'npx platform deploy' },
 };
 
-/** Gives Nitro 3 its own worker, and leaves a site that is generated whole in the folder that it has elsewhere. */
+/** Sets Nitro 3's own worker, and leaves a fully generated site in its usual folder. */
 function setUp(nitro) {
   const { options } = nitro;
   if (nitro.meta?.majorVersion === 3 && !options.static) useWorkerOf3(options);
@@ -40,12 +39,12 @@ function setUp(nitro) {
     Object.assign(options.output, { dir, publicDir: `${dir}/public${options.baseURL}`, serverDir: `${dir}/server` });
     return;
   }
-  // It would put a second `process` and `Buffer` into the worker.
+  // It would add a second `process` and `Buffer` to the worker.
   options.unenv = options.unenv.filter(({ meta }) => meta?.name !== 'nitro-nodeless');
   nitro.hooks.hook('compiled', () => writeRules(options));
 }
 
-/** Nitro 3 has a worker of the shape that the platform runs; ours stands before it. */
+/** Nitro 3 has a worker in the platform's format; ours wraps it. */
 function useWorkerOf3(options) {
   const folder = path.dirname(createRequire(path.join(options.rootDir, 'package.json')).resolve('nitro/package.json'));
   const own = path.join(folder, 'dist/presets/cloudflare/runtime/cloudflare-module.mjs');
@@ -58,7 +57,7 @@ function useWorkerOf3(options) {
   options.alias['#platform/worker'] = own;
 }
 
-/** Node's modules and globals stay as they are written: the platform has its own, and not those of unenv. */
+/** Keeps Node's modules and globals as they are: the platform has its own, instead of those of unenv. */
 function platformNode() {
   const names = builtinModules.filter((name) => !name.startsWith('_')).map((name) => name.replace(/^node:/, ''));
   const alias = Object.fromEntries(

@@ -1,4 +1,4 @@
-/** What of Nitro's options says which headers files have. */
+/** Options of Nitro that determine the headers of files. */
 export interface RuleOptions {
   readonly baseURL: string;
   readonly routeRules: Readonly<

@@ -1,8 +1,8 @@
-// Headers of route rules for what is served as files: the worker, which sets them elsewhere, is not asked for those.
+// Headers of route rules for static files: the worker, which sets them for other responses, does not run for files.
 import { appendFile, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Writes the headers of `routeRules` behind those that the project's own `_headers` has. */
+/** Appends the headers of `routeRules` to the project's own `_headers`. */
 export async function writeRules({ baseURL, routeRules, output }) {
   const text = headersOf(baseURL, routeRules);
   if (text === '') return;
@@ -11,7 +11,7 @@ export async function writeRules({ baseURL, routeRules, output }) {
   await appendFile(join(folder, '_headers'), `\n${text}`);
 }
 
-/** @returns lines of a `_headers` file, the general rules first; a later one replaces what an earlier one has set. */
+/** @returns lines of a `_headers` file, general rules first; a later one replaces values of an earlier one. */
 export function headersOf(baseURL, routeRules) {
   const base = baseURL.replace(/\/$/, '');
   const seen = new Set();
@@ -20,7 +20,7 @@ export function headersOf(baseURL, routeRules) {
     .toSorted(([a], [b]) => a.split('/').length - b.split('/').length)
     .map(([path, { headers }]) => {
       const lines = Object.entries(headers).flatMap(([name, value]) => [
-        // Values of rules that fit one file are joined otherwise.
+        // Otherwise values of several matching rules would be joined.
         ...(seen.has(name.toLowerCase()) ? [`  ! ${name}\n`] : []),
         `  ${name}: ${value}\n`,
       ]);

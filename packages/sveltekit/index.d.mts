@@ -1,4 +1,4 @@
-/** An adapter, as SvelteKit 2 and 3 take it. */
+/** An adapter for SvelteKit 2 and 3. */
 export interface PlatformAdapter {
   readonly name: string;
   adapt(builder: any): void;
@@ -7,10 +7,9 @@ export interface PlatformAdapter {
 }
 
 /**
- * The adapter for `adapter` of `svelte.config.js` or of `sveltekit()` in `vite.config`. Options are not read: those of
- * another adapter do no harm.
+ * The adapter for `adapter` of `svelte.config.js` or of `sveltekit()` in `vite.config`. Options of other adapters are
+ * ignored.
  *
- * @example
- * sveltekit({ adapter: platform() });
+ * @example sveltekit({ adapter: platform() });
  */
 export default function platform(...options: readonly unknown[]): PlatformAdapter;

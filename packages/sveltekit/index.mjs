@@ -1,5 +1,5 @@
-// The adapter: writes the worker and the files of a SvelteKit app into .platform/output. Plain JavaScript, for it runs
-// in the Node and the SvelteKit of the project; `platform build` gives it to apps in place of adapter-auto.
+// The adapter: writes the worker and the files of a SvelteKit app into .platform/output. Plain JavaScript, because it
+// runs in the Node and the SvelteKit of the project; `platform build` uses it for apps with adapter-auto.
 import { appendFileSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,7 +9,7 @@ const WORKER = fileURLToPath(new URL('./runtime/worker.mjs', import.meta.url));
 /** For code that reads variables before the worker has started the app. */
 const ENVIRONMENT = `import { env } from 'cloudflare:workers';\nexport default env;\n`;
 
-/** Takes no options: those of other adapters, which it stands in for, mean nothing here. */
+/** Ignores options, so that it can replace other adapters. */
 export default function platform() {
   return {
     name: '@platform-run/sveltekit',
@@ -50,7 +50,7 @@ function adapt(builder) {
   }
 }
 
-/** A module that exports the app's server; SvelteKit 3 writes it by itself. */
+/** A module that exports the app's server; SvelteKit 3 writes it itself. */
 function writeServer(builder, file) {
   if (builder.generateServerInstance !== undefined) {
     builder.generateServerInstance(file);
@@ -69,8 +69,9 @@ function writeServer(builder, file) {
 }
 
 /**
- * Rules count at the top of what is served: those of the project's `static` and of its own folder, where
- * adapter-cloudflare has them, and the app's. Hashed files never change; redirects of prerendered pages need no worker.
+ * Rules apply from the root of the served files: those of the project's `static` and root folder, where
+ * adapter-cloudflare has them, and the app's. Hashed files never change; redirects of prerendered pages need no
+ * worker.
  */
 function writeRules(builder, files, folder) {
   const { redirects } = builder.prerendered;
@@ -87,7 +88,7 @@ function writeRules(builder, files, folder) {
   }
 }
 
-/** `event.platform` of `vite dev` and of prerendering; `platform dev` puts the bindings there. */
+/** `event.platform` in `vite dev` and while prerendering; `platform dev` sets the bindings. */
 function developmentPlatform() {
   return { env: globalThis[Symbol.for('platform.env')] ?? {}, ctx: { waitUntil() {} } };
 }

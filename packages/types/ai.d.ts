@@ -1,6 +1,6 @@
 // The AI gateway: `ai: true` in platform.yaml.
 
-/** A part of a message: text, an image, or what else a model takes. */
+/** A part of a message: text, an image, or another type that a model accepts. */
 export type AiContentPart =
   | { type: 'text'; text: string }
   | { type: 'image_url'; image_url: { url: string; detail?: 'auto' | 'low' | 'high' } }
@@ -9,18 +9,18 @@ export type AiContentPart =
 /** A message of a conversation with a model. */
 export interface AiMessage {
   role: 'system' | 'developer' | 'user' | 'assistant' | 'tool';
-  /** Null where the assistant only calls tools. */
+  /** Null if the assistant only calls tools. */
   content?: string | AiContentPart[] | null;
-  /** Calls of tools, in a message of the assistant. */
+  /** Tool calls, in a message of the assistant. */
   tool_calls?: AiToolCall[];
-  /** The call that a message of a tool answers. */
+  /** The call that a tool's message answers. */
   tool_call_id?: string;
   name?: string;
-  /** What a provider adds, to be sent back as it came. */
+  /** Additional fields of a provider, to be sent back unchanged. */
   [field: string]: unknown;
 }
 
-/** A tool that the model wants called. */
+/** A tool call of the model. */
 export interface AiToolCall {
   id: string;
   type: 'function';
@@ -35,11 +35,11 @@ export interface AiTool {
   function: { name: string; description?: string; parameters?: Record<string, unknown>; strict?: boolean };
 }
 
-/** Settings that go with a prompt or messages. */
+/** Settings for a prompt or messages. */
 export interface AiSettings {
   /** 0 to 2; 1 by default. */
   temperature?: number;
-  /** Longest response, in tokens. */
+  /** Maximum length of the response, in tokens. */
   max_tokens?: number;
   /** 0 to 1; 1 by default. */
   top_p?: number;
@@ -52,22 +52,22 @@ export interface AiSettings {
   };
   stop?: string | string[];
   seed?: number;
-  /** What else the chat-completions format has. */
+  /** Other fields of the chat-completions format. */
   [field: string]: unknown;
 }
 
-/** What a model is asked: one prompt, or a conversation. */
+/** Input of a model: one prompt, or a conversation. */
 export type AiInputs = AiSettings &
   ({ prompt: string; messages?: undefined } | { messages: AiMessage[]; prompt?: undefined });
 
-/** Texts to be made vectors. */
+/** Texts to embed. */
 export interface AiEmbeddingInputs {
   input: string | string[];
   dimensions?: number;
   [field: string]: unknown;
 }
 
-/** The tokens of a call. */
+/** Token usage of a call. */
 export interface AiUsage {
   readonly prompt_tokens: number;
   readonly completion_tokens: number;
@@ -80,7 +80,7 @@ export interface AiResponse {
   readonly object: 'chat.completion';
   /** Seconds since 1970. */
   readonly created: number;
-  /** The one that answered, by the name that its provider has for it. */
+  /** The model that answered, by its provider's name for it. */
   readonly model: string;
   readonly choices: {
     readonly index: number;
@@ -94,7 +94,7 @@ export interface AiResponse {
   readonly usage: AiUsage;
 }
 
-/** Vectors of texts, in their order. */
+/** Vectors of texts, in order. */
 export interface AiEmbeddings {
   readonly object: 'list';
   readonly data: { readonly object: 'embedding'; readonly index: number; readonly embedding: number[] }[];
@@ -102,51 +102,51 @@ export interface AiEmbeddings {
   readonly usage: { readonly prompt_tokens: number; readonly total_tokens: number };
 }
 
-/** A model that can be asked. */
+/** An available model. */
 export interface AiModel {
   readonly id: string;
   readonly object: 'model';
   readonly owned_by: string;
 }
 
-/** How a call is made. */
+/** Options of a call. */
 export interface AiOptions {
   /** Ends the call, and the provider's work on it. Default: `request.signal`; null: nothing ends it. */
   signal?: AbortSignal | null;
   /** How long a provider may take to begin its answer. */
   timeoutMs?: number;
-  /** Models that are tried in turn where the first one fails. */
+  /** Models to try in order if the first one fails. */
   fallbacks?: string[];
-  /** Seconds for which the same question has the same answer, without asking the model again. */
+  /** Seconds for which an identical request is answered from the cache, without calling the model. */
   cacheTtl?: number;
-  /** Asks the model although an answer is kept. */
+  /** Calls the model even if a cached answer exists. */
   skipCache?: boolean;
-  /** Goes to the provider as `metadata`, its values as texts. */
+  /** Sent to the provider as `metadata`, with values as texts. */
   metadata?: Record<string, string | number | boolean>;
-  /** `idempotency-key`, `user-agent`, and names that begin with `x-`, but for those of the platform. */
+  /** `idempotency-key`, `user-agent`, and names that begin with `x-`, except those of the platform. */
   extraHeaders?: Record<string, string>;
-  /** Resolve to the gateway's HTTP response as it is, also where it refuses. */
+  /** Resolves to the gateway's HTTP response unchanged, even if it is an error. */
   returnRawResponse?: boolean;
 }
 
-/** Why the gateway gave no answer: its `name` is `AiError`. */
+/** An error of the gateway: its `name` is `AiError`. */
 export interface AiError extends Error {
   readonly name: 'AiError';
-  /** As of HTTP: 429 for a limit, 404 for a model that nobody knows. */
+  /** HTTP status: 429 for a limit, 404 for an unknown model. */
   readonly status: number;
-  /** Such as `model_not_found`, `rate_limit_exceeded`, `insufficient_quota`. */
+  /** For example `model_not_found`, `rate_limit_exceeded`, `insufficient_quota`. */
   readonly code: string | null;
   readonly type: string | null;
-  /** The field of the inputs that it is about. */
+  /** The input field that caused it. */
   readonly param: string | null;
-  /** By which the operator finds the call. */
+  /** Id by which the operator finds the call. */
   readonly requestId: string | null;
 }
 
 /** Models behind the AI gateway (`ai: true` in platform.yaml), `env.AI`. */
 export interface Ai {
   /**
-   * Asks a model; `auto` lets the gateway choose one.
+   * Calls a model; `auto` lets the gateway choose one.
    *
    * @throws {AiError} when the gateway refuses: unknown model, exhausted budget, bad input.
    * @example const { choices } = await env.AI.run('auto', { prompt: 'Say hello' });
@@ -161,6 +161,6 @@ export interface Ai {
   run(model: string, inputs: AiInputs & { stream?: false }, options?: AiOptions): Promise<AiResponse>;
   /** Vectors of texts. */
   run(model: string, inputs: AiEmbeddingInputs, options?: AiOptions): Promise<AiEmbeddings>;
-  /** The models that the gateway names. */
+  /** The models of the gateway. */
   models(): Promise<AiModel[]>;
 }

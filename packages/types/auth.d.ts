@@ -14,18 +14,18 @@ export interface PlatformUser {
 }
 
 /**
- * Managed sign-in (`auth` in platform.yaml), `env.PLATFORM_AUTH`. Signing up, in and out happens over HTTP under
+ * Managed sign-in (`auth` in platform.yaml), `env.PLATFORM_AUTH`. Sign-up, sign-in and sign-out are HTTP routes under
  * `/auth/` of the worker's own host.
  */
 export interface PlatformAuth {
   /** The user of a session token; null when the token is wrong, expired or revoked. */
   getUser(token: string): Promise<PlatformUser | null>;
-  /** Whether a session token is good. */
+  /** Whether a session token is valid. */
   verifyToken(token: string): Promise<boolean>;
-  /** The user of a request, by its session cookie or `Authorization: Bearer`; null when nobody is signed in. */
+  /** The user of a request, by its session cookie or `Authorization: Bearer`; null if not signed in. */
   getSession(request: Request): Promise<{ user: PlatformUser; token: string } | null>;
   /**
-   * Makes a user without signing anybody in; without a password, sign-in is by a provider or after a reset.
+   * Creates a user without signing in; without a password, the user signs in through a provider or after a reset.
    *
    * @throws when the address is taken (`code` is `conflict`) or a field is not valid.
    */
@@ -38,14 +38,14 @@ export interface PlatformAuth {
     /** JSON of at most 4,096 bytes. */
     metadata?: Record<string, unknown>;
   }): Promise<PlatformUser>;
-  /** Users, the newest first, at most 1,000 a page; with `email` the one who has it. */
+  /** Users, newest first, at most 1,000 per page; with `email` only the user with that address. */
   listUsers(options?: {
     limit?: number;
     cursor?: string;
     email?: string;
   }): Promise<{ users: PlatformUser[]; cursor: string | null }>;
-  /** Ends the session of a token, everywhere and at once. */
+  /** Revokes the session of a token, everywhere and immediately. */
   revoke(token: string): Promise<void>;
-  /** Removes a user with all sessions; removing one who is not there is no error. */
+  /** Deletes a user with all sessions; deleting a missing one is not an error. */
   deleteUser(id: string): Promise<void>;
 }

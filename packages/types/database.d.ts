@@ -2,9 +2,9 @@
 import type { QueueBinding, QueueSendOptions } from './queue.d.ts';
 
 /**
- * A value that SQLite stores: booleans become 0 and 1, bytes (also as an array of numbers below 256) a blob,
- * `undefined` is refused. Numbers are bound as REAL, which columns of INTEGER type store as integers; a bigint is bound
- * as INTEGER.
+ * A value that SQLite stores: booleans become 0 and 1, bytes (also an array of numbers below 256) a blob, `undefined`
+ * is refused. Numbers are bound as REAL, which columns of INTEGER type store as integers; a bigint is bound as
+ * INTEGER.
  */
 export type SqlValue = string | number | bigint | boolean | null | ArrayBuffer | ArrayBufferView | readonly number[];
 
@@ -13,7 +13,7 @@ export type SqlValue = string | number | bigint | boolean | null | ArrayBuffer |
  */
 export type SqlRow = Record<string, unknown>;
 
-/** What running a statement cost and changed. */
+/** Cost and changes of a statement. */
 export interface DatabaseMeta {
   /** Milliseconds the statement took. */
   readonly duration: number;
@@ -32,7 +32,7 @@ export interface DatabaseMeta {
   readonly served_by?: string;
 }
 
-/** What a statement gives. */
+/** Result of a statement. */
 export interface DatabaseResult<Row = SqlRow> {
   readonly results: Row[];
   readonly success: true;
@@ -60,19 +60,17 @@ export interface DatabaseStatement {
 /** A transaction that waits for the worker between its statements. */
 export interface DatabaseTransaction {
   prepare(sql: string): DatabaseStatement;
-  /** All or none of the statements; an error leaves the transaction as it was before them. */
+  /** All or none of the statements; an error restores the state before them. */
   batch<Row = SqlRow>(statements: DatabaseStatement[]): Promise<DatabaseResult<Row>[]>;
   exec(sql: string): Promise<{ count: number; duration: number }>;
   /**
-   * Sends a message if and only if the transaction commits: it is in the queue shortly after, once. `messageId` is the
-   * message's, unless the queue remembers its `dedupeId` when it gets there.
+   * Sends a message if and only if the transaction commits: it is in the queue shortly afterwards, once. `messageId`
+   * is the message's id, unless its `dedupeId` is already known when it reaches the queue.
    *
-   * @throws as `queue.send`; `D1_ERROR: ... SQLITE_FULL` when too many messages wait to be taken over by their queues.
-   * @example
-   * await env.DB.transaction(async (tx) => {
+   * @throws as `queue.send`; `D1_ERROR: ... SQLITE_FULL` when too many messages wait to be moved to their queues.
+   * @example await env.DB.transaction(async (tx) => {
    *   await tx.prepare('INSERT INTO orders (id, mail) VALUES (?, ?)').bind(id, mail).run();
-   *   await tx.send(env.MAIL, { to: mail, order: id });
-   * });
+   *   await tx.send(env.MAIL, { to: mail, order: id }); });
    */
   send<Payload>(
     queue: QueueBinding<Payload>,
@@ -91,11 +89,11 @@ export interface DatabaseTransaction {
   ): Promise<{ messageIds: string[] }>;
 }
 
-/** A view of the database that never goes back behind what it has seen. */
+/** A view of the database that never goes back behind a state it has seen. */
 export interface DatabaseSession {
   prepare(sql: string): DatabaseStatement;
   batch<Row = SqlRow>(statements: DatabaseStatement[]): Promise<DatabaseResult<Row>[]>;
-  /** Where the session stands, for `withSession` of a later request; null before its first statement. */
+  /** Position of the session, for `withSession` of a later request; null before its first statement. */
   getBookmark(): string | null;
 }
 
@@ -107,26 +105,24 @@ export interface Database {
    * @example const { results } = await env.DB.prepare('SELECT * FROM users WHERE id = ?').bind(7).all();
    */
   prepare(sql: string): DatabaseStatement;
-  /** Runs statements in one transaction, all or none; the results are in their order. */
+  /** Runs statements in one transaction, all or none; the results are in the same order. */
   batch<Row = SqlRow>(statements: DatabaseStatement[]): Promise<DatabaseResult<Row>[]>;
-  /** Runs SQL text of any number of statements, without parameters: for schemas, not for values of users. */
+  /** Runs SQL text with any number of statements, without parameters: for schemas, not for user input. */
   exec(sql: string): Promise<{ count: number; duration: number }>;
   /** The whole database as a SQLite file. */
   dump(): Promise<ArrayBuffer>;
   /**
-   * Runs `work` in a transaction: what it returns after the commit; what it throws undoes everything. Use `tx` in it:
-   * writes of others wait for its end, also those of `env.DB` in the same worker. It has 5 seconds.
+   * Runs `work` in a transaction: commits and returns its result, or rolls back if it throws. Use `tx` in it: other
+   * writes wait until it ends, including those of `env.DB` in the same worker. It may take 5 seconds.
    *
    * @throws `D1_ERROR: ... SQLITE_ABORT` when it took longer, `SQLITE_BUSY` when another one held the database for 10
-   *   seconds.
-   * @example
-   * await env.DB.transaction(async (tx) => {
+   * seconds.
+   * @example await env.DB.transaction(async (tx) => {
    *   const read = 'SELECT balance FROM accounts WHERE id = ?';
    *   const balance = await tx.prepare(read).bind(from).first<number>('balance');
    *   if (balance === null || balance < amount) throw new Error('Not enough');
    *   await tx.prepare('UPDATE accounts SET balance = balance - ? WHERE id = ?').bind(amount, from).run();
-   *   await tx.prepare('UPDATE accounts SET balance = balance + ? WHERE id = ?').bind(amount, to).run();
-   * });
+   *   await tx.prepare('UPDATE accounts SET balance = balance + ? WHERE id = ?').bind(amount, to).run(); });
    */
   transaction<Result>(work: (tx: DatabaseTransaction) => Promise<Result> | Result): Promise<Result>;
   /** A session that starts at a bookmark, or as the constraint says. */

@@ -1,6 +1,6 @@
 // File storage: `fs` in platform.yaml.
 
-/** Header fields that are kept with a file and come back with it. */
+/** Header fields stored with a file and returned with it. */
 export interface FileHeaders {
   contentType?: string;
   contentLanguage?: string;
@@ -19,7 +19,7 @@ export interface FileChecksums {
   toJSON(): { md5?: string; sha1?: string; sha256?: string; sha384?: string; sha512?: string };
 }
 
-/** What is known of a stored file. */
+/** Metadata of a stored file. */
 export interface FileHead {
   readonly key: string;
   /** Bytes. */
@@ -36,20 +36,20 @@ export interface FileHead {
   readonly metadata: Record<string, string>;
   readonly customMetadata: Record<string, string>;
   readonly httpMetadata: FileHeaders;
-  /** Those it was stored with, and MD5 where it came in one piece. */
+  /** Digests given when it was stored, and MD5 if it was stored in one piece. */
   readonly checksums: FileChecksums;
   readonly storageClass: 'Standard';
-  /** Sets the header fields that are kept with the file. */
+  /** Sets the header fields stored with the file. */
   writeHttpMetadata(headers: Headers): void;
 }
 
-/** A stored file with its content. Read it once, in the form you need. */
+/** A stored file with its content. Read it once, in one of the formats. */
 export interface StoredFile extends FileHead {
   /** The content as a stream. */
   readonly body: ReadableStream<Uint8Array>;
   readonly stream: ReadableStream<Uint8Array>;
   readonly bodyUsed: boolean;
-  /** What of the file came. */
+  /** The returned range. */
   readonly range: { readonly offset: number; readonly length: number };
   text(): Promise<string>;
   json<Value = unknown>(): Promise<Value>;
@@ -58,11 +58,11 @@ export interface StoredFile extends FileHead {
   blob(): Promise<Blob>;
 }
 
-/** What must hold of the file that is there. */
+/** Preconditions on the existing file. */
 export interface FileCondition {
-  /** Only if the tag is this one. */
+  /** Only if the tag matches. */
   etagMatches?: string;
-  /** Only if the tag is another one; `*`: only if there is no file. */
+  /** Only if the tag differs; `*`: only if there is no file. */
   etagDoesNotMatch?: string;
   uploadedBefore?: Date;
   uploadedAfter?: Date;
@@ -71,9 +71,9 @@ export interface FileCondition {
 /** A part of a file: from an offset, or its last bytes. */
 export type FileRange = { offset?: number; length?: number } | { suffix: number };
 
-/** How a file is stored. */
+/** Options of storing a file. */
 export interface FilePutOptions {
-  /** That of a Blob, or `text/plain; charset=utf-8` for a string, by default. */
+  /** By default the type of a Blob, or `text/plain; charset=utf-8` for a string. */
   contentType?: string;
   httpMetadata?: FileHeaders | Headers;
   /** Short texts stored beside the file. */
@@ -81,7 +81,7 @@ export interface FilePutOptions {
   /** The same as `metadata`. */
   customMetadata?: Record<string, string>;
   onlyIf?: FileCondition | Headers;
-  /** The write fails when the bytes that came have another digest; hex or bytes. They come back as `checksums`. */
+  /** The write fails if the bytes have another digest; hex or bytes. Returned in `checksums`. */
   md5?: string | ArrayBuffer | ArrayBufferView;
   sha1?: string | ArrayBuffer | ArrayBufferView;
   sha256?: string | ArrayBuffer | ArrayBufferView;
@@ -89,45 +89,45 @@ export interface FilePutOptions {
   sha512?: string | ArrayBuffer | ArrayBufferView;
 }
 
-/** A page of files. Where it is `truncated` there are more, and `cursor` continues. */
+/** A page of files. If it is `truncated`, `cursor` continues it. */
 export type FileList = {
   readonly keys: FileHead[];
   /** The same as `keys`. */
   readonly objects: FileHead[];
-  /** With `delimiter`: the common beginnings that were folded. */
+  /** With `delimiter`: the grouped prefixes. */
   readonly delimitedPrefixes: string[];
 } & ({ readonly truncated: true; readonly cursor: string } | { readonly truncated: false; readonly cursor: null });
 
-/** What can be stored. */
+/** A value that can be stored. */
 export type FileValue = string | ArrayBuffer | ArrayBufferView | Blob | ReadableStream | null;
 
-/** An upload in parts; the parts may be sent at the same time, by different invocations. */
+/** A multipart upload; parts may be sent concurrently, by different invocations. */
 export interface MultipartUpload {
   readonly key: string;
   readonly uploadId: string;
   /** @param partNumber 1 to 10,000. */
   uploadPart(partNumber: number, value: Exclude<FileValue, null>): Promise<UploadedPart>;
-  /** Makes the file of its parts, which are in ascending order. */
+  /** Creates the file from its parts, in ascending order. */
   complete(parts: readonly UploadedPart[]): Promise<FileHead>;
-  /** Forgets the parts. */
+  /** Discards the parts. */
   abort(): Promise<void>;
 }
 
-/** A part that was stored. */
+/** A stored part. */
 export interface UploadedPart {
   partNumber: number;
   etag: string;
 }
 
 /**
- * File storage (`fs` in platform.yaml). Keys have at most 1,024 bytes, a file 5 GiB in one `put`. Has the shape of an
- * R2 bucket.
+ * File storage (`fs` in platform.yaml). Keys have at most 1,024 bytes, a file 5 GiB in one `put`. The API is that of
+ * an R2 bucket.
  */
 export interface FileStorageBinding {
   /**
-   * Stores a file under a key; a stream need not say how long it is.
+   * Stores a file under a key; a stream need not have a known length.
    *
-   * @returns null when `onlyIf` did not hold.
+   * @returns null when `onlyIf` does not hold.
    * @example await env.FILES.put('avatars/7', request.body!, { contentType: 'image/png' });
    */
   put(
@@ -136,25 +136,25 @@ export interface FileStorageBinding {
     options: FilePutOptions & { onlyIf: FileCondition | Headers },
   ): Promise<FileHead | null>;
   put(key: string, value: FileValue, options?: FilePutOptions): Promise<FileHead>;
-  /** A file; null when it is not there. Without a body when `onlyIf` does not hold. */
+  /** A file; null if it does not exist. Without a body when `onlyIf` does not hold. */
   get(
     key: string,
     options: { range?: FileRange | Headers; onlyIf: FileCondition | Headers },
   ): Promise<StoredFile | FileHead | null>;
   get(key: string, options?: { range?: FileRange | Headers }): Promise<StoredFile | null>;
-  /** What is known of a file; null when it is not there. */
+  /** Metadata of a file; null if it does not exist. */
   head(key: string): Promise<FileHead | null>;
-  /** Removes files; removing one that is not there is no error. */
+  /** Deletes files; deleting a missing one is not an error. */
   delete(key: string | readonly string[]): Promise<void>;
-  /** Files in the byte order of their keys, at most 1,000 a page. */
+  /** Files in the byte order of their keys, at most 1,000 per page. */
   list(options?: { prefix?: string; limit?: number; cursor?: string; delimiter?: string }): Promise<FileList>;
   createMultipartUpload(
     key: string,
     options?: Pick<FilePutOptions, 'contentType' | 'httpMetadata' | 'metadata' | 'customMetadata'>,
   ): Promise<MultipartUpload>;
-  /** The upload of an id that another invocation was given; asks nothing of the host. */
+  /** The upload with an id from another invocation; makes no call to the host. */
   resumeMultipartUpload(key: string, uploadId: string): MultipartUpload;
-  /** An address that lets anyone read (or write) one file for some seconds; an hour by default, a week at most. */
+  /** A URL that lets anyone read (or write) one file for a number of seconds; an hour by default, a week at most. */
   createSignedUrl(
     key: string,
     options?: { method?: 'GET' | 'PUT'; expiresInSeconds?: number; sizeMax?: number },

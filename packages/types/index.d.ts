@@ -1,5 +1,5 @@
-// Types of workers on the platform. Everything a worker's author imports comes from here.
-// The Web APIs come from TypeScript's own library for workers (why: README.md).
+// Types of workers on the platform. Everything that a worker's author imports is here. The Web APIs come from
+// TypeScript's own library for workers (why: README.md).
 /// <reference lib="webworker" />
 /// <reference lib="webworker.iterable" />
 /// <reference lib="webworker.asynciterable" />

@@ -1,4 +1,4 @@
-// `process.env` of workers: the variables of the deployment. It joins what @types/node says, where a project has that.
+// `process.env` of workers: the variables of the deployment. Merges with @types/node if a project has it.
 declare global {
   namespace NodeJS {
     interface ProcessEnv {

@@ -1,32 +1,33 @@
 // Message queues: `queue` in platform.yaml.
 
-/** How a message is sent. */
+/** Options of a message. */
 export interface QueueSendOptions {
   /** Seconds before the message may be delivered; 0 by default. */
   delaySeconds?: number;
   /**
-   * A message with an id that the queue remembers (four days) is not stored again: `messageId` is that of the first.
+   * A message with an id that the queue has seen within four days is not stored again: `messageId` is the first
+   * message's.
    */
   dedupeId?: string;
-  /** Messages with one key are delivered one after the other, in the order in which they were sent. */
+  /** Messages with the same key are delivered one at a time, in the order in which they were sent. */
   orderingKey?: string;
   /**
-   * How the body travels: `json` by default; `text` for a string as it is; `bytes` for an ArrayBuffer or a view, which
-   * arrives as an ArrayBuffer; `v8` for everything that `structuredClone` copies, such as Date, Map or BigInt.
+   * Encoding of the body: `json` by default; `text` for a plain string; `bytes` for an ArrayBuffer or a view, which
+   * arrives as an ArrayBuffer; `v8` for anything that `structuredClone` copies, such as Date, Map or BigInt.
    */
   contentType?: 'json' | 'text' | 'bytes' | 'v8';
 }
 
-/** How a queue stands. */
+/** State of a queue. */
 export interface QueueMetrics {
   /** Messages that wait or are being delivered. */
   readonly backlogCount: number;
   readonly backlogBytes: number;
-  /** Of them, being delivered. */
+  /** Messages being delivered. */
   readonly inFlightCount: number;
-  /** Messages that failed for good and wait in the dead-letter queue. */
+  /** Messages that failed permanently and are in the dead-letter queue. */
   readonly deadCount: number;
-  /** When the oldest was sent; absent when there is none. */
+  /** When the oldest was sent; absent without messages. */
   readonly oldestMessageTimestamp?: Date;
 }
 
@@ -40,8 +41,8 @@ export interface QueueBinding<Payload = unknown> {
    */
   send(payload: Payload, options?: QueueSendOptions): Promise<{ messageId: string }>;
   /**
-   * Stores up to 100 messages, all or none; the ids are in the order of the messages. Options are those of messages
-   * that have none.
+   * Stores up to 100 messages, all or none; the ids are in the order of the messages. `options` are defaults for
+   * messages without their own.
    *
    * @example await env.MAIL.sendBatch([{ payload: { to: 'ada@example.org' } }, { payload: { to: 'bob@example.org' },
    *   delaySeconds: 60 }]);
@@ -60,7 +61,7 @@ export interface QueueMessage<Payload = unknown> {
   readonly queueName: string;
   /** Name of the queue in `env`. */
   readonly binding: string;
-  /** What was sent. */
+  /** The sent value. */
   readonly payload: Payload;
   /** The same as `payload`. */
   readonly body: Payload;
@@ -70,9 +71,9 @@ export interface QueueMessage<Payload = unknown> {
   readonly attempts: number;
   /** When it was sent, in milliseconds since 1970. */
   readonly timestamp: number;
-  /** Takes the message as done, even if the handler throws afterwards. */
+  /** Acknowledges the message, even if the handler throws afterwards. */
   ack(): void;
-  /** Asks for another delivery, though the handler does not throw. */
+  /** Requests another delivery, even if the handler does not throw. */
   retry(options?: { delaySeconds?: number }): void;
 }
 
@@ -90,8 +91,8 @@ export interface QueueBatchMessage<Payload = unknown> {
 }
 
 /**
- * Messages as the `queue` handler receives them. Those neither acknowledged nor asked for again follow the handler:
- * done, or again.
+ * Messages for the `queue` handler. Those neither acknowledged nor retried follow the handler: acknowledged if it
+ * returns, retried if it throws.
  */
 export interface QueueBatch<Payload = unknown> {
   /** Resource name of the queue. */

@@ -1,35 +1,35 @@
 // Key-value state: `state` in platform.yaml.
 
-/** Fixed ways to read a value. */
+/** Formats of a value. */
 export type StateValueType = 'text' | 'json' | 'arrayBuffer' | 'stream';
 
-/** How a value is read. */
+/** Options of reading a value. */
 export interface StateGetOptions<Type extends StateValueType | undefined> {
   type?: Type;
-  /** Accepted and of no effect: what is read is never stale. */
+  /** Accepted for compatibility, without effect: reads are never stale. */
   cacheTtl?: number;
 }
 
-/** When a value goes away, and what is stored beside it. `expiration` and `expirationTtl` exclude each other. */
+/** Expiry and metadata of a value. `expiration` and `expirationTtl` exclude each other. */
 export interface StatePutOptions {
   /** Seconds since 1970. */
   expiration?: number;
   /** Seconds from now. */
   expirationTtl?: number;
-  /** JSON of at most 1,024 bytes, which `list` and `getWithMetadata` return. */
+  /** JSON of at most 1,024 bytes, returned by `list` and `getWithMetadata`. */
   metadata?: unknown;
 }
 
-/** A value with its metadata; both null when the key is not there. */
+/** A value with its metadata; both null if the key does not exist. */
 export interface StateEntry<Value, Metadata> {
   readonly value: Value | null;
   readonly metadata: Metadata | null;
-  /** Changes with every write: `compareAndSet` takes it. */
+  /** Changes with every write; for `compareAndSet`. */
   readonly version: string | null;
   readonly cacheStatus: string | null;
 }
 
-/** A key of a page. */
+/** A key in a page of a list. */
 export interface StateListKey<Metadata = unknown> {
   name: string;
   /** Seconds since 1970. */
@@ -57,11 +57,11 @@ export interface UpdateDocument {
 }
 
 /**
- * Key-value state (`state` in platform.yaml), strongly consistent. Keys have at most 512 bytes, values 25 MiB. Has the
- * shape of a KV namespace.
+ * Key-value state (`state` in platform.yaml), strongly consistent. Keys have at most 512 bytes, values 25 MiB. The
+ * API is that of a KV namespace.
  */
 export interface StateBinding {
-  /** The value of a key; null when it is not there. @example const theme = await env.KV.get('theme'); */
+  /** The value of a key; null if it does not exist. @example const theme = await env.KV.get('theme'); */
   get(key: string, options?: StateGetOptions<'text' | undefined>): Promise<string | null>;
   get(key: string, type: 'text'): Promise<string | null>;
   get<Value = unknown>(key: string, type: 'json'): Promise<Value | null>;
@@ -132,7 +132,7 @@ export interface StateBinding {
     options?: StatePutOptions,
   ): Promise<void>;
   /**
-   * Writes only over the version that `getWithMetadata` gave; null: only where there is nothing.
+   * Writes only if the version is still the one from `getWithMetadata`; null: only if the key does not exist.
    *
    * @returns whether it was written.
    */
@@ -142,19 +142,19 @@ export interface StateBinding {
     value: string | ArrayBuffer | ArrayBufferView | ReadableStream,
     options?: StatePutOptions,
   ): Promise<boolean>;
-  /** The value of a key as JSON; null when it is not there. */
+  /** The value of a key as JSON; null if it does not exist. */
   getJSON<Value = unknown>(key: string): Promise<Value | null>;
   setJSON(key: string, value: unknown, options?: StatePutOptions): Promise<void>;
-  /** Removes a key; removing one that is not there is no error. */
+  /** Deletes a key; deleting a missing one is not an error. */
   delete(key: string): Promise<void>;
-  /** Keys in byte order, at most 1,000 a page. */
+  /** Keys in byte order, at most 1,000 per page. */
   list<Metadata = unknown>(options?: {
     prefix?: string | null;
     limit?: number;
     cursor?: string | null;
   }): Promise<StateList<Metadata>>;
   /**
-   * Changes a JSON value atomically, and creates it when it is not there.
+   * Changes a JSON value atomically, and creates it if it does not exist.
    *
    * @returns the value afterwards.
    * @example const { visits } = await env.KV.update<{ visits: number }>('stats', { $inc: { visits: 1 } });
@@ -162,13 +162,13 @@ export interface StateBinding {
   update<Value = unknown>(key: string, updateDoc: UpdateDocument): Promise<Value>;
 }
 
-/** State with JSON values: what the agent library hands to `handle`, hooks and tools. */
+/** State with JSON values: passed by the agent library to `handle`, hooks and tools. */
 export interface StateManager {
-  /** The value of a key; null when it is not there. */
+  /** The value of a key; null if it does not exist. */
   get(key: string): Promise<string | null>;
   set(key: string, value: string): Promise<void>;
   delete(key: string): Promise<void>;
-  /** The value of a key as JSON; null when it is not there. @throws SyntaxError when it is not JSON. */
+  /** The value of a key as JSON; null if it does not exist. @throws SyntaxError when it is not JSON. */
   getJSON<Value = unknown>(key: string): Promise<Value | null>;
   setJSON(key: string, value: unknown): Promise<void>;
   /** Changes a JSON value atomically. @returns the value afterwards. */

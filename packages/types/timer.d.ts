@@ -1,6 +1,6 @@
 // Timers: `timer` in platform.yaml.
 
-/** What a timer carries, and whether it repeats. */
+/** Payload and repetition of a timer. */
 export interface TimerOptions<Payload = unknown> {
   /** JSON that the handler receives. */
   payload?: Payload;
@@ -12,7 +12,7 @@ export interface TimerOptions<Payload = unknown> {
   timezone?: string;
 }
 
-/** A timer that is set. */
+/** A stored timer. */
 export interface Timer<Payload = unknown> {
   readonly id: string;
   /** When it is due, in milliseconds since 1970. */
@@ -20,7 +20,7 @@ export interface Timer<Payload = unknown> {
   readonly payload: Payload;
   /** Milliseconds between repetitions; null when it does not repeat by interval. */
   readonly intervalMs: number | null;
-  /** Its schedule and the time zone of that, where it repeats by one. */
+  /** Its cron schedule and time zone, if it has one. */
   readonly cron?: string;
   readonly timezone?: string;
 }
@@ -47,11 +47,11 @@ export interface TimerBinding<Payload = unknown> {
    * @example await env.REMINDERS.set('invoice-7', { afterMs: 60_000 }, { payload: { invoice: 7 } });
    */
   set(id: string, at: Date | number | { afterMs: number }, options?: TimerOptions<Payload> | Payload): Promise<void>;
-  /** The timer with an id; null when there is none, or it has fired and does not repeat. */
+  /** The timer with an id; null if it does not exist, or has fired and does not repeat. */
   get(id: string): Promise<Timer<Payload> | null>;
-  /** Removes a timer; removing one that is not there is no error. */
+  /** Deletes a timer; deleting a missing one is not an error. */
   delete(id: string): Promise<void>;
-  /** Timers in the order of their ids, at most 1,000 a page. */
+  /** Timers in the order of their ids, at most 1,000 per page. */
   list(options?: {
     prefix?: string;
     limit?: number;

@@ -1,4 +1,4 @@
-// What TypeScript's library for workers lacks of the Web's classes.
+// Members of Web classes that TypeScript's library for workers lacks.
 declare global {
   interface Body {
     /**

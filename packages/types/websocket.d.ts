@@ -1,4 +1,4 @@
-// The worker's end of WebSockets that others open: what the library for workers does not know.
+// The worker's end of WebSockets that clients open, which TypeScript's library for workers lacks.
 export {};
 
 declare global {
@@ -15,15 +15,15 @@ declare global {
     readonly 1: WebSocket;
   }
   interface WebSocket {
-    /** Begins to deliver messages to this end. */
+    /** Starts delivering messages to this end. */
     accept(): void;
   }
   interface ResponseInit {
-    /** With status 101: the end that the client gets. */
+    /** With status 101: the end for the client. */
     webSocket?: WebSocket | null;
   }
   interface Response {
-    /** Of a `fetch` with the header `upgrade: websocket`; null where the other side did not agree. */
+    /** For a `fetch` with the header `upgrade: websocket`; null if the server refused the upgrade. */
     readonly webSocket: WebSocket | null;
   }
 }

@@ -1,30 +1,30 @@
-// The default export of a worker, and what its handlers receive.
+// The default export of a worker, and the arguments of its handlers.
 import type { QueueBatch, QueueMessage } from './queue.d.ts';
 import type { TimerEvent } from './timer.d.ts';
 import type { WorkflowContext, WorkflowHandler } from './workflow.d.ts';
 
-/** What a handler may do besides its answer. */
+/** Functions for a handler besides its response. */
 export interface ExecutionContext {
   /**
-   * Keeps the invocation alive until a promise settles, also after the response was sent. It counts against the same
-   * CPU and wall limits. A rejection is logged.
+   * Keeps the invocation alive until a promise settles, even after the response was sent. The same CPU and wall
+   * limits apply. A rejection is logged.
    *
    * @example ctx.waitUntil(env.MAIL.send({ to: 'ada@example.org' }));
    */
   waitUntil(promise: Promise<unknown>): void;
   /** When the handler throws, the static files answer the request instead of an error. */
   passThroughOnException(): void;
-  /** Empty here: other platforms put properties of a binding's caller there, and their types ask for it. */
+  /** Always empty: for compatibility with other platforms, which put properties of a binding's caller there. */
   readonly props: Record<string, unknown>;
 }
 
 /** Something that answers requests: the static files of the deployment (`env.<assets.binding>`). */
 export interface Fetcher {
-  /** Answers a request, as the global `fetch` does; only path and query of the URL matter. */
+  /** Answers a request, like the global `fetch`; only path and query of the URL matter. */
   fetch(input: RequestInfo | URL, init?: RequestInit): Promise<Response>;
 }
 
-/** A run of a schedule of `cron`. */
+/** A run of a `cron` schedule. */
 export interface ScheduledEvent {
   readonly type: 'scheduled';
   /** Its name in platform.yaml. */
@@ -33,37 +33,37 @@ export interface ScheduledEvent {
   readonly cron: string;
   /** When the run was due, in milliseconds since 1970. */
   readonly scheduledTime: number;
-  /** A failure of this run is not tried again. */
+  /** This run is not retried if it fails. */
   noRetry(): void;
 }
 
 /**
- * The default export of a worker. Use it with `satisfies`, so that arguments get their types and nothing is lost.
+ * The default export of a worker. Use it with `satisfies`, so that arguments are typed and the object keeps its own
+ * type.
  *
- * @example
- * export default {
+ * @example export default {
  *   async fetch(request, env, ctx) {
  *     return new Response(`Hello ${env.vars.NAME}`);
- *   },
- * } satisfies PlatformWorker<PlatformEnv>;
+ *   }, } satisfies PlatformWorker<PlatformEnv>;
  */
 export interface PlatformWorker<Env = unknown> {
   /** Answers an HTTP request. */
   fetch?(request: Request, env: Env, ctx: ExecutionContext): Response | Promise<Response>;
-  /** Receives one message of a queue. Throwing delivers it again later. */
+  /** Receives one message of a queue. If it throws, the message is delivered again later. */
   // oxlint-disable-next-line typescript/no-explicit-any -- the author names the payload's type
   message?(event: QueueMessage<any>, env: Env, ctx: ExecutionContext): void | Promise<void>;
   /**
-   * Receives messages in batches, where there is no `message`. Throwing delivers those again that are not acknowledged.
+   * Receives messages in batches, if there is no `message` handler. If it throws, messages that are not acknowledged
+   * are delivered again.
    */
   // oxlint-disable-next-line typescript/no-explicit-any -- the author names the payload's type
   queue?(batch: QueueBatch<any>, env: Env, ctx: ExecutionContext): void | Promise<void>;
-  /** Receives a timer that is due. Throwing delivers it again later. */
+  /** Receives a due timer. If it throws, the timer is delivered again later. */
   // oxlint-disable-next-line typescript/no-explicit-any -- the author names the payload's type
   timer?(event: TimerEvent<any>, env: Env, ctx: ExecutionContext): void | Promise<void>;
-  /** Runs when a schedule of `cron` is due. */
+  /** Runs when a `cron` schedule is due. */
   scheduled?(event: ScheduledEvent, env: Env, ctx: ExecutionContext): void | Promise<void>;
-  /** The handlers of workflows, by resource name; a function where there is no `onError`. */
+  /** The handlers of workflows, by resource name; a function if there is no `onError`. */
   // oxlint-disable-next-line typescript/no-explicit-any -- each workflow has types of its own
   workflows?: Readonly<
     Record<string, WorkflowHandler<any, any, Env> | ((context: WorkflowContext<any, Env>) => unknown)>

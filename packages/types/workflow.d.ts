@@ -1,6 +1,6 @@
 // Durable workflows: `workflow` in platform.yaml.
 
-/** Where a run of a workflow stands. One that sleeps or waits for an event is `pending`, and has a `startedAt`. */
+/** Status of a run of a workflow. A run that sleeps or waits for an event is `pending`, and has a `startedAt`. */
 export type WorkflowStatus = 'pending' | 'running' | 'paused' | 'completed' | 'failed' | 'cancelled';
 
 /** A run of a workflow. */
@@ -8,9 +8,9 @@ export interface WorkflowExecution<Input = unknown, Output = unknown> {
   readonly id: string;
   readonly status: WorkflowStatus;
   readonly input: Input;
-  /** What the handler returned; null until it is `completed`. */
+  /** The handler's result; null until it is `completed`. */
   readonly output: Output | null;
-  /** Why it is `failed`; null otherwise. */
+  /** The reason if it is `failed`; null otherwise. */
   readonly errorMessage: string | null;
   /** Milliseconds since 1970; null before it starts. */
   readonly startedAt: number | null;
@@ -18,7 +18,7 @@ export interface WorkflowExecution<Input = unknown, Output = unknown> {
   readonly completedAt: number | null;
 }
 
-/** What `create` and `get` give: an object that stands for a run, as workers of other platforms know it. */
+/** Returned by `create` and `get`: an object for a run, compatible with other platforms. */
 export interface WorkflowInstance {
   readonly id: string;
   status(): Promise<{
@@ -42,54 +42,54 @@ export interface WorkflowBinding<Input = unknown, Output = unknown> {
    * @example const { executionId } = await env.ORDER.trigger({ order: 7 }, { id: 'order-7' });
    */
   trigger(input: Input, options?: { id?: string }): Promise<{ executionId: string }>;
-  /** A run by its id; null when there is none. */
+  /** A run by its id; null if it does not exist. */
   getExecution(id: string): Promise<WorkflowExecution<Input, Output> | null>;
-  /** Runs, the newest first, at most 1,000 a page (100 by default). */
+  /** Runs, newest first, at most 1,000 per page (100 by default). */
   list(options?: { status?: WorkflowStatus; limit?: number; cursor?: string }): Promise<{
     executions: WorkflowExecution<Input, Output>[];
     cursor: string | null;
   }>;
   /**
-   * Ends a run before its next step. One that has ended stays as it is. @throws when there is no such run, as all
-   * below.
+   * Ends a run before its next step. Has no effect on an ended one. @throws if the run does not exist, like all
+   * methods below.
    */
   cancel(id: string): Promise<void>;
-  /** Lets the step that runs end, and begins no other. */
+  /** Lets the running step finish, and starts no other. */
   pause(id: string): Promise<void>;
-  /** Goes on with a run that is paused. */
+  /** Resumes a paused run. */
   resume(id: string): Promise<void>;
-  /** Runs it again on this deployment, from its beginning or from a step on: what steps before that returned stays. */
+  /** Runs it again on this deployment, from its beginning or from a given step: results of earlier steps are kept. */
   restart(id: string, options?: { fromStep?: string }): Promise<void>;
   /** Delivers an event to a run that waits for one of this type, now or later. */
   sendEvent(id: string, event: { type: string; payload?: unknown }): Promise<void>;
-  /** Starts a run as workers of other platforms do. */
+  /** Starts a run, with the API of other platforms. */
   create(options?: { id?: string; params?: Input }): Promise<WorkflowInstance>;
   createBatch(list: readonly { id?: string; params?: Input }[]): Promise<WorkflowInstance[]>;
-  /** @throws when there is no such run. */
+  /** @throws if the run does not exist. */
   get(id: string): Promise<WorkflowInstance>;
 }
 
-/** How a step behaves when it fails. */
+/** Options for failures of a step. */
 export interface WorkflowStepOptions {
-  /** Further attempts after the first; 3 by default. */
+  /** Retries after the first attempt; 3 by default. */
   retries?: number;
-  /** Milliseconds an attempt may take; 120,000 by default. */
+  /** Timeout of an attempt in milliseconds; 120,000 by default. */
   timeoutMs?: number;
   /**
-   * How the wait before the next attempt grows, from `delayMs` (a second): `exponential` by default, to five minutes at
-   * most.
+   * How the delay before the next attempt grows, from `delayMs` (a second): `exponential` by default, up to five
+   * minutes.
    */
   backoff?: 'constant' | 'linear' | 'exponential' | { type?: 'constant' | 'linear' | 'exponential'; delayMs?: number };
 }
 
-/** A time in milliseconds, or a text such as `5 minutes`. */
+/** A duration in milliseconds, or a text such as `5 minutes`. */
 export type WorkflowDuration = number | `${number} ${'second' | 'minute' | 'hour' | 'day' | 'week'}${'s' | ''}`;
 
-/** The durable steps of a run. A step that returned is not run again, whichever engine resumes the run. */
+/** The durable steps of a run. A completed step is not run again, whichever engine resumes the run. */
 export interface WorkflowStep {
   /**
-   * Runs a function once and stores what it returns (JSON). A name stands for one step: give each its own; one that
-   * comes again, as in a loop, is counted. An error named `NonRetryableError` is not tried again.
+   * Runs a function once and stores its result (JSON). Give each step a unique name; a repeated name, as in a loop,
+   * gets a number. An error named `NonRetryableError` is not retried.
    *
    * @example const user = await step.run('load user', () => loadUser(input.id));
    */
@@ -110,16 +110,16 @@ export interface WorkflowStep {
   /** Pauses the run until a date, or a time in milliseconds since 1970. */
   sleepUntil(time: Date | number): Promise<void>;
   sleepUntil(name: string, time: Date | number): Promise<void>;
-  /** Waits for an event of `sendEvent`. @throws when `timeoutMs` passes first. */
+  /** Waits for an event from `sendEvent`. @throws when `timeoutMs` passes first. */
   waitForEvent<Payload = unknown>(
     name: string,
     options: { type: string; timeoutMs?: number },
   ): Promise<{ type: string; payload: Payload }>;
 }
 
-/** What the handler of a workflow receives. */
+/** Argument of a workflow's handler. */
 export interface WorkflowContext<Input = unknown, Env = unknown> {
-  /** What `trigger` was given. */
+  /** Input given to `trigger`. */
   readonly input: Input;
   readonly step: WorkflowStep;
   /** Writes a line to the run's log; `data` is JSON. */
@@ -130,8 +130,8 @@ export interface WorkflowContext<Input = unknown, Env = unknown> {
 
 /** A workflow: `workflows.<resource name>` of a worker's default export. */
 export interface WorkflowHandler<Input = unknown, Output = unknown, Env = unknown> {
-  /** Runs the workflow; what it returns is the run's output. */
+  /** Runs the workflow; its result is the run's output. */
   handler(context: WorkflowContext<Input, Env>): Output | Promise<Output>;
-  /** Runs once when the workflow has failed for good. */
+  /** Runs once when the workflow has failed permanently. */
   onError?(error: Error, context: WorkflowContext<Input, Env>): void | Promise<void>;
 }

@@ -1,5 +1,5 @@
-// What a build of Vite's environments gives the platform: the worker and the files for browsers, in the folder where
-// `platform build` and builds of pushes look for them (builder/frameworks/adapters.ts).
+// Output of a build of Vite's environments for the platform: the worker and the files for browsers, in the folder
+// where `platform build` and builds of pushes look for them (builder/frameworks/adapters.ts).
 import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { ViteBuilder } from 'vite';
@@ -8,16 +8,16 @@ import type { WorkerEntry } from './frameworks.ts';
 /** In the folder of the project. */
 const OUTPUT_FOLDER = '.platform/output';
 
-/** What an environment of the worker has written. Files are relative to the folder. */
+/** Files written by a worker environment, relative to the folder. */
 export interface WrittenEnvironment {
   readonly folder: string;
-  /** The file that it starts at. */
+  /** Its entry file. */
   readonly entry: string | null;
-  /** What is no code: images that the worker names, which browsers ask for. */
+  /** Non-code files: images of the worker that browsers request. */
   readonly assets: readonly string[];
 }
 
-/** Builds the environments that no framework has built: the worker's, and the page's where there is one. */
+/** Builds the environments that no framework has built: the worker's, and the page's if there is one. */
 export async function buildEnvironments(builder: ViteBuilder, entry: WorkerEntry): Promise<void> {
   const { root } = builder.config;
   const client = builder.environments['client'];
@@ -30,11 +30,11 @@ export async function buildEnvironments(builder: ViteBuilder, entry: WorkerEntry
 }
 
 /**
- * Copies the files for browsers, and says where the worker is.
+ * Copies the files for browsers, and writes the location of the worker.
  *
  * @param folder the project's
- * @param environments of the worker, the one that it starts in first; undefined: it was not built.
- * @throws {Error} where no worker was built.
+ * @param environments of the worker, the one with the entry first; undefined: it was not built.
+ * @throws {Error} if no worker was built.
  */
 export function writeBuildOutput(
   builder: ViteBuilder,
@@ -49,7 +49,7 @@ export function writeBuildOutput(
   const server = path.join(output, 'server');
   const assets = path.join(output, 'public');
   mkdirSync(server, { recursive: true });
-  // Where it is: environments name the files of each other.
+  // Not copied: environments refer to each other's files.
   const built = path.relative(server, path.join(main.folder, main.entry)).split(path.sep).join('/');
   const from = JSON.stringify(built.startsWith('.') ? built : `./${built}`);
   writeFileSync(path.join(server, 'index.mjs'), `export * from ${from};\nexport { default } from ${from};\n`);

@@ -1,24 +1,24 @@
-// The private port of a dev server: the isolate asks there for modules that only its running code can name, the engine
-// for files that the worker wants (`env.ASSETS`).
+// The private port of a dev server: the isolate requests modules whose names only its running code knows, the engine
+// files for the worker (`env.ASSETS`).
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { DevEnvironment } from 'vite';
 
-/** Answers a request for a file as a browser's, with 404 where there is none. */
+/** Handles a request for a file like a browser's, with 404 if it does not exist. */
 export type ServeFile = (request: IncomingMessage, response: ServerResponse) => void;
 
 interface ChannelParts {
   readonly environments: readonly DevEnvironment[];
   readonly serveFile: ServeFile;
-  /** A module was named by running code. */
+  /** Running code requested a module. */
   readonly asked: (environment: string, url: string) => void;
 }
 
-/** What stands between the channel's own path and that of a file. */
+/** Separates the channel's own path from a file's. */
 export const FILES_PATH = '/files';
-/** Bytes of a question: a module's name and its importer's. */
+/** Byte limit of a request: the names of a module and its importer. */
 const QUESTION_BYTES_MAX = 64 * 1024;
 
 /** Opens the port, on 127.0.0.1. */

@@ -1,5 +1,5 @@
-// The dev server's half: an engine for the project, the worker kept on it, and the requests that go there. Vite serves
-// what it knows; everything else is the worker's.
+// The dev server's half: an engine for the project, keeping its worker up to date, and proxying requests to it. Vite
+// serves its own files; everything else goes to the worker.
 import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import path from 'node:path';
@@ -14,11 +14,11 @@ import { isWorkerFirst } from './worker-first.ts';
 
 /** A dev server with a worker. */
 export interface DevHandle {
-  /** Vite has dropped the modules of a file after one save. */
+  /** Vite has invalidated the modules of a file after one save. */
   noticed(file: string): void;
-  /** Modules of the worker are others. */
+  /** Modules of the worker have changed. */
   changed(): void;
-  /** Takes the requests that Vite does not answer. */
+  /** Handles the requests that Vite does not answer. */
   serve(): void;
   fetch(request: Request): Promise<Response>;
   close(): Promise<void>;
@@ -27,12 +27,12 @@ export interface DevHandle {
 interface DevServerParts {
   readonly project: PluginProject;
   readonly entry: WorkerEntry;
-  /** URL of the module that the worker starts at. */
+  /** URL of the worker's entry module. */
   readonly url: string;
   readonly config: ResolvedConfig;
 }
 
-/** As `platform dev` was told, else 1000 above the server's, where that is a port. */
+/** From the `platform dev` options, else 1000 above the server's port, if that is valid. */
 function dashboardPort(port: number): number {
   const told = Number(process.env['PLATFORM_DASHBOARD_PORT'] ?? NaN);
   if (Number.isInteger(told) && told >= 0 && told <= 65_535) return told;
@@ -57,12 +57,12 @@ export async function attachDevServer(server: ViteDevServer, parts: DevServerPar
     (line) => config.logger.info(line),
   );
   const folders = { root: config.root, publicFolder: config.publicDir === '' ? null : config.publicDir };
-  /** Whether Vite makes a page of a file of HTML. */
+  /** Whether Vite serves an HTML file as a page. */
   const isVitesPage = (url: string | undefined): boolean => config.appType !== 'custom' && isPage(config.root, url);
   let { assets } = project;
-  /** Those of the worker for a file, which never reach the worker. */
+  /** Requests of the worker for a file, which never reach the worker. */
   const forFiles = new WeakSet<IncomingMessage>();
-  /** What was told last; null when nothing is wrong. */
+  /** The last reported error; null without one. */
   let failing: string | null = null;
   let opened: WorkerHost | null = null;
   let opening: Promise<WorkerHost> | null = null;
@@ -139,7 +139,7 @@ export async function attachDevServer(server: ViteDevServer, parts: DevServerPar
   });
   server.watcher.on('all', (_event, file) => {
     const names = [entry.environment, ...entry.childEnvironments];
-    // Without HMR Vite says nothing of a save: what it has dropped is seen by the next request.
+    // Without HMR Vite does not report a save: the next request detects the invalidated modules.
     const saved = file.replaceAll('\\', '/');
     if (
       config.server.hmr !== false &&
@@ -163,7 +163,7 @@ export async function attachDevServer(server: ViteDevServer, parts: DevServerPar
     changed: () => opened?.changed(),
     serve() {
       server.middlewares.use((request, response, next) => {
-        // Vite has named the page that it answers with.
+        // Vite has set the page that it answers with.
         if (isRead(request.method) && isVitesPage(request.url)) return next();
         if (forFiles.has(request)) return response.writeHead(404).end();
         if (isNavigation(request)) {
@@ -188,14 +188,14 @@ export async function attachDevServer(server: ViteDevServer, parts: DevServerPar
   };
 }
 
-/** An error as Vite shows it. */
+/** An error in Vite's format. */
 type ShownError = Error & {
   readonly frame?: string;
   readonly id?: string;
   readonly loc?: { readonly file: string; readonly line: number; readonly column: number };
 };
 
-/** An error with its place, where it has one. */
+/** An error with its position, if it has one. */
 function shownError(error: unknown): ShownError {
   if (!(error instanceof EngineError)) return error instanceof Error ? error : new Error(String(error));
   const [first] = error.failures;
@@ -207,7 +207,10 @@ function shownError(error: unknown): ShownError {
   });
 }
 
-/** Engines by how they were started. Vite makes its next server before it closes the last one, which both use. */
+/**
+ * Engines by their start options. Vite creates its next server before it closes the last one, and both use the same
+ * engine.
+ */
 const engines = new Map<string, { readonly process: EngineProcess; users: number }>();
 
 function takeEngine(

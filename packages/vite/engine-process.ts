@@ -1,5 +1,5 @@
-// The engine behind the plugin: `platform vite engine` as a child process, found in PLATFORM_CLI, then in the project's
-// dependencies, then in PATH. It ends with its standard input, so with this process in any case.
+// The engine process of the plugin: `platform vite engine` as a child process, found in PLATFORM_CLI, then in the
+// project's dependencies, then in PATH. It ends with its standard input, and so with this process.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -8,14 +8,14 @@ import { createInterface } from 'node:readline';
 import { defer, type Deferred } from './deferred.ts';
 import type { EngineFailure, FromEngine, ToEngine } from './messages.ts';
 
-/** How an engine is started. */
+/** Start options of an engine. */
 export type EngineStart = Omit<Extract<ToEngine, { type: 'start' }>, 'type'>;
 
-/** An engine that runs. */
+/** A running engine. */
 export interface EngineProcess {
-  /** Where it listens, on 127.0.0.1. Rejects where it did not start. */
+  /** Its port on 127.0.0.1. Rejects if it did not start. */
   readonly ready: Promise<{ readonly port: number; readonly dashboardUrl: string | null }>;
-  /** Rejects with {@link EngineError} where the worker cannot be deployed. */
+  /** Rejects with {@link EngineError} if the worker cannot be deployed. */
   deploy(message: Extract<ToEngine, { type: 'worker' | 'reload' }>): Promise<void>;
   moved(host: string, port: number): void;
   /** Settles when it has ended by itself. */
@@ -24,7 +24,7 @@ export interface EngineProcess {
   close(): Promise<void>;
 }
 
-/** What the engine says is wrong with the project. */
+/** A problem of the project, reported by the engine. */
 export class EngineError extends Error {
   readonly failures: readonly EngineFailure[];
 
@@ -35,7 +35,7 @@ export class EngineError extends Error {
   }
 }
 
-/** @param onLine gets what it says to people: requests, logs. */
+/** @param onLine receives its output for people: requests, logs. */
 export function startEngine(start: EngineStart, onLine: (line: string) => void): EngineProcess {
   const [program, ...words] = programOf(start.folder);
   const child: ChildProcess = spawn(program!, [...words, 'vite', 'engine'], {
@@ -56,7 +56,7 @@ export function startEngine(start: EngineStart, onLine: (line: string) => void):
     waiting.clear();
     ended.resolve();
   };
-  // Who waits says so; nobody need wait for each.
+  // Callers that wait get the error; others need not handle it.
   ready.promise.catch(() => {});
   child.stdin!.on('error', () => {});
   child.on('error', (error: NodeJS.ErrnoException) =>
@@ -84,7 +84,7 @@ export function startEngine(start: EngineStart, onLine: (line: string) => void):
     deploy(message) {
       const asked = defer<void>();
       if (child.exitCode !== null || child.signalCode !== null)
-        asked.reject(new Error('The engine of the platform is gone'));
+        asked.reject(new Error('The engine of the platform has exited'));
       else {
         waiting.set(message.number, asked);
         send(message);
@@ -99,7 +99,7 @@ export function startEngine(start: EngineStart, onLine: (line: string) => void):
   };
 }
 
-/** The program and its first words. */
+/** The program and its first arguments. */
 function programOf(folder: string): string[] {
   const given = process.env['PLATFORM_CLI'];
   if (given !== undefined && given !== '') return /\.m?js$/.test(given) ? [process.execPath, given] : [given];

@@ -1,19 +1,19 @@
-// The Vite environment whose code runs in the platform's isolate, in dev and for the build.
+// The Vite environment whose code runs in the platform's isolate, in dev and for builds.
 import { builtinModules } from 'node:module';
 import { DevEnvironment, type EnvironmentOptions, type HotChannel, type HotPayload, type ResolvedConfig } from 'vite';
 
-/** Names of modules that the platform has itself; everything else is bundled. */
+/** Module names that the platform provides; everything else is bundled. */
 export const platformBuiltins: (string | RegExp)[] = [
   /^node:/,
   /^cloudflare:/,
   ...builtinModules.filter((name) => !name.startsWith('_')),
 ];
 
-/** Hears of what an environment goes through. */
+/** Receives events of an environment. */
 export interface EnvironmentEvents {
-  /** Its modules are others; Vite would tell the runner. */
+  /** Its modules have changed; Vite would notify the runner. */
   changed(): void;
-  /** Answers as the worker does. */
+  /** Calls the worker. */
   fetch(request: Request): Promise<Response>;
 }
 
@@ -36,17 +36,17 @@ export class WorkerDevEnvironment extends DevEnvironment {
     this.#events = events;
   }
 
-  /** What frameworks over Vite look for: the worker's answer to a request. */
+  /** The API that Vite frameworks use: the worker's response to a request. */
   dispatchFetch(request: Request): Promise<Response> {
     return this.#events.fetch(request);
   }
 }
 
 /**
- * @param input the module that a build starts at; null of an environment that others load.
- * @param outDir where a build goes; null: where the framework says.
- * @param nodeEnv what `process.env.NODE_ENV` is, known to bundlers: packages choose their files by it.
- * @param unbundled packages that Vite leaves as they are in dev.
+ * @param input entry module of a build; null for an environment that others load.
+ * @param outDir output of a build; null: the framework decides.
+ * @param nodeEnv value of `process.env.NODE_ENV`, known to bundlers: packages choose their files by it.
+ * @param unbundled packages that Vite does not bundle in dev.
  * @param createEnvironment of the dev server.
  */
 export function workerEnvironmentOptions(

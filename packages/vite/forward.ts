@@ -1,13 +1,13 @@
-// Requests from Vite's server to the engine: as they came, streamed both ways.
+// Proxies requests from Vite's server to the engine, unchanged and streamed both ways.
 import { request as open, type IncomingMessage, type ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { Readable, type Duplex } from 'node:stream';
 import type { ReadableStream as NodeReadableStream } from 'node:stream/web';
 
-/** Headers that belong to a connection, not to a message. */
+/** Hop-by-hop headers. */
 const OF_CONNECTION = new Set(['connection', 'keep-alive', 'transfer-encoding', 'upgrade', 'proxy-connection']);
 
-/** Answers a request with what the engine says. @param failed the engine could not be asked. */
+/** Proxies a request to the engine. @param failed the engine could not be reached. */
 export function forward(
   port: number,
   incoming: IncomingMessage,
@@ -19,7 +19,7 @@ export function forward(
   const outgoing = open(
     { host: '127.0.0.1', port, method, path: url, headers: listed(rawHeaders), setHost: false },
     (answer) => {
-      // What Vite has set for its own answers (CORS, say) stays where the worker says nothing.
+      // Headers that Vite set for its own responses (for example CORS) are kept unless the worker sets them.
       for (let at = 0; at + 1 < answer.rawHeaders.length; at += 2) {
         const name = answer.rawHeaders[at]!;
         if (!OF_CONNECTION.has(name.toLowerCase())) response.removeHeader(name);
@@ -41,7 +41,7 @@ export function forward(
   incoming.pipe(outgoing);
 }
 
-/** Name, value, name, value ... without those of the connection. */
+/** Name, value, name, value ... without hop-by-hop headers. */
 function listed(raw: readonly string[]): string[] {
   const headers: string[] = [];
   for (let at = 0; at + 1 < raw.length; at += 2)
@@ -49,7 +49,7 @@ function listed(raw: readonly string[]): string[] {
   return headers;
 }
 
-/** Joins a socket that asks for an upgrade to the engine. */
+/** Connects a socket that requests an upgrade to the engine. */
 export function forwardUpgrade(port: number, incoming: IncomingMessage, socket: Duplex, head: Buffer): void {
   const upstream = connect(port, '127.0.0.1', () => {
     const lines = [`${incoming.method} ${incoming.url} HTTP/1.1`];
@@ -69,7 +69,7 @@ export function forwardUpgrade(port: number, incoming: IncomingMessage, socket: 
   }
 }
 
-/** The engine's answer to a request of fetch's kind. */
+/** The engine's response to a fetch Request. */
 export async function dispatch(port: number, request: Request): Promise<Response> {
   const url = new URL(request.url);
   const headers = [...request.headers].flat();

@@ -1,31 +1,30 @@
-// Which module a worker starts at, and in which of Vite's environments: the project's own, or that of a framework it
-// depends on.
+// The entry module of a worker, and its Vite environment: the project's own, or that of a framework it depends on.
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
-/** Where a worker starts. */
+/** Entry of a worker. */
 export interface WorkerEntry {
-  /** As an import statement names it: a file, absolute, or a module of a package. */
+  /** Import specifier: an absolute file, or a module of a package. */
   readonly main: string;
-  /** Names of the environments: its own, and those that run in the same isolate. */
+  /** Names of the environments: its own, and others in the same isolate. */
   readonly environment: string;
   readonly childEnvironments: readonly string[];
   /** Whether a framework renders the pages. */
   readonly isFramework: boolean;
-  /** Packages that Vite leaves as they are in dev. */
+  /** Packages that Vite does not bundle in dev. */
   readonly unbundled: readonly string[];
-  /** Whether the worker's file has the name of its entry, else `index.js`. */
+  /** Whether the worker's file is named after its entry, else `index.js`. */
   readonly isNamedByEntry: boolean;
 }
 
-/** A framework over Vite that gives its server as a module. */
+/** A Vite framework that exports its server as a module. */
 interface Framework {
-  /** The package that a project depends on. */
+  /** The package that identifies the framework. */
   readonly dependency: string;
   readonly main: string;
   readonly environment: string;
   readonly childEnvironments: readonly string[];
-  /** Packages of which Vite would bundle a part, and load another as it lies: their state would be there twice. */
+  /** Packages that Vite would bundle in part and load unbundled as well, which would duplicate their state. */
   readonly unbundled?: readonly string[];
   /** It prerenders pages with the worker, whose file it finds by the name of the entry. */
   readonly isNamedByEntry?: true;
@@ -52,7 +51,7 @@ const frameworks: readonly Framework[] = [
 
 const OWN_ENTRIES = ['worker/index.ts', 'worker/index.js', 'worker/index.mjs'];
 
-/** What the options of `platform()` say of environments. */
+/** Environments in the options of `platform()`. */
 export interface EnvironmentNames {
   readonly name?: string | undefined;
   readonly childEnvironments?: readonly string[] | undefined;
@@ -60,8 +59,8 @@ export interface EnvironmentNames {
 
 /**
  * @param root Vite's root.
- * @param main of platform.yaml; goes before everything else.
- * @throws where there is no entry, saying what was looked for.
+ * @param main of platform.yaml; takes precedence.
+ * @throws without an entry, listing what was searched.
  */
 export function findWorkerEntry(root: string, main: string | null, names: EnvironmentNames): WorkerEntry {
   const own = main === null ? OWN_ENTRIES.find((name) => existsSync(path.join(root, name))) : main;
@@ -96,14 +95,14 @@ function dependenciesOf(root: string): Set<string> {
   }
 }
 
-/** The server of React Router, which gives a build and leaves the handler to its host. */
+/** The server of React Router, which exports a build and leaves the handler to its host. */
 export const REACT_ROUTER_ENTRY = `import { createRequestHandler } from 'react-router';
 import * as build from 'virtual:react-router/server-build';
 const handle = createRequestHandler(build, import.meta.env.MODE);
 export default { fetch: (request) => handle(request) };
 `;
 
-/** What React Router renders pages with where an app has no `entry.server`: its own is written for Node's streams. */
+/** React Router's default `entry.server` for apps without one: it is written for Node's streams. */
 export const REACT_ROUTER_DEFAULT_ENTRY = /@react-router\/dev\/dist\/config\/defaults\/entry\.server\.node\.tsx$/;
 export const REACT_ROUTER_RENDERER = `import { isbot } from 'isbot';
 import { createElement } from 'react';

@@ -1,6 +1,6 @@
-// `platform()`: in dev the worker runs in the platform's isolate behind Vite's server; a build gives what
-// `platform deploy` takes. The parts: frameworks.ts (where a worker starts), environment.ts (how Vite sees it),
-// worker-host.ts (keeps the engine on it), dev-server.ts (which requests go there).
+// `platform()`: in dev the worker runs in the platform's isolate behind Vite's server; a build writes the input of
+// `platform deploy`. The parts: frameworks.ts (the worker's entry), environment.ts (its Vite environment),
+// worker-host.ts (keeps the engine up to date), dev-server.ts (which requests go there).
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { Plugin, ResolvedConfig, UserConfig, ViteDevServer } from 'vite';
@@ -22,20 +22,20 @@ export interface PlatformOptions {
   readonly config?: string;
   /** Names of Vite's environments that run in the isolate; default: those of the framework, else `worker`. */
   readonly viteEnvironment?: {
-    /** Where the worker starts. */
+    /** Environment of the worker's entry. */
     readonly name?: string;
-    /** Those that it loads itself, as `import.meta.viteRsc.loadModule` does. */
+    /** Environments that it loads itself, for example by `import.meta.viteRsc.loadModule`. */
     readonly childEnvironments?: readonly string[];
   };
 }
 
-/** Of Vite: earlier ones lack hooks that the plugin stands on. */
+/** Earlier versions of Vite lack hooks that the plugin needs. */
 const VITE_MAJOR_MIN = 8;
 
-/** The worker's entry, as Vite sees it. */
+/** The worker's entry in Vite. */
 const ENTRY = 'virtual:platform/worker';
 const PLUGIN_NAME = 'platform';
-/** What an environment writes beside code and is the worker's own. */
+/** Non-code output of an environment that is only for the worker. */
 const NOT_FOR_BROWSERS = /\.(?:map|wasm)$|^\.vite\//;
 
 /**
@@ -52,7 +52,7 @@ export function platform(options: PlatformOptions = {}): Plugin[] {
   let entry: WorkerEntry;
   let resolved: ResolvedConfig;
   let dev: DevHandle | null = null;
-  /** By the name of the environment. */
+  /** By environment name. */
   const built = new Map<string, WrittenEnvironment>();
 
   const isOfWorker = (name: string): boolean => name === entry.environment || entry.childEnvironments.includes(name);
@@ -60,19 +60,20 @@ export function platform(options: PlatformOptions = {}): Plugin[] {
     new WorkerDevEnvironment(name, config, {
       changed: () => dev?.changed(),
       async fetch(request) {
-        if (dev === null) throw new Error('The dev server does not listen yet');
+        if (dev === null) throw new Error('The dev server is not listening yet');
         return dev.fetch(request);
       },
     });
 
   const main: Plugin = {
     name: PLUGIN_NAME,
-    // Vite reads the configuration anew for each environment of a build: what one has made, another has to hear of.
+    // Vite reads the configuration again for each environment of a build, and the environments need each other's
+    // results.
     sharedDuringBuild: true,
     config(user, { command, mode }) {
       checkVersion((this as { meta?: { viteVersion?: string } } | undefined)?.meta?.viteVersion);
       const root = path.resolve(user.root ?? process.cwd());
-      // `platform vite --platform-config` says so in PLATFORM_CONFIG.
+      // Set by `platform vite --platform-config`.
       const config = options.config ?? process.env['PLATFORM_CONFIG'];
       project = readProject(root, config === undefined ? null : path.resolve(root, config));
       entry = findWorkerEntry(root, project.main, options.viteEnvironment ?? {});
@@ -87,7 +88,7 @@ export function platform(options: PlatformOptions = {}): Plugin[] {
         ),
       ]);
       return {
-        // Pages of a framework come from the worker; those of the project's own are files.
+        // Pages of a framework come from the worker; the project's own are files.
         appType: entry.isFramework || !existsSync(path.join(root, 'index.html')) ? 'custom' : 'mpa',
         environments: {
           ...(Object.fromEntries(environments) as Record<string, object>),
@@ -104,10 +105,10 @@ export function platform(options: PlatformOptions = {}): Plugin[] {
     configResolved(config) {
       resolved = config;
       if (config.plugins.filter(({ name }) => name === PLUGIN_NAME).length > 1)
-        throw new Error('platform() is in the configuration of Vite twice: take one of them away');
+        throw new Error('platform() is in the Vite configuration twice: remove one of them');
       if (config.plugins.some(({ name }) => name.startsWith('nitro:')))
         throw new Error(
-          'nitro() and platform() are in the configuration of Vite, and each makes the worker: take nitro() away',
+          'nitro() and platform() are both in the Vite configuration, and each builds the worker: remove nitro()',
         );
     },
     resolveId: {
@@ -148,9 +149,9 @@ export function platform(options: PlatformOptions = {}): Plugin[] {
     hotUpdate: {
       order: 'pre',
       async handler({ type, file, read }) {
-        // Vite asks once for each environment, whichever has the file.
+        // Vite calls this once for each environment, whichever has the file.
         if (this.environment.name !== entry.environment) return;
-        // A file that is being written may be empty for a moment: Vite waits for its text here.
+        // A file being written may be empty for a moment: Vite waits for its text here.
         if (type === 'update') await read();
         dev?.noticed(file);
       },
@@ -165,7 +166,7 @@ export function platform(options: PlatformOptions = {}): Plugin[] {
     {
       name: 'platform:output',
       sharedDuringBuild: true,
-      // Behind those that prerender pages with what was built.
+      // After plugins that prerender pages with the build.
       enforce: 'post',
       buildApp: {
         order: 'post',
@@ -180,16 +181,16 @@ export function platform(options: PlatformOptions = {}): Plugin[] {
       },
     },
     {
-      // The React server framework asks for a plugin of this name before it makes a worker.
+      // The React server framework looks for a plugin of this name before it creates a worker.
       name: 'vite-plugin-cloudflare:platform',
       enforce: 'pre',
-      // Requests are ours to answer: its own handler would run the worker in Node.
+      // This plugin handles requests: the framework's own handler would run the worker in Node.
       config: () => ({ rsc: { serverHandler: false } }) as UserConfig,
     },
   ];
 }
 
-/** @param version of the Vite that runs; what is before 7, or calls hooks itself, does not say. */
+/** @param version of the running Vite; versions before 7, and direct calls of hooks, do not report it. */
 function checkVersion(version: string | undefined): void {
   if (version === undefined || Number(version.split('.')[0]) >= VITE_MAJOR_MIN) return;
   throw new Error(

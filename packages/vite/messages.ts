@@ -1,16 +1,16 @@
-// What the plugin and the engine behind it (`platform vite engine`) say to each other: a line of JSON each, on the
-// engine's standard input and output. Types only: the program reads them too.
+// Messages between the plugin and its engine (`platform vite engine`): one line of JSON each, on the engine's
+// standard input and output. Types only: the program reads them too.
 
-/** A module of a Vite environment. One without code is as it was told before. */
+/** A module of a Vite environment. Without code it is unchanged. */
 export type SentModule = readonly [url: string, id: string, file: string | null, code?: string, map?: string | null];
 
-/** Where `env.ASSETS` finds the files of the project. */
+/** Location of the project's files for `env.ASSETS`. */
 export interface SentFiles {
-  /** Vite answers behind this address as it answers a browser. */
+  /** URL at which Vite responds as to a browser. */
   readonly url: string;
   /** Folder of pages. */
   readonly root: string;
-  /** Folder of what is served as it lies; null: there is none. */
+  /** Folder of files served unchanged; null: there is none. */
   readonly publicFolder: string | null;
 }
 
@@ -22,32 +22,32 @@ export type ToEngine =
       readonly folder: string;
       /** Configuration file; null: `platform.yaml` there. */
       readonly config: string | null;
-      /** Where visitors reach the project: Vite's own address. */
+      /** Host under which visitors reach the project: Vite's own address. */
       readonly host: string;
       readonly port: number;
-      /** 0: a free one. */
+      /** 0: a free port. */
       readonly dashboardPort: number;
       readonly verbose: boolean;
     }
-  /** Vite listens elsewhere than it was to. */
+  /** Vite listens on another address than planned. */
   | { readonly type: 'address'; readonly host: string; readonly port: number }
-  /** The worker is another. */
+  /** The worker has changed. */
   | {
       readonly type: 'worker';
       readonly number: number;
       /** The file of `vite/module-runner`. */
       readonly runnerFile: string;
-      /** Where the isolate asks for modules that are not among these. */
+      /** URL at which the isolate requests other modules. */
       readonly channel: string;
       readonly files: SentFiles;
       readonly entry: { readonly environment: string; readonly url: string };
       readonly builtins: readonly string[];
       readonly environments: Readonly<Record<string, readonly SentModule[]>>;
     }
-  /** Configuration, variables or migrations are others: the last worker is deployed again. */
+  /** Configuration, variables or migrations have changed: the last worker is deployed again. */
   | { readonly type: 'reload'; readonly number: number };
 
-/** What is wrong, for people. */
+/** A problem, for people. */
 export interface EngineFailure {
   readonly message: string;
   readonly file?: string | undefined;
@@ -60,6 +60,6 @@ export interface EngineFailure {
 /** From the engine. */
 export type FromEngine =
   | { readonly type: 'ready'; readonly port: number; readonly dashboardUrl: string | null }
-  /** What was asked for under this number serves. */
+  /** The request with this number is served. */
   | { readonly type: 'deployed'; readonly number: number }
   | { readonly type: 'failed'; readonly number: number; readonly failures: readonly EngineFailure[] };

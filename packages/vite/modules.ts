@@ -1,55 +1,55 @@
-// The modules of an environment that a worker consists of, as Vite's dev server transforms them: those that its entry
-// imports, directly or not. Only what changed since the last time is asked for again.
+// The modules of a worker in an environment, as transformed by Vite's dev server: those that its entry imports,
+// directly or not. Only changed modules are requested again.
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { DevEnvironment, TransformResult } from 'vite';
 
-/** A module as it was transformed. */
+/** A transformed module. */
 export interface WorkerModule {
-  /** What others import it by. */
+  /** URL by which others import it. */
   readonly url: string;
   readonly id: string;
   readonly file: string | null;
   readonly result: TransformResult;
-  /** Names of modules of the platform that it imports. */
+  /** Modules of the platform that it imports. */
   readonly builtins: readonly string[];
   /** URLs of its own modules that it imports. */
   readonly imports: readonly string[];
-  /** URLs that it imports where its code comes to it. */
+  /** URLs of dynamic imports. */
   readonly laterImports: readonly string[];
 }
 
 /** The modules of one environment. */
 export interface ModuleSet {
   /**
-   * Imported by a name that only the running code knew, so that others do not lead to it.
+   * Imported under a name that only the running code knew, so that no other module leads to it.
    *
-   * @returns whether it is one of them now: what is no file waits for a second time, since its name may be one that is
-   *   made anew each time (SolidStart puts the time into it).
+   * @returns whether it is now one of them: names that are not files are added when they are requested a second time,
+   * because they may be different each time (SolidStart puts the time into them).
    */
   add(url: string): boolean;
-  /** All of them, by URL. @throws what is wrong with one of them. */
+  /** All of them, by URL. @throws the error in one of them. */
   collect(): Promise<ReadonlyMap<string, WorkerModule>>;
-  /** Whether Vite has dropped one since. */
+  /** Whether Vite has invalidated one since. */
   isStale(): boolean;
 }
 
-/** Names that are remembered for a second time. */
+/** Limit for remembered first requests. */
 const ASKED_ONCE_MAX = 1000;
-/** A query that Vite adds where a module was asked for again. */
+/** Vite adds a query to modules that are requested again. */
 const TIMES_MAX = 5;
 
-/** @param entry URL of the module that the worker starts at; null where others say what they want. */
+/** @param entry URL of the worker's entry module; null if others load its modules. */
 export function createModuleSet(environment: DevEnvironment, entry: string | null): ModuleSet {
   const roots = new Set<string>(entry === null ? [] : [entry]);
-  /** Asked for by running code: it may have gone. */
+  /** Requested by running code: it may have been removed. */
   const asked = new Set<string>();
-  /** Asked for once, and no file. */
+  /** Requested once, and not a file. */
   const askedOnce = new Set<string>();
-  /** Ids of modules whose importers were dropped. */
+  /** Ids of modules whose importers were invalidated. */
   const dropped = new Set<string>();
   let known = new Map<string, WorkerModule>();
-  /** One that others load has no modules until they do. */
+  /** One that others load has no modules until then. */
   let isCollected = false;
 
   const isBuiltin = (url: string): boolean =>
@@ -62,7 +62,7 @@ export function createModuleSet(environment: DevEnvironment, entry: string | nul
     const bare = url.startsWith('/@id/') ? url.slice('/@id/'.length).replace('__x00__', '\0') : url;
     const node = await environment.moduleGraph.ensureEntryFromUrl(bare);
     const result = await environment.transformRequest(bare);
-    if (result === null) throw new Error(`Vite gives no code for ${url}`);
+    if (result === null) throw new Error(`Vite returned no code for ${url}`);
     const imports = result.deps ?? [];
     const laterImports = result.dynamicDeps ?? [];
     return {
@@ -81,8 +81,8 @@ export function createModuleSet(environment: DevEnvironment, entry: string | nul
   }
 
   /**
-   * Whether packages are there twice: as they lie, for what was transformed before Vite bundled them, and bundled.
-   * Modules that import the former are dropped, once: a package may import its own files past the bundled ones.
+   * Whether packages are included twice: unbundled, for modules transformed before Vite bundled them, and bundled.
+   * Modules that import the former are invalidated, once: a package may import its own files past the bundled ones.
    */
   function dropTwins(): boolean {
     const { optimized = {}, discovered = {} } = environment.depsOptimizer?.metadata ?? {};
@@ -106,7 +106,7 @@ export function createModuleSet(environment: DevEnvironment, entry: string | nul
       try {
         module = await transform(url);
       } catch (error) {
-        // The code that asks for it gets the error, when it does.
+        // The code that imports it gets the error when it does.
         if (!isNeeded) return;
         throw error;
       }
@@ -131,7 +131,7 @@ export function createModuleSet(environment: DevEnvironment, entry: string | nul
       return true;
     },
     async collect() {
-      // Modules may be dropped while others are still transformed: a dependency was optimized, say.
+      // Modules may be invalidated while others are transformed, for example when a dependency was optimized.
       for (let time = 1; ; time++) {
         known = await collectOnce();
         isCollected = true;
@@ -142,7 +142,7 @@ export function createModuleSet(environment: DevEnvironment, entry: string | nul
   };
 }
 
-/** The map of a module as the engine takes it: its sources relative to the project. */
+/** The source map of a module for the engine: its sources relative to the project. */
 export function portableMap({ file, id, result }: WorkerModule, folder: string): string | null {
   const { map } = result;
   if (map === null || !('sources' in map)) return null;
@@ -159,7 +159,7 @@ export function portableMap({ file, id, result }: WorkerModule, folder: string):
   });
 }
 
-/** Where a URL of a file leads; no file is there for the others. */
+/** The file of a URL; other URLs give a path that does not exist. */
 function fileOf(url: string, root: string): string {
   const [name = ''] = url.split('?');
   return name.startsWith('/@fs/') ? name.slice('/@fs'.length) : path.join(root, name);

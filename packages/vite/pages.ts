@@ -1,13 +1,13 @@
-// What a request that reaches Vite's server is for: a page of its own, a source of one, or something of the worker's.
-// Looks at the disk, answers nothing.
+// Classifies a request to Vite's server: a page, a source of one, or a request for the worker. Reads the disk,
+// answers nothing.
 import { existsSync, statSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import path from 'node:path';
 
-/** Where Vite looks for files. */
+/** Folders in which Vite looks for files. */
 export interface Folders {
   readonly root: string;
-  /** What is served as it lies; null: there is none. */
+  /** Folder of files served unchanged; null: there is none. */
   readonly publicFolder: string | null;
 }
 
@@ -15,19 +15,19 @@ export function isRead(method: string | undefined): boolean {
   return method === 'GET' || method === 'HEAD';
 }
 
-/** Whether the path names a file of HTML in Vite's root. */
+/** Whether the path names an HTML file in Vite's root. */
 export function isPage(root: string, url = ''): boolean {
   const [name = ''] = url.split(/[?#]/);
   return name.endsWith('.html') && existsSync(path.join(root, path.posix.normalize(name)));
 }
 
-/** Whether a browser asks for a page to show. */
+/** Whether a browser navigates to a page. */
 export function isNavigation({ method, headers }: IncomingMessage): boolean {
   const mode = headers['sec-fetch-mode'];
   return isRead(method) && (mode === undefined ? headers.accept?.includes('text/html') === true : mode === 'navigate');
 }
 
-/** Vite's client and tools, and modules and files that its pages import: a build gives all of them other names. */
+/** Vite's client and tools, and modules and files that its pages import, all of which have other names in a build. */
 export function isVitesOwn({ root }: Folders, base: string, url = ''): boolean {
   const [name = ''] = url.split(/[?#]/);
   const below = `/${name.startsWith(base) ? name.slice(base.length) : name.slice(1)}`;
@@ -51,7 +51,7 @@ function fileOf(folder: string, url: string): string {
   try {
     return path.join(folder, path.posix.normalize(decodeURIComponent(url)));
   } catch {
-    // No path of a file.
+    // Not the path of a file.
     return folder;
   }
 }

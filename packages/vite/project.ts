@@ -1,10 +1,10 @@
-// What the plugin reads of a project itself: the few keys of platform.yaml that Vite has to know before the engine is
-// there, and the entry of the worker. Everything is checked, and complained of, by the program.
+// What the plugin reads of a project: the few keys of platform.yaml that Vite needs before the engine runs, and the
+// entry of the worker. The program validates everything and reports problems.
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parse } from 'yaml';
 
-/** A project, as far as Vite has to know it. */
+/** A project, as Vite needs it. */
 export interface PluginProject {
   /** Folder of platform.yaml, or Vite's root without one. */
   readonly folder: string;
@@ -19,16 +19,16 @@ export interface PluginProject {
 /** `assets` of platform.yaml. */
 export interface ProjectAssets {
   readonly notFoundHandling: 'none' | '404-page' | 'single-page-application';
-  /** Requests that the worker gets although there is a file; patterns, of which `!` excludes. */
+  /** Requests that go to the worker even if there is a file; patterns, of which `!` excludes. */
   readonly runWorkerFirst: boolean | readonly string[];
 }
 
 const CONFIG_NAMES = ['platform.yaml', 'platform.yml'];
-/** docs/platform-yaml.md. */
+/** As in docs/platform-yaml.md. */
 const PORT = 3000;
 const HOST = 'localhost';
 
-/** @param config path of the configuration file, absolute; null looks for it in `root`. */
+/** @param config absolute path of the configuration file; null looks for it in `root`. */
 export function readProject(root: string, config: string | null): PluginProject {
   const configFile =
     config ?? CONFIG_NAMES.map((name) => path.join(root, name)).find((file) => existsSync(file)) ?? null;
@@ -58,12 +58,12 @@ function readKeys(file: string): Record<string, unknown> {
     const value: unknown = parse(textOf(readFileSync(file)));
     return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
   } catch {
-    // The engine says what is wrong with it, and where.
+    // The engine reports the problem with its position.
     return {};
   }
 }
 
-/** UTF-8, or UTF-16 as editors of Windows mark it. */
+/** UTF-8, or UTF-16 as marked by Windows editors. */
 function textOf(bytes: Uint8Array): string {
   const label = bytes[0] === 0xff && bytes[1] === 0xfe ? 'utf-16le' : bytes[0] === 0xfe ? 'utf-16be' : 'utf-8';
   return new TextDecoder(label).decode(bytes);

@@ -1,4 +1,4 @@
-// Which requests the worker gets before Vite looks for a file: `run_worker_first`, as the engine decides it in
+// Requests that go to the worker before Vite looks for a file: `run_worker_first`, decided as by the engine in
 // production (runtime/engine/assets/asset-rules.ts; a test compares the two).
 import type { ProjectAssets } from './project.ts';
 
@@ -7,7 +7,7 @@ export function isWorkerFirst(
   { runWorkerFirst }: Pick<ProjectAssets, 'runWorkerFirst'>,
   { method = '', url: target = '' }: { readonly method?: string | undefined; readonly url?: string | undefined },
 ): boolean {
-  // Vite knows no others: the worker gets them in any case.
+  // Vite handles no other methods: they always go to the worker.
   if (method !== 'GET' && method !== 'HEAD') return false;
   if (typeof runWorkerFirst === 'boolean') return runWorkerFirst;
   const path = runWorkerFirst.length === 0 ? '' : decodedPath(target);
@@ -17,7 +17,7 @@ export function isWorkerFirst(
   return runWorkerFirst.some((pattern) => !pattern.startsWith('!') && globMatches(pattern, path));
 }
 
-/** Null: it is malformed. */
+/** Null: malformed. */
 function decodedPath(target: string): string | null {
   const [path = ''] = target.split(/[?#]/);
   try {
@@ -28,7 +28,7 @@ function decodedPath(target: string): string | null {
   }
 }
 
-/** `*` stands for any characters. The patterns are the project's own. */
+/** `*` matches any characters. The patterns are the project's own. */
 function globMatches(pattern: string, text: string): boolean {
   const source = pattern.split('*').map((part) => part.replaceAll(/[.+?^${}()|[\]\\]/g, '\\$&'));
   return new RegExp(`^${source.join('.*')}$`, 's').test(text);

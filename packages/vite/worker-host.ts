@@ -1,5 +1,5 @@
-// Keeps the engine on the newest worker: collects its modules after each change, sends what is new, and tells requests
-// when the worker serves that they should see.
+// Keeps the engine's worker up to date: collects its modules after each change, sends new ones, and delays requests
+// until the current worker serves.
 import { fileURLToPath } from 'node:url';
 import type { DevEnvironment } from 'vite';
 import { FILES_PATH, openChannel, type ServeFile } from './channel.ts';
@@ -10,39 +10,39 @@ import { createModuleSet, portableMap, type ModuleSet, type WorkerModule } from 
 
 /** The worker behind a dev server. */
 export interface WorkerHost {
-  /** A file was saved: Vite drops its modules, and requests wait for that. */
+  /** A file was saved: requests wait until Vite invalidates its modules. */
   saved(file: string): void;
-  /** Vite has dropped the modules of a file after one save. */
+  /** Vite has invalidated the modules of a file after one save. */
   noticed(file: string): void;
-  /** Its modules may be others. */
+  /** Its modules may have changed. */
   changed(): void;
-  /** What lies beside it is another: configuration, variables, migrations. */
+  /** Configuration, variables or migrations have changed. */
   reload(): void;
-  /** Resolves when the newest worker serves, with the engine's port. Rejects with what is wrong with it. */
+  /** Resolves when the newest worker serves, with the engine's port. Rejects with the worker's error. */
   settled(): Promise<number>;
   close(): Promise<void>;
 }
 
 interface WorkerHostParts {
   readonly engine: EngineProcess;
-  /** Folder that sources are named relative to. */
+  /** Folder to which source names are relative. */
   readonly folder: string;
-  /** The environment that the worker starts in comes first. */
+  /** The environment of the worker's entry comes first. */
   readonly environments: readonly DevEnvironment[];
-  /** URL of the module that it starts at. */
+  /** URL of its entry module. */
   readonly entry: string;
-  /** Folders that the worker's files lie in: pages, and what is served as it is. */
+  /** Folders of the worker's files: pages, and files served unchanged. */
   readonly folders: Omit<SentFiles, 'url'>;
-  /** Answers what the worker asks of its files. */
+  /** Handles the worker's requests for its files. */
   readonly serveFile: ServeFile;
-  /** What became of a change that no request asked for yet; null: it serves. */
+  /** Result of a change that no request waits for; null: it serves. */
   readonly told: (error: unknown) => void;
 }
 
-/** Vite asks its plugins first, which may take their time; a save that starts it anew it keeps to itself. */
+/** Vite calls its plugins first, which may take a while; it does not report a save that restarts it. */
 const NOTICED_MS_MAX = 2000;
 
-/** Opens the port for the isolate's questions. */
+/** Opens the port for the isolate's requests. */
 export async function openWorkerHost({
   engine,
   folder,
@@ -72,7 +72,7 @@ export async function openWorkerHost({
   let needsReload = false;
   let isClosed = false;
   let running: Promise<void> | null = null;
-  /** Saves by file whose modules Vite has not dropped yet: another file's turn may come first. */
+  /** Saved files whose modules Vite has not invalidated yet: it may handle another file first. */
   const saves = new Map<string, number>();
   /** Until there are none. */
   let saved: Deferred<void> | null = null;
@@ -111,14 +111,14 @@ export async function openWorkerHost({
         environments: message,
       });
     } catch (error) {
-      // It is asked for again with the next request.
+      // The next request collects it again.
       isChanged = true;
       throw error;
     }
   }
 
   async function settled(): Promise<number> {
-    // What is collected meanwhile is deployed as soon as the engine is there.
+    // Modules collected meanwhile are deployed as soon as the engine is ready.
     while (!isClosed) {
       if (saved !== null) await saved.promise;
       if (running === null && !isChanged && ![...sets.values()].some((set) => set.isStale())) break;

@@ -1,5 +1,5 @@
-// The types of the builder: what each call takes, and what the next builder knows. No code. Routes are kept as one flat
-// intersection keyed by `METHOD /path`, unevaluated until a client asks for one, so that a chain of hundreds stays
+// The types of the builder: the arguments of each call, and the state of the next builder. No code. Routes are one
+// flat intersection keyed by `METHOD /path`, not evaluated until a client uses one, so that a chain of hundreds stays
 // cheap to check.
 import type {
   EventHandlers,
@@ -24,7 +24,7 @@ import type {
 } from './route-types.ts';
 import type { Frozen, InputOf, OutputOf } from './schema-types.ts';
 
-/** Where the API description is served, and what it says about the API. */
+/** Path and content of the API description. */
 export interface OpenApiOptions {
   /** Path of the description. @example '/openapi.json' */
   readonly path: string;
@@ -37,17 +37,16 @@ export interface OpenApiOptions {
   /** `components.securitySchemes`. */
   readonly securitySchemes?: Readonly<Record<string, object>>;
   readonly tags?: readonly { readonly name: string; readonly description?: string }[];
-  /**
-   * JSON Schema of failures, where `onError` answers in a form of its own; every operation then has it as `default`.
-   */
+  /** JSON Schema of failures, if `onError` responds with its own format; every operation then has it as `default`. */
   readonly failure?: object;
   /**
-   * JSON Schema of a schema that has no way to tell by itself (valibot: `toJsonSchema` of `@valibot/to-json-schema`).
+   * Converts schemas that do not support JSON Schema themselves (valibot: `toJsonSchema` of
+   * `@valibot/to-json-schema`).
    */
   readonly toJsonSchema?: (schema: never, io: 'input' | 'output') => object;
 }
 
-/** Names of bindings that have a method; any name where the environment is not typed. */
+/** Names of bindings that have a method; any name if the environment is not typed. */
 type BindingWith<Env, Method extends string> = unknown extends Env
   ? string
   : { [K in keyof Env]-?: Env[K] extends { readonly [M in Method]: unknown } ? K : never }[keyof Env] & string;
@@ -55,7 +54,7 @@ type BindingWith<Env, Method extends string> = unknown extends Env
 type QueueName<Env> = BindingWith<Env, 'sendBatch'>;
 type TimerName<Env> = BindingWith<Env, 'set'>;
 
-/** What a binding's own type says about its payload. */
+/** Payload type of a binding. */
 type SentTo<Env, Name> = Name extends keyof Env
   ? Env[Name] extends { send(payload: infer Payload, ...rest: never[]): unknown }
     ? Payload
@@ -66,19 +65,19 @@ type PayloadOf<O, Otherwise> = O extends { readonly payload: infer S extends obj
 type WorkflowInput<O> = O extends { readonly input: infer S extends object } ? OutputOf<S> : unknown;
 type WorkflowOutput<O> = O extends { readonly output: infer S extends object } ? Frozen<InputOf<S>> : unknown;
 
-/** What `build` returns: the default export of a worker. `typeof app` is also what a typed client is made from. */
+/** Result of `build`: the default export of a worker. `typeof app` is also the type for a typed client. */
 export type BuiltWorker<Env, Routes, Kinds extends keyof EventHandlers<Env>> = {
-  /** Answers a request. `env` and `ctx` are given by the platform. */
+  /** Answers a request. The platform passes `env` and `ctx`. */
   fetch(request: Request, env: Env, ctx?: ExecutionLike): Response | Promise<Response>;
-  /** Types only: never there. */
+  /** Types only: absent at run time. */
   readonly '~gives'?: { readonly routes: Routes };
 } & Pick<EventHandlers<Env>, Kinds>;
 
 /** An app that can be mounted with `route`. */
 export interface Mountable<Env, State, Routes, Kinds> {
-  /** Types only: never there. */
+  /** Types only: absent at run time. */
   readonly '~takes'?: (env: Env, state: State) => void;
-  /** Types only: never there. */
+  /** Types only: absent at run time. */
   readonly '~gives'?: { readonly routes: Routes; readonly kinds: Kinds };
 }
 
@@ -93,7 +92,7 @@ export type Prefixed<Prefix extends string, Routes> = {
   [K in keyof Routes as K extends `${infer Method} ${infer P}` ? `${Method} ${Joined<Prefix, P>}` : never]: Routes[K];
 };
 
-/** `.get`, `.post` and their kin. */
+/** `.get`, `.post` and similar. */
 export interface AddRoute<
   Method extends string,
   Env,
@@ -109,7 +108,7 @@ export interface AddRoute<
     options: O,
     handler: (ctx: Context<Env, State, Path, O>) => R | Promise<R>,
   ): App<Env, State, Shared, Routes & Record<`${Method} ${Path}`, RouteType<O, R>>, Kinds, Needs>;
-  /** A route without. */
+  /** A route without schemas. */
   <const Path extends string, const R>(
     path: Path,
     handler: (ctx: Context<Env, State, Path>) => R | Promise<R>,
@@ -117,8 +116,8 @@ export interface AddRoute<
 }
 
 /**
- * The builder. Every call returns a new one and leaves the old one as it was; the order of calls is the order in which
- * things apply: middleware and state reach the routes that come after them.
+ * The builder. Every call returns a new one and leaves the old one unchanged; the order of calls matters: middleware
+ * and state apply to the routes added after them.
  */
 export interface App<Env, State, Shared, Routes, Kinds extends keyof EventHandlers<Env>, Needs> extends Mountable<
   Env,
@@ -133,8 +132,7 @@ export interface App<Env, State, Shared, Routes, Kinds extends keyof EventHandle
    */
   use<Adds = unknown>(middleware: Middleware<Env, State, Adds>): App<Env, State & Adds, Shared, Routes, Kinds, Needs>;
   /**
-   * Puts something into `ctx.state` of the handlers that follow, of every kind: an object, or a function that makes
-   * one.
+   * Adds to `ctx.state` of all handlers that follow: an object, or a function that creates one.
    *
    * @example app.state(withOrm('DB', schema))
    */
@@ -165,7 +163,7 @@ export interface App<Env, State, Shared, Routes, Kinds extends keyof EventHandle
   /** Adds a route. @example app.delete('/users/:id', async (ctx) => void (await remove(ctx.params.id))) */
   readonly delete: AddRoute<'DELETE', Env, State, Shared, Routes, Kinds, Needs>;
   /**
-   * Answers every method of a path that has no route of its own. @example app.all('/auth/*', (ctx) =>
+   * Handles every method of a path that has no route of its own. @example app.all('/auth/*', (ctx) =>
    * auth.handler(ctx.req))
    */
   all<const Path extends string>(
@@ -173,7 +171,7 @@ export interface App<Env, State, Shared, Routes, Kinds extends keyof EventHandle
     handler: (ctx: Context<Env, State, Path>) => unknown,
   ): App<Env, State, Shared, Routes, Kinds, Needs>;
   /**
-   * Mounts an app: its routes under a prefix, its queues, workflows and timers as they are.
+   * Mounts an app: its routes under a prefix, its queues, workflows and timers unchanged.
    *
    * @example app.route('/admin', admin)
    */
@@ -226,21 +224,24 @@ export interface App<Env, State, Shared, Routes, Kinds extends keyof EventHandle
     handler: (ctx: ScheduledContext<Env, Shared>) => unknown,
   ): App<Env, State, Shared, Routes, Kinds | 'scheduled', Needs>;
   /**
-   * Answers where a handler has thrown. Without it, an `HttpError` answers with its status, anything else with 500 and
-   * a log line.
+   * Handles errors of handlers. Without it, an `HttpError` responds with its status, anything else with 500 and a log
+   * line.
    *
    * @example app.onError((error, ctx) => ctx.json({ error: 'It broke' }, 500))
    */
   onError(
     handler: (error: unknown, ctx: RequestContext<Env, Partial<State>>) => Answer | Promise<Answer>,
   ): App<Env, State, Shared, Routes, Kinds, Needs>;
-  /** Answers where no route does. @example app.notFound((ctx) => ctx.json({ error: `Nothing at ${ctx.path}` }, 404)) */
+  /**
+   * Handles requests without a route. @example app.notFound((ctx) => ctx.json({ error: `Nothing at ${ctx.path}` },
+   * 404))
+   */
   notFound(
     handler: (ctx: RequestContext<Env, Partial<State>>) => Answer | Promise<Answer>,
   ): App<Env, State, Shared, Routes, Kinds, Needs>;
   /**
-   * The worker: `fetch`, and `message`, `workflows`, `timer`, `scheduled` where they are defined. @example export
-   * default app.build();
+   * The worker: `fetch`, and `message`, `workflows`, `timer`, `scheduled` if defined. @example export default
+   * app.build();
    */
   build(): BuiltWorker<Env, Routes, Kinds>;
 }

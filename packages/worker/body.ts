@@ -1,7 +1,7 @@
-// Reads what clients send: query, JSON, forms, texts. Nothing here trusts a length, a type or a name.
+// Reads client input: query, JSON, forms, texts. No length, type or name is trusted.
 import { HttpError, invalidRequest } from './failure.ts';
 
-/** Bytes of a body where a route does not say otherwise. */
+/** Default size limit of a body. */
 export const bodyBytesMax = 1024 * 1024;
 
 /** How a route's body is read. */
@@ -10,9 +10,7 @@ export interface BodyRule {
   readonly bytesMax: number;
 }
 
-/**
- * The texts of a query string, without its `?`; a key that repeats becomes an array. Decodes as the URL standard does.
- */
+/** Parses a query string without its `?`; a repeated key becomes an array. Decodes as in the URL standard. */
 export function parseQuery(text: string): Record<string, string | string[]> {
   const result: Record<string, string | string[]> = {};
   if (text === '') return result;
@@ -44,17 +42,16 @@ function decodeText(text: string): string {
   try {
     return decodeURIComponent(text.includes('+') ? text.replaceAll('+', ' ') : text);
   } catch {
-    // A lone percent sign stands for itself, bytes that are no UTF-8 for U+FFFD.
+    // A lone percent sign is kept, invalid UTF-8 becomes U+FFFD.
     return [...new URLSearchParams(`x=${text}`)][0]?.[1] ?? '';
   }
 }
 
-/** Reads a body as its rule says; `undefined` when there is none. @throws HttpError 400, 413 or 415. */
+/** Reads a body by its rule; `undefined` if there is none. @throws HttpError 400, 413 or 415. */
 export function readBody(request: Request, rule: BodyRule): Promise<unknown> | undefined {
   const { headers } = request;
   const declared = headers.get('content-length');
-  // `request.body` makes a stream of what is a text so far: it is asked for only where no length says that there is a
-  // body.
+  // `request.body` creates a stream from a text: it is read only if no length shows whether there is a body.
   if (declared === null ? request.body === null : declared === '0') return undefined;
   const type = mediaType(headers.get('content-type'));
   if (!isExpected(type, rule.type))
@@ -64,7 +61,7 @@ export function readBody(request: Request, rule: BodyRule): Promise<unknown> | u
     throw new HttpError(415, 'Unsupported content encoding', { headers: { 'accept-encoding': 'identity' } });
   if (declared !== null && Number(declared) > rule.bytesMax) throw tooLong(rule);
   if (type.name === 'multipart/form-data') return readMultipart(request, rule);
-  // The server has held the sender to the length it declared.
+  // The server has enforced the declared length.
   if (declared !== null) return request.text().then((text) => readText(text, rule));
   return bytesOf(request, rule).then((bytes) => readText(new TextDecoder().decode(bytes), rule));
 }
@@ -114,7 +111,7 @@ function tooLong({ bytesMax }: BodyRule): HttpError {
   return new HttpError(413, `The body is longer than ${bytesMax} bytes`);
 }
 
-/** The bytes of a body, given up on as soon as they are too many. */
+/** Reads the bytes of a body, and stops as soon as they are too many. */
 async function bytesOf(request: Request, rule: BodyRule): Promise<Uint8Array<ArrayBuffer>> {
   const chunks: Uint8Array[] = [];
   let length = 0;
@@ -139,7 +136,8 @@ async function bytesOf(request: Request, rule: BodyRule): Promise<Uint8Array<Arr
 }
 
 /**
- * Parses JSON, and refuses names that reach prototypes where the value is merged into another. @throws HttpError 400.
+ * Parses JSON, and refuses names that could change prototypes when the value is merged into another. @throws
+ * HttpError 400.
  */
 export function parseJson(text: string): unknown {
   let value: unknown;
@@ -148,7 +146,7 @@ export function parseJson(text: string): unknown {
   } catch {
     throw new HttpError(400, 'Malformed JSON');
   }
-  // Only a text that could hold such a name is looked through; `\u` can spell any.
+  // Only a text that could contain such a name is searched; `\u` can spell any.
   if (text.includes('__proto__') || text.includes('constructor') || text.includes('\\u')) refuseNames(value, []);
   return value;
 }

@@ -1,5 +1,5 @@
-// The builder: a chain of immutable steps, flattened into tables by `build`. Types are in app-types.ts; here everything
-// is loose.
+// The builder: a chain of immutable steps, compiled into tables by `build`. Types are in app-types.ts; here
+// everything is loosely typed.
 import type { App, OpenApiOptions } from './app-types.ts';
 import type { ErrorHandler, Link } from './chain.ts';
 import { createEventExports, type EventHandler } from './events.ts';
@@ -20,15 +20,13 @@ type Step =
   | { readonly kind: 'notFound'; readonly handler: NonNullable<Miss['handler']> };
 
 /**
- * Starts an app. `Env` is the type of the worker's bindings, which `platform types` writes as `PlatformEnv`; `State` is
- * what an app that is meant to be mounted expects to find in `ctx.state`.
+ * Starts an app. `Env` is the type of the worker's bindings, which `platform types` writes as `PlatformEnv`; `State`
+ * is what a mounted app expects in `ctx.state`.
  *
- * @example
- * const app = platform<PlatformEnv>()
+ * @example const app = platform<PlatformEnv>()
  *   .use(cors())
  *   .get('/hello/:name', (ctx) => ({ hello: ctx.params.name }))
- *   .build();
- * export default app;
+ *   .build(); export default app;
  * @example const admin = platform<PlatformEnv, { user: User }>().get('/', (ctx) => ctx.state.user);
  */
 export function platform<Env = unknown, State = unknown>(): App<Env, State, unknown, unknown, never, State> {
@@ -152,7 +150,7 @@ class Builder {
     return { fetch: createFetch(tables.routes, misses), ...createEventExports(tables.events) };
   }
 
-  /** The steps up to one, in their order; a loop, since a chain may be long. */
+  /** The steps up to one, in order; a loop, since a chain may be long. */
   static #stepsOf(latest: Builder): Step[] {
     const steps: Step[] = [];
     for (let at: Builder | null = latest; at !== null; at = at.#before) if (at.#step !== null) steps.push(at.#step);
@@ -183,7 +181,7 @@ class Builder {
     links: readonly Link[],
     onError: ErrorHandler | null,
   ): void {
-    // Made with the first request for it: by then all routes are there.
+    // Created on the first request for it, when all routes are known.
     let text: string | null = null;
     const document = (): Response => {
       text ??= JSON.stringify(

@@ -1,20 +1,20 @@
-// Middleware and state around an answer. A step that throws becomes an answer right there, so that the steps outside of
-// it (CORS headers, logs) see a Response and never an exception.
+// Middleware and state around a handler. An error in a step becomes a response immediately, so that outer steps (CORS
+// headers, logs) always get a Response.
 import { HttpError } from './failure.ts';
 import { AnswerError, mutable, toResponse } from './reply.ts';
 import { HandlerContext, Reply } from './request-context.ts';
 import type { Answer } from './route-types.ts';
 import { isThenable } from './schema.ts';
 
-/** One step around the routes that come after it. */
+/** One step around the routes added after it. */
 export type Link =
   | { readonly kind: 'middleware'; readonly run: (ctx: HandlerContext, next: () => Promise<Response>) => unknown }
   | { readonly kind: 'state'; readonly make: (ctx: unknown) => unknown };
 
-/** Answers in place of an error. */
+/** Responds to an error. */
 export type ErrorHandler = (error: unknown, ctx: HandlerContext) => Answer | Promise<Answer>;
 
-/** What stands around one answer. */
+/** The middleware around one handler. */
 export interface Surroundings {
   readonly links: readonly Link[];
   readonly onError: ErrorHandler | null;
@@ -69,14 +69,14 @@ function runMiddleware(
     .then(undefined, (error) => failureResponse(error, ctx, around.onError));
 }
 
-/** What middleware, `onError` and `notFound` return. */
+/** Result of middleware, `onError` and `notFound`. */
 function answerOf(result: unknown, ctx: HandlerContext): Maybe<Response> {
   if (result instanceof Response) return result;
   if (result instanceof Reply) return toResponse(result, ctx, null);
-  throw new TypeError('Middleware returned no answer: it ends with `return next()` or an answer of its own');
+  throw new TypeError('Middleware returned no response: it must return next() or a response of its own');
 }
 
-/** The answer of an error: `onError` first, then what the error itself stands for. */
+/** The response to an error: from `onError`, else from the error itself. */
 export function failureResponse(error: unknown, ctx: HandlerContext, onError: ErrorHandler | null): Maybe<Response> {
   if (error instanceof AnswerError) console.error(`${ctx.req.method} ${ctx.route ?? ctx.path}: ${error.message}`);
   if (onError === null) return plainFailure(error);
@@ -89,7 +89,7 @@ export function failureResponse(error: unknown, ctx: HandlerContext, onError: Er
   }
 }
 
-/** Only what was meant for clients reaches them. */
+/** Only errors meant for clients reach them. */
 function plainFailure(error: unknown): Response {
   if (error instanceof HttpError) return error.toResponse();
   if (error instanceof AnswerError) return Response.json({ error: 'Response validation failed' }, { status: 500 });

@@ -1,4 +1,4 @@
-// A typed client for an app, without generated code: the types come from `typeof app`, and nothing of the app is
+// A typed client for an app, without generated code: the types come from `typeof app`, and no code of the app is
 // imported.
 import type { BuiltWorker, Mountable } from './app-types.ts';
 import type { ErrorBody, FailureStatus, PathParams, PlainJson, RouteType, SuccessStatus } from './route-types.ts';
@@ -14,7 +14,7 @@ type RoutesOf<App> = App extends { readonly '~gives'?: infer G }
     : never
   : never;
 
-/** One object type of an intersection of hundreds: looking something up in it is cheap. */
+/** A single object type instead of an intersection of hundreds: looking something up in it is cheap. */
 type Flat<R> = { readonly [K in keyof R]: R[K] };
 
 type OptionsOf<Route> = Route extends RouteType<infer O, infer _R> ? O : unknown;
@@ -35,7 +35,7 @@ type ParamsOf<O, Path extends string> = O extends { readonly params: infer S ext
     ? undefined
     : { readonly [K in keyof PathParams<Path>]: PathParams<Path>[K] extends infer V ? V | number : never };
 
-/** What a call sends beside its path. */
+/** Parameters of a call besides its path. */
 export type CallOptions<O, Path extends string> = OptionalWhenEmpty<'params', ParamsOf<O, Path>> &
   (O extends { readonly query: object }
     ? OptionalWhenEmpty<'query', Given<O, 'query'>>
@@ -49,7 +49,7 @@ export type CallOptions<O, Path extends string> = OptionalWhenEmpty<'params', Pa
 
 type QueryValue = string | number | boolean | null | undefined | readonly (string | number | boolean)[];
 
-/** An answer that went well. */
+/** A successful response. */
 export interface Success<Status, Data> {
   readonly ok: true;
   readonly status: Status;
@@ -57,7 +57,7 @@ export interface Success<Status, Data> {
   readonly response: Response;
 }
 
-/** An answer that did not. */
+/** A failed response. */
 export interface Failure<Status, Data> {
   readonly ok: false;
   readonly status: Status;
@@ -78,7 +78,7 @@ type Others<M> = Failure<
   M extends { readonly default: infer S extends object } ? Json<OutputOf<S>> : ErrorBody
 >;
 
-/** What a call of a route resolves to: tell the answers apart by `ok`, then by `status`. */
+/** Result of calling a route: distinguish by `ok`, then by `status`. */
 export type CallResult<Route> =
   Route extends RouteType<infer O, infer R>
     ? O extends { readonly response: infer S extends object }
@@ -92,7 +92,7 @@ export type CallResult<Route> =
 
 type Rest<T> = Record<string, never> extends T ? [options?: T] : [options: T];
 
-/** What a route takes and gives; evaluated once, however often it is called. */
+/** Parameters and result of a route; evaluated once, however often it is called. */
 interface Call<Path extends string, Route> {
   readonly rest: Rest<CallOptions<OptionsOf<Route>, Path>>;
   readonly result: CallResult<Route>;
@@ -109,7 +109,7 @@ type Caller<Table> = <const Path extends keyof Table>(
   ...rest: Table[Path] extends { readonly rest: infer Options extends readonly unknown[] } ? Options : never
 ) => Promise<Table[Path] extends { readonly result: infer Result } ? Result : never>;
 
-/** A client: one function a method, which knows the paths of that method. */
+/** A client: one function per method, with the paths of that method. */
 export interface Client<Routes> {
   readonly get: Caller<Calls<Routes, 'GET'>>;
   readonly post: Caller<Calls<Routes, 'POST'>>;
@@ -118,13 +118,13 @@ export interface Client<Routes> {
   readonly delete: Caller<Calls<Routes, 'DELETE'>>;
 }
 
-/** How a client calls. */
+/** Options of a client. */
 export interface ClientOptions {
-  /** In place of the global `fetch`: a worker's binding, a test's app. */
+  /** Replaces the global `fetch`: a worker's binding, a test's app. */
   readonly fetch?: (request: Request) => Response | Promise<Response>;
-  /** Headers of every call, or a function that makes them. */
+  /** Headers of every call, or a function that creates them. */
   readonly headers?: HeadersLike | (() => HeadersLike | Promise<HeadersLike>);
-  /** How cookies go along, in browsers. */
+  /** Whether cookies are sent, in browsers. */
   readonly credentials?: 'include' | 'omit' | 'same-origin';
 }
 
@@ -137,16 +137,14 @@ interface LooseOptions {
 }
 
 /**
- * A client for the app of a type. A body is sent as JSON, unless it is a form or a text (`FormData`, `URLSearchParams`,
- * `string`).
+ * A client for the app of a type. A body is sent as JSON, unless it is a form or a text (`FormData`,
+ * `URLSearchParams`, `string`).
  *
- * @param baseUrl where the app is, such as `https://api.example`.
- * @returns calls never throw for a status; they reject when nobody answers.
- * @example
- * import type { app } from '../worker/src/index.ts';
- * const api = createClient<typeof app>('https://api.example');
- * const user = await api.get('/users/:id', { params: { id: '7' } });
- * if (user.ok) console.log(user.data.name);
+ * @param baseUrl of the app, such as `https://api.example`.
+ * @returns calls never throw for a status; they reject if there is no response.
+ * @example import type { app } from '../worker/src/index.ts'; const api = createClient<typeof
+ * app>('https://api.example'); const user = await api.get('/users/:id', { params: { id: '7' } }); if (user.ok)
+ * console.log(user.data.name);
  */
 export function createClient<App extends AnyApp>(
   baseUrl: string | URL,

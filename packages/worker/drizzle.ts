@@ -1,9 +1,9 @@
-// `withOrm`: a drizzle database over a `db` binding, in `ctx.state.db`. A file of its own, so that only those who use
-// it need drizzle.
+// `withOrm`: a drizzle database over a `db` binding, in `ctx.state.db`. In a separate file, so that only its users
+// need drizzle.
 import { drizzle, type DrizzleD1Database } from 'drizzle-orm/d1';
 import type { BaseContext } from './route-types.ts';
 
-/** Names of the `db` bindings; any name where the environment is not typed. */
+/** Names of the `db` bindings; any name if the environment is not typed. */
 type DatabaseName<Env> = unknown extends Env
   ? string
   : { [K in keyof Env]-?: Env[K] extends { prepare(sql: string): unknown; batch: unknown } ? K : never }[keyof Env] &
@@ -18,10 +18,9 @@ export interface OrmState<Schema extends Record<string, unknown>> {
  * A drizzle database over a `db` binding, for `state`. Its transactions exclude concurrent statements.
  *
  * @param binding name of the binding in `env`.
- * @param schema the tables and relations, as `import * as schema from './schema.ts'` gives them.
- * @throws TypeError in the handler, when there is no such binding.
- * @example
- * platform<PlatformEnv>()
+ * @param schema the tables and relations, from `import * as schema from './schema.ts'`.
+ * @throws TypeError in the handler, if the binding does not exist.
+ * @example platform<PlatformEnv>()
  *   .state(withOrm('DB', schema))
  *   .get('/users', (ctx) => ctx.state.db.query.users.findMany())
  */
@@ -29,12 +28,12 @@ export function withOrm<Schema extends Record<string, unknown>, Env = unknown>(
   binding: DatabaseName<Env>,
   schema: Schema,
 ): (ctx: BaseContext<Env, unknown>) => OrmState<Schema> {
-  // One per binding object: reading the relations of a schema takes longer than many a request.
+  // One per binding object: reading the relations of a schema takes longer than many requests.
   const made = new WeakMap<object, OrmState<Schema>>();
   return (ctx) => {
     const database = (ctx.env as Record<string, object | undefined> | null | undefined)?.[binding];
     if (typeof (database as { prepare?: unknown } | undefined)?.prepare !== 'function')
-      throw new TypeError(`withOrm: ${binding} is no db binding of this worker`);
+      throw new TypeError(`withOrm: ${binding} is not a db binding of this worker`);
     let state = made.get(database!);
     if (state === undefined) made.set(database!, (state = { db: open(database!, schema) }));
     return state;
@@ -45,7 +44,8 @@ function open<Schema extends Record<string, unknown>>(database: object, schema: 
   const db = drizzle(database as never, { schema });
   const transaction = db.transaction.bind(db) as (...given: unknown[]) => Promise<unknown>;
   const apart = async (...given: unknown[]): Promise<unknown> => {
-    // The chain of `await` that sends the BEGIN is in the transaction: this begins one that the caller is not in.
+    // The promise chain that sends the BEGIN is in the transaction: this starts a chain that does not include the
+    // caller.
     await Promise.resolve();
     return transaction(...given);
   };

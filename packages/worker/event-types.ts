@@ -1,12 +1,12 @@
-// The events a worker receives besides requests, as the platform delivers them. Written down here as shapes, so that
-// this package needs no other. No code.
+// Events besides requests, as the platform delivers them. Declared here as shapes, so that this package has no
+// dependency for them. No code.
 
 /** A message of a queue. */
 export interface QueueMessageLike {
   readonly id: string;
   /** Resource name of the queue. */
   readonly queueName: string;
-  /** Name of the queue in `env`, where the platform says it. */
+  /** Name of the queue in `env`, if known. */
   readonly binding?: string;
   // oxlint-disable-next-line typescript/no-explicit-any -- the author's schema says what it is
   readonly payload: any;
@@ -19,7 +19,7 @@ export interface QueueMessageLike {
 /** A timer that is due. */
 export interface TimerEventLike {
   readonly id: string;
-  /** Name of the timer in `env`, where the platform says it. */
+  /** Name of the timer in `env`, if known. */
   readonly binding?: string;
   readonly scheduledTime: number;
   // oxlint-disable-next-line typescript/no-explicit-any -- the author's schema says what it is
@@ -29,7 +29,7 @@ export interface TimerEventLike {
 /** A schedule that is due. */
 export interface ScheduledEventLike {
   readonly cron: string;
-  /** Name in platform.yaml, where the platform says it. */
+  /** Name in platform.yaml, if known. */
   readonly name?: string;
   readonly scheduledTime: number;
   noRetry(): void;
@@ -38,7 +38,7 @@ export interface ScheduledEventLike {
 /** The durable steps of a run. */
 export interface WorkflowStepLike {
   /**
-   * Runs a function once and stores what it returns (JSON). @example const user = await step.run('load', () =>
+   * Runs a function once and stores its result (JSON). @example const user = await step.run('load', () =>
    * load(input.id));
    */
   run<Result>(
@@ -57,7 +57,7 @@ export interface WorkflowStepLike {
   ): Promise<{ type: string; payload: Payload }>;
 }
 
-/** What the platform hands to a workflow. */
+/** Argument of a workflow. */
 export interface WorkflowContextLike<Env> {
   // oxlint-disable-next-line typescript/no-explicit-any -- the author's schema says what it is
   readonly input: any;

@@ -1,5 +1,5 @@
-// `message`, `timer`, `scheduled` and `workflows` of a built app: finds the handler by the binding's name, checks the
-// payload, hands over `state`. A handler that throws leaves the retry to the platform.
+// `message`, `timer`, `scheduled` and `workflows` of a built app: finds the handler by the binding's name, validates
+// the payload, passes `state`. If a handler throws, the platform retries.
 import type { Link } from './chain.ts';
 import type { QueueMessageLike, ScheduledEventLike, TimerEventLike, WorkflowContextLike } from './event-types.ts';
 import { invalidEvent } from './failure.ts';
@@ -7,7 +7,7 @@ import { keepAlive, variablesOf } from './request-context.ts';
 import type { ExecutionLike } from './route-types.ts';
 import type { Checked, Checker } from './schema.ts';
 
-/** A handler of something other than requests. */
+/** A handler of events besides requests. */
 export interface EventHandler {
   readonly kind: 'queue' | 'workflow' | 'timer' | 'cron';
   readonly name: string;
@@ -19,7 +19,7 @@ export interface EventHandler {
   readonly links: readonly Link[];
 }
 
-/** The exports of a worker besides `fetch`; only those that have a handler. */
+/** The exports of a worker besides `fetch`; only those with a handler. */
 export function createEventExports(handlers: readonly EventHandler[]): Record<string, unknown> {
   const of = (kind: EventHandler['kind']): ReadonlyMap<string, EventHandler> =>
     named(handlers.filter((handler) => handler.kind === kind));
@@ -109,10 +109,7 @@ async function onSchedule(
   } as never);
 }
 
-/**
- * By the binding's name where the platform says it, else by the resource's name. A platform that says neither can only
- * mean the one handler there is.
- */
+/** By the binding's name if known, else by the resource's name. Without either, only a single handler can be meant. */
 function pick(
   handlers: ReadonlyMap<string, EventHandler>,
   ...names: readonly (string | undefined)[]

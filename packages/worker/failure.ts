@@ -1,21 +1,19 @@
-// Failures as answers: the error a handler throws on purpose, and the JSON bodies of everything the app refuses by
-// itself.
+// Failures as responses: errors that a handler throws on purpose, and the JSON bodies of the app's own refusals.
 import type { Issue } from './json-schema.ts';
 import type { ErrorBody } from './route-types.ts';
 import type { HeadersLike } from './web-types.ts';
 
 /**
- * An error with the answer it stands for. Thrown in a handler or middleware, it becomes `{ error: message }` with that
- * status.
+ * An error with its response. Thrown in a handler or middleware, it becomes `{ error: message }` with that status.
  *
  * @example throw new HttpError(404, 'No such user');
  * @example throw new HttpError(409, 'Taken', { code: 'name_taken', headers: { 'retry-after': '5' } });
  */
 export class HttpError extends Error {
   override readonly name = 'HttpError';
-  /** Status of the answer, 400 to 599. */
+  /** Status of the response, 400 to 599. */
   readonly status: number;
-  /** A word for programs, `code` in the answer. */
+  /** An error code for programs, `code` in the response. */
   readonly code: string | undefined;
   readonly headers: HeadersLike | undefined;
   readonly issues: ErrorBody['issues'];
@@ -34,7 +32,7 @@ export class HttpError extends Error {
     this.issues = options.issues;
   }
 
-  /** The answer. */
+  /** The response. */
   toResponse(): Response {
     const { message: error, code, issues, status, headers } = this;
     const body: ErrorBody = {
@@ -46,17 +44,17 @@ export class HttpError extends Error {
   }
 }
 
-/** The part of a request that a schema looked at. */
+/** The part of a request that a schema validated. */
 export type RequestPart = 'params' | 'query' | 'headers' | 'body';
 
-/** 400 with what is wrong; values are never repeated. */
+/** 400 with the problems; values are never repeated. */
 export function invalidRequest(issues: readonly Issue[], part: RequestPart): HttpError {
   return new HttpError(400, 'Validation failed', {
     issues: issues.map(({ path, message }) => ({ path, message, in: part })),
   });
 }
 
-/** An event whose payload does not fit its schema. Trying again cannot help. */
+/** An event whose payload does not match its schema. A retry cannot help. */
 export function invalidEvent(what: string, issues: readonly Issue[]): Error {
   const list = issues.map(({ path, message }) => `${path.join('.') || 'the value'}: ${message}`).join('; ');
   const error = new Error(`${what} does not fit its schema: ${list}`);

@@ -1,5 +1,5 @@
-// The types of handlers of events: what queues, workflows, timers and schedules declare, and what their handlers
-// receive. No code.
+// The types of event handlers: options of queues, workflows, timers and schedules, and arguments of their handlers.
+// No code.
 import type {
   QueueMessageLike,
   ScheduledEventLike,
@@ -10,25 +10,25 @@ import type {
 import type { BaseContext, ExecutionLike } from './route-types.ts';
 import type { Schema } from './schema-types.ts';
 
-/** What a queue's handler receives. */
+/** Argument of a queue's handler. */
 export interface QueueContext<Env, State, Payload> extends BaseContext<Env, State> {
-  /** What was sent, as the schema made it. */
+  /** The sent value, as parsed by the schema. */
   readonly payload: Payload;
-  /** The message as it came. */
+  /** The original message. */
   readonly message: QueueMessageLike;
   readonly id: string;
   readonly queueName: string;
   /** 1 for the first delivery. */
   readonly attempt: number;
-  /** Takes the message as done, even if the handler throws afterwards. */
+  /** Acknowledges the message, even if the handler throws afterwards. */
   ack(): void;
-  /** Asks for another delivery. */
+  /** Requests another delivery. */
   retry(options?: { delaySeconds?: number }): void;
 }
 
-/** What a workflow's handler receives. */
+/** Argument of a workflow's handler. */
 export interface WorkflowContext<Env, State, Input> extends BaseContext<Env, State> {
-  /** What the run was started with, as the schema made it. */
+  /** Input of the run, as parsed by the schema. */
   readonly input: Input;
   readonly step: WorkflowStepLike;
   /** Writes a line to the run's log. */
@@ -36,48 +36,45 @@ export interface WorkflowContext<Env, State, Input> extends BaseContext<Env, Sta
   readonly executionId: string;
 }
 
-/** What a timer's handler receives. */
+/** Argument of a timer's handler. */
 export interface TimerContext<Env, State, Payload> extends BaseContext<Env, State> {
   readonly payload: Payload;
   readonly id: string;
   /** When it was due, in milliseconds since 1970. */
   readonly scheduledTime: number;
-  /** The event as it came. */
+  /** The original event. */
   readonly event: TimerEventLike;
 }
 
-/** What the handler of a schedule receives. */
+/** Argument of a schedule's handler. */
 export interface ScheduledContext<Env, State> extends BaseContext<Env, State> {
   readonly cron: string;
   readonly scheduledTime: number;
-  /** A failure of this run is not tried again. */
+  /** This run is not retried if it fails. */
   noRetry(): void;
   readonly event: ScheduledEventLike;
 }
 
-/** What a queue declares. */
+/** Options of a queue. */
 export interface QueueOptions {
-  /**
-   * Schema of a message. One that does not fit is not handled: it fails, is tried again and ends in the dead-letter
-   * queue.
-   */
+  /** Schema of a message. An invalid one is not handled: it fails, is retried and ends in the dead-letter queue. */
   readonly payload?: Schema;
 }
 
-/** What a workflow declares. */
+/** Options of a workflow. */
 export interface WorkflowOptions<Env = unknown, State = unknown> {
   readonly input?: Schema;
   readonly output?: Schema;
-  /** Runs once when the workflow has failed for good. */
+  /** Runs once when the workflow has failed permanently. */
   readonly onError?: (error: Error, ctx: WorkflowContext<Env, State, unknown>) => void | Promise<void>;
 }
 
-/** What a timer declares. */
+/** Options of a timer. */
 export interface TimerOptions {
   readonly payload?: Schema;
 }
 
-/** The handlers besides `fetch`, by the name a worker exports them under. */
+/** The handlers besides `fetch`, by their export names. */
 export interface EventHandlers<Env> {
   message(event: QueueMessageLike, env: Env, ctx?: ExecutionLike): Promise<void>;
   timer(event: TimerEventLike, env: Env, ctx?: ExecutionLike): Promise<void>;

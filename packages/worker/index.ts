@@ -1,4 +1,4 @@
-// What `@platform-run/worker` exports. `withOrm` is in `@platform-run/worker/drizzle`, the client in
+// Exports of `@platform-run/worker`. `withOrm` is in `@platform-run/worker/drizzle`, the client in
 // `@platform-run/worker/client`.
 export { platform } from './builder.ts';
 export { HttpError } from './failure.ts';

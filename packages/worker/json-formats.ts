@@ -1,4 +1,4 @@
-// The values of `format` that json-schema.ts checks; others are remarks, as the draft has it. Expressions without
+// The values of `format` that json-schema.ts validates; others are annotations, as in the draft. Expressions have no
 // nested repeats, so that no text takes long.
 
 const DAYS = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
@@ -43,7 +43,7 @@ function isIpv6(text: string): boolean {
   return halves.length === 2 ? count < 8 : count === 8;
 }
 
-/** Whether a text is of a format. */
+/** Whether a text matches a format. */
 export const formats: Readonly<Record<string, (text: string) => boolean>> = {
   date: isDate,
   time: isTime,

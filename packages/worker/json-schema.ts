@@ -1,6 +1,5 @@
 // JSON Schema (draft 2020-12, and TypeBox's tuples) compiled into closures, without `eval`. Used by schema.ts for
-// schemas that have no validator of their own. A keyword that would have to reject something and is not known here is
-// an error when the app is built.
+// schemas without their own validator. An unknown keyword that could reject values is an error when the app is built.
 import { formats } from './json-formats.ts';
 
 /** A JSON Schema as an object. */
@@ -9,16 +8,16 @@ export interface JsonSchema {
   readonly [keyword: string]: any;
 }
 
-/** Something that does not fit. */
+/** A validation problem. */
 export interface Issue {
   readonly path: readonly (string | number)[];
   readonly message: string;
 }
 
-/** Adds what does not fit to `issues`, its path seen from the value, and returns the value with defaults filled in. */
+/** Adds problems to `issues`, with paths relative to the value, and returns the value with defaults filled in. */
 export type Check = (value: unknown, issues: Issue[]) => unknown;
 
-/** Issues of one value after which nothing more is looked at. */
+/** Limit of issues per value, after which validation stops. */
 export const issuesMax = 20;
 
 const unsupported = [
@@ -32,14 +31,14 @@ const unsupported = [
 ];
 
 /**
- * Compiles a schema, or a part of the document `root`. @throws TypeError naming the keyword that is not supported, or a
- * reference that leads nowhere.
+ * Compiles a schema, or a part of the document `root`. @throws TypeError naming the unsupported keyword, or an
+ * unresolved reference.
  */
 export function compileJsonSchema(schema: JsonSchema, root: JsonSchema = schema): Check {
   return new Compiler(root).compile(schema);
 }
 
-/** The schema that a `$ref` of a document means. @throws TypeError when there is none. */
+/** Resolves a `$ref` of a document. @throws TypeError if it does not exist. */
 export function resolveReference(root: JsonSchema, ref: string): JsonSchema {
   if (ref === '#' || ref === root['$id']) return root;
   let target: unknown = root;
@@ -65,14 +64,14 @@ function definitions(root: JsonSchema): [string, JsonSchema][] {
   );
 }
 
-/** A record: an object that is no array. */
+/** Whether a value is an object and not an array. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 class Compiler {
   readonly #root: JsonSchema;
-  // References may go round in circles: a check in the making is called through its cell.
+  // References may be cyclic: an unfinished check is called through its cell.
   readonly #cells = new Map<object, { check: Check | null }>();
 
   constructor(root: JsonSchema) {
@@ -112,7 +111,7 @@ class Compiler {
       const before = issues.length;
       for (let at = 0; at < checks.length; at++) {
         result = checks[at]!(result, issues);
-        // What has the wrong type needs no second complaint.
+        // A value of the wrong type is reported only once.
         if ((at === 0 && stops && issues.length > before) || issues.length >= issuesMax) return result;
       }
       return result;
@@ -269,7 +268,7 @@ function hasDefault(names: readonly string[], defaults: readonly (string | null)
   return at >= 0 && defaults[at] !== null;
 }
 
-/** Whether a value fits, when nobody wants to know why not. */
+/** Whether a value is valid, without collecting the reasons. */
 export function fits(check: Check, value: unknown): boolean {
   const issues: Issue[] = [];
   check(value, issues);
@@ -282,7 +281,7 @@ function report(issues: Issue[], message: string, path: readonly (string | numbe
   if (issues.length < issuesMax) issues.push({ path, message });
 }
 
-/** Checks a part of a value. A path is put together only where something is wrong: nearly never. */
+/** Validates a part of a value. The path is built only for a problem, which is rare. */
 function checkPart(check: Check, value: unknown, key: string | number, issues: Issue[]): unknown {
   const before = issues.length;
   const made = check(value, issues);
@@ -344,7 +343,7 @@ function canonical(value: unknown): string {
   return `{${members.map((key) => `${JSON.stringify(key)}:${canonical(value[key])}`).join(',')}}`;
 }
 
-/** Characters, as JSON Schema counts them. */
+/** Number of characters, as in JSON Schema. */
 function characters(text: string): number {
   let count = 0;
   for (const _ of text) count++;
@@ -404,7 +403,7 @@ function ofObject(test: (keys: string[]) => boolean, message: string): Check {
   return (value, issues) => (!isObject(value) || test(Object.keys(value)) || report(issues, message), value);
 }
 
-/** The first form that fits; if none does, what is wrong with the one that came closest. */
+/** The first matching branch; if none matches, the problems of the closest one. */
 function anyCheck(checks: readonly Check[]): Check {
   return (value, issues) => {
     let closest: Issue[] | null = null;
@@ -433,7 +432,7 @@ function oneCheck(checks: readonly Check[]): Check {
     const fitting = checks.filter((check) => fits(check, value));
     if (fitting.length === 1) return fitting[0]!(value, issues);
     if (fitting.length === 0) return any(value, issues);
-    report(issues, 'fits more than one of the forms that are allowed');
+    report(issues, 'matches more than one of the allowed schemas');
     return value;
   };
 }

@@ -1,8 +1,8 @@
-// What a JSON Schema says besides yes and no: which members of an answer it declares (the others are taken out), and
-// what the texts of a query stand for. Used by schema.ts after and before the check.
+// Results of a JSON Schema besides validation: the declared members of a response (others are removed), and
+// conversion of query texts. Used by schema.ts after and before validation.
 import { compileJsonSchema, fits, isObject, resolveReference, type Check, type JsonSchema } from './json-schema.ts';
 
-/** A function that takes out of a value what the schema does not declare. The value has been checked. */
+/** A function that removes undeclared members from a validated value. */
 export function declaredPart(root: JsonSchema): (value: unknown) => unknown {
   const checks = new Map<object, Check>();
   const accepts = (schema: JsonSchema, value: unknown): boolean => {
@@ -13,7 +13,7 @@ export function declaredPart(root: JsonSchema): (value: unknown) => unknown {
     }
     return fits(check, value);
   };
-  /** All schemas that hold for a value: combinations resolved to the branches that fit. */
+  /** All schemas that apply to a value: combinations resolved to their matching branches. */
   const holding = (schema: JsonSchema, value: unknown, into: JsonSchema[]): void => {
     if (!isObject(schema) || into.includes(schema)) return;
     into.push(schema);
@@ -42,7 +42,7 @@ export function declaredPart(root: JsonSchema): (value: unknown) => unknown {
           all.flatMap((schema) => itemSchemas(schema, at)),
         ),
       );
-    // A schema that says nothing about members leaves them alone.
+    // A schema that does not declare members leaves them alone.
     if (!all.some((schema) => declares(schema))) return value;
     const result: Record<string, unknown> = {};
     for (const [key, inner] of Object.entries(value)) {
@@ -68,7 +68,7 @@ type Strip = (value: unknown) => unknown;
 const COMBINING = ['$ref', 'allOf', 'anyOf', 'oneOf', 'if', 'patternProperties', 'prefixItems'];
 const SCALARS = new Set(['string', 'number', 'integer', 'boolean', 'null']);
 
-/** The quick way for a schema whose parts do not depend on the value; null where they do. */
+/** The fast path for a schema whose parts do not depend on the value; null if they do. */
 function plainStrip(schema: JsonSchema, stripper: (schema: JsonSchema) => Strip): Strip | null {
   if (SCALARS.has(schema['type'] as string)) return (value) => value;
   const { properties, additionalProperties, items } = schema;
@@ -84,7 +84,7 @@ function plainStrip(schema: JsonSchema, stripper: (schema: JsonSchema) => Strip)
         const name = names[at]!;
         const inner = value[name];
         if (inner === undefined || !Object.hasOwn(value, name)) continue;
-        // Made on first use: schemas may hold themselves.
+        // Created on first use: schemas may be recursive.
         result[name] =
           typeof inner === 'object'
             ? (strips[at] ??= stripper((properties as Record<string, JsonSchema>)[name]!))(inner)
@@ -134,7 +134,7 @@ function itemSchemas(schema: JsonSchema, at: number): JsonSchema[] {
   return isObject(others) ? [others as JsonSchema] : [];
 }
 
-/** A function that turns the texts of a query, of parameters or headers into what the schema's properties ask for. */
+/** A function that converts the texts of a query, of parameters or headers to the types of the schema's properties. */
 export function readTexts(root: JsonSchema): (texts: Readonly<Record<string, unknown>>) => Record<string, unknown> {
   const readers = objectProperties(root, root).map(([name, schema]) => [name, textReader(root, schema)] as const);
   return (texts) => {
@@ -144,7 +144,7 @@ export function readTexts(root: JsonSchema): (texts: Readonly<Record<string, unk
   };
 }
 
-/** The names whose schema asks for an array: there a single text is an array of one. */
+/** Names with an array schema: a single text becomes an array of one. */
 export function arrayNames(root: JsonSchema): string[] {
   return objectProperties(root, root)
     .filter(([, schema]) => typesOf(root, schema).has('array') && !typesOf(root, schema).has('string'))
@@ -174,7 +174,7 @@ function typesOf(root: JsonSchema, schema: JsonSchema, depth = 0): Set<string> {
 
 const number = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
-/** Texts become what a schema asks for; what is no such thing stays a text, for the check to refuse. */
+/** Converts texts to the type of a schema; an invalid one stays a text, which validation refuses. */
 function textReader(root: JsonSchema, schema: JsonSchema, depth = 0): (text: unknown) => unknown {
   const types = typesOf(root, schema);
   const isNumber = types.has('number') || types.has('integer');

@@ -1,10 +1,7 @@
-// The page that shows an API description: three small files from the app itself, nothing from elsewhere. It builds
+// The page that shows an API description: three small files from the app itself, nothing external. It builds
 // everything with `textContent`, and its content security policy allows no inline script.
 
-/**
- * The routes of the page: pattern below the app, and what answers. @param document path of the description, as clients
- * see it.
- */
+/** The routes of the page: pattern below the app, and handler. @param document path of the description, for clients. */
 export function pageRoutes(path: string, document: string, title: string, prefix: string): [string, () => Response][] {
   const base = path === '/' ? '' : path;
   const at = `${prefix}${base}`;

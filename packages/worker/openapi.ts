@@ -1,5 +1,5 @@
-// The OpenAPI 3.1 description of an app, from the same schemas that check its requests. Inline schemas keep their own
-// `$defs` and `$id` only outside of a document, so both move to `components.schemas` here, and references with them.
+// The OpenAPI 3.1 description of an app, from the schemas that validate its requests. `$defs` and `$id` of inline
+// schemas are only valid outside of a document, so both move to `components.schemas` here, with their references.
 import type { OpenApiOptions } from './app-types.ts';
 import { isObject, resolveReference, type JsonSchema } from './json-schema.ts';
 import type { Route } from './requests.ts';
@@ -75,7 +75,7 @@ function pathPart(segment: Segment): string {
   return segment.kind === 'parameter' ? `{${segment.name}}` : '{wildcard}';
 }
 
-/** `getUsersById` of `GET /users/:id`. */
+/** `getUsersById` for `GET /users/:id`. */
 function operationName(method: string, segments: readonly Segment[]): string {
   const words = segments.flatMap((segment) => {
     const text =
@@ -214,7 +214,7 @@ function parametersIn(place: 'query' | 'header', schema: JsonSchema | null, comp
   });
 }
 
-/** `components.schemas` as it grows. */
+/** Builds `components.schemas`. */
 class Components {
   readonly schemas: Record<string, JsonSchema> = {};
   readonly #failure: JsonSchema;
@@ -223,7 +223,7 @@ class Components {
     this.#failure = failure;
   }
 
-  /** A schema for the document: what it defines is moved to the components. */
+  /** Converts a schema for the document: its definitions move to the components. */
   take(document: JsonSchema, fallbackName: string): JsonSchema {
     const { $schema: _dialect, $defs, definitions, $id, ...root } = document;
     const names = new Map<string, string>();
@@ -239,7 +239,7 @@ class Components {
       const key = /^#\/(?:\$defs|definitions)\/([^/]+)$/.exec(ref)?.[1] ?? ref.replace(/^#/, '');
       const name = names.get(decodeURIComponent(key).replaceAll('~1', '/').replaceAll('~0', '~')) ?? names.get(key);
       if (name !== undefined) return `#/components/schemas/${name}`;
-      // A reference into the middle of the document: its target is copied in.
+      // A reference into the middle of the document: its target is copied.
       const target = resolveReference(document, ref);
       const made = this.#nameFor(`${fallbackName}Part`, target, []);
       this.schemas[made] ??= {};
@@ -253,7 +253,7 @@ class Components {
     return { $ref: `#/components/schemas/${rootName}` };
   }
 
-  // The same name with the same content is the same component; another content gets another name.
+  // The same name with the same content is the same component; different content gets another name.
   readonly #contents = new Map<string, string>();
   #nameFor(wanted: string, part: JsonSchema, siblings: readonly (readonly [string, JsonSchema])[]): string {
     const base = wanted.replace(/[^\w.-]+/g, '_').replace(/^_+|_+$/g, '') || 'Schema';
@@ -266,18 +266,18 @@ class Components {
     }
   }
 
-  /** The body of everything the app refuses by itself. */
+  /** The body of the app's own refusals. */
   failure(): JsonSchema {
     return this.take({ ...this.#failure, $id: 'Error' }, 'Error');
   }
 
-  /** The schema that a reference of the document means. */
+  /** Resolves a reference of the document. */
   resolve(schema: JsonSchema): JsonSchema {
     const ref = schema['$ref'] as string | undefined;
     return ref === undefined ? schema : this.resolve(this.schemas[ref.slice('#/components/schemas/'.length)] ?? {});
   }
 
-  /** The properties an object schema declares, those of its parts included. */
+  /** The properties declared by an object schema and its parts. */
   properties(schema: JsonSchema): Record<string, JsonSchema> {
     const resolved = this.resolve(schema);
     const found: Record<string, JsonSchema> = {};
@@ -286,7 +286,7 @@ class Components {
   }
 }
 
-/** A schema without members of its own that mean nothing here, and with references renamed. */
+/** A schema without members that have no meaning here, and with renamed references. */
 function rewrite(value: unknown, rename: (ref: string) => string): unknown {
   if (Array.isArray(value)) return value.map((item) => rewrite(item, rename));
   if (!isObject(value)) return value;
@@ -294,7 +294,7 @@ function rewrite(value: unknown, rename: (ref: string) => string): unknown {
   for (const [key, inner] of Object.entries(value)) {
     if (key === '$id' || key === '$anchor' || key.startsWith('~')) continue;
     if (key === '$ref' && typeof inner === 'string') result[key] = rename(inner);
-    // Members named by the author, and values that only look like schemas.
+    // Members named by the author, and values that only resemble schemas.
     else if ((key === 'properties' || key === 'patternProperties') && isObject(inner))
       result[key] = Object.fromEntries(Object.entries(inner).map(([name, part]) => [name, rewrite(part, rename)]));
     else if (['const', 'enum', 'default', 'example', 'examples'].includes(key)) result[key] = inner;

@@ -1,22 +1,22 @@
-// What a handler returned becomes a Response: checked against the schema of its status, without what the schema does
-// not declare.
+// Converts a handler's result to a Response: validates it against the schema of its status, and removes undeclared
+// members.
 import { AnswerSettings, HandlerContext, Reply } from './request-context.ts';
 import { isThenable, prepareSchema, isStandard, type Checked, type Checker } from './schema.ts';
 import type { BodyLike, HeadersLike } from './web-types.ts';
 
 /** The response schemas of a route. */
 export interface Answers {
-  /** By status; null where no body is allowed. */
+  /** By status; null if no body is allowed. */
   readonly byStatus: ReadonlyMap<number, Checker | null>;
-  /** For statuses that have none of their own. */
+  /** For statuses without their own. */
   readonly others: Checker | null;
-  /** One schema was given: it is for every 2xx, and failures are free. */
+  /** A single schema was given: it applies to every 2xx, and failures are not checked. */
   readonly single: boolean;
-  /** Status of a value that is returned as it is. */
+  /** Status of a value that is returned directly. */
   readonly status: number;
 }
 
-/** Makes the option `response` ready. */
+/** Resolves the option `response`. */
 export function prepareAnswers(response: object): Answers {
   if (!isStatusMap(response)) {
     const checker = prepareSchema(response);
@@ -39,7 +39,7 @@ function isStatusMap(response: object): boolean {
 }
 
 /**
- * The schema of a status: undefined where anything goes, null where there must be no body. @throws AnswerError for an
+ * The schema of a status: undefined if anything is allowed, null if there must be no body. @throws AnswerError for an
  * undeclared status.
  */
 function checkerOf(answers: Answers, status: number): Checker | null | undefined {
@@ -50,12 +50,12 @@ function checkerOf(answers: Answers, status: number): Checker | null | undefined
   throw new AnswerError(`the status ${status} is not declared`);
 }
 
-/** The route's own answer does not fit its schema: the fault of the worker, told to its log alone. */
+/** The route's own response does not match its schema: a fault of the worker, which is only logged. */
 export class AnswerError extends Error {
   override readonly name = 'AnswerError';
 }
 
-/** The Response of what a handler returned. Synchronous where the schema is. @throws AnswerError */
+/** Converts a handler's result to a Response. Synchronous if the schema is. @throws AnswerError */
 export function toResponse(
   result: unknown,
   ctx: HandlerContext,
@@ -70,7 +70,7 @@ export function toResponse(
     : withHeaders(made as Response, headers);
 }
 
-/** A Response with more headers. One that came from `fetch` is copied, since its headers cannot be changed. */
+/** A Response with more headers. A response from `fetch` is copied, since its headers are immutable. */
 export function withHeaders(response: Response, headers: Headers): Response {
   const target = mutable(response);
   const cookies = headers.getSetCookie();
@@ -79,7 +79,7 @@ export function withHeaders(response: Response, headers: Headers): Response {
   return target;
 }
 
-/** The Response, or a copy whose headers can be changed. */
+/** The Response, or a copy with mutable headers. */
 export function mutable(response: Response): Response {
   try {
     response.headers.delete('x-no-such-header');
@@ -100,7 +100,7 @@ function fromResponse(response: Response, answers: Answers | null): Response | P
     try {
       value = await response.json();
     } catch {
-      throw new AnswerError('the Response says it is JSON and is not');
+      throw new AnswerError('the Response is declared as JSON, but is not');
     }
     const checked = await checkAnswer(checker, value);
     const headers = new Headers(response.headers);
@@ -133,7 +133,7 @@ function fromValue(
 function checkAnswer(checker: Checker | null, value: unknown): unknown {
   if (checker === null) {
     if (value === undefined || value === null) return undefined;
-    throw new AnswerError('a body is returned where none is declared');
+    throw new AnswerError('a body is returned, but none is declared');
   }
   const checked = checker.checkAnswer(value);
   return isThenable(checked) ? (checked as Promise<Checked>).then(valueOf) : valueOf(checked as Checked);
@@ -177,7 +177,7 @@ function sendJson(value: unknown, status: number, headers: HeadersLike | undefin
   return Response.json(value, headers === undefined ? { status } : { status, headers });
 }
 
-/** Without a schema: text, bytes and streams as they are, nothing as 204. */
+/** Without a schema: text, bytes and streams unchanged, nothing as 204. */
 function sendPlain(value: unknown, status: number): Response {
   if (value === undefined || value === null) return new Response(null, { status: status === 200 ? 204 : status });
   if (typeof value === 'string') return new Response(value, { status });

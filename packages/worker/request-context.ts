@@ -1,16 +1,15 @@
-// What handlers and middleware receive for a request. Everything that costs something is made when it is first asked
-// for.
+// The context of a request for handlers and middleware. Everything costly is created on first use.
 import { parseQuery } from './body.ts';
 import type { ExecutionLike, JsonReply, RouteOptions } from './route-types.ts';
 import type { HeadersLike } from './web-types.ts';
 
-/** The route a context belongs to, as far as the context shows it. */
+/** The route of a context, as far as it is exposed. */
 export interface ShownRoute {
   readonly pattern: string;
   readonly declared: { readonly options: RouteOptions };
 }
 
-/** An answer that is not a Response yet. */
+/** A response that is not a Response yet. */
 export class Reply implements JsonReply {
   readonly '~reply' = true;
   readonly body: unknown;
@@ -24,7 +23,7 @@ export class Reply implements JsonReply {
   }
 }
 
-/** Status and headers that a handler sets beside what it returns. */
+/** Status and headers that a handler sets besides its result. */
 export class AnswerSettings {
   status: number | undefined = undefined;
   #headers: Headers | null = null;
@@ -33,7 +32,7 @@ export class AnswerSettings {
     return (this.#headers ??= new Headers());
   }
 
-  /** The headers, if anyone asked for them. */
+  /** The headers, if they were used. */
   static headersOf(settings: AnswerSettings): Headers | null {
     return settings.#headers;
   }
@@ -41,12 +40,12 @@ export class AnswerSettings {
 
 const noVariables: Readonly<Record<string, string>> = Object.freeze({});
 
-/** `env.vars`, or nothing. */
+/** `env.vars`, or an empty object. */
 export function variablesOf(env: unknown): Readonly<Record<string, string>> {
   return (env as { vars?: Readonly<Record<string, string>> } | null | undefined)?.vars ?? noVariables;
 }
 
-/** `waitUntil` where the platform gives none, as in tests: failures are printed. */
+/** `waitUntil` without a platform, as in tests: failures are printed. */
 export function keepAlive(execution: ExecutionLike | undefined, promise: Promise<unknown>): void {
   if (execution !== undefined) execution.waitUntil(promise);
   else promise.catch((error: unknown) => console.error(error));
@@ -119,12 +118,12 @@ export class HandlerContext {
     return (this.#set ??= new AnswerSettings());
   }
 
-  /** The settings, if anyone asked for them. */
+  /** The settings, if they were used. */
   static settingsOf(ctx: HandlerContext): AnswerSettings | null {
     return ctx.#set;
   }
 
-  /** The query as it was sent. */
+  /** The original query. */
   queryTexts(): Record<string, string | string[]> {
     const { url } = this.req;
     if (this.#queryAt >= url.length || url[this.#queryAt - 1] !== '?') return {};
@@ -144,7 +143,7 @@ export class HandlerContext {
     return new Response(body, { status, headers: made });
   }
   redirect(location: string, status = 302): Response {
-    // Written by hand: a relative location is allowed, which Response.redirect refuses.
+    // Created directly: a relative location is allowed, which Response.redirect refuses.
     return new Response(null, { status, headers: { location } });
   }
 }

@@ -1,5 +1,5 @@
-// `fetch` of a built app: finds the route, checks what came in, calls the handler, checks what goes out. The hot path:
-// a route without schemas and middleware is answered without a promise.
+// `fetch` of a built app: finds the route, validates the request, calls the handler, validates the response. The hot
+// path: a route without schemas and middleware is answered without a promise.
 import { bodyBytesMax, readBody, type BodyRule } from './body.ts';
 import { runChain, type Surroundings } from './chain.ts';
 import { HttpError, invalidRequest, type RequestPart } from './failure.ts';
@@ -12,7 +12,7 @@ import { isThenable, prepareSchema, type Checked, type Checker } from './schema.
 /** The handler of a route. */
 export type RouteHandler = (ctx: HandlerContext) => unknown;
 
-/** A route as it was declared, with its schemas made ready. */
+/** A declared route with its prepared schemas. */
 export interface Declared {
   readonly method: string;
   readonly options: RouteOptions;
@@ -27,13 +27,13 @@ export interface Declared {
   readonly answers: Answers | null;
 }
 
-/** A route in its place. */
+/** A route with its middleware. */
 export interface Route extends Surroundings {
   readonly declared: Declared;
   readonly pattern: string;
 }
 
-/** Answers where no route does. */
+/** Handles requests without a route. */
 export interface Miss extends Surroundings {
   readonly prefix: string;
   readonly handler: ((ctx: HandlerContext) => Answer | Promise<Answer>) | null;
@@ -41,7 +41,7 @@ export interface Miss extends Surroundings {
 
 type Maybe<T> = T | Promise<T>;
 
-/** Makes a declaration ready. @throws TypeError for a schema that is none. */
+/** Prepares a declaration. @throws TypeError for an invalid schema. */
 export function declareRoute(method: string, options: RouteOptions, handler: RouteHandler): Declared {
   const ready = (schema: object | undefined): Checker | null => (schema === undefined ? null : prepareSchema(schema));
   const body = ready(options.body);
@@ -64,10 +64,7 @@ interface Target {
   readonly names: readonly string[];
 }
 
-/**
- * `fetch` over a table of routes. `misses` are sorted, the longest prefix first; the last one has the prefix of
- * everything.
- */
+/** `fetch` over a table of routes. `misses` are sorted, longest prefix first; the last one matches everything. */
 export function createFetch(
   routes: readonly Route[],
   misses: readonly Miss[],
@@ -106,7 +103,7 @@ export function createFetch(
   return (request, env, execution) => {
     const ctx = new HandlerContext(request, env, execution);
     const { method } = request;
-    // The server leaves the body of HEAD out, and takes its length for content-length.
+    // The server omits the body of HEAD, and uses its length for content-length.
     return answer(ctx, method === 'HEAD' ? 'GET' : method);
   };
 }
@@ -147,7 +144,7 @@ function respond(route: Route, ctx: HandlerContext): Maybe<Response> {
 }
 
 function failed(error: unknown, route: Route, ctx: HandlerContext): Maybe<Response> {
-  // The chain turns errors into answers; with no link around it this is the whole chain.
+  // The chain converts errors to responses; without middleware this is the whole chain.
   return runChain({ links: [], onError: route.onError }, 0, ctx, () => {
     throw error;
   });
@@ -175,7 +172,7 @@ async function finish(result: Promise<unknown>, route: Route, ctx: HandlerContex
   }
 }
 
-/** Checks parameters, query and headers; a promise only where a schema is asynchronous. */
+/** Validates parameters, query and headers; returns a promise only for an asynchronous schema. */
 function readTexts({ params, query, headers }: Declared, ctx: HandlerContext): Promise<void> | null {
   let waiting: Promise<void> | null = null;
   const take = (checked: Checked | Promise<Checked>, part: 'params' | 'query' | 'headers'): void => {

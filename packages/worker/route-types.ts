@@ -1,9 +1,8 @@
-// The types of routes and of what runs around them: what a route declares, what its handler receives, what it may
-// return. No code.
+// The types of routes and middleware: options of a route, arguments of its handler, and its results. No code.
 import type { Frozen, InputOf, Json, OutputOf, Schema } from './schema-types.ts';
 import type { HeadersLike } from './web-types.ts';
 
-/** What `fetch` gets as its third argument. */
+/** Third argument of `fetch`. */
 export interface ExecutionLike {
   waitUntil(promise: Promise<unknown>): void;
 }
@@ -21,7 +20,7 @@ type Segments<P extends string> = P extends `${infer First}/${infer Rest}`
   : Segment<P>;
 
 /**
- * The parameters that a path names.
+ * The parameters in a path.
  *
  * @example type P = PathParams<'/users/:id/files/*'>; // { id: string; '*': string }
  */
@@ -29,9 +28,9 @@ export type PathParams<P extends string> = string extends P
   ? Readonly<Record<string, string>>
   : { [K in keyof Segments<P>]: Segments<P>[K] };
 
-/** Statuses of answers that went well. */
+/** Statuses of successful responses. */
 export type SuccessStatus = 200 | 201 | 202 | 203 | 206 | 207 | 208 | 226;
-/** Statuses of answers that say what went wrong. */
+/** Statuses of failed responses. */
 export type FailureStatus =
   | 400
   | 401
@@ -72,49 +71,47 @@ export type FailureStatus =
   | 508
   | 511;
 
-/** Schemas by status; `null` where the answer has no body, `default` for every status that is not named. */
+/** Schemas by status; `null` if the response has no body, `default` for all other statuses. */
 export interface ResponseMap {
   readonly [status: number]: Schema | null;
   readonly default?: Schema;
 }
 
-/** What a route declares. */
+/** Options of a route. */
 export interface RouteOptions {
   /** Schema of the parameters in the path. */
   readonly params?: Schema;
   /**
-   * Schema of the query. A key that repeats is an array. With a JSON Schema, texts become the numbers and booleans it
-   * asks for.
+   * Schema of the query. A repeated key is an array. With a JSON Schema, texts are converted to numbers and booleans
+   * as declared.
    */
   readonly query?: Schema;
   /** Schema of the request's headers, by lower-case name. */
   readonly headers?: Schema;
   /** Schema of the body. */
   readonly body?: Schema;
-  /** What the body is sent as: JSON by default; `form` is urlencoded or multipart, `text` is any `text/*`. */
+  /** Encoding of the body: JSON by default; `form` is urlencoded or multipart, `text` is any `text/*`. */
   readonly bodyType?: 'json' | 'form' | 'text';
-  /** Bytes of a body; 1 MiB by default. Longer ones are refused with 413. */
+  /** Size limit of a body; 1 MiB by default. Longer ones are refused with 413. */
   readonly bodyLimit?: number;
-  /**
-   * Schema of every answer that went well, or schemas by status. What it does not declare is taken out of the answer.
-   */
+  /** Schema of successful responses, or schemas by status. Undeclared members are removed from the response. */
   readonly response?: Schema | ResponseMap;
   /** One line for the API description. */
   readonly summary?: string;
   readonly description?: string;
   readonly tags?: readonly string[];
-  /** Name of the operation; made from method and path otherwise. */
+  /** Name of the operation; derived from method and path by default. */
   readonly operationId?: string;
   readonly deprecated?: boolean;
   /** Security requirements of the operation, as in OpenAPI. */
   readonly security?: readonly Readonly<Record<string, readonly string[]>>[];
-  /** Leaves the route out of the API description. */
+  /** Omits the route from the API description. */
   readonly hidden?: boolean;
-  /** Extensions of OpenAPI: they go into the description as they are, and middleware finds them in `routeOptions`. */
+  /** OpenAPI extensions: copied to the description, and available to middleware in `routeOptions`. */
   readonly [extension: `x-${string}`]: unknown;
 }
 
-/** An answer made by `ctx.json`: checked against the schema of its status, then sent. */
+/** A response made by `ctx.json`: validated against the schema of its status, then sent. */
 export interface JsonReply<Body = unknown, Status extends number = number> {
   readonly body: Body;
   readonly status: Status;
@@ -122,12 +119,12 @@ export interface JsonReply<Body = unknown, Status extends number = number> {
   readonly '~reply': true;
 }
 
-/** A JSON body that says what went wrong. */
+/** A JSON body that describes an error. */
 export interface ErrorBody {
   readonly error: string;
-  /** A word for programs, where there is one. */
+  /** An error code for programs, if there is one. */
   readonly code?: string;
-  /** What is wrong with the request, where a schema said so. */
+  /** The problems of the request, if a schema found some. */
   readonly issues?: readonly {
     readonly path: readonly (string | number)[];
     readonly message: string;
@@ -135,40 +132,40 @@ export interface ErrorBody {
   }[];
 }
 
-/** What every context has. */
+/** Common part of all contexts. */
 export interface BaseContext<Env, State> {
   /** The worker's bindings. */
   readonly env: Env;
   /** The worker's variables, `env.vars`. */
   readonly vars: Readonly<Record<string, string>>;
-  /** What `state` and middleware have put there. */
+  /** Values set by `state` and middleware. */
   readonly state: State;
   /** Keeps the invocation alive until a promise settles. */
   waitUntil(promise: Promise<unknown>): void;
 }
 
-/** What middleware receives: a request, before a route has looked at it. */
+/** Argument of middleware: a request, before its route handles it. */
 export interface RequestContext<Env, State> extends BaseContext<Env, State> {
-  /** The request as it came. */
+  /** The original request. */
   readonly req: Request;
-  /** Its address, parsed on first use. */
+  /** Its URL, parsed on first use. */
   readonly url: URL;
-  /** Its path, as it was sent. */
+  /** Its path, as sent. */
   readonly path: string;
-  /** Pattern of the route that answers, such as `/users/:id`; null where none does. */
+  /** Pattern of the matching route, such as `/users/:id`; null without one. */
   readonly route: string | null;
-  /** What that route declares, such as its `tags` and `security`; null where none answers. */
+  /** Options of that route, such as its `tags` and `security`; null without one. */
   readonly routeOptions: RouteOptions | null;
-  /** Parameters of the path; in middleware the decoded texts, which no schema has checked yet. */
+  /** Parameters of the path; in middleware the decoded texts, not validated yet. */
   readonly params: unknown;
-  /** Address of the client; null where the platform does not know it. */
+  /** Address of the client; null if unknown. */
   readonly ip: string | null;
-  /** Aborts when the client goes away. */
+  /** Aborts when the client disconnects. */
   readonly signal: AbortSignal;
-  /** Status and headers of the answer, where the handler returns no `Response` of its own. */
+  /** Status and headers of the response, if the handler does not return a `Response`. */
   readonly set: { status: number | undefined; readonly headers: Headers };
   /**
-   * An answer with JSON, checked against the schema of its status.
+   * A JSON response, validated against the schema of its status.
    *
    * @example return ctx.json({ error: 'No such user' }, 404);
    */
@@ -177,9 +174,9 @@ export interface RequestContext<Env, State> extends BaseContext<Env, State> {
     status?: Status,
     headers?: HeadersLike,
   ): JsonReply<Body, Status>;
-  /** An answer with text. @example return ctx.text('pong'); */
+  /** A text response. @example return ctx.text('pong'); */
   text(body: string, status?: number, headers?: HeadersLike): Response;
-  /** Sends the client elsewhere; 302 unless another status is given. @example return ctx.redirect('/login', 303); */
+  /** A redirect; 302 unless another status is given. @example return ctx.redirect('/login', 303); */
   redirect(location: string, status?: 301 | 302 | 303 | 307 | 308): Response;
 }
 
@@ -187,20 +184,20 @@ type Part<O, Key extends string, Otherwise> = O extends { readonly [K in Key]: i
   ? OutputOf<S>
   : Otherwise;
 
-/** What the handler of a route receives. */
+/** Argument of a route's handler. */
 export interface Context<
   Env = unknown,
   State = unknown,
   Path extends string = string,
   O = unknown,
 > extends RequestContext<Env, State> {
-  /** Parameters of the path: as the schema made them, or decoded texts. */
+  /** Parameters of the path: as parsed by the schema, or decoded texts. */
   readonly params: Part<O, 'params', PathParams<Path>>;
-  /** The query: as the schema made it, or texts, and arrays of them where a key repeats. */
+  /** The query: as parsed by the schema, or texts, and arrays of them for repeated keys. */
   readonly query: Part<O, 'query', Readonly<Record<string, string | readonly string[]>>>;
-  /** The headers: as the schema made them, or as they came. */
+  /** The headers: as parsed by the schema, or unchanged. */
   readonly headers: Part<O, 'headers', Headers>;
-  /** The body as the schema made it; `undefined` without a schema: read `req` then. */
+  /** The body as parsed by the schema; `undefined` without a schema: read `req` then. */
   readonly body: Part<O, 'body', undefined>;
 }
 
@@ -221,46 +218,41 @@ type MapBody<M> = {
 /** Whether `response` is one schema or schemas by status. */
 type IsMap<S> = S extends { readonly '~standard': unknown } ? false : keyof S extends number | 'default' ? true : false;
 
-/** What a handler may return. */
+/** Valid results of a handler. */
 export type Returned<O> = O extends { readonly response: infer S extends object }
   ? IsMap<S> extends true
     ? Response | MapReply<S> | MapBody<S>
     : Response | Frozen<InputOf<S>> | JsonReply<Frozen<InputOf<S>>, SuccessStatus> | JsonReply<unknown, FailureStatus>
   : unknown;
 
-/** What a client knows of a route: its options, and what its handler returns. Evaluated when it is asked for. */
+/** A route for a client: its options, and the result of its handler. Evaluated on use. */
 export interface RouteType<O, R> {
   readonly options: O;
   readonly returns: R;
 }
 
-/** What a handler answers without a response schema. */
+/** Response of a handler without a response schema. */
 export type PlainJson<R> = R extends JsonReply<infer B, infer _S> ? Json<B> : R extends Response ? unknown : Json<R>;
 
-/** Goes on with the rest of the chain. Never rejects: what throws there has become an answer. */
+/** Continues with the rest of the chain. Never rejects: errors there have become responses. */
 export type Next = () => Promise<Response>;
 
 /**
- * Runs around the routes that are added after it, and may answer in their place. `Adds` is what it puts into
- * `ctx.state`.
+ * Runs around the routes added after it, and may respond instead of them. `Adds` is its addition to `ctx.state`.
  *
- * @example
- * const timing: Middleware = async (ctx, next) => {
+ * @example const timing: Middleware = async (ctx, next) => {
  *   const response = await next();
  *   response.headers.set('x-route', ctx.route ?? 'none');
- *   return response;
- * };
+ *   return response; };
  */
 export interface Middleware<Env = unknown, State = unknown, Adds = unknown> {
   (ctx: RequestContext<Env, State>, next: Next): Answer | Promise<Answer>;
-  /** Types only: never there. */
+  /** Types only: absent at run time. */
   readonly '~adds'?: Adds;
 }
 
-/** What middleware, `onError` and `notFound` return. */
+/** Result of middleware, `onError` and `notFound`. */
 export type Answer = Response | JsonReply;
 
-/**
- * Makes state for handlers of every kind, per request or event. @example (ctx) => ({ mail: new Mailer(ctx.env.KEY) })
- */
+/** Creates state for all handlers, per request or event. @example (ctx) => ({ mail: new Mailer(ctx.env.KEY) }) */
 export type StateProvider<Env, State, Adds extends object> = (ctx: BaseContext<Env, State>) => Adds | Promise<Adds>;

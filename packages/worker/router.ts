@@ -1,7 +1,7 @@
-// Path -> route: a tree of segments, and a map for paths without parameters. Built once per app, never changed
-// afterwards. Knows nothing of requests.
+// Path -> route: a tree of segments, and a map for paths without parameters. Built once per app, immutable
+// afterwards. Independent of requests.
 
-/** What a path can end in, by method; `ALL` answers every method. */
+/** Routes at the end of a path, by method; `ALL` handles every method. */
 type Leaf<T> = Map<string, T>;
 
 interface Node<T> {
@@ -17,13 +17,13 @@ export type Segment =
   | { readonly kind: 'parameter'; readonly name: string }
   | { readonly kind: 'wildcard' };
 
-/** What looking up a path gives. */
+/** Result of looking up a path. */
 export type Found<T> =
   | { readonly kind: 'route'; readonly route: T; readonly values: readonly string[] }
   /** There are routes, but not for this method. */
   | { readonly kind: 'method'; readonly allowed: readonly string[]; readonly routes: readonly T[] }
   | { readonly kind: 'none' }
-  /** The path holds a percent sign without two digits, or bytes that are no UTF-8. */
+  /** The path contains a percent sign without two digits, or invalid UTF-8. */
   | { readonly kind: 'malformed' };
 
 /** A table of routes. */
@@ -36,14 +36,14 @@ const malformed = { kind: 'malformed' } as const;
 const noValues: readonly string[] = [];
 
 /**
- * The segments of a pattern such as `/users/:id/files/*`, one list for each way to leave out an optional end
- * (`/:page?`).
+ * The segments of a pattern such as `/users/:id/files/*`, one list for each way to omit an optional end (`/:page?`).
  *
- * @throws TypeError when it is not a pattern.
+ * @throws TypeError for an invalid pattern.
  */
 export function readPattern(pattern: string): Segment[][] {
   if (!pattern.startsWith('/')) throw new TypeError(`The path ${pattern} does not begin with /`);
-  if (/[?#]/.test(pattern.replace(/\?$/, ''))) throw new TypeError(`The path ${pattern} holds a query or a fragment`);
+  if (/[?#]/.test(pattern.replace(/\?$/, '')))
+    throw new TypeError(`The path ${pattern} contains a query or a fragment`);
   const parts = pattern.slice(1).split('/');
   const segments: Segment[] = [];
   const names = new Set<string>();
@@ -51,20 +51,21 @@ export function readPattern(pattern: string): Segment[][] {
   for (const [at, part] of parts.entries()) {
     const last = at === parts.length - 1;
     if (part === '*') {
-      if (!last) throw new TypeError(`The path ${pattern} goes on after *`);
+      if (!last) throw new TypeError(`The path ${pattern} continues after *`);
       segments.push({ kind: 'wildcard' });
     } else if (part.startsWith(':')) {
       const optional = part.endsWith('?');
       const name = part.slice(1, optional ? -1 : undefined);
       if (!/^[A-Za-z_][\w-]*$/.test(name) || name === '__proto__')
-        throw new TypeError(`The path ${pattern} holds ${part}, which is no parameter`);
+        throw new TypeError(`The path ${pattern} contains ${part}, which is not a parameter`);
       if (names.has(name)) throw new TypeError(`The path ${pattern} names ${name} twice`);
-      if (optional && !last) throw new TypeError(`The path ${pattern} goes on after ${part}`);
+      if (optional && !last) throw new TypeError(`The path ${pattern} continues after ${part}`);
       names.add(name);
       if (optional) shorter = [...segments];
       segments.push({ kind: 'parameter', name });
     } else {
-      if (/[:*?]/.test(part)) throw new TypeError(`The path ${pattern} holds ${part}: a parameter is a whole segment`);
+      if (/[:*?]/.test(part))
+        throw new TypeError(`The path ${pattern} contains ${part}: a parameter is a whole segment`);
       segments.push({ kind: 'static', text: decode(part) ?? part });
     }
   }
@@ -79,7 +80,7 @@ export function parameterNames(segments: readonly Segment[]): string[] {
   );
 }
 
-/** Builds the table. @throws TypeError when two routes answer the same. */
+/** Builds the table. @throws TypeError when two routes match the same requests. */
 export function createRouter<T>(
   routes: Iterable<readonly [method: string, segments: readonly Segment[], route: T, pattern: string]>,
 ): Router<T> {
@@ -121,14 +122,14 @@ function refused<T>(leaves: readonly Leaf<T>[]): Found<T> {
 }
 
 /**
- * One look-up: static segments before parameters, parameters before wildcards, and back where a branch ends without the
- * method.
+ * One look-up: static segments before parameters, parameters before wildcards, with backtracking if a branch lacks
+ * the method.
  */
 class Search<T> {
   readonly #method: string;
   readonly #parts: readonly string[];
   readonly values: string[] = [];
-  /** Ends of this path that do not know the method. */
+  /** Ends of this path without the method. */
   readonly leaves: Leaf<T>[] = [];
 
   constructor(method: string, parts: readonly string[]) {
@@ -165,7 +166,7 @@ class Search<T> {
   }
 }
 
-/** Decoded segments; null when one cannot be decoded. A `%2F` stays inside its segment. */
+/** Decoded segments; null if one cannot be decoded. A `%2F` stays inside its segment. */
 function splitPath(path: string): string[] | null {
   const parts = path.slice(1).split('/');
   if (!path.includes('%')) return parts;

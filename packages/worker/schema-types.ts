@@ -1,19 +1,19 @@
-// What a schema is to the type checker: anything with the Standard Schema interface (zod, valibot, arktype), or a JSON
-// Schema (TypeBox writes those). No code; everything here is erased.
+// Types of schemas: anything with the Standard Schema interface (zod, valibot, arktype), or a JSON Schema (as created
+// by TypeBox). No code; everything here is erased.
 
-/** One thing that a schema found wrong. */
+/** A validation problem. */
 export interface StandardIssue {
   readonly message: string;
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
 
-/** What validating gives: the value as the schema made it, or what is wrong. */
+/** Result of validation: the parsed value, or the problems. */
 export type StandardResult<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly StandardIssue[]; readonly value?: undefined };
 
 /**
- * The part of the Standard Schema interface that is used here: zod 4 (and 3.24), valibot 1 and arktype 2 have it.
+ * The used part of the Standard Schema interface: supported by zod 4 (and 3.24), valibot 1 and arktype 2.
  *
  * @example const Name: StandardSchema<string> = z.string().min(1);
  */
@@ -33,24 +33,21 @@ export interface StandardSchema<Input = unknown, Output = Input> {
  */
 export type Schema = object;
 
-/**
- * What must be given to a schema: what a client sends, or a handler returns. @example type NewUser = InputOf<typeof
- * User>;
- */
+/** Input of a schema: sent by a client, or returned by a handler. @example type NewUser = InputOf<typeof User>; */
 export type InputOf<S> = S extends { readonly '~standard': { readonly types?: infer T } }
   ? NonNullable<T> extends { readonly input: infer Input }
     ? Input
     : unknown
   : FromJsonSchema<S>;
 
-/** What a schema makes of it: what a handler receives, or a client gets. @example type User = OutputOf<typeof User>; */
+/** Output of a schema: received by a handler, or by a client. @example type User = OutputOf<typeof User>; */
 export type OutputOf<S> = S extends { readonly '~standard': { readonly types?: infer T } }
   ? NonNullable<T> extends { readonly output: infer Output }
     ? Output
     : unknown
   : FromJsonSchema<S>;
 
-/** The type that a JSON Schema describes, where it is written as a literal or with TypeBox. */
+/** The type described by a JSON Schema, written as a literal or with TypeBox. */
 export type FromJsonSchema<S> = S extends { readonly static: infer T; readonly params: readonly unknown[] }
   ? T
   : S extends { readonly '~unsafe': infer T }
@@ -118,8 +115,8 @@ type OfObject<S> = S extends { readonly properties: infer P }
 type Flat<T> = { [K in keyof T]: T[K] };
 
 /**
- * What JSON keeps of a value: dates become strings, functions and `undefined` go. @example type Wire = Json<{ at: Date
- * }>;
+ * A value after JSON: dates become strings, functions and `undefined` are removed. @example type Wire = Json<{ at:
+ * Date }>;
  */
 export type Json<T> = unknown extends T
   ? T
@@ -139,7 +136,7 @@ export type Json<T> = unknown extends T
               }
             : T;
 
-/** The same value, not to be changed: what literals fit into. */
+/** The same value as read-only: matches literals. */
 export type Frozen<T> = unknown extends T
   ? T
   : T extends string | number | boolean | bigint | symbol | null | undefined | Date | ((...args: never[]) => unknown)

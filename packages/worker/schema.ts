@@ -1,29 +1,28 @@
-// Any schema as the three functions the app needs: check what comes in, check and trim what goes out, describe itself
-// as JSON Schema. Standard Schemas validate themselves; JSON Schemas are compiled by json-schema.ts when the app is
-// built.
+// Any schema as the three functions the app needs: validate input, validate and trim output, describe itself as JSON
+// Schema. Standard Schemas validate themselves; JSON Schemas are compiled by json-schema.ts when the app is built.
 import { arrayNames, declaredPart, readTexts } from './json-shape.ts';
 import { compileJsonSchema, isObject, issuesMax, type Issue, type JsonSchema } from './json-schema.ts';
 import type { Schema, StandardResult, StandardSchema } from './schema-types.ts';
 
-/** What checking gives. */
+/** Result of validation. */
 export type Checked = { readonly value: unknown; readonly issues?: undefined } | { readonly issues: readonly Issue[] };
 
-/** A schema made ready. */
+/** A prepared schema. */
 export interface Checker {
-  /** Checks a value; may be asynchronous where the schema is. */
+  /** Validates a value; asynchronous if the schema is. */
   check(value: unknown): Checked | Promise<Checked>;
-  /** Checks the texts of a query, of parameters or headers. */
+  /** Validates the texts of a query, of parameters or headers. */
   checkTexts(texts: Readonly<Record<string, unknown>>): Checked | Promise<Checked>;
-  /** Checks an answer, and takes out what the schema does not declare. */
+  /** Validates a response, and removes undeclared members. */
   checkAnswer(value: unknown): Checked | Promise<Checked>;
-  /** The schema as JSON Schema; null where it cannot tell. */
+  /** The schema as JSON Schema; null if it is unknown. */
   describe(io: 'input' | 'output', toJsonSchema?: ToJsonSchema): JsonSchema | null;
 }
 
-/** How a schema without a way to describe itself is described. */
+/** Describes a schema that cannot describe itself. */
 export type ToJsonSchema = (schema: never, io: 'input' | 'output') => object;
 
-/** Makes a schema ready. @throws TypeError when it is none. */
+/** Prepares a schema. @throws TypeError if it is invalid. */
 export function prepareSchema(schema: Schema): Checker {
   if (isStandard(schema)) return standardChecker(schema);
   if (isObject(schema)) return jsonChecker(schema as JsonSchema);
@@ -37,7 +36,7 @@ export function isStandard(schema: object): schema is StandardSchema {
   );
 }
 
-/** Whether something has to be waited for. */
+/** Whether a value has to be awaited. */
 export function isThenable(value: unknown): value is Promise<never> {
   return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function';
 }
@@ -58,17 +57,17 @@ function jsonChecker(schema: JsonSchema): Checker {
       const checked = check(value);
       return checked.issues === undefined ? { value: (trim ??= declaredPart(schema))(checked.value) } : checked;
     },
-    // TypeBox keeps marks of its own in members that JSON leaves out.
+    // TypeBox has internal members that JSON omits.
     describe: () => JSON.parse(JSON.stringify(schema)) as JsonSchema,
   };
 }
 
-/** The part of Standard JSON Schema that zod 4.2 and arktype 2.1.28 have. */
+/** The part of Standard JSON Schema supported by zod 4.2 and arktype 2.1.28. */
 interface Describing {
   readonly jsonSchema?: Readonly<Record<'input' | 'output', (options: object) => JsonSchema>>;
 }
 
-/** arktype leaves undeclared members in unless it is told otherwise. */
+/** By default arktype keeps undeclared members. */
 interface Trimming {
   onDeepUndeclaredKey?(behaviour: 'delete'): StandardSchema;
 }
@@ -118,7 +117,7 @@ function validator(schema: StandardSchema): Checker['check'] {
   };
 }
 
-/** Where a library's messages go on to repeat the value: answers and logs do without. */
+/** Part of a library's message that repeats the value, removed from responses and logs. */
 const valueTails: Readonly<Record<string, RegExp>> = { arktype: / \(was [^]*\)$/, valibot: / but received [^]*$/ };
 
 function checkedOf(result: StandardResult<unknown>, tail: RegExp | undefined): Checked {
@@ -151,7 +150,7 @@ function describeStandard(
       const made = way();
       if (made !== undefined) return made;
     } catch {
-      // The next way may know more.
+      // The next method may know.
     }
   }
   return null;

@@ -1,10 +1,10 @@
-// Names of Web API types, taken from the globals themselves: TypeScript's libraries and Node's types agree on the
-// classes and not on these. No code.
+// Names of Web API types, derived from the globals themselves: TypeScript's libraries and Node's types agree on the
+// classes but not on these. No code.
 
-/** What `new Headers` takes. */
+/** Argument of `new Headers`. */
 export type HeadersLike = NonNullable<ConstructorParameters<typeof Headers>[0]>;
 
-/** What `new Response` takes as its body. */
+/** Body argument of `new Response`. */
 export type BodyLike = NonNullable<ConstructorParameters<typeof Response>[0]>;
 
 /** A key of the Web Crypto API. */

@@ -1,5 +1,5 @@
-// The broker: one claim loop a kind over the stores it is given, delivering to engines over `deliver`. It runs no
-// tenant code. Made by main.ts (a process beside the engines) and by the root of `platform dev`.
+// The broker: one claim loop per kind over the given stores, delivering to engines by `deliver`. It runs no tenant
+// code. Made by main.ts (a process beside the engines) and by the root of `platform dev`.
 import { type CpuLimits, defaultLimits } from '#core/limits.ts';
 import { plans } from '#core/plans.ts';
 import { startClaimLoop, type ClaimLoop, type ClaimSource, type Work } from '#postgres/claim-loop.ts';
@@ -16,7 +16,7 @@ interface Sweeping {
 }
 type Claiming<Row extends Message | DueTimer | Run> = { readonly claims: ClaimSource<Row> };
 
-/** Where events wait. */
+/** Stores of waiting events. */
 interface BrokerStores<M extends Message, T extends DueTimer, R extends Run> {
   readonly queue: QueueLedger<M> & Claiming<M> & Sweeping;
   readonly timer: TimerLedger<T> & Claiming<T>;
@@ -24,21 +24,21 @@ interface BrokerStores<M extends Message, T extends DueTimer, R extends Run> {
   readonly workflow: WorkflowLedger<R> & Claiming<R> & Sweeping;
 }
 
-/** What a broker is made of. */
+/** Dependencies of a broker. */
 interface BrokerParts<M extends Message, T extends DueTimer, R extends Run> extends WorkParts {
   readonly stores: BrokerStores<M, T, R>;
   readonly wake: Wake;
   readonly presence: Presence;
   readonly nextTime: NextTime;
-  /** CPU an event may use: its lease is longer. */
+  /** CPU limit of an event: its lease is longer. */
   readonly cpu?: CpuLimits;
 }
 
 /** A running broker. */
 export interface Broker {
-  /** Events that are being delivered, by kind. */
+  /** Events being delivered, by kind. */
   readonly inFlight: Readonly<Record<EventKind, number>>;
-  /** Claims nothing more and lets what runs end for up to `drainMs`. */
+  /** Claims nothing more and waits up to `drainMs` for running work. */
   close(drainMs: number): Promise<void>;
 }
 
@@ -46,10 +46,7 @@ const LEASE_MS_MIN = 30_000;
 const LEASE_MARGIN_MS = 5000;
 const SWEEP_MS = 600_000;
 
-/**
- * How long events of a kind are claimed at a time. It is renewed while they run; it ends that long after the broker's
- * death.
- */
+/** Lease time of events of a kind. It is renewed while they run; it expires this long after the broker's death. */
 function leaseMs(kind: EventKind, cpu: CpuLimits = defaultLimits.cpu): number {
   return Math.max(LEASE_MS_MIN, ...plans.map((plan) => cpu[kind][plan] + LEASE_MARGIN_MS));
 }

@@ -1,13 +1,13 @@
-// Root of the broker process: claims what is due in Postgres and delivers it to the engines of this machine. Several
-// brokers share the work. Started by the supervisor with ENGINE_DATABASE_URL, FS_PATH and API_HANDLER_URL; it reads the
-// environment and nothing else does.
+// Root of the broker process: claims due events in Postgres and delivers them to the engines of this machine. Several
+// brokers share the work. Started by the supervisor with ENGINE_DATABASE_URL, FS_PATH and API_HANDLER_URL; the only
+// reader of the environment in the broker.
 import { limitsFrom } from '#core/limits.ts';
 import { openLog } from '#core/log/log.ts';
-import { openArtifact } from '#deployments/artifact-source.ts';
+import { openArtifact } from '#artifacts/artifact-source.ts';
 import { tellFigures } from '#core/process/figures.ts';
 import { runProcess } from '#core/process/run-process.ts';
 import { parseHandlerUrls } from '#core/process/handler-addresses.ts';
-import { openRouteFiles } from '#deployments/route-source-files.ts';
+import { openRouteFiles } from '#artifacts/route-source-files.ts';
 import { nextTime } from '#core/schedules/timer-next.ts';
 import { openEventsPostgres } from '../stores/event-stores-postgres.ts';
 import { startBroker } from './broker.ts';
@@ -43,12 +43,12 @@ await runProcess(log, async () => {
     manifestOf: (artifact) => openArtifact(folder, artifact).manifest,
     now: Date.now,
     onTrouble: (project, error) =>
-      log.error({ project, reason: error.message }, 'The schedules and queues of a project could not be taken over'),
+      log.error({ project, reason: error.message }, 'The schedules and queues of a project could not be updated'),
   });
   const update = (): void => void recipients.update(routes.routes);
   update();
   routes.onChange(update);
-  // What failed, while the database was away, is tried again.
+  // Retries updates that failed while the database was unavailable.
   const retry = setInterval(update, 60_000);
 
   const presence = await stores.join((error) =>

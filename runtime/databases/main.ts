@@ -1,5 +1,5 @@
-// Root of the database service: reads the environment, starts the parent, says where it listens and ends gracefully.
-// Started by the supervisor, and by `platform dev` as a process of its own.
+// Root of the database service: reads the environment, starts the parent, reports its address and ends gracefully.
+// Started by the supervisor, and by `platform dev` as a separate process.
 import { readFileSync } from 'node:fs';
 import { limitsFrom } from '#core/limits.ts';
 import { parseInteger, parsePort } from '#core/parse-integer.ts';

@@ -1,5 +1,5 @@
-// Root used by `platform dev` and the Vite plugin: the same handler as main.ts, with one deployment that answers on
-// every host, loopback allowed for `fetch`, and logs and requests handed to the caller.
+// Root used by `platform dev` and the Vite plugin: the same handler as main.ts, with one deployment that is served on
+// every host, loopback allowed for `fetch`, and logs and requests passed to the caller.
 import { mkdirSync, statfsSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { FreeSpace } from '#core/process/free-space.ts';
@@ -7,44 +7,44 @@ import { PlatformError } from '#core/errors.ts';
 import { limitsFrom, type Limits } from '#core/limits.ts';
 import { AI_TOKEN_VARIABLE, AI_URL_VARIABLE, type AiCaller } from '#core/ai-caller.ts';
 import type { InvocationKind } from '#core/plans.ts';
+import { cacheFolder } from '#core/process/cache-folder.ts';
+import { openArtifact, type OpenArtifact } from '#artifacts/artifact-source.ts';
+import { secretIn } from '#core/process/secret-file.ts';
 import { createAuthRoutes } from '../engine/auth/routes.ts';
 import { createUsers } from '../engine/auth/users.ts';
 import { createAiFunction } from '../engine/bindings/ai-transport.ts';
 import { createEngine } from '../engine/engine.ts';
+import { createHandler } from '../engine/handler.ts';
+import type { EventRecord } from '../engine/invocation/event-record.ts';
+import { outcomeLabel, reasonOf } from '../engine/invocation/outcome.ts';
+import type { LogLine } from '../engine/invocation/log.ts';
+import type { Route } from '../engine/router/project-routes.ts';
+import { createAssetServer } from '../engine/assets/assets.ts';
+import type { Exchange } from '../engine/http/listener.ts';
+import { openNodeListener } from '../engine/http/listener-node.ts';
+import { createClientHeaders } from '../engine/http/client-address.ts';
+import { createExposedPorts } from '../engine/servers/exposed-ports.ts';
+import { createSignedFiles } from '../engine/http/signed-files.ts';
+import { createMemoryCache } from '../stores/cache-memory.ts';
+import { createOutbox } from '../stores/outbox.ts';
+import { openLocalStores } from '../stores/local-stores.ts';
+import { HostWork } from '../engine/work/host-work.ts';
 import { changesPath, createChangeStream } from './failures/change-stream.ts';
 import { createActivity } from './dashboard/activity.ts';
 import { openActivityFile } from './dashboard/activity-file.ts';
 import { RecordedExchange } from './dashboard/recorded-exchange.ts';
 import { createDevFailures } from './failures/failures.ts';
 import type { ShownError } from './failures/failure-page.ts';
-import { createHandler } from '../engine/handler.ts';
-import type { EventRecord } from '../engine/invocation/event-record.ts';
-import { outcomeLabel, reasonOf } from '../engine/invocation/outcome.ts';
 import { isOfDashboard, openLocalDashboard, type LocalDashboard } from './dashboard/open.ts';
 import { openLocalDatabases } from './services/databases.ts';
-import type { LogLine } from '../engine/invocation/log.ts';
-import { cacheFolder } from '#core/process/cache-folder.ts';
-import { openArtifact, type OpenArtifact } from '#deployments/artifact-source.ts';
-import type { Route } from '../engine/router/project-routes.ts';
-import { createAssetServer } from '../engine/assets/assets.ts';
 import { openLocalSandboxes } from './services/sandboxes.ts';
 import { createServedAssets, type ServedFiles } from './services/served-assets.ts';
-import type { Exchange } from '../engine/http/listener.ts';
-import { openNodeListener } from '../engine/http/listener-node.ts';
-import { createClientHeaders } from '../engine/http/client-address.ts';
-import { createExposedPorts } from '../engine/servers/exposed-ports.ts';
-import { createSignedFiles } from '../engine/http/signed-files.ts';
 import { openLocalEvents } from './services/events.ts';
-import { createMemoryCache } from '../stores/cache-memory.ts';
-import { createOutbox } from '../stores/outbox.ts';
-import { openLocalStores } from '../stores/local-stores.ts';
-import { HostWork } from '../engine/work/host-work.ts';
-import { secretIn } from '#core/process/secret-file.ts';
 
-/** A request or an event that ended. */
+/** A finished request or event. */
 export interface DevRequest {
   readonly kind: InvocationKind;
-  /** Of a request; empty for events. */
+  /** Method of a request; empty for events. */
   readonly method: string;
   /** Path and query; empty for events. */
   readonly path: string;
@@ -54,65 +54,71 @@ export interface DevRequest {
   readonly event: EventRecord | null;
   /** `ok` or an error's code. */
   readonly outcome: string;
-  /** Of an error, in words: what the worker threw. */
+  /** Reason of an error, in words: what the worker threw. */
   readonly reason: string;
   readonly cpuMs: number;
   readonly wallMs: number;
 }
 
-/** What to serve from now on. */
+/** The deployment to serve from now on. */
 export interface DevDeployment {
-  /** An artifact as the builder writes it: `<folder>/artifacts/<id>`. */
+  /** An artifact as written by the builder: `<folder>/artifacts/<id>`. */
   readonly artifactFolder: string;
-  /** Applied before it is served: of each database, names and SQL. */
+  /** Applied before it is served: names and SQL, by database. */
   readonly migrations: readonly {
     readonly resource: string;
     readonly files: readonly (readonly [name: string, sql: string])[];
   }[];
   readonly vars: Readonly<Record<string, string>>;
-  /** platform.yaml with its defaults, for the dashboard to show. */
+  /** platform.yaml with its defaults, for the dashboard. */
   readonly config?: unknown;
 }
 
 /** Options of {@link startDev}. */
 export interface DevOptions {
   readonly host: string;
-  /** 0 = a free one. */
+  /** 0 = a free port. */
   readonly port: number;
-  /** Where state, files and the like are kept: `.platform` of the project or its workspace. */
+  /** Folder of state, files and other data: `.platform` of the project or its workspace. */
   readonly stateFolder: string;
-  /** Bounds; default those of the environment, as in production. */
+  /** Limits; default: those of the environment, as in production. */
   readonly limits?: Limits;
   readonly log: (record: { level: LogLine['level']; message: string }) => void;
   readonly onRequest: (request: DevRequest) => void;
-  /** Name of the project, which tells its timers and schedules from those of others in its workspace; default `dev`. */
+  /**
+   * Name of the project, which distinguishes its timers and schedules from those of others in its workspace; default
+   * `dev`.
+   */
   readonly project?: string;
-  /** Answers what is asked of the AI gateway; absent: there is none. */
+  /** Serves requests to the AI gateway; absent: there is none. */
   readonly ai?: DevAi;
-  /** Host and port that visitors know, of the server in front of this one; absent: they come here. */
+  /** Public host and port of a server in front of this one; absent: there is none. */
   readonly front?: () => { readonly host: string; readonly port: number };
-  /** Where the server in front of this one has the files of the worker; absent: in the artifact. */
+  /** Files of the worker in the server in front of this one; absent: they are in the artifact. */
   readonly files?: () => ServedFiles | null;
-  /** Port of the dashboard, 0 = a free one; absent: none. One that is taken is warned of, and dev goes on without. */
+  /**
+   * Port of the dashboard, 0 = a free one; absent: no dashboard. If it is taken, dev prints a warning and continues
+   * without it.
+   */
   readonly dashboardPort?: number;
 }
 
 /** The AI gateway of `platform dev`. */
 export interface DevAi {
-  /** @param caller null where a token says who calls. */
+  /** @param caller null when a token identifies the caller. */
   fetch(request: Request, caller: AiCaller | null): Promise<Response>;
   /** `PLATFORM_AI_TOKEN`. */
   readonly token: string;
-  /** `PLATFORM_AI_URL`; null: the dashboard's address. */
+  /** `PLATFORM_AI_URL`; null: the dashboard's URL. */
   readonly url: string | null;
 }
 
-/** What to serve from now on, with an artifact that lies nowhere. */
+/** The deployment to serve from now on, with an artifact that is not in a folder. */
 export interface OpenDeployment extends Omit<DevDeployment, 'artifactFolder'> {
   readonly artifact: OpenArtifact;
 }
 
-/** An engine that takes artifacts which are no folders, too. */
+/** An engine that also accepts artifacts that are not folders. */
 export interface OpenDevEngine extends DevEngine {
   /** As `deploy`. */
   deployOpen(deployment: OpenDeployment): Promise<void>;
@@ -121,32 +127,32 @@ export interface OpenDevEngine extends DevEngine {
 /** A running engine with one deployment. */
 export interface DevEngine {
   readonly port: number;
-  /** Where the dashboard is; null: there is none. */
+  /** URL of the dashboard; null: there is none. */
   readonly dashboardUrl?: string | null;
-  /** What the platform adds to the project's variables, for its code outside of isolates. */
+  /** Variables that the platform adds to the project's, for its code outside of isolates. */
   readonly variables?: Readonly<Record<string, string>>;
-  /** Requests that run finish on the code they began with; the next one sees the new code. */
+  /** Running requests finish on their old code; the next one uses the new code. */
   deploy(deployment: DevDeployment): Promise<void>;
   /**
-   * The project does not build: requests are answered with why, where there is nothing to serve yet, and pages of
-   * failures show it.
+   * The project does not build: requests get the errors if nothing can be served yet, and pages of failures show
+   * them.
    */
   fail(errors: readonly ShownError[]): void;
   close(): Promise<void>;
 }
 
-/** Workers without a dashboard reach the gateway all the same; nobody else does. */
+/** Without a dashboard, only workers reach the gateway, under this URL. */
 const NO_DASHBOARD = 'http://platform.invalid';
-/** Projects of a workspace share what they declare. */
+/** Projects of a workspace share their resources. */
 const namespace = 'local';
-/** Requests whose headers are remembered before they have ended. */
+/** Limit for pending requests whose headers are recorded. */
 const UNDER_WAY_MAX = 500;
 
-/** Opens the port; rejects with the system's error (`EADDRINUSE`) when it cannot be had. */
+/** Opens the port; rejects with the system's error (`EADDRINUSE`) if it is not available. */
 export async function startDev(options: DevOptions): Promise<OpenDevEngine> {
   const limits = options.limits ?? limitsFrom(process.env);
   mkdirSync(options.stateFolder, { recursive: true, mode: 0o700 });
-  // Projects of a workspace share the folder: each has its own.
+  // Projects of a workspace share the folder: each has its own file.
   const history = openActivityFile(
     join(options.stateFolder, `activity-${options.project ?? 'dev'}.jsonl`),
     limits.dashboardRecordsMax,
@@ -158,7 +164,7 @@ export async function startDev(options: DevOptions): Promise<OpenDevEngine> {
     options.log({ level, message });
   };
   const local = openLocalStores(options.stateFolder, limits);
-  /** Signs addresses of files, and sessions. */
+  /** Signs file URLs, and sessions. */
   const secret = secretIn(join(options.stateFolder, 'signing-key'));
   const databases = openLocalDatabases(join(options.stateFolder, 'databases'), (message) => log('warn', message));
   const work = new HostWork();
@@ -168,22 +174,22 @@ export async function startDev(options: DevOptions): Promise<OpenDevEngine> {
     secret,
     protocol: 'http',
     deliversMail: false,
-    // Nobody gets e-mails of a program in the making: they are for its author to read.
+    // Emails are not sent in development, but printed for the author.
     sendMail: async ({ to, subject, text }) => log('info', `Mail to ${to}: ${subject}\n${text}`),
     log,
   });
-  /** Requests whose headers are remembered until they end. */
+  /** Pending requests whose headers are recorded. */
   const underWay = new Set<RecordedExchange>();
   let route: Route | null = null;
-  /** Made anew by each deployment. */
+  /** Recreated by each deployment. */
   let shown: readonly Route[] = [];
   let dashboard: LocalDashboard | null = null;
-  /** Of the deployment, and of the one before it, which may still run. */
+  /** Artifacts of the current deployment, and of the previous one, which may still run. */
   let opened: readonly OpenArtifact[] = [];
   /** Variables of the deployment that are not the project's. */
   let added: Readonly<Record<string, string>> = {};
   const front = (): { host: string; port: number } => options.front?.() ?? { host: options.host, port: listener.port };
-  /** Requests that came before there was anything to answer with. */
+  /** Requests that arrived before there was anything to serve. */
   let waiting: Exchange[] | null = [];
   const { ai } = options;
   const aiUrl = (): string => ai?.url ?? `${dashboard?.url ?? NO_DASHBOARD}/ai`;
@@ -191,7 +197,7 @@ export async function startDev(options: DevOptions): Promise<OpenDevEngine> {
   const failures = createDevFailures(options.host, changes);
   const project = options.project ?? 'dev';
   const sandboxes = openLocalSandboxes({
-    // Unlike what projects of a workspace share: one process has them.
+    // Unlike other resources, not shared by a workspace: they belong to one process.
     folder: join(options.stateFolder, 'sandboxes', project),
     limits: limits.sandbox,
     environment: process.env,
@@ -275,7 +281,7 @@ export async function startDev(options: DevOptions): Promise<OpenDevEngine> {
         wallMs,
         invocation,
       } = record;
-      // What the dashboard asks of bindings is no request to the project.
+      // Calls of the dashboard to bindings are not requests to the project.
       if (isOfDashboard(deployment)) return;
       const outcome = outcomeLabel(ending);
       const reason = ending.kind === 'ok' ? '' : reasonOf(ending);
@@ -295,13 +301,13 @@ export async function startDev(options: DevOptions): Promise<OpenDevEngine> {
     else {
       const recorded = new RecordedExchange(exchange);
       underWay.add(recorded);
-      // Static files end without a record.
+      // Requests for static files end without a record.
       if (underWay.size > UNDER_WAY_MAX) underWay.delete(underWay.values().next().value!);
       handler.onExchange(recorded);
     }
   }
 
-  /** What is served, or why nothing is, is another. */
+  /** The served deployment, or the build error, has changed. */
   function goOn(): void {
     changes.advance();
     const asked = waiting ?? [];
@@ -314,7 +320,7 @@ export async function startDev(options: DevOptions): Promise<OpenDevEngine> {
     port: options.port,
     limits,
     onExchange(exchange) {
-      // Every other host leads to the project.
+      // All other hosts lead to the project.
       if (exposedPorts.take(exchange)) return;
       if (exchange.target === changesPath) changes.serve(exchange);
       else if (waiting === null) answer(exchange);
@@ -350,7 +356,7 @@ export async function startDev(options: DevOptions): Promise<OpenDevEngine> {
     opened = [artifact, ...opened.filter(({ id }) => id !== artifact.id).slice(0, 1)];
     added = {
       ...dashboard?.vars,
-      // Its server takes events by the token that its calls have.
+      // Its server accepts events with the token of its calls.
       ...(artifact.manifest.kind === 'ssr' &&
         dashboard !== null && {
           PLATFORM_APP_URL: urlOf(front().host, front().port),
@@ -366,7 +372,7 @@ export async function startDev(options: DevOptions): Promise<OpenDevEngine> {
       vars: { ...vars, ...added },
       owner: { organization: namespace, project },
       branch: 'dev',
-      // Its migrations are applied above, before it is there.
+      // Its migrations are applied above, before it is served.
       preview: null,
     };
     const gone = shown;

@@ -1,16 +1,16 @@
-// Answers Caddy's question before each new certificate: may this name have one? On a loopback port, under a path that
-// only Caddy knows. What is not known gets none; so it is while route records cannot be read.
+// Answers Caddy's question before each new certificate: whether the name may have one. On a loopback port, under a
+// path that only Caddy knows. Unknown names are refused, and so are all while route records cannot be read.
 import { createServer, type Server } from 'node:http';
 import { once } from 'node:events';
 import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 
-/** What is decided about a name. */
+/** Decides about names. */
 export interface AskParts {
-  /** Null: it may have a certificate; otherwise why not. The name is one of DNS in lower case. */
+  /** Null: it may have a certificate; otherwise the reason. The name is a lower-case DNS name. */
   readonly refusal: (host: string) => Promise<string | null>;
   readonly onRefused: (host: string, reason: string) => void;
-  /** Questions in a second; those above are refused. */
+  /** Questions per second; further ones are refused. */
   readonly perSecond: number;
 }
 

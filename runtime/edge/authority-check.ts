@@ -1,21 +1,21 @@
-// Asks whether the authority answers, before Caddy asks it for a certificate: Caddy lets a visitor's handshake wait for
-// up to 90 s while it tries again. Used by edge.ts.
+// Checks that the authority is reachable before Caddy requests a certificate: Caddy keeps a visitor's handshake
+// waiting for up to 90 s while it retries. Used by edge.ts.
 import { readFileSync } from 'node:fs';
 import { request } from 'node:https';
 import type { AcmeSettings } from './caddy-config.ts';
 
 const LETS_ENCRYPT = 'https://acme-v02.api.letsencrypt.org/directory';
-/** An answer holds this long: many hosts that are asked for at once have one look. */
+/** How long a result is cached: many hosts requested at once share one check. */
 const ANSWER_HOLDS_MS = 5000;
 
 /**
- * Whether the authority answers: null when it does, otherwise what is wrong with it. Never rejects.
+ * Checks the authority: null when it is reachable, otherwise the reason. Never rejects.
  *
- * @param afresh an answer that was had before is of no use; one that is being waited for is.
+ * @param afresh ignores a cached result, but not a pending one.
  */
 export type AuthorityCheck = (afresh?: 'afresh') => Promise<string | null>;
 
-/** @param waitMs for one answer. */
+/** @param waitMs timeout of one check. */
 export function createAuthorityCheck(
   { url, rootFile }: AcmeSettings,
   waitMs: number,

@@ -1,54 +1,51 @@
-// The configuration of Caddy, all of it: listeners, certificates, where each host leads. Made by edge.ts, given to
-// Caddy by caddy.ts. Pure. It holds EDGE_TOKEN: it is not written to any file.
+// The complete configuration of Caddy: listeners, certificates, upstreams of hosts. Created by edge.ts, passed to
+// Caddy by caddy.ts. Pure. It contains EDGE_TOKEN, so it is not written to a file.
 import { ADMIN_HOST, EDGE_HEADER } from '#core/process/edge-hop.ts';
 
-/** What it is made of. */
+/** Settings. */
 export interface CaddySettings {
-  /** Unix socket of the admin API, in a folder of the platform's user: no port that anybody could reach. */
+  /** Unix socket of the admin API, in a folder of the platform's user, instead of an accessible port. */
   readonly adminSocket: string;
   /** Folder of certificates, keys and the ACME account. */
   readonly storage: string;
-  /** Address to listen on; '': all. */
+  /** Listen address; '': all. */
   readonly host: string;
   readonly httpPort: number;
   readonly httpsPort: number;
-  /** Port in URLs, where another one is mapped onto `httpsPort`. */
+  /** Port in URLs, if another one is mapped onto `httpsPort`. */
   readonly publicPort: number;
-  /** Asked before each certificate. */
+  /** Called before each certificate. */
   readonly askUrl: string;
   readonly acme: AcmeSettings;
-  /** Certificates of the operator's own, as PEM files. */
+  /** The operator's own certificates, as PEM files. */
   readonly files: readonly { readonly certificate: string; readonly key: string }[];
-  /** Part of a certificate's life that is left when it is renewed. */
+  /** Share of a certificate's lifetime that remains when it is renewed. */
   readonly renewalRatio: number;
   /** `host:port` of handlers. */
   readonly handlers: readonly string[];
   /** Hosts of the platform itself, each with its `host:port`. */
   readonly sites: readonly { readonly host: string; readonly upstream: string }[];
-  /** Proxies before this one (`TRUSTED_PROXIES`), whose word on the client's address is taken. */
+  /** Proxies in front of this one (`TRUSTED_PROXIES`), whose client addresses are believed. */
   readonly trustedProxies: readonly string[];
   readonly token: string;
 }
 
-/** The authority. */
+/** The certificate authority. */
 export interface AcmeSettings {
-  /** Directory; null: Let's Encrypt. */
+  /** Directory URL; null: Let's Encrypt. */
   readonly url: string | null;
   readonly email: string | null;
-  /** PEM file of the authority's own root; null: those of the system. */
+  /** PEM file of the authority's own root; null: the system's roots. */
   readonly rootFile: string | null;
 }
 
-/** Services close an idle connection after 5 s: one that is used in that moment would lose its request (502). */
+/** Services close an idle connection after 5 s: a request sent at that moment would be lost (502). */
 export const UPSTREAM_IDLE = '3s';
 
-/**
- * Headers in which clients could claim what only proxies know: Caddy sets `x-forwarded-for`, `-proto` and `-host`
- * itself.
- */
+/** Headers that only proxies may set: Caddy itself sets `x-forwarded-for`, `-proto` and `-host`. */
 const CLAIMS = ['Forwarded', 'X-Real-Ip', 'X-Forwarded-Port', 'X-Forwarded-Server', 'X-Forwarded-Ssl', 'X-Request-Id'];
 
-/** The JSON that Caddy loads. */
+/** The JSON configuration for Caddy. */
 export function caddyConfig(settings: CaddySettings): object {
   const { host, httpPort, httpsPort, publicPort, acme, sites } = settings;
   const suffix = publicPort === 443 ? '' : `:${publicPort}`;
@@ -57,7 +54,7 @@ export function caddyConfig(settings: CaddySettings): object {
     read_header_timeout: '10s',
     idle_timeout: '60s',
     max_header_bytes: 65_536,
-    // Where Debian's Caddy 2.6 has it; later ones take it, too.
+    // Location in Debian's Caddy 2.6; later versions accept it too.
     metrics: {},
   };
   return {
@@ -140,12 +137,12 @@ function proxyTo(upstreams: readonly string[], { token, trustedProxies }: CaddyS
       versions: ['1.1'],
       keep_alive: { enabled: true, idle_timeout: UPSTREAM_IDLE, max_idle_conns_per_host: 512 },
     },
-    // Nothing is held back: streams, events and WebSockets pass as they come.
+    // No buffering: streams, events and WebSockets pass through immediately.
     flush_interval: -1,
     headers: { request: { set: { [EDGE_HEADER]: [token] }, delete: CLAIMS } },
     ...(trustedProxies.length > 0 && { trusted_proxies: trustedProxies }),
-    // A connection that cannot be made has carried nothing: the request waits for a handler that starts. No passive
-    // health checks: one reset would take a handler out, with 503 for all hosts behind it.
+    // A failed connection attempt has sent nothing: the request waits for a handler that is starting. No passive
+    // health checks: one reset would take a handler out, with 503 for all its hosts.
     load_balancing: {
       ...(upstreams.length > 1 && { selection_policy: { policy: 'header', field: 'Host' } }),
       try_duration: '5s',
@@ -155,7 +152,10 @@ function proxyTo(upstreams: readonly string[], { token, trustedProxies }: CaddyS
   };
 }
 
-/** Of several handlers: any answer says that one is there, and its hosts move on within a second when it is not. */
+/**
+ * For several handlers: any response means that one is running; its hosts move to others within a second when it is
+ * not.
+ */
 const ACTIVE_CHECK = { uri: '/', interval: '1s', timeout: '2s', expect_status: 4 };
 
 function bracketed(host: string): string {

@@ -1,39 +1,39 @@
-// Caddy as a process: started with its configuration on stdin, watched, given another configuration over its admin
-// socket without a closed connection. Used by edge.ts, which decides what the configuration is.
+// The Caddy process: started with its configuration on stdin, monitored, reconfigured over its admin socket without
+// closing connections. Used by edge.ts, which creates the configuration.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { request } from 'node:http';
 import { createInterface } from 'node:readline';
 import { ADMIN_HOST } from '#core/process/edge-hop.ts';
 
-/** A line of its log, as far as we read it. */
+/** The used fields of its log lines. */
 export interface CaddyLine {
   readonly level?: string;
   readonly logger?: string;
   readonly msg?: string;
   readonly error?: string;
-  /** Host that a certificate is for. */
+  /** Host of a certificate. */
   readonly identifier?: string;
   readonly server_name?: string;
 }
 
-/** How to run it. */
+/** Options of the process. */
 export interface CaddyParts {
   /** `CADDY_BIN`, or `caddy` in PATH. */
   readonly program: string;
   readonly config: object;
   readonly adminSocket: string;
-  /** Its home: it keeps nothing outside of it. */
+  /** Its home folder: it stores nothing outside of it. */
   readonly folder: string;
   readonly onLine: (line: CaddyLine) => void;
   readonly onExit: (code: number | null, signal: NodeJS.Signals | null) => void;
 }
 
-/** A Caddy that serves. */
+/** A running Caddy. */
 export interface Caddy {
   readonly pid: number;
-  /** Connections go on. @throws {Error} with Caddy's words; the configuration before stays. */
+  /** Keeps connections open. @throws {Error} with Caddy's message; the previous configuration stays. */
   load(config: object): Promise<void>;
-  /** Resolves when it is gone; after some time it is killed. */
+  /** Resolves when it has exited; it is killed after a timeout. */
   stop(): Promise<void>;
 }
 
@@ -41,7 +41,7 @@ const READY_MS_MAX = 20_000;
 const STOP_MS_MAX = 15_000;
 const LINE_CHARS_MAX = 65_536;
 
-/** @throws {Error} with Caddy's words when it does not start. */
+/** @throws {Error} with Caddy's message when it does not start. */
 export async function startCaddy(parts: CaddyParts): Promise<Caddy> {
   await stopOrphan(parts.adminSocket);
   const { PATH, TZ } = process.env;
@@ -71,10 +71,11 @@ export async function startCaddy(parts: CaddyParts): Promise<Caddy> {
           : error,
       );
     });
-    // Its output may come after its end.
+    // Its output may arrive after its exit.
     child.once('close', (code, signal) => {
       clearTimeout(late);
-      if (!isReady) reject(new Error(`Caddy ended at its start (${signal ?? `exit code ${code}`}): ${advised(last)}`));
+      if (!isReady)
+        reject(new Error(`Caddy exited during startup (${signal ?? `exit code ${code}`}): ${advised(last)}`));
     });
     void untilAnswers(parts.adminSocket, child).then(() => {
       clearTimeout(late);
@@ -111,10 +112,10 @@ function parseLine(text: string): CaddyLine {
   }
 }
 
-/** Caddy's words, with what to do where we know it. */
+/** Caddy's message, with instructions for known problems. */
 function advised(text: string): string {
   if (/permission denied/.test(text))
-    return `${text}. Ports below 1024 want a right: setcap cap_net_bind_service=+ep on the program, or EDGE_HTTP_PORT and EDGE_HTTPS_PORT with others mapped onto them`;
+    return `${text}. Ports below 1024 require a capability: setcap cap_net_bind_service=+ep on the program, or EDGE_HTTP_PORT and EDGE_HTTPS_PORT with others mapped onto them`;
   if (/address already in use/.test(text))
     return `${text}. Stop what listens there, or set EDGE_HTTP_PORT and EDGE_HTTPS_PORT`;
   return text;
@@ -126,11 +127,11 @@ async function untilAnswers(socket: string, child: ChildProcess): Promise<void> 
     if (answer?.status === 200 && answer.text.trim() !== 'null') return;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-  // Its end is told by `close`, with its words.
+  // `close` reports its exit, with its message.
   return new Promise(() => {});
 }
 
-/** One whose parent was killed holds the ports: it is asked to end. */
+/** A Caddy whose parent was killed holds the ports: stops it. */
 async function stopOrphan(socket: string): Promise<void> {
   const found = await ask(socket, 'POST', '/stop').catch(() => null);
   if (found === null) return;

@@ -1,4 +1,4 @@
-// The edge's settings, read and checked once (docs/domains.md). Everything that is wrong is an error that names it.
+// The edge's settings, read and validated once (docs/domains.md). Each problem is named in the error.
 import { existsSync, readFileSync } from 'node:fs';
 import { limitsFrom, type EdgeLimits } from '#core/limits.ts';
 import { parsePort } from '#core/parse-integer.ts';
@@ -18,7 +18,7 @@ export interface EdgeConfiguration {
   readonly handlers: readonly string[];
   readonly sites: readonly { readonly host: string; readonly upstream: string }[];
   readonly acme: AcmeSettings;
-  /** `EDGE_CERTIFICATE_FILE`, `EDGE_KEY_FILE`: the operator's own, such as a wildcard. */
+  /** `EDGE_CERTIFICATE_FILE`, `EDGE_KEY_FILE`: the operator's own certificate, such as a wildcard. */
   readonly files: readonly { readonly certificate: string; readonly key: string }[];
   readonly renewalRatio: number;
   readonly trustedProxies: readonly string[];
@@ -30,7 +30,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 const USUAL_RENEWAL = 1 / 3;
 
-/** @throws {Error} with a line for everything that is wrong. */
+/** @throws {Error} with a line for each problem. */
 export function edgeConfiguration(environment: Environment): EdgeConfiguration {
   const problems: string[] = [];
   const get = (name: string): string => environment[name]?.trim() ?? '';
@@ -77,11 +77,12 @@ export function edgeConfiguration(environment: Environment): EdgeConfiguration {
   if (url !== '' && URL.parse(url)?.protocol !== 'https:')
     problems.push(`ACME_URL is "${url}": it takes the https address of an ACME directory`);
   const email = get('ACME_EMAIL');
-  if (email !== '' && !/^[^\s@]+@[^\s@]+$/.test(email)) problems.push(`ACME_EMAIL is "${email}", which is no address`);
+  if (email !== '' && !/^[^\s@]+@[^\s@]+$/.test(email))
+    problems.push(`ACME_EMAIL is "${email}", which is not an email address`);
   const rootFile = get('ACME_CA_FILE');
   if (rootFile !== '' && !existsSync(rootFile)) problems.push(`ACME_CA_FILE: there is no file ${rootFile}`);
   const ratio = get('EDGE_RENEWAL_RATIO') === '' ? USUAL_RENEWAL : Number(get('EDGE_RENEWAL_RATIO'));
-  if (!(ratio > 0 && ratio < 1)) problems.push('EDGE_RENEWAL_RATIO is a part of 1, such as 0.33');
+  if (!(ratio > 0 && ratio < 1)) problems.push('EDGE_RENEWAL_RATIO must be between 0 and 1, such as 0.33');
   const folder = get('FS_PATH');
   if (folder === '') problems.push('FS_PATH is not set: name the data folder');
   const domains = get('HANDLER_DOMAIN') === '' ? ['localhost'] : list('HANDLER_DOMAIN');

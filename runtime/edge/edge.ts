@@ -1,12 +1,12 @@
-// The edge at work: Caddy with its configuration, the answers to its questions, certificates before the first visitor
-// wants them, and the state that others read. Made by main.ts and by tests.
+// The running edge: Caddy with its configuration, answers to its questions, certificates before the first visit, and
+// the state for other processes. Made by main.ts and by tests.
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
 import type { Logger } from 'pino';
 import { edgeFolder, type EdgeState, type HostCertificate } from '#core/edge-state.ts';
-import type { RouteSource } from '#deployments/route-source.ts';
+import type { RouteSource } from '#artifacts/route-source.ts';
 import { openAsk } from './ask.ts';
 import { createAuthorityCheck } from './authority-check.ts';
 import { startCaddy, type Caddy, type CaddyLine } from './caddy.ts';
@@ -17,7 +17,7 @@ import { knownHosts, type KnownHosts } from './known-hosts.ts';
 import { createCertificateReader, parseCertificate, type StoredCertificate } from './stored-certificates.ts';
 
 const WEEK_MS = 7 * 24 * 60 * 60_000;
-/** Between looks at certificates; a line of Caddy's log has one at once. */
+/** Interval of certificate checks; a line of Caddy's log triggers one at once. */
 const LOOK_MS = 30_000;
 const SETTLE_MS = 200;
 const GREETINGS_TOGETHER = 4;
@@ -33,13 +33,13 @@ export interface Edge {
   close(): Promise<void>;
 }
 
-/** @throws {Error} with Caddy's words when it does not start. */
+/** @throws {Error} with Caddy's message when it does not start. */
 export async function startEdge(config: EdgeConfiguration, routes: RouteSource, log: Logger): Promise<Edge> {
   const folder = edgeFolder(config.folder);
   const storage = join(folder, 'caddy');
   mkdirSync(storage, { recursive: true, mode: 0o700 });
   for (const path of [folder, storage]) chmodSync(path, 0o700);
-  // A path of a socket is short; one that stays finds a Caddy whose parent was killed.
+  // Socket paths must be short; a stable one finds a Caddy whose parent was killed.
   const inFolder = join(folder, 'admin.sock');
   const temporary = inFolder.length <= 100 ? null : mkdtempSync(join(tmpdir(), 'platform-edge-'));
   const adminSocket = temporary === null ? inFolder : join(temporary, 'admin.sock');
@@ -55,7 +55,7 @@ export async function startEdge(config: EdgeConfiguration, routes: RouteSource, 
   const siteHosts = config.sites.map(({ host }) => host);
   let hosts: KnownHosts = knownHosts([], config.domains, siteHosts);
   let certificates: ReadonlyMap<string, StoredCertificate> = new Map();
-  /** New ones of deployments that Caddy may be getting, by when it was told so. */
+  /** New deployments for which Caddy may be getting a certificate, with the time of permission. */
   const granted = new Map<string, number>();
   let closing = false;
   let caddy: Caddy | null = null;
@@ -71,16 +71,16 @@ export async function startEdge(config: EdgeConfiguration, routes: RouteSource, 
     lookSoon();
   }
 
-  /** Where the authority went away after it was looked at, that is told, and not what Caddy met on its way there. */
+  /** If the authority became unreachable after the check, that is reported instead of Caddy's error. */
   async function failedAtCaddy(host: string, error: string): Promise<void> {
     failures.add(host, error);
     failed(host, (await checkAuthority('afresh')) ?? error);
   }
 
-  /** Null: a certificate may be had. */
+  /** Null: a certificate may be issued. */
   async function refusal(host: string): Promise<string | null> {
     const kind = hosts.kindOf(host);
-    if (kind === null) return 'nobody has this host';
+    if (kind === null) return 'the host is not known';
     const failure = failures.of(host);
     if (failure !== null && failure.until > Date.now()) return `it failed before: ${failure.problem}`;
     const problem = await checkAuthority();
@@ -157,7 +157,7 @@ export async function startEdge(config: EdgeConfiguration, routes: RouteSource, 
   }
 
   const greeting = new Set<string>();
-  /** Has Caddy get, or renew, the certificate of a host: as a visitor would. */
+  /** Makes Caddy get, or renew, the certificate of a host by a handshake, as a visitor would. */
   function greet(host: string): void {
     if (greeting.size >= GREETINGS_TOGETHER || greeting.has(host) || caddy === null) return;
     greeting.add(host);
@@ -185,7 +185,7 @@ export async function startEdge(config: EdgeConfiguration, routes: RouteSource, 
     config.files.map(({ certificate }) => statSync(certificate, { throwIfNoEntry: false })?.mtimeMs ?? 0).join(' ');
   let loadedFiles = fileStamp();
 
-  /** @returns after which time to look again. */
+  /** @returns delay of the next check. */
   async function look(): Promise<number> {
     timer = null;
     let nextMs = LOOK_MS;
@@ -257,12 +257,12 @@ export async function startEdge(config: EdgeConfiguration, routes: RouteSource, 
   };
 }
 
-/** What strangers cause by asking for what we do not have says nothing about us. */
+/** Errors caused by requests for unknown hosts are not problems of the edge. */
 function isVisitors({ msg = '' }: CaddyLine): boolean {
   return /TLS handshake error|aborting with incomplete response/.test(msg);
 }
 
-/** Whether a name of a certificate holds for a host: one label takes the place of a star. */
+/** Whether a name in a certificate covers a host: a star matches one label. */
 function covers(name: string, host: string): boolean {
   return name === host || (name.startsWith('*.') && host.slice(host.indexOf('.')) === name.slice(1));
 }

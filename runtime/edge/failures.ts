@@ -1,4 +1,4 @@
-// Failures to get certificates, by host: what the authority said, and until when it is left alone. Used by edge.ts.
+// Failed certificate requests, by host: the authority's message, and when it may be asked again. Used by edge.ts.
 // Pure.
 interface Failure {
   readonly problem: string;
@@ -7,7 +7,7 @@ interface Failure {
   readonly until: number;
 }
 
-/** What is remembered. */
+/** Recorded failures. */
 export interface Failures {
   /** @returns when the authority may be asked again, in ms. */
   add(host: string, problem: string): number;
@@ -15,11 +15,11 @@ export interface Failures {
   of(host: string): { readonly problem: string; readonly until: number } | null;
 }
 
-/** A failure that is told twice, by two lines of one attempt, counts once. */
+/** A failure reported by two log lines of one attempt counts once. */
 const SAME_MS = 2000;
 const PROBLEM_CHARS_MAX = 500;
 
-/** @param most hosts that are remembered; the oldest go. */
+/** @param most limit for recorded hosts; the oldest are dropped. */
 export function createFailures(
   { retryMs, retryMsMax, most }: { retryMs: number; retryMsMax: number; most: number },
   now: () => number = Date.now,
@@ -31,7 +31,7 @@ export function createFailures(
       const at = now();
       const isSame = before !== undefined && at - before.at < SAME_MS;
       const count = isSame ? before.count : (before?.count ?? 0) + 1;
-      // Who limits us is not to be asked more often.
+      // An authority with a rate limit must not be asked more often.
       const least = /rateLimited|\b429\b/.test(problem) ? retryMsMax : 0;
       const until = at + Math.max(least, Math.min(retryMsMax, retryMs * 2 ** Math.min(count - 1, 20)));
       failures.delete(host);
@@ -45,7 +45,7 @@ export function createFailures(
   };
 }
 
-/** Words of others: one line, no more than people read. */
+/** External text: reduced to one short line. */
 function plain(text: string): string {
   // oxlint-disable-next-line no-control-regex -- that is what is taken out
   const line = text.replace(/[\u0000-\u001f\u007f]+/g, ' ').trim();

@@ -1,21 +1,21 @@
-// Which hosts may have a certificate: custom domains and deployments, from the route records alone, and the platform's
-// own. Used by edge.ts; it works without the database.
+// Hosts that may have a certificate: custom domains and deployments, from the route records alone, and the platform's
+// own. Used by edge.ts; works without the database.
 import type { RouteRecord } from '#core/manifest.ts';
 import { branchSlug } from '#core/names.ts';
 
 /** Kinds of hosts: those of deployments share one budget of certificates. */
 export type HostKind = 'custom' | 'deployment' | 'platform';
 
-/** The hosts as they are now. */
+/** The current hosts. */
 export interface KnownHosts {
-  /** Null: nobody's. The name is one of DNS in lower case. */
+  /** Null: unknown. The name is a lower-case DNS name. */
   kindOf(host: string): HostKind | null;
-  /** Those that get a certificate before the first visitor asks for one. */
+  /** Hosts that get a certificate before their first visit. */
   eager(): Iterable<string>;
 }
 
 /**
- * @param domains the platform's own, below which projects lie
+ * @param domains the platform's own, below which projects are
  * @param sites hosts of API, dashboard and documentation
  */
 export function knownHosts(
@@ -31,7 +31,7 @@ export function knownHosts(
     if (production !== null) labels.add(project);
     for (const id of Object.keys(deployments)) labels.add(`${project}--${id}`);
     for (const branch of Object.keys(branches)) labels.add(`${project}--${branchSlug(branch, project)}`);
-    // One that leads nowhere yet gets none: its visitors would see an error all the same.
+    // A host without a target gets none: its visitors would see an error all the same.
     const serving = [
       ...(production === null ? [] : record.domains),
       ...Object.entries(record.branchDomains ?? {}).flatMap(([host, branch]) =>

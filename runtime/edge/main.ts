@@ -1,9 +1,9 @@
-// Root of the edge process: Caddy before everything that visitors reach. Started by the supervisor where PUBLIC_HTTPS
-// is on; hears nothing but SIGTERM. Knows routes from their records alone: it works without database and API.
+// Root of the edge process: Caddy in front of everything that visitors reach. Started by the supervisor if
+// PUBLIC_HTTPS is on; its only input is SIGTERM. Reads routes from their records: works without database and API.
 import { openLog } from '#core/log/log.ts';
 import { tellFigures } from '#core/process/figures.ts';
 import { runProcess } from '#core/process/run-process.ts';
-import { openRouteFiles } from '#deployments/route-source-files.ts';
+import { openRouteFiles } from '#artifacts/route-source-files.ts';
 import { edgeConfiguration } from './configuration.ts';
 import { startEdge } from './edge.ts';
 

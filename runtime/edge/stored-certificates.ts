@@ -1,9 +1,9 @@
-// Reads the certificates that Caddy has stored, again only those that changed. Used by edge.ts; no key is read.
+// Reads the certificates stored by Caddy, again only those that changed. Used by edge.ts; no key is read.
 import { X509Certificate } from 'node:crypto';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** A certificate in the storage. */
+/** A stored certificate. */
 export interface StoredCertificate {
   readonly issuer: string;
   /** Milliseconds. */
@@ -47,7 +47,7 @@ export function createCertificateReader(
   }
 }
 
-/** The first of a PEM file. @throws {Error} for what is none. */
+/** The first one of a PEM file. @throws {Error} for invalid content. */
 export function parseCertificate(pem: Uint8Array): StoredCertificate & { readonly names: readonly string[] } {
   const { issuer, validFromDate, validToDate, subjectAltName = '' } = new X509Certificate(pem);
   const field = (name: string): string | undefined => new RegExp(`^${name}=(.+)$`, 'm').exec(issuer)?.[1];
@@ -59,7 +59,7 @@ export function parseCertificate(pem: Uint8Array): StoredCertificate & { readonl
   };
 }
 
-/** As Caddy calls the folder of an authority. */
+/** Caddy's folder name for an authority. */
 function issuerFolder(directory: string | null): string {
   const { host, pathname } = new URL(directory ?? 'https://acme-v02.api.letsencrypt.org/directory');
   const path = pathname.replace(/[/\\]/g, '-').replace(/^-+|-+$/g, '');

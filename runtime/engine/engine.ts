@@ -1,14 +1,14 @@
-// What every handler of this process shares: the guest's snapshot, the native half, the scheduler, the pool of isolates
-// and the host calls. Made once by main.ts or dev.ts.
+// Shared state of all handlers of this process: the guest's snapshot, the native half, the scheduler, the pool of
+// isolates and the host calls. Made once by main.ts or dev.ts.
 import { availableParallelism } from 'node:os';
 import { createOwnAddresses, type EgressPolicy } from '#core/egress.ts';
 import type { Limits } from '#core/limits.ts';
+import { boundedLookup, guardedLookup } from '#core/way-out/host-names.ts';
 import { noAiGateway, type AiAddress, type AiTransport } from './bindings/ai-transport.ts';
 import { EgressMeter } from './bindings/egress-meter.ts';
 import { createCompressionCalls } from './bindings/compression.ts';
 import { createCryptoCalls } from './bindings/crypto.ts';
 import { createFetch } from './bindings/fetch.ts';
-import { guardedLookup } from './bindings/host-names.ts';
 import { OpenFetches } from './bindings/open-fetches.ts';
 import type { SandboxTransport } from './bindings/sandbox-transport.ts';
 import type { OwnHosts } from './bindings/own-hosts.ts';
@@ -33,13 +33,13 @@ import { Pool } from './isolates/pool.ts';
 import { ResidentGrowth } from './isolates/resident-growth.ts';
 import { loadSnapshot } from './isolates/snapshot.ts';
 
-/** Choices of a root. */
+/** Options set by a root. */
 interface EngineOptions {
   readonly limits: Limits;
   readonly egress: EgressPolicy;
-  /** Name servers of workers' requests; those of the system by default. */
+  /** Name servers for workers' requests; those of the system by default. */
   readonly nameServers?: readonly string[];
-  /** Hosts that fetches of workers are served at from within; absent: none. */
+  /** Hosts whose fetches are served internally; absent: none. */
   readonly ownHosts?: OwnHosts;
   /** The AI gateway; absent: there is none. */
   readonly ai?: AiAddress;
@@ -49,9 +49,9 @@ interface EngineOptions {
   readonly cacheFolder: string;
   /** Isolates kept ready for the next deployment that starts. */
   readonly blanks: number;
-  /** Shared with whoever else works for workers; closed with the engine. */
+  /** Shared with other code that works for workers; closed with the engine. */
   readonly work?: HostWork;
-  /** Descriptor on which a crash of the process names the deployment whose code ran; none by default. */
+  /** Descriptor on which a crash of the process names the deployment whose code was running; none by default. */
   readonly crashDescriptor?: number;
 }
 
@@ -64,24 +64,24 @@ export interface Engine {
   readonly work: HostWork;
   readonly ai: AiTransport;
   readonly sandboxes: SandboxTransport | null;
-  /** Places of fetches, and of calls of the AI gateway and of sandboxes. */
+  /** Slots for fetches, and for calls of the AI gateway and of sandboxes. */
   readonly openFetches: OpenFetches;
   readonly scheduler: EntryScheduler;
   readonly growth: ResidentGrowth;
   readonly counters: EngineCounters;
   readonly usage: EngineUsage;
-  /** On connections that workers opened. */
+  /** Bytes on connections opened by workers. */
   readonly egressBytes: { readonly received: number; readonly sent: number };
   readonly snapshotBytes: number;
-  /** With one of them, the process cannot exit by itself any more. */
+  /** While there are any, the process cannot exit by itself. */
   readonly lostThreads: LostThreads;
   close(): Promise<void>;
 }
 
 /**
- * Starts an engine; builds the guest's snapshot first where the cache has none (about 0.4 s).
+ * Starts an engine; builds the guest's snapshot first if it is not cached (about 0.4 s).
  *
- * @throws {Error} when this machine has no native guest, or the snapshot cannot be made or does not fit.
+ * @throws {Error} when this machine has no native guest, or the snapshot cannot be created or does not fit.
  */
 export async function createEngine(options: EngineOptions): Promise<Engine> {
   const snapshot = await loadSnapshot(options.cacheFolder);
@@ -93,7 +93,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     forms: compiledForms,
     memoryLimitMb: options.limits.isolateMemoryMb,
   });
-  // One entry a core: more would only take turns at the system's mercy instead of ours.
+  // One entry per core: with more, the system would schedule them instead of this scheduler.
   const scheduler = new EntryScheduler({ runningMax: Math.max(2, availableParallelism()), defer: setImmediate });
   const growth = new ResidentGrowth(options.limits.isolateMemoryMb);
   const counters = new EngineCounters({ deploymentsMax: options.limits.metricsDeploymentsMax });
@@ -118,11 +118,17 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   const egressBytes = new EgressMeter();
   const policy: EgressPolicy = { isOwn: createOwnAddresses(), ...options.egress };
   const lookup = guardedLookup(policy, { servers: options.nameServers ?? [] });
+  const lookups = new WeakMap<object, typeof lookup>();
+  const lookupOf = (isolate: object): typeof lookup => {
+    const own = lookups.get(isolate) ?? boundedLookup(lookup, options.limits.subrequestsOpenMax);
+    lookups.set(isolate, own);
+    return own;
+  };
   const ai = options.ai ?? { transport: noAiGateway, url: () => null };
   const openFetches = new OpenFetches(options.limits.subrequestsOpenMax);
   const fetch = createFetch({
     policy,
-    lookup,
+    lookupOf,
     meter: egressBytes,
     places: openFetches,
     ai,
@@ -130,7 +136,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   });
   const webSockets = createWebSockets({
     policy,
-    lookup,
+    lookupOf,
     messageBytesMax: options.limits.webSocketMessageBytesMax,
     load: () => import('./http/websocket.ts'),
   });

@@ -1,15 +1,14 @@
-// Joins the parts of the handler: a request comes in from the listener, the route table names its deployment, static
-// assets are served before the worker, and an isolate gets the rest. It chooses no implementation: main.ts and dev.ts
-// do.
+// Connects the parts of the handler: the listener passes a request, the route table selects its deployment, static
+// assets are served before the worker, and an isolate gets the rest. main.ts and dev.ts choose the implementations.
 import { PlatformError, type ErrorDetails } from '#core/errors.ts';
 import type { EventContent, EventKind } from '#core/event.ts';
 import { ofPreview } from '#core/preview.ts';
 import { assetDecision } from './assets/asset-rules.ts';
 import { authPath, type AuthRoutes } from './auth/routes.ts';
-import type { Deployment } from './deployments/deployment.ts';
-import { createRouteDeployments, type RouteDeploymentParts } from './deployments/route-deployments.ts';
-import { ServedDeployments, type Served, type ServedDependencies } from './deployments/served.ts';
-import { startForCheck, StartLines, startServed, type StartEnd } from './deployments/starts.ts';
+import type { Deployment } from './serving/deployment.ts';
+import { createRouteDeployments, type RouteDeploymentParts } from './serving/route-deployments.ts';
+import { ServedDeployments, type Served, type ServedDependencies } from './serving/served.ts';
+import { startForCheck, StartLines, startServed, type StartEnd } from './serving/starts.ts';
 import { createClientHeaders } from './http/client-address.ts';
 import type { ExposedPorts } from './servers/exposed-ports.ts';
 import type { PassGate } from './http/gates.ts';
@@ -22,14 +21,14 @@ import type { DeliveryEnd } from './invocation/delivery.ts';
 import { failed, failureResponse, isFailureCode, type FailureCode } from './invocation/outcome.ts';
 import type { Lead, Route } from './router/project-routes.ts';
 
-/** What a handler is made of. */
+/** Dependencies of a handler. */
 export interface HandlerParts extends RouteDeploymentParts, ServedDependencies {
   readonly findLead: (host: string) => Lead | null;
-  /** By it requests over the edge are known. */
+  /** Identifies requests that came through the edge. */
   readonly edgeToken?: string;
-  /** Hosts of sandboxes, which no deployment has; absent: there are none. */
+  /** Hosts of sandboxes, which belong to no deployment; absent: there are none. */
   readonly exposedPorts?: ExposedPorts;
-  /** For hosts with a gate; absent where none has one. */
+  /** For hosts with a gate; absent if there are none. */
   readonly passGate?: PassGate;
   /** Null: no `/auth/*`. */
   readonly authRoutes: AuthRoutes | null;
@@ -41,15 +40,15 @@ export interface HandlerParts extends RouteDeploymentParts, ServedDependencies {
 export interface Handler {
   onExchange(exchange: Exchange): void;
   /**
-   * Gives an event that is no request to a deployment; never rejects: what went wrong is the outcome.
+   * Delivers an event other than a request to a deployment; never rejects: failures are in the outcome.
    *
-   * @param event JSON, as guest/events/ takes it.
+   * @param event JSON, as guest/events/ expects it.
    */
   deliver(deployment: string, kind: EventKind, event: EventContent): Promise<DeliveryEnd>;
   /**
-   * Starts the worker of an artifact that no host leads to yet, runs its top level and disposes it; never rejects.
+   * Starts the worker of an artifact that has no host yet, runs its top level and disposes it; never rejects.
    *
-   * @param route what it is going to be: its project, plan, variables.
+   * @param route its future route: project, plan, variables.
    */
   check(route: Route): Promise<StartEnd>;
   /**
@@ -59,25 +58,25 @@ export interface Handler {
    */
   serveHere(key: string, exchange: Exchange): boolean;
   /**
-   * A server of an ssr project calls a binding; false when this engine does not know its deployment.
+   * A binding call of an ssr project's server; false when this engine does not know its deployment.
    *
    * @param key of the server: `<project>/<deployment id>/...`
    */
   call(key: string, exchange: Exchange): boolean;
-  /** Engines came or went: asks for every remote again. */
+  /** Engines started or stopped: determines every remote again. */
   replace(): void;
   /** Deployments whose code is running at this moment, as keys. */
   running(): string[];
   /**
-   * Starts the worker of a route as it is going to serve, so that its first request finds it ready; where its requests
-   * go to another engine, it is started once and not kept. Never rejects.
+   * Starts the worker of a route as it will serve, so that its first request finds it ready; if its requests go to
+   * another engine, it is started once and not kept. Never rejects.
    */
   start(route: Route): Promise<StartEnd>;
   /** Compiles and starts a route's worker ahead of its first request. */
   warm(route: Route): void;
   /**
-   * Closes deployments whose route is gone, once they are idle, and has those of new ones compiled. @param changes all
-   * routes of the projects that changed, and those that they have no more.
+   * Closes deployments whose route is gone, once they are idle, and compiles new ones. @param changes all routes of
+   * the changed projects, and their former routes.
    */
   changeRoutes(changes: { readonly current: readonly Route[]; readonly gone: readonly Route[] }): void;
   /** Requests that run or wait. */
@@ -87,7 +86,7 @@ export interface Handler {
 
 export function createHandler(parts: HandlerParts): Handler {
   const engineCounters = parts.engine.counters;
-  // Of what goes to sandboxes, which no deployment answers.
+  // Memory account of requests to sandboxes, which belong to no deployment.
   const portsMemory = parts.engine.hostMemory.open('sandboxes/ports');
 
   const clientHeaders = createClientHeaders(parts.trustedProxies, parts.edgeToken);
@@ -143,7 +142,7 @@ export function createHandler(parts: HandlerParts): Handler {
       const site = {
         namespace: ofPreview(parts.namespaceOf(route.project), route.preview),
         origin: publicOrigin(parts.protocol, parts.publicPort ?? null, exchange.host),
-        // Where the operator says the port, what a client writes behind the host is nothing.
+        // If the operator sets the port, the one that a client sends in the host is ignored.
         askedAt: `${parts.protocol}://${parts.publicPort == null ? exchange.host : exchange.host.replace(/:\d*$/, '')}`,
         vars: route.vars,
       };
@@ -155,7 +154,7 @@ export function createHandler(parts: HandlerParts): Handler {
     else aimed(aim, found);
   }
 
-  /** For a page of another deployment, or a page that is told which deployment it is of. */
+  /** For a page of another deployment, or a page that learns its own deployment. */
   function aimed({ exchange, route, file }: Aim, live: Served): void {
     if (file !== null && parts.assets.serve(exchange, file)) {
       engineCounters.assetRequests++;

@@ -1,5 +1,11 @@
 // Root of an engine process: the only reader of the environment in the runtime. Started by supervisor/main.ts.
 import { randomBytes } from 'node:crypto';
+import { exposedNameOf } from '#core/sandbox/exposed-port.ts';
+import { cacheFolder } from '#core/process/cache-folder.ts';
+import { createArtifactSource } from '#artifacts/artifact-source.ts';
+import { openRouteFiles } from '#artifacts/route-source-files.ts';
+import { EXIT_CONFIGURATION } from '#core/process/run-process.ts';
+import { keepPrivate } from '../supervisor/data-folder/private-folders.ts';
 import { createEngine } from './engine.ts';
 import { openEngineStores, type EngineStores } from './process/stores.ts';
 import { openEngineLog, type EngineLog } from './process/log.ts';
@@ -17,10 +23,6 @@ import { operationRoutes } from './process/operation-routes.ts';
 import { RecentLog } from './process/recent-log.ts';
 import { RouteWaits } from './process/route-waits.ts';
 import { failed, failureResponse, type Outcome } from './invocation/outcome.ts';
-import { exposedNameOf } from '#core/sandbox/exposed-port.ts';
-import { cacheFolder } from '#core/process/cache-folder.ts';
-import { createArtifactSource } from '#deployments/artifact-source.ts';
-import { openRouteFiles } from '#deployments/route-source-files.ts';
 import { createClientHeaders } from './http/client-address.ts';
 import { createExposedPorts, type ExposedPorts } from './servers/exposed-ports.ts';
 import { publicOrigin } from './http/public-origin.ts';
@@ -30,18 +32,16 @@ import { createAssetServer } from './assets/assets.ts';
 import { chooseListener } from './http/choose-listener.ts';
 import { answerJson, type InternalRoutes } from './process/internal-server.ts';
 import type { Exchange, Listener, ListenerOptions } from './http/listener.ts';
-import { keepPrivate } from '../supervisor/data-folder/private-folders.ts';
 import { ConfigurationError, engineConfig, type EngineConfig } from './process/configuration.ts';
 import { createAppEvents } from './servers/app-events.ts';
 import { openBindingCalls } from './servers/binding-calls.ts';
-import { preparedByMigrator } from './deployments/database-preparation.ts';
+import { preparedByMigrator } from './serving/database-preparation.ts';
 import { ServerLink } from './servers/server-link.ts';
 import { superviseEngine } from './cluster/supervised.ts';
 import { startSupervisorMessages } from './process/supervisor-messages.ts';
 import { TelemetryRecorder } from './telemetry/recorder.ts';
-import { EXIT_CONFIGURATION } from '#core/process/run-process.ts';
 
-/** What stands around a file in a question about bindings. */
+/** Overhead around a file in a request about bindings. */
 const DATA_HEAD_BYTES = 64 * 1024;
 
 const { log, ...logging } = openLog();
@@ -71,7 +71,7 @@ function openLog(): EngineLog {
   }
 }
 
-/** What they do not understand is a matter of configuration. */
+/** Errors in their options are configuration errors. */
 async function openStores(
   { folder, limits, protocol, publicPort, trustedProxies, edgeToken }: EngineConfig,
   work: HostWork,
@@ -295,7 +295,7 @@ async function start(): Promise<void> {
     closeStores();
     end(0);
   };
-  // A thread that is lost does not end, and an exit would wait for it.
+  // A lost thread does not end, and a normal exit would wait for it.
   const end = (code: number): void => {
     if (!engine.lostThreads.isEmpty) process.kill(process.pid, 'SIGKILL');
     process.exit(code);
@@ -347,11 +347,11 @@ async function start(): Promise<void> {
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
   process.on('disconnect', stop);
-  // A supervisor that was killed while this engine started has nobody to tell it.
+  // If the supervisor was killed while this engine started, it cannot stop it.
   if (config.supervision !== null && !process.connected) stop();
 }
 
-/** The port that hosts of requests carry, where they come straight here; otherwise a proxy decides. */
+/** The port in request hosts, if clients connect directly; otherwise a proxy decides. */
 function portSuffixOf({ protocol, trustedProxies, port }: EngineConfig): string {
   const isDirect = protocol === 'http' && trustedProxies.length === 0;
   return isDirect && port !== 0 && port !== 80 ? `:${port}` : '';
@@ -362,7 +362,9 @@ function sandboxesOf({ sandboxes, protocol, publicPort }: EngineConfig, host: st
   return createSandboxTransport({ ...sandboxes, portOrigin: () => publicOrigin(protocol, publicPort, host) });
 }
 
-/** The socket for calls of servers. Handlers share the folder, and may number their engines alike: names are random. */
+/**
+ * The socket for calls of servers. Handlers share the folder and may number their engines alike, so names are random.
+ */
 function bindingCallsPath({ ssrCalls, supervision }: EngineConfig): string {
   return ssrCalls === '' ? `${supervision?.sockets ?? ''}.calls` : `${ssrCalls}${randomBytes(8).toString('hex')}.sock`;
 }
@@ -387,8 +389,8 @@ function withRecent(recent: RecentLog): typeof logging {
 }
 
 /**
- * Whether an address is below the platform's own domains, at its own port. Custom domains are not looked up: one whose
- * owner has moved it elsewhere is in the table a while longer.
+ * Whether a URL is below the platform's own domains, at its own port. Custom domains are not looked up: one that its
+ * owner has moved elsewhere stays in the table for a while.
  */
 function isOwnAddress({ hostname, port }: URL, { domains, publicPort }: EngineConfig, own: number): boolean {
   const isOwnPort = port === '' || port === String(own) || port === String(publicPort ?? own);

@@ -1,12 +1,12 @@
-// One attempt at a run: opens the artifact, brings each of its databases up to date one migration after the other, and
-// writes down each. None is applied twice: a database remembers its migrations in the transaction of each, and is asked
-// before every one (docs/decisions/93-the-database-says-what-is-applied.md). Called by migrator.ts.
+// One attempt at a run: opens the artifact, migrates each of its databases one migration after the other, and records
+// each. None is applied twice: a database records its migrations in the transaction of each, and is queried before
+// every one (docs/decisions/93-the-database-says-what-is-applied.md). Called by migrator.ts.
 import { pendingMigrations } from '#core/database-migrations.ts';
 import type { MigratorLimits } from '#core/limits.ts';
 import { branchSlug } from '#core/names.ts';
 import { ofPreview, withoutPreview } from '#core/preview.ts';
 import { copiesDatabases } from '#core/preview-settings.ts';
-import type { OpenArtifact } from '#deployments/artifact-source.ts';
+import type { OpenArtifact } from '#artifacts/artifact-source.ts';
 import type { Sql } from '#postgres/sql.ts';
 import { migrateArtifact, type MigratedDatabase, type MigratedDatabases } from '../engine/process/migrations.ts';
 import {
@@ -19,21 +19,21 @@ import {
 } from './audit.ts';
 import { endRun, releaseRun, type ClaimedRun } from './claims.ts';
 
-/** What an attempt works with. */
+/** Dependencies of an attempt. */
 export interface AttemptParts {
   readonly sql: Sql;
   readonly databases: MigratedDatabases;
   readonly openArtifact: (id: string) => OpenArtifact;
   readonly limits: MigratorLimits;
-  /** This process, as the audit names it. */
+  /** Name of this process in the audit. */
   readonly member: string;
-  /** The process is to end: nothing more is begun. */
+  /** The process is to end: nothing more is started. */
   readonly stopping: AbortSignal;
 }
 
 type Files = readonly (readonly [name: string, sql: string])[];
 
-/** What ended an attempt and says nothing about the migrations: it is made again, and not counted. */
+/** An interruption of an attempt that says nothing about the migrations: it is repeated, and not counted. */
 class Interruption extends Error {
   readonly isAway: boolean;
 
@@ -43,7 +43,7 @@ class Interruption extends Error {
   }
 }
 
-/** @throws {Error} `RunLeaseLost`, to be left alone; whatever Postgres says: the lease ends by itself. */
+/** @throws {Error} `RunLeaseLost`, to be ignored; errors of Postgres: the lease expires by itself. */
 export async function attemptRun(parts: AttemptParts, run: ClaimedRun): Promise<void> {
   const { sql, limits } = parts;
   const fail = (error: string, databases: readonly MigratedDatabase[] = []): Promise<void> =>
@@ -56,7 +56,7 @@ export async function attemptRun(parts: AttemptParts, run: ClaimedRun): Promise<
   } catch (error) {
     return fail((error as Error).message);
   }
-  // One more than there may be: it looks what the others have left, and begins nothing.
+  // One more than allowed: it checks the state left by the others, and applies nothing.
   const isOver = run.attempt > limits.attemptsMax;
   const preview = run.branch === null ? null : branchSlug(run.branch, run.projectName);
   const audited = auditedDatabases(parts, run, preview);
@@ -87,11 +87,11 @@ function auditedDatabases(
   run: ClaimedRun,
   preview: string | null,
 ): { readonly databases: MigratedDatabases; interruption(): Error | null } {
-  /** By database: its changed files are written down once. */
+  /** By database: its changed files are recorded once. */
   const compared = new Set<string>();
   let interruption: Error | null = null;
 
-  /** Bookkeeping that fails, or a service that is away, ends the attempt and says nothing of a migration. */
+  /** A failure of record keeping, or an unavailable service, ends the attempt and says nothing about a migration. */
   async function keeping<Result>(work: () => Promise<Result>): Promise<Result> {
     try {
       return await work();
@@ -156,9 +156,9 @@ function auditedDatabases(
       const ms = done.length === 0 ? null : performance.now() - began;
       await keeping(() => endMigration(sql, run, migration, { error: null, ms }));
     } catch (error) {
-      // Its row stays open: the next attempt finds out.
+      // Its row stays open: the next attempt determines the result.
       if (interruption !== null) throw error;
-      // An attempt that was cut off may have been at it still, in a database far away.
+      // An interrupted attempt may still be running, in a remote database.
       const known = await asking(() => databases.migrations(place, alone)).catch(() => null);
       const isThere = known?.applied.includes(migration.file) === true;
       if (interruption !== null) throw interruption;
@@ -170,7 +170,7 @@ function auditedDatabases(
     }
   }
 
-  /** Writes down each file that the database has with another text. */
+  /** Records each file that the database has with another text. */
   async function compare(
     place: Parameters<MigratedDatabases['migrations']>[0],
     files: Files,
@@ -188,7 +188,7 @@ function auditedDatabases(
   }
 }
 
-/** Files with their hashes, in the order in which they are applied. */
+/** Files with their hashes, in the order of application. */
 function toAudited(resource: string, files: Files): AuditedMigration[] {
   return pendingMigrations(files, new Map()).map(({ file, hash }) => ({ resource, file, hash }));
 }

@@ -1,11 +1,11 @@
-// The rows of `control.database_migration_audit`: one a migration and run, there before the migration is applied and
-// completed after it, so that none is missing whenever the process dies. Called by attempt.ts.
+// The rows of `control.database_migration_audit`: one per migration and run, inserted before the migration is applied
+// and completed after it, so that none is missing whenever the process dies. Called by attempt.ts.
 import type { Sql } from '#postgres/sql.ts';
 import type { ClaimedRun } from './claims.ts';
 
 /** A migration in a run. */
 export interface AuditedMigration {
-  /** As platform.yaml names the database. */
+  /** The database's name in platform.yaml. */
   readonly resource: string;
   readonly file: string;
   /** SHA-256 of its text. */
@@ -14,13 +14,13 @@ export interface AuditedMigration {
 
 const MESSAGE_CHARS_MAX = 4000;
 
-/** The lease is somebody else's now: nothing more may be changed. */
+/** Another process has the lease: nothing more may be changed. */
 export class RunLeaseLost extends Error {
   override readonly name = 'RunLeaseLost';
 }
 
 /**
- * Says that a migration is about to be applied, and makes sure of the lease: the two go together.
+ * Records that a migration is about to be applied, and verifies the lease, in one step.
  *
  * @param member the process. @throws {RunLeaseLost}
  */
@@ -47,7 +47,7 @@ export async function beginMigration(
   });
 }
 
-/** Says what became of it. @param ms null: nobody has measured it. */
+/** Records its result. @param ms null: not measured. */
 export async function endMigration(
   sql: Sql,
   run: ClaimedRun,
@@ -61,7 +61,7 @@ export async function endMigration(
     WHERE run_id = ${run.id} AND resource = ${resource} AND filename = ${file} AND result = 'running'`;
 }
 
-/** An attempt that was cut off has applied these: the database says so. */
+/** The database shows that an interrupted attempt has applied these. */
 export async function settleMigrations(
   sql: Sql,
   run: ClaimedRun,
@@ -74,7 +74,7 @@ export async function settleMigrations(
     WHERE run_id = ${run.id} AND resource = ${resource} AND result = 'running' AND filename = ANY(${[...applied]})`;
 }
 
-/** A migration that is in the database with another text. */
+/** Records a migration that is in the database with another text. */
 export async function noteChange(
   sql: Sql,
   run: ClaimedRun,
@@ -90,7 +90,7 @@ export async function noteChange(
     ON CONFLICT (run_id, resource, filename) DO NOTHING`;
 }
 
-/** No attempt is left that could find out. */
+/** No attempt is left that could determine the result. */
 export async function giveUpMigrations(sql: Sql, run: ClaimedRun, message: string): Promise<void> {
   await sql`
     UPDATE control.database_migration_audit
@@ -98,7 +98,7 @@ export async function giveUpMigrations(sql: Sql, run: ClaimedRun, message: strin
     WHERE run_id = ${run.id} AND result = 'running'`;
 }
 
-/** Postgres keeps no zeros in text. */
+/** Postgres text cannot contain NUL. */
 function textOf(message: string): string {
   return message.slice(0, MESSAGE_CHARS_MAX).replaceAll('\0', '');
 }

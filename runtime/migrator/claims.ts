@@ -1,5 +1,5 @@
-// Rows of `control.migration_run`: which one is claimed next, how long it is held, how it ends. A run whose holder went
-// silent is due again when its lease ends. No database of a project is touched here.
+// Rows of `control.migration_run`: which one is claimed next, its lease, its end. A run whose holder is gone is due
+// again when its lease expires. No project database is used here.
 import type { Sql } from '#postgres/sql.ts';
 
 /** A claimed run. */
@@ -7,39 +7,39 @@ export interface ClaimedRun {
   readonly id: string;
   readonly deploymentId: string;
   readonly projectId: string;
-  /** Of the project: the namespace of its databases. */
+  /** Name of the project: the namespace of its databases. */
   readonly projectName: string;
   readonly artifact: string;
-  /** Whose databases; null: production's. */
+  /** Branch of the databases; null: production's. */
   readonly branch: string | null;
-  /** Account whose wish it is. */
+  /** Account that requested it. */
   readonly requestedBy: string | null;
   /** From 1. */
   readonly attempt: number;
   readonly lease: string;
-  /** Since it was asked for. */
+  /** Since the request. */
   readonly ageMs: number;
-  /** Why nobody wants it any more. */
+  /** Why it is no longer needed. */
   readonly obsolete: string | null;
 }
 
-/** How a run ends. */
+/** Result of a run. */
 export interface RunEnd {
   readonly status: 'success' | 'failure' | 'canceled';
   readonly error: string | null;
-  /** What became of each database. */
+  /** Result for each database. */
   readonly databases: readonly object[];
 }
 
-/** Tells who waits, and migrators that there is room. */
+/** Notifies waiting clients, and migrators that there is room. */
 export const CHANNEL = 'control_migration';
 const AGAIN_MS = 1000;
 const UNIQUE_VIOLATION = '23505';
 
 /**
- * The next one that is due; of a project with one under way, that one alone.
+ * The next due run; for a project with a running one, only that one.
  *
- * @param own runs that this process is at: where their lease has ended all the same, another process goes on.
+ * @param own runs of this process: if their lease has expired all the same, another process continues.
  */
 export async function claimRun(
   sql: Sql,
@@ -67,20 +67,20 @@ export async function claimRun(
             AND b.removed_at IS NOT NULL) THEN 'The branch was removed' END AS obsolete`;
     return row ?? null;
   } catch (error) {
-    // Another migrator has begun one of the same project at this very moment.
+    // Another migrator has just begun one of the same project.
     if ((error as { code?: unknown }).code === UNIQUE_VIOLATION) return null;
     throw error;
   }
 }
 
-/** Moves the end of the leases of what is under way. */
+/** Extends the leases of running runs. */
 export async function renewRuns(sql: Sql, member: string, ids: readonly string[], leaseMs: number): Promise<void> {
   await sql`
     UPDATE control.migration_run SET lease_until = now() + ${leaseMs} * interval '1 ms'
     WHERE id = ANY(${[...ids]}) AND status = 'running' AND starts_with(lease, ${`${member}.`})`;
 }
 
-/** Ends it, if it is still held. */
+/** Ends it, if the lease is still held. */
 export async function endRun(sql: Sql, { id, lease }: ClaimedRun, end: RunEnd): Promise<void> {
   const { status, error, databases } = storable(end);
   await sql.begin(async (tx) => {
@@ -92,14 +92,14 @@ export async function endRun(sql: Sql, { id, lease }: ClaimedRun, end: RunEnd): 
   });
 }
 
-/** Postgres takes neither NUL nor half a surrogate pair; messages and statements of tenants may have both. */
+/** Postgres accepts neither NUL nor lone surrogates; messages and statements of tenants may contain both. */
 function storable(end: RunEnd): RunEnd {
   return JSON.parse(JSON.stringify(end), (_key, value: unknown) =>
     typeof value === 'string' ? value.replaceAll('\0', '').toWellFormed() : value,
   ) as RunEnd;
 }
 
-/** Lets it go, for another attempt that is not counted: what stood in its way is none of its own. */
+/** Releases it for another attempt without counting this one: the obstacle was not its own. */
 export async function releaseRun(sql: Sql, { id, lease }: ClaimedRun): Promise<void> {
   await sql.begin(async (tx) => {
     await tx`

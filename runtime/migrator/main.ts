@@ -1,18 +1,18 @@
-// Root of the migrator's process (DB_MIGRATIONS_EXECUTOR=migrator): reads the environment, has the migrations that
-// releases ask for applied to the databases of projects, writes down each. Started by the supervisor; SQL of tenants
-// runs in the database service, none here.
+// Root of the migrator's process (DB_MIGRATIONS_EXECUTOR=migrator): reads the environment, applies the migrations of
+// releases to projects' databases, records each. Started by the supervisor; SQL of tenants runs in the database
+// service, none here.
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { limitsFrom } from '#core/limits.ts';
 import { openLog } from '#core/log/log.ts';
 import { tellFigures } from '#core/process/figures.ts';
 import { runProcess } from '#core/process/run-process.ts';
-import { createArtifactSource } from '#deployments/artifact-source.ts';
+import { createArtifactSource } from '#artifacts/artifact-source.ts';
 import { openSql } from '#postgres/sql.ts';
 import { createDatabaseClient, databaseAddress } from '../stores/database-service.ts';
 import { startMigrator, type Migrator } from './migrator.ts';
 
-/** A statement takes half a minute at most (DB_STATEMENT_MS); what is not over by then ends with its lease. */
+/** A statement takes at most half a minute (DB_STATEMENT_MS); one that has not finished by then ends with its lease. */
 const CLOSE_MS_MAX = 8000;
 
 const log = openLog('migrator', process.env);
@@ -26,7 +26,7 @@ async function start(): Promise<() => Promise<void>> {
   const address = databaseAddress(process.env);
   if (address === null) throw new Error('DB_URL is not set: name the database service, such as tcp://internal:80');
   if (get('MIGRATOR_WORK_DIR') !== '')
-    log.warn('MIGRATOR_WORK_DIR has no effect: an artifact brings its migrations, nothing is checked out');
+    log.warn('MIGRATOR_WORK_DIR has no effect: migrations are in the artifact, nothing is checked out');
   const sql = openSql({
     url: databaseUrl,
     name: 'platform migrator',

@@ -1,5 +1,5 @@
-// The loop of the migrator: claims runs, a few at a time and one of a project, renews their leases while they are under
-// way, and lets each be attempted. Woken by NOTIFY, and by a slow poll besides. Started by main.ts.
+// The loop of the migrator: claims runs, a few at a time and one per project, renews their leases while they are
+// running, and attempts each. Woken by NOTIFY, and by a slow poll. Started by main.ts.
 import type { Logger } from 'pino';
 import type { Sql } from '#postgres/sql.ts';
 import { attemptRun, type AttemptParts } from './attempt.ts';
@@ -13,15 +13,15 @@ interface MigratorOptions extends Omit<AttemptParts, 'stopping'> {
 
 /** A running migrator. */
 export interface Migrator {
-  /** Runs that are under way. */
+  /** Number of running runs. */
   readonly running: number;
-  /** Begins nothing more, and lets the migration of each run that is being applied end. */
+  /** Starts nothing more, and waits for the migration that each run is applying. */
   close(): Promise<void>;
 }
 
 const POLL_MS = 1000;
 
-/** Starts it. */
+/** Starts the migrator. */
 export async function startMigrator(options: MigratorOptions): Promise<Migrator> {
   const { sql, limits, member, log } = options;
   const stopping = new AbortController();
@@ -39,8 +39,8 @@ export async function startMigrator(options: MigratorOptions): Promise<Migrator>
     try {
       await attemptRun({ ...options, stopping: stopping.signal }, run);
     } catch (error) {
-      // Whoever has the lease now goes on.
-      if (error instanceof RunLeaseLost) log.warn(fields, 'Migrations left: their lease is lost');
+      // The new holder of the lease continues.
+      if (error instanceof RunLeaseLost) log.warn(fields, 'Migrations abandoned: their lease was lost');
       else log.error({ ...fields, err: error }, 'Migrations interrupted');
     }
   }

@@ -1,6 +1,6 @@
-// The socket on which one server calls its bindings: it knows by itself whose it is, wants the token of this process,
-// and hands calls on to an engine, where the deployment's worker does them in its isolate. What is for the AI gateway
-// goes there too (egress.ts leads to it): that one wants its own token. Made per server.
+// The socket on which one server calls its bindings: it identifies the server, requires the token of this process,
+// and forwards calls to an engine, where the deployment's worker executes them in its isolate. Requests to the AI
+// gateway are also sent here (from egress.ts) and need the gateway's own token. Made per server.
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { chmodSync } from 'node:fs';
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
@@ -8,7 +8,7 @@ import path from 'node:path';
 import { SERVER_KEY_HEADER, type ServerSpec } from '#core/ssr/protocol.ts';
 import type { OpenCalls } from './server-process.ts';
 
-/** @param engines sockets of those that are connected */
+/** @param engines sockets of connected engines */
 export async function openCalls(
   folder: string,
   { key }: ServerSpec,
@@ -19,10 +19,10 @@ export async function openCalls(
   const server = http.createServer({ requestTimeout: 0 }, (request, response) => {
     const isForGateway = /^\/ai(?:[/?]|$)/.test(request.url ?? '');
     if (!isForGateway && !timingSafeEqual(digest(request.headers.authorization ?? ''), wanted))
-      return refuse(response, 401, 'Calls want the token PLATFORM_MOCK_SERVER_TOKEN');
+      return refuse(response, 401, 'Calls require the token PLATFORM_MOCK_SERVER_TOKEN');
     const [socketPath] = engines();
     if (socketPath === undefined || socketPath === '')
-      return refuse(response, 503, 'No engine takes calls at the moment');
+      return refuse(response, 503, 'No engine is available for calls at the moment');
     pass(request, response, socketPath, isForGateway, key);
   });
   server.on('clientError', (_error, socket) => socket.destroy());

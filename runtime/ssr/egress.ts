@@ -1,6 +1,6 @@
-// The way out of one server's network, which leads nowhere by itself: the server says on a Unix socket where it wants
-// to go (preload.cjs does that for it), and gets the path of another one that leads there, if the policy of all
-// requests of tenants allows it. Made per server by server-process.ts.
+// Outgoing connections of one server, whose network has none: the server names a destination on a Unix socket
+// (preload.cjs does that for it), and gets the path of another socket that leads there, if the policy for requests of
+// tenants allows it. Made per server by server-process.ts.
 import { chmodSync, rmSync } from 'node:fs';
 import {
   connect,
@@ -14,32 +14,34 @@ import {
 import path from 'node:path';
 import { mayConnect, type EgressPolicy } from '#core/egress.ts';
 import { PlatformError } from '#core/errors.ts';
+import { boundedLookup } from '#core/way-out/host-names.ts';
 import { AI_HOST } from '#core/ssr/protocol.ts';
 
-/** What the way out is made of. */
+/** Dependencies of outgoing connections. */
 interface EgressParts {
-  /** Folder that the server sees. */
+  /** Folder visible to the server. */
   readonly folder: string;
   readonly policy: EgressPolicy;
-  /** The addresses of a name that the policy allows. */
+  /** Resolves a name to the addresses that the policy allows. */
   readonly lookup: LookupFunction;
   readonly connectionsMax: number;
   /** The Unix socket behind AI_HOST. */
   readonly gateway: string;
 }
 
-/** How long a connection may take to be made, and how long its path waits to be used. */
+/** Timeout of connecting, and how long its path waits to be used. */
 const CONNECT_MS = 30_000;
 const LINE_CHARS_MAX = 400;
 
-/** Opens it in `<folder>/egress.sock`. @returns what closes it, with every connection. */
+/** Opens it in `<folder>/egress.sock`. @returns closes it with all connections. */
 export async function openEgress({
   folder,
   policy,
-  lookup,
+  lookup: lookUp,
   connectionsMax,
   gateway,
 }: EgressParts): Promise<() => void> {
+  const lookup = boundedLookup(lookUp, connectionsMax);
   const open = new Set<Socket>();
   const paths = new Set<Server>();
   let last = 0;
@@ -50,6 +52,8 @@ export async function openEgress({
 
   const server = createServer((asking) => {
     keep(asking);
+    if (open.size > connectionsMax)
+      return refuse(asking, 'EMFILE', `more than ${connectionsMax} connections (SSR_CONNECTIONS_MAX)`);
     let text = '';
     asking.setEncoding('utf8').on('data', (chunk: string) => {
       text += chunk;
@@ -70,7 +74,7 @@ export async function openEgress({
     );
   }
 
-  /** Those that may be connected to. */
+  /** The allowed addresses. */
   async function addressesOf(host: string): Promise<readonly string[]> {
     if (isIP(host) !== 0) {
       if (mayConnect(host, policy)) return [host];
@@ -86,8 +90,6 @@ export async function openEgress({
 
   async function lead(host: string, port: number, asking: Socket): Promise<void> {
     if (!(Number.isInteger(port) && port > 0 && port < 65_536)) return refuse(asking, 'EINVAL', 'no port');
-    if (open.size >= connectionsMax)
-      return refuse(asking, 'EMFILE', `more than ${connectionsMax} connections (SSR_CONNECTIONS_MAX)`);
     if (host === AI_HOST) return connectTo({ path: gateway }, host, port, asking);
     let address: string | undefined;
     try {
@@ -114,7 +116,7 @@ export async function openEgress({
     });
   }
 
-  /** A path that one connection is taken from. */
+  /** A path for one connection. */
   function offer(outside: Socket, asking: Socket): void {
     const file = path.join(folder, `out-${++last}.sock`);
     const single = createServer({ allowHalfOpen: true }, (inside) => {
@@ -148,7 +150,8 @@ export async function openEgress({
 }
 
 function refuse(asking: Socket, code: string, reason: string): void {
-  asking.end(`${code} ${reason}\n`);
+  // It may never read that.
+  asking.end(`${code} ${reason}\n`, () => asking.destroy());
 }
 
 function forbidden(address: string): PlatformError {

@@ -1,14 +1,14 @@
-// The variables of a server process: those of its deployment, and what it has to know of where it runs. Nothing of the
+// The variables of a server process: those of its deployment, and those that describe its environment. Nothing of the
 // platform's own. Pure. Called by server-process.ts.
 import { dirname } from 'node:path';
 import { AI_URL_VARIABLE } from '#core/ai-caller.ts';
 import { nodeCommand } from '#core/process/node-command.ts';
 import { AI_HOST } from '#core/ssr/protocol.ts';
 
-/** What they are made of. */
+/** Dependencies of the variables. */
 interface ServerVariables {
   readonly vars: Readonly<Record<string, string>>;
-  /** Where bindings are called. */
+  /** Variables for calling bindings. */
   readonly platform: Readonly<Record<string, string>>;
   /** Folder of its sockets. */
   readonly run: string;
@@ -17,9 +17,9 @@ interface ServerVariables {
   readonly memoryMbMax: number;
 }
 
-/** In a network of its own every port is free. */
+/** In its own network every port is free. */
 export const SERVER_PORT = 3000;
-/** Of its memory, what its objects may take; the rest is for code, buffers and what it starts. */
+/** Share of its memory for JavaScript objects; the rest is for code, buffers and child processes. */
 const HEAP_PART = 0.75;
 
 export function serverEnvironment({ vars, platform, run, preload, cwd, memoryMbMax }: ServerVariables) {
@@ -43,7 +43,7 @@ export function serverEnvironment({ vars, platform, run, preload, cwd, memoryMbM
   } satisfies Record<string, string>;
 }
 
-/** Lines that set them in a shell; a name that no shell takes is left out. */
+/** Shell lines that set them; a name that no shell accepts is omitted. */
 export function shellVariables(variables: Readonly<Record<string, string>>): string {
   return Object.entries(variables)
     .filter(([name, value]) => /^[A-Za-z_]\w*$/.test(name) && !value.includes('\0'))

@@ -1,5 +1,5 @@
-// Root of the process that runs servers of ssr projects beside the handler: it fences them, starts them for engines,
-// and stops them. Started by the supervisor when an engine wants it; it holds no key of the platform.
+// Root of the process that runs servers of ssr projects beside the handler: confines them, starts them for engines,
+// and stops them. Started by the supervisor on demand; it holds no key of the platform.
 import { chmodSync, chownSync, rmSync } from 'node:fs';
 import { chmod, lstat, mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
@@ -13,19 +13,19 @@ import { closeInherited } from '#core/process/inherited-descriptors.ts';
 import { nodeFolders } from '#core/process/confinement/command-line.ts';
 import type { Confinement } from '#core/process/confinement/types.ts';
 import { CALLS_PREFIX, readLines, type FromEngine, type ToEngine } from '#core/ssr/protocol.ts';
-import { guardedLookup } from '../engine/bindings/host-names.ts';
+import { guardedLookup } from '#core/way-out/host-names.ts';
+import { EXIT_CONFIGURATION } from '#core/process/run-process.ts';
 import { openCalls } from './calls.ts';
 import { openOwnGroups } from './own-groups.ts';
 import { ServerProcess } from './server-process.ts';
 import { ServerRefused, Servers } from './servers.ts';
 import { openUnpacked } from './unpacked.ts';
-import { EXIT_CONFIGURATION } from '#core/process/run-process.ts';
 
 const CLEAN_MS = 3_600_000;
 const KEEP_MS = 7 * 86_400_000;
 const IDLE_LOOK_MS = 1000;
 const RUNS_PREFIX = 'ssr-';
-const IN_CONTAINERS = 'In a container it takes cap_add and security_opt of containers/servers.yaml';
+const IN_CONTAINERS = 'In a container, use cap_add and security_opt of containers/servers.yaml';
 
 const log = openLog('ssr', process.env);
 
@@ -43,7 +43,7 @@ async function start(): Promise<void> {
   const own = path.join(data, 'ssr');
   await mkdir(own, { recursive: true, mode: 0o700 });
   const runs = await makeRuns(sockets);
-  // Engines may be another user's, in another container: those of the group of this folder reach sockets in it.
+  // Engines may run as another user, in another container: members of this folder's group can reach its sockets.
   const { gid } = await stat(sockets);
   await openOwnGroups();
   const confinement = await confinementOf({
@@ -70,13 +70,13 @@ async function start(): Promise<void> {
   const lookup = guardedLookup(policy, { servers: nameServers.map((word) => word.trim()) });
 
   const engines = new Set<Engine>();
-  /** Lines of a server go to one engine that knows it. */
+  /** Lines of a server go to one engine that uses it. */
   const tell = (key: string, level: 'info' | 'error', text: string): void => {
     const [known] = [...engines].filter((engine) => engine.keys.has(key));
     known?.say({ type: 'line', key, level, text });
   };
   const used = new Map<string, string>();
-  /** Each run has a folder of its own, so that no name of a socket comes again. */
+  /** Each run has a folder of its own, so that socket names are never reused. */
   let lastRun = 0;
   const servers = new Servers({
     limits: limits.ssr,
@@ -117,7 +117,7 @@ async function start(): Promise<void> {
     engines.add(engine);
     socket.once('close', () => {
       engines.delete(engine);
-      // One that was killed leaves it behind.
+      // Left by a killed engine.
       if (isCallsOf(sockets, engine.calls)) rmSync(engine.calls, { force: true });
       servers.releaseAll(engine);
     });
@@ -158,13 +158,13 @@ async function start(): Promise<void> {
 }
 
 /**
- * Folder of the folders of servers. Engines may write beside it, and be another user's: nothing is done to what another
- * user owns, and no name is taken that could be there.
+ * Parent folder of the servers' folders. Engines may write to the same folder, as another user: nothing owned by
+ * another user is changed, and no existing name is used.
  */
 async function makeRuns(sockets: string): Promise<string> {
   for (const name of await readdir(sockets)) {
     const left = path.join(sockets, name);
-    // One before it may have been killed.
+    // An earlier process may have been killed.
     if (name.startsWith(RUNS_PREFIX) && (await lstat(left)).uid === process.getuid!())
       await rm(left, { recursive: true, force: true });
   }
@@ -173,13 +173,13 @@ async function makeRuns(sockets: string): Promise<string> {
   return runs;
 }
 
-/** Whether a path is that of an engine's socket in the folder that it shares with us. */
+/** Whether a path is an engine's socket in the shared folder. */
 function isCallsOf(sockets: string, file: string): boolean {
   const name = path.basename(file);
   return name.startsWith(CALLS_PREFIX) && file === path.join(sockets, name);
 }
 
-/** Sockets for calls of a server's bindings: an engine that asked for it first. */
+/** Sockets for a server's binding calls: an engine that requested it comes first. */
 function enginesOf(engines: ReadonlySet<Engine>, key: string): string[] {
   const known = [...engines].filter(({ calls }) => calls !== '');
   return known.sort((a, b) => Number(b.keys.has(key)) - Number(a.keys.has(key))).map(({ calls }) => calls);
@@ -187,9 +187,9 @@ function enginesOf(engines: ReadonlySet<Engine>, key: string): string[] {
 
 /** One engine, as long as it is connected. */
 class Engine {
-  /** What it has asked for. */
+  /** Servers that it has requested. */
   readonly keys = new Set<string>();
-  /** Socket on which it answers calls of bindings. */
+  /** Socket on which it serves binding calls. */
   calls = '';
   #socket: Socket;
 

@@ -1,23 +1,26 @@
-// In a container: makes the control groups below its own writable, so that the kernel keeps the bounds of each server
-// (core/process/confinement/control-groups.ts). Takes CAP_SYS_ADMIN; without it nothing changes, and servers are
-// watched. Called once by main.ts, before the first server.
+// In a container: makes the control groups below its own writable, so that the kernel enforces the limits of each
+// server (core/process/confinement/control-groups.ts). Requires CAP_SYS_ADMIN; without it nothing changes, and
+// servers are monitored. Called once by main.ts, before the first server.
 import { execFile } from 'node:child_process';
 import { access, constants, mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 
 const MOUNT = '/sys/fs/cgroup';
-/** Of version 1. */
+/** Controllers of version 1. */
 const CONTROLLERS = ['memory', 'pids', 'cpu'] as const;
-/** Where the processes of the container go: a group with processes gives those below it no controllers (version 2). */
+/**
+ * Group for the container's processes: a group with processes cannot give controllers to its child groups (version
+ * 2).
+ */
 const INIT = 'init';
 const REMOUNT_MS = 5000;
 
-/** How this machine's groups are found and changed; default: as they are here. */
+/** Access to this machine's groups; default: the real ones. */
 interface GroupAccess {
   readonly mount?: string;
   readonly isWritable?: (folder: string) => Promise<boolean>;
-  /** Makes a folder of them writable. */
+  /** Makes one of their folders writable. */
   readonly remount?: (folder: string) => Promise<void>;
 }
 
@@ -29,10 +32,10 @@ export async function openOwnGroups(given: GroupAccess = {}): Promise<void> {
     if (!(await isThere(folder)) || (await isWritable(folder))) continue;
     try {
       await remount(folder);
-      // The root of what this container sees; a group of the machine's is left as it is.
+      // The root of this container's view; a group of the machine is not changed.
       if (isUnified) await shareControllers(folder);
     } catch {
-      // No right to: what is missing is watched.
+      // Not permitted: missing groups are replaced by monitoring.
     }
   }
 }

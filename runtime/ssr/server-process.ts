@@ -1,5 +1,5 @@
-// One server of an ssr project: a confined process in a network of its own, from its start until nothing of it is left.
-// servers.ts decides when there is one; nothing here knows of engines.
+// One server of an ssr project: a confined process in its own network, from its start until all of it is gone.
+// servers.ts decides when there is one; independent of engines.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { chmod, chown, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { watch, type FSWatcher } from 'node:fs';
@@ -21,46 +21,46 @@ import type { Confinement } from '#core/process/confinement/types.ts';
 import { openEgress } from './egress.ts';
 import { serverEnvironment, shellVariables } from './environment.ts';
 
-/** What a server is started with. */
+/** Options of a server. */
 export interface ServerStart {
   readonly confinement: Confinement;
-  /** Its number among those that run: it decides its user. */
+  /** Its slot number, which determines its user. */
   readonly slot: number;
   readonly limits: SsrLimits;
-  /** Unpacked archive. */
+  /** Folder of the unpacked archive. */
   readonly code: string;
-  /** Folder in it, and the command that is run there. */
+  /** Folder in it, and the command to run there. */
   readonly folder: string;
   readonly start: string;
   readonly vars: Readonly<Record<string, string>>;
-  /** Own, short and private: its sockets lie there. */
+  /** A short, private folder for its sockets. */
   readonly run: string;
-  /** The group that engines are in. */
+  /** The engines' group. */
   readonly engineGid: number;
   readonly policy: EgressPolicy;
   readonly lookup: LookupFunction;
-  /** Opens what else the server reaches in its folder. @returns what closes it, and variables that say where it is. */
+  /** Opens its other sockets in its folder. @returns the function that closes them, and variables with their paths. */
   readonly openCalls: (folder: string) => Promise<OpenCalls>;
   readonly onLine: (level: 'info' | 'error', text: string) => void;
 }
 
-/** Where a server calls its bindings. */
+/** Socket for a server's binding calls. */
 export interface OpenCalls {
-  /** Path of its Unix socket, which takes what is for the AI gateway too. */
+  /** Path of its Unix socket, which also accepts requests to the AI gateway. */
   readonly socket: string;
   readonly variables: Readonly<Record<string, string>>;
   readonly close: () => void;
 }
 
-/** How a server ended, in words for its author. */
+/** Why a server ended, in words for its author. */
 export interface ServerEnd {
   readonly reason: string;
 }
 
 const PRELOAD = path.join(import.meta.dirname, 'preload.cjs');
-/** Where these are seen from inside. */
+/** Paths inside the confinement. */
 const CODE = '/app';
-/** Parts of its folder: what it writes to, and where it knocks. */
+/** Parts of its folder: one it writes to, and one with sockets for its calls. */
 const OWN = 'own';
 const DOORS = 'doors';
 const SOCKET = 'http.sock';
@@ -70,10 +70,10 @@ const CONNECT_MS = 10;
 const WATCH_MS = 1000;
 const MB = 1024 * 1024;
 
-/** A server at work. */
+/** A running server. */
 export class ServerProcess {
   readonly socket: string;
-  /** Resolves when it is gone, and nothing of it is left. */
+  /** Resolves when all of it is gone. */
   readonly ended: Promise<ServerEnd>;
   #given: ServerStart;
   #child: ChildProcess;
@@ -103,7 +103,7 @@ export class ServerProcess {
     const doors = path.join(run, DOORS);
     await rm(run, { recursive: true, force: true });
     await mkdir(own, { recursive: true, mode: 0o700 });
-    // Only the platform writes there: what it makes and opens by name is what it made.
+    // Only the platform writes there, so files it opens by name are those it created.
     await mkdir(doors, { mode: 0o755 });
     if (uid !== null) {
       await chmod(run, 0o711);
@@ -153,14 +153,14 @@ export class ServerProcess {
         tmp: limits.temporaryBytesMax,
         groups: groups.files,
         processesMax: limits.tasksMax,
-        // In /tmp there is less room; elsewhere it is to write none.
+        // /tmp has less room; it should not write elsewhere.
         fileBytesMax: 2 * limits.temporaryBytesMax,
         infoFd: INFO_FD,
         isOffline: true,
         isServing: true,
         hostname: 'server',
       },
-      // Its variables are read where it is fenced already: outside, one such as LD_PRELOAD or PATH would run its code
+      // Its variables are read inside the confinement: outside, one such as LD_PRELOAD or PATH would run its code
       // before that.
       ['sh', '-c', `. "$0"\n${shellCommand(given.start)}`, variables],
     );
@@ -176,7 +176,7 @@ export class ServerProcess {
     });
   }
 
-  /** Resolves when it answers connections. @throws {Error} with the reason, in words for its author. */
+  /** Resolves when it accepts connections. @throws {Error} with the reason, in words for its author. */
   async listening(): Promise<void> {
     const { limits, run } = this.#given;
     let look = (): void => {};
@@ -198,7 +198,7 @@ export class ServerProcess {
             resolve();
           });
           socket.once('error', ({ code }: NodeJS.ErrnoException) => {
-            // It is there, and not listened on for a moment yet.
+            // The socket exists, but nothing listens yet.
             if (code === 'ECONNREFUSED') setTimeout(look, CONNECT_MS);
           });
         };
@@ -211,7 +211,7 @@ export class ServerProcess {
     }
   }
 
-  /** Asks it to end, and ends it where it does not. */
+  /** Asks it to end, and kills it after a timeout. */
   async stop(): Promise<void> {
     this.#reason ??= 'it was stopped';
     const ids = await this.#inside(await readProcesses());
@@ -222,7 +222,7 @@ export class ServerProcess {
     clearTimeout(timer);
   }
 
-  /** Ends it at once. @param reason for its author */
+  /** Kills it immediately. @param reason for its author */
   kill(reason: string): void {
     this.#reason ??= reason;
     this.#kill();
@@ -232,7 +232,7 @@ export class ServerProcess {
     if (this.#child.pid !== undefined) signal(-this.#child.pid, 'SIGKILL');
   }
 
-  /** Its processes without those that fence it. */
+  /** Its processes without those of the fence. */
   async #inside(entries: readonly ProcessEntry[]): Promise<number[]> {
     const inode = await this.#namespace;
     const below = processesOf(entries, this.#child.pid ?? 0, null);
@@ -255,10 +255,10 @@ export class ServerProcess {
     return { reason: this.#reason ?? `it ended (${how})${said}` };
   }
 
-  /** What no control group bounds is looked at. */
+  /** Checks limits that no control group enforces. */
   async #look(): Promise<void> {
     const { run } = this.#given;
-    // That folder may lie on a disk.
+    // That folder may be on a disk.
     if ((await readdir(path.join(run, OWN))).some((name) => name !== SOCKET))
       this.kill('it wrote to the folder of its socket: only /tmp is for files (SSR_TMP_MAX_BYTES)');
     const hit = await this.#groups.hit();
@@ -267,7 +267,7 @@ export class ServerProcess {
     if ((await this.residentBytes()) > this.#given.limits.memoryMbMax * MB) this.kill(this.#tooMuchMemory());
   }
 
-  /** What it holds that it shares with no file. */
+  /** Its memory that is not shared with a file. */
   async residentBytes(): Promise<number> {
     const entries = await readProcessesLately(WATCH_MS / 2);
     const inside = new Set(await this.#inside(entries));
@@ -284,7 +284,7 @@ export class ServerProcess {
     stream.setEncoding('utf8').on('data', (chunk: string) => {
       const lines = (rest + chunk).split('\n');
       rest = lines.pop()!;
-      // A line without an end is one all the same.
+      // An endless line is split.
       if (rest.length > limits.logLineCharsMax) {
         lines.push(rest);
         rest = '';
@@ -302,13 +302,13 @@ export class ServerProcess {
   }
 }
 
-/** Without a shell around it where the command is a single one: signals reach it, and it costs no memory. */
+/** Without a shell around a single command: signals reach it, and it saves memory. */
 function shellCommand(start: string): string {
   const [, variables = '', command] = /^((?:[A-Za-z_]\w*=[\w./:@-]*\s+)*)([\w./:@=,\s-]+)$/.exec(start) ?? [];
   return command === undefined || /^(?:cd|exec|set|export)\s/.test(command) ? start : `${variables}exec ${command}`;
 }
 
-/** Number of the process namespace that the fence made; null: none. */
+/** Number of the process namespace created by the fence; null: none. */
 async function namespaceOf(child: ChildProcess): Promise<number | null> {
   let text = '';
   try {
@@ -323,6 +323,6 @@ function signal(id: number, name: NodeJS.Signals): void {
   try {
     process.kill(id, name);
   } catch {
-    // It is gone already.
+    // Already gone.
   }
 }

@@ -1,14 +1,14 @@
-// Which servers run: one per deployment, started for the first request, stopped when it is idle or room is needed, and
-// left alone for a while when it fails. main.ts gives it what engines want.
+// Decides which servers run: one per deployment, started for the first request, stopped when it is idle or room is
+// needed, and paused for a while when it fails. main.ts passes the engines' requests.
 import type { ErrorDetails } from '#core/errors.ts';
 import type { SsrLimits } from '#core/limits.ts';
 import type { ServerSpec } from '#core/ssr/protocol.ts';
 import type { ServerProcess } from './server-process.ts';
 
-/** Whoever holds a server, for as long as it has requests for it. */
+/** Holds a server for as long as it has requests for it. */
 export type Holder = object;
 
-/** A refusal, as an engine answers it. */
+/** A refusal for an engine. */
 export class ServerRefused extends Error {
   readonly code: 'server_start_failed' | 'server_unavailable' | 'overloaded';
   readonly details: ErrorDetails;
@@ -20,14 +20,14 @@ export class ServerRefused extends Error {
   }
 }
 
-/** What the servers are made of. */
+/** Dependencies of the servers. */
 export interface ServersParts {
   readonly limits: SsrLimits;
-  /** Starts a server in a slot; it listens when this resolves. */
+  /** Starts a server in a slot; resolves when it listens. */
   readonly start: (spec: ServerSpec, slot: number) => Promise<ServerProcess>;
-  /** A line of the platform's own for the log of a deployment. */
+  /** Writes a line of the platform to the log of a deployment. */
   readonly onLine: (key: string, level: 'info' | 'error', text: string) => void;
-  /** A server that was given out is gone. */
+  /** An acquired server has ended. */
   readonly onEnded: (key: string, socket: string) => void;
   readonly now?: () => number;
 }
@@ -41,18 +41,18 @@ interface Entry {
   idleSince: number;
   startedAt: number;
   isStopping: boolean;
-  /** It answers no connection, and is being ended. */
+  /** It accepts no connections, and is being ended. */
   isLost: boolean;
 }
 
-/** How often a server failed, and until when it is left alone. */
+/** Number of failures of a server, and until when it is paused. */
 interface Pause {
   failures: number;
   until: number;
   reason: string;
 }
 
-/** A server that has run for so long has not failed at its start. */
+/** A server that ran for this long has not failed at its start. */
 const STEADY_MS = 10_000;
 const PAUSES_MAX = 10_000;
 
@@ -68,14 +68,14 @@ export class Servers {
     this.#now = parts.now ?? (() => performance.now());
   }
 
-  /** Starts so far, and what runs. */
+  /** Counts of starts. */
   readonly starts = { ok: 0, failed: 0 };
 
   *running(): Generator<ServerProcess> {
     for (const { process } of this.#entries.values()) if (process !== null) yield process;
   }
 
-  /** The server's socket; it is held from now on. @throws {ServerRefused} */
+  /** Acquires the server's socket, which is then held. @throws {ServerRefused} */
   async acquire(spec: ServerSpec, holder: Holder): Promise<string> {
     for (;;) {
       const entry = this.#entries.get(spec.key) ?? this.#open(spec);
@@ -103,7 +103,7 @@ export class Servers {
     entry.idleSince = this.#now();
   }
 
-  /** All that a holder has; it is gone. */
+  /** Releases everything of a holder that is gone. */
   releaseAll(holder: Holder): void {
     for (const key of this.#entries.keys()) this.release(key, holder);
   }
@@ -113,10 +113,10 @@ export class Servers {
     const entry = this.#entries.get(key);
     if (entry?.process?.socket !== socket || entry.isStopping) return;
     entry.isLost = true;
-    entry.process.kill('it answered no connection');
+    entry.process.kill('it accepted no connection');
   }
 
-  /** Stops what has been idle for long enough; called now and then. */
+  /** Stops servers that have been idle long enough; called at intervals. */
   stopIdle(): void {
     for (const entry of this.#entries.values())
       if (isIdle(entry) && this.#now() - entry.idleSince >= this.#parts.limits.idleMs) void this.#stop(entry);
@@ -201,7 +201,7 @@ export class Servers {
     return pause === undefined || leftMs <= 0 ? null : { reason: pause.reason, seconds: Math.ceil(leftMs / 1000) };
   }
 
-  /** @throws {ServerRefused} where all have requests. */
+  /** @throws {ServerRefused} if all have requests. */
   #makeRoom(): void {
     const { processesMax } = this.#parts.limits;
     if (this.#entries.size < processesMax) return;

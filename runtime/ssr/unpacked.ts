@@ -1,27 +1,27 @@
-// The unpacked archives of servers, on this machine: each once, by the hash of its content, for all processes that run
-// it. Called by servers.ts.
+// The unpacked archives of servers, on this machine: each once, by the hash of its content, for all processes that
+// run it. Called by servers.ts.
 import { mkdir, mkdtemp, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
 import path from 'node:path';
 import type { ServerRules } from '#core/manifest.ts';
 import { isArtifactId } from '#core/names.ts';
-import { unpackServer } from '#deployments/archive/server-archive.ts';
+import { unpackServer } from '#artifacts/archive/server-archive.ts';
 
-/** What they are kept in. */
+/** Options. */
 export interface UnpackedParts {
-  /** Private; made where it is missing. */
+  /** Private; created if necessary. */
   readonly folder: string;
-  /** Path of the archive of an artifact. */
+  /** Path of an artifact's archive. */
   readonly archiveOf: (artifact: string) => string;
   readonly filesMax: number;
-  /** Archives that no server has run from for so long go. */
+  /** Archives that no server has used for this long are deleted. */
   readonly keepMs: number;
 }
 
-/** Gives the folder of an archive. */
+/** Provides the folder of an archive. */
 export interface Unpacked {
-  /** @throws {ArchiveError} where it cannot be used. */
+  /** @throws {ArchiveError} if it cannot be used. */
   folderOf(artifact: string, server: ServerRules): Promise<string>;
-  /** Removes those that are old and in none of these folders. */
+  /** Deletes old ones, except these folders. */
   clean(used: ReadonlySet<string>): Promise<void>;
 }
 
@@ -30,7 +30,7 @@ export async function openUnpacked({ folder, archiveOf, filesMax, keepMs }: Unpa
   const running = new Map<string, Promise<string>>();
 
   async function unpack(artifact: string, { hash }: ServerRules): Promise<string> {
-    if (!isArtifactId(artifact) || !isArtifactId(hash)) throw new Error('its id is no hash');
+    if (!isArtifactId(artifact) || !isArtifactId(hash)) throw new Error('its id is not a hash');
     const target = path.join(folder, hash);
     if ((await stat(target).catch(() => null)) !== null) {
       await utimes(target, new Date(), new Date());
@@ -41,7 +41,7 @@ export async function openUnpacked({ folder, archiveOf, filesMax, keepMs }: Unpa
       const inside = path.join(made, 'server');
       await mkdir(inside, { mode: 0o755 });
       await unpackServer({ file: archiveOf(artifact), hash, filesMax }, inside);
-      // Another one on the same folder may have been faster.
+      // Another process on the same folder may have been faster.
       await rename(inside, target).catch(async (error: unknown) => {
         if ((await stat(target).catch(() => null)) === null) throw error;
       });

@@ -1,20 +1,20 @@
-// Batches calls to the database: one flush takes what a turn of the event loop asks for, the next one all that came
+// Batches calls to the database: one flush takes the calls of a tick of the event loop, the next one all that arrived
 // meanwhile. A single call does not wait. Used by the stores over Postgres, where a round trip and a commit cost more
-// than what they carry. It knows nothing of what it carries.
+// than the data. Independent of the kind of data.
 
 interface BatcherOptions<Item> {
   /** Sends these items and settles each; never rejects. */
   readonly flush: (items: readonly Item[]) => Promise<void>;
   /** Items of one flush. */
   readonly itemsMax: number;
-  /** Flushes at a time. The second and the others begin only while the first takes long. */
+  /** Concurrent flushes. Further ones begin only while the first takes long. */
   readonly flushesMax: number;
   /** How long an item waits for a running flush before it gets one of its own. */
   readonly waitMs: number;
   /** Size of an item; one flush takes up to `sizeMax`, or one item. */
   readonly sizeOf?: (item: Item) => number;
   readonly sizeMax?: number;
-  /** Items with one key are in one flush at a time, so that they arrive in their order. */
+  /** Items with the same key are in one flush at a time, so that they keep their order. */
   readonly keyOf?: (item: Item) => string;
 }
 
@@ -30,7 +30,7 @@ export function createBatcher<Item>(options: BatcherOptions<Item>): Batcher<Item
   let isScheduled = false;
   let isTimerSet = false;
 
-  /** The items of the next flush; none when the keys of all that waits are in flight. */
+  /** The items of the next flush; none if the keys of all waiting items are in flight. */
   function take(): Item[] {
     const taken: Item[] = [];
     const left: Item[] = [];
@@ -65,7 +65,7 @@ export function createBatcher<Item>(options: BatcherOptions<Item>): Batcher<Item
     if (waiting.length > 0) setTimer();
   }
 
-  /** A flush that takes long must not hold up the others: it may wait for a lock. */
+  /** A slow flush must not delay others: it may wait for a lock. */
   function setTimer(): void {
     if (isTimerSet) return;
     isTimerSet = true;

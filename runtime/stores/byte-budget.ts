@@ -1,14 +1,14 @@
-// How much memory the uploads of one namespace hold at a time, whatever their number: over it only the eldest of them
-// goes on, the others wait with their clients. So the most is the bound and one upload, and none waits for one that
-// waits itself. Pure.
+// Limits the memory of one namespace's uploads, whatever their number: above the limit only the oldest continues, the
+// others wait, and so do their clients. So the maximum is the limit plus one upload, and no upload waits for a
+// waiting one. Pure.
 
 /** One upload. */
 export interface Share {
-  /** Answers when so many bytes more may be held. @throws {Error} once it is closed. */
+  /** Resolves when this many more bytes may be held. @throws {Error} once it is closed. */
   take(bytes: number): Promise<void>;
-  /** So many of them are not held any more. */
+  /** Releases bytes. */
   give(bytes: number): void;
-  /** The upload is over; what it still holds is given back. */
+  /** The upload has ended; its remaining bytes are released. */
   close(): void;
 }
 
@@ -56,7 +56,7 @@ export class ByteBudget {
     };
     return {
       take(bytes) {
-        if (!members.has(member)) return Promise.reject(new Error('The upload is over'));
+        if (!members.has(member)) return Promise.reject(new Error('The upload has ended'));
         if (mayHold(member, bytes)) {
           member.held += bytes;
           return Promise.resolve();
@@ -71,7 +71,7 @@ export class ByteBudget {
       },
       close: () => {
         if (!members.delete(member)) return;
-        member.waiting?.go(new Error('The upload is over'));
+        member.waiting?.go(new Error('The upload has ended'));
         if (members.size === 0) this.#namespaces.delete(namespace);
         resume();
       },

@@ -1,5 +1,5 @@
-// The Cache API's store in this process: bounded, least recently used first out, and of the project first that holds
-// most, so that none can drive out all the others. Opened by the roots.
+// The in-memory store of the Cache API: limited, least recently used evicted first, and first from the project that
+// holds most, so that no project can evict all others. Opened by the roots.
 import type { CacheRecord, CacheStore } from '../engine/bindings/cache.ts';
 
 interface Entry {
@@ -9,21 +9,21 @@ interface Entry {
 }
 
 interface Shelf {
-  /** In the order of their last use. */
+  /** In the order of last use. */
   readonly entries: Map<string, Entry>;
   bytes: number;
 }
 
-/** A cache that can be looked into. */
+/** A cache with listable entries. */
 interface MemoryCache extends CacheStore {
-  /** What a project's keys with a prefix have, the one used last at the end. */
+  /** A project's entries whose keys have a prefix, most recently used last. */
   list(project: string, prefix: string, limit: number): { key: string; bytes: number; expiresAt: number }[];
 }
 
-/** What an entry costs beside its texts and bytes. */
+/** Overhead of an entry besides its texts and bytes. */
 const OVERHEAD_BYTES = 300;
 
-/** @param options.bytesMax of all projects together */
+/** @param options.bytesMax limit for all projects together */
 export function createMemoryCache(options: { readonly bytesMax: number; readonly now?: () => number }): MemoryCache {
   const now = options.now ?? Date.now;
   const shelves = new Map<string, Shelf>();

@@ -1,14 +1,14 @@
-// Cached responses and texts in Postgres (table binding.cache_record), shared by all engines, where no Redis is given.
-// Keys are kept by their hash: a URL may be longer than an index takes.
+// Cached responses and values in Postgres (table binding.cache_record), shared by all engines, if no Redis is
+// configured. Keys are stored as hashes, because a URL may be longer than an index allows.
 import { createHash } from 'node:crypto';
 import type { CacheStore } from '../engine/bindings/cache.ts';
 import type { PostgresSql } from './sql-postgres.ts';
 
-/** One in so many writes takes expired records away, and what exceeds the bound, the soonest to expire first. */
+/** One write in this many deletes expired records, and those above the limit, soonest to expire first. */
 const SWEEP_EVERY = 200;
 const SWEEP_ROWS = 2000;
 
-/** @param sql the tables of bindings; closed by who opened it. */
+/** @param sql the tables of bindings; closed by the caller. */
 export function createCachePostgres(
   sql: PostgresSql,
   options: { readonly recordsMax: number; readonly now?: () => number },

@@ -1,4 +1,4 @@
-// Cached responses and texts in Redis (`CACHE_URL`), shared by all engines; how much is kept is Redis's own affair
+// Cached responses and values in Redis (`CACHE_URL`), shared by all engines; Redis itself limits the size
 // (`maxmemory`).
 import { createHash } from 'node:crypto';
 import { createClient, RESP_TYPES } from 'redis';
@@ -7,7 +7,7 @@ import type { CacheStore } from '../engine/bindings/cache.ts';
 
 const CONNECT_MS = 5000;
 
-/** Connects; afterwards a server that goes away is connected again, and calls meanwhile fail at once. */
+/** Connects; afterwards reconnects automatically when the server is gone, and calls meanwhile fail at once. */
 export async function openCacheRedis(
   url: string,
   onTrouble: (error: Error) => void,
@@ -15,7 +15,7 @@ export async function openCacheRedis(
   const client = createClient({
     url,
     disableOfflineQueue: true,
-    // Not among the rights of the engines' user.
+    // Not permitted for the engines' user.
     disableClientInfo: true,
     socket: {
       connectTimeout: CONNECT_MS,
@@ -44,7 +44,7 @@ export async function openCacheRedis(
       const head = value.toString('utf8', 5, 5 + headBytes);
       return { head, body: value[0] === 0 ? null : new Uint8Array(value.subarray(5 + headBytes)) };
     },
-    // One value a record: whether there is a body, the length of the head, the head, the body.
+    // One value per record: whether there is a body, the length of the head, the head, the body.
     async set(project, key, { head, body }, lifeMs) {
       const start = Buffer.alloc(5);
       start[0] = body === null ? 0 : 1;

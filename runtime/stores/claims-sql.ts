@@ -1,12 +1,12 @@
-// What queues, timers, cron and workflows share: lanes, and rows of a lane that are due, claimed under a lease, renewed
-// and let go. The claim loop (postgres/claim-loop.ts) calls it; the stores of the kinds build on it. `seq` numbers a
-// row in its table.
+// Shared by queues, timers, cron and workflows: lanes, and due rows of a lane, claimed under a lease, renewed and
+// released. Called by the claim loop (postgres/claim-loop.ts); the stores of each kind build on it. `seq` is a row's
+// number in its table.
 import type { EventKind } from '#core/event.ts';
 import { withoutPreview } from '#core/preview.ts';
 import type { ClaimedRow, ClaimSource } from '#postgres/claim-loop.ts';
 import { likePrefix, oneOf, type Sql } from './sql.ts';
 
-/** Columns that every claimed row has. */
+/** Columns of every claimed row. */
 export interface LaneRow extends ClaimedRow {
   readonly due_at: number;
   readonly namespace: string;
@@ -15,18 +15,18 @@ export interface LaneRow extends ClaimedRow {
 
 /** Lanes by name. */
 export interface Lanes {
-  /** The number of a lane, which is made where there is none. */
+  /** The number of a lane, which is created if necessary. */
   open(namespace: string, resource: string, options?: { consumed?: boolean }): Promise<number>;
   /** The number of a lane, or null. */
   find(namespace: string, resource: string): Promise<number | null>;
-  /** Notes that somebody takes what comes in: dead letters are delivered from then on. */
+  /** Marks a lane as consumed: its dead letters are delivered from then on. */
   consume(namespace: string, resources: readonly string[]): Promise<void>;
-  /** How much of each resource is worked on at a time; 0: as the platform's limits say. */
+  /** Concurrency limit of each resource; 0: the platform's limit. */
   limit(namespace: string, concurrency: Readonly<Record<string, number>>): Promise<void>;
   set(lane: number, settings: { concurrency?: number; paused?: boolean }): Promise<void>;
 }
 
-/** Numbers of lanes that a process remembers; beyond, it forgets all and asks again. */
+/** Cached lane numbers; above this, all are dropped and read again. */
 const REMEMBERED_MAX = 100_000;
 
 export function createLanes(sql: Sql, kind: EventKind): Lanes {
@@ -94,14 +94,14 @@ export function createLanes(sql: Sql, kind: EventKind): Lanes {
   };
 }
 
-/** What claims are made with. */
+/** Options of claims. */
 interface ClaimOptions {
   readonly sql: Sql;
   readonly kind: EventKind;
   readonly table: 'queue_message' | 'timer' | 'workflow_execution';
-  /** Rows of one lane that are worked on at a time, unless the lane says otherwise. */
+  /** Rows of one lane processed concurrently, unless the lane sets its own limit. */
   readonly concurrency: number;
-  /** Rows with one `ordering_key` come one after the other. */
+  /** Rows with the same `ordering_key` are processed one at a time. */
   readonly ordered?: boolean;
 }
 
@@ -131,9 +131,7 @@ export function createClaims<Row extends LaneRow>({
     UPDATE ${table} t SET due_at = $2, lease = $3, attempt = t.attempt + 1
     FROM picked WHERE t.seq = picked.seq RETURNING t.*, picked.namespace, picked.resource, picked.room`;
 
-  /**
-   * A claim that the server forgets is made again. What should happen once, a timer, is claimed for good all the same.
-   */
+  /** A claim lost in a server crash is made again. A timer should fire once, so its claim is durable. */
   const run: Sql['all'] = kind === 'timer' || kind === 'cron' ? sql.all : sql.asyncCommit;
 
   async function claimSqlite(
@@ -177,7 +175,7 @@ export function createClaims<Row extends LaneRow>({
         kind,
         ...(only === null ? [] : [only.value]),
       );
-      // Turns are a project's, however many previews it has.
+      // Fairness is per project, however many previews it has.
       return rows.map(({ namespace, ...row }) => ({ ...row, namespace: withoutPreview(namespace) }));
     },
     async claim(lanes, perLane, lease, now, until) {
@@ -185,7 +183,7 @@ export function createClaims<Row extends LaneRow>({
         sql.technology === 'sqlite'
           ? await claimSqlite(lanes, perLane, lease, now, until)
           : await run<Row>(claimPostgres, now, until, lease, `{${lanes.join(',')}}`, perLane);
-      // RETURNING has no order of its own.
+      // RETURNING has no defined order.
       return rows.sort((a, b) => a.seq - b.seq);
     },
     async renew(seqs, member, until) {

@@ -1,5 +1,5 @@
-// The management API of a libSQL cloud: finds the database of a project there, and makes it, and its group, when it is
-// not there. Called by database-cloud.ts. The API token goes to that API and nowhere else.
+// The management API of a libSQL cloud: finds the database of a project, and creates it and its group if necessary.
+// Called by database-cloud.ts. The API token is sent only to that API.
 import { createHash } from 'node:crypto';
 import { PlatformError } from '#core/errors.ts';
 import { parseInteger } from '#core/parse-integer.ts';
@@ -19,9 +19,9 @@ export interface DatabaseCloudSettings {
   readonly prefix: string;
   /** `DBCLOUD_API_TOKEN`. */
   readonly apiToken: string;
-  /** `DBCLOUD_GROUP_AUTH_TOKEN`: opens the databases of the group. */
+  /** `DBCLOUD_GROUP_AUTH_TOKEN`: grants access to the databases of the group. */
   readonly groupToken: string;
-  /** `DBCLOUD_PITR_RETENTION_DAYS`: how far back a branch may begin; null: the cloud decides. */
+  /** `DBCLOUD_PITR_RETENTION_DAYS`: how far back a branch may start; null: the cloud decides. */
   readonly retentionDays: number | null;
 }
 
@@ -37,7 +37,7 @@ const required = [
 /**
  * The settings of an environment.
  *
- * @throws {Error} naming every variable that is missing or wrong; never a value of a token.
+ * @throws {Error} naming every missing or invalid variable; never a value of a token.
  */
 export function databaseCloudSettings(
   environment: Readonly<Record<string, string | undefined>>,
@@ -74,18 +74,18 @@ export function cloudName(prefix: string, { namespace, resource }: DatabasePlace
   return `${prefix}-${words}-${hash}`.replace(/-{2,}/g, '-');
 }
 
-/** What a new database begins with. */
+/** Initial content of a new database. */
 interface CloudSeed {
   readonly type: 'database';
   readonly name: string;
-  /** A moment of the past. */
+  /** A time in the past. */
   readonly timestamp?: string;
 }
 
 export interface DatabaseCloudApi {
-  /** Address of a database, which is made when it is not there. */
+  /** Address of a database, which is created if necessary. */
   addressOf(place: DatabasePlace): Promise<string>;
-  /** @throws {PlatformError} `conflict` when it is there already. */
+  /** @throws {PlatformError} `conflict` when it already exists. */
   create(place: DatabasePlace, seed: CloudSeed): Promise<string>;
   remove(place: DatabasePlace): Promise<boolean>;
 }
@@ -119,7 +119,7 @@ export function createDatabaseCloudApi(settings: DatabaseCloudSettings): Databas
     try {
       value = JSON.parse(text) as Record<string, unknown>;
     } catch {
-      // An error page: its status says enough.
+      // An error page: its status is sufficient.
     }
     return { status: response.status, value };
   }
@@ -135,7 +135,7 @@ export function createDatabaseCloudApi(settings: DatabaseCloudSettings): Databas
     const { Hostname, hostname } = (value['database'] ?? {}) as { Hostname?: unknown; hostname?: unknown };
     const host = Hostname ?? hostname;
     if (typeof host !== 'string' || host === '') {
-      throw new PlatformError('database_unavailable', { reason: 'the database cloud names no address' });
+      throw new PlatformError('database_unavailable', { reason: 'the database cloud returned no address' });
     }
     return `${new URL(apiUrl).protocol}//${host}`;
   }
@@ -147,7 +147,7 @@ export function createDatabaseCloudApi(settings: DatabaseCloudSettings): Databas
     if (!isGroupMissing) return made;
     const grouped = await ask('POST', '/groups', { name: group, location });
     if (grouped.status >= 400 && grouped.status !== 409)
-      throw refused('the making of its group', grouped.status, grouped.value);
+      throw refused('the creation of its group', grouped.status, grouped.value);
     return ask('POST', '/databases', body);
   }
 
@@ -155,11 +155,11 @@ export function createDatabaseCloudApi(settings: DatabaseCloudSettings): Databas
     const name = cloudName(prefix, place);
     const found = await ask('GET', `/databases/${name}`);
     if (found.status === 200) return toAddress(found.value);
-    if (found.status !== 404) throw refused('a look at a database', found.status, found.value);
+    if (found.status !== 404) throw refused('the lookup of a database', found.status, found.value);
     const made = await make(name);
-    // Another engine was faster.
+    // Another engine created it first.
     if (made.status === 409) return toAddress((await ask('GET', `/databases/${name}`)).value);
-    if (made.status >= 400) throw refused('the making of a database', made.status, made.value);
+    if (made.status >= 400) throw refused('the creation of a database', made.status, made.value);
     return toAddress(made.value);
   }
 
@@ -178,7 +178,7 @@ export function createDatabaseCloudApi(settings: DatabaseCloudSettings): Databas
       const made = await make(cloudName(prefix, place), seed);
       if (made.status === 409)
         throw new PlatformError('conflict', { reason: 'There is a database of that name already' });
-      if (made.status >= 400) throw refused('the making of a database', made.status, made.value);
+      if (made.status >= 400) throw refused('the creation of a database', made.status, made.value);
       return toAddress(made.value);
     },
     async remove(place) {

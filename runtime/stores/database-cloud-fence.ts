@@ -1,5 +1,6 @@
-// Checks of SQL before it goes to a libSQL cloud, which has a fence of its own, so that it refuses what the database
-// service refuses (runtime/databases/sqlite/fence.ts), in the same words. Called by database-cloud.ts. Pure.
+// Checks SQL before it is sent to a libSQL cloud, which has its own fence, so that the same statements are refused as
+// by the database service (runtime/databases/sqlite/fence.ts), with the same messages. Called by database-cloud.ts.
+// Pure.
 import { SqlRefusal } from '#core/database-request.ts';
 import { nextToken } from '../databases/sqlite/sql-text.ts';
 
@@ -8,13 +9,13 @@ const forbidden = new Set(['ATTACH', 'DETACH', 'VACUUM']);
 const readable =
   /^(?:table_list|table_x?info|index_(?:list|x?info)|foreign_key_(?:list|check)|quick_check|integrity_check|user_version|defer_foreign_keys|foreign_keys|optimize|page_count|freelist_count|schema_version|encoding|page_size)$/i;
 
-export function tooBig(what: string, variable: string, limit: number): SqlRefusal {
-  return new SqlRefusal('SQLITE_TOOBIG', `${what} exceeds ${variable} (${limit})`);
+export function tooBig(what: string, allowed: string): SqlRefusal {
+  return new SqlRefusal('SQLITE_TOOBIG', `${what} exceeds ${allowed}`);
 }
 
 /**
  * @param savepoints whether savepoint statements are allowed.
- * @throws {SqlRefusal} for what the database service refuses too, as far as the first words show.
+ * @throws {SqlRefusal} for statements that the database service also refuses, as far as the first words show it.
  */
 export function checkAllowed(sql: string, savepoints = false): void {
   const words: string[] = [];

@@ -1,5 +1,6 @@
-// Requests to a database of a libSQL cloud, and its interactive transactions: each is a stream of the cloud, which ends
-// with the transaction or after DB_TRANSACTION_MS. Called by database-cloud.ts. Knows no SQL but that of transactions.
+// Requests to a database of a libSQL cloud, and its interactive transactions: each is a stream of the cloud, which
+// ends with the transaction or after DB_TRANSACTION_MS. Called by database-cloud.ts. Knows only the SQL of
+// transactions.
 import { randomInt } from 'node:crypto';
 import type { DatabaseLimits } from '#core/limits.ts';
 import { SqlRefusal } from '#core/database-request.ts';
@@ -10,14 +11,14 @@ import { tooBig } from './database-cloud-fence.ts';
 import { toHranaRefusal, type HranaAnswer, type HranaRequest, type HranaStatement } from './hrana.ts';
 
 interface Stream {
-  /** Its database; the number alone opens nothing. */
+  /** Its database; the number alone grants no access. */
   readonly name: string;
   readonly address: string;
   baton: string | null;
-  /** Requests of one stream follow each other: each needs the baton of the one before. */
+  /** Requests of one stream are sequential: each needs the baton of the previous one. */
   tail: Promise<unknown>;
   readonly timer: NodeJS.Timeout;
-  /** Messages that it puts into the outbox. */
+  /** Number of messages that it adds to the outbox. */
   sends: number;
 }
 
@@ -25,13 +26,13 @@ interface Stream {
 const OVER_KEPT = 1000;
 
 export interface DatabaseCloudStreams {
-  /** @returns the result of one request; 0 as `transaction` is a request outside of transactions. */
+  /** @returns the result of one request; `transaction` 0 is a request outside of transactions. */
   ask(place: DatabasePlace, transaction: number, request: HranaRequest): Promise<unknown>;
   /** @returns the id of a new transaction. */
   begin(place: DatabasePlace): Promise<number>;
-  /** @returns how many messages the transaction put into the outbox. */
+  /** @returns how many messages the transaction added to the outbox. */
   end(place: DatabasePlace, transaction: number, sql: 'COMMIT' | 'ROLLBACK', why: string): Promise<number>;
-  /** Counts messages that a transaction put into the outbox. */
+  /** Counts messages that a transaction added to the outbox. */
   addSends(transaction: number, count: number): void;
   close(): void;
 }
@@ -73,7 +74,7 @@ export function createDatabaseCloudStreams(
         reason: `the database cloud answered with status ${response.status}`,
       });
     if (text.length > 4 * limits.resultBytesMax)
-      throw tooBig('the result', 'DB_MAX_RESULT_BYTES', limits.resultBytesMax);
+      throw tooBig('the result', `DB_MAX_RESULT_BYTES (${limits.resultBytesMax})`);
     return JSON.parse(text) as HranaAnswer;
   }
 
@@ -90,7 +91,7 @@ export function createDatabaseCloudStreams(
     if (stream === undefined || stream.name !== cloudName(settings.prefix, place)) {
       throw new SqlRefusal(
         'SQLITE_ABORT',
-        `the transaction is over: ${over.get(transaction) ?? 'it is not known here'}`,
+        `the transaction has ended: ${over.get(transaction) ?? 'it is unknown here'}`,
       );
     }
     const answer = stream.tail.then(() => post(stream.address, stream.baton, requests));

@@ -1,5 +1,5 @@
-// `DB_STORAGE_MODE=managed-cloud`: the store of databases over a libSQL cloud. What SQL may do is bounded there; here
-// are the operations, with the checks that make both modes answer alike. Requests and transactions are
+// `DB_STORAGE_MODE=managed-cloud`: the store of databases over a libSQL cloud. The cloud limits what SQL may do; this
+// file has the operations, with checks that make both modes behave alike. Requests and transactions are in
 // database-cloud-streams.ts.
 import { writeFile } from 'node:fs/promises';
 import { type DatabaseLimits, defaultLimits } from '#core/limits.ts';
@@ -37,10 +37,10 @@ import {
   type HranaValue,
 } from './hrana.ts';
 
-/** Beside what every store does. */
+/** Operations besides those of every store. */
 export interface DatabaseCloud
   extends DatabaseStore, Pick<DatabaseOwner, 'migrate' | 'migrations' | 'backup' | 'remove'> {
-  /** A new database with the content of another, now or `at` a moment within the retention. */
+  /** Creates a new database with the content of another, now or `at` a time within the retention. */
   branch(
     place: DatabasePlace,
     resource: string,
@@ -69,7 +69,7 @@ export function createDatabaseCloud(
     if (Buffer.byteLength(sql) > limits.statementBytesMax) {
       throw new SqlRefusal(
         'SQLITE_TOOBIG',
-        `statement too long: ${Buffer.byteLength(sql)} bytes exceeds DB_MAX_SQL_LENGTH_BYTES (${limits.statementBytesMax})`,
+        `statement too long: ${Buffer.byteLength(sql)} bytes, at most ${limits.statementBytesMax} are allowed`,
       );
     }
     if (!Array.isArray(values)) throw new SqlRefusal('SQLITE_MISUSE', 'the values of a statement must be a list');
@@ -82,7 +82,7 @@ export function createDatabaseCloud(
     return { sql: text, args: values.map((value) => toHrana(fromWire(value))), want_rows: true };
   }
 
-  /** A statement whose `LIMIT` the server refuses, in words that it has; null when that is not why it was refused. */
+  /** Rewrites a statement whose `LIMIT` the server refuses; null if that is not the reason of the refusal. */
   async function spelledOut(
     place: DatabasePlace,
     transaction: number,
@@ -94,7 +94,7 @@ export function createDatabaseCloud(
     return shape === null ? null : { ...statement, sql: change.spellOut(shape) };
   }
 
-  /** Runs statements in one transaction. @returns what failed first; the results go to `take`. */
+  /** Runs statements in one transaction. @returns the first failure; the results go to `take`. */
   async function runTogether(
     place: DatabasePlace,
     transaction: number,
@@ -153,8 +153,7 @@ export function createDatabaseCloud(
 
   async function exec(place: DatabasePlace, transaction: number, text: unknown): Promise<string> {
     if (typeof text !== 'string') throw new SqlRefusal('SQLITE_MISUSE', 'SQL must be text');
-    if (Buffer.byteLength(text) > limits.execBytesMax)
-      throw tooBig('the SQL text', 'DB_MAX_EXEC_BYTES', limits.execBytesMax);
+    if (Buffer.byteLength(text) > limits.execBytesMax) throw tooBig('the SQL text', `${limits.execBytesMax} bytes`);
     const startedAt = performance.now();
     const statements = splitStatements(text, limits.execStatementsMax);
     const fail = (index: number, { code, message }: SqlRefusal): never => {
@@ -168,7 +167,7 @@ export function createDatabaseCloud(
         fail(index, error as SqlRefusal);
       }
     }
-    // Once, and again from each statement that has to be spelled out.
+    // Once, and again from each statement that has to be rewritten.
     const given = statements.map(({ sql }) => own(sql));
     for (let done = 0; done < given.length;) {
       const steps = given.slice(done).map((stmt, index): HranaStep => ({
@@ -208,8 +207,8 @@ export function createDatabaseCloud(
     await owned(place, transaction, createOutbox);
     const { length } = await owned(place, transaction, insertOutbox, list, limits.outboxMax);
     if (length === 0) {
-      const most = `DB_OUTBOX_MAX (${limits.outboxMax})`;
-      throw new SqlRefusal('SQLITE_FULL', `more than ${most} messages wait to be taken over by their queues`);
+      const message = `more than ${limits.outboxMax} messages wait to be moved to their queues`;
+      throw new SqlRefusal('SQLITE_FULL', message);
     }
     streams.addSends(transaction, length);
     return '{}';
@@ -232,9 +231,9 @@ export function createDatabaseCloud(
       redirect: 'error',
     }).catch(() => null);
     if (response?.ok !== true)
-      throw new PlatformError('database_unavailable', { reason: 'the database cloud gives no dump' });
+      throw new PlatformError('database_unavailable', { reason: 'the database cloud supports no dump' });
     const bytes = new Uint8Array(await response.arrayBuffer());
-    if (bytes.length > limits.dumpBytesMax) throw tooBig('the database', 'DB_MAX_DUMP_BYTES', limits.dumpBytesMax);
+    if (bytes.length > limits.dumpBytesMax) throw tooBig('the database', `${limits.dumpBytesMax} bytes`);
     return bytes;
   }
 
@@ -262,7 +261,7 @@ export function createDatabaseCloud(
       }
       case ops.batch: {
         if (args.length > limits.batchStatementsMax)
-          throw tooBig('the batch', 'DB_MAX_BATCH_STATEMENTS', limits.batchStatementsMax);
+          throw tooBig('the batch', `${limits.batchStatementsMax} statements`);
         const statements = args.map((statement) => {
           if (!Array.isArray(statement))
             throw new SqlRefusal('SQLITE_MISUSE', 'a statement must be SQL text and values');
@@ -296,7 +295,7 @@ export function createDatabaseCloud(
     async run(place, op, transaction, payload) {
       try {
         if (Buffer.byteLength(payload) > limits.requestBytesMax)
-          throw tooBig('the request', 'DB_MAX_REQUEST_BYTES', limits.requestBytesMax);
+          throw tooBig('the request', `${limits.requestBytesMax} bytes`);
         return await perform(place, op, transaction, parsed(payload));
       } catch (error) {
         if (error instanceof SqlRefusal) return error.toJson();
@@ -343,7 +342,7 @@ export function createDatabaseCloud(
       }
       const name = cloudName(prefix, place);
       const branch = { ...place, resource };
-      // What is not there has no content to begin with.
+      // A missing database has no content to start with.
       await api.addressOf(place);
       try {
         await api.create(branch, {
@@ -355,7 +354,7 @@ export function createDatabaseCloud(
         if (!unlessThere || (error as PlatformError).code !== 'conflict') throw error;
         return { bytes: 0, shared: true, made: false };
       }
-      // Messages on their way from the other database would be sent from both.
+      // Waiting messages of the original database would be sent from both.
       if ((await owned(branch, 0, findOutbox)).length > 0) await owned(branch, 0, `DELETE FROM ${outboxTable}`);
       return { bytes: 0, shared: true, made: true };
     },

@@ -1,5 +1,5 @@
-// One connection of the database service's client: frames out in one write a turn, answers matched to whoever waits.
-// Knows nothing of what a lost connection means: database-service.ts decides.
+// One connection of the database service's client: sends frames in one write per tick, matches responses to requests.
+// database-service.ts handles a lost connection.
 import { randomInt } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { InFlight } from '#core/in-flight.ts';
@@ -7,16 +7,16 @@ import { PlatformError, isErrorCode, type ErrorDetails } from '#core/errors.ts';
 import type { StatementOwner } from '../engine/bindings/database.ts';
 import { FrameReader, kinds, ops, readAnswer, requestFrame } from '../databases/protocol/frames.ts';
 
-/** A request that was sent and not answered. */
+/** A request without a response yet. */
 export interface Sent {
   id: number;
   readonly op: number;
   readonly name: string;
   readonly transaction: number;
   readonly payload: string;
-  /** Processes that ended under it. */
+  /** Processes that ended during it. */
   attempts: number;
-  /** Who is charged; none where the platform itself asks. */
+  /** The charged owner; absent for requests of the platform itself. */
   readonly owner?: StatementOwner | undefined;
   readonly resolve: (answer: string | Uint8Array) => void;
   readonly reject: (error: unknown) => void;
@@ -29,10 +29,10 @@ export class DatabaseLink {
   #out: Buffer[] = [];
   #open = true;
   readonly #onLost: (unanswered: Sent[]) => void;
-  /** Names this connection in the memory of its shard. */
+  /** Identifies this connection in the memory of its shard. */
   readonly key = randomInt(1, 2 ** 31);
 
-  /** @param onLost called once, with what was not answered, in the order of its sending. */
+  /** @param onLost called once, with the unanswered requests, in order. */
   constructor(
     socket: Socket,
     limits: { readonly inFlightMax: number; readonly answerBytesMax: number },
@@ -58,7 +58,7 @@ export class DatabaseLink {
     return this.#open;
   }
 
-  /** The greeting: must be the first. */
+  /** The greeting: must be sent first. */
   greet(greeting: Readonly<Record<string, unknown>>): Promise<string | Uint8Array> {
     return this.request(ops.hello, '', 0, JSON.stringify({ ...greeting, key: this.key }));
   }
@@ -69,10 +69,10 @@ export class DatabaseLink {
     });
   }
 
-  /** Sends a request, or again one that another connection lost. */
+  /** Sends a request, or resends one that another connection lost. */
   send(request: Sent): void {
     if (this.#sent.size >= this.#limits.inFlightMax) {
-      const reason = `more than DB_IN_FLIGHT_MAX (${this.#limits.inFlightMax}) requests wait for it`;
+      const reason = `more than ${this.#limits.inFlightMax} requests wait for it`;
       request.reject(new PlatformError('database_unavailable', { reason }));
       return;
     }
@@ -111,7 +111,7 @@ export class DatabaseLink {
   }
 }
 
-/** What its statements may take; 0: any. */
+/** CPU limit of its statements; 0: none. */
 function budgetOf({ owner }: Sent): number {
   const leftMs = owner?.cpuLeftMs ?? Number.POSITIVE_INFINITY;
   return Number.isFinite(leftMs) ? Math.max(1, Math.floor(leftMs)) : 0;

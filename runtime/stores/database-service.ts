@@ -1,5 +1,5 @@
-// The client of the database service: finds the process that owns a database, and decides what becomes of requests
-// whose process ended: begun again where nothing can happen twice, and otherwise a clear answer.
+// The client of the database service: finds the process that owns a database, and handles requests whose process
+// ended: they are retried if nothing can happen twice, and otherwise fail with a clear error.
 import { createConnection, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { connect as connectTls } from 'node:tls';
@@ -12,16 +12,16 @@ import type { DatabasePlace } from '../engine/bindings/scope.ts';
 import { ops, type ImportState, type KnownMigrations, type Verdict } from '../databases/protocol/frames.ts';
 import { DatabaseLink, type Sent } from './database-link.ts';
 
-/** Where the service is. */
+/** Address of the service. */
 type DatabaseAddress =
   | { readonly socketPath: string }
   | { readonly host: string; readonly port: number; readonly token: string; readonly tls?: { readonly ca?: string } };
 
 /**
- * Where the environment says that the service is: `DB_URL` (`tcp://host:port` or `tls://host:port`, with
- * `DB_SERVICE_TOKEN`), or the sockets in `DB_SERVICE_SOCKETS`; null when neither is set.
+ * The service's address in an environment: `DB_URL` (`tcp://host:port` or `tls://host:port`, with
+ * `DB_SERVICE_TOKEN`), or the sockets in `DB_SERVICE_SOCKETS`; null if neither is set.
  *
- * @throws {Error} naming the variable that is wrong.
+ * @throws {Error} naming the invalid variable.
  */
 export function databaseAddress(environment: Readonly<Record<string, string | undefined>>): DatabaseAddress | null {
   const url = environment['DB_URL'] ?? '';
@@ -42,7 +42,7 @@ export function databaseAddress(environment: Readonly<Record<string, string | un
   };
 }
 
-/** A database as its file says. */
+/** A database, from its file. */
 export interface StoredDatabase {
   readonly resource: string;
   readonly bytes: number;
@@ -50,22 +50,22 @@ export interface StoredDatabase {
   readonly changedAt: number;
 }
 
-/** What its owner may do with a database, beside {@link DatabaseStore}. */
+/** Operations of a database's owner, besides {@link DatabaseStore}. */
 export interface DatabaseOwner {
-  /** Applies migrations that were not applied yet; `files` are names and SQL. @returns the names applied now. */
+  /** Applies pending migrations; `files` are names and SQL. @returns the names applied now. */
   migrate(place: DatabasePlace, files: readonly (readonly [name: string, sql: string])[]): Promise<string[]>;
-  /** A copy of the database in a file of the service's machine, made while it is in use. */
+  /** Copies the database to a file of the service's machine, while it is in use. */
   backup(place: DatabasePlace, file: string): Promise<{ bytes: number }>;
-  /** Which of these migrations were applied; makes no database. @throws {PlatformError} `migration_changed`. */
+  /** Which of these migrations were applied; creates no database. @throws {PlatformError} `migration_changed`. */
   migrations(place: DatabasePlace, files: readonly (readonly [name: string, sql: string])[]): Promise<KnownMigrations>;
   /**
-   * Puts a file of the service's machine, SQL or a SQLite file, into the database, all or nothing; it goes on when this
-   * has answered.
+   * Imports a file of the service's machine, SQL or a SQLite file, into the database, all or nothing; continues after
+   * the response.
    *
-   * @param what.id names the import; without `file` it is only asked how far that is.
-   * @param what.replace what is there goes first.
-   * @param what.waitMs how long the answer may wait for the end.
-   * @throws {SqlRefusal} when too many run, and in a managed cloud.
+   * @param what.id identifies the import; without `file` only its progress is returned.
+   * @param what.replace existing content is deleted first.
+   * @param what.waitMs how long the response may wait for the end.
+   * @throws {SqlRefusal} when too many are running, and in a managed cloud.
    */
   import(
     place: DatabasePlace,
@@ -77,16 +77,16 @@ export interface DatabaseOwner {
       readonly waitMs?: number;
     },
   ): Promise<ImportState>;
-  /** Puts a backup in the place of the database. */
+  /** Replaces the database by a backup. */
   restore(place: DatabasePlace, file: string): Promise<void>;
-  /** Puts a copy of another database of the same namespace in its place. */
+  /** Replaces it by a copy of another database of the same namespace. */
   restoreFrom(place: DatabasePlace, resource: string): Promise<void>;
   /** The databases of a namespace. @throws {SqlRefusal} where the databases are in a managed cloud. */
   list(namespace: string): Promise<readonly StoredDatabase[]>;
   /**
    * A new database with the same content; `shared` when the file system shares the blocks.
    *
-   * @param options.unlessThere one of that name is left as it is, and `made` is false.
+   * @param options.unlessThere an existing one is kept, and `made` is false.
    */
   branch(
     place: DatabasePlace,
@@ -96,9 +96,9 @@ export interface DatabaseOwner {
   /** @returns whether there was one. */
   remove(place: DatabasePlace): Promise<boolean>;
   describe(place: DatabasePlace): Promise<{ bytes: number; path: string }>;
-  /** Bytes of all files by namespace, those of branches and snapshots too; null in a managed cloud. */
+  /** Bytes of all files by namespace, including branches and snapshots; null in a managed cloud. */
   kept(): Promise<Readonly<Record<string, number>> | null>;
-  /** Its statements that took long since it was opened; those that took most first. */
+  /** Its slow statements since it was opened, longest total duration first. */
   slow(place: DatabasePlace): Promise<readonly SlowStatement[]>;
 }
 
@@ -107,22 +107,22 @@ export interface DatabaseClient extends DatabaseStore, DatabaseOwner {
 }
 
 const ATTEMPTS_MAX = 3;
-/** What a statement takes at least. */
+/** Minimum cost of a statement. */
 const LEAST_MS = 0.01;
 const CONNECT_MS = 5000;
 const ROUTES_KEPT = 10_000;
-/** Everything in them is undone when their process ends. */
+/** Everything in them is rolled back when their process ends. */
 const atomic = new Set<number>([ops.query, ops.batch, ops.begin, ops.migrate]);
 const readOnly = /^\s*(?:(?:select|values|explain)\b|with\b(?![^]*\b(?:insert|update|delete|replace)\b))/i;
 
-/** Connects when it is first used, and again after the service was replaced. */
+/** Connects on first use, and again after the service was replaced. */
 export function createDatabaseClient(
   address: DatabaseAddress,
   limits: DatabaseLimits = defaultLimits.database,
 ): DatabaseClient {
   const linkLimits = {
     inFlightMax: limits.inFlightMax,
-    // JSON of a result may be some times larger than what it holds.
+    // JSON of a result may be several times larger than its content.
     answerBytesMax: 1024 + Math.max(4 * limits.resultBytesMax, limits.dumpBytesMax),
   };
   const routes = new Map<string, DatabaseLink>();
@@ -154,7 +154,7 @@ export function createDatabaseClient(
         socket.on('close', () => sockets.delete(socket));
         return socket;
       } catch {
-        // A service that is being replaced is back within a moment.
+        // A service that is being replaced returns within a moment.
         if (path !== null || performance.now() > until)
           throw new PlatformError('database_unavailable', { reason: 'the service does not answer' });
         await new Promise((resolve) => setTimeout(resolve, 50));
@@ -217,7 +217,7 @@ export function createDatabaseClient(
         routes.set(name, found);
         return found;
       } catch (error) {
-        // It ended between the answer and the connection.
+        // It ended between the response and the connection.
         if (attempt === ATTEMPTS_MAX) throw error;
       }
     }
@@ -256,7 +256,7 @@ export function createDatabaseClient(
       // The service itself is gone: the outcome is unknown.
     }
     for (const request of unanswered) {
-      // Where a process is ended for a statement, nobody is left who could say what it took.
+      // If a process is ended because of a statement, the CPU it used is not reported.
       if (verdict?.blamed === request.id && verdict.reason === 'time') request.owner?.settleCpu(0, verdict.limitMs);
       const answer = fate(request, verdict);
       if (answer !== 'again') request.resolve(answer);
@@ -276,10 +276,10 @@ export function createDatabaseClient(
     owner?: StatementOwner,
   ): Promise<string | Uint8Array> {
     if (payload.length * 3 > limits.requestBytesMax && Buffer.byteLength(payload) > limits.requestBytesMax) {
-      const message = `the request exceeds DB_MAX_REQUEST_BYTES (${limits.requestBytesMax})`;
+      const message = `the request exceeds ${limits.requestBytesMax} bytes`;
       return Promise.resolve(new SqlRefusal('SQLITE_TOOBIG', message).toJson());
     }
-    // Nothing begins for an invocation that has used up its budget; what it took comes with the answer.
+    // Nothing is started for an invocation without budget; the cost is in the response.
     owner?.reserveCpu(LEAST_MS);
     owner?.settleCpu(LEAST_MS, 0);
     return new Promise((resolve, reject) => {
@@ -303,7 +303,7 @@ export function createDatabaseClient(
     migrations: (place, files) => own(place, ops.migrations, files),
     backup: (place, file) => own(place, ops.backup, [file]),
     async import({ namespace, resource }, what) {
-      // A service that was started again does not know that it had begun.
+      // A restarted service does not know that it had been started.
       const attempts = what.file === undefined ? ATTEMPTS_MAX : 1;
       const answer = await ask<ImportState & { e?: [string, string] }>(
         ops.import,
@@ -343,7 +343,7 @@ export function createDatabaseClient(
   };
 }
 
-/** `again`, or the answer to a request whose process ended. */
+/** `again`, or the error of a request whose process ended. */
 function fate(request: Sent, verdict: Verdict | null): string {
   const { id, op, transaction, payload } = request;
   if (transaction !== 0) {
@@ -363,7 +363,7 @@ function fate(request: Sent, verdict: Verdict | null): string {
   }
   if (request.attempts < ATTEMPTS_MAX) {
     if (verdict?.begun != null && id > verdict.begun) return 'again';
-    // An interactive transaction that nobody knows of is rolled back with its connection.
+    // An orphaned interactive transaction is rolled back with its connection.
     if (op === ops.pending || op === ops.dequeue || op === ops.migrations || op === ops.siblings) return 'again';
     if (op === ops.begin || op === ops.describe || op === ops.slow || op === ops.dump || op === ops.migrate)
       return 'again';

@@ -1,4 +1,4 @@
-// Queues, timers, cron and workflows over a SQLite file: those of `platform dev`. Loads no client of Postgres.
+// Queues, timers, cron and workflows over a SQLite file, for `platform dev`. Loads no Postgres client.
 import { randomBytes } from 'node:crypto';
 import type { DeliveryLimits } from '#core/limits.ts';
 import type { Presence } from '#postgres/presence.ts';
@@ -7,7 +7,7 @@ import { closeEventStores, eventStoresOver, type EventStores } from './event-sto
 import type { Sql } from './sql.ts';
 import { openSqliteSql } from './sql-sqlite.ts';
 
-/** Over a SQLite file, which processes of this machine may share; `:memory:` keeps nothing. */
+/** Over a SQLite file, which processes of this machine may share; `:memory:` stores nothing. */
 export function openEventsSqlite(options: {
   file: string;
   limits: DeliveryLimits;
@@ -22,9 +22,9 @@ export function openEventsSqlite(options: {
   };
 }
 
-/** Among the processes of one machine that share a file: whose process is not there any more is gone. */
+/** Membership among processes of one machine that share a file: a member is gone when its process is. */
 function joinByProcess(): Presence {
-  // In a container, the next process has the same number.
+  // In a container, the next process has the same id.
   const self = `p${process.pid}-${Math.round(performance.timeOrigin)}-`;
   const id = `${self}${randomBytes(9).toString('base64url')}`;
   return {

@@ -1,6 +1,5 @@
-// All that waits for a moment, in one place: queues, timers, cron and workflows over one database. Opened by the
-// roots, with event-stores-postgres.ts or event-stores-sqlite.ts: the engine for what workers send and set, the broker
-// for what it claims.
+// Queues, timers, cron and workflows over one database. Opened by the roots, with event-stores-postgres.ts or
+// event-stores-sqlite.ts: by the engine for what workers send and set, by the broker for what it claims.
 import type { DeliveryLimits } from '#core/limits.ts';
 import type { Presence } from '#postgres/presence.ts';
 import type { Wake } from '#postgres/wake.ts';
@@ -16,20 +15,20 @@ export interface EventStores {
   readonly timer: ReturnType<typeof createTimerStore>;
   readonly cron: ReturnType<typeof createCronStore>;
   readonly workflow: ReturnType<typeof createWorkflowStore>;
-  /** Of databases with messages for queues. */
+  /** Index of databases with messages for queues. */
   readonly outboxes: OutboxIndex;
   readonly wake: Wake;
   /** A broker's membership among those over this database. */
   join(onTrouble: (error: unknown) => void): Promise<Presence>;
   /**
-   * Drops all messages, timers and runs of a namespace, those that are being worked on included. Its lanes stay:
-   * engines and brokers remember their numbers.
+   * Deletes all messages, timers and runs of a namespace, including those in progress. Its lanes are kept: engines
+   * and brokers cache their numbers.
    */
   clear(namespace: string): Promise<{ messages: number; timers: number; runs: number }>;
   close(): Promise<void>;
 }
 
-/** All but what the kinds of database have each. */
+/** All stores except those that each kind of database implements itself. */
 export function eventStoresOver(sql: Sql, wake: Wake, limits: DeliveryLimits): Omit<EventStores, 'join' | 'close'> {
   return {
     queue: createQueueStore(sql, wake, limits),
@@ -39,7 +38,7 @@ export function eventStoresOver(sql: Sql, wake: Wake, limits: DeliveryLimits): O
     outboxes: createOutboxIndex(sql),
     wake,
     async clear(namespace) {
-      // Steps, events and logs go with their runs.
+      // Steps, events and logs are deleted with their runs.
       const drop = async (table: string): Promise<number> => {
         const rows = `FROM ${table} WHERE lane_id IN (SELECT id FROM lane WHERE namespace = $1)`;
         const [found] = await sql.all<{ count: number | string }>(`SELECT count(*) AS count ${rows}`, namespace);

@@ -1,7 +1,7 @@
-// What conditions and ranges mean, the same for every store of files. Pure.
+// Conditions and ranges, the same for every store of files. Pure.
 import type { FileCondition, FileHead, FileRange } from '../engine/bindings/files.ts';
 
-/** Whether a condition holds of the file that is there (null: none). */
+/** Whether a condition holds for the existing file (null: none). */
 export function holds(condition: FileCondition | null, head: FileHead | null): boolean {
   if (condition === null) return true;
   const { etagMatches, etagDoesNotMatch, uploadedBefore, uploadedAfter } = condition;
@@ -13,7 +13,7 @@ export function holds(condition: FileCondition | null, head: FileHead | null): b
   return uploadedAfter === undefined || (head !== null && head.uploadedAt > uploadedAfter);
 }
 
-/** The bytes that a range means, of a file of some size; null when it begins behind its end. */
+/** The bytes of a range in a file of this size; null when it begins after the end. */
 export function resolveRange(range: FileRange | null, size: number): { offset: number; length: number } | null {
   if (range === null) return { offset: 0, length: size };
   if ('suffix' in range) return { offset: Math.max(0, size - range.suffix), length: Math.min(size, range.suffix) };

@@ -1,4 +1,4 @@
-// Digests that a file is written with: reckoned as its bytes come, and compared at their end. Used by the stores of
+// Digests given for a written file: computed as its bytes arrive, and compared at the end. Used by the stores of
 // files.
 import { createHash } from 'node:crypto';
 import { PlatformError } from '#core/errors.ts';
@@ -7,18 +7,19 @@ import type { FileDigests } from '../engine/bindings/files.ts';
 /** A fraction of a millisecond for each digest. */
 const TURN_BYTES = 256 * 1024;
 
-/** Digests under way. */
+/** Digests being computed. */
 interface Digests {
   update(bytes: Uint8Array): void;
-  /** The same of many bytes, with turns for others in between. */
+  /** The same for large arrays, in several ticks. */
   updateInTurns(bytes: Uint8Array): Promise<void>;
   /**
-   * @param known what the caller has reckoned itself. @throws {PlatformError} `invalid_argument` for one that differs.
+   * @param known digests that the caller has computed. @throws {PlatformError} `invalid_argument` for one that
+   * differs.
    */
   check(known?: FileDigests): void;
 }
 
-/** Reckons those that are expected; MD5 is left to the caller where it has to know it anyway. */
+/** Computes the expected ones; MD5 is left to the caller if it needs it anyway. */
 export function createDigests(expected: FileDigests, ownMd5 = true): Digests {
   const names = Object.keys(expected).filter((name) => !(ownMd5 && name === 'md5')) as (keyof FileDigests)[];
   const sums = names.map((name) => createHash(name));

@@ -1,6 +1,6 @@
-// The bytes of files-disk.ts: each content a file of its own under a random name, written once and never changed.
-// Nothing here knows keys; whoever loses a name to another process before it has the file open gets ENOENT, and asks
-// its index again.
+// The bytes of files-disk.ts: each content is a separate file under a random name, written once and never changed.
+// Independent of keys; a caller whose content another process deletes before it is open gets ENOENT, and reads its
+// index again.
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { open, unlink, type FileHandle } from 'node:fs/promises';
@@ -13,28 +13,28 @@ import type { FileBody, FileWrite } from '../engine/bindings/files.ts';
 import { createDigests } from './file-digests.ts';
 import { CACHED_BYTES_MAX, OpenFileCache, type CachedFile } from './open-file-cache.ts';
 
-/** One content, or one of several that are a file together. */
+/** One content, or one of several that form a file. */
 export interface Content {
   readonly name: string;
   readonly size: number;
 }
 
 /**
- * Contents of one body that are open before it is read; the names of the others have to stay for a while after the file
- * is gone.
+ * Contents of one body that are opened before it is read; the names of others must be kept for a while after the file
+ * is deleted.
  */
 export const OPEN_AT_ONCE = 64;
 const CHUNK_BYTES = 256 * 1024;
-/** Small chunks of a stream are written together: each write is a hand-over to another thread. */
+/** Small chunks of a stream are written together: each write is a task of another thread. */
 const GATHERED_BYTES_MIN = 512 * 1024;
 const ORPHAN_MS = 24 * 60 * 60 * 1000;
 
 /** Files below a folder. */
 interface Contents {
   /**
-   * Durable when it answers; the bytes of a body are its own, and gone then.
+   * Durable when it resolves; it takes over the bytes of a body, which are freed then.
    *
-   * @param note called before bytes are written, and with as many below 0 when they are gone again; may throw.
+   * @param note called before bytes are written, and with a negative number when they are deleted again; may throw.
    * @throws {PlatformError} `invalid_argument` for a digest that differs or too many bytes.
    */
   write(
@@ -43,19 +43,16 @@ interface Contents {
     note: (bytes: number) => void,
     digests?: FileWrite['digests'],
   ): Promise<Content & { readonly md5: string }>;
-  /**
-   * Bytes of several contents as one; the first are open when it answers. @throws {Error} ENOENT when one of these is
-   * gone.
-   */
+  /** Several contents as one; the first are open when it resolves. @throws {Error} ENOENT when one of these is gone. */
   read(contents: readonly Content[], offset: number, length: number): Promise<FileBody>;
   /** A reader that has them open reads them to their end. */
   drop(contents: readonly Content[]): Promise<void>;
-  /** Removes what a crash has left: contents that are not known, and older than a day. */
+  /** Removes leftovers of a crash: unknown contents older than a day. */
   sweep(known: ReadonlySet<string>): void;
   close(): void;
 }
 
-/** Opens the folder, and makes it where there is none. */
+/** Opens the folder, and creates it if necessary. */
 export function openContents(folder: string, now: () => number, space: FreeSpace): Contents {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const pathOf = (name: string): string => join(folder, name.slice(0, 2), name);
@@ -103,8 +100,8 @@ export function openContents(folder: string, now: () => number, space: FreeSpace
           size += chunk.byteLength;
           if (size > bytesMax)
             throw new PlatformError('invalid_argument', { reason: `The file is larger than ${bytesMax} bytes` });
-          // Another thread writes while this one computes the digest, and lets others have their turn: a megabyte takes
-          // 2 ms.
+          // Another thread writes while this one computes the digest, with pauses for other work: a megabyte takes 2
+          // ms.
           if (whole === null) {
             gathered.push(chunk);
             gatheredBytes += chunk.byteLength;
@@ -195,7 +192,7 @@ async function openAlone(path: string): Promise<CachedFile> {
   const file = await open(path);
   return {
     read: async (...where) => (await file.read(...where)).bytesRead,
-    // One that is being read closes when the read is through.
+    // One that is being read is closed after the read.
     close: () => void file.close().catch(() => {}),
   };
 }
@@ -239,7 +236,7 @@ class DiskBody extends Readable implements FileBody {
     );
   }
 
-  /** Reads on into a buffer, at most to the end of the slice. */
+  /** Reads ahead into a buffer, at most to the end of the slice. */
   #fill(bytes: Uint8Array, at: number): number | Promise<number> {
     const slice = this.#slices[0];
     if (slice === undefined) return Promise.reject(new Error('The file was closed'));
@@ -258,7 +255,7 @@ class DiskBody extends Readable implements FileBody {
   }
 
   #filled(slice: Slice, count: number): number {
-    if (count === 0) throw new Error('A stored file is shorter than it was');
+    if (count === 0) throw new Error('A stored file was truncated');
     slice.at += count;
     slice.left -= count;
     if (slice.left === 0 && this.#slices[0] === slice) {
@@ -274,7 +271,7 @@ class DiskBody extends Readable implements FileBody {
   }
 }
 
-/** Writes chunks, whose memory is gone afterwards. */
+/** Writes chunks and frees their memory. */
 async function writeAll(
   file: FileHandle,
   chunks: readonly Uint8Array[],
@@ -283,7 +280,7 @@ async function writeAll(
   for (let left = chunks; left.length > 0;) {
     let { bytesWritten } = await file.writev(left);
     const whole = left.findIndex((chunk) => (bytesWritten -= chunk.byteLength) < 0);
-    // Of the first that was not written whole, its last bytes are left: as many as the count is below zero.
+    // Of the first partly written chunk, the last bytes remain: as many as the count is below zero.
     left = whole < 0 ? [] : [left[whole]!.subarray(bytesWritten), ...left.slice(whole + 1)];
   }
   if (after !== undefined) for (const chunk of chunks) after(chunk);
@@ -297,7 +294,7 @@ async function remove(path: string): Promise<void> {
   }
 }
 
-/** What means that the disk is full, of the system's or SQLite's errors, in the binding's words. */
+/** Converts errors of a full disk, from the system or SQLite, to the binding's error. */
 export function full(error: unknown): unknown {
   const { code } = error as { code?: unknown };
   return code === 'ENOSPC' || code === 'SQLITE_FULL'

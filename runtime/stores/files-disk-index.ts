@@ -1,5 +1,5 @@
-// Reads a copy of the index of files-disk.ts: which files there are, and which contents they are made of. For backup
-// and restore; the index that a store works with is never opened by this.
+// Reads a copy of the index of files-disk.ts: files, and their contents. For backup and restore; it never opens a
+// live index.
 import type { FileDigests, FileHeaders, FilePlace } from '../engine/bindings/files.ts';
 import type { Content } from './files-disk-contents.ts';
 import { openSqliteFile } from './sqlite-file.ts';
@@ -15,13 +15,13 @@ export interface IndexedFile extends FilePlace {
 
 /** A copy of an index. */
 export interface FilesIndex {
-  /** Names of all contents, those of unfinished uploads included, with the sizes that rows say. */
+  /** Names of all contents, including those of unfinished uploads, with their sizes in the index. */
   contents(): Map<string, number>;
   files(): Generator<IndexedFile>;
   close(): void;
 }
 
-/** @throws SQLite's error when it is no index. */
+/** @throws SQLite's error when it is not an index. */
 export function openFilesIndex(file: string): FilesIndex {
   const db = openSqliteFile(file);
   return {

@@ -1,18 +1,27 @@
-// Files in a folder: contents (files-disk-contents.ts), and an index of them in SQLite, which several processes may
-// open at once. A content is on the disk before its row is, and its row replaces the old one in one transaction, so
-// that a reader, and a crash at any moment, finds the old file or the new one. What a crash leaves without a row is
-// swept when it is a day old.
+// Files in a folder: contents (files-disk-contents.ts), and a SQLite index of them, which several processes may open
+// at once. A content is on disk before its row is, and its row replaces the old one in one transaction, so that a
+// reader, and a crash at any moment, finds the old file or the new one. Contents without a row after a crash are
+// removed when they are a day old.
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdirSync, statfsSync } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { PlatformError } from '#core/errors.ts';
 import { FreeSpace } from '#core/process/free-space.ts';
 import { unboundedStorage, type StorageBounds } from '#core/storage-left.ts';
 import type { FileBody, FileHead, FilePlace, FileStore, FileWrite } from '../engine/bindings/files.ts';
+import { contentBytes, FILE_BYTES, textBytes, textsOf, type FileTexts } from './file-bytes.ts';
 import { holds, resolveRange } from './file-conditions.ts';
 import { full, OPEN_AT_ONCE, openContents, type Content } from './files-disk-contents.ts';
 import { openSqliteFile } from './sqlite-file.ts';
+
+/** A file or an upload whose row was deleted. */
+interface Gone {
+  readonly contents: readonly Content[];
+  /** Counted bytes besides the contents. */
+  readonly texts: number;
+}
 
 interface Row {
   readonly key: string;
@@ -43,24 +52,27 @@ CREATE TABLE IF NOT EXISTS parts (
 CREATE TABLE IF NOT EXISTS dropped (name TEXT PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID, STRICT;
 CREATE TABLE IF NOT EXISTS used (namespace TEXT PRIMARY KEY, bytes INTEGER NOT NULL) WITHOUT ROWID, STRICT`;
 
-/** How long contents that a reader opens one after the other stay once their file is gone. */
+/** How long contents that a reader opens one after the other are kept after their file is deleted. */
 const DROPPED_MS = 60 * 60 * 1000;
-/** A reader that finds its contents gone asks for the row again, as often as it has changed meanwhile. */
+/** Version of what `used` counts. */
+const COUNT_VERSION = 2;
+/** A reader whose contents are gone reads the row again, as often as it has changed meanwhile. */
 const ATTEMPTS_MAX = 100;
+const nothing: Gone = { contents: [], texts: 0 };
 const at = 'namespace = ? AND resource = ? AND key = ?';
 
-/** How {@link openFilesDisk} keeps files. */
+/** Options of {@link openFilesDisk}. */
 interface FilesDiskOptions {
-  /** What a namespace may keep, parts of uploads included. */
+  /** Storage limit of a namespace, including parts of uploads, as file-bytes.ts counts it. */
   readonly namespaceBytesMax?: number;
-  /** Of the disk. */
+  /** Free space of the disk. */
   readonly space?: FreeSpace;
-  /** What organizations may keep in all. */
+  /** Remaining storage of organizations. */
   readonly storage?: StorageBounds;
   readonly now?: () => number;
 }
 
-/** Opens the folder, and makes it where there is none. */
+/** Opens the folder, and creates it if necessary. */
 export function openFilesDisk(
   folder: string,
   options: FilesDiskOptions = {},
@@ -75,7 +87,7 @@ export function openFilesDisk(
   const content = openContents(join(folder, 'content'), now, space);
   const index = join(folder, 'index.sqlite');
   const db = openSqliteFile(index);
-  // A commit is made durable by `flushed`, off the main thread and for all that wait at once.
+  // `flushed` makes a commit durable, off the main thread and for all waiting callers at once.
   db.pragma('synchronous = NORMAL');
   db.pragma('foreign_keys = ON');
   db.exec(schema);
@@ -83,7 +95,9 @@ export function openFilesDisk(
   const flushed = createFlush(`${index}-wal`);
   const find = db.prepare<unknown[], Row>(`SELECT * FROM files WHERE ${at}`);
   const insert = db.prepare('INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)');
-  const remove = db.prepare<unknown[], Pick<Row, 'contents'>>(`DELETE FROM files WHERE ${at} RETURNING contents`);
+  const remove = db.prepare<unknown[], FileTexts & Pick<Row, 'contents'>>(
+    `DELETE FROM files WHERE ${at} RETURNING key, headers, metadata, contents`,
+  );
   const page = db.prepare<unknown[], Row>(
     'SELECT * FROM files WHERE namespace = ? AND resource = ? AND key >= ? ORDER BY key',
   );
@@ -107,24 +121,27 @@ export function openFilesDisk(
   db.transaction(countOnce).immediate();
   content.sweep(db.transaction(knownContents)());
 
-  /** An index of before files had digests. */
+  /** Migrates an index from before files had digests. */
   function addDigests(): void {
     const columns = db.prepare<unknown[], { name: string }>("SELECT name FROM pragma_table_info('files')").all();
     if (!columns.some(({ name }) => name === 'digests'))
       db.exec("ALTER TABLE files ADD COLUMN digests TEXT NOT NULL DEFAULT '{}'");
   }
 
-  /** Files of before there was a count. */
+  /** Counts existing files if there is no count yet, or an older one that had only their bytes. */
   function countOnce(): void {
-    if (db.pragma('user_version', { simple: true }) !== 0) return;
+    if ((db.pragma('user_version', { simple: true }) as number) >= COUNT_VERSION) return;
+    const texts = ['key', 'headers', 'metadata'].map((column) => `length(CAST(${column} AS BLOB))`).join(' + ');
     db.exec(`
-      INSERT OR REPLACE INTO used SELECT namespace, sum(size) FROM (
-        SELECT namespace, size FROM files UNION ALL SELECT namespace, size FROM parts JOIN uploads ON uploads.id = parts.upload
+      INSERT OR REPLACE INTO used SELECT namespace, sum(bytes) FROM (
+        SELECT namespace, size + json_array_length(contents) * ${FILE_BYTES} + ${texts} AS bytes FROM files
+        UNION ALL SELECT namespace, ${FILE_BYTES} + ${texts} FROM uploads
+        UNION ALL SELECT namespace, size + ${FILE_BYTES} FROM parts JOIN uploads ON uploads.id = parts.upload
       ) GROUP BY namespace`);
-    db.pragma('user_version = 1');
+    db.pragma(`user_version = ${COUNT_VERSION}`);
   }
 
-  /** What rows name, at one moment: parts may become a file meanwhile. */
+  /** Contents named by rows, at one moment: parts may become a file meanwhile. */
   function knownContents(): Set<string> {
     const known = new Set<string>();
     for (const { contents } of db.prepare<unknown[], Row>('SELECT contents FROM files').iterate())
@@ -135,7 +152,7 @@ export function openFilesDisk(
     return known;
   }
 
-  /** @throws {PlatformError} `quota_exceeded`, when a namespace would keep more than it may. */
+  /** @throws {PlatformError} `quota_exceeded`, when a namespace would exceed its limit. */
   function use(namespace: string, bytes: number): void {
     if (bytes > 0 && (findUsed.get(namespace)?.bytes ?? 0) + bytes > namespaceBytesMax)
       throw new PlatformError('quota_exceeded', {
@@ -146,15 +163,15 @@ export function openFilesDisk(
   }
 
   const replace = db.transaction(
-    (
-      place: FilePlace,
-      key: string,
-      condition: FileWrite['onlyIf'],
-      row: Omit<Row, 'key'>,
-    ): { old: readonly Content[] } | null => {
+    (place: FilePlace, key: string, condition: FileWrite['onlyIf'], row: Omit<Row, 'key'>): Gone | null => {
       const before = find.get(place.namespace, place.resource, key);
       if (!holds(condition, before === undefined ? null : toHead(before))) return null;
-      use(place.namespace, row.size - (before?.size ?? 0));
+      const old = before === undefined ? nothing : goneOf(before);
+      const { contents } = goneOf({ key, ...row });
+      use(
+        place.namespace,
+        contentBytes(contents) + textBytes({ key, ...row }) - contentBytes(old.contents) - old.texts,
+      );
       insert.run(
         place.namespace,
         place.resource,
@@ -168,7 +185,7 @@ export function openFilesDisk(
         row.contents,
         row.digests,
       );
-      return { old: before === undefined ? [] : (JSON.parse(before.contents) as Content[]) };
+      return old;
     },
   );
 
@@ -189,7 +206,10 @@ export function openFilesDisk(
     };
   }
 
-  /** An upload and its parts become a file in one step: what is a file's now, no other word on the upload may drop. */
+  /**
+   * An upload and its parts become a file atomically: later operations on the upload must not delete contents of a
+   * file.
+   */
   const complete = db.transaction(
     (place: FilePlace, key: string, upload: string, named: readonly { part: number; etag: string }[]) => {
       const texts = uploadOf(place, key, upload);
@@ -205,69 +225,71 @@ export function openFilesDisk(
       for (const { etag } of chosen) digest.update(etag, 'hex');
       const contents = chosen.map(({ name, size }) => ({ name, size }));
       const row = rowOf(contents, `${digest.digest('hex')}-${chosen.length}`, texts);
-      // From now on the file stands for them.
-      use(place.namespace, -sizeOf([...chosen, ...unused.values()]));
-      const { old } = replace(place, key, null, row) as { old: readonly Content[] };
+      // From now on the file counts instead.
+      use(place.namespace, -contentBytes([...chosen, ...unused.values()]) - FILE_BYTES - textBytes({ key, ...texts }));
+      const old = replace(place, key, null, row) as Gone;
       dropUpload.run(upload);
-      return { head: toHead({ key, ...row }), dropped: [...old, ...unused.values()] };
+      // The upload's texts are the file's now.
+      const gone = { contents: [...old.contents, ...unused.values()], texts: old.texts + FILE_BYTES };
+      return { head: toHead({ key, ...row }), gone };
     },
   );
 
-  /** Returns the part's content before. */
+  /** Returns the part's previous content. */
   const setPart = db.transaction(
     (place: FilePlace, key: string, upload: string, part: number, etag: string, { name, size }: Content) => {
       uploadOf(place, key, upload);
       const old = partsOf.all(upload).filter((known) => known.part === part);
-      use(place.namespace, size - sizeOf(old));
+      use(place.namespace, contentBytes([{ size }]) - contentBytes(old));
       addPart.run(upload, part, etag, size, name);
       return old;
     },
   );
 
   const giveUp = db.transaction((place: FilePlace, key: string, upload: string) => {
-    uploadOf(place, key, upload);
-    const parts = partsOf.all(upload);
-    use(place.namespace, -sizeOf(parts));
+    const texts = FILE_BYTES + textBytes({ key, ...uploadOf(place, key, upload) });
+    const contents = partsOf.all(upload);
+    use(place.namespace, -contentBytes(contents) - texts);
     dropUpload.run(upload);
-    return parts;
+    return { contents, texts };
   });
 
-  const removeAll = db.transaction(({ namespace, resource }: FilePlace, keys: readonly string[]): Content[][] =>
+  const removeAll = db.transaction(({ namespace, resource }: FilePlace, keys: readonly string[]): Gone[] =>
     keys.flatMap((key) => {
       const row = remove.get(namespace, resource, key);
       if (row === undefined) return [];
-      const contents = JSON.parse(row.contents) as Content[];
-      use(namespace, -sizeOf(contents));
-      return [contents];
+      const gone = goneOf(row);
+      use(namespace, -contentBytes(gone.contents) - gone.texts);
+      return [gone];
     }),
   );
 
-  /** Files and uploads of a resource, and how many files these are. */
-  const clearAll = db.transaction(({ namespace, resource }: FilePlace): [files: number, contents: Content[][]] => {
-    const rows = db.prepare<unknown[], Pick<Row, 'contents'>>(
-      'DELETE FROM files WHERE namespace = ? AND resource = ? RETURNING contents',
+  /** Deletes files and uploads of a resource, and returns how many files there were. */
+  const clearAll = db.transaction(({ namespace, resource }: FilePlace): [files: number, gone: Gone[]] => {
+    const rows = db.prepare<unknown[], FileTexts & Pick<Row, 'contents'>>(
+      'DELETE FROM files WHERE namespace = ? AND resource = ? RETURNING key, headers, metadata, contents',
     );
-    const contents = rows.all(namespace, resource).map((row) => JSON.parse(row.contents) as Content[]);
-    const { length: files } = contents;
-    const uploads = db.prepare<unknown[], { id: string }>(
-      'SELECT id FROM uploads WHERE namespace = ? AND resource = ?',
+    const gone = rows.all(namespace, resource).map(goneOf);
+    const { length: files } = gone;
+    const uploads = db.prepare<unknown[], FileTexts & { id: string }>(
+      'SELECT id, key, headers, metadata FROM uploads WHERE namespace = ? AND resource = ?',
     );
-    for (const { id } of uploads.all(namespace, resource)) {
-      contents.push(partsOf.all(id));
+    for (const { id, ...texts } of uploads.all(namespace, resource)) {
+      gone.push({ contents: partsOf.all(id), texts: FILE_BYTES + textBytes(texts) });
       dropUpload.run(id);
     }
-    use(namespace, -sizeOf(contents.flat()));
-    return [files, contents];
+    use(namespace, -gone.reduce((sum, { contents, texts }) => sum + contentBytes(contents) + texts, 0));
+    return [files, gone];
   });
 
-  /** To be called once the row that no longer names them is on the disk. */
-  async function drop({ namespace }: FilePlace, contents: readonly Content[]): Promise<void> {
-    storage.note(namespace, -sizeOf(contents));
+  /** Call once the row that no longer names them is on disk. */
+  async function drop({ namespace }: FilePlace, { contents, texts }: Gone): Promise<void> {
+    storage.note(namespace, -contentBytes(contents) - texts);
     if (contents.length <= OPEN_AT_ONCE) {
       await content.drop(contents);
       return;
     }
-    // Somebody may be reading them, here or in another process, and has not opened all of them.
+    // A reader here or in another process may not have opened all of them yet.
     const due = db.transaction(() => {
       for (const { name } of contents) dropLater.run(name, now());
       return dropDue.all(now() - DROPPED_MS);
@@ -275,10 +297,28 @@ export function openFilesDisk(
     await content.drop(due.map(({ name }) => ({ name, size: 0 })));
   }
 
-  const notedFor =
-    ({ namespace }: FilePlace) =>
-    (bytes: number): void =>
-      bytes > 0 ? storage.take(namespace, bytes) : storage.note(namespace, bytes);
+  /** Writes a content, and counts it for the organization. @param texts counted bytes besides the content. */
+  async function writeNoted(
+    { namespace }: FilePlace,
+    body: Readable | Uint8Array,
+    bytesMax: number,
+    texts: number,
+    digests?: FileWrite['digests'],
+  ): ReturnType<typeof content.write> {
+    const note = (bytes: number): void => (bytes > 0 ? storage.take(namespace, bytes) : storage.note(namespace, bytes));
+    note(FILE_BYTES + texts);
+    try {
+      return await content.write(body, bytesMax, note, digests);
+    } catch (error) {
+      note(-FILE_BYTES - texts);
+      throw error;
+    }
+  }
+
+  const beginUpload = db.transaction((place: FilePlace, id: string, texts: FileTexts, bytes: number): void => {
+    use(place.namespace, bytes);
+    addUpload.run(id, place.namespace, place.resource, texts.key, texts.headers, texts.metadata);
+  });
 
   function uploadOf(place: FilePlace, key: string, upload: string): { headers: string; metadata: string } {
     const found = findUpload.get(upload, place.namespace, place.resource, key);
@@ -293,22 +333,19 @@ export function openFilesDisk(
       return new Map(rows.all().map(({ namespace, bytes }) => [namespace, bytes]));
     },
     async put(place, key, body, { onlyIf, headers, metadata, bytesMax, digests }) {
-      const { md5, ...written } = await content.write(body, bytesMax, notedFor(place), digests);
-      const texts = {
-        headers: JSON.stringify(headers),
-        metadata: JSON.stringify(metadata),
-        digests: JSON.stringify(digests),
-      };
-      const row = rowOf([written], md5, texts);
-      let done: { old: readonly Content[] } | null;
+      const texts = textsOf(key, { headers, metadata });
+      const { md5, ...written } = await writeNoted(place, body, bytesMax, textBytes(texts), digests);
+      const row = rowOf([written], md5, { ...texts, digests: JSON.stringify(digests) });
+      const unused: Gone = { contents: [written], texts: textBytes(texts) };
+      let done: Gone | null;
       try {
         done = replace.immediate(place, key, onlyIf, row);
       } catch (error) {
-        await drop(place, [written]);
+        await drop(place, unused);
         throw error;
       }
       if (done !== null) await flushed();
-      await drop(place, done === null ? [written] : done.old);
+      await drop(place, done ?? unused);
       return done === null ? null : toHead({ key, ...row });
     },
     async head({ namespace, resource }, key) {
@@ -324,14 +361,14 @@ export function openFilesDisk(
         const bytes = resolveRange(range, row.size);
         if (bytes === null)
           throw new PlatformError('invalid_argument', {
-            reason: `The range begins behind the end of the file (${row.size} bytes)`,
+            reason: `The range begins after the end of the file (${row.size} bytes)`,
           });
         if (!holds(onlyIf, head)) return { head, range: bytes, body: null };
         try {
           const body: FileBody = await content.read(JSON.parse(row.contents) as Content[], bytes.offset, bytes.length);
           return { head, range: bytes, body };
         } catch (error) {
-          // Replaced, or deleted, between a look at its row and the opening of its contents.
+          // Replaced or deleted between reading its row and opening its contents.
           const isReplaced = (error as NodeJS.ErrnoException).code === 'ENOENT' && row.version !== last?.version;
           if (!isReplaced || attempt === ATTEMPTS_MAX) throw error;
           last = row;
@@ -341,13 +378,13 @@ export function openFilesDisk(
     async delete(place, keys) {
       const removed = removeAll.immediate(place, keys);
       if (removed.length > 0) await flushed();
-      for (const contents of removed) await drop(place, contents);
+      for (const gone of removed) await drop(place, gone);
     },
     async list({ namespace, resource }, { prefix, delimiter, cursor, limit }) {
       const files: FileHead[] = [];
       const prefixes: string[] = [];
-      // A cursor is the last key, or the last folded prefix, of the page before. The prefix itself may be a key, and
-      // folds nothing.
+      // A cursor is the last key, or the last grouped prefix, of the previous page. The prefix itself may be a key,
+      // and is not grouped.
       const folds = cursor !== null && delimiter !== '' && cursor !== prefix && cursor.endsWith(delimiter);
       let from = cursor === null || cursor < prefix ? prefix : folds ? `${cursor}\u{10ffff}` : cursor;
       for (;;) {
@@ -367,45 +404,53 @@ export function openFilesDisk(
           break;
         }
         if (jump === null) return { files, prefixes, cursor: null };
-        // Past everything that begins with it.
+        // After everything that begins with it.
         from = `${jump}\u{10ffff}`;
       }
     },
-    async createUpload({ namespace, resource }, key, { headers, metadata }) {
+    async createUpload(place, key, write) {
       const id = randomBytes(16).toString('hex');
-      addUpload.run(id, namespace, resource, key, JSON.stringify(headers), JSON.stringify(metadata));
+      const texts = textsOf(key, write);
+      const bytes = FILE_BYTES + textBytes(texts);
+      storage.take(place.namespace, bytes);
+      try {
+        beginUpload.immediate(place, id, texts, bytes);
+      } catch (error) {
+        storage.note(place.namespace, -bytes);
+        throw error;
+      }
       await flushed();
       return id;
     },
     async putPart(place, key, upload, part, body, bytesMax) {
       uploadOf(place, key, upload);
-      const { name, size, md5 } = await content.write(body, bytesMax, notedFor(place));
+      const { name, size, md5 } = await writeNoted(place, body, bytesMax, 0);
       let old: readonly Content[];
       try {
         old = setPart.immediate(place, key, upload, part, md5, { name, size });
       } catch (error) {
-        await drop(place, [{ name, size }]);
+        await drop(place, { contents: [{ name, size }], texts: 0 });
         throw error;
       }
       await flushed();
-      await drop(place, old);
+      await drop(place, { contents: old, texts: 0 });
       return { etag: md5 };
     },
     async completeUpload(place, key, upload, named) {
-      const { head, dropped } = complete.immediate(place, key, upload, named);
+      const { head, gone } = complete.immediate(place, key, upload, named);
       await flushed();
-      await drop(place, dropped);
+      await drop(place, gone);
       return head;
     },
     async abortUpload(place, key, upload) {
-      const parts = giveUp.immediate(place, key, upload);
+      const gone = giveUp.immediate(place, key, upload);
       await flushed();
-      await drop(place, parts);
+      await drop(place, gone);
     },
     async clear(place) {
       const [count, cleared] = clearAll.immediate(place);
       if (cleared.length > 0) await flushed();
-      for (const contents of cleared) await drop(place, contents);
+      for (const gone of cleared) await drop(place, gone);
       return count;
     },
     close() {
@@ -430,6 +475,10 @@ export function openFilesDisk(
     abortUpload: guarded(store.abortUpload),
     clear: guarded(store.clear),
   };
+}
+
+function goneOf(row: FileTexts & Pick<Row, 'contents'>): Gone {
+  return { contents: JSON.parse(row.contents) as Content[], texts: textBytes(row) };
 }
 
 function toHead({
@@ -464,13 +513,13 @@ function sizeOf(contents: readonly { readonly size: number }[]): number {
   return contents.reduce((sum, { size }) => sum + size, 0);
 }
 
-/** Puts all that is committed on the disk: one sync of SQLite's log for all who ask while another is under way. */
+/** Makes all commits durable: one sync of SQLite's log for all callers that arrive while another is in progress. */
 function createFlush(log: string): { (): Promise<void>; close(): void } {
   let file: Promise<FileHandle> | null = null;
   let last: Promise<unknown> = Promise.resolve();
   let next: Promise<void> | null = null;
   async function sync(): Promise<void> {
-    // It is there from the first commit until the last process closes the index.
+    // It exists from the first commit until the last process closes the index.
     file ??= open(log, 'r+');
     await (await file).datasync();
   }

@@ -1,5 +1,5 @@
-// Files in a bucket of S3-compatible storage. Every request carries the hash of its bytes, so that what was damaged on
-// its way is refused; bodies go in pieces of a few megabytes, whatever their size. Keys lie below
+// Files in a bucket of S3-compatible storage. Every request has the hash of its bytes, so that damaged data is
+// refused; bodies are sent in pieces of a few megabytes, whatever their size. Keys are below
 // `<namespace>/<resource>/`.
 import { createHash, randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
@@ -8,24 +8,25 @@ import { PlatformError } from '#core/errors.ts';
 import { unboundedStorage, type StorageBounds } from '#core/storage-left.ts';
 import type { FileHead, FileHeaders, FilePage, FilePlace, FileStore, FileWrite } from '../engine/bindings/files.ts';
 import { ByteBudget, type Share } from './byte-budget.ts';
+import { FILE_BYTES, textBytes, textsOf } from './file-bytes.ts';
 import { holds, resolveRange } from './file-conditions.ts';
 import { createDigests } from './file-digests.ts';
 import { openBucket, refusal, refused, unavailable, unquote, type BucketOptions } from './s3-bucket.ts';
 import { childText, escapeXml, type XmlElement } from './xml.ts';
 
-/** A bucket, and how files lie in it. */
+/** A bucket, and the layout of its files. */
 interface S3Options extends BucketOptions {
-  /** Below which all keys lie, without slashes at its ends; '' for none. */
+  /** Prefix of all keys, without leading and trailing slashes; '' for none. */
   readonly prefix: string;
-  /** What the uploads of a namespace hold in memory, before all but the eldest wait. */
+  /** Memory limit for a namespace's uploads, above which all but the oldest wait. */
   readonly uploadBytesHeldMax: number;
-  /** What organizations may keep in all. */
+  /** Remaining storage of organizations. */
   readonly storage?: StorageBounds;
 }
 
-/** Pieces of an upload of unknown length; storage takes parts of at least 5 MB. */
+/** Pieces of an upload of unknown length; S3 requires parts of at least 5 MB. */
 const PIECE_BYTES = 8 * 1024 * 1024;
-/** What storage takes of our own fields with a file. */
+/** Limit of S3 for custom fields of a file. */
 const METADATA_BYTES_MAX = 1800;
 
 const HEADER_OF: Readonly<Record<keyof FileHeaders, string>> = {
@@ -36,10 +37,10 @@ const HEADER_OF: Readonly<Record<keyof FileHeaders, string>> = {
   cacheControl: 'cache-control',
 };
 
-/** Opens the bucket; nothing is asked of it before the first call. */
+/** Opens the bucket; sends no request before the first call. */
 export function openFilesS3(options: S3Options): FileStore & {
   everything(): AsyncGenerator<FilePlace & { readonly key: string; readonly size: number }>;
-  /** Bytes by namespace: all of the bucket is listed. Parts of unfinished uploads are not in it. */
+  /** Bytes by namespace, by listing the whole bucket. Excludes metadata and parts of unfinished uploads. */
   kept(): Promise<ReadonlyMap<string, number>>;
   close(): Promise<void>;
 } {
@@ -51,7 +52,7 @@ export function openFilesS3(options: S3Options): FileStore & {
   const keyOf = ({ namespace, resource }: FilePlace, key: string): string => {
     if (key.split('/').some((segment) => segment === '.' || segment === '..'))
       throw new PlatformError('invalid_argument', {
-        reason: 'This storage takes no keys with the segments "." and ".."',
+        reason: 'This storage does not support keys with the segments "." and ".."',
       });
     return `${root}${namespace}/${resource}/${key}`;
   };
@@ -77,7 +78,7 @@ export function openFilesS3(options: S3Options): FileStore & {
       const value = headers[name as keyof FileHeaders];
       if (value !== undefined) fields[header] = value;
     }
-    // Storage gives files without a type one of its own.
+    // S3 gives files without a type a default one.
     if (headers.contentType === undefined) fields['x-amz-meta-untyped'] = '1';
     return fields;
   }
@@ -100,7 +101,7 @@ export function openFilesS3(options: S3Options): FileStore & {
     await response.body?.cancel();
     const md5 = createHash('md5').update(body).digest('hex');
     if (/^[0-9a-f]{32}$/.test(etag) && etag !== md5)
-      throw unavailable(`it keeps other bytes than were sent (${etag}, not ${md5})`);
+      throw unavailable(`it stored different bytes than were sent (${etag}, not ${md5})`);
     return etag;
   }
 
@@ -119,13 +120,14 @@ export function openFilesS3(options: S3Options): FileStore & {
       .join('');
     const body = Buffer.from(`<CompleteMultipartUpload>${list}</CompleteMultipartUpload>`);
     const document = await read({ method: 'POST', key, query: { uploadId: upload }, headers, body });
-    // It may begin to answer before it knows.
+    // S3 may begin its response before it knows the result.
     if (document.name === 'Error') throw refusal(400, document);
   }
 
-  /** Sends a body in pieces; what was kept of one that breaks off is given up. */
+  /** Sends a body in pieces; the parts of an interrupted one are discarded. */
   async function upload(
-    namespace: string,
+    { namespace }: FilePlace,
+    texts: number,
     key: string,
     body: Readable | Uint8Array,
     share: Share,
@@ -137,14 +139,18 @@ export function openFilesS3(options: S3Options): FileStore & {
     let size = 0;
     let taken = 0;
     let id = '';
+    const take = (bytes: number): void => {
+      storage.take(namespace, bytes);
+      taken += bytes;
+    };
     const parts: { part: number; etag: string }[] = [];
     try {
+      take(FILE_BYTES + texts);
       for await (const { bytes, isLast } of pieces(body, share)) {
         size += bytes.byteLength;
         if (size > write.bytesMax)
           throw new PlatformError('invalid_argument', { reason: `The file is larger than ${write.bytesMax} bytes` });
-        storage.take(namespace, bytes.byteLength);
-        taken = size;
+        take(bytes.byteLength);
         await digests.updateInTurns(bytes);
         if (isLast) digests.check();
         if (isLast && id === '') {
@@ -163,7 +169,7 @@ export function openFilesS3(options: S3Options): FileStore & {
     }
   }
 
-  /** Of all projects that have files here. */
+  /** Files of all projects. */
   async function* everything(): AsyncGenerator<FilePlace & { readonly key: string; readonly size: number }> {
     for (let cursor: string | null = null; ;) {
       const from = cursor === null ? {} : { 'start-after': root + cursor };
@@ -171,7 +177,7 @@ export function openFilesS3(options: S3Options): FileStore & {
       const page = toPage(await read({ method: 'GET', query }), root, cursor);
       for (const file of page.files) {
         const [, namespace, resource, key] = /^([^/]+)\/([^/]+)\/(.+)$/s.exec(file.key) ?? [];
-        // What lies there besides is not of files.
+        // Other objects there are not files.
         if (key !== undefined) yield { namespace: namespace!, resource: resource!, key, size: file.size };
       }
       if ((cursor = page.cursor) === null) return;
@@ -183,20 +189,21 @@ export function openFilesS3(options: S3Options): FileStore & {
     everything,
     async kept() {
       const bytes = new Map<string, number>();
-      for await (const { namespace, size } of everything()) bytes.set(namespace, (bytes.get(namespace) ?? 0) + size);
+      for await (const { namespace, key, size } of everything())
+        bytes.set(namespace, (bytes.get(namespace) ?? 0) + size + FILE_BYTES + Buffer.byteLength(key));
       return bytes;
     },
     async put(place, key, body, write) {
       const name = keyOf(place, key);
       const { onlyIf } = write;
       if (onlyIf !== null && !holds(onlyIf, await head(place, key))) return null;
-      // What storage can decide itself, it decides at the moment of the write.
+      // Conditions that S3 supports are evaluated atomically with the write.
       const condition: Record<string, string> = {};
       if (onlyIf?.etagDoesNotMatch?.includes('*')) condition['if-none-match'] = '*';
       else if (onlyIf?.etagMatches?.length === 1) condition['if-match'] = `"${onlyIf.etagMatches[0]}"`;
       const share = budget.open(place.namespace);
       try {
-        await upload(place.namespace, name, body, share, write, condition);
+        await upload(place, textBytes(textsOf(key, write)), name, body, share, write, condition);
       } catch (error) {
         if ((error as PlatformError).details?.['status'] === 412) return null;
         throw error;
@@ -207,7 +214,7 @@ export function openFilesS3(options: S3Options): FileStore & {
     },
     async get(place, key, { range, onlyIf }) {
       const name = keyOf(place, key);
-      // Not every storage knows the last bytes of a file.
+      // Not every storage supports suffix ranges.
       const size0 = range !== null && 'suffix' in range ? (await head(place, key))?.size : undefined;
       if (range !== null && 'suffix' in range && size0 === undefined) return null;
       const absolute = range === null || !('suffix' in range) ? range : resolveRange(range, size0 ?? 0);
@@ -224,7 +231,7 @@ export function openFilesS3(options: S3Options): FileStore & {
       }
       if (response.status === 416) {
         await response.body?.cancel();
-        throw new PlatformError('invalid_argument', { reason: 'The range begins behind the end of the file' });
+        throw new PlatformError('invalid_argument', { reason: 'The range begins after the end of the file' });
       }
       if (!response.ok) throw await refused(response);
       const size = Number(
@@ -257,14 +264,16 @@ export function openFilesS3(options: S3Options): FileStore & {
         prefix: below + prefix,
         'max-keys': String(limit),
         ...(delimiter === '' ? {} : { delimiter }),
-        // A key rather than a token of the storage: it goes on also where that has forgotten. Past all that a folded
-        // prefix stands for.
+        // A key rather than a token of the storage, so that it does not expire. After everything below a grouped
+        // prefix.
         ...(cursor === null ? {} : { 'start-after': below + cursor }),
       };
       return toPage(await read({ method: 'GET', query }), below, cursor);
     },
     async createUpload(place, key, write) {
-      return Buffer.from(await startUpload(keyOf(place, key), fieldsOf(write))).toString('base64url');
+      const fields = fieldsOf(write);
+      storage.take(place.namespace, FILE_BYTES + textBytes(textsOf(key, write)));
+      return Buffer.from(await startUpload(keyOf(place, key), fields)).toString('base64url');
     },
     async putPart(place, key, id, part, body, bytesMax) {
       const query = { partNumber: String(part), uploadId: Buffer.from(id, 'base64url').toString() };
@@ -294,7 +303,7 @@ export function openFilesS3(options: S3Options): FileStore & {
       const response = await send({ method: 'DELETE', key: keyOf(place, key), query });
       if (!response.ok) throw await refused(response);
     },
-    // Uploads that nobody completed are the bucket's to expire: their keys are in no list of files.
+    // The bucket expires incomplete uploads: their keys are in no list of files.
     async clear(place) {
       let count = 0;
       for (let cursor: string | null = null; ;) {
@@ -314,7 +323,7 @@ export function openFilesS3(options: S3Options): FileStore & {
 /** A part is held in memory, so that its hash is known before it is sent. */
 const PART_BYTES_MAX = 128 * 1024 * 1024;
 
-/** A body in pieces; the last is marked, and is the only one that may be short. */
+/** A body in pieces; the last is marked, and the only one that may be short. */
 async function* pieces(
   body: Readable | Uint8Array,
   share: Share,
@@ -344,7 +353,7 @@ function joined(chunks: readonly Uint8Array[]): Uint8Array {
   return chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks);
 }
 
-/** @param below what all keys begin with. @param cursor the page before ended there. */
+/** @param below prefix of all keys. @param cursor the end of the previous page. */
 function toPage(document: XmlElement, below: string, cursor: string | null): FilePage {
   const named = (name: string): XmlElement[] => document.children.filter((child) => child.name === name);
   const files = named('Contents').map((entry): FileHead => {
@@ -365,16 +374,16 @@ function toPage(document: XmlElement, below: string, cursor: string | null): Fil
   const last = [files.at(-1)?.key ?? '', ...prefixes.slice(-1).map((folded) => `${folded}\u{10ffff}`)]
     .toSorted(byBytes)
     .at(-1) as string;
-  if (byBytes(last, cursor ?? '') <= 0) throw unavailable('its list does not go on where the page before ended');
+  if (byBytes(last, cursor ?? '') <= 0) throw unavailable('its list does not continue where the previous page ended');
   return { files, prefixes, cursor: last };
 }
 
-/** A key as lists have it. */
+/** Decodes a key in a list. */
 function decoded(key: string): string {
   try {
     return decodeURIComponent(key.replaceAll('+', ' '));
   } catch (error) {
-    throw unavailable('its list holds a key that is not encoded', error);
+    throw unavailable('its list contains a key that is not encoded', error);
   }
 }
 

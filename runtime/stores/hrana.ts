@@ -1,8 +1,9 @@
-// The wire of a libSQL cloud: Hrana over HTTP, `POST /v2/pipeline`. Values, results and errors to and from ours
-// (core/database-request.ts). Called by database-cloud.ts and database-cloud-streams.ts; sends nothing itself. Pure.
+// The protocol of a libSQL cloud: Hrana over HTTP, `POST /v2/pipeline`. Converts values, results and errors to and
+// from ours (core/database-request.ts). Called by database-cloud.ts and database-cloud-streams.ts; sends nothing
+// itself. Pure.
 import { SqlRefusal, toWire, type StoredValue, type WireValue } from '#core/database-request.ts';
 
-/** A value as the wire has it. */
+/** A value of the protocol. */
 export type HranaValue =
   | { readonly type: 'null' }
   | { readonly type: 'integer'; readonly value: string }
@@ -16,7 +17,7 @@ export interface HranaStatement {
   readonly want_rows: boolean;
 }
 
-/** When a step of a batch runs: `step` is the number of an earlier one. */
+/** Condition for a step of a batch: `step` is the number of an earlier one. */
 type HranaCondition =
   | { readonly type: 'ok' | 'error'; readonly step: number }
   | { readonly type: 'not'; readonly cond: HranaCondition };
@@ -51,7 +52,7 @@ export interface HranaBatchResult {
   readonly step_errors: readonly (HranaError | null)[];
 }
 
-/** What the server answers to a pipeline. */
+/** The server's response to a pipeline. */
 export interface HranaAnswer {
   readonly baton: string | null;
   readonly base_url: string | null;
@@ -61,7 +62,7 @@ export interface HranaAnswer {
   )[];
 }
 
-/** @throws {SqlRefusal} for infinities, for which JSON has no word. */
+/** @throws {SqlRefusal} for infinities, which JSON cannot represent. */
 export function toHrana(value: StoredValue): HranaValue {
   switch (typeof value) {
     case 'string':
@@ -69,7 +70,7 @@ export function toHrana(value: StoredValue): HranaValue {
     case 'number':
       if (Number.isNaN(value)) return { type: 'null' };
       if (!Number.isFinite(value))
-        throw new SqlRefusal('SQLITE_MISMATCH', 'the database cloud takes no infinite numbers');
+        throw new SqlRefusal('SQLITE_MISMATCH', 'the database cloud does not support infinite numbers');
       return { type: 'float', value };
     case 'bigint':
       return { type: 'integer', value: String(value) };
@@ -87,14 +88,14 @@ export function fromHrana(value: HranaValue): WireValue {
     case 'text':
       return value.value;
     case 'blob':
-      // Servers leave the padding out.
+      // Servers omit the padding.
       return { b: Buffer.from(value.base64, 'base64').toString('base64') };
     default:
       return null;
   }
 }
 
-/** A result as a worker's binding reads it. `version` orders states; the cloud does not tell sizes. */
+/** A result for a worker's binding. `version` orders states; the cloud does not report sizes. */
 export function resultJson(result: HranaResult, version: number, elapsedMs: number): string {
   const columns = result.cols.map(({ name }) => name ?? '');
   const rows = result.rows.map((row) => row.map(fromHrana));
@@ -107,7 +108,7 @@ export function resultJson(result: HranaResult, version: number, elapsedMs: numb
   return JSON.stringify({ c: columns, r: rows, m: meta });
 }
 
-/** The server's error as a refusal; what it puts before SQLite's words goes. */
+/** The server's error as a refusal; its prefix before SQLite's message is removed. */
 export function toHranaRefusal({ message, code }: HranaError): SqlRefusal {
   const text = message
     .replace(/^(?:SQLite (?:input )?error|SQLite failure|SQL string could not be parsed): /i, '')

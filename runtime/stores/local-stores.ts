@@ -1,5 +1,5 @@
-// The stores of `platform dev`: SQLite files and folders below `.platform/`, with nothing to install. dev.ts opens
-// them.
+// The stores of `platform dev`: SQLite files and folders below `.platform/`, with nothing to install. Opened by
+// dev.ts.
 import { mkdirSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { FreeSpace, whereThereIsSpace } from '#core/process/free-space.ts';
@@ -15,7 +15,7 @@ interface LocalStores {
   close(): void;
 }
 
-/** @param folder where they lie; made where it is not there. */
+/** @param folder of the stores; created if necessary. */
 export function openLocalStores(
   folder: string,
   limits: Pick<Limits, 'diskFreeBytesMin' | 'projectFileBytesMax' | 'projectStateBytesMax'> = defaultLimits,

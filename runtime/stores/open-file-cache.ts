@@ -1,14 +1,13 @@
-// An open-file cache: files that were read a moment ago. Small ones only, since an open file that is deleted keeps its
-// space.
-// Opening and closing one, on other threads, cost as much as reading it; and what was read a moment ago lies in memory,
-// so that it need not be read on another thread. For files that never change.
+// An open-file cache for recently read files. Only small ones, since an open file that is deleted keeps its space.
+// Opening and closing a file on other threads cost as much as reading it, and recently read data is in memory, so it
+// can be read on this thread. For files that never change.
 import { readSync } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 
 /** Larger files are not cached. */
 export const CACHED_BYTES_MAX = 1024 * 1024;
 const FILES_MAX = 128;
-/** How long a file that was read counts as lying in memory. */
+/** How long a read file counts as cached in memory. */
 const WARM_MS = 5000;
 
 interface Entry {
@@ -20,15 +19,15 @@ interface Entry {
 
 /** A file in use. */
 export interface CachedFile {
-  /** @returns how many bytes were read; a promise where it waits for the disk. */
+  /** @returns how many bytes were read; a promise if it waits for the disk. */
   read(bytes: Uint8Array, at: number, length: number, position: number): number | Promise<number>;
-  /** To be called once. */
+  /** Call once. */
   close(): void;
 }
 
 /** Files of one process. */
 export class OpenFileCache {
-  // Its order is that of use, the longest unused first.
+  // In order of use, least recently used first.
   #files = new Map<string, Entry>();
   #isClosed = false;
 
@@ -48,7 +47,7 @@ export class OpenFileCache {
     return used;
   }
 
-  /** The file is deleted, and its space has to be free. */
+  /** The file is deleted, and its space has to be freed. */
   forget(path: string): void {
     const entry = this.#files.get(path);
     if (entry === undefined) return;

@@ -1,23 +1,23 @@
-// Which databases may have messages in their outbox, over `Sql`: written before a message goes in, asked by the sweep
-// of outbox.ts, so that no database is opened for nothing. Knows nothing of the outboxes themselves.
+// Index of the databases that may have messages in their outbox, over `Sql`: written before a message is added, read
+// by the sweep of outbox.ts, so that no database is opened needlessly. Independent of the outboxes themselves.
 import type { DatabasePlace } from '../engine/bindings/scope.ts';
 import type { Sql } from './sql.ts';
 
-/** A database that is to be looked at. */
+/** A database to check. */
 export interface OutboxPlace extends DatabasePlace {
   /** When a message was last announced. */
   readonly touchedAt: number;
 }
 
-/** The index. What it has taken is durable. */
+/** The index. Its writes are durable. */
 export interface OutboxIndex {
-  /** Messages may go into this outbox from now on; it is looked at from `checkAt` on. */
+  /** Messages may be added to this outbox from now on; it is checked from `checkAt` on. */
   touch(place: DatabasePlace, now: number, checkAt: number): Promise<void>;
-  /** Takes databases that were to be looked at by `now`, and has them looked at again at `next`. */
+  /** Takes databases due by `now`, and schedules their next check at `next`. */
   due(now: number, next: number, most: number): Promise<OutboxPlace[]>;
-  /** Forgets a database, unless it was touched since. */
+  /** Removes a database, unless it was touched since. */
   drop(place: OutboxPlace): Promise<void>;
-  /** Forgets a database that is to be deleted. */
+  /** Removes a database that is about to be deleted. */
   forget(place: DatabasePlace): Promise<void>;
 }
 

@@ -1,6 +1,6 @@
-// The outbox: messages that workers send inside a transaction of their database lie in a table of it and are taken to
-// their queues after the commit, by the engine that served it, or by the sweep of another one when that engine is gone.
-// Each row's id is remembered by the queue, so that two that take the same row store one message.
+// The outbox: messages that workers send inside a transaction of their database are stored in a table of it and moved
+// to their queues after the commit, by the engine that served it, or by the sweep of another one if that engine is
+// gone. The queue remembers each row's id, so that a row taken twice is stored as one message.
 import { outboxOps, SqlRefusal } from '#core/database-request.ts';
 import type { OutboxMessage } from '#core/database-outbox.ts';
 import { fixedLimits } from '#core/limits.ts';
@@ -11,26 +11,26 @@ import type { Outbox } from '../engine/bindings/outbox.ts';
 import type { EventSender, NewMessage, QueuePlace, QueueStore } from '../engine/bindings/queue.ts';
 import type { OutboxIndex, OutboxPlace } from './outbox-index-sql.ts';
 
-/** What an outbox is made of. */
+/** Dependencies of an outbox. */
 export interface OutboxParts {
   readonly databases: DatabaseStore;
   readonly queue: Pick<QueueStore, 'send'>;
   readonly index: OutboxIndex;
   readonly limits: { readonly outboxSweepMs: number; readonly delayMsMax: number };
-  /** Whether the databases of a namespace are those of a project: a row may have been forged. */
+  /** Whether the databases of a namespace belong to a project: a row may have been forged. */
   owns(namespace: string, project: string): boolean;
   readonly now: () => number;
   readonly log: (level: 'warn', message: string) => void;
 }
 
-/** An outbox at work. */
+/** A running outbox. */
 export interface RunningOutbox extends Outbox {
   /**
-   * Looks at every database of the index that is due; resolves when all were looked at. @param all also at those that
-   * are not due yet.
+   * Checks every due database of the index; resolves when all were checked. @param all also those that are not due
+   * yet.
    */
   sweep(all?: boolean): Promise<void>;
-  /** Stops; what is under way comes to its end or fails. */
+  /** Stops; pending work finishes or fails. */
   close(): Promise<void>;
 }
 
@@ -39,26 +39,26 @@ interface Drain {
   done: Promise<void>;
 }
 
-/** After its start, so that nothing waits for it. */
+/** Delayed, so that the start does not wait for it. */
 const FIRST_SWEEP_MS = 500;
 const RETRY_MS = 250;
-/** Databases of one look at the index, and those that are drained at a time. */
+/** Databases read from the index at a time, and those drained concurrently. */
 const SWEEP_PLACES = 100;
 const SWEEP_TOGETHER = 8;
-/** Added to the time without messages after which a database leaves the index: a transaction may still be under way. */
+/** Added to the idle time after which a database leaves the index: a transaction may still be in progress. */
 const LINGER_MS = 60_000;
 const MARKS_KEPT = 10_000;
 const { messageNameBytesMax } = fixedLimits.events;
-/** As `carriedTrace` has it. */
+/** As in `carriedTrace`. */
 const TRACE = /^00-[0-9a-f]{32}-[0-9a-f]{16}-0[01]$/;
 
 export function createOutbox({ databases, queue, index, limits, owns, now, log }: OutboxParts): RunningOutbox {
   const { outboxSweepMs: sweepMs } = limits;
-  /** When this process last wrote a database into the index, by the clock that only goes forward. */
+  /** When this process last wrote a database to the index, by the monotonic clock. */
   const marks = new Map<string, number>();
   const touching = new Map<string, Promise<void>>();
   const drains = new Map<string, Drain>();
-  /** Databases that are emptied after a commit, and whether there was another one since. */
+  /** Databases being drained after a commit, and whether there was another commit since. */
   const wanted = new Map<string, boolean>();
   const stop = Promise.withResolvers<void>();
   let closed = false;
@@ -68,10 +68,10 @@ export function createOutbox({ databases, queue, index, limits, owns, now, log }
   function tick(all: boolean): void {
     sweep(all)
       .catch(() => {
-        // The store is away, and will be back.
+        // The store is temporarily unavailable.
       })
       .finally(() => {
-        // Spread, so that engines that were started together do not ask together.
+        // With jitter, so that engines started together do not sweep together.
         if (!closed) timer = setTimeout(() => tick(false), sweepMs * (0.75 + Math.random() / 2)).unref();
       });
   }
@@ -85,7 +85,7 @@ export function createOutbox({ databases, queue, index, limits, owns, now, log }
       touched = touch(place, name).finally(() => touching.delete(name));
       touching.set(name, touched);
     }
-    // What was said a while ago still holds: a store that is away for a moment stops nobody.
+    // A recent entry is still valid: a store that is temporarily unavailable must not block writes.
     if (age < 4 * sweepMs) touched.catch(() => {});
     else await touched;
   }
@@ -107,7 +107,7 @@ export function createOutbox({ databases, queue, index, limits, owns, now, log }
     return answer;
   }
 
-  /** Takes all that lies in an outbox to its queues. */
+  /** Moves all messages of an outbox to their queues. */
   async function empty(place: DatabasePlace): Promise<void> {
     for (let last: unknown = null; !closed;) {
       const rows = (await ask(place, outboxOps.pending, []))['rows'] as [id: unknown, message: unknown][];
@@ -143,7 +143,7 @@ export function createOutbox({ databases, queue, index, limits, owns, now, log }
         const namespace = ofPreview(place.namespace, previewIn(place.resource));
         groups.set(key, (group = { to: { namespace, resource }, sender, messages: [] }));
       }
-      // Its own id where the worker gave none: a row that is taken twice is stored once.
+      // Its own id if the worker set none: a row that is taken twice is stored once.
       group.messages.push({ id: id as string, payload, dueAt, dedupeId: dedupeId ?? (id as string), orderingKey });
     }
     for (const { to, sender, messages } of groups.values()) await queue.send(to, sender, messages, time);
@@ -156,9 +156,9 @@ export function createOutbox({ databases, queue, index, limits, owns, now, log }
       const names = [resource, project, branch, binding, dedupeId ?? '-', orderingKey ?? '-'];
       if (!names.every(isName) || typeof payload !== 'string' || !Number.isSafeInteger(dueAt)) return null;
       if (trace !== undefined && !(typeof trace === 'string' && TRACE.test(trace))) return null;
-      // Forged rows only: what a worker sent was encoded by the guest.
+      // Only for forged rows: the guest encodes what a worker sends.
       JSON.parse(payload);
-      // A clock may have been set back since.
+      // The clock may have been set back since.
       return { ...message, dueAt: Math.min(dueAt, now() + limits.delayMsMax) };
     } catch {
       return null;
@@ -187,7 +187,7 @@ export function createOutbox({ databases, queue, index, limits, owns, now, log }
     return state.done;
   }
 
-  /** After a commit: tries again for as long as a sweep takes to come. */
+  /** After a commit: retries until the next sweep. */
   async function drainPatiently(place: DatabasePlace): Promise<void> {
     const name = nameOf(place);
     const isAtWork = wanted.has(name);

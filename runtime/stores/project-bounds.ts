@@ -1,7 +1,7 @@
-// What a project may keep in state and in queues: an estimate per project, so that no write waits for a count. It is
-// counted when a project first writes and once an hour, and whatever is written in between is added, as if it replaced
-// nothing; only where that reaches the bound does a write wait for a new count before it is refused. Engines know of
-// each other's writes by these counts only.
+// Storage limits of a project for state and queues: an estimate per project, so that no write waits for a count. It
+// is counted at the first write and once an hour, and writes in between are added as if they replaced nothing; only
+// when the estimate reaches the limit, a write waits for a new count before it is refused. Engines learn of each
+// other's writes only through these counts.
 import { PlatformError } from '#core/errors.ts';
 import { ofPreview, withoutPreview } from '#core/preview.ts';
 import { unboundedStorage, type StorageBounds } from '#core/storage-left.ts';
@@ -14,20 +14,20 @@ import { likePrefix, type Sql } from './sql.ts';
 interface Estimate {
   bytes: number;
   countedAt: number;
-  /** Until it may be counted again. */
+  /** Time until it may be counted again. */
   pauseMs: number;
   counting: Promise<void> | null;
 }
 
 const RECOUNT_MS = 60 * 60 * 1000;
-/** A project at its bound is counted again so often at most, and the counts take a tenth of the time at most. */
+/** Minimum interval of counts for a project at its limit; counting takes at most a tenth of the time. */
 const RECOUNT_MS_LEAST = 2000;
 const PAUSES_ACOUNT = 9;
 const PROJECTS_MAX = 10_000;
-/** What a row takes beside its text. */
+/** Overhead of a row besides its text. */
 export const ROW_BYTES = 100;
 
-/** What projects keep in one kind of store. */
+/** Stored bytes of projects in one kind of store. */
 export class ProjectBounds {
   #what: string;
   #bytesMax: number;
@@ -36,7 +36,7 @@ export class ProjectBounds {
   #now: () => number;
   #estimates = new Map<string, Estimate>();
 
-  /** @param what as errors name it. `count` answers with bytes. @param storage what organizations may keep in all. */
+  /** @param what name in errors. `count` returns bytes. @param storage remaining storage of organizations. */
   constructor(
     what: string,
     bytesMax: number,
@@ -52,8 +52,7 @@ export class ProjectBounds {
   }
 
   /**
-   * Counts bytes that are about to be written; a promise where a count has to come first. @throws {PlatformError}
-   * `quota_exceeded`.
+   * Counts bytes about to be written; a promise if a count is needed first. @throws {PlatformError} `quota_exceeded`.
    */
   admit(namespace: string, bytes: number): void | Promise<void> {
     const estimate = this.#of(namespace);
@@ -63,7 +62,7 @@ export class ProjectBounds {
     } else return this.#counted(namespace, estimate).then(() => this.add(namespace, bytes));
   }
 
-  /** As `admit`, for a moment that cannot wait: `settled` comes before it. */
+  /** As `admit`, for callers that cannot wait: call `settled` first. */
   add(namespace: string, bytes: number): void {
     const estimate = this.#of(namespace);
     if (bytes > 0 && estimate.bytes + bytes > this.#bytesMax)
@@ -72,13 +71,13 @@ export class ProjectBounds {
     estimate.bytes += bytes;
   }
 
-  /** A promise where the estimate has reached the bound, and may be out of date. */
+  /** A promise if the estimate has reached the limit, and may be out of date. */
   settled(namespace: string): void | Promise<void> {
     const estimate = this.#of(namespace);
     if (estimate.bytes >= this.#bytesMax) return this.#counted(namespace, estimate);
   }
 
-  /** Bytes as far as it is known here. */
+  /** Known bytes. */
   estimate(namespace: string): number {
     return this.#estimates.get(namespace)?.bytes ?? 0;
   }
@@ -101,14 +100,14 @@ export class ProjectBounds {
   }
 
   async #recount(namespace: string, estimate: Estimate): Promise<void> {
-    // What is written while it counts is in the count, or is added to it.
+    // Writes during the count are in the count, or are added to it.
     const before = estimate.bytes;
     const began = this.#now();
     try {
       const counted = await this.#count(namespace);
       estimate.bytes = counted + Math.max(0, estimate.bytes - before);
     } catch {
-      // The store is away: what it answers to the write says so.
+      // The store is unavailable: the write itself reports it.
     }
     estimate.countedAt = this.#now();
     estimate.pauseMs = Math.max(RECOUNT_MS_LEAST, PAUSES_ACOUNT * (estimate.countedAt - began));
@@ -116,7 +115,7 @@ export class ProjectBounds {
   }
 }
 
-/** A store of state in which no project keeps more than it may. */
+/** A store of state that enforces the projects' limits. */
 export function boundState(store: StateStore, bounds: ProjectBounds): StateStore {
   const within = <Result>(
     ready: void | Promise<void>,
@@ -141,21 +140,21 @@ export function boundState(store: StateStore, bounds: ProjectBounds): StateStore
   };
 }
 
-/** A store of queues in which no project keeps more than it may: messages that wait, and dead letters. */
+/** A store of queues that enforces the projects' limits: waiting messages, and dead letters. */
 export function boundQueue(store: QueueStore, bounds: ProjectBounds): QueueStore {
   return {
     ...store,
     async send(place, sender, messages, now) {
       let bytes = 0;
       for (const { payload } of messages) bytes += payload.length + ROW_BYTES;
-      // Those of previews are the project's.
+      // Those of previews count for the project.
       await bounds.admit(withoutPreview(place.namespace), bytes);
       return store.send(place, sender, messages, now);
     },
   };
 }
 
-/** Timers as far as the organization may keep more. */
+/** Timers that are refused if the organization's storage is full. */
 export function boundTimers(store: TimerStore, storage: StorageBounds): TimerStore {
   return {
     ...store,
@@ -167,8 +166,8 @@ export function boundTimers(store: TimerStore, storage: StorageBounds): TimerSto
 }
 
 /**
- * Workflows in which runs begin and hear events as far as the organization may keep more. What runs that have begun
- * write goes on: WORKFLOW_HISTORY_BYTES_MAX bounds it.
+ * Workflows that refuse new runs and events if the organization's storage is full. Running ones may continue to
+ * write, within the limit of their history.
  */
 export function boundWorkflows(store: WorkflowStore, storage: StorageBounds): WorkflowStore {
   return {
@@ -184,7 +183,7 @@ export function boundWorkflows(store: WorkflowStore, storage: StorageBounds): Wo
   };
 }
 
-/** What projects keep in state. @param count bytes of a namespace, as each store of state counts them. */
+/** Stored state of projects. @param count bytes of a namespace, as counted by each store of state. */
 export function stateBounds(
   count: (namespace: string) => Promise<number>,
   bytesMax: number,
@@ -193,14 +192,14 @@ export function stateBounds(
   return new ProjectBounds('The state of this project', bytesMax, count, storage);
 }
 
-/** Bytes in the table of state that a namespace keeps. */
+/** Bytes of a namespace in the table of state. */
 export function stateBytesOf(sql: Sql, namespace: string): Promise<number> {
   const text = `SELECT coalesce(sum(octet_length(key) + octet_length(value) + coalesce(octet_length(metadata), 0) + ${ROW_BYTES}), 0) AS bytes
     FROM state WHERE namespace = $1`;
   return bytesOf(sql, text, namespace);
 }
 
-/** What projects keep in the table of messages. */
+/** Stored messages of projects. */
 export function queueBounds(sql: Sql, bytesMax: number, storage: StorageBounds = unboundedStorage): ProjectBounds {
   const text = `SELECT coalesce(sum(octet_length(payload) + ${ROW_BYTES}), 0) AS bytes
     FROM queue_message WHERE lane_id IN (SELECT id FROM lane WHERE kind = 'queue' AND (namespace = $1 OR namespace LIKE $2 ESCAPE '!'))`;

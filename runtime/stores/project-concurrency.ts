@@ -1,11 +1,11 @@
-// A concurrency limit by project for what all projects share, the connections to Postgres: so many statements of one
-// project at a time, the rest queued in their order. Without it a project whose statements take long would have all
+// A concurrency limit by project for a shared resource, the connections to Postgres: a limited number of statements
+// of one project at a time, the rest queued in order. Without it a project with slow statements would occupy all
 // connections.
 
-/** Runs work of an owner as soon as fewer than the limit of its own run. */
+/** Runs work of an owner as soon as fewer than its limit are running. */
 type ProjectLimit = <Result>(owner: string, work: () => Promise<Result>) => Promise<Result>;
 
-/** Statements of one project at a time, on each engine: less than half of its connections. */
+/** Concurrent statements of one project, on each engine: less than half of its connections. */
 export const STATEMENTS_PER_PROJECT_MAX = 4;
 
 export function limitByProject(most = STATEMENTS_PER_PROJECT_MAX): ProjectLimit {
@@ -13,7 +13,7 @@ export function limitByProject(most = STATEMENTS_PER_PROJECT_MAX): ProjectLimit 
   return async (owner, work) => {
     let state = owners.get(owner);
     if (state === undefined) owners.set(owner, (state = { running: 0, waiting: [] }));
-    // Whoever ends hands its place on.
+    // A finished call passes its slot on.
     if (state.running >= most) await new Promise<void>((resolve) => state.waiting.push(resolve));
     else state.running++;
     try {
@@ -26,7 +26,7 @@ export function limitByProject(most = STATEMENTS_PER_PROJECT_MAX): ProjectLimit 
   };
 }
 
-/** A store some of whose calls are limited, by the namespace of their first argument. */
+/** A store whose calls are limited, by the namespace in their first argument. */
 export function limitCalls<Store extends object>(
   store: Store,
   limit: ProjectLimit,

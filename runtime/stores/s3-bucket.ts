@@ -1,14 +1,14 @@
-// Requests to a bucket of S3-compatible storage: signed, with the hash of their bytes, tried again where storage fails;
-// its documents and its errors. Used by files-s3.ts; knows nothing of files.
+// Requests to a bucket of S3-compatible storage: signed, with the hash of their bytes, retried if the storage fails;
+// its documents and its errors. Used by files-s3.ts; independent of files.
 import { createHash } from 'node:crypto';
 import { AwsV4Signer } from 'aws4fetch';
 import { Agent, fetch, type Response } from 'undici';
 import { PlatformError } from '#core/errors.ts';
 import { childText, readXml, type XmlElement } from './xml.ts';
 
-/** A bucket, and a key that may read and write it. */
+/** A bucket, and a key with read and write access. */
 export interface BucketOptions {
-  /** Such as `https://s3.eu-central-1.amazonaws.com`. */
+  /** For example `https://s3.eu-central-1.amazonaws.com`. */
   readonly endpoint: string;
   readonly bucket: string;
   readonly region: string;
@@ -29,18 +29,18 @@ interface BucketRequest {
   readonly body?: Uint8Array;
 }
 
-/** A bucket to ask. */
+/** A bucket. */
 interface Bucket {
-  /** @throws {PlatformError} `binding_unavailable` when there is no answer. */
+  /** @throws {PlatformError} `binding_unavailable` when there is no response. */
   send(request: BucketRequest): Promise<Response>;
-  /** An answer that must be a success. @throws {PlatformError} as {@link refusal} says. */
+  /** A successful response. @throws {PlatformError} as for {@link refusal}. */
   expect(request: BucketRequest): Promise<Response>;
-  /** The document of an answer that must be a success. @throws {PlatformError} also where there is none. */
+  /** The document of a successful response. @throws {PlatformError} also without one. */
   read(request: BucketRequest): Promise<XmlElement>;
   close(): Promise<void>;
 }
 
-/** Opens the bucket; nothing is asked of it before the first call. */
+/** Opens the bucket; sends no request before the first call. */
 export function openBucket(options: BucketOptions): Bucket {
   const base = `${options.endpoint.replace(/\/+$/, '')}/${options.bucket}`;
   const agent = new Agent({ connections: 64 });
@@ -101,24 +101,24 @@ function encodeSegment(segment: string): string {
   );
 }
 
-/** An etag as it is compared. */
+/** An etag without quotes, for comparison. */
 export function unquote(etag: string | null): string {
   return (etag ?? '').replaceAll('"', '');
 }
 
-/** An answer that is no success, with its document. */
+/** The error of a failed response, from its document. */
 export async function refused(response: Response): Promise<PlatformError> {
   const text = await textOf(response);
   let document: XmlElement | null = null;
   try {
     document = readXml(text);
   } catch {
-    // A proxy's page, or nothing: the status says enough.
+    // A proxy's page, or nothing: the status is sufficient.
   }
   return refusal(response.status, document);
 }
 
-/** An answer that is no success; its document says which one of those that are the caller's fault it is. */
+/** The error of a failed response; its document tells which of the caller's errors it is. */
 export function refusal(status: number, document: XmlElement | null): PlatformError {
   const [code = '', message = ''] =
     document === null ? [] : [childText(document, 'Code'), childText(document, 'Message')];
@@ -131,7 +131,7 @@ export function refusal(status: number, document: XmlElement | null): PlatformEr
   });
 }
 
-/** The text of a document, of which there is no more than storage has reason to send. */
+/** The text of a document, limited to a reasonable size. */
 async function textOf({ body }: Response): Promise<string> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
@@ -147,7 +147,7 @@ async function textOf({ body }: Response): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-/** Storage that does not do what it should. */
+/** The storage misbehaves. */
 export function unavailable(reason: string, cause?: unknown): PlatformError {
   return new PlatformError('binding_unavailable', { kind: 'fs', reason: `the storage fails: ${reason}` }, { cause });
 }

@@ -1,6 +1,6 @@
-// `Sql` over pools of Postgres connections: for statements that stand alone, for those of them that need not wait for
-// the disk, and for transactions, so that none waits behind another kind's locks. Opened by the roots and handed to the
-// stores.
+// `Sql` over pools of Postgres connections: one for standalone statements, one for those that need not wait for the
+// disk, and one for transactions, so that none waits behind another kind's locks. Opened by the roots and passed to
+// the stores.
 import { PlatformError } from '#core/errors.ts';
 import { openPostgres, type PostgresValue, type Statements } from '#postgres/connection.ts';
 import { isConnectionTrouble, sqlState } from '#postgres/postgres-error.ts';
@@ -9,15 +9,14 @@ import type { Sql, SqlValue } from './sql.ts';
 /** The tables of bindings. */
 export interface PostgresSql extends Sql {
   readonly technology: 'postgres';
-  /** What Postgres takes besides: bytes, booleans and arrays. */
+  /** Types that Postgres supports in addition: bytes, booleans and arrays. */
   all<Row>(text: string, ...parameters: readonly PostgresValue[]): Promise<Row[]>;
   close(): Promise<void>;
 }
 
 /**
- * Every statement of bindings takes few rows by an index, whatever the tables hold. A plan that is made once, by that
- * rule, costs a tenth of one that is made for the values of each statement, and does not turn bad when a table that was
- * empty fills up.
+ * Every statement of bindings reads few rows by an index, whatever the tables contain. A generic plan costs a tenth
+ * of planning for each statement's values, and does not become slow when an empty table fills up.
  */
 const session = {
   plan_cache_mode: 'force_generic_plan',
@@ -31,7 +30,7 @@ const session = {
 const diskFull = '53100';
 
 /**
- * Runs a statement; what means that the server is away becomes `store_unavailable`, and that its disk is full,
+ * Runs a statement; errors of an unavailable server become `store_unavailable`, and those of its full disk
  * `quota_exceeded`.
  */
 function guarded<Result>(running: Promise<Result>): Promise<Result> {

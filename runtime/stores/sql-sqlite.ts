@@ -3,7 +3,7 @@ import type Database from 'better-sqlite3';
 import type { Sql, SqlValue } from './sql.ts';
 import { migrateSqliteFile, openSqliteFile } from './sqlite-file.ts';
 
-/** What a file of events holds; the text of the tables is in postgres/migrations/. */
+/** Tables of an event file; their definitions are in postgres/migrations/. */
 const TABLES = [
   'lane',
   'queue_message',
@@ -22,7 +22,7 @@ interface SqliteSql extends Sql {
   close(): Promise<void>;
 }
 
-/** Opens the file, and makes it where there is none. `:memory:` keeps nothing. */
+/** Opens the file, and creates it if necessary. `:memory:` stores nothing. */
 export function openSqliteSql(file: string): SqliteSql {
   const db = openSqliteFile(file);
   db.pragma('synchronous = FULL');
@@ -42,7 +42,7 @@ export function openSqliteSql(file: string): SqliteSql {
     return [];
   }
 
-  /** Inside a transaction: nobody else's statement comes between. */
+  /** Inside a transaction: no other statement runs in between. */
   const inside: Sql = {
     technology: 'sqlite',
     lock: '',

@@ -1,5 +1,5 @@
-// The SQL that Postgres and SQLite both speak, behind one interface: the stores of queues, timers and workflows are
-// written once over it, with the same meaning in dev and in production. Drivers: sql-postgres.ts, sql-sqlite.ts.
+// The SQL common to Postgres and SQLite, behind one interface: the stores of queues, timers and workflows are written
+// once over it, with the same behavior in dev and in production. Drivers: sql-postgres.ts, sql-sqlite.ts.
 
 /** A value of a parameter. */
 export type SqlValue = string | number | null;
@@ -7,19 +7,20 @@ export type SqlValue = string | number | null;
 /** Runs statements. Parameters are `$1`, `$2`...; int8 columns are numbers. */
 export interface Sql {
   readonly technology: 'postgres' | 'sqlite';
-  /** Ends a SELECT whose rows stay as they are until the transaction ends. */
+  /** Ends a SELECT and locks its rows until the transaction ends. */
   readonly lock: ' FOR UPDATE' | '';
   /** @throws {PlatformError} `store_unavailable` when the database cannot be reached. */
   all<Row>(text: string, ...parameters: readonly SqlValue[]): Promise<Row[]>;
   /**
-   * The same for changes that may be undone when the server crashes a moment later, as if they had never been: claims.
+   * The same for changes that may be lost in a server crash shortly afterwards, as if they had never happened:
+   * claims.
    */
   asyncCommit<Row>(text: string, ...parameters: readonly SqlValue[]): Promise<Row[]>;
-  /** All or nothing. What `work` throws rolls back. */
+  /** Runs `work` in a transaction; rolls back if it throws. */
   transaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result>;
 }
 
-/** Condition `column is one of these numbers`, and the parameter it takes. */
+/** Condition `column is one of these numbers`, and its parameter. */
 export function oneOf(
   sql: Sql,
   column: string,
@@ -31,20 +32,20 @@ export function oneOf(
     : { condition: `${column} IN (SELECT value FROM json_each($${parameter}))`, value: `[${numbers.join(',')}]` };
 }
 
-/** Beyond every key: none has so many bytes. */
+/** Greater than every key: none has so many bytes. */
 const lastKey = '\u{10ffff}'.repeat(300);
 
-/** The first key, in byte order, behind all that begin with a prefix: the database looks no further. */
+/** The first key, in byte order, after all with a prefix: the database reads no further. */
 export function prefixEnd(prefix: string): string {
   const points = Array.from(prefix, (letter) => letter.codePointAt(0)!);
   while (points.at(-1) === 0x10ffff) points.pop();
   const last = points.pop();
   if (last === undefined) return lastKey;
-  // No text has half of a surrogate pair.
+  // Text cannot contain a lone surrogate.
   return String.fromCodePoint(...points, last === 0xd7ff ? 0xe000 : last + 1);
 }
 
-/** Pattern of a LIKE ... ESCAPE '!' for what begins with a prefix. */
+/** Pattern of a LIKE ... ESCAPE '!' for a prefix. */
 export function likePrefix(prefix: string): string {
   return `${prefix.replace(/[!%_]/g, '!$&')}%`;
 }

@@ -1,22 +1,21 @@
-// A SQLite file of the platform's own, which several processes may open at once. Used by the stores that keep theirs in
-// one.
+// A SQLite file of the platform, which several processes may open at once. Used by stores over such a file.
 import Database from 'better-sqlite3';
 import { sqliteMigrations } from '#postgres/sqlite-migrations.ts';
 
-/** How long somebody waits for the lock of another process. */
+/** How long to wait for the lock of another process. */
 const BUSY_MS = 10_000;
 const PAUSE_MS = 5;
 
 /**
- * Opens the file in WAL mode, and makes it where there is none. `:memory:` keeps nothing. Stops the process while
- * others hold its lock, ten seconds at most.
- * @throws SQLite's error when the file is no database, or stays locked.
+ * Opens the file in WAL mode, and creates it if necessary. `:memory:` stores nothing. Blocks the process while others
+ * hold its lock, at most ten seconds.
+ * @throws SQLite's error when the file is not a database, or stays locked.
  */
 export function openSqliteFile(file: string): Database.Database {
   const db = new Database(file, { timeout: BUSY_MS });
   const deadline = performance.now() + BUSY_MS;
-  // SQLite waits for locks, but not for the one who turns the same new file to WAL at the same moment: waiting could be
-  // a deadlock there.
+  // SQLite waits for locks, but not for a process that switches the same new file to WAL at once, because waiting
+  // could deadlock.
   for (;;) {
     try {
       db.pragma('journal_mode = WAL');
@@ -32,10 +31,10 @@ export function openSqliteFile(file: string): Database.Database {
 }
 
 /**
- * Makes these tables in a file, or brings them up to date, in one transaction.
+ * Creates these tables in a file, or migrates them, in one transaction.
  *
- * @param before runs first in a file without a version, and what it returns when the tables are there: together they
- *   take over what an older platform wrote.
+ * @param before runs first in a file without a version, and its result when the tables exist: together they migrate
+ * data of an older platform.
  * @throws {Error} when a newer version of the platform wrote the file.
  */
 export function migrateSqliteFile(

@@ -1,6 +1,6 @@
-// State in Postgres, for the handler in production: strongly consistent over all engines. Values are bytes there, with
-// a flag on whether they were text, since Postgres's text holds no NUL. Reads that come together go in one statement,
-// updates of one key that come together in one transaction.
+// State in Postgres, for production: strongly consistent over all engines. Values are stored as bytes, with a flag
+// for text, since Postgres text cannot contain NUL. Concurrent reads are combined in one statement, concurrent
+// updates of one key in one transaction.
 import { randomBytes } from 'node:crypto';
 import type { StatePlace, StateStore, StoredState } from '../engine/bindings/state.ts';
 import { createBatcher } from './batcher.ts';
@@ -29,7 +29,7 @@ interface Read {
 interface Write {
   readonly place: StatePlace;
   readonly key: string;
-  /** The columns of a row in their order; null deletes it. */
+  /** The columns of a row in order; null deletes it. */
   readonly row: readonly unknown[] | null;
   readonly bytes: number;
   readonly resolve: () => void;
@@ -53,8 +53,8 @@ const deleteAll = `DELETE FROM state s USING unnest($1::text[], $2::text[], $3::
   WHERE s.namespace = w.namespace AND s.resource = w.resource AND s.key = w.key`;
 const columns = 'key, value, is_text, metadata, expires_at, version';
 /**
- * Larger values are read and written by themselves: a batch of them would fill the engine, and hold up everybody else
- * on it.
+ * Larger values are read and written individually: a batch of them would fill the engine's memory, and delay all
+ * others.
  */
 const SMALL_BYTES_MAX = 64 * 1024;
 const small = `key, CASE WHEN octet_length(value) <= ${SMALL_BYTES_MAX} THEN value END AS value, is_text, metadata, expires_at, version`;
@@ -62,18 +62,18 @@ const readAny = `SELECT ${small} FROM state
   WHERE namespace = $1 AND resource = $2 AND key = ANY($3::text[]) AND (expires_at IS NULL OR expires_at > $4)`;
 const readAnywhere = `SELECT namespace, resource, ${small} FROM unnest($1::text[], $2::text[], $3::text[]) AS w (namespace, resource, key)
   JOIN state USING (namespace, resource, key) WHERE (expires_at IS NULL OR expires_at > $4)`;
-/** Reads of one flush, writes, flushes at a time, and how long an item waits for a running flush. */
+/** Reads per flush, writes, concurrent flushes, and how long an item waits for a running flush. */
 const READS_MAX = 32;
 const WRITES_MAX = 100;
 const FLUSHES_MAX = 4;
 const [READ_WAIT_MS, WRITE_WAIT_MS] = [2, 5];
-/** Bytes of one flush of writes. */
+/** Bytes per flush of writes. */
 const WRITE_BYTES_MAX = 1024 * 1024;
 const SWEEP_ROWS = 500;
-/** One write in so many sweeps what has expired. */
+/** One write in this many deletes expired entries. */
 const SWEEP_SHARE = 100;
 
-/** @param sql as the engines' role; belongs to the caller. */
+/** @param sql with the engines' role; owned by the caller. */
 export function createStatePostgres(sql: PostgresSql): StateStore {
   const at = 'namespace = $1 AND resource = $2 AND key = $3';
   const alive = '(expires_at IS NULL OR expires_at > $4)';
@@ -93,7 +93,7 @@ export function createStatePostgres(sql: PostgresSql): StateStore {
     sizeMax: WRITE_BYTES_MAX,
     keyOf: ({ place, key }) => toId(place, key),
   });
-  /** What goes by itself. */
+  /** Calls that run individually. */
   const limited = limitByProject();
   let writes = 0;
 
@@ -132,11 +132,11 @@ export function createStatePostgres(sql: PostgresSql): StateStore {
     }
   }
 
-  /** The last write of each key counts; those before it are as good as written over. */
+  /** The last write of each key counts; earlier ones count as overwritten. */
   async function writeTogether(batch: readonly Write[]): Promise<void> {
     const last = new Map<string, Write>();
     for (const change of batch) last.set(toId(change.place, change.key), change);
-    // In one order everywhere, so that two engines never wait for each other.
+    // In a global order, so that two engines never deadlock.
     const ordered = [...last].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, change]) => change);
     const rows = ordered.flatMap(({ row }) => (row === null ? [] : [row]));
     const gone = ordered.filter(({ row }) => row === null);
@@ -152,7 +152,7 @@ export function createStatePostgres(sql: PostgresSql): StateStore {
         await sql.all(deleteAll, ...(keys as never[]));
       }
     } catch (error) {
-      // One of them may be to blame, and the others must not suffer from it; after a lost connection the outcome is
+      // One of them may be the cause, and the others must not fail with it; after a lost connection the outcome is
       // unknown.
       if ((error as { code?: unknown }).code === 'store_unavailable') for (const { reject } of batch) reject(error);
       else for (const change of batch) await writeAlone(change);
@@ -180,7 +180,7 @@ export function createStatePostgres(sql: PostgresSql): StateStore {
     const { namespace, resource } = batch[0]!.place;
     const isOnePlace = batch.every(({ place }) => place.namespace === namespace && place.resource === resource);
     const found = new Map<string, Row>();
-    // The later ones began before this statement, too.
+    // The later ones also began before this statement.
     const now = Math.max(...batch.map(({ now: time }) => time));
     try {
       const rows = isOnePlace
@@ -216,12 +216,12 @@ export function createStatePostgres(sql: PostgresSql): StateStore {
     return row!.bytes;
   }
 
-  /** Applies what waits for a key, one change on top of the other; a change that throws fails alone. */
+  /** Applies the waiting changes of a key in sequence; a change that throws fails alone. */
   async function apply(place: StatePlace, key: string, updates: readonly Update[]): Promise<void> {
     while (!(await tryApply(place, key, updates)));
   }
 
-  /** False: somebody made the row meanwhile; what is not there cannot be locked. */
+  /** False: the row was created meanwhile; a missing row cannot be locked. */
   async function tryApply(
     { namespace, resource }: StatePlace,
     key: string,
@@ -336,7 +336,7 @@ export function createStatePostgres(sql: PostgresSql): StateStore {
   };
 }
 
-/** No part of a place has a NUL. */
+/** No part of a place contains NUL. */
 function toId({ namespace, resource }: StatePlace, key: string): string {
   return `${namespace}\0${resource}\0${key}`;
 }

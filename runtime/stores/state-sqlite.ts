@@ -15,7 +15,7 @@ interface Row {
   readonly version: string;
 }
 
-/** Files of older platforms had the table without `is_text`: text and bytes were told apart by their type. */
+/** Files of older platforms had the table without `is_text`: text and bytes were distinguished by their type. */
 function takeOverOldTable(db: Database.Database): () => void {
   if (db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'state'").get() === undefined) return () => {};
   db.exec('ALTER TABLE state RENAME TO state_before');
@@ -26,7 +26,7 @@ function takeOverOldTable(db: Database.Database): () => void {
       DROP TABLE state_before`);
 }
 
-/** Opens the file, and makes it where there is none. `:memory:` keeps nothing. */
+/** Opens the file, and creates it if necessary. `:memory:` stores nothing. */
 export function openStateSqlite(file: string): StateStore & { bytes(namespace: string): number; close(): void } {
   const db = openSqliteFile(file);
   db.pragma('synchronous = FULL');

@@ -1,5 +1,5 @@
-// Bounds what one get of several keys reads: together no more than a single value may have. The stores of state check
-// it before they read any value.
+// Limits a get of several keys: together at most the size limit of a single value. The stores of state check it
+// before they read any value.
 import { PlatformError } from '#core/errors.ts';
 import { fixedLimits } from '#core/limits.ts';
 

@@ -1,5 +1,5 @@
 // Timers and cron over `Sql`: what workers set, what manifests declare, and what the broker claims and settles. A
-// schedule of platform.yaml is a timer in a lane of kind `cron`, one lane a namespace and project.
+// schedule of platform.yaml is a timer in a lane of kind `cron`, one lane per namespace and project.
 import { nextCronTime } from '#core/schedules/cron-next.ts';
 import { parseCronSchedule } from '#core/schedules/cron-schedule.ts';
 import type { DeliveryLimits } from '#core/limits.ts';
@@ -25,12 +25,12 @@ interface TimerRow extends LaneRow {
   readonly trace: string | null;
 }
 
-/** A schedule as a deployment declares it. */
+/** A schedule declared by a deployment. */
 interface DeclaredCron {
   readonly name: string;
   readonly schedule: string;
   readonly timezone: string;
-  /** `queue`: a run that came due while the one before ran follows at once. */
+  /** `queue`: a run that became due during the previous one follows at once. */
   readonly overlap?: 'skip' | 'queue';
 }
 
@@ -49,14 +49,15 @@ interface TimerDeliveries {
   readonly lanes: Lanes;
   readonly claims: Claims<TimerRow>;
   /**
-   * Ends a firing: the timer goes on at `next`, or is over (null). One that was set anew meanwhile stays as it was set.
+   * Ends a firing: the timer continues at `next`, or is finished (null). One that was set again meanwhile keeps its
+   * new setting.
    */
   settle(row: TimerRow, next: number | null, outcome: string, now: number): Promise<void>;
 }
 
 /** The schedules of deployments. */
 interface CronStore extends TimerDeliveries {
-  /** Makes the schedules of a project those of its current deployment; one that did not change keeps its next time. */
+  /** Sets the schedules of a project to those of its current deployment; an unchanged one keeps its next time. */
   declare(
     place: TimerPlace,
     sender: Omit<EventSender, 'binding'>,
@@ -64,14 +65,14 @@ interface CronStore extends TimerDeliveries {
     now: number,
   ): Promise<void>;
   list(place: TimerPlace): Promise<CronStatus[]>;
-  /** Makes a schedule due now, once more. False: there is none of this name. */
+  /** Makes a schedule due now, in addition. False: no schedule has this name. */
   trigger(place: TimerPlace, name: string, now: number): Promise<boolean>;
 }
 
 const select = `timer_id AS id, scheduled_at AS "scheduledTime", coalesce(payload, 'null') AS payload, interval_ms AS "intervalMs", cron, timezone`;
-/** Payloads of a page of timers, beyond which it ends; one timer is on it however large. */
+/** Size limit for the payloads of a page of timers; a page has at least one timer, however large. */
 const PAGE_BYTES_MAX = 4 * 1024 * 1024;
-/** How long a count of a lane's timers is trusted. */
+/** How long a count of a lane's timers is cached. */
 const COUNT_MS = 60_000;
 
 export function createTimerStore(sql: Sql, wake: Wake, limits: DeliveryLimits): TimerStore & TimerDeliveries {

@@ -1,4 +1,4 @@
-// The broker's side of workflows over `Sql`: what it claims, and how an attempt at a run ended.
+// The broker's side of workflows over `Sql`: claims, and results of attempts at a run.
 import type { DeliveryLimits } from '#core/limits.ts';
 import type { Wake } from '#postgres/wake.ts';
 import type { StoredStep } from '../engine/bindings/workflow.ts';
@@ -14,11 +14,11 @@ interface RunRow extends LaneRow {
   readonly branch: string;
   readonly created_at: number;
   readonly trace: string | null;
-  /** Null: no attempt of it has begun. */
+  /** Null: no attempt has started yet. */
   readonly started_at: number | null;
 }
 
-/** How an attempt at a run ended. */
+/** Result of an attempt at a run. */
 type RunEnd =
   | { readonly status: 'completed'; readonly output: string }
   | { readonly status: 'failed'; readonly error: string }
@@ -28,16 +28,16 @@ type RunEnd =
 export interface WorkflowDeliveries {
   readonly lanes: Lanes;
   readonly claims: Claims<RunRow>;
-  /** Begins an attempt: its lease, and the steps the run has behind it. Null: the lease is lost. */
+  /** Begins an attempt: returns its lease, and the run's completed steps. Null: the lease is lost. */
   begin(row: RunRow, now: number): Promise<{ lease: string; steps: StoredStep[] } | null>;
   settle(row: RunRow, end: RunEnd, now: number): Promise<void>;
   /** Whether a step of the run has ended since. */
   hasProgressed(row: RunRow, since: number): Promise<boolean>;
-  /** Drops runs that ended long ago. */
+  /** Deletes runs that ended long ago. */
   sweep(now: number): Promise<void>;
 }
 
-/** A step as the bindings read it. */
+/** A step, as read by the bindings. */
 export const stepShown = `name, kind, status, attempts, result, error, wake_at AS "wakeAt", event_type AS "eventType",
   started_at AS "startedAt", ended_at AS "endedAt"`;
 const SWEEP_ROWS = 500;
@@ -58,7 +58,7 @@ export function createWorkflowDeliveries(
       concurrency: limits.laneConcurrency,
     }),
     async begin(row, now) {
-      // Forgotten with its claim, should the server crash: then the run is claimed anew.
+      // Lost together with its claim if the server crashes: then the run is claimed again.
       const [found] = await sql.asyncCommit<{ seq: number }>(
         `UPDATE workflow_execution SET status = 'running', signalled = 0, started_at = coalesce(started_at, $3)
          WHERE seq = $1 AND lease = $2 RETURNING seq`,
@@ -67,7 +67,7 @@ export function createWorkflowDeliveries(
         now,
       );
       if (found === undefined) return null;
-      // Of the first attempt there are no steps.
+      // The first attempt has no steps.
       if (row.started_at === null) return { lease: `${row.seq}.${row.lease}`, steps: [] };
       const read = (): Promise<StoredStep[]> =>
         sql.all<StoredStep>(`SELECT ${stepShown} FROM workflow_step WHERE execution_seq = $1 ORDER BY seq`, row.seq);
@@ -75,7 +75,7 @@ export function createWorkflowDeliveries(
       const isDue = ({ kind, status, wakeAt }: StoredStep): boolean =>
         kind !== 'run' && status === 'waiting' && wakeAt !== null && wakeAt <= now;
       if (!steps.some(isDue)) return { lease: `${row.seq}.${row.lease}`, steps };
-      // Alone with the run, so that an event and the end of its wait do not both count.
+      // With the run locked, so that an event and the timeout of its wait do not both count.
       await sql.transaction(async (inside) => {
         await inside.all(`SELECT seq FROM workflow_execution WHERE seq = $1${inside.lock}`, row.seq);
         await inside.all(

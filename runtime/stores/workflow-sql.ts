@@ -1,5 +1,5 @@
-// Runs of workflows over `Sql`: what workers start, look at and steer. What runs tell of themselves is in
-// workflow-step-updates-sql.ts, what the broker claims and settles in workflow-deliveries-sql.ts.
+// Runs of workflows over `Sql`: started, read and controlled by workers. workflow-step-updates-sql.ts stores the
+// runs' own updates, workflow-deliveries-sql.ts has the broker's claims and settlements.
 import type { DeliveryLimits } from '#core/limits.ts';
 import { PlatformError } from '#core/errors.ts';
 import type { Wake } from '#postgres/wake.ts';
@@ -12,7 +12,7 @@ import { createWorkflowStepUpdates, eventJson, historyBytes, tooMuchHistory } fr
 const active = `status IN ('pending', 'running')`;
 const shown = `execution_id AS id, CASE WHEN paused = 1 AND ${active} THEN 'paused' ELSE status END AS status, input, output, error,
   deployment, created_at AS "createdAt", started_at AS "startedAt", completed_at AS "completedAt"`;
-/** JSON of a page of runs, beyond which it ends; one run is on it however large. */
+/** Size limit for the JSON of a page of runs; a page has at least one run, however large. */
 const PAGE_BYTES_MAX = 8 * 1024 * 1024;
 
 interface Found {
@@ -26,7 +26,7 @@ interface Found {
 export function createWorkflowStore(sql: Sql, wake: Wake, limits: DeliveryLimits): WorkflowStore & WorkflowDeliveries {
   const lanes = createLanes(sql, 'workflow');
 
-  /** Changes a run alone with it. */
+  /** Changes a run while it is locked. */
   function change<Result>(
     place: WorkflowPlace,
     id: string,

@@ -1,6 +1,5 @@
-// Step updates of workflow runs over `Sql`: how their steps went, what they wait for, their log. A run that is being
-// worked on holds a lease and names it in each update, as `<seq>.<lease>`: once the lease is lost, its updates change
-// nothing.
+// Step updates of workflow runs over `Sql`: results, waits, log. A running run holds a lease and includes it in each
+// update, as `<seq>.<lease>`: once the lease is lost, its updates have no effect.
 import type { DeliveryLimits } from '#core/limits.ts';
 import { PlatformError } from '#core/errors.ts';
 import type { StepUpdate, WorkflowStore } from '../engine/bindings/workflow.ts';
@@ -9,7 +8,7 @@ import type { Sql, SqlValue } from './sql.ts';
 
 /** An update that waits for its flush. */
 interface PendingUpdate {
-  /** The parameters of one statement, in their order. */
+  /** The parameters of one statement, in order. */
   readonly row: readonly SqlValue[];
   /** Whether the run is paused; null: it was not stored. */
   readonly resolve: (paused: number | null) => void;
@@ -17,25 +16,25 @@ interface PendingUpdate {
 }
 
 const [nameColumn, resultColumn] = [3, 7];
-/** Updates of one flush, flushes at a time, and how long an update waits for a running flush. */
+/** Updates per flush, concurrent flushes, and how long an update waits for a running flush. */
 const UPDATES_MAX = 100;
 const UPDATE_CHARS_MAX = 1024 * 1024;
 const FLUSHES_MAX = 4;
 const WAIT_MS = 5;
 
-/** The bytes that the steps of a run `e` have as JSON. */
+/** JSON size of the steps of a run `e`. */
 export const historyBytes = `(SELECT CAST(coalesce(sum(coalesce(octet_length(s.result), 0) + coalesce(octet_length(s.error), 0)), 0) AS bigint)
     FROM workflow_step s WHERE s.execution_seq = e.seq)`;
 
-/** The side of the running ones. */
+/** Update functions for running runs. */
 export function createWorkflowStepUpdates(
   sql: Sql,
   limits: DeliveryLimits,
 ): Pick<WorkflowStore, 'step' | 'waitForEvent' | 'log'> {
-  /** The run of a lease, as long as it holds it and its namespace is right. */
+  /** The run of a lease, as long as it holds it and its namespace matches. */
   const ofRun = `workflow_execution e JOIN lane l ON l.id = e.lane_id WHERE e.seq = $1 AND e.lease = $2 AND l.namespace = $3`;
   const stepsOf = `(SELECT count(*) FROM workflow_step s WHERE s.execution_seq = e.seq)`;
-  // An update of a step that is known is no further step.
+  // An update of a known step adds no step.
   const isKnown = `EXISTS (SELECT 1 FROM workflow_step s WHERE s.execution_seq = e.seq AND s.name = $4)`;
   const room = `((${stepsOf} < ${limits.workflowStepsMax} OR ${isKnown}) AND ${historyBytes} < ${limits.workflowHistoryBytesMax})`;
 
@@ -96,14 +95,14 @@ export function createWorkflowStepUpdates(
       const stored = new Map(rows.map(({ execution_seq: seq, name, paused }) => [idOf(seq, name), paused]));
       for (const { row, resolve } of batch) resolve(stored.get(idOf(row[0], row[nameColumn])) ?? null);
     } catch (error) {
-      // One of them may be to blame; after a lost connection the outcome is unknown.
+      // One of them may be the cause; after a lost connection the outcome is unknown.
       if ((error as { code?: unknown }).code === 'store_unavailable') for (const { reject } of batch) reject(error);
       else await writeAlone(batch);
     }
     await writeAlone(twice);
   }
 
-  /** Why the update was refused by a bound; null: it was not. */
+  /** The limit that refused the update; null: none. */
   async function refusal(on: Sql, namespace: string, lease: string, name: string): Promise<PlatformError | null> {
     const [found] = await on.all<{ steps: number; bytes: number; known: number }>(
       `SELECT ${stepsOf} AS steps, ${historyBytes} AS bytes, CASE WHEN ${isKnown} THEN 1 ELSE 0 END AS known FROM ${ofRun}`,
@@ -179,13 +178,13 @@ export function createWorkflowStepUpdates(
   };
 }
 
-/** Why a run may have no further result. */
+/** The error when a run has no room for further results. */
 export function tooMuchHistory({ workflowHistoryBytesMax }: DeliveryLimits): PlatformError {
   const reason = `The results of the steps of a run may have ${workflowHistoryBytesMax} bytes as JSON together`;
   return new PlatformError('invalid_argument', { reason });
 }
 
-/** What the handler gets of an event. */
+/** An event as JSON for the handler. */
 export function eventJson(type: string, payload: string, sentAt: number): string {
   return `{"type":${JSON.stringify(type)},"payload":${payload},"timestamp":${sentAt}}`;
 }

@@ -1,4 +1,4 @@
-// XML documents of S3-compatible storage as trees, read by saxes. Used by s3-bucket.ts. Pure; bounded in depth and
+// XML documents of S3-compatible storage as trees, parsed by saxes. Used by s3-bucket.ts. Pure; limited in depth and
 // elements, declared entities are refused and nothing is fetched.
 import { SaxesParser } from 'saxes';
 
@@ -10,14 +10,14 @@ export interface XmlElement {
   readonly children: readonly XmlElement[];
 }
 
-/** Documents of storage have five levels at most. */
+/** Documents of S3 have at most five levels. */
 const DEPTH_MAX = 16;
 /** A list has 1,000 entries, each of about ten elements. */
 const ELEMENTS_MAX = 50_000;
 
-/** @throws {Error} for what is no well-formed document, or a larger one than storage has reason to send. */
+/** @throws {Error} for a document that is malformed, or unreasonably large. */
 export function readXml(document: string): XmlElement {
-  // Storages write control characters of keys as references, which only XML 1.1 allows, and say 1.0.
+  // Some storages write control characters of keys as references, which only XML 1.1 allows, but declare 1.0.
   const parser = new SaxesParser({ defaultXMLVersion: '1.1', forceXMLVersion: true });
   const open: { name: string; text: string; children: XmlElement[] }[] = [{ name: '', text: '', children: [] }];
   let elements = 0;
@@ -39,12 +39,12 @@ export function readXml(document: string): XmlElement {
   return open[0]!.children[0]!;
 }
 
-/** The text of the first child of a name; '' where there is none. */
+/** The text of the first child with a name; '' without one. */
 export function childText({ children }: XmlElement, name: string): string {
   return children.find((child) => child.name === name)?.text ?? '';
 }
 
-/** Text for a document. */
+/** Escapes text for a document. */
 export function escapeXml(text: string): string {
   return text.replace(/[&<>"]/g, (letter) => `&#${letter.charCodeAt(0)};`);
 }

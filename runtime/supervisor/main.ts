@@ -1,11 +1,12 @@
-// Root of the handler's parent process: claims the port, starts services and engines, keeps the crash ledger, and stops
-// it all gracefully. No tenant code runs here, and nothing here depends on an engine's health.
+// Root of the handler's parent process: claims the port, starts services and engines, keeps the crash ledger, and
+// stops everything gracefully. No tenant code runs here, and nothing here depends on an engine's health.
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
+import { goneSettings } from '#core/gone-variables.ts';
 import { logFormatFrom, logLevelFrom } from '#core/log/log-level.ts';
 import { lastBackup } from '#core/process/backup-runs.ts';
 import { cacheFolder } from '#core/process/cache-folder.ts';
@@ -50,7 +51,7 @@ import { webService } from './services/web-service.ts';
 import type { SupervisorState } from './private-port/state.ts';
 import { EXIT_CONFIGURATION } from '#core/process/run-process.ts';
 
-/** Longest path of a Unix socket, and what is added to the folder's. */
+/** Maximum path length of a Unix socket, minus the names added to the folder's. */
 const SOCKET_PATH_MAX = 107 - '/platform-XXXXXX/ai-engines.sock'.length;
 
 const log = openSupervisorLog();
@@ -68,7 +69,7 @@ try {
   process.exit(EXIT_CONFIGURATION);
 }
 
-/** The defaults where its variables are wrong: then the start fails with the reason, which is to be seen. */
+/** Defaults if its variables are invalid: then the start fails, and the reason has to be visible. */
 function openSupervisorLog(): Logger {
   try {
     return openLog('supervisor', process.env);
@@ -80,6 +81,7 @@ function openSupervisorLog(): Logger {
 async function start(config: SupervisorConfig): Promise<void> {
   logLevelFrom(process.env);
   logFormatFrom(process.env, false);
+  for (const line of goneSettings(process.env)) log.warn(line);
   const startedAt = new Date().toISOString();
   const { limits, folder } = config;
   const { parts } = config;
@@ -95,12 +97,12 @@ async function start(config: SupervisorConfig): Promise<void> {
     });
     process.on('exit', release);
   }
-  // With the lock, so that no restore begins behind it.
+  // With the lock, so that no restore begins afterwards.
   if (folder !== '') checkDataFolder(process.env, folder);
   const { version } = createRequire(import.meta.url)('../../package.json') as { version: string };
   const about = { version, program: join(import.meta.dirname, '../..') };
   if (folder !== '' && parts.has('databases')) leaveFirstRecord(process.env, folder, about);
-  // One of several handlers on the folder keeps its own.
+  // One of several handlers on the folder keeps its own ledger.
   const ledgerFolder = folder === '' || parts.has('databases') ? folder : cacheFolder(process.env);
   const sockets = mkdtempSync(join(tmpdir().length <= SOCKET_PATH_MAX ? tmpdir() : '/tmp', 'platform-'));
   process.on('exit', () => rmSync(sockets, { recursive: true, force: true }));
@@ -109,7 +111,7 @@ async function start(config: SupervisorConfig): Promise<void> {
   let isUp = false;
   let privatePort: PrivatePort | null = null;
 
-  // Services and engines alike: half of an engine's start was spent on compiling it.
+  // For services and engines: compiling took half of an engine's start.
   const compiled = compileCache(process.env);
   if (compiled !== null) process.env['NODE_COMPILE_CACHE'] = compiled;
   const edgeSecret = edgeToken(process.env);
@@ -189,7 +191,7 @@ async function start(config: SupervisorConfig): Promise<void> {
   let ownerUrl = '';
   let sandboxUrl = process.env['SANDBOX_DATABASE_URL']?.trim() ?? '';
   let controlState: ControlState | null = null;
-  /** Where the API and the broker find the handlers: here, or elsewhere. */
+  /** Handlers for the API and the broker: here, or elsewhere. */
   const handlers = (): { urls: string; token: string } => ({
     urls: serves ? originOf(settings!.host, privatePort!.port) : (process.env['API_HANDLER_URL'] ?? ''),
     token: settings!.token,
@@ -235,14 +237,14 @@ async function start(config: SupervisorConfig): Promise<void> {
     onFailure: (service, { message }) => log.error({ service, error: message }, 'Service does not start'),
   };
   const services = new Services(specs, hooks);
-  // Started last, and stopped first: requests are answered without it.
+  // Started last, and stopped first: requests are served without it.
   const runsControl = settings !== null && parts.has('api') && (parts.isChosen || hasControl(process.env, folder));
-  // Its releases wait for it.
+  // Releases wait for it.
   const runsMigrator =
     migrationsExecutorFrom(process.env) === 'migrator' && parts.has('migrator') && (parts.isChosen || runsControl);
   const runsBuilder = parts.has('builder') && (parts.isChosen || runsControl);
   const webHop = { socket: join(sockets, 'api'), token: randomBytes(32).toString('hex') };
-  // With an API of this supervisor, or with that of another one.
+  // With an API of this supervisor, or of another one.
   const web =
     parts.has('web') && (runsControl || parts.isChosen)
       ? webService({
@@ -251,7 +253,7 @@ async function start(config: SupervisorConfig): Promise<void> {
           onReady: (state) => process.send?.({ ...controlState, ...state, type: 'control' }),
         })
       : null;
-  // Started before engines, whom its requests wait for: it serves also while the database is away.
+  // Started before engines, for which its requests wait: it also serves while the database is unavailable.
   const edge = new Services(
     (parts.has('edge')
       ? [
@@ -288,7 +290,7 @@ async function start(config: SupervisorConfig): Promise<void> {
                 if (web === null) process.send?.({ ...state, uiPort: null, docsPort: null, type: 'control' });
               },
               onWant(service) {
-                // A builder elsewhere hears of builds by itself.
+                // A builder elsewhere detects builds by itself.
                 if (runsBuilder && !control.want(service)) log.warn({ service }, 'Service unknown');
               },
             }),
@@ -321,7 +323,7 @@ async function start(config: SupervisorConfig): Promise<void> {
     hooks,
   );
 
-  // By itself: without its container engine everything else is served.
+  // Separate: without its container engine everything else is served.
   const sandboxes = new Services(
     runsSandboxes(process.env, parts.has('sandbox'), parts.isChosen)
       ? [
@@ -338,7 +340,7 @@ async function start(config: SupervisorConfig): Promise<void> {
 
   const localRecord = process.env['PLATFORM_LOCAL_RECORD'] ?? '';
   let hasLeftRecord = false;
-  /** For the commands of this user, now that requests are answered. */
+  /** For commands of this user, once requests are served. */
   function leaveRecord(): void {
     if (localRecord === '' || stopping || hasLeftRecord) return;
     hasLeftRecord = true;

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { createProject } from '#packages/create/project.ts';
 import { startAgentDouble } from '#test/setup/agent-double.ts';
-import { chromium } from '#cli/tasks/chromium.ts';
+import { chromium } from '#cli/tasks/tools/chromium.ts';
 import { openAppPage, type AppPage } from '#test/setup/dashboard-browser.ts';
 import { startDev, type TestDev } from '#test/setup/dev.ts';
 

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
-import { chromium } from '#cli/tasks/chromium.ts';
+import { chromium } from '#cli/tasks/tools/chromium.ts';
 import { openAppPage, type AppPage } from '#test/setup/dashboard-browser.ts';
 import { startDev, type TestDev } from '#test/setup/dev.ts';
 import { chunkOf } from '#test/setup/model-provider.ts';

@@ -5,7 +5,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import path from 'node:path';
 import { test } from 'node:test';
-import { root } from '#cli/tasks/processes.ts';
+import { root } from '#cli/tasks/tools/processes.ts';
 import { startComposePlatform, type ComposePlatform } from '#test/setup/compose-platform.ts';
 import { ssrApp } from '#test/setup/ssr-app.ts';
 import { startSteadyLoad } from '#test/setup/steady-load.ts';

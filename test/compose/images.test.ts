@@ -7,7 +7,7 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { parse } from 'yaml';
 import { makeSecrets } from '#cli/secrets/make-secrets.ts';
-import { root } from '#cli/tasks/processes.ts';
+import { root } from '#cli/tasks/tools/processes.ts';
 import { BASE_IMAGE, startDockerEngine, type DockerEngine } from '#test/setup/docker-engine.ts';
 import type { Json } from '#test/setup/whole-platform.ts';
 
@@ -136,6 +136,26 @@ test('the compose files are taken; Caddy publishes the public ports, and the edg
       ['caddy 3002', 'caddy 3005', 'caddy 4001', 'caddy 4002', 'edge https 443', 'edge https 80'],
       files.join(),
     );
+  }
+});
+
+test('AI providers of names that the compose files do not have reach the container of the gateway alone', async () => {
+  const file = path.join(folder, 'ai.env');
+  writeFileSync(file, 'AI_PROVIDER_GPU_KIND=openai\nAI_PROVIDER_GPU_KEY=secret-of-gpu\n');
+  for (const [index, files] of FILES.entries()) {
+    const config = await engine.compose(
+      { BASE_IMAGE, AI_ENV_FILE: file },
+      '--env-file',
+      envFile,
+      '--project-name',
+      'images',
+      ...files.flatMap((name) => ['--file', name]),
+      ...PROFILES,
+      'config',
+    );
+    const { services } = parse(config) as Json;
+    const reached = Object.keys(services).filter((name) => JSON.stringify(services[name]).includes('secret-of-gpu'));
+    assert.deepEqual(reached, [index === 0 ? 'platform' : 'api'], files.join());
   }
 });
 

@@ -134,7 +134,7 @@ test('without its rights the container says what it takes, and runs no server', 
       return /Servers of ssr projects [^"]*/.exec(log)?.[0] ?? null;
     });
     assert.match(said, /are refused/);
-    assert.match(said, /In a container it takes cap_add and security_opt of containers\/servers\.yaml/);
+    assert.match(said, /In a container, use cap_add and security_opt of containers\/servers\.yaml/);
   } finally {
     await platform.engine.docker('rm', '--force', name);
   }

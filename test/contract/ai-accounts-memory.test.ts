@@ -1,5 +1,5 @@
 // The accounts of the AI gateway in memory.
-import { createMemoryAccounts } from '#control/gateway/accounts/memory.ts';
+import { createMemoryAccounts } from '#gateway/accounts/memory.ts';
 import { testAiAccounts } from './ai-accounts.ts';
 
 testAiAccounts('memory', ({ now, limits }) =>

@@ -1,13 +1,13 @@
 // The accounts of the AI gateway in Postgres: the suite, and what several gateways at once and a dead one do.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createPostgresLedger } from '#control/gateway/accounts/postgres/ledger.ts';
-import type { Reservation } from '#control/gateway/contract.ts';
+import { createPostgresLedger } from '#gateway/accounts/postgres/ledger.ts';
+import type { Reservation } from '#gateway/contract/contract.ts';
 import { type Postgres } from '#postgres/connection.ts';
 import { PostgresError } from '#postgres/postgres-error.ts';
+import { openDatabase, caller, AT, tokens, daily, rpm, withDatabase } from '#test/setup/ai-accounts.ts';
 import { testAiAccounts } from './ai-accounts.ts';
 import { raceForBudget } from './ai-budget-race.ts';
-import { openDatabase, caller, AT, tokens, daily, rpm, withDatabase } from '#test/setup/ai-accounts.ts';
 
 testAiAccounts('postgres', async ({ now, limits }) => {
   const database = await openDatabase();

@@ -1,8 +1,8 @@
 // What every form of the AI gateway's accounts does: tokens, room, usage.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Accounts, Limit } from '#control/gateway/accounts/accounts.ts';
-import type { Caller, Refusal, Reservation } from '#control/gateway/contract.ts';
+import type { Accounts, Limit } from '#gateway/accounts/accounts.ts';
+import type { Caller, Refusal, Reservation } from '#gateway/contract/contract.ts';
 
 /** Opens accounts that are empty, on a clock of the test. */
 export type OpenAccounts = (parts: {

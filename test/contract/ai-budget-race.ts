@@ -1,7 +1,7 @@
 // Must hold over every form of the accounts: 50 streamed calls at a time on a small quota, many of them given up by
 // their clients, pass it by at most one call, and the rows of usage are what the provider counted, call by call.
 import assert from 'node:assert/strict';
-import type { Accounts, Limit } from '#control/gateway/accounts/accounts.ts';
+import type { Accounts, Limit } from '#gateway/accounts/accounts.ts';
 import { chat, providerAt, startGateway, type TestGateway } from '#test/setup/gateway.ts';
 import { chunkOf } from '#test/setup/model-provider.ts';
 import { openProviderServer, openStream, type ModelProvider } from '#test/setup/provider-server.ts';

@@ -4,9 +4,9 @@ import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { seal } from '#core/encryption.ts';
-import { createRemembered } from '#control/gateway/accounts/postgres/remembered.ts';
-import { providerContext } from '#control/gateway/accounts/postgres/settings.ts';
-import { sweep } from '#control/gateway/accounts/postgres/sweep.ts';
+import { createRemembered } from '#gateway/accounts/postgres/remembered.ts';
+import { providerContext } from '#gateway/accounts/postgres/settings.ts';
+import { sweep } from '#gateway/accounts/postgres/sweep.ts';
 import { startGateway } from '#test/setup/gateway.ts';
 import { until } from '#test/setup/until.ts';
 import {

@@ -1,7 +1,7 @@
 // Tokens of the AI gateway in Postgres: when several gateways know them, and when they end.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createAiTokens } from '#runtime/sandbox/service/ai-tokens.ts';
+import { createAiTokens } from '#sandbox/service/ai-tokens.ts';
 import { openPostgres } from '#postgres/connection.ts';
 import { openSandboxRole } from '#postgres/sandbox-role.ts';
 import { caller, AT, withDatabase, heard } from '#test/setup/ai-accounts.ts';

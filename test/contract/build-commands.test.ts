@@ -1,6 +1,6 @@
 // Commands of builds, confined in the best way of this machine, and as tests run them where confinement is not the
 // point.
-import { openSandbox } from '#builder/steps/sandbox.ts';
+import { openFence } from '#builder/steps/fence.ts';
 import { unconfined } from '#core/process/confinement/confinement.ts';
 import { openInProcess } from '#test/setup/builds-in-process.ts';
 import { possibleWays } from '#test/setup/confined-builds.ts';
@@ -9,7 +9,7 @@ import { testBuildCommands } from './build-commands.ts';
 const [way] = await possibleWays();
 
 testBuildCommands(way?.name ?? 'not confined', {
-  open: openSandbox,
+  open: openFence,
   confinement: way?.confinement ?? unconfined,
 });
 testBuildCommands('in process', { open: openInProcess, confinement: unconfined });

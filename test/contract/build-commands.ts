@@ -12,14 +12,14 @@ import type { Confinement } from '#core/process/confinement/types.ts';
 import type { ChildJob, ChildReport } from '#builder/steps/child.ts';
 import { baseVariables } from '#builder/steps/environment.ts';
 import { CHILD } from '#builder/steps/own-folders.ts';
-import type { OpenSandbox, Sandbox, SandboxCommand } from '#builder/steps/sandbox.ts';
+import type { OpenFence, Fence, FencedCommand } from '#builder/steps/fence.ts';
 import type { BuildRequest } from '#builder/steps/types.ts';
 import { parseProjectConfig } from '#core/config/project-config.ts';
 import { openBuildPlace } from '#test/setup/confined-builds.ts';
 import { until } from '#test/setup/until.ts';
 
 export interface BuildCommandsCase {
-  readonly open: OpenSandbox;
+  readonly open: OpenFence;
   readonly confinement: Confinement;
 }
 
@@ -27,14 +27,14 @@ const PATH = '/usr/local/bin:/usr/bin:/bin';
 
 export function testBuildCommands(name: string, { open, confinement }: BuildCommandsCase): void {
   let work: string;
-  let sandbox: Sandbox;
+  let fence: Fence;
   let ending: AbortController;
   let cleanUp = (): void => {};
   const groups = new Set<number>();
 
   const reopen = async (): Promise<void> => {
     ending = new AbortController();
-    // What a sandbox is opened with; of the rest of a request it knows nothing.
+    // What a fence is opened with; of the rest of a request it knows nothing.
     const request = {
       workFolder: work,
       confinement,
@@ -46,10 +46,10 @@ export function testBuildCommands(name: string, { open, confinement }: BuildComm
         return () => groups.delete(group);
       },
     };
-    sandbox = await open(request as unknown as BuildRequest);
+    fence = await open(request as unknown as BuildRequest);
   };
-  const run = (script: string, more: Partial<SandboxCommand> = {}): ReturnType<Sandbox['run']> =>
-    sandbox.run({ words: ['sh', '-c', script], cwd: sandbox.folders.source, env: { PATH }, ...more });
+  const run = (script: string, more: Partial<FencedCommand> = {}): ReturnType<Fence['run']> =>
+    fence.run({ words: ['sh', '-c', script], cwd: fence.folders.source, env: { PATH }, ...more });
 
   before(async () => {
     const place = openBuildPlace({ after: (cleanup) => void (cleanUp = cleanup as () => void) }, false);
@@ -57,7 +57,7 @@ export function testBuildCommands(name: string, { open, confinement }: BuildComm
     await reopen();
   });
   after(async () => {
-    await sandbox.close();
+    await fence.close();
     cleanUp();
   });
 
@@ -79,12 +79,12 @@ export function testBuildCommands(name: string, { open, confinement }: BuildComm
       input: 'typed\n',
     });
     delete process.env['OF_THE_BUILDER'];
-    assert.equal(stdout, `${sandbox.folders.source}\ntyped\n[own] [own too] []\n`);
+    assert.equal(stdout, `${fence.folders.source}\ntyped\n[own] [own too] []\n`);
     assert.equal((await run('cat; echo end')).stdout, 'end\n');
   });
 
   test(`${name}: its folders are its own to write to`, async () => {
-    const folders = Object.values(sandbox.folders);
+    const folders = Object.values(fence.folders);
     const { code, stderr } = await run('for folder in "$@"; do echo x > "$folder/file" || exit 1; done', {
       words: ['sh', '-c', 'for folder in "$@"; do echo x > "$folder/file" || exit 1; done', 'sh', ...folders],
     });
@@ -94,7 +94,7 @@ export function testBuildCommands(name: string, { open, confinement }: BuildComm
   test(`${name}: output is handed on as it comes, reports beside it`, async () => {
     const told: [string, boolean][] = [];
     let reports = '';
-    const gate = join(sandbox.folders.tmp, 'gate');
+    const gate = join(fence.folders.tmp, 'gate');
     const running = run(`echo first; while [ ! -e ${gate} ]; do sleep 0.01; done; echo late >&2; echo told >&3`, {
       onOutput: (chunk, isError) => void told.push([chunk.toString(), isError]),
       onReport: (chunk) => (reports += chunk.toString()),
@@ -128,7 +128,7 @@ export function testBuildCommands(name: string, { open, confinement }: BuildComm
   });
 
   test(`${name}: the program of the platform bundles a worker after its command, and reports why it cannot`, async () => {
-    const { source, artifact } = sandbox.folders;
+    const { source, artifact } = fence.folders;
     const program = async (build: string): Promise<{ output: string; reports: ChildReport[]; code: number | null }> => {
       const { config } = parseProjectConfig(`kind: worker\nbuild: ${build}\n`, { file: 'platform.yaml' });
       const job: ChildJob = {
@@ -138,15 +138,15 @@ export function testBuildCommands(name: string, { open, confinement }: BuildComm
         config: config!,
         artifacts: artifact,
         variables: { OWN: 'own' },
-        wayOut: sandbox.wayOut,
+        wayOut: fence.wayOut,
         limits: defaultLimits,
       };
       let output = '';
       let reports = '';
-      const { code } = await sandbox.run({
+      const { code } = await fence.run({
         words: [...nodeCommand(), ...nodeFlags, CHILD],
         cwd: source,
-        env: baseVariables(sandbox.folders, []),
+        env: baseVariables(fence.folders, []),
         input: JSON.stringify(job),
         onOutput: (chunk) => void (output += chunk.toString()),
         onReport: (chunk) => void (reports += chunk.toString()),
@@ -162,9 +162,9 @@ export function testBuildCommands(name: string, { open, confinement }: BuildComm
     };
     mkdirSync(join(source, 'src'));
     writeFileSync(join(source, 'src/index.ts'), 'export default { fetch: () => new Response("hello") };\n');
-    if (sandbox.uid !== null) await sandbox.giveAway(source);
+    if (fence.uid !== null) await fence.giveAway(source);
     const made = await program('echo $OWN $HOME $NODE_ENV');
-    assert.deepEqual([made.code, made.output], [0, `own ${sandbox.folders.home} production\n`]);
+    assert.deepEqual([made.code, made.output], [0, `own ${fence.folders.home} production\n`]);
     const [first, last] = made.reports;
     assert.deepEqual([made.reports.length, first, last!.what], [2, { what: 'made' }, 'artifact']);
     assert.ok(last!.what === 'artifact' && existsSync(join(artifact, last!.id, 'worker.js')));
@@ -188,8 +188,8 @@ export function testBuildCommands(name: string, { open, confinement }: BuildComm
   });
 
   test(`${name}: nothing is left of its folders when it is closed`, async () => {
-    const { folders } = sandbox;
-    await sandbox.close();
+    const { folders } = fence;
+    await fence.close();
     assert.deepEqual(
       Object.values(folders).filter((folder) => existsSync(folder)),
       [],

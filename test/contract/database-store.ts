@@ -295,7 +295,7 @@ export function databaseStoreContract(
     await ask(ops.rollback, [], undone);
     assert.deepEqual((await ask(outboxOps.enqueue, ['d', '{}'], undone)).e, [
       'SQLITE_ABORT',
-      'the transaction is over: it was rolled back',
+      'the transaction has ended: it was rolled back',
     ]);
     assert.equal((await ask(outboxOps.enqueue, ['e', '{}'])).e[0], 'SQLITE_MISUSE');
     assert.deepEqual(await pending(), [

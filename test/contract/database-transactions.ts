@@ -38,7 +38,7 @@ export function databaseTransactionTests({ run, words, queue, mail, sweep }: Sub
       let late;
       await DB.transaction(async (tx) => { late = tx; });
       return [kept, thrown, await count(DB), await count(late).catch((error) => error.message)];`),
-      [[1, 0], 'no', 1, 'D1_ERROR: the transaction is over: it was committed: SQLITE_ABORT'],
+      [[1, 0], 'no', 1, 'D1_ERROR: the transaction has ended: it was committed: SQLITE_ABORT'],
     );
   });
 
@@ -95,7 +95,7 @@ export function databaseTransactionTests({ run, words, queue, mail, sweep }: Sub
         ],
         [
           'D1_ERROR: FOREIGN KEY constraint failed: SQLITE_CONSTRAINT',
-          ['D1_ERROR', 'the transaction is over', 'its commit failed'],
+          ['D1_ERROR', 'the transaction has ended', 'its commit failed'],
           'done',
           'D1_ERROR: cannot rollback - no transaction is active: SQLITE_ERROR',
           'done',
@@ -225,7 +225,7 @@ export function databaseTransactionTests({ run, words, queue, mail, sweep }: Sub
       ];`),
       [
         [],
-        ['D1_ERROR: the transaction is over: it was committed: SQLITE_ABORT', 'SQLITE_ABORT'],
+        ['D1_ERROR: the transaction has ended: it was committed: SQLITE_ABORT', 'SQLITE_ABORT'],
         ['send takes a queue of env, such as tx.send(env.MAIL, payload)', null],
         ['send takes a queue of env, such as tx.send(env.MAIL, payload)', null],
         1,

@@ -1,10 +1,10 @@
 // Exposed ports in memory, and as the sandbox service keeps them: as its own role.
 import { openPostgres } from '#postgres/connection.ts';
 import { openSandboxRole } from '#postgres/sandbox-role.ts';
-import { createMemoryPorts } from '#runtime/sandbox/service/exposed-ports-memory.ts';
-import { createPostgresPorts } from '#runtime/sandbox/service/exposed-ports-postgres.ts';
-import { createMemoryRows } from '#runtime/sandbox/service/rows-memory.ts';
-import { createPostgresRows } from '#runtime/sandbox/service/rows-postgres.ts';
+import { createMemoryPorts } from '#sandbox/service/exposed-ports-memory.ts';
+import { createPostgresPorts } from '#sandbox/service/exposed-ports-postgres.ts';
+import { createMemoryRows } from '#sandbox/service/rows-memory.ts';
+import { createPostgresRows } from '#sandbox/service/rows-postgres.ts';
 import { createTestDatabase } from '#test/setup/postgres.ts';
 import { testExposedPorts } from './exposed-ports.ts';
 import { PER_PROJECT_MAX, TIMES } from './sandbox-rows.ts';

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { SandboxPlace } from '#core/sandbox/operations.ts';
-import type { ExposedPort, ExposedPortRows } from '#runtime/sandbox/exposed-ports.ts';
-import type { SandboxRows } from '#runtime/sandbox/service/rows.ts';
+import type { ExposedPort, ExposedPortRows } from '#sandbox/routes/exposed-ports.ts';
+import type { SandboxRows } from '#sandbox/service/rows.ts';
 
 export interface ExposedPortsCase {
   readonly rows: SandboxRows;

@@ -10,6 +10,7 @@ import { test } from 'node:test';
 import { promisify } from 'node:util';
 import Database from 'better-sqlite3';
 import { FreeSpace } from '#core/process/free-space.ts';
+import type { StorageBounds } from '#core/storage-left.ts';
 import { openFilesDisk } from '#runtime/stores/files-disk.ts';
 import { full } from '#runtime/stores/files-disk-contents.ts';
 import { fileStoreContract } from './file-store.ts';
@@ -130,26 +131,27 @@ test('a file of more parts than are opened at once is read to its end after it w
 test('a namespace keeps no more bytes than it may, parts of uploads and other processes included', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'platform-files-'));
   const [store, other] = [
-    openFilesDisk(folder, { namespaceBytesMax: 100 }),
-    openFilesDisk(folder, { namespaceBytesMax: 100 }),
+    openFilesDisk(folder, { namespaceBytesMax: 3116 }),
+    openFilesDisk(folder, { namespaceBytesMax: 3116 }),
   ];
   const place = { namespace: 'a', resource: 'b' };
-  const refused = { code: 'quota_exceeded', message: 'The files of this project would exceed 100 bytes' };
+  const refused = { code: 'quota_exceeded', message: 'The files of this project would exceed 3116 bytes' };
   const bytes = (count: number): Buffer => Buffer.alloc(count, 'x');
+  // With its key and its empty texts: 1067.
   await store.put(place, 'one', bytes(60), write);
-  await assert.rejects(other.put(place, 'two', bytes(41), write), refused);
+  await assert.rejects(other.put(place, 'two', bytes(1043), write), refused);
   assert.equal(await store.head(place, 'two'), null);
-  await other.put({ ...place, namespace: 'other' }, 'two', bytes(100), write);
+  await other.put({ ...place, namespace: 'other' }, 'two', bytes(2109), write);
   await other.put(place, 'one', bytes(90), write);
   const upload = await store.createUpload(place, 'large', write);
   const parts = [{ part: 1, ...(await store.putPart(place, 'large', upload, 1, bytes(10), 100)) }];
   await assert.rejects(store.putPart(place, 'large', upload, 2, bytes(1), 100), refused);
   await store.delete(place, ['one', 'none']);
-  parts.push({ part: 2, ...(await other.putPart(place, 'large', upload, 2, bytes(90), 100)) });
+  parts.push({ part: 2, ...(await other.putPart(place, 'large', upload, 2, bytes(97), 100)) });
   await store.completeUpload(place, 'large', upload, parts);
   await assert.rejects(store.put(place, 'more', bytes(1), write), refused);
   await store.put(place, 'large', bytes(1), write);
-  await store.put(place, 'more', bytes(99), write);
+  await store.put(place, 'more', bytes(1098), write);
   const contents = (await readdir(join(folder, 'content'), { recursive: true, withFileTypes: true })).filter((entry) =>
     entry.isFile(),
   );
@@ -159,7 +161,55 @@ test('a namespace keeps no more bytes than it may, parts of uploads and other pr
   await rm(folder, { recursive: true });
 });
 
-test('files of before there was a count are counted once', async () => {
+test('keys, metadata and each file, part and upload count besides its bytes, also to the organization', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'platform-files-'));
+  let account = 0;
+  const note = (namespace: string, bytes: number): void => {
+    assert.equal(namespace, 'a');
+    account += bytes;
+  };
+  const storage = { take: note, note } as unknown as StorageBounds;
+  const store = openFilesDisk(folder, { namespaceBytesMax: 20_000, storage });
+  const place = { namespace: 'a', resource: 'b' };
+  const counts = async (bytes: number): Promise<void> =>
+    assert.deepEqual([(await store.kept()).get('a') ?? 0, account], [bytes, bytes]);
+  const empty = Buffer.alloc(0);
+  const texts = { ...write, headers: { contentType: 'text/plain' }, metadata: { note: 'é'.repeat(500) } };
+  await store.put(place, 'k'.repeat(100), empty, texts);
+  // 1000 each, the key, {"contentType":"text/plain"} and {"note":"é..."}.
+  await counts(1000 + 100 + 28 + 1011);
+  await store.put(place, 'k'.repeat(100), Buffer.alloc(70), write);
+  await counts(1000 + 100 + 4 + 70);
+  assert.equal(await store.put(place, 'k'.repeat(100), empty, { ...texts, onlyIf: { etagMatches: ['x'] } }), null);
+  await assert.rejects(store.put(place, 'wrong', Buffer.alloc(9), { ...texts, digests: { md5: '0'.repeat(32) } }));
+  await assert.rejects(store.put(place, 'large', Buffer.alloc(19_000), texts), { code: 'quota_exceeded' });
+  await assert.rejects(store.put(place, 'large', Readable.from([Buffer.alloc(9)]), { ...write, bytesMax: 8 }));
+  await counts(1174);
+  const upload = await store.createUpload(place, 'parts', texts);
+  await counts(1174 + 1000 + 5 + 28 + 1011);
+  const parts = [1, 2, 3].map((part) => store.putPart(place, 'parts', upload, part, empty, 100));
+  const [first, second] = await Promise.all(parts);
+  await store.putPart(place, 'parts', upload, 1, empty, 100);
+  await counts(3218 + 3 * 1000);
+  await store.completeUpload(place, 'parts', upload, [
+    { part: 1, ...first! },
+    { part: 2, ...second! },
+  ]);
+  await counts(3218 + 1000);
+  const given = await store.createUpload(place, 'given', write);
+  await store.putPart(place, 'given', given, 1, empty, 100);
+  await counts(4218 + 1000 + 9 + 1000);
+  await store.abortUpload(place, 'given', given);
+  await store.delete(place, ['k'.repeat(100)]);
+  await counts(4218 - 1174);
+  await store.putPart(place, 'rest', await store.createUpload(place, 'rest', write), 1, Buffer.alloc(5), 100);
+  assert.equal(await store.clear(place), 1);
+  await counts(0);
+  store.close();
+  await rm(folder, { recursive: true });
+});
+
+test('files of before there was a count, or one of their bytes alone, are counted once', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'platform-files-'));
   const place = { namespace: 'a', resource: 'b' };
   let store = openFilesDisk(folder);
@@ -167,13 +217,19 @@ test('files of before there was a count are counted once', async () => {
   const upload = await store.createUpload(place, 'two', write);
   await store.putPart(place, 'two', upload, 1, Buffer.alloc(30), 100);
   store.close();
-  const index = new Database(join(folder, 'index.sqlite'));
-  index.exec('DROP TABLE used; DROP TABLE dropped; PRAGMA user_version = 0');
-  index.close();
-  for (let opened = 0; opened < 2; opened++) {
-    store = openFilesDisk(folder, { namespaceBytesMax: 100 });
-    await assert.rejects(store.put(place, 'three', Buffer.alloc(11), write), { code: 'quota_exceeded' });
-    store.close();
+  for (const before of [
+    'DROP TABLE used; DROP TABLE dropped; PRAGMA user_version = 0',
+    'UPDATE used SET bytes = 90; PRAGMA user_version = 1',
+  ]) {
+    const index = new Database(join(folder, 'index.sqlite'));
+    index.exec(before);
+    index.close();
+    for (let opened = 0; opened < 2; opened++) {
+      store = openFilesDisk(folder, { namespaceBytesMax: 4122 });
+      assert.deepEqual([...(await store.kept())], [['a', 1067 + 1007 + 1030]]);
+      await assert.rejects(store.put(place, 'three', Buffer.alloc(10), write), { code: 'quota_exceeded' });
+      store.close();
+    }
   }
   await rm(folder, { recursive: true });
 });

@@ -280,7 +280,7 @@ export function outboxContract(
     const { t } = (await ask(databaseOps.begin, [])) as { t: number };
     assert.equal(
       await outbox.put(place, t, mail, sender, message('more')),
-      '{"e":["SQLITE_FULL","more than DB_OUTBOX_MAX (50) messages wait to be taken over by their queues"]}',
+      '{"e":["SQLITE_FULL","more than 50 messages wait to be moved to their queues"]}',
     );
     await ask(databaseOps.rollback, [], t);
     await outbox.sweep(true);

@@ -4,8 +4,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DeploymentRecord, RouteRecord } from '#core/manifest.ts';
-import { asProduction } from '#deployments/publish.ts';
-import { changeRoute } from '#deployments/route-records.ts';
+import { asProduction } from '#artifacts/publish.ts';
+import { changeRoute } from '#artifacts/route-records.ts';
 import type { PlatformHere } from '#test/setup/platform-here.ts';
 import { until } from '#test/setup/until.ts';
 

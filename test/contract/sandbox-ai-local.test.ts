@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { createLocalBackend } from '#runtime/sandbox/backends/local/local.ts';
+import { createLocalBackend } from '#sandbox/backends/local/local.ts';
 import { testSandboxAi } from './sandbox-ai.ts';
 
 testSandboxAi('this machine', async (aiUrl) => {

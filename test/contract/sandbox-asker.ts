@@ -2,8 +2,8 @@
 import type { IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import type { AskedOperation } from '#core/sandbox/operations.ts';
-import { askAgent } from '#runtime/sandbox/agent-request.ts';
-import type { SandboxBackend } from '#runtime/sandbox/backend.ts';
+import { askAgent } from '#sandbox/routes/agent-request.ts';
+import type { SandboxBackend } from '#sandbox/backends/backend.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;
 

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { root } from '#cli/tasks/processes.ts';
+import { root } from '#cli/tasks/tools/processes.ts';
 import {
   ARGUMENTS_HEADER,
   agentOperations,

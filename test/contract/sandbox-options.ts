@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { NO_OPTIONS, type EgressChoice, type MachineSize, type SandboxOptions } from '#core/sandbox/options.ts';
-import type { MachineSpec, SandboxBackend } from '#runtime/sandbox/backend.ts';
+import type { MachineSpec, SandboxBackend } from '#sandbox/backends/backend.ts';
 import { askerOf, type Asker } from './sandbox-asker.ts';
 
 /** What a backend makes of options. */

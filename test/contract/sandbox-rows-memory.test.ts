@@ -1,4 +1,4 @@
-import { createMemoryRows } from '#runtime/sandbox/service/rows-memory.ts';
+import { createMemoryRows } from '#sandbox/service/rows-memory.ts';
 import { PER_PROJECT_MAX, testSandboxRows, TIMES } from './sandbox-rows.ts';
 
 testSandboxRows('memory', async () => {

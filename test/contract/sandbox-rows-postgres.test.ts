@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openPostgres } from '#postgres/connection.ts';
 import { openSandboxRole } from '#postgres/sandbox-role.ts';
-import { createPostgresRows } from '#runtime/sandbox/service/rows-postgres.ts';
-import type { SandboxRows } from '#runtime/sandbox/service/rows.ts';
+import { createPostgresRows } from '#sandbox/service/rows-postgres.ts';
+import type { SandboxRows } from '#sandbox/service/rows.ts';
 import { createTestDatabase } from '#test/setup/postgres.ts';
 import { PER_PROJECT_MAX, testSandboxRows, TIMES } from './sandbox-rows.ts';
 
@@ -82,6 +82,32 @@ test('postgres: an organization whose storage is full has the sandboxes it has, 
     assert.deepEqual(await claim('acme', 'new'), { is: 'storage_full' });
     assert.equal((await claim('acme', 'old')).is, 'ours');
     assert.equal((await claim('globex', 'new')).is, 'ours');
+  } finally {
+    await close();
+  }
+});
+
+test('postgres: what disks take is noted of all sandboxes, also those of other replicas, and of no unknown one', async () => {
+  const { rows, second, owner, close } = await open();
+  try {
+    const keyOf = async (from: SandboxRows, id: string): Promise<string> =>
+      ((await from.claim({ project: 'shop', resource: 'work', id })) as { row: { key: string } }).row.key;
+    const [ours, theirs] = [await keyOf(rows, 'ours'), await keyOf(second, 'theirs')];
+    await keyOf(rows, 'unseen');
+    await rows.saveSizes(
+      new Map([
+        [ours, 4096],
+        [theirs, 20_000_000_000],
+        ['unknown', 1],
+      ]),
+    );
+    await rows.saveSizes(new Map([[ours, 8192]]));
+    assert.deepEqual(await owner.all('SELECT id, disk_bytes::float8 AS bytes FROM sandbox.sandbox ORDER BY id'), [
+      { id: 'ours', bytes: 8192 },
+      { id: 'theirs', bytes: 20_000_000_000 },
+      { id: 'unseen', bytes: null },
+    ]);
+    await rows.saveSizes(new Map());
   } finally {
     await close();
   }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BUILD_RESOURCE, type SandboxPlace } from '#core/sandbox/operations.ts';
 import type { SandboxOptions } from '#core/sandbox/options.ts';
-import type { IdleTimes, SandboxRows } from '#runtime/sandbox/service/rows.ts';
+import type { IdleTimes, SandboxRows } from '#sandbox/service/rows.ts';
 
 /** A store under test. */
 export interface SandboxRowsCase {

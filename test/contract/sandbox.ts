@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { NO_OPTIONS, type SandboxOptions } from '#core/sandbox/options.ts';
-import type { MachineSpec, SandboxBackend } from '#runtime/sandbox/backend.ts';
+import type { MachineSpec, SandboxBackend } from '#sandbox/backends/backend.ts';
 import { askerOf, ownSeconds, findProcess, type Asker, type Started } from './sandbox-asker.ts';
 import { testCommands } from './sandbox-commands.ts';
 import { testFiles } from './sandbox-files.ts';

@@ -1,6 +1,6 @@
 // The suite of session stores over Postgres.
 import { after, before } from 'node:test';
-import { createPostgresSessions } from '#control/sign-in/session-store-postgres.ts';
+import { createPostgresSessions } from '#control/sessions/session-store-postgres.ts';
 import { startControl, type TestControl } from '#test/setup/control.ts';
 import { testSessionStore } from './session-store.ts';
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { openLog } from '#core/log/log.ts';
 import { openSignIn } from '#control/sign-in/open.ts';
-import { openRedisSessions } from '#control/sign-in/session-store-redis.ts';
+import { openRedisSessions } from '#control/sessions/session-store-redis.ts';
 import { noRedis, startRedis } from '#test/setup/redis.ts';
 import { testSessionStore } from './session-store.ts';
 

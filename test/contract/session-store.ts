@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
-import { createSessions } from '#control/sign-in/sessions.ts';
-import type { SessionStore } from '#control/sign-in/session-store.ts';
+import { createSessions } from '#control/sessions/sessions.ts';
+import type { SessionStore } from '#control/sessions/session-store.ts';
 
 /** A store, and accounts that exist. */
 export interface SessionStoreCase {

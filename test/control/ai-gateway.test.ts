@@ -8,9 +8,9 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { build } from '#builder/build.ts';
+import { build } from '#builder/build/build.ts';
 import { parseProjectConfig } from '#core/config/project-config.ts';
-import { packArtifact } from '#deployments/archive/pack-artifact.ts';
+import { packArtifact } from '#artifacts/archive/pack-artifact.ts';
 import { openPostgres, type Postgres } from '#postgres/connection.ts';
 import { aiModelAnswers, aiModelClients, askAiModels } from '#test/setup/ai-models.ts';
 import { freePort } from '#test/setup/free-port.ts';

@@ -59,7 +59,7 @@ test('a command reaches the AI gateway of dev, by a token that ends with its san
   assert.match(await of('cat "$PLATFORM_AI_TOKEN_FILE"'), /^pk_ai_ait[0-9a-z]{20}_[\w-]{43}$/);
   assert.equal(await of('stat -c %a "$PLATFORM_AI_TOKEN_FILE"; env | grep -c pk_ai_'), '600\n0\n');
   assert.equal(await of('test "$(platform-ai-token)" = "$(cat "$PLATFORM_AI_TOKEN_FILE")" && echo same'), 'same\n');
-  assert.match(await of(ask('pk_ai_x')), /This is no token of a sandbox that runs.* 401$/);
+  assert.match(await of(ask('pk_ai_x')), /This is not the token of a running sandbox.* 401$/);
   assert.match(
     await of(ask('$(cat "$PLATFORM_AI_TOKEN_FILE")', '/../projects')),
     /Sandboxes reach \/ai here, and nothing else.* 404$/,

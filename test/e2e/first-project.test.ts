@@ -5,7 +5,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
-import { root } from '#cli/tasks/processes.ts';
+import { root } from '#cli/tasks/tools/processes.ts';
 import { freePort } from '#test/setup/free-port.ts';
 import { send, type TestResponse } from '#test/setup/send.ts';
 import { startWalk, within, type Walk } from '#test/setup/walk.ts';

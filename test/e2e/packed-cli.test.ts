@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { pack } from '#cli/tasks/pack.ts';
-import { root } from '#cli/tasks/processes.ts';
+import { root } from '#cli/tasks/tools/processes.ts';
 import { startDev } from '#test/setup/dev.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'packed-'));

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { pack } from '#cli/tasks/pack.ts';
-import { root } from '#cli/tasks/processes.ts';
+import { root } from '#cli/tasks/tools/processes.ts';
 import { freePort } from '#test/setup/free-port.ts';
 
 const verdaccio = path.join(root, 'test/registry/node_modules/verdaccio/bin/verdaccio');

@@ -5,7 +5,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { root } from '#cli/tasks/processes.ts';
+import { root } from '#cli/tasks/tools/processes.ts';
 import { eventually, startWholePlatform, type Json, type WholePlatform } from '#test/setup/whole-platform.ts';
 
 /** As `npm install @platform-run/dev` would put it there. */
@@ -35,7 +35,7 @@ const events = createEventRoute({
       });
       const { payload } = await step.waitForEvent('payment', { type: 'paid', timeoutMs: 3_600_000 });
       const { by } = payload;
-      await step.run('send', { retries: 2, backoff: 'fixed' }, async () => {
+      await step.run('send', { retries: 2, backoff: 'constant' }, async () => {
         const tried = await env.DB.prepare("SELECT id FROM notes WHERE text LIKE '%sends to%'").first();
         await note('sends to ' + by);
         if (tried === null) throw new Error('no van');

@@ -10,7 +10,7 @@ import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
-import { chromium } from '#cli/tasks/chromium.ts';
+import { chromium } from '#cli/tasks/tools/chromium.ts';
 import { freePort } from '#test/setup/free-port.ts';
 import { send } from '#test/setup/handler.ts';
 import { until } from '#test/setup/until.ts';

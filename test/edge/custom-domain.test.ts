@@ -10,7 +10,7 @@ import { after, before, test } from 'node:test';
 import { connect } from 'node:tls';
 import { WebSocket } from 'ws';
 import type { EdgeState } from '#core/edge-state.ts';
-import { changeRoute } from '#deployments/route-records.ts';
+import { changeRoute } from '#artifacts/route-records.ts';
 import { get, handshake, startAuthority, type Authority } from '#test/setup/edge.ts';
 import { startPlatform, type TestPlatform } from '#test/setup/platform.ts';
 import { until } from '#test/setup/until.ts';

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { hashPreviewPassword } from '#core/preview-access.ts';
-import { changeRoute } from '#deployments/route-records.ts';
+import { changeRoute } from '#artifacts/route-records.ts';
 import { rememberDatabase } from '#runtime/supervisor/services/known-database.ts';
 import { startPlatform, type TestPlatform } from '#test/setup/platform.ts';
 
@@ -51,5 +51,5 @@ test('a database of the operator that is away when the platform starts keeps no 
   const again = await startPlatform({}, { FS_PATH: project.folder, DATABASE_URL });
   t.after(() => again.close());
   await again.answers('shop', 'main ');
-  await again.logged(({ msg }) => msg === 'Serving without the database, which is tried again');
+  await again.logged(({ msg }) => msg === 'Serving without the database, retrying to connect');
 });

@@ -116,7 +116,7 @@ test('a deployment that loses an engine threads by heap overflows is quarantined
     return (await own.state()).quarantine.find(({ strikes }) => strikes >= 2);
   });
   assert.equal(apart.deployment.split('/')[0], 'hog');
-  assert.equal(apart.reason, 'its heap overflowed inside V8, and a thread was lost with it');
+  assert.equal(apart.reason, 'its heap overflowed inside V8, which cost a thread');
   const { deaths, engines } = await own.state();
   assert.deepEqual([deaths, engines.find(({ role }) => role === 'serving')?.pid], [0, pid]);
   await own.answers('hog', 'hog');

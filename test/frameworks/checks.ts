@@ -2,7 +2,7 @@
 // it got.
 import assert from 'node:assert/strict';
 import { openBrowser } from '#test/setup/browser.ts';
-import { chromium } from '#cli/tasks/chromium.ts';
+import { chromium } from '#cli/tasks/tools/chromium.ts';
 import type { CheckName, Row } from './row.ts';
 import { filesOf, type Answer, type Visitor } from './visitor.ts';
 

@@ -2,7 +2,7 @@
 // docs/frameworks-table.md when all of them have been run. Called by cli/tasks/suites/frameworks.ts.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { root, runProgram } from '#cli/tasks/processes.ts';
+import { root, runProgram } from '#cli/tasks/tools/processes.ts';
 import { startWholePlatform } from '#test/setup/whole-platform.ts';
 import type { Outcome } from './row.ts';
 import { rows } from './rows.ts';

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { cpSync, mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { emitPackage } from '#cli/tasks/pack.ts';
-import { root, runProgram } from '#cli/tasks/processes.ts';
+import { root, runProgram } from '#cli/tasks/tools/processes.ts';
 import { folderOf, type Row } from './row.ts';
 
 const apps = path.join(import.meta.dirname, 'apps');

@@ -9,11 +9,11 @@ const noServer = (what: string): Partial<Record<CheckName, string>> => ({
 });
 
 const site: Row['holes'] = {
-  page: 'pages are made by the build: none knows its visitor',
+  page: 'pages are created by the build, without a request',
   ...noServer('a static site'),
 };
 const singlePage: Row['holes'] = {
-  page: 'nothing is rendered on a server: the browser makes the page',
+  page: 'the browser renders the page',
   ...noServer('a single-page app'),
 };
 
@@ -49,7 +49,7 @@ export default defineConfig({ plugins: [solidStart(), ...platform()] });
     shows: '@angular/core',
     kind: 'dynamic',
     edits: 'src/app/home.ts',
-    holes: { stream: 'Angular renders a page whole before it answers' },
+    holes: { stream: 'Angular renders the whole page before it responds' },
   },
   { app: 'qwik', title: 'Qwik City', shows: '@builder.io/qwik-city', kind: 'dynamic', edits: 'src/routes/index.tsx' },
   {

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { openBrowser, type BrowserPage } from '#test/setup/browser.ts';
-import { chromium } from '#cli/tasks/chromium.ts';
+import { chromium } from '#cli/tasks/tools/chromium.ts';
 import { startWholePlatform, type WholePlatform } from '#test/setup/whole-platform.ts';
 import { makeProject, type Project } from './project.ts';
 import { rows } from './rows.ts';

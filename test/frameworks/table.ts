@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import type { Cell, Column, Outcome } from './row.ts';
 
 const columns: readonly (readonly [Column, string])[] = [
-  ['dev', 'dev answers'],
+  ['dev', 'dev ready'],
   ['edit', 'edit shown'],
   ['build', 'build'],
   ['deploy', 'deploy'],
@@ -32,12 +32,16 @@ export function tableOf(outcomes: readonly Outcome[], date: string): string {
   const heads = ['framework', 'kind', ...columns.map(([, title]) => title)];
   return `${[
     '# Table of frameworks',
-    `Written by \`npm test -- frameworks\` on ${date}, on Node ${process.versions.node} and ${availableParallelism()} processors: each row is a small app of that framework (\`test/frameworks/apps/\`), installed by its lockfile, run with \`platform dev\`, built with \`platform build\`, deployed with \`platform deploy\` to a platform of its own and visited there. What to do for a framework is in [Frameworks](frameworks.md).`,
+    `Written by \`npm test -- frameworks\` on ${date}, on Node ${process.versions.node} and ${availableParallelism()} processors: each row is a small app of that framework (\`test/frameworks/apps/\`). The test installs it from its lockfile, runs it with \`platform dev\`, builds it with \`platform build\`, deploys it with \`platform deploy\` to a test platform and visits it there. [Frameworks](frameworks.md) explains how to use each framework.`,
     [
-      `- **dev answers**: from \`platform dev\` to the first answer with the page; the pages of the next columns, up to 404, are then tried there too.`,
-      `- **edit shown**: from the write of a file to the first answer that shows it, the median of three.`,
-      `- **build**, **deploy**: the whole command.`,
-      `- **SSR page**: it shows what the query of the request says. **Streaming**: the first part arrives before the second is there. **Form post**: without scripts, as a browser sends it. **Assets**: every file that the page names, and \`robots.txt\`; of static apps also what \`_headers\` and \`_redirects\` say, and that a second page has one address, without an ending. **Runs in the browser**: a button of the page counts in Chromium, and nothing is complained of.`,
+      `- **dev ready**: time from \`platform dev\` to the first response with the page. The columns up to 404 are also tested in dev.`,
+      `- **edit shown**: time from saving a file to the first response with the change, the median of three.`,
+      `- **build**, **deploy**: time of the whole command.`,
+      `- **SSR page**: the page shows a value from the request's query.`,
+      `- **streaming**: the first part of a response arrives before the second part exists.`,
+      `- **form post**: a form works without scripts, as a browser sends it.`,
+      `- **assets**: every file that the page references, and \`robots.txt\`. Static apps: also the rules in \`_headers\` and \`_redirects\`, and that a second page has a single URL without an extension.`,
+      `- **runs in the browser**: a button on the page counts its clicks in Chromium, without errors in the console.`,
     ].join('\n'),
     [`| ${heads.join(' | ')} |`, `| ${heads.map(() => '---').join(' | ')} |`, ...lines].join('\n'),
     reasons.length === 0 ? '' : '## Reasons',

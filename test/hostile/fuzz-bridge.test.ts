@@ -7,7 +7,7 @@ import { defaultLimits } from '#core/limits.ts';
 import { toWorkerText } from '#core/worker-text.ts';
 import { EngineMemory } from '#runtime/engine/bridge/host-memory.ts';
 import { FIELD, RECORD, toHost } from '#runtime/engine/bridge/protocol.ts';
-import { Deployment, type DeploymentParts } from '#runtime/engine/deployments/deployment.ts';
+import { Deployment, type DeploymentParts } from '#runtime/engine/serving/deployment.ts';
 import type { IsolateEvents } from '#runtime/engine/isolates/isolate.ts';
 import { DeploymentCounters, EngineCounters } from '#runtime/engine/metrics/counters.ts';
 import { EngineUsage } from '#runtime/engine/metrics/usage.ts';

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RouteRecord } from '#core/manifest.ts';
-import { parseRouteRecord } from '#deployments/route-record.ts';
+import { parseRouteRecord } from '#artifacts/route-record.ts';
 import { createRouteTable } from '#runtime/engine/router/route-table.ts';
 import { createSeededRandom } from '#test/setup/seeded-random.ts';
 

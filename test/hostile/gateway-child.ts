@@ -1,7 +1,7 @@
 // The AI gateway in a process of its own with a small heap, between a hostile provider and test/hostile: what it does
 // not bound ends it. Two of them: one waits long, so that no slow machine is taken for a provider that hangs. Sends
 // where they are, and on every message how much memory the process holds.
-import { openOutlet } from '#control/gateway/process/send.ts';
+import { openOutlet } from '#gateway/process/send.ts';
 import { providerAt, startGateway } from '#test/setup/gateway.ts';
 
 const outlet = openOutlet();

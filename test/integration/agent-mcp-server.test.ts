@@ -82,7 +82,7 @@ test('two messages at once are answered each by its own answer', options, async 
     ['to one', 'to two', 'to three'],
   );
   const nothing = await client.callTool({ name: 'get_answer', arguments: { messageId: 'x' } });
-  assert.deepEqual([nothing.content[0]!.text, nothing.isError], ['There is no answer to the message x', true]);
+  assert.deepEqual([nothing.content[0]!.text, nothing.isError], ['There is no reply to the message x', true]);
   await client.close();
 });
 

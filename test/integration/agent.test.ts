@@ -99,7 +99,7 @@ test('tools run, and what is wrong with a call is told to the model', async () =
   const [sum, invalid, broken, unknown, thrown, huge, hung] = results.map(({ content }) => content!);
   assert.equal(sum, '5');
   assert.equal(invalid, 'Error: Invalid arguments: b is not an integer');
-  assert.equal(broken, 'Error: Invalid arguments: they are no JSON');
+  assert.equal(broken, 'Error: Invalid arguments: not JSON');
   assert.equal(unknown, 'Error: There is no tool "nothing"');
   assert.equal(thrown, 'Error: no such thing');
   assert.ok(huge!.length < 66_000 && huge!.endsWith('[The result has 10000000 characters; the rest was left out]'));

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, test, type TestContext } from 'node:test';
 import { backupPlan, backupRuns, beginRun, lastBackup, requestBackup } from '#core/process/backup-runs.ts';
-import { takeLock } from '#deployments/file-lock.ts';
+import { takeLock } from '#artifacts/file-lock.ts';
 import { startBackupSchedule } from '#runtime/supervisor/services/backup-schedule.ts';
 import { parseExposition } from '#test/setup/exposition-reader.ts';
 import { ask, openPort } from '#test/setup/private-port.ts';
@@ -72,5 +72,5 @@ test('one that was cut off is noted at the next start, unless it is under way el
   assert.equal(backupRuns(folder)[0]!.endedAt, null);
   lock.release();
   startBackupSchedule({}, folder).stop();
-  assert.equal(backupRuns(folder)[0]!.error, 'It was cut off');
+  assert.equal(backupRuns(folder)[0]!.error, 'It was interrupted');
 });

@@ -80,7 +80,7 @@ for (const [path, code, logged] of [
   ['/undefined', 'no_response', /returned undefined instead of a Response/],
   ['/object', 'no_response', /returned an object instead of a Response/],
   ['/used', 'worker_threw', /already used/],
-  ['/header', 'worker_threw', /A header value holds a control character/],
+  ['/header', 'worker_threw', /A header value contains a control character/],
   ['/upgrade', 'illegal_response', /The worker answered with an illegal status 101/],
   ['/lengths', 'illegal_response', /The worker answered with an illegal content-length/],
   ['/never', 'never_answered', /can never answer/],

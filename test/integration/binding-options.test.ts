@@ -5,7 +5,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { root } from '#cli/tasks/processes.ts';
+import { root } from '#cli/tasks/tools/processes.ts';
 import { startDevHere, type TestDev } from '#test/setup/dev.ts';
 
 /** What a call gives, or the error that it ends with. */
@@ -156,7 +156,7 @@ const options: Readonly<Record<string, Readonly<Record<string, Case | 'no effect
     ),
     cacheExpiry: [
       `return FS.put('x', '', { httpMetadata: { cacheExpiry: new Date() } })`,
-      'TypeError: put does not take cacheExpiry here: say it in cacheControl, as max-age',
+      'TypeError: put does not take cacheExpiry here: use max-age in cacheControl',
     ],
   },
   QueueSendOptions: {
@@ -176,7 +176,7 @@ const options: Readonly<Record<string, Readonly<Record<string, Case | 'no effect
     delaySeconds: [`await KV.delete('retried'); await Q.send('retry'); return untilKey('retried')`, [1, 2]],
   },
   MessageSendRequest: {
-    body: [`return Q.sendBatch([{ body: () => {} }])`, 'TypeError: A message must have a JSON form'],
+    body: [`return Q.sendBatch([{ body: () => {} }])`, 'TypeError: A message must be JSON'],
     contentType: [
       `return Q.sendBatch([{ body: {}, contentType: 'text' }])`,
       'TypeError: A message of contentType text must be a string',
@@ -191,7 +191,7 @@ const options: Readonly<Record<string, Readonly<Record<string, Case | 'no effect
     params: [`const run = await W.create({ params: { say: 'it' } }); return outputOf(run)`, 'it'],
     retention: [
       `return W.create({ retention: { successRetention: '1 day' } })`,
-      'TypeError: create does not take retention here: WORKFLOW_RETENTION_MS of the platform sets how long runs are kept',
+      'TypeError: create does not support retention here: WORKFLOW_RETENTION_MS of the platform sets how long runs are kept',
     ],
     locationHint: 'no effect',
   },
@@ -212,7 +212,7 @@ const options: Readonly<Record<string, Readonly<Record<string, Case | 'no effect
     ],
     sensitive: [
       `return outputOf(await W.create({ params: { config: { sensitive: 'output' } } }))`,
-      'A step does not take sensitive here: what it returns is kept in the history of its run',
+      'A step does not support sensitive here: its result is kept in the history of its run',
     ],
   },
   CacheQueryOptions: {

@@ -95,7 +95,7 @@ test('a SQLite file takes the place of a database, whole', async () => {
   source.close();
   await rows('CREATE TABLE old (a)', place('file'));
   const refused = await importInto(databases(), { file }, place('file'));
-  assert.match(refused.reason ?? '', /^the database is not empty: a SQLite file takes the place of all that is there/);
+  assert.match(refused.reason ?? '', /^the database is not empty: importing a SQLite file replaces all of it/);
   assert.equal((await importInto(databases(), { file, replace: true }, place('file'))).reason, null);
   const copy = join(directory, 'copy.db');
   await databases().client.backup(place('file'), copy);
@@ -128,7 +128,7 @@ test('a statement that never ends is ended, and others are served meanwhile', as
   assert.equal(state.state, 'running');
   await assert.rejects(
     client.import(place('another'), { id: 'second', file }),
-    /another import of the project runs: one at a time/,
+    /another import of the project is running: only one at a time/,
   );
   assert.deepEqual((await ask(client, ops.query, ['SELECT count(*) FROM here', []], place('busy')))['r'], [[0]]);
   while (state.state === 'running') state = await client.import(place('busy'), { id: 'endless', waitMs: 1000 });

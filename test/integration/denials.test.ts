@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { globSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { root } from '#cli/tasks/processes.ts';
+import { root } from '#cli/tasks/tools/processes.ts';
 import { command as dev } from '#cli/commands/dev.ts';
 import { readWrangler } from '#cli/wrangler/read-wrangler.ts';
 import { toPlatformYaml } from '#cli/wrangler/to-platform-yaml.ts';

@@ -192,7 +192,7 @@ test('`/rpc` does what a binding does inside a worker, with values that JSON lac
   });
   assert.deepEqual(statement.json(), { result: { a: 5 } });
   assert.deepEqual(await rpc('DB', 'prepare', 'SELECT 1'), {
-    error: { name: 'TypeError', message: 'The result has no JSON form: go on with "next"' },
+    error: { name: 'TypeError', message: 'The result cannot be sent as JSON: continue with "next"' },
   });
   const batch = await rpc('DB', 'batch', [{ sql: 'SELECT 1 AS a' }, { sql: 'SELECT ?1 AS a', params: [2] }]);
   assert.deepEqual(

@@ -16,7 +16,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { databaseOps } from '#core/database-request.ts';
-import { takeLock } from '#deployments/file-lock.ts';
+import { takeLock } from '#artifacts/file-lock.ts';
 import { importLibsql, type LibsqlImport } from '#operations/libsql/import-libsql.ts';
 import { placesOf } from '#operations/places.ts';
 import { startFor } from '#test/setup/databases.ts';

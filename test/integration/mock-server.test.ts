@@ -79,7 +79,7 @@ test('a wrong token, no token and no platform are said with what to do', async (
   const elsewhere = join(folder, '..', `${Date.now()}-elsewhere`);
   await mkdir(elsewhere);
   try {
-    assert.match(await said({}, elsewhere), /There is no platform here: start `platform dev`/);
+    assert.match(await said({}, elsewhere), /No platform found: start `platform dev`/);
     // Two projects of one workspace.
     await mkdir(join(elsewhere, '.platform/dev'), { recursive: true });
     for (const name of ['a', 'b']) await writeFile(join(elsewhere, `.platform/dev/mock-server-${name}.json`), '{}');

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { RouteRecord } from '#core/manifest.ts';
 import { hashPreviewBypass, hashPreviewPassword } from '#core/preview-access.ts';
-import { changeRoute } from '#deployments/route-records.ts';
+import { changeRoute } from '#artifacts/route-records.ts';
 import { startPlatformHere, type PlatformHere } from '#test/setup/platform-here.ts';
 import { createSeededRandom } from '#test/setup/seeded-random.ts';
 import type { TestRequest, TestResponse } from '#test/setup/send.ts';

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test, type TestContext } from 'node:test';
 import type { RouteRecord } from '#core/manifest.ts';
-import { changeRoute } from '#deployments/route-records.ts';
+import { changeRoute } from '#artifacts/route-records.ts';
 import { startPlatformHere, type PlatformHere } from '#test/setup/platform-here.ts';
 import { createTestDatabase } from '#test/setup/postgres.ts';
 import { until } from '#test/setup/until.ts';

@@ -44,6 +44,7 @@ before(async () => {
       LOG_UNASKED_MS: '3600000',
       // Tests send many requests at once.
       TRACE_PER_SECOND_MAX: '1000',
+      DELIVERIES_MAX: '1',
     },
   );
 });
@@ -56,6 +57,11 @@ async function metrics(): Promise<Exposition> {
   assert.deepEqual([status, headers['content-type']], [200, 'text/plain; version=0.0.4; charset=utf-8']);
   return parseExposition(text);
 }
+
+test('a variable that is no setting any more is said at the start, with the value that holds', async () => {
+  const { level, msg } = await platform.logged((line) => String(line['msg']).startsWith('DELIVERIES_MAX'));
+  assert.deepEqual([level, msg], [40, 'DELIVERIES_MAX is no longer a setting: its value is 1000']);
+});
 
 test('health says that it lives and is ready', async () => {
   const { status, json } = await ask('/_platform/health');

@@ -79,8 +79,7 @@ test('a service that is away, or is none, is said so', async () => {
   const odd = openSandboxClient({ ...service.address, url });
   await assert.rejects(odd.info(place('one')), {
     code: 'sandbox_unavailable',
-    message:
-      'The sandbox cannot be had now: the sandbox service does not answer as it should: it answers with status 502',
+    message: 'The sandbox cannot be had now: unexpected response of the sandbox service: it answers with status 502',
   });
   answers.closeAllConnections();
   await new Promise((resolve) => void answers.close(resolve));

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { openPostgres, type Postgres } from '#postgres/connection.ts';
 import { openSandboxRole } from '#postgres/sandbox-role.ts';
-import { addressOf } from '#runtime/sandbox/service/replicas.ts';
+import { addressOf } from '#sandbox/service/replicas.ts';
 import { createTestDatabase } from '#test/setup/postgres.ts';
 import { heldBy, openOther, startReplica, type Replica } from '#test/setup/sandbox-replica.ts';
 import { eventually } from '#test/setup/whole-platform.ts';

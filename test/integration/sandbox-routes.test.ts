@@ -7,9 +7,9 @@ import { after, before, test } from 'node:test';
 import { text } from 'node:stream/consumers';
 import { createBearerCheck } from '#core/process/bearer.ts';
 import { PlatformError } from '#core/errors.ts';
-import { createExecLog, type ExecLine } from '#runtime/sandbox/exec-log.ts';
-import { createSandboxRoutes } from '#runtime/sandbox/routes.ts';
-import type { Sandboxes } from '#runtime/sandbox/sandboxes.ts';
+import { createExecLog, type ExecLine } from '#sandbox/routes/exec-log.ts';
+import { createSandboxRoutes } from '#sandbox/routes/routes.ts';
+import type { Sandboxes } from '#sandbox/routes/held-sandboxes.ts';
 
 const TOKEN = 'fa02c1d4e5b6978812345678deadbeef';
 const HOME = '/v1/projects/shop/sandboxes/boxes/one';

@@ -135,7 +135,7 @@ describe('a WebSocket that a worker accepts', () => {
     assert.deepEqual([response.status, response.text], [426, 'no handshake: null']);
     const answered = await handler.fetch('echo', '/always');
     assert.equal(answered.status, 500);
-    await handler.logged('echo', /status 101 answers a WebSocket handshake only/);
+    await handler.logged('echo', /status 101 is only for WebSocket handshakes/);
   });
 
   it('closes with the codes of either side', async () => {

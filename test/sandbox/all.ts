@@ -5,7 +5,7 @@ import { globSync } from 'node:fs';
 import { createServer } from 'node:net';
 import path from 'node:path';
 import { runTestFiles } from '#cli/tasks/suites/test-files.ts';
-import { root } from '#cli/tasks/processes.ts';
+import { root } from '#cli/tasks/tools/processes.ts';
 import {
   noSandboxEngineReason,
   startSandboxEngine,

@@ -121,7 +121,7 @@ describe(`attacks from sandboxes of ${engineName}`, () => {
 
   attack('a name that leads to a private address is refused with the reason', async () => {
     const { stdout } = await box.exec(`curl -s -m 5 http://169.254.169.254/latest/meta-data/`);
-    assert.match(stdout, /EACCES sandboxes may not reach 169\.254\.169\.254: it is no public address/);
+    assert.match(stdout, /EACCES sandboxes may not reach 169\.254\.169\.254: it is not a public address/);
     return contained();
   });
 

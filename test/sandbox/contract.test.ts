@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { LookupFunction } from 'node:net';
 import { test } from 'node:test';
-import type { SandboxBackend } from '#runtime/sandbox/backend.ts';
+import type { SandboxBackend } from '#sandbox/backends/backend.ts';
 import { askerOf } from '#test/contract/sandbox-asker.ts';
 import { testSandboxBackend } from '#test/contract/sandbox.ts';
 import { engineName, machine, openTestContainerCase, openTestContainers } from '#test/setup/sandbox-containers.ts';

@@ -57,7 +57,7 @@ describe(`platform dev over ${engineName}`, { concurrency: false }, () => {
         stderr: '',
         provider: 'container',
       });
-      await dev.printed(new RegExp(`sandboxes are containers of the engine at ${socketPath}`));
+      await dev.printed(new RegExp(`sandboxes run as containers of the engine at ${socketPath}`));
       assert.equal((await machineThings())['containers']!.length, things['containers']!.length + 1);
     }));
 

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { root } from '#cli/tasks/processes.ts';
+import { root } from '#cli/tasks/tools/processes.ts';
 import { openSandboxClient } from '#core/sandbox/service-client.ts';
 import { openPostgres } from '#postgres/connection.ts';
 import { openSandboxRole } from '#postgres/sandbox-role.ts';
@@ -55,7 +55,7 @@ test(
       LOG_FORMAT: 'json',
     };
     const start = async (): Promise<ChildProcess> => {
-      const child = fork(path.join(root, 'runtime/sandbox/service/main.ts'), {
+      const child = fork(path.join(root, 'sandbox/main.ts'), {
         env,
         execArgv: ['--disable-warning=ExperimentalWarning'],
         stdio: ['ignore', 'pipe', 'inherit', 'ipc'],

@@ -9,14 +9,14 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
-import { root } from '#cli/tasks/processes.ts';
+import { root } from '#cli/tasks/tools/processes.ts';
 import { openArchiveFile } from '#operations/archive/archive-file.ts';
 import { openBackup } from '#operations/archive/reader.ts';
 import { makeBackup } from '#operations/backup/backup.ts';
 import { parseTarget } from '#operations/backup/target.ts';
 import { placesOf } from '#operations/places.ts';
 import { openSandboxRole } from '#postgres/sandbox-role.ts';
-import { openEngineApi, type EngineApi } from '#runtime/sandbox/backends/container/engine-api.ts';
+import { openEngineApi, type EngineApi } from '#sandbox/backends/container/engine-api.ts';
 import { openDatabase } from '#test/setup/ai-accounts.ts';
 import { freePort } from '#test/setup/free-port.ts';
 import { engineName, socketPath } from '#test/setup/sandbox-containers.ts';
@@ -51,7 +51,7 @@ test(`${engineName}: no secret is found outside of where it belongs`, async (t) 
   search.add('password of the database', decodeURIComponent(new URL(url).password));
   const api = openEngineApi(socketPath);
   const port = await freePort();
-  const service = fork(path.join(root, 'runtime/sandbox/service/main.ts'), {
+  const service = fork(path.join(root, 'sandbox/main.ts'), {
     env: {
       PATH: process.env['PATH'],
       FS_PATH: folder,

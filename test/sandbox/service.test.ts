@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { root } from '#cli/tasks/processes.ts';
+import { root } from '#cli/tasks/tools/processes.ts';
 import { openPostgres, type Postgres } from '#postgres/connection.ts';
 import { openSandboxRole } from '#postgres/sandbox-role.ts';
 import { createTestDatabase } from '#test/setup/postgres.ts';
@@ -27,7 +27,7 @@ describe(`the sandbox service over ${engineName}`, () => {
   let port = 0;
 
   async function start(): Promise<void> {
-    service = fork(path.join(root, 'runtime/sandbox/service/main.ts'), {
+    service = fork(path.join(root, 'sandbox/main.ts'), {
       env: {
         PATH: process.env['PATH'],
         FS_PATH: folder,

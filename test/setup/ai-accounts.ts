@@ -1,8 +1,8 @@
 // The accounts of the AI gateway over a database of a test's own, with organizations, projects and deployments.
-import { openPostgresAccounts, type PostgresAccounts } from '#control/gateway/accounts/postgres/accounts.ts';
-import type { Limit } from '#control/gateway/accounts/accounts.ts';
+import { openPostgresAccounts, type PostgresAccounts } from '#gateway/accounts/postgres/accounts.ts';
+import type { Limit } from '#gateway/accounts/accounts.ts';
 import { encryptionKeys } from '#core/encryption.ts';
-import type { Caller } from '#control/gateway/contract.ts';
+import type { Caller } from '#gateway/contract/contract.ts';
 import { openPostgres, type Postgres } from '#postgres/connection.ts';
 import { createTestDatabase } from '#test/setup/postgres.ts';
 

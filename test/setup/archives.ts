@@ -1,7 +1,7 @@
 // Artifacts and tar files for tests, made in memory.
 import { canonicalJson, hashOf } from '#core/artifact-id.ts';
 import type { Manifest } from '#core/manifest.ts';
-import { BLOCK_BYTES, padding, tarHeader } from '#deployments/archive/tar-header.ts';
+import { BLOCK_BYTES, padding, tarHeader } from '#core/archive/tar-header.ts';
 
 /** The files of an artifact, by path. */
 interface ArtifactFiles {

@@ -3,7 +3,7 @@
 // find them by variables.
 import { readFileSync } from 'node:fs';
 import { chromium as engine } from 'playwright-core';
-import { windowlessChromium } from '#cli/tasks/chromium.ts';
+import { windowlessChromium } from '#cli/tasks/tools/chromium.ts';
 import { buildDashboardSite } from '#web/build/dashboard-site.ts';
 import { chromiumVariable } from './dashboard-browser.ts';
 import { deliveredOnce } from './dashboard-project.ts';

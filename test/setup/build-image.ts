@@ -6,7 +6,7 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, r
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { root } from '#cli/tasks/processes.ts';
+import { root } from '#cli/tasks/tools/processes.ts';
 import { SANDBOX_IMAGE } from './sandbox-engine.ts';
 
 const runProgram = promisify(execFile);
@@ -21,7 +21,7 @@ export async function haveBuildImage(socketPath: string): Promise<void> {
   const env = { ...process.env, DOCKER_HOST: `unix://${socketPath}`, DOCKER_BUILDKIT: '0' };
   const docker = async (...words: string[]): Promise<string> =>
     (await runProgram('docker', words, { env, maxBuffer: 64 * 1024 * 1024 })).stdout;
-  const file = path.join(root, 'Dockerfile.sandbox-build');
+  const file = path.join(root, 'containers/Dockerfile.sandbox-build');
   const hash = createHash('sha256').update(readFileSync(file)).update(PACKAGES).digest('hex').slice(0, 12);
   const kept = path.join(root, '.cache', `sandbox-build-${hash}.tar`);
   if (existsSync(kept)) return void (await docker('load', '--input', kept));

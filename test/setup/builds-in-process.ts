@@ -10,21 +10,21 @@ import type { Readable } from 'node:stream';
 import { runJob, type ChildJob } from '#builder/steps/child.ts';
 import { CHILD } from '#builder/steps/own-folders.ts';
 import { foldersIn } from '#builder/steps/build-folders.ts';
-import type { OpenSandbox, Sandbox, SandboxCommand, SandboxExit } from '#builder/steps/sandbox.ts';
+import type { OpenFence, Fence, FencedCommand, FencedExit } from '#builder/steps/fence.ts';
 import { unconfined } from '#core/process/confinement/confinement.ts';
 import type { BuildCase } from './build-cases.ts';
 import { buildIn, openBuildPlace } from './confined-builds.ts';
 
 const NPM = join(import.meta.dirname, '../fixtures/npm-double.mjs');
 
-export const openInProcess: OpenSandbox = async ({ workFolder, signal }) => {
+export const openInProcess: OpenFence = async ({ workFolder, signal }) => {
   const folders = foldersIn(workFolder);
   const programs = join(workFolder, 'programs');
   for (const folder of [...Object.values(folders), programs]) await mkdir(folder, { recursive: true, mode: 0o700 });
   await writeFile(join(programs, 'npm'), `#!/bin/sh\nexec '${process.execPath}' '${NPM}' "$@"\n`);
   await chmod(join(programs, 'npm'), 0o755);
 
-  async function run(command: SandboxCommand): Promise<SandboxExit> {
+  async function run(command: FencedCommand): Promise<FencedExit> {
     signal.throwIfAborted();
     const env = { ...command.env, PATH: `${programs}:${command.env['PATH'] ?? ''}` };
     if (command.words.at(-1) === CHILD) return runProgram({ ...command, env });
@@ -40,7 +40,7 @@ export const openInProcess: OpenSandbox = async ({ workFolder, signal }) => {
     close: async () => {
       for (const folder of [...Object.values(folders), programs]) await rm(folder, { recursive: true, force: true });
     },
-  } satisfies Sandbox;
+  } satisfies Fence;
 };
 
 /** Builds so, from a tree of sources. */
@@ -49,7 +49,7 @@ export const inProcess: BuildCase = {
   build: (place, wishes) => buildIn(place, unconfined, wishes, openInProcess),
 };
 
-async function runProgram({ env, input, onOutput, onReport }: SandboxCommand): Promise<SandboxExit> {
+async function runProgram({ env, input, onOutput, onReport }: FencedCommand): Promise<FencedExit> {
   let stdout = '';
   const code = await runJob(JSON.parse(input!) as ChildJob, {
     environment: env,
@@ -62,7 +62,7 @@ async function runProgram({ env, input, onOutput, onReport }: SandboxCommand): P
   return { code, signal: null, stdout, stderr: '' };
 }
 
-async function runCommand(command: SandboxCommand, signal: AbortSignal): Promise<SandboxExit> {
+async function runCommand(command: FencedCommand, signal: AbortSignal): Promise<FencedExit> {
   const { words, cwd, env, input, onOutput, onReport, read } = command;
   const child = spawn(words[0]!, words.slice(1), {
     cwd,

@@ -10,7 +10,7 @@ import { encryptionKeys, seal } from '#core/encryption.ts';
 import { defaultLimits, type BuildLimits } from '#core/limits.ts';
 import { variableContext } from '#core/variable-context.ts';
 import { openLog } from '#core/log/log.ts';
-import { createDeployment } from '#control/deployments/create-deployment.ts';
+import { createDeployment } from '#control/releases/create-deployment.ts';
 import { newId } from '#control/records/ids.ts';
 import { openSql, type Sql } from '#postgres/sql.ts';
 import { createTestDatabase } from './postgres.ts';

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseEnv } from 'node:util';
 import { makeSecrets } from '#cli/secrets/make-secrets.ts';
-import { root } from '#cli/tasks/processes.ts';
+import { root } from '#cli/tasks/tools/processes.ts';
 import { BASE_IMAGE, startDockerEngine, type DockerEngine } from './docker-engine.ts';
 import { freePort } from './free-port.ts';
 import { platformAt, type WholePlatform } from './whole-platform.ts';

@@ -6,9 +6,9 @@ import { dirname, join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { confinementOf } from '#core/process/confinement/confinement.ts';
 import { CHILD, ownFolders } from '#builder/steps/own-folders.ts';
-import { runBuild } from '#builder/steps/run-build.ts';
+import { runBuild } from '#builder/service/run-build.ts';
 import type { Confinement } from '#core/process/confinement/types.ts';
-import type { OpenSandbox } from '#builder/steps/sandbox.ts';
+import type { OpenFence } from '#builder/steps/fence.ts';
 import type { BuildFailure, BuildRequest, BuildResult, PackedProgram } from '#builder/steps/types.ts';
 import { defaultLimits } from '#core/limits.ts';
 import { testWayOut } from './way-out.ts';
@@ -119,7 +119,7 @@ export async function buildIn(
   place: BuildPlace,
   confinement: Confinement,
   wishes: BuildWishes = {},
-  open?: OpenSandbox,
+  open?: OpenFence,
 ): Promise<BuiltPlace> {
   let log = '';
   let bytes = 0;

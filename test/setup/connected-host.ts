@@ -4,7 +4,7 @@ import { seal } from '#core/encryption.ts';
 import { gitConfigurationFrom } from '#git/configuration.ts';
 import { workOnDeliveries } from '#control/git-host/deliveries.ts';
 import { workOnReports } from '#control/git-host/reports.ts';
-import type { Parts } from '#control/parts.ts';
+import type { Dependencies } from '#control/process/dependencies.ts';
 import { startControl, type TestControl } from './control.ts';
 import { startGitHost, type TestGitHost } from './git-host.ts';
 import type { HostedInstallation, HostedRepository } from './git-host-state.ts';
@@ -60,7 +60,7 @@ export interface ConnectedHost {
 export async function startConnectedHost(variables: Readonly<Record<string, string>> = {}): Promise<ConnectedHost> {
   const host = await startGitHost();
   // Engines that have read every route, and hold nothing.
-  const privatePort: Parts['privatePort'] = {
+  const privatePort: Dependencies['privatePort'] = {
     ask: <Body>() => Promise.resolve({ status: 200, body: { routed: true, removed: {} } as Body }),
   };
   const control = await startControl({ git: gitConfigurationFrom({ ...host.variables, ...variables }), privatePort });

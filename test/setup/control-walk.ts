@@ -2,7 +2,8 @@
 // every operation of the API description.
 import { seal } from '#core/encryption.ts';
 import { drainContext } from '#control/drains/target.ts';
-import { newDeploymentId, newId, newSecret } from '#control/records/ids.ts';
+import { newDeploymentId, newId } from '#control/records/ids.ts';
+import { newSecret } from '#control/access/secrets.ts';
 import type { Permission } from '#control/access/permissions.ts';
 import type { TestControl } from './control.ts';
 

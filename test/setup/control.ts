@@ -10,12 +10,13 @@ import { gitConfigurationFrom } from '#git/configuration.ts';
 import { openSql, type Sql } from '#postgres/sql.ts';
 import { createApi } from '#control/api/app.ts';
 import type { Role, TokenScope } from '#control/access/permissions.ts';
-import type { Parts } from '#control/parts.ts';
+import type { Dependencies } from '#control/process/dependencies.ts';
 import type { PrivatePort } from '#control/process/private-port.ts';
 import { createTurns } from '#control/process/turns.ts';
-import { newId, newSecret } from '#control/records/ids.ts';
-import { createPostgresSessions } from '#control/sign-in/session-store-postgres.ts';
-import { createSessions } from '#control/sign-in/sessions.ts';
+import { newId } from '#control/records/ids.ts';
+import { newSecret } from '#control/access/secrets.ts';
+import { createPostgresSessions } from '#control/sessions/session-store-postgres.ts';
+import { createSessions } from '#control/sessions/sessions.ts';
 import { createTestDatabase } from './postgres.ts';
 
 /** An answer of the API. */
@@ -34,7 +35,7 @@ export interface TestAccount {
 
 /** A control plane. */
 export interface TestControl {
-  readonly parts: Parts;
+  readonly parts: Dependencies;
   readonly sql: Sql;
   readonly databaseUrl: string;
   readonly organizationId: string;
@@ -55,14 +56,14 @@ const none = (): Promise<string[]> => Promise.resolve([]);
 const AUTH_SECRET = 'abcdefabcdefabcdef0123456789abcdef0123456789';
 
 /** Starts it. @param overrides of its parts, such as another private port. */
-export async function startControl(overrides: Partial<Parts> = {}): Promise<TestControl> {
+export async function startControl(overrides: Partial<Dependencies> = {}): Promise<TestControl> {
   const database = await createTestDatabase();
   const folder = mkdtempSync(path.join(tmpdir(), 'platform-control-'));
   const sql = openSql({ url: database.url, name: 'test api', connectionsMax: 4 });
   const stopping = new AbortController();
   const running = new Set<Promise<void>>();
   const log = openLog('api', {}, { write: () => {} });
-  const parts: Parts = {
+  const parts: Dependencies = {
     sql,
     log,
     keys: encryptionKeys('0123456789abcdef0123456789abcdef'),

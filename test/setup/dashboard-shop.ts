@@ -31,8 +31,8 @@ export async function makeShop({ platform, organization }: SharedDashboard, name
   const push = async (branch: string, subject: string): Promise<string> => {
     await git('add', '-A');
     await git('commit', '-qm', subject);
-    // A build that fails is no failure of the push.
-    await git('push', '-q', remote, branch);
+    // A push whose build fails is stored, and exits with 1.
+    await git('push', '-q', remote, branch).catch(() => undefined);
     const pushed = await eventually<Json>(`The deployment of ${subject}`, async () => {
       const { items } = await platform.call('GET', `/deployments?projectId=${projectId}&limit=1`);
       return items[0]?.commitMessage?.trim() === subject && items[0];

@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process';
 import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { root } from '#cli/tasks/processes.ts';
+import { root } from '#cli/tasks/tools/processes.ts';
 
 const runProgram = promisify(execFile);
 const RELEASE = 'trixie';

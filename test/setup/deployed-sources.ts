@@ -1,9 +1,9 @@
 // What is deployed to a platform of a test: sources that are written, built and published into its data folder.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { build } from '#builder/build.ts';
+import { build } from '#builder/build/build.ts';
 import { parseProjectConfig, type ProjectConfig } from '#core/config/project-config.ts';
-import { publish } from '#deployments/publish.ts';
+import { publish } from '#artifacts/publish.ts';
 
 /** Code of a worker, its platform.yaml, further files by path; `branch`: of a preview, default production's. */
 export type SourceGiven = [

@@ -7,7 +7,7 @@ import { mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { root } from '#cli/tasks/processes.ts';
+import { root } from '#cli/tasks/tools/processes.ts';
 import { debianRoot } from './debian-root.ts';
 import { rememberNetwork } from './machine-network.ts';
 import { eventually } from './whole-platform.ts';

@@ -1,7 +1,7 @@
 // The fenced blocks of the documents, and the lines of a shell that stand in them. For test/unit/docs.
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { root } from '#cli/tasks/processes.ts';
+import { root } from '#cli/tasks/tools/processes.ts';
 
 /** One block. */
 export interface Block {

@@ -5,11 +5,18 @@ import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ReadableStream as WebStream } from 'node:stream/web';
-import type { Accounts, Limit } from '#control/gateway/accounts/accounts.ts';
-import { createMemoryAccounts } from '#control/gateway/accounts/memory.ts';
-import type { Caller, Gateway, GatewayParts, ModelTable, ProviderConfig, UsageRow } from '#control/gateway/contract.ts';
-import { createGateway } from '#control/gateway/gateway.ts';
-import { mockModels } from '#control/gateway/providers/mock.ts';
+import type { Accounts, Limit } from '#gateway/accounts/accounts.ts';
+import { createMemoryAccounts } from '#gateway/accounts/memory.ts';
+import type {
+  Caller,
+  Gateway,
+  GatewayParts,
+  ModelTable,
+  ProviderConfig,
+  UsageRow,
+} from '#gateway/contract/contract.ts';
+import { createGateway } from '#gateway/gateway.ts';
+import { mockModels } from '#gateway/providers/mock.ts';
 import { defaultLimits } from '#core/limits.ts';
 
 export const testCaller: Caller = {

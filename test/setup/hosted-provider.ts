@@ -11,11 +11,11 @@ import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createWebSocketStream, WebSocketServer } from 'ws';
-import type { SandboxBackend } from '#runtime/sandbox/backend.ts';
-import { openHostedBackend } from '#runtime/sandbox/backends/hosted/backend.ts';
-import { hostedProgram } from '#runtime/sandbox/backends/hosted/program.ts';
-import { openProviderApi } from '#runtime/sandbox/backends/hosted/provider-api.ts';
-import { hostedSettings } from '#runtime/sandbox/backends/hosted/settings.ts';
+import type { SandboxBackend } from '#sandbox/backends/backend.ts';
+import { openHostedBackend } from '#sandbox/backends/hosted/backend.ts';
+import { hostedProgram } from '#sandbox/backends/hosted/program.ts';
+import { openProviderApi } from '#sandbox/backends/hosted/provider-api.ts';
+import { hostedSettings } from '#sandbox/backends/hosted/settings.ts';
 
 /** Signed by itself, for localhost; of this double alone. */
 const TLS = path.join(import.meta.dirname, '../fixtures/tls');

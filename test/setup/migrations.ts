@@ -5,7 +5,7 @@ import { canonicalJson, hashOf } from '#core/artifact-id.ts';
 import { defaultLimits, type MigratorLimits } from '#core/limits.ts';
 import { openLog } from '#core/log/log.ts';
 import { newDeploymentId } from '#control/records/ids.ts';
-import { createArtifactSource } from '#deployments/artifact-source.ts';
+import { createArtifactSource } from '#artifacts/artifact-source.ts';
 import { openSql, type Sql } from '#postgres/sql.ts';
 import type { MigratedDatabases } from '#runtime/engine/process/migrations.ts';
 import { startMigrator } from '#runtime/migrator/migrator.ts';

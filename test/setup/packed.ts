@@ -5,7 +5,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { pack } from '#cli/tasks/pack.ts';
-import { root } from '#cli/tasks/processes.ts';
+import { root } from '#cli/tasks/tools/processes.ts';
 
 /** Packs this checkout. @returns the tarball of the program. */
 export async function packThis(folder: string): Promise<string> {

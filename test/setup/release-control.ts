@@ -3,13 +3,13 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { build } from '#builder/build.ts';
-import { startDeployments } from '#control/deployments/start.ts';
-import type { Parts } from '#control/parts.ts';
+import { build } from '#builder/build/build.ts';
+import { startDeployments } from '#control/releases/start.ts';
+import type { Dependencies } from '#control/process/dependencies.ts';
 import { openPrivatePort } from '#control/process/private-port.ts';
 import { collectTelemetry } from '#control/telemetry/collect.ts';
 import { parseProjectConfig, type ProjectConfig } from '#core/config/project-config.ts';
-import { packArtifact } from '#deployments/archive/pack-artifact.ts';
+import { packArtifact } from '#artifacts/archive/pack-artifact.ts';
 import { startControl, type TestControl } from './control.ts';
 import { startPlatformHere, type PlatformHere, type PlatformHereOptions } from './platform-here.ts';
 import { until } from './until.ts';
@@ -53,7 +53,7 @@ const TOKEN = 'token-of-the-private-port';
 /** Starts both. @param overrides of the control plane's parts @param options of the platform */
 export async function startReleaseControl(
   environment: Readonly<Record<string, string>> = {},
-  overrides: Partial<Parts> = {},
+  overrides: Partial<Dependencies> = {},
   options: PlatformHereOptions = {},
 ): Promise<ReleaseControl> {
   const platform = await startPlatformHere({}, { PRIVATE_PORT_TOKEN: TOKEN, ...environment }, options);

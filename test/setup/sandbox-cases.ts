@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { createLocalBackend } from '#runtime/sandbox/backends/local/local.ts';
+import { createLocalBackend } from '#sandbox/backends/local/local.ts';
 import type { OfferedCase } from '#test/contract/sandbox.ts';
 import { openDoubledBackend, startHostedProvider } from './hosted-provider.ts';
 

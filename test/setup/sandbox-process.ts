@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import path from 'node:path';
-import { root } from '#cli/tasks/processes.ts';
+import { root } from '#cli/tasks/tools/processes.ts';
 import { nodeFlags } from '#core/node-flags.mjs';
 import { openPostgres, type Postgres } from '#postgres/connection.ts';
 import { openSandboxRole } from '#postgres/sandbox-role.ts';
@@ -44,7 +44,7 @@ export async function openSandboxProcesses(): Promise<SandboxProcesses> {
     sql,
     provider,
     async start(more) {
-      const child = spawn(process.execPath, [...nodeFlags, path.join(root, 'runtime/sandbox/service/main.ts')], {
+      const child = spawn(process.execPath, [...nodeFlags, path.join(root, 'sandbox/main.ts')], {
         env: { ...environment, ...more },
         stdio: ['ignore', 'pipe', 'inherit'],
       });

@@ -8,10 +8,10 @@ import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { PlatformError } from '#core/errors.ts';
-import { createAgentServer } from '#runtime/sandbox/agent/server.ts';
-import { killTree, marked } from '#runtime/sandbox/agent/process-tree.ts';
-import type { SandboxBackend } from '#runtime/sandbox/backend.ts';
-import { createLocalBackend } from '#runtime/sandbox/backends/local/local.ts';
+import { createAgentServer } from '#sandbox/agent/server.ts';
+import { killTree, marked } from '#sandbox/agent/process-tree.ts';
+import type { SandboxBackend } from '#sandbox/backends/backend.ts';
+import { createLocalBackend } from '#sandbox/backends/local/local.ts';
 
 /** Of the environment of the test, what commands get. */
 const PASSED = ['PATH', 'LANG', 'LC_ALL', 'TERM', 'TZ', 'TMPDIR', 'SHELL'];

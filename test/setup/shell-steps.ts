@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { build } from '#builder/build.ts';
+import { build } from '#builder/build/build.ts';
 import { BuildFailure, type RunBuild } from '#builder/steps/types.ts';
 import { parseProjectConfig } from '#core/config/project-config.ts';
 

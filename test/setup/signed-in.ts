@@ -4,9 +4,9 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createClientAddress } from '#control/api/client-address.ts';
+import { createClientAddress } from '#control/http/client-address.ts';
 import { createApi } from '#control/api/app.ts';
-import type { Parts } from '#control/parts.ts';
+import type { Dependencies } from '#control/process/dependencies.ts';
 import { serveApi } from '#control/process/servers.ts';
 import type { SignUp } from '#control/process/configuration.ts';
 import { behindWeb, webClient } from '#control/process/web-hop.ts';
@@ -21,7 +21,7 @@ import { startGitHost, type TestGitHost } from './git-host.ts';
 /** A control plane that people sign in to. */
 export interface TestSignIn {
   readonly control: TestControl;
-  readonly parts: Parts;
+  readonly parts: Dependencies;
   readonly host: TestGitHost;
   /** Origin of the API, and of the sign-in pages. */
   readonly api: string;
@@ -49,9 +49,9 @@ export async function startSignIn(
     apiUrl: host.apiUrl,
     oauth: { clientId: host.clientId, clientSecret: host.clientSecret },
   };
-  const parts: Parts = { ...control.parts, signIn: { ...control.parts.signIn, gitHost, signUp } };
+  const parts: Dependencies = { ...control.parts, signIn: { ...control.parts.signIn, gitHost, signUp } };
   const app = createApi();
-  const forPages: Parts = { ...parts, clientAddress: createClientAddress(trustedProxies, webClient) };
+  const forPages: Dependencies = { ...parts, clientAddress: createClientAddress(trustedProxies, webClient) };
   const passOn = createPassOn({
     api: { socketPath },
     token,

@@ -1,7 +1,7 @@
 // Rules about what tests cost (test/costs.json, which the runner writes): the quick rung stays cheap, and every cost is
 // of something that exists. Pure.
 import { dearFiles, FILE_CPU_SECONDS_MAX, rungOf, suiteOf } from '#test/suites.ts';
-import type { Sources } from '#cli/tasks/sources.ts';
+import type { Sources } from '#cli/tasks/tools/sources.ts';
 import type { Finding } from './findings.ts';
 
 const COSTS = 'test/costs.json';

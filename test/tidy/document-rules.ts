@@ -2,7 +2,7 @@
 // exists comes in. tidy.test.ts hands it the checkout. No I/O.
 import path from 'node:path';
 import { suiteOf, type Suite } from '#test/suites.ts';
-import { isOwnModule, type Sources } from '#cli/tasks/sources.ts';
+import { isOwnModule, type Sources } from '#cli/tasks/tools/sources.ts';
 import { lineAt, type Finding } from './findings.ts';
 
 /** Whether a path of the checkout exists; `*` stands for any name. */
@@ -10,10 +10,10 @@ export type Exists = (file: string) => boolean;
 
 /** Documents for people who change the code: every file name in them is one of ours. */
 const developerDocument =
-  /^(?:ARCHITECTURE|CONTRIBUTING|README|SECURITY)\.md$|^docs\/(?:decisions\/|glossary|add-a-)|^(?:runtime|bench)\/.*README\.md$/;
+  /^(?:ARCHITECTURE|CONTRIBUTING|README|SECURITY)\.md$|^docs\/(?:decisions\/|glossary|add-a-)|^[a-z]+\/README\.md$|^(?!packages|examples|test)[a-z]+\/.*README\.md$/;
 /** Folders whose names no project of a user has. */
 const ownFolder =
-  /^(?:core|packages|deployments|runtime|postgres|builder|control|cli|dashboard|docs|examples|bench|test)\/(?!\*)/;
+  /^(?:core|packages|artifacts|runtime|gateway|sandbox|postgres|builder|control|cli|dashboard|docs|examples|bench|test)\/(?!\*)/;
 const codeFile = /^(?:[\w.*-]+\/)*[\w.*-]+\.(?:ts|mts|mjs|cc|h|sh)$/;
 /** Files of a user's project that documents show. */
 const userFile = /^(?:env\.d\.ts|(?:src|worker|public)\/[\w./-]+|index\.ts|(?:vite|drizzle)\.config\.ts)$/;
@@ -55,7 +55,7 @@ export function documentFindings(sources: Sources, exists: Exists): Finding[] {
 /** A document that the repository does not hold, or a number where the name of a file belongs. */
 const elsewhere = /\bspec(?:ification)?,? (?:part )?\d[\d.]*|\b(?:design|facts)\.md\b|\bARCHITECTURE(?:\.md)?,? \d+/g;
 const ownFile =
-  /(?<![\w./@-])(?:core|packages|deployments|runtime|postgres|builder|cli|dashboard|docs|bench|test)\/[\w./-]*\.(?:ts|mjs|cc|h|sh|md|sql)\b/g;
+  /(?<![\w./@-])(?:core|packages|artifacts|runtime|gateway|sandbox|control|resources|operations|postgres|builder|cli|dashboard|web|docs|bench|test)\/[\w./-]*\.(?:ts|mjs|cc|h|sh|md|sql)\b/g;
 
 /** A file by its name alone, as comments name their neighbours. */
 const bareFile = /(?<![\w./@*<>-])[a-z][\w-]*\.(?:ts|mjs)\b/g;
@@ -66,6 +66,8 @@ export function commentFindings(sources: Sources, exists: Exists): Finding[] {
   const names = new Set(Object.keys(sources).map((file) => path.posix.basename(file)));
   for (const [file, text] of Object.entries(sources)) {
     if (!isOwnModule(file) && !file.endsWith('.sql')) continue;
+    // A migration stays as it was applied, whatever has moved since.
+    if (file.startsWith('postgres/migrations/')) continue;
     for (const { 0: comment, index } of text.matchAll(/^[ \t]*(?:\/\/|\/\*|\*|--).*$/gm)) {
       const add = (message: string): void => void findings.push({ file, line: lineAt(text, index), message });
       for (const [named] of comment.matchAll(ownFile))
@@ -118,11 +120,12 @@ function isOwnPath(file: string, text: string): boolean {
   return (ownFolder.test(text) || codeFile.test(text) || text.startsWith('../')) && !userFile.test(text);
 }
 
-/** Whether it is a path below the engine's folder, or one beside it, written without what they have in common. */
+/** Whether it is a path below the document's folder, below the engine's, or beside that, without what they share. */
 function isShortPath(file: string, text: string, exists: Exists): boolean {
   if (!developerDocument.test(file) || !/^[\w-]+\/[\w./-]*$/.test(text)) return false;
   const [first = ''] = text.split('/');
-  return exists(`runtime/engine/${first}`) || exists(`runtime/${first}`);
+  const beside = path.posix.dirname(file);
+  return [beside, 'runtime/engine', 'runtime'].some((base) => base !== '.' && exists(`${base}/${first}`));
 }
 
 /** From the root, from the document's folder, or from the engine's; the extension may be left out. */

@@ -1,12 +1,13 @@
-// Who may import whom (in short: ARCHITECTURE.md), as a table and functions over sources. No I/O.
+// Who may import whom (in short: ARCHITECTURE.md, by map-rules.ts), as a table and functions over sources. No I/O.
 import path from 'node:path';
 import { builtinModules } from 'node:module';
-import { importCycles, resolveOwn } from '#cli/tasks/import-graph.ts';
-import { readImports, type ImportSpecifier } from '#cli/tasks/imports.ts';
-import { isOwnModule, type Sources } from '#cli/tasks/sources.ts';
+import { importCycles, resolveOwn } from '#cli/tasks/tools/import-graph.ts';
+import { readImports, type ImportSpecifier } from '#cli/tasks/tools/imports.ts';
+import { isOwnModule, type Sources } from '#cli/tasks/tools/sources.ts';
 import { lineAt, type Finding } from './findings.ts';
 
-interface Zone {
+/** Files that may import the same. */
+export interface Zone {
   /** Path prefix; the longest one that fits decides. */
   readonly prefix: string;
   /** Prefixes its files may import besides the zone itself. */
@@ -34,27 +35,46 @@ const engineParts = [
 const enginePart = (prefix: string, may: readonly string[] = []): Zone => ({
   prefix,
   may: ['core/', 'runtime/engine/bridge/protocol.ts', ...may],
-  mayTypes: [...engineParts, 'deployments/'],
+  mayTypes: [...engineParts, 'artifacts/'],
 });
 
-const zones: readonly Zone[] = [
+const gatewayFloors = ['core/', 'gateway/contract/', 'gateway/accounts/', 'gateway/streams/', 'gateway/providers/'];
+
+/** Below the features of the control plane; of its process they know types. */
+const controlFloors = ['core/', 'postgres/', 'control/http/', 'control/access/', 'control/records/'];
+const controlProcess = ['control/process/'];
+const controlFeature = (name: string, may: readonly string[] = []): Zone => ({
+  prefix: `control/${name}/`,
+  may: [...controlFloors, ...may],
+  mayTypes: controlProcess,
+});
+
+/** Parts of the command line, above what all of them need. */
+const cliPart = (name: string, may: readonly string[] = [], mayTypes: readonly string[] = []): Zone => ({
+  prefix: `cli/${name}/`,
+  may: ['core/', 'cli/terminal/', 'cli/local/', ...may],
+  mayTypes,
+});
+
+/** Who may import whom. */
+export const zones: readonly Zone[] = [
   { prefix: 'core/', may: [] },
   { prefix: 'packages/', may: [] },
-  { prefix: 'deployments/', may: ['core/'] },
+  { prefix: 'artifacts/', may: ['core/'] },
   // The roots of the engine (main, handler, engine) join its parts.
   {
     prefix: 'runtime/engine/',
     joins: true,
-    may: ['core/', 'deployments/', 'runtime/stores/', 'runtime/supervisor/data-folder/private-folders.ts'],
+    may: ['core/', 'artifacts/', 'runtime/stores/', 'runtime/supervisor/data-folder/private-folders.ts'],
   },
   {
     prefix: 'runtime/engine/process/',
     joins: true,
     may: ['core/', 'runtime/stores/'],
-    mayTypes: ['deployments/'],
+    mayTypes: ['artifacts/'],
   },
-  { prefix: 'runtime/engine/resources/', joins: true, may: ['core/'], mayTypes: ['deployments/', 'runtime/stores/'] },
-  { prefix: 'runtime/engine/deployments/', joins: true, may: ['core/'], mayTypes: ['deployments/'] },
+  { prefix: 'runtime/engine/resources/', joins: true, may: ['core/'], mayTypes: ['artifacts/', 'runtime/stores/'] },
+  { prefix: 'runtime/engine/serving/', joins: true, may: ['core/'], mayTypes: ['artifacts/'] },
   { prefix: 'runtime/engine/servers/', joins: true, may: ['core/'] },
   { prefix: 'runtime/engine/guest/', may: ['runtime/engine/bridge/protocol.ts'], mayTypes: ['packages/types/'] },
   enginePart('runtime/engine/http/', [
@@ -105,7 +125,7 @@ const zones: readonly Zone[] = [
     prefix: 'runtime/migrator/',
     may: [
       'core/',
-      'deployments/artifact-source.ts',
+      'artifacts/artifact-source.ts',
       'postgres/',
       'runtime/stores/database-service.ts',
       'runtime/engine/process/migrations.ts',
@@ -118,38 +138,32 @@ const zones: readonly Zone[] = [
   },
   {
     prefix: 'runtime/broker/main.ts',
-    may: ['core/', 'deployments/', 'postgres/', 'runtime/broker/', 'runtime/stores/'],
+    may: ['core/', 'artifacts/', 'postgres/', 'runtime/broker/', 'runtime/stores/'],
   },
-  {
-    prefix: 'runtime/ssr/',
-    may: ['core/', 'deployments/archive/', 'runtime/engine/bindings/host-names.ts'],
-  },
-  { prefix: 'runtime/sandbox/backends/', may: ['core/', 'runtime/sandbox/', 'deployments/archive/tar-header.ts'] },
-  { prefix: 'runtime/sandbox/', may: ['core/', 'runtime/sandbox/agent/'] },
-  { prefix: 'runtime/sandbox/service/', may: ['core/', 'postgres/', 'runtime/sandbox/'] },
+  { prefix: 'runtime/ssr/', may: ['core/', 'artifacts/archive/'] },
   // The process joins rows, machines and the way out.
-  {
-    prefix: 'runtime/sandbox/service/main.ts',
-    may: ['core/', 'postgres/', 'runtime/sandbox/', 'runtime/engine/bindings/host-names.ts'],
-  },
+  { prefix: 'sandbox/', may: ['core/', 'postgres/', 'sandbox/'] },
+  { prefix: 'sandbox/service/', may: ['core/', 'postgres/', 'sandbox/routes/', 'sandbox/backends/'] },
+  { prefix: 'sandbox/routes/', may: ['core/'] },
+  { prefix: 'sandbox/backends/', may: ['core/', 'sandbox/agent/', 'sandbox/backends/'] },
   // These run inside sandboxes, with nothing else of ours.
   {
-    prefix: 'runtime/sandbox/backends/hosted/inside/',
-    may: ['core/sandbox/', 'core/errors.ts', 'runtime/sandbox/agent/'],
+    prefix: 'sandbox/backends/hosted/inside/',
+    may: ['core/sandbox/', 'core/errors.ts', 'sandbox/agent/'],
   },
   {
-    prefix: 'runtime/sandbox/backends/container/inside/',
-    may: ['core/sandbox/', 'core/errors.ts', 'core/way-out/proxy.ts', 'runtime/sandbox/agent/'],
+    prefix: 'sandbox/backends/container/inside/',
+    may: ['core/sandbox/', 'core/errors.ts', 'core/way-out/proxy.ts', 'sandbox/agent/'],
   },
-  { prefix: 'runtime/sandbox/agent/', may: ['core/sandbox/', 'core/errors.ts'] },
+  { prefix: 'sandbox/agent/', may: ['core/sandbox/', 'core/errors.ts'] },
   // No part of the agent: developers run it.
-  { prefix: 'runtime/sandbox/agent/terminal/build.ts', may: ['core/process/static-program.ts'] },
-  { prefix: 'runtime/edge/', may: ['core/', 'deployments/'] },
+  { prefix: 'sandbox/agent/terminal/build.ts', may: ['core/process/static-program.ts'] },
+  { prefix: 'runtime/edge/', may: ['core/', 'artifacts/'] },
   {
     prefix: 'runtime/supervisor/',
     may: [
       'core/',
-      'deployments/file-lock.ts',
+      'artifacts/file-lock.ts',
       'runtime/engine/metrics/',
       'postgres/engine-role.ts',
       'postgres/schema-version.ts',
@@ -160,12 +174,12 @@ const zones: readonly Zone[] = [
     prefix: 'runtime/dev/',
     may: [
       'core/',
-      'deployments/',
+      'artifacts/',
       'runtime/engine/',
       'runtime/stores/',
       'runtime/broker/',
       'runtime/databases/service/',
-      'runtime/sandbox/',
+      'sandbox/',
       'runtime/dev/dashboard/',
       'runtime/supervisor/data-folder/',
     ],
@@ -182,7 +196,7 @@ const zones: readonly Zone[] = [
       'runtime/engine/http/altered-exchange.ts',
       'runtime/engine/resources/',
     ],
-    mayTypes: ['runtime/engine/', 'runtime/stores/', 'deployments/'],
+    mayTypes: ['runtime/engine/', 'runtime/stores/', 'artifacts/'],
   },
   { prefix: 'postgres/', may: ['core/'] },
   { prefix: 'git/', may: ['core/', 'postgres/'] },
@@ -190,7 +204,7 @@ const zones: readonly Zone[] = [
     prefix: 'operations/',
     may: [
       'core/',
-      'deployments/',
+      'artifacts/',
       'postgres/',
       'runtime/stores/',
       'runtime/databases/protocol/',
@@ -199,67 +213,169 @@ const zones: readonly Zone[] = [
     ],
     mayTypes: ['runtime/engine/bindings/'],
   },
-  { prefix: 'builder/', may: ['core/', 'deployments/archive/tar-header.ts'] },
-  { prefix: 'builder/service/', may: ['core/', 'postgres/', 'git/', 'deployments/', 'builder/'] },
-  // The process joins jobs, builds and their way out.
+  { prefix: 'builder/service/', may: ['core/', 'postgres/', 'git/', 'artifacts/', 'builder/'] },
   {
-    prefix: 'builder/service/main.ts',
-    may: ['core/', 'postgres/', 'git/', 'deployments/', 'builder/', 'runtime/engine/bindings/host-names.ts'],
+    prefix: 'builder/steps/build-sandbox/',
+    may: ['core/', 'artifacts/archive/', 'builder/frameworks/', 'builder/steps/'],
   },
-  { prefix: 'builder/steps/', may: ['core/', 'builder/', 'git/git-environment.ts', 'deployments/archive/'] },
-  { prefix: 'resources/', may: ['core/', 'packages/worker/'] },
   {
-    prefix: 'control/',
+    prefix: 'builder/steps/',
     may: [
       'core/',
-      'deployments/',
-      'postgres/',
-      'git/',
-      'operations/doctor/',
-      'packages/worker/',
-      'resources/',
-      // Tokens of deployments, keys and settings of organizations.
-      'control/gateway/accounts/',
+      'artifacts/archive/',
+      'git/git-environment.ts',
+      'builder/build/',
+      'builder/command/',
+      'builder/frameworks/',
+      'builder/project/',
+      'builder/steps/way-out/',
     ],
   },
-  // Free of the rest of the control plane: `platform dev` runs it too.
-  { prefix: 'control/gateway/', may: ['core/'] },
-  // The process joins the gateway with its database, its sockets and the way out.
-  { prefix: 'control/gateway/main.ts', may: ['core/', 'control/gateway/', 'control/process/servers.ts'] },
+  { prefix: 'builder/steps/way-out/', may: ['core/'] },
   {
-    prefix: 'control/gateway/process/',
-    may: ['core/', 'postgres/', 'control/gateway/', 'control/outbound/post.ts'],
+    prefix: 'builder/vite/',
+    may: ['core/', 'builder/build/', 'builder/bundle/', 'builder/frameworks/', 'builder/project/'],
   },
-  { prefix: 'control/gateway/accounts/postgres/', may: ['core/', 'postgres/', 'control/gateway/'] },
   {
-    prefix: 'cli/',
+    prefix: 'builder/build/',
     may: [
       'core/',
-      'builder/',
-      'control/gateway/',
-      'dashboard/build/',
-      'web/build/',
-      'web/docs-site/',
-      'deployments/',
+      'builder/assets/',
+      'builder/bundle/',
+      'builder/command/',
+      'builder/frameworks/',
+      'builder/project/',
+      'builder/ssr/',
+    ],
+  },
+  { prefix: 'builder/command/', may: ['core/', 'builder/frameworks/', 'builder/project/', 'builder/ssr/'] },
+  { prefix: 'builder/ssr/', may: ['core/', 'builder/assets/', 'builder/frameworks/', 'builder/project/'] },
+  { prefix: 'builder/assets/', may: ['core/', 'builder/frameworks/', 'builder/project/'] },
+  { prefix: 'builder/frameworks/', may: ['core/', 'builder/project/'] },
+  { prefix: 'builder/bundle/', may: ['core/', 'builder/project/'] },
+  { prefix: 'builder/project/', may: ['core/'] },
+  // They are bundled into workers.
+  { prefix: 'builder/shims/', may: ['builder/node/'] },
+  { prefix: 'builder/node/', may: [] },
+  { prefix: 'resources/', may: ['core/', 'packages/worker/'] },
+  // The process joins all of it; below it lie the API, then the features, then records, then what all of them need.
+  { prefix: 'control/', may: ['core/', 'postgres/', 'control/'] },
+  {
+    prefix: 'control/api/',
+    may: ['core/', 'postgres/', 'git/', 'packages/worker/', 'resources/', 'gateway/accounts/', 'control/'],
+  },
+  {
+    prefix: 'control/api/request/',
+    may: ['packages/worker/', 'resources/', ...controlFloors],
+    mayTypes: controlProcess,
+  },
+  { prefix: 'control/api/events/', may: [...controlFloors, 'control/telemetry/'], mayTypes: controlProcess },
+  {
+    prefix: 'control/api/resources/',
+    may: ['core/', 'resources/', 'control/http/'],
+    mayTypes: [...controlProcess, 'control/api/request/'],
+  },
+  controlFeature('operator', [
+    'git/',
+    'gateway/accounts/',
+    'operations/doctor/',
+    'control/alerts/',
+    'control/releases/',
+    'control/drains/',
+    'control/git-host/',
+    'control/sign-in/',
+    'control/telemetry/',
+    'control/webhooks/',
+  ]),
+  controlFeature('git-push', [
+    'git/',
+    'control/releases/',
+    'control/git-host/',
+    'control/storage/',
+    'control/repositories/',
+  ]),
+  controlFeature('git-host', ['git/', 'control/releases/', 'control/sign-in/']),
+  controlFeature('releases', ['artifacts/', 'gateway/accounts/', 'control/storage/', 'control/repositories/']),
+  controlFeature('storage', ['git/']),
+  // Repositories on the platform itself.
+  controlFeature('repositories', ['git/']),
+  controlFeature('alerts', ['operations/doctor/', 'control/outbound/', 'control/webhooks/']),
+  controlFeature('drains', ['control/outbound/', 'control/telemetry/']),
+  controlFeature('domains', ['control/webhooks/']),
+  controlFeature('webhooks', ['control/outbound/']),
+  controlFeature('outbound'),
+  controlFeature('telemetry'),
+  controlFeature('usage'),
+  controlFeature('sign-in', ['packages/worker/', 'control/sessions/']),
+  { prefix: 'control/records/', may: ['core/', 'postgres/', 'control/access/'], mayTypes: controlProcess },
+  {
+    prefix: 'control/process/',
+    may: ['core/', 'git/', 'resources/', 'control/http/'],
+    mayTypes: ['artifacts/', 'postgres/', 'control/access/', 'control/sessions/'],
+  },
+  { prefix: 'control/sessions/', may: ['postgres/', 'control/access/'] },
+  { prefix: 'control/access/', may: ['core/', 'postgres/', 'control/http/'] },
+  { prefix: 'control/http/', may: ['core/', 'packages/worker/', 'postgres/', 'resources/'] },
+  // The process joins the gateway with its database, its sockets and the way out. `platform dev` has a gateway without.
+  { prefix: 'gateway/', may: ['core/', 'gateway/'] },
+  {
+    prefix: 'gateway/process/',
+    may: ['core/', 'gateway/contract/', 'gateway/providers/'],
+    mayTypes: ['gateway/accounts/'],
+  },
+  { prefix: 'gateway/routes/', may: [...gatewayFloors, 'gateway/routing/', 'gateway/answers/'] },
+  { prefix: 'gateway/routing/', may: gatewayFloors },
+  { prefix: 'gateway/answers/', may: ['core/', 'gateway/contract/', 'gateway/accounts/', 'gateway/streams/'] },
+  { prefix: 'gateway/providers/', may: ['core/', 'gateway/contract/', 'gateway/accounts/', 'gateway/streams/'] },
+  { prefix: 'gateway/streams/', may: ['gateway/contract/', 'gateway/accounts/'] },
+  { prefix: 'gateway/accounts/postgres/', may: ['core/', 'postgres/', 'gateway/accounts/', 'gateway/contract/'] },
+  { prefix: 'gateway/accounts/', may: ['core/', 'gateway/contract/'] },
+  { prefix: 'gateway/contract/', may: ['core/'] },
+  { prefix: 'cli/', may: ['core/', 'cli/'] },
+  {
+    prefix: 'cli/commands/',
+    may: [
+      'core/',
+      'cli/',
+      'artifacts/',
       'operations/',
       'packages/create/project.ts',
-      'packages/worker/client.ts',
       'runtime/dev/dev.ts',
       // Keys of a provider are made by the operator.
-      'runtime/sandbox/backends/hosted/',
+      'sandbox/backends/hosted/',
     ],
-    // The typed client knows the API by its type; the Vite plugin says in types what it tells the engine.
-    mayTypes: ['control/api/app.ts', 'packages/vite/messages.ts'],
+    mayTypes: ['packages/vite/messages.ts'],
   },
+  // The Vite plugin says in types what it tells the engine.
+  cliPart('vite', ['builder/', 'cli/dev/', 'cli/project/'], ['packages/vite/messages.ts', 'runtime/dev/dev.ts']),
+  cliPart(
+    'dev',
+    ['builder/', 'gateway/', 'runtime/dev/dev.ts', 'cli/account/', 'cli/project/', 'cli/api/'],
+    ['packages/vite/messages.ts'],
+  ),
+  cliPart('deploy', ['artifacts/', 'cli/account/', 'cli/project/', 'cli/api/', 'cli/routes/']),
+  cliPart('start', ['artifacts/', 'operations/', 'cli/project/']),
+  cliPart('doctor', ['operations/', 'cli/account/', 'cli/api/']),
+  cliPart('secrets'),
+  cliPart('wrangler'),
+  cliPart('routes', ['artifacts/', 'cli/project/', 'cli/api/']),
+  cliPart('api', ['cli/account/', 'cli/project/']),
+  cliPart('project', ['builder/', 'artifacts/', 'packages/create/project.ts']),
+  // The typed client knows the API by its type.
+  cliPart('account', ['packages/worker/client.ts'], ['control/api/app.ts']),
+  { prefix: 'cli/local/', may: ['core/', 'cli/terminal/'] },
+  { prefix: 'cli/terminal/', may: ['core/'] },
   // What runs the tests reads their table.
-  { prefix: 'cli/tasks/', may: ['core/', 'cli/', 'builder/', 'dashboard/build/', 'web/', 'test/suites.ts'] },
+  { prefix: 'cli/tasks/', may: ['core/', 'cli/tasks/', 'dashboard/build/', 'web/', 'test/suites.ts'] },
+  { prefix: 'cli/tasks/suites/', may: ['core/', 'cli/tasks/tools/', 'test/suites.ts'] },
+  { prefix: 'cli/tasks/tools/', may: ['core/'] },
   { prefix: 'web/', may: ['core/'] },
   // Only the process that builds loads these.
   { prefix: 'web/build/', may: ['core/', 'dashboard/build/', 'web/'] },
   {
     prefix: 'web/docs-site/',
-    may: ['core/', 'web/build/', 'web/serve/', 'cli/commands/tree.ts', 'control/api/'],
-    mayTypes: ['control/parts.ts'],
+    may: ['core/', 'web/build/', 'web/serve/', 'cli/commands/tree.ts', 'control/api/', 'control/http/errors.ts'],
+    mayTypes: ['control/process/dependencies.ts'],
   },
   // The typed client knows the API by its type; everything it imports is bundled for browsers.
   { prefix: 'dashboard/', may: ['packages/worker/client.ts'], mayTypes: ['core/', 'control/api/app.ts'] },
@@ -278,19 +394,19 @@ const homes: Readonly<Record<string, readonly string[]>> = {
   uwebsockets: ['runtime/engine/http/'],
   // docs/decisions/76-two-sqlite-libraries.md
   'better-sqlite3': ['runtime/stores/'],
-  'node:sqlite': ['runtime/databases/', 'deployments/file-lock.ts'],
+  'node:sqlite': ['runtime/databases/', 'artifacts/file-lock.ts'],
   pg: ['postgres/'],
   postgres: ['postgres/'],
-  srvx: ['control/process/'],
+  srvx: ['core/process/serve-http.ts'],
   '@netlify/build-info': ['builder/steps/'],
   'pg-connection-string': ['postgres/'],
   'better-auth': ['runtime/engine/auth/'],
   kysely: ['runtime/engine/auth/'],
-  redis: ['runtime/stores/', 'runtime/supervisor/', 'control/sign-in/'],
+  redis: ['runtime/stores/', 'runtime/supervisor/', 'control/sessions/'],
   aws4fetch: ['runtime/stores/', 'control/outbound/'],
   rolldown: ['builder/', 'runtime/engine/isolates/', 'cli/tasks/'],
   unenv: ['builder/'],
-  undici: ['runtime/', 'control/gateway/process/', 'control/process/'],
+  undici: ['runtime/', 'sandbox/backends/hosted/', 'gateway/process/', 'control/process/'],
   citty: ['cli/', 'web/docs-site/'],
   pino: ['core/', 'runtime/', 'control/', 'builder/service/', 'web/'],
   typebox: ['core/typebox/'],

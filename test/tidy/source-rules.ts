@@ -1,6 +1,6 @@
 // Rules about a file by itself: names, opening comment, size, left-overs, machine paths. Functions over sources; no
 // I/O.
-import { isOwnModule, type Sources } from '#cli/tasks/sources.ts';
+import { isOwnModule, type Sources } from '#cli/tasks/tools/sources.ts';
 import { lineAt, type Finding } from './findings.ts';
 
 const bannedWords = ['manager', 'helper', 'helpers', 'util', 'utils', 'common', 'misc', 'data', 'info'];
@@ -17,7 +17,11 @@ const rootModules: Readonly<Record<string, readonly string[]>> = {
   'runtime/broker': ['main', 'broker'],
   'runtime/databases': ['main'],
   'runtime/dev': ['dev'],
+  control: ['main'],
+  gateway: ['main', 'gateway'],
+  sandbox: ['main'],
   cli: ['run', 'main'],
+  builder: [],
 };
 
 /** Findings of every rule of this file. */
@@ -26,7 +30,7 @@ export function sourceFindings(sources: Sources): Finding[] {
   for (const [file, text] of Object.entries(sources)) {
     if (isOwnModule(file)) findings.push(...nameFindings(file), ...moduleFindings(file, text));
     if (file.endsWith('.test.ts')) findings.push(...testFindings(file, text));
-    if (file.startsWith('runtime/') && file.endsWith('.ts'))
+    if (/^(?:runtime|sandbox)\//.test(file) && file.endsWith('.ts'))
       findings.push(...patternFindings(file, text, oldClosure, oldClosureMessage));
     if (file.endsWith('package-lock.json'))
       findings.push(

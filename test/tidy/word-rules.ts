@@ -1,7 +1,7 @@
 // Words that the project does not use: the table of docs/glossary.md over every source and document. Functions over
 // sources; no I/O.
 import { bannedWords } from '#cli/tasks/figures.ts';
-import type { Sources } from '#cli/tasks/sources.ts';
+import type { Sources } from '#cli/tasks/tools/sources.ts';
 import { lineAt, type Finding } from './findings.ts';
 
 const GLOSSARY = 'docs/glossary.md';

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { before, test } from 'node:test';
-import { root } from '#cli/tasks/processes.ts';
+import { root } from '#cli/tasks/tools/processes.ts';
 import { environmentTypes } from '#core/config/environment-types.ts';
 import { parseProjectConfig } from '#core/config/project-config.ts';
 import { addToTsconfig } from '#core/config/tsconfig.ts';

@@ -3,8 +3,8 @@
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { compilerPath } from '#cli/tasks/compiler.ts';
-import { root, runProgram } from '#cli/tasks/processes.ts';
+import { compilerPath } from '#cli/tasks/tools/compiler.ts';
+import { root, runProgram } from '#cli/tasks/tools/processes.ts';
 
 /** What TypeScript says about a file of a project and about what lies outside of all its files; empty: nothing. */
 export type Said = (file: string) => string;

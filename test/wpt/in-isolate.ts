@@ -4,7 +4,7 @@ import { hashOf } from '#core/artifact-id.ts';
 import type { Limits } from '#core/limits.ts';
 import { defaultLimits } from '#core/limits.ts';
 import { toWorkerText } from '#core/worker-text.ts';
-import { Deployment, type DeploymentParts } from '#runtime/engine/deployments/deployment.ts';
+import { Deployment, type DeploymentParts } from '#runtime/engine/serving/deployment.ts';
 import { createEngine } from '#runtime/engine/engine.ts';
 import { CHECK_MS } from '#runtime/engine/isolates/stuck-entry.ts';
 import type { Exchange } from '#runtime/engine/http/listener.ts';

@@ -40,7 +40,7 @@ export function createPassOn({ api, token, limits, log }: PassOnParts): PassOn {
 
   const passOn = (request: IncomingMessage, response: ServerResponse): void => {
     if (running >= limits.passedOnMax) {
-      fail(request, response, 503, `Too many concurrent requests (WEB_PASSED_ON_MAX): try again`);
+      fail(request, response, 503, 'Too many concurrent requests: try again');
       return;
     }
     running++;

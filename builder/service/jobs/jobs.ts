@@ -17,7 +17,7 @@ export interface BuildJob {
   readonly attemptsMax: number;
 }
 
-/** What is to be built, as control/deployments/ writes it. */
+/** What is to be built, as control/releases/ writes it. */
 export interface JobInput {
   readonly repositoryId?: string;
   /** Null: the branch's newest. */

@@ -166,11 +166,7 @@ export function openBuildLog(options: BuildLogOptions): BuildLog {
       }
       isTruncated = true;
       readers.clear();
-      add(
-        step,
-        'warn',
-        `output truncated: a build may write ${options.bytesMax} bytes to its log (BUILD_LOG_BYTES_MAX); it goes on`,
-      );
+      add(step, 'warn', `output truncated: a build may write ${options.bytesMax} bytes to its log; it goes on`);
     }
   }
 

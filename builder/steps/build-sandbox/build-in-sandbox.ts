@@ -7,7 +7,7 @@ import { checkOut } from '../checkout.ts';
 import { decideInstall, runInstall, storeOf, type ToolEnvironment } from '../install.ts';
 import { askLibrary, makeArtifact, resultOf, withCommit } from '../make-artifact.ts';
 import { planBuild, type BuildPlan } from '../plan.ts';
-import { openSandbox, type Sandbox } from '../sandbox.ts';
+import { openFence, type Fence } from '../fence.ts';
 import { takeArtifact } from '../take-artifact.ts';
 import { BuildFailure, type BuildRequest, type BuildResult, type BuildSandbox } from '../types.ts';
 import { openBuildMachine, type BuildMachine } from './machine.ts';
@@ -20,7 +20,7 @@ const TRIES = 2;
 
 /** @throws {BuildFailure}, or the reason of the build's signal. Of the sandbox's trouble too: nothing is built here. */
 export async function buildInSandbox(request: BuildRequest, access: BuildSandbox): Promise<BuildResult> {
-  const own = await openSandbox(request);
+  const own = await openFence(request);
   try {
     request.onStep('clone');
     const { commit, paths } = await checkOut(request, own);
@@ -48,7 +48,7 @@ function again(access: BuildSandbox): BuildSandbox {
 async function buildFrom(
   request: BuildRequest,
   given: {
-    readonly own: Sandbox;
+    readonly own: Fence;
     readonly paths: readonly string[];
     readonly commit: BuildResult['commit'];
     readonly access: BuildSandbox;
@@ -84,7 +84,7 @@ async function buildFrom(
 }
 
 /** The files of the commit, beside those of the build before. */
-async function sendSources(own: Sandbox, machine: BuildMachine): Promise<void> {
+async function sendSources(own: Fence, machine: BuildMachine): Promise<void> {
   const { source } = own.folders;
   await own.run({
     words: ['tar', '-c', '--format=gnu', '--owner=0', '--group=0', '-C', source, '.'],

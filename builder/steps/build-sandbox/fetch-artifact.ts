@@ -4,10 +4,10 @@ import { mkdir, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { PlatformError } from '#core/errors.ts';
 import { isArtifactId } from '#core/names.ts';
-import { ArchiveError } from '#deployments/archive/archive-error.ts';
-import { readArchive } from '#deployments/archive/read-archive.ts';
-import { BLOCK_BYTES } from '#deployments/archive/tar-header.ts';
-import { writeNew } from '#deployments/archive/write-new.ts';
+import { ArchiveError } from '#core/archive/archive-error.ts';
+import { readArchive } from '#artifacts/archive/read-archive.ts';
+import { BLOCK_BYTES } from '#core/archive/tar-header.ts';
+import { writeNew } from '#artifacts/archive/write-new.ts';
 import { noRoom } from '../disk-watch.ts';
 import { BuildFailure, type BuildRunLimits } from '../types.ts';
 import type { BuildMachine } from './machine.ts';
@@ -32,7 +32,7 @@ export async function fetchArtifact(
   target: string,
   limits: Pick<BuildRunLimits, 'artifactBytesMax' | 'artifactFilesMax' | 'diskFreeBytesMin'>,
 ): Promise<void> {
-  if (!isArtifactId(id)) throw new BuildFailure('artifact_invalid', unusable('its id is no hash'));
+  if (!isArtifactId(id)) throw new BuildFailure('artifact_invalid', unusable('its id is not a hash'));
   await machine.script(PACK, id);
   const root = join(target, id);
   await mkdir(root, { recursive: true, mode: 0o700 });

@@ -8,12 +8,12 @@ import { SANDBOX_BOUNDS } from '#core/sandbox/call-limits.ts';
 import { folderVariables, registryVariables } from '../environment.ts';
 import type { BuildProgram } from '../make-artifact.ts';
 import { foldersIn } from '../build-folders.ts';
-import type { Sandbox, SandboxCommand, SandboxExit } from '../sandbox.ts';
+import type { Fence, FencedCommand, FencedExit } from '../fence.ts';
 import { BuildFailure, type BuildRequest, type BuildSandbox } from '../types.ts';
 import { buildProgram } from './program.ts';
 
 /** A build sandbox that answers. Its folders are paths inside. */
-export interface BuildMachine extends Sandbox {
+export interface BuildMachine extends Fence {
   /** Whether an attempt before left its caches. */
   readonly isReused: boolean;
   /** Where commands find programs. */
@@ -55,7 +55,7 @@ export async function openBuildMachine(request: BuildRequest, access: BuildSandb
     throw new BuildFailure('sandbox_failed', `The build's sandbox cannot be prepared: ${shortOf(stderr)}`);
   }
 
-  async function run(command: SandboxCommand): Promise<SandboxExit> {
+  async function run(command: FencedCommand): Promise<FencedExit> {
     const { onOutput, onReport, input } = command;
     const texts = { stdout: '', stderr: '' };
     const take = (name: 'stdout' | 'stderr', data: string): void => {
@@ -191,7 +191,7 @@ function toResult(answer: unknown): { readonly stdout: string; readonly stderr: 
   return { stdout, stderr, exitCode };
 }
 
-function exitOf(code: number): Pick<SandboxExit, 'code' | 'signal'> {
+function exitOf(code: number): Pick<FencedExit, 'code' | 'signal'> {
   // As shells count: 128 and the number of the signal.
   return code === 137 ? { code: null, signal: 'SIGKILL' } : { code, signal: null };
 }

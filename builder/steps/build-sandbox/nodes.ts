@@ -5,7 +5,7 @@ import { chooseNode, type NodeRequest } from '../../frameworks/node-version.ts';
 import type { LineLevel } from '../types.ts';
 import type { BuildMachine } from './machine.ts';
 
-/** Prints the versions of Dockerfile.sandbox-build with their programs, and at the end those that commands find. */
+/** Prints the versions that the image has with their programs, and at the end those that commands find. */
 const LOOK = `
 for node in /opt/node/*/bin/node "$(command -v node)"; do
   version=$("$node" -p process.versions.node 2>/dev/null) || continue

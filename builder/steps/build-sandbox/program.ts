@@ -11,7 +11,7 @@ import { CHILD } from '../own-folders.ts';
 import type { PackedProgram } from '../types.ts';
 
 /** Our own folders, from the root. */
-const FOLDERS = ['builder', 'core', 'deployments/archive', 'packages'] as const;
+const FOLDERS = ['builder', 'core', 'artifacts/archive', 'packages'] as const;
 /** What those import. */
 const PACKAGES = [
   'rolldown',

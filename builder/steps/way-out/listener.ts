@@ -1,5 +1,5 @@
 // The host's side of the way out of one build, which has a network that leads nowhere: a Unix socket in a folder that
-// is mounted into it, on which it requests connections by name and port. Opened by sandbox.ts.
+// is mounted into it, on which it requests connections by name and port. Opened by fence.ts.
 import { chmod, chown, mkdir, open, rm } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';

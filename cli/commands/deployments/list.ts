@@ -5,7 +5,7 @@ import { statusText } from '../../api/deployment-text.ts';
 import type { Deployment } from '../../api/records.ts';
 import { allOf } from '../../api/requests.ts';
 import { findApi } from '../../api/target.ts';
-import { listRouteDeployments } from '../../local/route-deployments.ts';
+import { listRouteDeployments } from '../../routes/route-deployments.ts';
 import { wholeNumber } from '../../terminal/arguments.ts';
 import type { Shell } from '../../terminal/shell.ts';
 import { formatTime, printTable } from '../../terminal/table.ts';

@@ -1,10 +1,10 @@
 // `platform env list`: lists the variables of a project. Values are printed only with --show, secret values never.
 import { defineCommand } from 'citty';
 import { findApi } from '../../api/target.ts';
-import { readRouteVariables } from '../../local/route-variables.ts';
+import { readRouteVariables } from '../../routes/route-variables.ts';
 import type { Shell } from '../../terminal/shell.ts';
-import { readVariables } from './api-variables.ts';
-import { inWords, scopeFlags, scopeOf } from './flags.ts';
+import { readVariables } from '../../api/variables.ts';
+import { inWords, scopeFlags, scopeOf } from '../../api/variable-flags.ts';
 
 export const command = defineCommand({
   meta: { name: 'list', description: 'List the variables' },

@@ -4,12 +4,12 @@ import { existsSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { defineCommand } from 'citty';
 import { findApi } from '../../api/target.ts';
-import { readRouteVariables } from '../../local/route-variables.ts';
+import { readRouteVariables } from '../../routes/route-variables.ts';
 import { toVariableFile } from '../../project/variables.ts';
 import { CliError } from '../../terminal/failure.ts';
 import type { Shell } from '../../terminal/shell.ts';
-import { readVariables } from './api-variables.ts';
-import { inWords, misuse, scopeFlags, scopeOf } from './flags.ts';
+import { readVariables } from '../../api/variables.ts';
+import { inWords, misuse, scopeFlags, scopeOf } from '../../api/variable-flags.ts';
 
 export const command = defineCommand({
   meta: { name: 'pull', description: 'Write the variables to a file' },

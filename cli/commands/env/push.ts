@@ -2,12 +2,12 @@
 import path from 'node:path';
 import { defineCommand } from 'citty';
 import { findApi } from '../../api/target.ts';
-import { changeRouteVariables } from '../../local/route-variables.ts';
+import { changeRouteVariables } from '../../routes/route-variables.ts';
 import { readVariableFile } from '../../project/variables.ts';
 import { CliError } from '../../terminal/failure.ts';
 import type { Shell } from '../../terminal/shell.ts';
-import { changeVariables, tellChanged } from './api-variables.ts';
-import { named, scopeFlags, scopeOf } from './flags.ts';
+import { changeVariables, tellChanged } from '../../api/variables.ts';
+import { named, scopeFlags, scopeOf } from '../../api/variable-flags.ts';
 
 export const command = defineCommand({
   meta: { name: 'push', description: 'Set all variables of a file' },

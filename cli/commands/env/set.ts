@@ -1,10 +1,10 @@
 // `platform env set NAME=value ...`: sets variables for production, previews, a branch or development.
 import { defineCommand } from 'citty';
 import { findApi } from '../../api/target.ts';
-import { changeRouteVariables } from '../../local/route-variables.ts';
+import { changeRouteVariables } from '../../routes/route-variables.ts';
 import type { Shell } from '../../terminal/shell.ts';
-import { changeVariables, tellChanged } from './api-variables.ts';
-import { misuse, scopeFlags, scopeOf, valuesOf } from './flags.ts';
+import { changeVariables, tellChanged } from '../../api/variables.ts';
+import { misuse, scopeFlags, scopeOf, valuesOf } from '../../api/variable-flags.ts';
 
 export const command = defineCommand({
   meta: { name: 'set', description: 'Set variables' },

@@ -1,10 +1,10 @@
 // `platform env unset NAME ...` (`rm`): removes variables of a project.
 import { defineCommand } from 'citty';
 import { findApi } from '../../api/target.ts';
-import { changeRouteVariables } from '../../local/route-variables.ts';
+import { changeRouteVariables } from '../../routes/route-variables.ts';
 import type { Shell } from '../../terminal/shell.ts';
-import { changeVariables, tellChanged } from './api-variables.ts';
-import { misuse, named, scopeFlags, scopeOf } from './flags.ts';
+import { changeVariables, tellChanged } from '../../api/variables.ts';
+import { misuse, named, scopeFlags, scopeOf } from '../../api/variable-flags.ts';
 
 export const command = defineCommand({
   meta: { name: 'unset', description: 'Remove variables' },

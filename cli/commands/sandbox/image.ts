@@ -14,8 +14,12 @@ const CALLED = 'platform sandbox image';
 const ENGINES = ['docker', 'podman'] as const;
 /** Dockerfile, default tag and variable of each image. */
 const IMAGES: Readonly<Record<string, { file: string; tag: string; variable: string }>> = {
-  sandbox: { file: 'Dockerfile.sandbox', tag: 'platform-sandbox', variable: 'SANDBOX_DEFAULT_IMAGE' },
-  build: { file: 'Dockerfile.sandbox-build', tag: 'platform-sandbox-build', variable: 'BUILD_SANDBOX_IMAGE' },
+  sandbox: { file: 'containers/Dockerfile.sandbox', tag: 'platform-sandbox', variable: 'SANDBOX_DEFAULT_IMAGE' },
+  build: {
+    file: 'containers/Dockerfile.sandbox-build',
+    tag: 'platform-sandbox-build',
+    variable: 'BUILD_SANDBOX_IMAGE',
+  },
 };
 const FOLDER = path.join(import.meta.dirname, '../../..');
 /** Only the Dockerfile is sent, on standard input. */

@@ -4,7 +4,7 @@ import { ask } from '../../api/requests.ts';
 import type { Shell } from '../../terminal/shell.ts';
 import { formatBytes, print } from '../../terminal/table.ts';
 import { needSandbox, sandboxFlags, sandboxId } from './find.ts';
-import type { SandboxSnapshot } from './snapshots/list.ts';
+import type { SandboxSnapshot } from './list-snapshots.ts';
 
 export const command = defineCommand({
   meta: { name: 'snapshot', description: 'Create a snapshot of the files of a sandbox' },

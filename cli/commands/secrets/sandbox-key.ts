@@ -1,9 +1,9 @@
 // `platform secrets sandbox-key`: creates the sandbox service's key at a hosted provider and prints it once. The admin
 // key is read from the environment, since other users of the machine can see arguments.
 import { defineCommand } from 'citty';
-import { makeScopedKey } from '#runtime/sandbox/backends/hosted/scoped-key.ts';
-import { ProviderError } from '#runtime/sandbox/backends/hosted/provider.ts';
-import { providerUrl } from '#runtime/sandbox/backends/hosted/settings.ts';
+import { makeScopedKey } from '#sandbox/backends/hosted/scoped-key.ts';
+import { ProviderError } from '#sandbox/backends/hosted/provider.ts';
+import { providerUrl } from '#sandbox/backends/hosted/settings.ts';
 import { wholeNumber } from '../../terminal/arguments.ts';
 import { CliError } from '../../terminal/failure.ts';
 import type { Shell } from '../../terminal/shell.ts';

@@ -2,7 +2,7 @@
 // (`npm test -- --record`) and which decides what .ci/run has room for.
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { root } from '../processes.ts';
+import { root } from '../tools/processes.ts';
 import type { Measure } from './measure-process.ts';
 
 /** CPU seconds by the path of a test file, or by `suite part`. */

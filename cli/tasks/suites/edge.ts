@@ -3,7 +3,7 @@
 import { globSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { root } from '../processes.ts';
+import { root } from '../tools/processes.ts';
 import { pickFiles, runTestFiles } from './test-files.ts';
 
 /** Names that resolve to this machine, for the certificate authority. */

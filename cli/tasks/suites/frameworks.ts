@@ -2,7 +2,7 @@
 // product. It installs from the registry. Words pick apps; `rows` is the whole table, of which FRAMEWORK_ROWS=today
 // takes three; `--skew` is no table, but pages of two frameworks that are left open across a deployment.
 import { nodeFlags } from '#core/node-flags.mjs';
-import { root, runProgram } from '../processes.ts';
+import { root, runProgram } from '../tools/processes.ts';
 import { runTestFiles } from './test-files.ts';
 
 export async function run(words: readonly string[]): Promise<number> {

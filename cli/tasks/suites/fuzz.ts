@@ -2,7 +2,7 @@
 // times as many as in the quick rung. A failure prints its seed.
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { root } from '../processes.ts';
+import { root } from '../tools/processes.ts';
 import { allTestFiles, runTestFiles } from './test-files.ts';
 
 interface Part {
@@ -15,7 +15,7 @@ interface Part {
 
 const parts: Readonly<Record<string, Part>> = {
   webhooks: { has: (file) => file.includes('webhook-fuzz'), variable: 'WEBHOOK_FUZZ_ROUNDS', value: '100000' },
-  archives: { has: (file) => file.includes('deployments/archive-fuzz'), variable: 'FUZZ_RUNS', value: '100000' },
+  archives: { has: (file) => file.includes('artifacts/archive-fuzz'), variable: 'FUZZ_RUNS', value: '100000' },
   random: { has: (_, text) => text.includes('fuzzRounds'), variable: 'FUZZ_TIMES', value: '10' },
 };
 

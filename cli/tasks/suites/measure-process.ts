@@ -3,7 +3,7 @@
 import { appendFileSync, readdirSync, readFileSync } from 'node:fs';
 import { flushCompileCache } from 'node:module';
 import path from 'node:path';
-import { root } from '../processes.ts';
+import { root } from '../tools/processes.ts';
 
 /** CPU seconds (user and system) of a test file, or of a process of several, by its path in the checkout. */
 export interface Measure {

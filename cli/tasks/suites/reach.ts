@@ -1,8 +1,8 @@
 // Which test files a change can reach: along imports, along the programs that modules start by their path, and along
 // the files that modules read. `npm test -- --changed` runs what is reached; .ci/run ranks suites by how directly.
 import path from 'node:path';
-import { root, runProgram } from '../processes.ts';
-import { isOwnModule, readSources, type Sources } from '../sources.ts';
+import { root, runProgram } from '../tools/processes.ts';
+import { isOwnModule, readSources, type Sources } from '../tools/sources.ts';
 
 /** Distance of modules from a change. */
 export interface Reach {

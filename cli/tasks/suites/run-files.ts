@@ -9,7 +9,7 @@ import { run } from 'node:test';
 import * as reporters from 'node:test/reporters';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { dearFiles, FILE_CPU_SECONDS_MAX, rungOf } from '#test/suites.ts';
-import { root } from '../processes.ts';
+import { root } from '../tools/processes.ts';
 import { costOf, readCosts, recordCosts } from './costs.ts';
 import { groupsOf } from './groups.ts';
 import { MEASURES_VARIABLE, readMeasures, usedSeconds, type Measure } from './measure-process.ts';

@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { rungOf, type Suite } from '#test/suites.ts';
-import { root, runProgram } from '../processes.ts';
+import { root, runProgram } from '../tools/processes.ts';
 import { recordCosts } from './costs.ts';
 import { machineSeconds, usedSeconds } from './measure-process.ts';
 import { allTestFiles, pickFiles, runTestFiles } from './test-files.ts';

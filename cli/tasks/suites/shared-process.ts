@@ -3,7 +3,7 @@
 import { describe, test } from 'node:test';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { root } from '../processes.ts';
+import { root } from '../tools/processes.ts';
 import { usedSeconds, writeMeasure } from './measure-process.ts';
 
 /**

@@ -5,7 +5,7 @@ import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import { nodeFlags } from '#core/node-flags.mjs';
 import { rungOf } from '#test/suites.ts';
-import { root, runProgram } from '../processes.ts';
+import { root, runProgram } from '../tools/processes.ts';
 
 /** Test files often wait for I/O or timers: three processes keep two cores busy. */
 const QUICK_JOBS = Math.ceil(availableParallelism() * 1.5);

@@ -1,7 +1,7 @@
 // `npm test -- upgrade`: from the packed program of an earlier commit to this one and back, and upgrades and restores
 // that are killed (test/upgrade/). It installs from the registry.
 import { globSync } from 'node:fs';
-import { root, runProgram } from '../processes.ts';
+import { root, runProgram } from '../tools/processes.ts';
 import { runTestFiles } from './test-files.ts';
 
 /** Last commit before `platform upgrade` was added; packed by test/upgrade/. */

@@ -1,7 +1,7 @@
 // `npm test -- uws`: the listener over uWebSockets.js, a package of bench/ that needs a newer C library than Debian 12
 // has: its contract, and workers served by it.
 import { nodeFlags } from '#core/node-flags.mjs';
-import { root, runProgram } from '../processes.ts';
+import { root, runProgram } from '../tools/processes.ts';
 
 const WORKERS = [
   'worker-basics',

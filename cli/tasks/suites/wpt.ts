@@ -1,7 +1,7 @@
 // `npm test -- wpt`: the Web Platform Tests (test/wpt/main.ts) in a process with the flags of the product. Words go on
 // to it.
 import { nodeFlags } from '#core/node-flags.mjs';
-import { root, runProgram } from '../processes.ts';
+import { root, runProgram } from '../tools/processes.ts';
 
 export async function run(words: readonly string[]): Promise<number> {
   return (await runProgram(process.execPath, [...nodeFlags, 'test/wpt/main.ts', ...words], { cwd: root, show: true }))

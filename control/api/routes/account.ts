@@ -3,10 +3,10 @@ import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import type { Actor } from '../../access/actor.ts';
 import { roles, tokenScopes } from '../../access/permissions.ts';
-import type { Parts } from '../../parts.ts';
-import type { RequestState } from '../middleware.ts';
-import { ApiError } from '../errors.ts';
-import { needs } from '../needs.ts';
+import type { Dependencies } from '../../process/dependencies.ts';
+import type { RequestState } from '../request/middleware.ts';
+import { ApiError } from '../../http/errors.ts';
+import { needs } from '../request/needs.ts';
 
 const User = Type.Object({
   id: Type.String(),
@@ -61,7 +61,7 @@ interface OrganizationRow {
   readonly role: (typeof roles)[number];
 }
 
-export const account = platform<Parts, RequestState>()
+export const account = platform<Dependencies, RequestState>()
   .get('/user', { ...needs('account:read'), summary: 'Who asks', response: User }, async (ctx) => {
     const { accountId, token: asked } = ctx.state.access.account('account:read');
     const { sql } = ctx.env;

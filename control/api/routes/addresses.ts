@@ -1,9 +1,9 @@
 // Where the parts of this platform are: what clients put into the commands and links that they show.
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
-import type { Parts } from '../../parts.ts';
-import type { RequestState } from '../middleware.ts';
-import { needs } from '../needs.ts';
+import type { Dependencies } from '../../process/dependencies.ts';
+import type { RequestState } from '../request/middleware.ts';
+import { needs } from '../request/needs.ts';
 
 const Addresses = Type.Object({
   // Without a slash at its end, like all of them.
@@ -15,7 +15,7 @@ const Addresses = Type.Object({
   gitHost: Type.Union([Type.String(), Type.Null()]),
 });
 
-export const addresses = platform<Parts, RequestState>().get(
+export const addresses = platform<Dependencies, RequestState>().get(
   '/addresses',
   { ...needs('account:read'), summary: 'Say where API, dashboard and projects are', response: Addresses },
   async (ctx) => {

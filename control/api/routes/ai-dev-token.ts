@@ -3,12 +3,12 @@
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import { statementsOf } from '#postgres/sql.ts';
-import { issueToken } from '../../gateway/accounts/postgres/tokens.ts';
-import type { Parts } from '../../parts.ts';
-import type { RequestState } from '../middleware.ts';
-import { ApiError } from '../errors.ts';
-import { needs } from '../needs.ts';
-import { Id, nullable, Timestamp } from '../schemas.ts';
+import { issueToken } from '#gateway/accounts/postgres/tokens.ts';
+import type { Dependencies } from '../../process/dependencies.ts';
+import type { RequestState } from '../request/middleware.ts';
+import { ApiError } from '../../http/errors.ts';
+import { needs } from '../request/needs.ts';
+import { Id, nullable, Timestamp } from '../../http/schemas.ts';
 
 const LIFE_MS = 7 * 86_400_000;
 /** Of one account in one organization: the oldest goes for a new one. */
@@ -30,7 +30,7 @@ interface Row {
   readonly expires_at: Date;
 }
 
-export const aiDevToken = platform<Parts, RequestState>()
+export const aiDevToken = platform<Dependencies, RequestState>()
   .get(
     '/orgs/:id/ai/dev-tokens',
     {

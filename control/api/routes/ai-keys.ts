@@ -2,14 +2,14 @@
 import Type, { type Static } from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import { statementsOf } from '#postgres/sql.ts';
-import type { SetLimit } from '../../gateway/accounts/accounts.ts';
-import { issueToken } from '../../gateway/accounts/postgres/tokens.ts';
-import type { Parts } from '../../parts.ts';
-import { checkLimits, LimitSchema, LimitsSchema, limitTexts } from '../ai-limits.ts';
-import type { RequestState } from '../middleware.ts';
-import { ApiError } from '../errors.ts';
-import { needs } from '../needs.ts';
-import { Id, Label, nullable, Timestamp } from '../schemas.ts';
+import type { SetLimit } from '#gateway/accounts/accounts.ts';
+import { issueToken } from '#gateway/accounts/postgres/tokens.ts';
+import type { Dependencies } from '../../process/dependencies.ts';
+import type { RequestState } from '../request/middleware.ts';
+import { ApiError } from '../../http/errors.ts';
+import { needs } from '../request/needs.ts';
+import { Id, Label, nullable, Timestamp } from '../../http/schemas.ts';
+import { checkLimits, LimitSchema, LimitsSchema, limitTexts } from './ai-limits.ts';
 
 const tags = ['ai'];
 const DAY_MS = 86_400_000;
@@ -41,7 +41,7 @@ const toKey = (row: KeyRow): Static<typeof Key> => ({
   expiresAt: row.expires_at?.toISOString() ?? null,
 });
 
-export const aiKeys = platform<Parts, RequestState>()
+export const aiKeys = platform<Dependencies, RequestState>()
   .get(
     '/orgs/:id/ai/keys',
     {
@@ -86,8 +86,7 @@ export const aiKeys = platform<Parts, RequestState>()
         const [count] = await tx<{ count: number }[]>`
           SELECT count(*)::int AS count FROM control.ai_token WHERE organization_id = ${id} AND kind = 'key'`;
         const allowed = bounds.tokensMax;
-        if (count!.count >= allowed)
-          throw new ApiError('limit_reached', { what: 'Keys for the AI gateway', allowed, variable: 'API_TOKENS_MAX' });
+        if (count!.count >= allowed) throw new ApiError('limit_reached', { what: 'Keys for the AI gateway', allowed });
         const of = { organizationId: id, projectId: null, deploymentId: null, branch: null, runId: null } as const;
         const { id: keyId, token: key } = await issueToken(
           statementsOf(tx),

@@ -5,14 +5,14 @@ import { aiProviderKinds } from '#core/ai-settings.ts';
 import { seal } from '#core/encryption.ts';
 import { platform } from '#packages/worker/index.ts';
 import type { Sql, Transaction } from '#postgres/sql.ts';
-import { providerContext } from '../../gateway/accounts/postgres/settings.ts';
-import { urlProblem } from '../../outbound/post.ts';
-import type { Parts } from '../../parts.ts';
+import { urlProblem } from '#core/way-out/post.ts';
+import { providerContext } from '#gateway/accounts/postgres/settings.ts';
+import type { Dependencies } from '../../process/dependencies.ts';
 import { newId } from '../../records/ids.ts';
-import type { RequestState } from '../middleware.ts';
-import { ApiError } from '../errors.ts';
-import { needs } from '../needs.ts';
-import { Id, nullable, Timestamp } from '../schemas.ts';
+import type { RequestState } from '../request/middleware.ts';
+import { ApiError } from '../../http/errors.ts';
+import { needs } from '../request/needs.ts';
+import { Id, nullable, Timestamp } from '../../http/schemas.ts';
 
 const tags = ['ai'];
 const NAME = '^[a-z][a-z0-9-]{0,39}$';
@@ -73,7 +73,7 @@ export async function readProviders(sql: Sql, organizationId: string): Promise<S
   return rows.map(toProvider);
 }
 
-export const aiProviders = platform<Parts, RequestState>()
+export const aiProviders = platform<Dependencies, RequestState>()
   .put(
     '/orgs/:id/ai/providers/:name',
     {
@@ -96,8 +96,7 @@ export const aiProviders = platform<Parts, RequestState>()
           const [count] = await tx<{ count: number }[]>`
             SELECT count(*)::int AS count FROM control.ai_provider WHERE organization_id = ${id}`;
           const allowed = limits.aiProvidersMax;
-          if (count!.count >= allowed)
-            throw new ApiError('limit_reached', { what: 'AI providers', allowed, variable: 'API_AI_PROVIDERS_MAX' });
+          if (count!.count >= allowed) throw new ApiError('limit_reached', { what: 'AI providers', allowed });
         }
         const providerId = before ?? newId('aiProvider');
         const sealed = typeof key === 'string' ? seal(keys, key, providerContext(providerId)) : null;

@@ -2,13 +2,13 @@
 // projects. The gateway hears of changes by triggers of the tables.
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
-import type { SetLimit } from '../../gateway/accounts/accounts.ts';
-import type { Parts } from '../../parts.ts';
-import { readReadiness, ReadinessSchema } from '../ai-readiness.ts';
-import { checkLimits, LimitSchema, LimitsSchema, limitTexts } from '../ai-limits.ts';
-import type { RequestState } from '../middleware.ts';
-import { ApiError } from '../errors.ts';
-import { needs } from '../needs.ts';
+import type { SetLimit } from '#gateway/accounts/accounts.ts';
+import type { Dependencies } from '../../process/dependencies.ts';
+import { readReadiness, ReadinessSchema } from '../../records/ai-readiness.ts';
+import type { RequestState } from '../request/middleware.ts';
+import { ApiError } from '../../http/errors.ts';
+import { needs } from '../request/needs.ts';
+import { checkLimits, LimitSchema, LimitsSchema, limitTexts } from './ai-limits.ts';
 import { ProviderSchema, readProviders } from './ai-providers.ts';
 
 const tags = ['ai'];
@@ -23,7 +23,7 @@ const Settings = Type.Object({
   readiness: ReadinessSchema,
 });
 
-export const aiSettings = platform<Parts, RequestState>()
+export const aiSettings = platform<Dependencies, RequestState>()
   .get(
     '/orgs/:id/ai',
     {

@@ -1,7 +1,7 @@
 // What AI calls used: sums by model, project, deployment and time, and the calls themselves.
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
-import type { Parts } from '../../parts.ts';
+import type { Dependencies } from '../../process/dependencies.ts';
 import {
   aiUsageGroups,
   listAiCalls,
@@ -9,11 +9,11 @@ import {
   type AiCallRow,
   type AiUsageQuestion,
 } from '../../records/ai-usage.ts';
-import type { RequestState } from '../middleware.ts';
-import { ApiError } from '../errors.ts';
-import { needs } from '../needs.ts';
-import { momentOf, pageOf, pageQuery, readPage, toPage } from '../page.ts';
-import { nullable, Timestamp } from '../schemas.ts';
+import type { RequestState } from '../request/middleware.ts';
+import { ApiError } from '../../http/errors.ts';
+import { needs } from '../request/needs.ts';
+import { momentOf, pageOf, pageQuery, readPage, toPage } from '../../http/page.ts';
+import { nullable, Timestamp } from '../../http/schemas.ts';
 
 const DAY_MS = 86_400_000;
 const DAYS_DEFAULT = 30;
@@ -124,7 +124,7 @@ const toCall = (row: AiCallRow) => ({
 const position = (row: AiCallRow) => ({ order: row.position, id: row.id });
 
 async function callsOf(
-  { sql }: Parts,
+  { sql }: Dependencies,
   of: { readonly organizationId: string; readonly projectId: string | null },
   query: {
     readonly model?: string;
@@ -141,7 +141,7 @@ async function callsOf(
   return toPage(rows, count, toCall, position);
 }
 
-export const aiUsage = platform<Parts, RequestState>()
+export const aiUsage = platform<Dependencies, RequestState>()
   .get(
     '/orgs/:id/ai/usage',
     {

@@ -2,18 +2,19 @@
 // routes of alerts.ts say who may.
 import Type, { type Static } from '#core/typebox/typebox.mjs';
 import { seal } from '#core/encryption.ts';
+import { urlProblem } from '#core/way-out/post.ts';
+import type { Transaction } from '#postgres/sql.ts';
 import { channelContext, channelKinds, NO_MAIL, type ChannelKind, type ChannelSecret } from '../../alerts/deliver.ts';
 import { writeEvent } from '../../alerts/evaluate.ts';
 import { operatorRuleKinds, projectRuleKinds, type RuleKind } from '../../alerts/measure.ts';
-import { urlProblem } from '../../outbound/post.ts';
-import type { Parts } from '../../parts.ts';
-import type { Transaction } from '#postgres/sql.ts';
-import { newId, newSecret } from '../../records/ids.ts';
+import type { Dependencies } from '../../process/dependencies.ts';
+import { newId } from '../../records/ids.ts';
+import { newSecret } from '../../access/secrets.ts';
 import { momentOfColumn } from '../../records/moment.ts';
-import type { RequestState } from '../middleware.ts';
-import { ApiError } from '../errors.ts';
-import { momentOf, pageOf, readPage, toPage } from '../page.ts';
-import { Id, Label, nullable, Timestamp } from '../schemas.ts';
+import type { RequestState } from '../request/middleware.ts';
+import { ApiError } from '../../http/errors.ts';
+import { momentOf, pageOf, readPage, toPage } from '../../http/page.ts';
+import { Id, Label, nullable, Timestamp } from '../../http/schemas.ts';
 
 /** Whose alerts; nulls: the operator's. */
 export interface AlertOwner {
@@ -23,7 +24,7 @@ export interface AlertOwner {
 
 /** What the routes hand on of a request. */
 interface Asked {
-  readonly env: Parts;
+  readonly env: Dependencies;
   readonly state: RequestState;
 }
 
@@ -187,8 +188,7 @@ export async function makeRule({ env, state }: Asked, owner: AlertOwner, body: N
     const [count] = await tx<{ count: number }[]>`
       SELECT count(*)::int AS count FROM control.alert_rule WHERE project_id IS NOT DISTINCT FROM ${projectId}`;
     const allowed = env.limits.alertRulesMax;
-    if (count!.count >= allowed)
-      throw new ApiError('limit_reached', { what: 'Alert rules', allowed, variable: 'API_ALERT_RULES_MAX' });
+    if (count!.count >= allowed) throw new ApiError('limit_reached', { what: 'Alert rules', allowed });
     await checkChannels(tx, owner, channels);
     const [made] = await tx<RuleRow[]>`
       INSERT INTO control.alert_rule (id, project_id, name, kind, threshold, clear_below, window_seconds, evaluations,
@@ -279,8 +279,7 @@ export async function makeChannel({ env, state }: Asked, owner: AlertOwner, body
     const [count] = await tx<{ count: number }[]>`
       SELECT count(*)::int AS count FROM control.alert_channel WHERE project_id IS NOT DISTINCT FROM ${projectId}`;
     const allowed = env.limits.alertChannelsMax;
-    if (count!.count >= allowed)
-      throw new ApiError('limit_reached', { what: 'Alert channels', allowed, variable: 'API_ALERT_CHANNELS_MAX' });
+    if (count!.count >= allowed) throw new ApiError('limit_reached', { what: 'Alert channels', allowed });
     const [made] = await tx<ChannelRow[]>`
       INSERT INTO control.alert_channel (id, project_id, name, kind, target, secret, is_private)
       VALUES (${id}, ${projectId}, ${name}, ${kind}, ${target},
@@ -301,7 +300,7 @@ interface GivenTarget {
 }
 
 function targetOf(
-  { mailUrl }: Parts,
+  { mailUrl }: Dependencies,
   { kind, url, to, allowPrivate, secret }: GivenTarget,
 ): readonly [shown: string, sealed: ChannelSecret] {
   if (kind === 'mail') {

@@ -2,11 +2,11 @@
 // alert-records.ts; the two parts differ in who may, and in what a rule may watch.
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
-import type { Parts } from '../../parts.ts';
-import type { RequestState } from '../middleware.ts';
-import { needs } from '../needs.ts';
-import { pageQuery } from '../page.ts';
-import { Id, nullable } from '../schemas.ts';
+import type { Dependencies } from '../../process/dependencies.ts';
+import type { RequestState } from '../request/middleware.ts';
+import { needs } from '../request/needs.ts';
+import { pageQuery } from '../../http/page.ts';
+import { Id, nullable } from '../../http/schemas.ts';
 import {
   changeRule,
   ChannelSchema,
@@ -44,7 +44,7 @@ const reads = needs('project:read', 'project');
 const writes = needs('alert:write', 'project');
 const makes = needs('alert:write', 'project', ['operator']);
 
-export const projectAlerts = platform<Parts, RequestState>()
+export const projectAlerts = platform<Dependencies, RequestState>()
   .get(
     '/projects/:id/alert-rules',
     { ...reads, tags, summary: 'List the alert rules of a project', response: Rules },
@@ -132,7 +132,7 @@ export const projectAlerts = platform<Parts, RequestState>()
 
 const operates = needs('operator');
 
-export const operatorAlerts = platform<Parts, RequestState>()
+export const operatorAlerts = platform<Dependencies, RequestState>()
   .get(
     '/operator/alert-rules',
     { ...operates, tags, summary: 'List the alert rules of the operator', response: Rules },

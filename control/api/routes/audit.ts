@@ -1,12 +1,12 @@
 // The audit log of an organization, the newest first.
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
-import type { Parts } from '../../parts.ts';
-import type { RequestState } from '../middleware.ts';
-import { ApiError } from '../errors.ts';
-import { needs } from '../needs.ts';
-import { pageOf, pageQuery, readPage, toPage } from '../page.ts';
-import { Id, nullable, Timestamp } from '../schemas.ts';
+import type { Dependencies } from '../../process/dependencies.ts';
+import type { RequestState } from '../request/middleware.ts';
+import { ApiError } from '../../http/errors.ts';
+import { needs } from '../request/needs.ts';
+import { pageOf, pageQuery, readPage, toPage } from '../../http/page.ts';
+import { Id, nullable, Timestamp } from '../../http/schemas.ts';
 
 const Text = nullable(Type.String());
 const AuditEvent = Type.Object({
@@ -37,7 +37,7 @@ interface Row {
   readonly request_id: string | null;
 }
 
-export const audit = platform<Parts, RequestState>().get(
+export const audit = platform<Dependencies, RequestState>().get(
   '/orgs/:id/audit',
   {
     ...needs('audit:read', 'organization'),

@@ -3,13 +3,13 @@
 import Type from '#core/typebox/typebox.mjs';
 import { seal } from '#core/encryption.ts';
 import { platform } from '#packages/worker/index.ts';
-import { urlProblem } from '../../outbound/post.ts';
-import type { Parts } from '../../parts.ts';
+import { urlProblem } from '#core/way-out/post.ts';
+import type { Dependencies } from '../../process/dependencies.ts';
 import { headersContext } from '../../telemetry/project-collectors.ts';
-import type { RequestState } from '../middleware.ts';
-import { ApiError } from '../errors.ts';
-import { needs } from '../needs.ts';
-import { nullable, Timestamp } from '../schemas.ts';
+import type { RequestState } from '../request/middleware.ts';
+import { ApiError } from '../../http/errors.ts';
+import { needs } from '../request/needs.ts';
+import { nullable, Timestamp } from '../../http/schemas.ts';
 
 const path = '/projects/:id/collector';
 const tags = ['traces'];
@@ -54,7 +54,7 @@ const toCollector = (row: Row) => ({
   errorAt: row.error_at?.toISOString() ?? null,
 });
 
-export const collector = platform<Parts, RequestState>()
+export const collector = platform<Dependencies, RequestState>()
   .get(
     path,
     {

@@ -2,13 +2,14 @@
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import { isBranchName } from '#git/remote-url.ts';
-import { createDeployment } from '../../deployments/create-deployment.ts';
-import type { Parts } from '../../parts.ts';
-import { hashOf, newId, newSecret } from '../../records/ids.ts';
-import type { RequestState } from '../middleware.ts';
-import { ApiError } from '../errors.ts';
-import { needs, openToAll } from '../needs.ts';
-import { Label } from '../schemas.ts';
+import { createDeployment } from '../../releases/create-deployment.ts';
+import type { Dependencies } from '../../process/dependencies.ts';
+import { newId } from '../../records/ids.ts';
+import { hashOf, newSecret } from '../../access/secrets.ts';
+import type { RequestState } from '../request/middleware.ts';
+import { ApiError } from '../../http/errors.ts';
+import { needs, openToAll } from '../request/needs.ts';
+import { Label } from '../../http/schemas.ts';
 
 const DeployHook = Type.Object({
   id: Type.String(),
@@ -33,7 +34,7 @@ const toHook = ({ id, name, branch, created_at: createdAt }: Row) => ({
 
 const HOOKS_MAX = 100;
 
-export const deployHooks = platform<Parts, RequestState>()
+export const deployHooks = platform<Dependencies, RequestState>()
   .post(
     '/projects/:id/deploy-hooks',
     {

@@ -1,9 +1,9 @@
 // Deployments: listed, read, canceled, built again; and their build logs, as pages or as a stream.
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
-import { createDeployment } from '../../deployments/create-deployment.ts';
-import { redeploy } from '../../deployments/redeploy.ts';
-import type { Parts } from '../../parts.ts';
+import { createDeployment } from '../../releases/create-deployment.ts';
+import { redeploy } from '../../releases/redeploy.ts';
+import type { Dependencies } from '../../process/dependencies.ts';
 import {
   cancelDeployment,
   deploymentStates,
@@ -16,13 +16,13 @@ import {
   toLine,
   type DeploymentRow,
 } from '../../records/deployments.ts';
-import type { RequestState } from '../middleware.ts';
-import { ApiError } from '../errors.ts';
-import { buildLogEvents } from '../build-log-events.ts';
-import type { EventStreams } from '../event-stream.ts';
-import { needs } from '../needs.ts';
-import { momentOf, pageOf, pageQuery, readPage, toPage } from '../page.ts';
-import { Id, nullable, Timestamp } from '../schemas.ts';
+import type { RequestState } from '../request/middleware.ts';
+import { ApiError } from '../../http/errors.ts';
+import { buildLogEvents } from '../events/build-log-events.ts';
+import type { EventStreams } from '../events/event-stream.ts';
+import { needs } from '../request/needs.ts';
+import { momentOf, pageOf, pageQuery, readPage, toPage } from '../../http/page.ts';
+import { Id, nullable, Timestamp } from '../../http/schemas.ts';
 
 const Status = Type.Enum([...deploymentStates]);
 const Target = Type.Enum(['production', 'preview']);
@@ -74,7 +74,7 @@ const tags = ['deployments'];
 const position = (row: DeploymentRow) => ({ order: row.position, id: row.id });
 
 export function deployments(streams: EventStreams) {
-  return platform<Parts, RequestState>()
+  return platform<Dependencies, RequestState>()
     .get(
       '/deployments',
       {

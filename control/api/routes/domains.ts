@@ -7,7 +7,7 @@ import type { Permission } from '../../access/permissions.ts';
 import { checkDomain } from '../../domains/check-domain.ts';
 import { domainSchema, showDomain, showDomains } from '../../domains/domain-view.ts';
 import { checkHostname } from '../../domains/hostname.ts';
-import type { Parts } from '../../parts.ts';
+import type { Dependencies } from '../../process/dependencies.ts';
 import {
   addDomain,
   countDomains,
@@ -18,15 +18,15 @@ import {
   type NewDomain,
 } from '../../records/domains.ts';
 import { changeProject } from '../../records/projects.ts';
-import type { RequestState } from '../middleware.ts';
-import { ApiError } from '../errors.ts';
-import { needs } from '../needs.ts';
+import type { RequestState } from '../request/middleware.ts';
+import { ApiError } from '../../http/errors.ts';
+import { needs } from '../request/needs.ts';
 
 const Hostname = Type.String({ minLength: 1, maxLength: 253 });
 const Branch = Type.String({ minLength: 1, maxLength: 255 });
 const tags = ['domains'];
 
-export const domains = platform<Parts, RequestState>()
+export const domains = platform<Dependencies, RequestState>()
   .get(
     '/projects/:id/domains',
     {
@@ -69,7 +69,7 @@ export const domains = platform<Parts, RequestState>()
         if (made === null) throw new ApiError('conflict', { reason: `The project has ${hostname} already` });
         const allowed = limits.domainsMax;
         if ((await countDomains(tx, projectId)) > allowed)
-          throw new ApiError('limit_reached', { what: 'Domains', allowed, variable: 'API_DOMAINS_MAX' });
+          throw new ApiError('limit_reached', { what: 'Domains', allowed: `${allowed} (API_DOMAINS_MAX)` });
         await ctx.state.audit(tx, {
           organizationId,
           projectId,
@@ -149,7 +149,7 @@ async function checkRedirect(tx: Transaction, { projectId, hostname, redirectTo 
 
 /** The domain of the path, where the actor may do this to its project. @throws {ApiError} */
 async function reach(
-  ctx: { readonly env: Parts; readonly state: RequestState; readonly params: { readonly id: string } },
+  ctx: { readonly env: Dependencies; readonly state: RequestState; readonly params: { readonly id: string } },
   permission: Permission,
 ): Promise<DomainRow> {
   ctx.state.access.account(permission);

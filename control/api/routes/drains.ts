@@ -14,13 +14,13 @@ import {
   TargetSchema,
   type GivenTarget,
 } from '../../drains/target.ts';
-import type { Parts } from '../../parts.ts';
+import type { Dependencies } from '../../process/dependencies.ts';
 import { newId } from '../../records/ids.ts';
 import { lastSeq, lineLevels } from '../../telemetry/lines.ts';
-import type { RequestState } from '../middleware.ts';
-import { ApiError } from '../errors.ts';
-import { needs } from '../needs.ts';
-import { Id, Label, nullable, Timestamp } from '../schemas.ts';
+import type { RequestState } from '../request/middleware.ts';
+import { ApiError } from '../../http/errors.ts';
+import { needs } from '../request/needs.ts';
+import { Id, Label, nullable, Timestamp } from '../../http/schemas.ts';
 
 const tags = ['drains'];
 const path = '/projects/:id/drains';
@@ -100,7 +100,7 @@ const toDrain = (row: Row): Static<typeof Drain> => ({
 });
 
 /** What is kept of a target. @throws {ApiError} `bad_request` for one that cannot be. */
-function keepTarget({ keys }: Parts, id: string, target: GivenTarget, isPrivate: boolean) {
+function keepTarget({ keys }: Dependencies, id: string, target: GivenTarget, isPrivate: boolean) {
   const problem = targetProblem(target, isPrivate);
   if (problem !== null) throw new ApiError('bad_request', { reason: problem });
   const { shown, secret } = partTarget(target);
@@ -109,7 +109,7 @@ function keepTarget({ keys }: Parts, id: string, target: GivenTarget, isPrivate:
 
 const hostOf = (target: GivenTarget): string => new URL(target.kind === 's3' ? target.endpoint : target.url).host;
 
-export const drains = platform<Parts, RequestState>()
+export const drains = platform<Dependencies, RequestState>()
   .get(
     path,
     { ...needed, tags, summary: 'List the log drains of a project', response: Type.Array(Drain) },
@@ -150,8 +150,7 @@ export const drains = platform<Parts, RequestState>()
         const [count] = await tx<{ count: number }[]>`
           SELECT count(*)::int AS count FROM control.log_drain WHERE project_id = ${projectId}`;
         const allowed = limits.drainsMax;
-        if (count!.count >= allowed)
-          throw new ApiError('limit_reached', { what: 'Log drains', allowed, variable: 'API_DRAINS_MAX' });
+        if (count!.count >= allowed) throw new ApiError('limit_reached', { what: 'Log drains', allowed });
         const [made] = await tx<Row[]>`
           INSERT INTO control.log_drain (id, project_id, name, kind, target, secret, is_private, level, kinds, branch, cursor)
           VALUES (${id}, ${projectId}, ${name}, ${shown.kind}, ${tx.json(shown)}, ${sealed}, ${allowPrivate},

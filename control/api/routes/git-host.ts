@@ -9,9 +9,9 @@ import { connectable, gitHostOf } from '../../git-host/connect.ts';
 import { missingPermissions } from '../../git-host/missing-permissions.ts';
 import { receiveDelivery } from '../../git-host/receive.ts';
 import { personToken } from '../../git-host/person-token.ts';
-import type { Parts } from '../../parts.ts';
-import type { RequestState } from '../middleware.ts';
-import { needs, openToAll } from '../needs.ts';
+import type { Dependencies } from '../../process/dependencies.ts';
+import type { RequestState } from '../request/middleware.ts';
+import { needs, openToAll } from '../request/needs.ts';
 
 const Connectable = Type.Object({
   installationId: Type.String(),
@@ -42,7 +42,7 @@ const Status = Type.Object({
   problem: Type.Union([Type.String(), Type.Null()]),
 });
 
-export const gitHost = platform<Parts, RequestState>()
+export const gitHost = platform<Dependencies, RequestState>()
   .post(
     '/webhooks/git-host',
     {

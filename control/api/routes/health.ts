@@ -1,12 +1,12 @@
 // Whether the API and its database answer; for load balancers and `platform doctor`.
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
-import type { Parts } from '../../parts.ts';
-import type { RequestState } from '../middleware.ts';
-import { ApiError } from '../errors.ts';
-import { openToAll } from '../needs.ts';
+import type { Dependencies } from '../../process/dependencies.ts';
+import type { RequestState } from '../request/middleware.ts';
+import { ApiError } from '../../http/errors.ts';
+import { openToAll } from '../request/needs.ts';
 
-export const health = platform<Parts, RequestState>().get(
+export const health = platform<Dependencies, RequestState>().get(
   '/health',
   { ...openToAll(), summary: 'Whether the API answers', response: Type.Object({ status: Type.Literal('ok') }) },
   async (ctx) => {

@@ -2,7 +2,7 @@
 // lines.
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
-import type { Parts } from '../../parts.ts';
+import type { Dependencies } from '../../process/dependencies.ts';
 import {
   bucketsOf,
   bucketsQuery,
@@ -15,11 +15,11 @@ import {
 } from '../../telemetry/filter.ts';
 import { countInvocations, findInvocation, invocationOrders, readInvocations } from '../../telemetry/invocations.ts';
 import { readDropped, readLinesAfter } from '../../telemetry/lines.ts';
-import type { RequestState } from '../middleware.ts';
-import { ApiError } from '../errors.ts';
-import { needs } from '../needs.ts';
-import { pageOf } from '../page.ts';
-import { nullable, Timestamp } from '../schemas.ts';
+import type { RequestState } from '../request/middleware.ts';
+import { ApiError } from '../../http/errors.ts';
+import { needs } from '../request/needs.ts';
+import { pageOf } from '../../http/page.ts';
+import { nullable, Timestamp } from '../../http/schemas.ts';
 import { DroppedSchema, StoredLineSchema } from './logs.ts';
 
 const HOUR_MS = 3_600_000;
@@ -52,7 +52,7 @@ const invocationQuery = {
   outcome: Type.Optional(Type.String({ maxLength: 64, description: '`ok`, `failed`, or a code' })),
 };
 
-export const invocations = platform<Parts, RequestState>()
+export const invocations = platform<Dependencies, RequestState>()
   .get(
     '/projects/:id/invocations',
     {
@@ -90,7 +90,7 @@ export const invocations = platform<Parts, RequestState>()
         from: Timestamp,
         to: Timestamp,
         bucketMs: Type.Integer(),
-        // Parts that have any.
+        // Dependencies that have any.
         items: Type.Array(
           Type.Object({
             at: Timestamp,

@@ -1,7 +1,7 @@
 // What the workers of a project wrote, as it is stored: searched, counted over time, and followed as it comes.
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
-import type { Parts } from '../../parts.ts';
+import type { Dependencies } from '../../process/dependencies.ts';
 import {
   bucketsOf,
   bucketsQuery,
@@ -13,13 +13,13 @@ import {
   timeOf,
 } from '../../telemetry/filter.ts';
 import { countLines, lineLevels, readDropped, readLines } from '../../telemetry/lines.ts';
-import type { RequestState } from '../middleware.ts';
-import { ApiError } from '../errors.ts';
-import type { EventStreams } from '../event-stream.ts';
-import { lineEvents } from '../line-events.ts';
-import { needs } from '../needs.ts';
-import { pageOf } from '../page.ts';
-import { nullable, Timestamp } from '../schemas.ts';
+import type { RequestState } from '../request/middleware.ts';
+import { ApiError } from '../../http/errors.ts';
+import type { EventStreams } from '../events/event-stream.ts';
+import { lineEvents } from '../events/line-events.ts';
+import { needs } from '../request/needs.ts';
+import { pageOf } from '../../http/page.ts';
+import { nullable, Timestamp } from '../../http/schemas.ts';
 
 const HOUR_MS = 3_600_000;
 const tags = ['logs'];
@@ -54,7 +54,7 @@ const lineQuery = {
 
 /** @param streams those of this process. */
 export const logs = (streams: EventStreams) =>
-  platform<Parts, RequestState>()
+  platform<Dependencies, RequestState>()
     .get(
       '/projects/:id/logs',
       {
@@ -83,7 +83,7 @@ export const logs = (streams: EventStreams) =>
           from: Timestamp,
           to: Timestamp,
           bucketMs: Type.Integer(),
-          // Parts that have any.
+          // Dependencies that have any.
           items: Type.Array(
             Type.Object({
               at: Timestamp,

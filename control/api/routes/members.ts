@@ -1,7 +1,7 @@
 // Members of an organization, and invitations by login on the Git host.
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
-import type { Parts } from '../../parts.ts';
+import type { Dependencies } from '../../process/dependencies.ts';
 import { newId } from '../../records/ids.ts';
 import {
   addInvitation,
@@ -17,11 +17,12 @@ import {
   toInvitation,
   toMember,
 } from '../../records/members.ts';
-import type { RequestState } from '../middleware.ts';
-import { ApiError } from '../errors.ts';
-import { needs } from '../needs.ts';
-import { pageOf, pageQuery, readPage, toPage } from '../page.ts';
-import { Id, nullable, RoleSchema, Timestamp } from '../schemas.ts';
+import type { RequestState } from '../request/middleware.ts';
+import { ApiError } from '../../http/errors.ts';
+import { needs } from '../request/needs.ts';
+import { pageOf, pageQuery, readPage, toPage } from '../../http/page.ts';
+import { Id, nullable, Timestamp } from '../../http/schemas.ts';
+import { RoleSchema } from '../../access/role-schemas.ts';
 
 const INVITATION_DAYS = 7;
 
@@ -45,7 +46,7 @@ const Invitation = Type.Object({
 const GrantedRole = Type.Enum(['admin', 'member', 'viewer']);
 const tags = ['members'];
 
-export const members = platform<Parts, RequestState>()
+export const members = platform<Dependencies, RequestState>()
   .get(
     '/orgs/:id/members',
     {
@@ -153,8 +154,7 @@ export const members = platform<Parts, RequestState>()
         if ((await countPlaces(tx, id)) >= allowed)
           throw new ApiError('limit_reached', {
             what: 'Members and invitations',
-            allowed,
-            variable: 'API_MEMBERS_MAX',
+            allowed: `${allowed} (API_MEMBERS_MAX)`,
           });
         const invitation = await addInvitation(tx, {
           id: newId('invitation'),

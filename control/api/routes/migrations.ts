@@ -1,13 +1,13 @@
 // What became of a project's migrations, as the migrator wrote it down.
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
-import type { Parts } from '../../parts.ts';
+import type { Dependencies } from '../../process/dependencies.ts';
 import { readMigrations, type AuditedMigration } from '../../records/migrations.ts';
-import type { RequestState } from '../middleware.ts';
-import { ApiError } from '../errors.ts';
-import { needs } from '../needs.ts';
-import { pageOf, pageQuery, readPage, toPage } from '../page.ts';
-import { nullable, Timestamp } from '../schemas.ts';
+import type { RequestState } from '../request/middleware.ts';
+import { ApiError } from '../../http/errors.ts';
+import { needs } from '../request/needs.ts';
+import { pageOf, pageQuery, readPage, toPage } from '../../http/page.ts';
+import { nullable, Timestamp } from '../../http/schemas.ts';
 
 const Text = nullable(Type.String());
 const results = ['running', 'applied', 'failed', 'changed'] as const;
@@ -35,7 +35,7 @@ const Migration = Type.Object({
   durationMs: nullable(Type.Integer()),
 });
 
-export const migrations = platform<Parts, RequestState>().get(
+export const migrations = platform<Dependencies, RequestState>().get(
   '/projects/:id/migrations',
   {
     ...needs('deployment:read', 'project'),

@@ -2,7 +2,7 @@
 // fields beside them. Pages are at the dashboard's address, where sessions are.
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
-import type { Parts } from '../../parts.ts';
+import type { Dependencies } from '../../process/dependencies.ts';
 import { countAttempt } from '../../sign-in/attempts.ts';
 import {
   CLIENT_ID,
@@ -19,9 +19,9 @@ import {
 } from '../../sign-in/grants.ts';
 import type { IssuedToken } from '../../records/tokens.ts';
 import { revokeSecret } from '../../sign-in/tokens.ts';
-import type { RequestState } from '../middleware.ts';
-import { networkOf } from '../client-address.ts';
-import { openToAll } from '../needs.ts';
+import type { RequestState } from '../request/middleware.ts';
+import { networkOf } from '../../http/client-address.ts';
+import { openToAll } from '../request/needs.ts';
 
 const Text = Type.String({ maxLength: 1024 });
 const Failure = Type.Object({
@@ -36,7 +36,7 @@ const Token = Type.Object({ access_token: Type.String(), token_type: Type.String
 const DAY_SECONDS = 86_400;
 const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
 
-export const oauth = platform<Parts, RequestState>()
+export const oauth = platform<Dependencies, RequestState>()
   .get(
     '/oauth/authorize',
     { ...openToAll(), summary: 'Let a command line act for somebody, in the browser', hidden: true },
@@ -138,7 +138,7 @@ interface Asked {
   readonly device_code?: string;
 }
 
-function grant({ sql }: Parts, asked: Asked): Promise<IssuedToken> {
+function grant({ sql }: Dependencies, asked: Asked): Promise<IssuedToken> {
   if (asked.client_id !== CLIENT_ID) throw noClient();
   const { code, redirect_uri: redirectUri, code_verifier: verifier, device_code: deviceCode } = asked;
   if (asked.grant_type === DEVICE_GRANT && deviceCode !== undefined) return pollDevice(sql, deviceCode);

@@ -3,11 +3,11 @@ import Type from '#core/typebox/typebox.mjs';
 import { backupPlan, backupRuns, requestBackup } from '#core/process/backup-runs.ts';
 import { platform } from '#packages/worker/index.ts';
 import { checkHealth } from '../../operator/health.ts';
-import type { Parts } from '../../parts.ts';
-import { resealAll } from '../../records/reseal.ts';
-import type { RequestState } from '../middleware.ts';
-import { ApiError } from '../errors.ts';
-import { needs } from '../needs.ts';
+import type { Dependencies } from '../../process/dependencies.ts';
+import { resealAll } from '../../operator/reseal.ts';
+import type { RequestState } from '../request/middleware.ts';
+import { ApiError } from '../../http/errors.ts';
+import { needs } from '../request/needs.ts';
 
 const Finding = Type.Object({
   name: Type.String(),
@@ -39,7 +39,7 @@ const Backups = Type.Object({
   ]),
 });
 
-export const operator = platform<Parts, RequestState>()
+export const operator = platform<Dependencies, RequestState>()
   .get(
     '/operator/health',
     {

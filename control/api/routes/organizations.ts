@@ -4,7 +4,7 @@ import { isProjectName } from '#core/names.ts';
 import { plans } from '#core/plans.ts';
 import { MACHINE_SIZES } from '#core/sandbox/options.ts';
 import { platform } from '#packages/worker/index.ts';
-import type { Parts } from '../../parts.ts';
+import type { Dependencies } from '../../process/dependencies.ts';
 import { holdRole, removeMember, setRole } from '../../records/members.ts';
 import {
   addOrganization,
@@ -14,11 +14,12 @@ import {
   slugOf,
   toOrganization,
 } from '../../records/organizations.ts';
-import type { RequestState } from '../middleware.ts';
-import { ApiError } from '../errors.ts';
-import { needs } from '../needs.ts';
-import { pageOf, pageQuery, readPage, toPage } from '../page.ts';
-import { Id, nullable, ONE_LINE, RoleSchema, Timestamp } from '../schemas.ts';
+import type { RequestState } from '../request/middleware.ts';
+import { ApiError } from '../../http/errors.ts';
+import { needs } from '../request/needs.ts';
+import { pageOf, pageQuery, readPage, toPage } from '../../http/page.ts';
+import { Id, nullable, ONE_LINE, Timestamp } from '../../http/schemas.ts';
+import { RoleSchema } from '../../access/role-schemas.ts';
 
 /** Null: as the operator has it. */
 const BuildMachine = nullable(Type.Enum([...MACHINE_SIZES]));
@@ -42,7 +43,7 @@ function checkSlug(slug: string): string {
   });
 }
 
-export const organizations = platform<Parts, RequestState>()
+export const organizations = platform<Dependencies, RequestState>()
   .get(
     '/orgs',
     {
@@ -76,7 +77,7 @@ export const organizations = platform<Parts, RequestState>()
       const made = await ctx.env.sql.begin(async (tx) => {
         await tx`SELECT 1 FROM control.account WHERE id = ${accountId} FOR UPDATE`;
         if ((await countOwned(tx, accountId)) >= allowed)
-          throw new ApiError('limit_reached', { what: 'Organizations', allowed, variable: 'API_ORGANIZATIONS_MAX' });
+          throw new ApiError('limit_reached', { what: 'Organizations', allowed: `${allowed} (API_ORGANIZATIONS_MAX)` });
         const id = await addOrganization(tx, { name, slug, accountId });
         if (id === null) throw new ApiError('conflict', { reason: `The slug ${slug} is taken` });
         await ctx.state.audit(tx, {

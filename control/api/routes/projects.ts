@@ -2,17 +2,17 @@
 import Type from '#core/typebox/typebox.mjs';
 import { hashPreviewBypass, hashPreviewPassword } from '#core/preview-access.ts';
 import { platform } from '#packages/worker/index.ts';
-import { createProject } from '../../deployments/create-project.ts';
-import { createDeployment } from '../../deployments/create-deployment.ts';
-import { writeRoute } from '../../deployments/project-routes.ts';
-import type { Parts } from '../../parts.ts';
-import { newSecret } from '../../records/ids.ts';
+import { createProject } from '../../releases/create-project.ts';
+import { createDeployment } from '../../releases/create-deployment.ts';
+import { writeRoute } from '../../releases/project-routes.ts';
+import type { Dependencies } from '../../process/dependencies.ts';
+import { newSecret } from '../../access/secrets.ts';
 import { changeProject, deleteProject, listProjects, readProject, toProject } from '../../records/projects.ts';
-import type { RequestState } from '../middleware.ts';
-import { ApiError } from '../errors.ts';
-import { needs } from '../needs.ts';
-import { momentOf, pageOf, pageQuery, readPage, toPage } from '../page.ts';
-import { Id, nullable, Timestamp } from '../schemas.ts';
+import type { RequestState } from '../request/middleware.ts';
+import { ApiError } from '../../http/errors.ts';
+import { needs } from '../request/needs.ts';
+import { momentOf, pageOf, pageQuery, readPage, toPage } from '../../http/page.ts';
+import { Id, nullable, Timestamp } from '../../http/schemas.ts';
 
 const Visibility = Type.Enum(['private', 'public']);
 const Text = nullable(Type.String({ maxLength: 1000 }));
@@ -52,11 +52,11 @@ function checkFolder(name: string, field: string, value: string): string {
   if (value.startsWith('/')) refuse(`${field} path must be relative, not absolute`);
   if (value.split(/[\\/]/).includes('..')) refuse(`${field} path cannot contain '..'`);
   // oxlint-disable-next-line no-control-regex -- such a path is none
-  if (/[\x00-\x1f]/.test(value)) refuse('holds a control character');
+  if (/[\x00-\x1f]/.test(value)) refuse('contains a control character');
   return value.replace(/\/+$/, '');
 }
 
-export const projects = platform<Parts, RequestState>()
+export const projects = platform<Dependencies, RequestState>()
   .get(
     '/orgs/:id/projects',
     {

@@ -1,14 +1,14 @@
 // What production and branches lead to: promote, rollback, split, removal of branches, redeploy.
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
-import { rotateAiToken } from '../../deployments/ai-tokens.ts';
-import { removeBranch } from '../../deployments/branch-removal.ts';
-import { promote, rollback, split } from '../../deployments/promote.ts';
-import { previewPromotion } from '../../deployments/promotion-preview.ts';
-import { redeploy } from '../../deployments/redeploy.ts';
-import type { Parts } from '../../parts.ts';
-import type { RequestState } from '../middleware.ts';
-import { needs } from '../needs.ts';
+import { rotateAiToken } from '../../releases/ai-tokens.ts';
+import { removeBranch } from '../../releases/branch-removal.ts';
+import { promote, rollback, split } from '../../releases/promote.ts';
+import { previewPromotion } from '../../releases/promotion-preview.ts';
+import { redeploy } from '../../releases/redeploy.ts';
+import type { Dependencies } from '../../process/dependencies.ts';
+import type { RequestState } from '../request/middleware.ts';
+import { needs } from '../request/needs.ts';
 
 const DeploymentId = Type.String({ pattern: '^d[0-9a-z]{12}$' });
 const Ran = { resource: Type.String(), files: Type.Array(Type.String()) };
@@ -38,7 +38,8 @@ const Preview = Type.Object({
   urls: Names,
   commits: Type.Array(
     Type.Object({
-      deploymentId: Type.String(),
+      // The newest of it; null: it was not deployed.
+      deploymentId: Type.Union([Type.String(), Type.Null()]),
       sha: Type.String(),
       message: Type.Union([Type.String(), Type.Null()]),
       author: Type.Union([Type.String(), Type.Null()]),
@@ -53,7 +54,7 @@ const Preview = Type.Object({
   migrationsSince: Type.Array(Type.Object({ ...Ran, deploymentId: Type.String() })),
 });
 
-export const releases = platform<Parts, RequestState>()
+export const releases = platform<Dependencies, RequestState>()
   .get(
     '/deployments/:id/promotion',
     {

@@ -2,17 +2,17 @@
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import { isBranchName } from '#git/remote-url.ts';
+import type { Transaction } from '#postgres/sql.ts';
 import { connectHosted, connectRemote } from '../../git-host/connect.ts';
-import { createDeployment } from '../../deployments/create-deployment.ts';
-import { touchRoute } from '../../deployments/project-routes.ts';
+import { createDeployment } from '../../releases/create-deployment.ts';
+import { touchRoute } from '../../releases/project-routes.ts';
 import { personToken } from '../../git-host/person-token.ts';
 import { askForRefresh } from '../../git-host/remote-refresh.ts';
-import type { Parts } from '../../parts.ts';
-import { hashOf } from '../../records/ids.ts';
-import type { RequestState } from '../middleware.ts';
-import type { Transaction } from '#postgres/sql.ts';
-import { ApiError } from '../errors.ts';
-import { needs, openToAll } from '../needs.ts';
+import type { Dependencies } from '../../process/dependencies.ts';
+import { hashOf } from '../../access/secrets.ts';
+import type { RequestState } from '../request/middleware.ts';
+import { ApiError } from '../../http/errors.ts';
+import { needs, openToAll } from '../request/needs.ts';
 
 const Repository = Type.Object({
   id: Type.String(),
@@ -66,7 +66,7 @@ const RemoteBody = Type.Object({
 
 const FOLDER = /^(?!\/)(?!.*(?:^|\/)\.\.?(?:\/|$))(?!.*\/\/)[^\\\0]*[^\\/\0]$/;
 
-export const repositories = platform<Parts, RequestState>()
+export const repositories = platform<Dependencies, RequestState>()
   .post(
     '/repositories',
     {

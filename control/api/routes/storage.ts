@@ -2,13 +2,12 @@
 import Type from '#core/typebox/typebox.mjs';
 import { plans } from '#core/plans.ts';
 import { platform } from '#packages/worker/index.ts';
-import type { Parts } from '../../parts.ts';
-import { readStorage } from '../../records/storage.ts';
-import { storageKinds } from '../../storage/count.ts';
+import type { Dependencies } from '../../process/dependencies.ts';
+import { readStorage, storageKinds } from '../../records/storage.ts';
 import { storageLimitOf } from '../../storage/left.ts';
-import type { RequestState } from '../middleware.ts';
-import { needs } from '../needs.ts';
-import { Id, nullable, Timestamp } from '../schemas.ts';
+import type { RequestState } from '../request/middleware.ts';
+import { needs } from '../request/needs.ts';
+import { Id, nullable, Timestamp } from '../../http/schemas.ts';
 
 const Kinds = Type.Array(Type.Object({ kind: Type.Enum([...storageKinds]), bytes: Type.Integer() }));
 const Storage = Type.Object({
@@ -33,7 +32,7 @@ const Storage = Type.Object({
   ),
 });
 
-export const storage = platform<Parts, RequestState>().get(
+export const storage = platform<Dependencies, RequestState>().get(
   '/orgs/:id/storage',
   {
     ...needs('usage:read', 'organization'),

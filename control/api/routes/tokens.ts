@@ -3,13 +3,14 @@ import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import type { TokenLife } from '../../access/actor.ts';
 import { tokenScopes } from '../../access/permissions.ts';
-import type { Parts } from '../../parts.ts';
+import type { Dependencies } from '../../process/dependencies.ts';
 import { addToken, countTokens, listTokens, revokeToken, toToken, type TokenRow } from '../../records/tokens.ts';
-import type { RequestState } from '../middleware.ts';
-import { ApiError } from '../errors.ts';
-import { needs } from '../needs.ts';
-import { momentOf, pageOf, pageQuery, readPage, toPage } from '../page.ts';
-import { Id, Label, nullable, ScopeSchema, Timestamp } from '../schemas.ts';
+import type { RequestState } from '../request/middleware.ts';
+import { ApiError } from '../../http/errors.ts';
+import { needs } from '../request/needs.ts';
+import { momentOf, pageOf, pageQuery, readPage, toPage } from '../../http/page.ts';
+import { Id, Label, nullable, Timestamp } from '../../http/schemas.ts';
+import { ScopeSchema } from '../../access/role-schemas.ts';
 
 const DAYS_DEFAULT = 90;
 const DAYS_MAX = 3650;
@@ -32,7 +33,7 @@ const Token = Type.Object({
 
 const position = (row: TokenRow) => ({ order: row.position, id: row.id });
 
-export const tokens = platform<Parts, RequestState>()
+export const tokens = platform<Dependencies, RequestState>()
   .get(
     '/tokens',
     {
@@ -103,7 +104,7 @@ export const tokens = platform<Parts, RequestState>()
       const made = await ctx.env.sql.begin(async (tx) => {
         await tx`SELECT 1 FROM control.account WHERE id = ${accountId} FOR UPDATE`;
         if ((await countTokens(tx, accountId)) >= allowed)
-          throw new ApiError('limit_reached', { what: 'Tokens', allowed, variable: 'API_TOKENS_MAX' });
+          throw new ApiError('limit_reached', { what: 'Tokens', allowed });
         const issued = await addToken(tx, { name, accountId, organizationId, projectId, scope, days, endsWith });
         if (issued === null) throw new ApiError('unauthorized');
         const { id, secret } = issued;

@@ -1,15 +1,15 @@
 // Traces of a project, as they are stored: what began on the platform, and one with all of its spans and lines.
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
-import type { Parts } from '../../parts.ts';
+import type { Dependencies } from '../../process/dependencies.ts';
 import { limitOf, positionOf, readWithin, storedPage, storedQuery, timeOf } from '../../telemetry/filter.ts';
 import { readLinesAfter } from '../../telemetry/lines.ts';
 import { readTrace, readTraces, spanKindNames, SPANS_SHOWN_MAX } from '../../telemetry/traces.ts';
-import type { RequestState } from '../middleware.ts';
-import { ApiError } from '../errors.ts';
-import { needs } from '../needs.ts';
-import { pageOf } from '../page.ts';
-import { nullable, Timestamp } from '../schemas.ts';
+import type { RequestState } from '../request/middleware.ts';
+import { ApiError } from '../../http/errors.ts';
+import { needs } from '../request/needs.ts';
+import { pageOf } from '../../http/page.ts';
+import { nullable, Timestamp } from '../../http/schemas.ts';
 import { StoredLineSchema } from './logs.ts';
 
 const LINES_MAX = 1000;
@@ -55,7 +55,7 @@ const Trace = Type.Object({
 
 const { from, to, deploymentId, branch, route } = storedQuery;
 
-export const traces = platform<Parts, RequestState>()
+export const traces = platform<Dependencies, RequestState>()
   .get(
     '/projects/:id/traces',
     {

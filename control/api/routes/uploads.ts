@@ -1,11 +1,11 @@
-// Artifacts that the command line uploads: announced, sent in pieces, deployed (control/deployments/uploads.ts).
+// Artifacts that the command line uploads: announced, sent in pieces, deployed (control/releases/uploads.ts).
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
-import { addToUpload, beginUpload, deployUpload, readUpload, type Upload } from '../../deployments/uploads.ts';
-import type { Parts } from '../../parts.ts';
-import type { RequestState } from '../middleware.ts';
-import { ApiError } from '../errors.ts';
-import { needs } from '../needs.ts';
+import { addToUpload, beginUpload, deployUpload, readUpload, type Upload } from '../../releases/uploads.ts';
+import type { Dependencies } from '../../process/dependencies.ts';
+import type { RequestState } from '../request/middleware.ts';
+import { ApiError } from '../../http/errors.ts';
+import { needs } from '../request/needs.ts';
 
 const UploadBody = Type.Object({
   id: Type.String(),
@@ -31,13 +31,13 @@ const headersOf = ({ received, bytes }: Upload): Record<string, string> => ({
 });
 
 /** The upload, where the actor may deploy its project. @throws {ApiError} `not_found` */
-async function reached(env: Parts, access: RequestState['access'], id: string) {
+async function reached(env: Dependencies, access: RequestState['access'], id: string) {
   access.account('deployment:create');
   const upload = await readUpload(env, id);
   return { upload, ...(await access.project('deployment:create', upload.projectId)) };
 }
 
-export const uploads = platform<Parts, RequestState>()
+export const uploads = platform<Dependencies, RequestState>()
   .post(
     '/projects/:id/uploads',
     {

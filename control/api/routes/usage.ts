@@ -2,16 +2,16 @@
 import Type from '#core/typebox/typebox.mjs';
 import { invocationKinds, plans as planNames, type Plan } from '#core/plans.ts';
 import { platform } from '#packages/worker/index.ts';
-import type { Parts } from '../../parts.ts';
+import type { Dependencies } from '../../process/dependencies.ts';
 import { readOrganization } from '../../records/organizations.ts';
 import { touchProjects } from '../../records/projects.ts';
 import { budgetsOf, readCostliest, readUsage, usageGroups, type UsageQuestion } from '../../records/usage.ts';
-import type { RequestState } from '../middleware.ts';
+import type { RequestState } from '../request/middleware.ts';
 import { touchStorage } from '../../storage/follow.ts';
 import { storageLimitOf } from '../../storage/left.ts';
-import { ApiError } from '../errors.ts';
-import { needs } from '../needs.ts';
-import { Id, nullable, Timestamp } from '../schemas.ts';
+import { ApiError } from '../../http/errors.ts';
+import { needs } from '../request/needs.ts';
+import { Id, nullable, Timestamp } from '../../http/schemas.ts';
 
 const DAY_MS = 86_400_000;
 const DAYS_DEFAULT = 30;
@@ -91,18 +91,18 @@ function toQuestion(asked: Asked): Omit<UsageQuestion, 'organizationId' | 'proje
   return { from, to, groupBy: asked.groupBy ?? 'kind', kind: asked.kind ?? null, route: asked.route ?? null };
 }
 
-async function budgetOf({ sql, cpuLimits }: Parts, organizationId: string) {
+async function budgetOf({ sql, cpuLimits }: Dependencies, organizationId: string) {
   const [row] = await sql<{ plan: Plan }[]>`SELECT plan FROM control.organization WHERE id = ${organizationId}`;
   const plan = row!.plan;
   return { plan, cpuMs: budgetsOf(cpuLimits, plan) };
 }
 
-async function usageOf(parts: Parts, question: UsageQuestion) {
+async function usageOf(parts: Dependencies, question: UsageQuestion) {
   const [budget, used] = await Promise.all([budgetOf(parts, question.organizationId), readUsage(parts.sql, question)]);
   return { budget, ...used };
 }
 
-export const usage = platform<Parts, RequestState>()
+export const usage = platform<Dependencies, RequestState>()
   .get(
     '/orgs/:id/usage',
     {

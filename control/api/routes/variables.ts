@@ -1,9 +1,10 @@
 // Environment variables of a project. The value of a secret is taken and never given back.
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
+import type { Transaction } from '#postgres/sql.ts';
 import type { Reached } from '../../access/access.ts';
-import { redeployOnVariables, type ChangedVariables } from '../../deployments/redeploy.ts';
-import type { Parts } from '../../parts.ts';
+import { redeployOnVariables, type ChangedVariables } from '../../releases/redeploy.ts';
+import type { Dependencies } from '../../process/dependencies.ts';
 import { changeProject } from '../../records/projects.ts';
 import {
   changeVariable,
@@ -17,11 +18,10 @@ import {
   type VariableInput,
   type VariableRow,
 } from '../../records/variables.ts';
-import type { Transaction } from '#postgres/sql.ts';
-import type { RequestState } from '../middleware.ts';
-import { ApiError } from '../errors.ts';
-import { needs } from '../needs.ts';
-import { Id, nullable, Timestamp } from '../schemas.ts';
+import type { RequestState } from '../request/middleware.ts';
+import { ApiError } from '../../http/errors.ts';
+import { needs } from '../request/needs.ts';
+import { Id, nullable, Timestamp } from '../../http/schemas.ts';
 
 const IMPORT_MAX = 500;
 const Key = Type.String({ maxLength: 128, pattern: '^[A-Za-z_][A-Za-z0-9_]*$' });
@@ -76,14 +76,14 @@ function checkValue(key: string, value: string, bytesMax: number): void {
   const bytes = Buffer.byteLength(value);
   if (bytes > bytesMax)
     throw new ApiError('unprocessable', {
-      reason: `${key}: its value has ${bytes} bytes, at most ${bytesMax} are allowed (API_VARIABLE_BYTES_MAX)`,
+      reason: `${key}: its value has ${bytes} bytes, at most ${bytesMax} are allowed`,
     });
   if (value.includes('\0')) throw new ApiError('unprocessable', { reason: `${key}: its value holds U+0000` });
 }
 
 /** Changes variables of a project, in one transaction with its rows of the audit log. */
 async function change<Result>(
-  ctx: { readonly env: Parts; readonly state: RequestState },
+  ctx: { readonly env: Dependencies; readonly state: RequestState },
   { projectId, organizationId, actor }: Reached,
   action: string,
   work: (tx: Transaction) => Promise<Changed<Result>>,
@@ -113,10 +113,10 @@ interface Changed<Result> {
 async function checkRoom(tx: Transaction, projectId: string, inputs: readonly VariableInput[], allowed: number) {
   for (const place of inputs)
     if ((await countVariables(tx, projectId, place)) > allowed)
-      throw new ApiError('limit_reached', { what: 'Variables of a scope', allowed, variable: 'API_VARIABLES_MAX' });
+      throw new ApiError('limit_reached', { what: 'Variables of a scope', allowed: `${allowed} (API_VARIABLES_MAX)` });
 }
 
-export const variables = platform<Parts, RequestState>()
+export const variables = platform<Dependencies, RequestState>()
   .get(
     '/environment-variables/:projectId',
     {

@@ -3,17 +3,18 @@ import Type from '#core/typebox/typebox.mjs';
 import { seal } from '#core/encryption.ts';
 import type { Sql, Transaction } from '#postgres/sql.ts';
 import { platform } from '#packages/worker/index.ts';
-import type { Parts } from '../../parts.ts';
-import { newId, newSecret } from '../../records/ids.ts';
+import { urlProblem } from '#core/way-out/post.ts';
+import type { Dependencies } from '../../process/dependencies.ts';
+import { newId } from '../../records/ids.ts';
+import { newSecret } from '../../access/secrets.ts';
 import { momentOfColumn } from '../../records/moment.ts';
 import { secretContext } from '../../webhooks/deliveries.ts';
 import { webhookEvents } from '../../webhooks/events.ts';
-import { urlProblem } from '../../outbound/post.ts';
-import type { RequestState } from '../middleware.ts';
-import { ApiError } from '../errors.ts';
-import { needs } from '../needs.ts';
-import { momentOf, pageOf, pageQuery, readPage, toPage } from '../page.ts';
-import { Id, nullable, Timestamp } from '../schemas.ts';
+import type { RequestState } from '../request/middleware.ts';
+import { ApiError } from '../../http/errors.ts';
+import { needs } from '../request/needs.ts';
+import { momentOf, pageOf, pageQuery, readPage, toPage } from '../../http/page.ts';
+import { Id, nullable, Timestamp } from '../../http/schemas.ts';
 
 const tags = ['webhooks'];
 const Events = Type.Array(Type.Enum([...webhookEvents]), { minItems: 1, maxItems: webhookEvents.length });
@@ -87,7 +88,7 @@ const toDelivery = (row: DeliveryRow) => ({
 const path = '/orgs/:id/webhooks';
 const needed = needs('webhook:write', 'organization');
 
-export const webhooks = platform<Parts, RequestState>()
+export const webhooks = platform<Dependencies, RequestState>()
   .get(
     path,
     { ...needed, tags, summary: 'List the webhooks of an organization', response: Type.Array(Webhook) },
@@ -130,8 +131,7 @@ export const webhooks = platform<Parts, RequestState>()
         const [count] = await tx<{ count: number }[]>`
           SELECT count(*)::int AS count FROM control.webhook WHERE organization_id = ${organizationId}`;
         const allowed = limits.webhooksMax;
-        if (count!.count >= allowed)
-          throw new ApiError('limit_reached', { what: 'Webhooks', allowed, variable: 'API_WEBHOOKS_MAX' });
+        if (count!.count >= allowed) throw new ApiError('limit_reached', { what: 'Webhooks', allowed });
         if (projectId !== null) {
           const [project] = await tx`
             SELECT 1 FROM control.project

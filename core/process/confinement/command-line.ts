@@ -1,37 +1,37 @@
-// The command line that starts a process confined: control group, then namespaces, then user id, then limits, then the
-// command. Pure but for a look at where links lead. Called by confinement.ts, builder/steps/ and runtime/ssr/.
+// The command line that starts a confined process: control group, then namespaces, then user id, then limits, then
+// the command. Pure except for resolving links. Called by confinement.ts, builder/steps/ and runtime/ssr/.
 import { realpathSync } from 'node:fs';
 import { release } from 'node:os';
 import { dirname } from 'node:path';
 import { nodeCommand } from '../node-command.ts';
 import type { Confinement } from './types.ts';
 
-/** What one process gets. */
+/** Confinement of one process. */
 export interface CommandBounds {
   readonly slot: number;
   readonly cwd: string;
-  /** Folders it may write to; all others of the machine are hidden or read-only where there are namespaces. */
+  /** Folders it may write to; with namespaces, all others are hidden or read-only. */
   readonly writable: readonly string[];
-  /** Folder or file -> where it is seen, read-only, in namespaces; nothing happens without them. */
+  /** Folder or file -> read-only path in namespaces; ignored without them. */
   readonly readable?: readonly (readonly [from: string, to: string])[];
-  /** Folder that stands in for /tmp and /dev/shm in namespaces, or the bytes of one in memory for each of them. */
+  /** Folder used as /tmp and /dev/shm in namespaces, or the size of an in-memory one for each. */
   readonly tmp: string | number;
-  /** Files that take the id of a process into a control group. */
+  /** Files that add a process id to a control group. */
   readonly groups: readonly string[];
   readonly processesMax: number;
-  /** Largest file that it can write. */
+  /** Size limit for files that it writes. */
   readonly fileBytesMax: number;
-  /** File descriptor on which the fence says what it made. */
+  /** File descriptor on which the fence reports what it created. */
   readonly infoFd?: number;
-  /** In namespaces: a network without a way out, where one can be created. */
+  /** In namespaces: a network without external access, if one can be created. */
   readonly isOffline?: boolean;
-  /** Of the name of the machine, in namespaces. */
+  /** Host name, in namespaces. */
   readonly hostname?: string;
-  /** It has the same right to the processors as what serves requests; without it less. */
+  /** Has the same CPU priority as processes that serve requests; otherwise lower. */
   readonly isServing?: boolean;
 }
 
-/** What of the system is seen in namespaces, as far as it is there. `/etc` is no whole: it holds keys. */
+/** Parts of the system visible in namespaces, if they exist. Not all of `/etc`, which contains keys. */
 const SYSTEM = [
   '/usr',
   '/bin',
@@ -60,16 +60,16 @@ const SYSTEM = [
   '/nix/store',
 ] as const;
 
-/** Made first: a folder that a fence makes by itself may be closed to the build's user. */
+/** Created first: a folder that a fence creates implicitly may be closed to the build's user. */
 const SYSTEM_PARENTS = ['/etc', '/etc/pki', '/etc/pki/tls', '/etc/ssl', '/nix'] as const;
 
-/** Path in namespaces of the program that refuses user namespaces. */
+/** Path in namespaces of the program that forbids user namespaces. */
 const FILTER_INSIDE = '/etc/platform-fence';
 
-/** Politeness towards what serves requests on the same processors. */
+/** Lower priority than processes that serve requests on the same processors. */
 const NICE = '5';
 
-/** The user id of a slot; null where builds run as the platform's own user. */
+/** The user id of a slot; null if builds run as the platform's own user. */
 export function uidOf({ firstUid }: Confinement, slot: number): number | null {
   return firstUid == null ? null : firstUid + slot;
 }
@@ -87,7 +87,7 @@ export function confinedCommand(
     ...(uid === null ? [] : userWords(uid)),
     ...(process.platform === 'linux' ? limitWords(countsAlone(confinement), bounds) : []),
     ...(confinement.filter === undefined ? [] : filterWords(confinement, confinement.filter)),
-    // Only now: as the user that may enter it.
+    // Only now, as the user that may enter it.
     'sh',
     '-c',
     'cd "$1" && shift && exec "$@"',
@@ -98,7 +98,7 @@ export function confinedCommand(
   return { file: words[0]!, args: words.slice(1) };
 }
 
-/** Enters the groups first, so that all that comes of the process is in them. */
+/** Enters the groups first, so that all descendants of the process are in them. */
 function groupWords(groups: readonly string[]): string[] {
   const script = 'n=$1; shift; while [ "$n" -gt 0 ]; do echo $$ > "$1" || exit 125; shift; n=$((n-1)); done; exec "$@"';
   return ['sh', '-c', script, 'sh', String(groups.length), ...groups];
@@ -110,8 +110,8 @@ function userWords(uid: number): string[] {
 }
 
 /**
- * Whether the kernel counts a build's processes apart from the platform's: by its user, or in its user namespace, since
- * Linux 5.14.
+ * Whether the kernel counts a build's processes separately from the platform's: by its user, or in its user
+ * namespace, since Linux 5.14.
  */
 function countsAlone({ firstUid, fence }: Confinement): boolean {
   if (firstUid != null) return true;
@@ -125,7 +125,7 @@ function limitWords(isCounted: boolean, { processesMax, fileBytesMax, isServing 
   return [...nice, 'prlimit', '--core=0:0', `--fsize=${fileBytesMax}:${fileBytesMax}`, ...processes, '--'];
 }
 
-/** The last program of the platform before the command. */
+/** The platform's last program before the command. */
 function filterWords({ fence }: Confinement, filter: string): string[] {
   return [fence == null ? filter : FILTER_INSIDE, '--no-userns', '--'];
 }
@@ -140,50 +140,50 @@ function namespaceWords(
   words.push('--hostname', bounds.hostname ?? 'build', '--unshare-cgroup-try', '--new-session');
   if (bounds.isOffline === true && !sharesNetwork) words.push('--unshare-net');
   if (bounds.infoFd !== undefined) words.push('--info-fd', String(bounds.infoFd));
-  // As root the user is changed inside, by setpriv; the fence takes every other right away.
+  // As root, setpriv changes the user inside; the fence drops every other capability.
   words.push('--cap-drop', 'ALL');
   if (uid === null) words.push('--unshare-user', ...(mayNest ? [] : ['--disable-userns']));
   else words.push('--cap-add', 'CAP_SETUID', '--cap-add', 'CAP_SETGID', '--cap-add', 'CAP_SETPCAP');
   for (const path of SYSTEM_PARENTS) words.push('--perms', '0755', '--dir', path);
   for (const path of SYSTEM) words.push('--ro-bind-try', path, path);
   if (filter !== undefined) words.push('--ro-bind', filter, FILTER_INSIDE);
-  // Settings of the machine: without a user id of its own a program has the right to change them where we are root.
+  // Kernel settings: without a user id of its own, a program could change them if the platform runs as root.
   words.push('--proc', '/proc', '--ro-bind', '/proc/sys', '/proc/sys', '--dev', '/dev');
-  // A folder of the build, so that what it writes there is counted.
+  // A folder of the build, so that files written there are counted.
   for (const path of ['/tmp', '/dev/shm'])
     words.push(
       ...(typeof bounds.tmp === 'string'
         ? ['--bind', bounds.tmp, path]
         : ['--perms', '1777', '--size', String(bounds.tmp), '--tmpfs', path]),
     );
-  // A link in a writable or hidden place: what it leads to is bound to its name.
+  // A link in a writable or hidden location: its target is bound to its name.
   words.push('--ro-bind-try', realPath('/etc/resolv.conf'), '/etc/resolv.conf');
   const readable = bounds.readable ?? [];
-  // Folders around them that are missing would be made with no right for the build's user to pass.
+  // Missing parent folders would be created without permission for the build's user to enter.
   const around = [...readable.map(([, to]) => to), ...bounds.writable].flatMap(foldersAround);
   for (const path of new Set(around)) words.push('--perms', '0755', '--dir', path);
   for (const [from, to] of readable) words.push('--ro-bind', from, to);
   for (const path of bounds.writable) words.push('--bind', path, path);
-  // Both lie in memory that nobody counts, and belong to the user where that is the platform's own.
+  // Both are in memory that is not counted, and belong to the platform's user if builds run as it.
   words.push('--remount-ro', '/dev', '--remount-ro', '/', '--chdir', '/', '--');
   return words;
 }
 
-/** The folders around a path, outermost first, without those that the system has. */
+/** The parent folders of a path, outermost first, without those of the system. */
 function foldersAround(path: string): string[] {
   const above = dirname(path);
   if (above === '/' || SYSTEM.some((shown) => above === shown || above.startsWith(`${shown}/`))) return [];
   return [...foldersAround(above), above];
 }
 
-/** The folders that Node itself consists of, as far as namespaces do not show them anyway. */
+/** The folders of the Node installation that namespaces do not show anyway. */
 export function nodeFolders(): string[] {
   const [node, ...loader] = nodeCommand();
   const folders = [node, ...loader.filter((word) => word.startsWith('/'))].map((file) => dirname(realPath(file)));
   return [...new Set(folders)].filter((path) => !path.startsWith('/usr/'));
 }
 
-/** Without links; the path itself where nothing is there. */
+/** Resolves links; returns the path itself if it does not exist. */
 export function realPath(path: string): string {
   try {
     return realpathSync(path);

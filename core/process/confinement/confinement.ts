@@ -1,5 +1,6 @@
-// How the code of strangers is kept from the platform and from its neighbours on this machine: by a user id of its own
-// (where we are root), by namespaces (bubblewrap, fence/), by both, or not at all. Found out by trying, never assumed.
+// How untrusted code is isolated from the platform and from its neighbors on this machine: by a user id of its own
+// (if the platform runs as root), by namespaces (bubblewrap, fence/), by both, or not at all. Determined by probing,
+// never assumed.
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { access, chmod, chown, constants, mkdtemp, realpath, rm } from 'node:fs/promises';
@@ -14,59 +15,56 @@ import type { Confinement } from './types.ts';
 export const unconfined: Confinement = { kind: 'none', reason: null };
 
 /**
- * User ids that belong to nobody: distributions, systemd and containers give out lower ones, and 100000, which looks
- * free, is where rootless containers begin. Each installation has a range of its own by the path of its work folders,
- * for all processes of a user id are ended together.
+ * Unassigned user ids: distributions, systemd and containers assign lower ones, and 100000, which looks free, is
+ * where rootless containers begin. Each installation uses a separate range, derived from the path of its work
+ * folders, because all processes of a user id are killed together.
  */
 const UIDS = { first: 1_900_000_000, each: 256, ranges: 50_000 } as const;
-/** For machines that know no more than 65,536 user ids. */
+/** For machines limited to 65,536 user ids. */
 const LOW_UID = 60_700;
 
 const BUBBLEWRAP = 'bwrap';
-/** Of tests: `own` leaves bubblewrap alone where it is, `bwrap` leaves ours. */
+/** For tests: `own` ignores an installed bubblewrap, `bwrap` ignores the platform's own fence. */
 const CHOICE = 'PLATFORM_FENCE';
 
-/** What a probe takes at most. */
+/** Timeout of a probe. */
 const PROBE_MS = 10_000;
 
-/** What to find out, and where. */
+/** What to probe, and where. */
 interface ProbeOptions {
-  /** Folder that work folders are made in: a build has to reach its own there. Must exist. */
+  /** Parent of work folders, which a build must be able to reach. Must exist. */
   readonly workFolders: string;
   /** Folders that no build may read: the data folder, `FS_PATH`. */
   readonly privateFolders: readonly string[];
-  /** Folders that they read, and a file in them that has to be there. */
+  /** Folders that they read, and a file in them that has to exist. */
   readonly readable: readonly string[];
   readonly needs: string;
-  /** They get a network of their own. */
+  /** Whether they get a separate network. */
   readonly isOffline?: boolean;
-  /** Where no network can be created, namespaces with the network of the machine are accepted. */
+  /** If no network can be created, namespaces with the machine's network are accepted. */
   readonly mayShareNetwork?: boolean;
-  /** Ways that are tried; default: all. For tests, and for operators who know better. */
+  /** Methods to try; default: all. For tests, and for expert operators. */
   readonly ways?: readonly ('uid' | 'namespaces' | 'groups')[];
   readonly environment?: Readonly<Record<string, string | undefined>>;
 }
 
 /**
- * Tries what this machine and this user can do, by starting confined processes.
+ * Probes the capabilities of this machine and user by starting confined processes.
  *
- * @example
- * const confinement = await confinementOf({
+ * @example const confinement = await confinementOf({
  *   workFolders: '/srv/data/builds',
  *   privateFolders: ['/srv/data'],
  *   readable: ownFolders(),
- *   needs: '/srv/platform/builder/steps/child.ts',
- * });
- * confinement.kind // 'namespaces'
+ *   needs: '/srv/platform/builder/steps/child.ts', }); confinement.kind // 'namespaces'
  */
 export async function confinementOf(options: ProbeOptions): Promise<Confinement> {
   const { ways = ['uid', 'namespaces', 'groups'], environment = process.env } = options;
-  if (process.platform !== 'linux') return { kind: 'none', reason: 'Builds can be confined on Linux only' };
+  if (process.platform !== 'linux') return { kind: 'none', reason: 'Builds can only be confined on Linux' };
   const reasons: string[] = [];
   const isRoot = process.getuid?.() === 0;
   const fences = ways.includes('namespaces') ? await fencesHere(environment) : [];
   if (!isRoot && ways.includes('uid'))
-    reasons.push('The platform does not run as root, so that builds cannot have a user id of their own');
+    reasons.push('The platform does not run as root, so builds cannot use separate user ids');
   const firstUid = ways.includes('uid') && isRoot ? await usableUid(options.workFolders, environment, reasons) : null;
   const filter = await usableFilter();
   const withoutGroups = !ways.includes('groups');
@@ -81,7 +79,7 @@ export async function confinementOf(options: ProbeOptions): Promise<Confinement>
     }
     if (problem === null) return { ...spaces, reason: reason() };
     if (options.mayShareNetwork === true && (await probe({ ...spaces, sharesNetwork: true }, options)) === null) {
-      reasons.push(`No network of their own can be made: ${problem}`);
+      reasons.push(`No separate network can be created: ${problem}`);
       return { ...spaces, sharesNetwork: true, reason: reason() };
     }
     problems.push(problem);
@@ -93,7 +91,7 @@ export async function confinementOf(options: ProbeOptions): Promise<Confinement>
     const user: Confinement = { kind: 'user', reason: null, firstUid, withoutGroups, ...filter };
     const problem = await probe(user, options);
     if (problem === null) return { ...user, reason: reason() };
-    reasons.push(`User ids of their own (from ${firstUid}) do not work: ${problem}`);
+    reasons.push(`Separate user ids (from ${firstUid}) do not work: ${problem}`);
   }
   return { kind: 'none', reason: reason(), withoutGroups };
 }
@@ -102,13 +100,13 @@ export async function confinementOf(options: ProbeOptions): Promise<Confinement>
 export function describeConfinement({ kind, reason, firstUid }: Confinement): string {
   const what = {
     namespaces: `Builds run in namespaces${firstUid == null ? '' : `, under user ids of their own from ${firstUid}`}`,
-    user: `Builds run under user ids of their own from ${firstUid}, without namespaces`,
+    user: `Builds run under separate user ids from ${firstUid}, without namespaces`,
     none: "Builds are not confined: only the first admin's organization can build",
   }[kind];
   return reason === null ? what : `${what}. ${reason}`;
 }
 
-/** The program that refuses user namespaces; absent without a build of it, or without seccomp filters in the kernel. */
+/** The program that forbids user namespaces; absent if it is not built, or the kernel has no seccomp filters. */
 async function usableFilter(): Promise<Pick<Confinement, 'filter'>> {
   const filter = await ownFence();
   if (filter === null) return {};
@@ -119,7 +117,7 @@ async function usableFilter(): Promise<Pick<Confinement, 'filter'>> {
   return works ? { filter } : {};
 }
 
-/** Programs that make namespaces, the one to be tried first before the other. */
+/** Programs that create namespaces, in the order to try. */
 async function fencesHere(environment: Readonly<Record<string, string | undefined>>): Promise<string[]> {
   const found = {
     bwrap: await findProgram(BUBBLEWRAP, environment),
@@ -131,7 +129,7 @@ async function fencesHere(environment: Readonly<Record<string, string | undefine
   );
 }
 
-/** The path of a program; null where there is none. */
+/** The path of a program; null if it is not found. */
 export async function findProgram(
   name: string,
   environment: Readonly<Record<string, string | undefined>>,
@@ -149,7 +147,7 @@ export async function findProgram(
   return null;
 }
 
-/** The first user id of a range that exists here; null: none, with a reason. */
+/** The first user id of a usable range; null with a reason if there is none. */
 async function usableUid(
   workFolders: string,
   environment: Readonly<Record<string, string | undefined>>,
@@ -177,7 +175,7 @@ async function usableUid(
   return null;
 }
 
-/** What goes wrong when a process is confined so; null: nothing. */
+/** Why a process cannot be confined like this; null: it can. */
 async function probe(confinement: Confinement, options: ProbeOptions): Promise<string | null> {
   const { workFolders, privateFolders, readable, needs, isOffline = false } = options;
   const folder = await mkdtemp(join(workFolders, '.probe-'));
@@ -186,7 +184,7 @@ async function probe(confinement: Confinement, options: ProbeOptions): Promise<s
     if (uid === null) await chmod(folder, 0o700);
     else await chown(folder, uid, uid);
     const [node] = nodeCommand();
-    // Reads of what is closed must fail, and the build's own folder, Node and the bundler must be there.
+    // Reads of private folders must fail, and the build's own folder, Node and the bundler must be accessible.
     const script = [
       'cd "$1" || { echo "it cannot enter $1: the folders above it need the mode o+x, or BUILD_WORK_DIR names others"; exit 1; }',
       'echo x > "$1/file" || { echo "it cannot write to $1"; exit 1; }',
@@ -196,7 +194,7 @@ async function probe(confinement: Confinement, options: ProbeOptions): Promise<s
       'id -u',
     ].join('\n');
     const words = ['sh', '-c', script, 'sh', folder, node, needs];
-    // Namespaces hide what is not in them; the folder of a build may itself lie in a private one.
+    // Namespaces hide everything not listed; a build's folder may itself be inside a private one.
     const closed = privateFolders.filter((path) => confinement.fence == null || !isAround(path, folder));
     const { file, args } = confinedCommand(
       confinement,

@@ -1,10 +1,10 @@
-// Control groups of one build, version 1 or 2, where this process may make them: the kernel then keeps the bounds of
-// memory, processes and processor time, whatever the build does. Called by sandbox.ts; without them it watches.
+// Control groups of one build, version 1 or 2, if this process may create them: the kernel then enforces the limits
+// of memory, processes and CPU time. Called by sandbox.ts; without them it monitors instead.
 import { randomBytes } from 'node:crypto';
 import { mkdir, readdir, readFile, rmdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Bounds that groups keep. */
+/** Limits enforced by groups. */
 interface GroupBounds {
   readonly memoryBytesMax: number;
   readonly processesMax: number;
@@ -13,15 +13,15 @@ interface GroupBounds {
 
 /** The groups of one build; some may be missing. */
 export interface ControlGroups {
-  /** Files that take the id of a process into them. */
+  /** Files that add a process id to them. */
   readonly files: readonly string[];
   readonly hasMemory: boolean;
   readonly hasProcesses: boolean;
-  /** Which bound was hit since they were made; null: none. */
+  /** Which limit was reached since they were created; null: none. */
   hit(): Promise<'memory' | 'processes' | null>;
-  /** Ids of the processes in them; null where there are none of these groups. */
+  /** Process ids in them; null without these groups. */
   processes(): Promise<readonly number[] | null>;
-  /** Removes them. Their processes are gone by then. */
+  /** Removes them, after their processes have ended. */
   close(): Promise<void>;
 }
 
@@ -37,14 +37,17 @@ const CONTROLLERS = [
 ] as const;
 const MOUNT = '/sys/fs/cgroup';
 const PREFIX = 'platform-build-';
-/** Groups that a killed builder left are removed when no build can be in them any more. */
+/** Groups left by a killed builder are removed once no build can still be in them. */
 const LEFT_MS = 6 * 3_600_000;
 const CPU_PERIOD_US = 100_000;
-/** A group is busy for a moment after its last process has ended. */
+/** A group stays busy for a moment after its last process has ended. */
 const REMOVALS = 20;
 const REMOVAL_MS = 25;
 
-/** Makes what can be made. Never throws: what is missing is watched instead. @param bounds null: none are wanted. */
+/**
+ * Creates the available groups. Never throws: missing ones are monitored instead. @param bounds null: none are
+ * requested.
+ */
 export async function openControlGroups(bounds: GroupBounds | null): Promise<ControlGroups> {
   const made = bounds === null ? [] : await makeGroups(bounds);
   const of = (kind: Controller['kind']): Controller | undefined =>
@@ -100,7 +103,7 @@ export function parseOwnGroups(text: string): ReadonlyMap<string, string> {
 }
 
 async function makeUnified(name: string, own: string, bounds: GroupBounds): Promise<Controller | null> {
-  // Beside the own group rather than in it: a group with processes has no groups below that have controllers.
+  // Beside this process's group rather than inside it: a group with processes has no child groups with controllers.
   for (const above of new Set([join(MOUNT, own, '..'), join(MOUNT, own), MOUNT])) {
     const folder = join(above, name);
     if (!above.startsWith(MOUNT) || !(await succeeds(mkdir(folder)))) continue;
@@ -143,7 +146,7 @@ async function makeOfVersion1(
     let isWritten = true;
     for (const [file, value] of values[kind])
       isWritten &&= await succeeds(writeFile(join(folder, file), String(value), { flag: 'r+' }));
-    // Where swap is counted as well, it does not come on top.
+    // If swap is counted as well, it is not additional.
     if (kind === 'memory')
       await succeeds(
         writeFile(join(folder, 'memory.memsw.limit_in_bytes'), String(bounds.memoryBytesMax), { flag: 'r+' }),

@@ -1,5 +1,5 @@
-// Which processes of the machine belong to a build, with what they use: from /proc, for bounds that no control group
-// keeps, and to know that none is left. Called by sandbox.ts.
+// Processes of a build and their usage, from /proc: for limits without a control group, and to verify that none
+// remain. Called by sandbox.ts.
 import { readdir, readFile, readlink } from 'node:fs/promises';
 
 /** One process. */
@@ -9,12 +9,12 @@ export interface ProcessEntry {
   readonly group: number;
   readonly uid: number;
   readonly threads: number;
-  /** Resident memory that it shares with no file, in bytes. */
+  /** Resident memory not shared with a file, in bytes. */
   readonly bytes: number;
   readonly isDead: boolean;
 }
 
-/** Every process that can be seen. One that ends meanwhile is left out. */
+/** All visible processes, except those that end meanwhile. */
 export async function readProcesses(): Promise<ProcessEntry[]> {
   const names = await readdir('/proc').catch(() => []);
   const entries = await Promise.all(names.filter((name) => /^\d+$/.test(name)).map(readEntry));
@@ -23,9 +23,7 @@ export async function readProcesses(): Promise<ProcessEntry[]> {
 
 let lately: { readonly at: number; readonly entries: Promise<ProcessEntry[]> } | null = null;
 
-/**
- * The same, as it was at most `ageMsMax` ago: those who look at many programs each second read the table once for all.
- */
+/** The same, at most `ageMsMax` old: callers that monitor many programs each second read the table only once. */
 export async function readProcessesLately(ageMsMax: number): Promise<readonly ProcessEntry[]> {
   const now = performance.now();
   if (lately === null || now - lately.at > ageMsMax) lately = { at: now, entries: readProcesses() };
@@ -55,9 +53,9 @@ export function parseProcess(id: number, status: string): ProcessEntry {
 }
 
 /**
- * The processes of a build: all of its user, and all that descend from the one it was started with or are in its group.
+ * The processes of a build: all of its user, and all descendants or group members of its first process.
  *
- * @param root the process it was started with; 0: none.
+ * @param root its first process; 0: none.
  * @param uid null: it has no user of its own.
  */
 export function processesOf(entries: readonly ProcessEntry[], root: number, uid: number | null): ProcessEntry[] {
@@ -72,12 +70,12 @@ export function processesOf(entries: readonly ProcessEntry[], root: number, uid:
   return entries.filter((entry) => found.has(entry.id) && !entry.isDead);
 }
 
-/** Ids of the processes in a process namespace. @param inode its number, as its fence says it */
+/** Process ids in a process namespace. @param inode its number, as reported by its fence */
 export async function processesInNamespace(entries: readonly ProcessEntry[], inode: number): Promise<number[]> {
   return filterProcesses(entries, async (id) => (await readlink(`/proc/${id}/ns/pid`)) === `pid:[${inode}]`);
 }
 
-/** Ids of the processes that were started with a variable: how a build without confinement is found again. */
+/** Process ids started with a variable, to find builds without confinement. */
 export async function processesWith(entries: readonly ProcessEntry[], variable: string): Promise<number[]> {
   return filterProcesses(entries, async (id) =>
     (await readFile(`/proc/${id}/environ`, 'latin1')).split('\0').includes(variable),

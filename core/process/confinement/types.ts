@@ -1,24 +1,24 @@
-// How processes of strangers can be fenced on this machine. Types only.
+// Confinement of untrusted processes on this machine. Types only.
 
-/** How code of strangers is fenced here; found out once, when the process starts. */
+/** How untrusted code is confined here; determined once, when the process starts. */
 export interface Confinement {
   /**
-   * `namespaces`: user, process and mount namespaces; `user`: a user of its own, where we are root; `none`: neither
-   * works.
+   * `namespaces`: user, process and mount namespaces; `user`: a separate user, if the platform runs as root; `none`:
+   * neither works.
    */
   readonly kind: 'namespaces' | 'user' | 'none';
-  /** Why it is no better, in words for the operator; null where there is nothing better. */
+  /** Why it is not stronger, for the operator; null if it is the strongest. */
   readonly reason: string | null;
-  /** First of the user ids that they get, one a slot, in namespaces too; absent or null: the platform's own user. */
+  /** First of their user ids, one per slot, also in namespaces; absent or null: the platform's own user. */
   readonly firstUid?: number | null;
-  /** Path of the program that makes `namespaces`: `bwrap`, or our own, which takes the same words. */
+  /** Path of the program that creates `namespaces`: `bwrap`, or our own with the same arguments. */
   readonly fence?: string;
-  /** They may make user namespaces of their own: this bubblewrap is too old to forbid it (before 0.8). */
+  /** They can create user namespaces: this bubblewrap is too old to forbid it (before 0.8). */
   readonly mayNest?: boolean;
-  /** Path of the program that refuses them user namespaces; absent: the kernel supports no filter. */
+  /** Path of the program that forbids them user namespaces; absent: the kernel supports no filter. */
   readonly filter?: string;
-  /** In namespaces, they have the network of the machine, since none of their own can be created. */
+  /** In namespaces, they use the machine's network, since none can be created. */
   readonly sharesNetwork?: boolean;
-  /** Control groups are not tried: memory and processes are watched. */
+  /** Control groups are not used: memory and processes are monitored. */
   readonly withoutGroups?: boolean;
 }

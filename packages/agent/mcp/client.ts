@@ -1,5 +1,5 @@
-// Servers that speak the Model Context Protocol over streamable HTTP, in both of its eras: 2026-07-28, where each
-// request stands for itself, and before, where `initialize` begins a session. Called by install.ts and tools.ts.
+// Client of Model Context Protocol servers over streamable HTTP, in both generations: stateless (2026-07-28), and
+// earlier with sessions that start with `initialize`. Called by install.ts and tools.ts.
 import type { McpServer } from '../workspace-types.ts';
 import { contentText } from './content.ts';
 import { exchange, McpError, type Exchanged } from './exchange.ts';
@@ -9,19 +9,19 @@ import { META, STATELESS, WITH_SESSION } from './versions.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
 const CALL_TIMEOUT_MS = 55_000;
-/** A list of 10,000 tools is read, and cut. */
+/** A list of 10,000 tools fits, and is truncated. */
 const BYTES_MAX = 4_000_000;
 const PAGES_MAX = 20;
 const SERVER_NAME = /[^A-Za-z0-9_.-]+/g;
 const client = { name: 'platform-agent', version: '1' };
 
-/** How requests of a server are written. */
+/** Connection settings of a server. */
 type Connection = Pick<McpServer, 'url' | 'headers' | 'protocolVersion' | 'sessionId'>;
 
-/** An answer that is an error of the protocol. */
+/** A protocol error in a response. */
 class RpcError extends McpError {}
 
-/** Finds out how a server is spoken to, and what tools it has. @throws McpError that says what is wrong with it. */
+/** Detects the protocol of a server, and lists its tools. @throws McpError that describes the problem. */
 export async function connect(url: string, headers: Readonly<Record<string, string>>): Promise<Found> {
   const connection: Connection = { url, headers };
   const { name, ...connected } = (await discover(connection)) ?? (await initialise(connection));
@@ -37,10 +37,10 @@ export async function connect(url: string, headers: Readonly<Record<string, stri
 }
 
 /**
- * Calls a tool. A session that the server has forgotten is begun again, once.
+ * Calls a tool. A session that the server has lost is started again, once.
  *
- * @param onSession told of the session that was begun.
- * @throws McpError when the server fails; a failure of the tool itself is told in the text.
+ * @param onSession receives the new session.
+ * @throws McpError when the server fails; a failure of the tool itself is in the returned text.
  */
 export async function callMcpTool(
   server: McpServer,
@@ -76,14 +76,14 @@ interface Connected {
   readonly sessionId?: string;
 }
 
-/** Asks whether the server is of the stateless era; null where it is not. */
+/** Detects a stateless server; null if it is not one. */
 async function discover({ url, headers }: Connection): Promise<Connected | null> {
   let result: unknown;
   try {
     const connection = { url, headers: headers ?? {}, protocolVersion: STATELESS };
     result = await rpc(connection, 'server/discover', {}, CONNECT_TIMEOUT_MS);
   } catch (error) {
-    // Older servers answer what they do not know with one of these; nothing else is asked of one that is gone.
+    // Older servers answer unknown methods with one of these; a deleted server gets no more requests.
     const isOlder =
       error instanceof RpcError || (error instanceof McpError && [400, 404, 405, 406, 415, 422].includes(error.status));
     if (isOlder) return null;
@@ -95,7 +95,7 @@ async function discover({ url, headers }: Connection): Promise<Connected | null>
   return { name: nameOf(info), protocolVersion: STATELESS };
 }
 
-/** Begins a session, or none where the server wants none. */
+/** Starts a session, or none if the server does not use them. */
 async function initialise({ url, headers }: Connection): Promise<Connected> {
   const params = { protocolVersion: WITH_SESSION[0], capabilities: {}, clientInfo: client };
   const asked = { jsonrpc: '2.0', id: crypto.randomUUID(), method: 'initialize', params };

@@ -1,6 +1,6 @@
-// What a tool of a server returned, as text for the model. Called by manifest.ts and client.ts.
+// Converts the result of a server's tool to text for the model. Called by manifest.ts and client.ts.
 
-/** @param whole what is said where the result has no content. */
+/** @param whole text for a result without content. */
 export function contentText(result: unknown, whole: string): string {
   const { content, structuredContent, isError } = (result ?? {}) as Record<string, unknown>;
   const parts = Array.isArray(content) ? content.map(partText) : [];
@@ -14,7 +14,7 @@ function partText(part: unknown): string {
   if (typeof text === 'string') return text;
   const inner = (resource ?? {}) as Record<string, unknown>;
   if (typeof inner['text'] === 'string') return inner['text'];
-  // Pictures and sound are of no use to the model as base64.
+  // Images and audio in base64 are of no use to the model.
   const what = [type, mimeType ?? inner['mimeType'], uri ?? inner['uri']].filter((word) => typeof word === 'string');
-  return `[${what.join(' ') || 'something that is no text'}]`;
+  return `[${what.join(' ') || 'content that is not text'}]`;
 }

@@ -1,9 +1,8 @@
-// One exchange with a server over HTTP, within bounds of time and bytes. Redirects lead nowhere: an address that a user
-// named is the one that is called. Where a project may connect to is the platform's affair: its egress policy refuses
-// private addresses. Called by manifest.ts and client.ts.
+// One HTTP request to a server, with limits of time and bytes. Redirects are not followed: only the URL given by the
+// user is called. The platform's egress policy refuses private addresses. Called by manifest.ts and client.ts.
 import { eventsOf } from '../sse.ts';
 
-/** What is asked. */
+/** A request. */
 export interface Exchange {
   readonly method: 'GET' | 'POST';
   readonly url: string;
@@ -13,15 +12,15 @@ export interface Exchange {
   readonly bytesMax: number;
 }
 
-/** What came. */
+/** A response. */
 export interface Exchanged {
   readonly status: number;
   readonly headers: Headers;
-  /** The answer whole or, of a stream, the first event that was looked for. */
+  /** The whole body or, for a stream, the first matching event. */
   readonly text: string;
 }
 
-/** A server that answered with a status where an answer was wanted, or with none. */
+/** A server's error status, or the lack of a response. */
 export class McpError extends Error {
   override readonly name = 'McpError';
   readonly status: number;
@@ -33,8 +32,9 @@ export class McpError extends Error {
 }
 
 /**
- * Asks, and reads the answer. @param isWanted which event of a stream is the answer; others are passed over.
- * @throws McpError that says what is wrong with the answer, or that there is none.
+ * Sends a request and reads the response. @param isWanted selects the event of a stream that is the response; others
+ * are skipped.
+ * @throws McpError that describes the problem with the response, or the lack of one.
  */
 export async function exchange(asked: Exchange, isWanted?: (event: string) => boolean): Promise<Exchanged> {
   const { method, url, headers, body, timeoutMs, bytesMax } = asked;
@@ -64,7 +64,7 @@ export async function exchange(asked: Exchange, isWanted?: (event: string) => bo
     throw new McpError(`${url} does not answer: ${error instanceof Error ? error.message : String(error)}`);
   } finally {
     clearTimeout(timer);
-    // Also what is left of a stream.
+    // Also ends the rest of a stream.
     controller.abort();
   }
 }

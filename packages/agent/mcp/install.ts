@@ -1,5 +1,4 @@
-// Finds out what an address of an MCP server leads to: a manifest, or a server that speaks the protocol. Called by
-// commands.ts.
+// Detects the kind of an MCP server at a URL: a manifest, or a server of the protocol. Called by commands.ts.
 import type { McpServer } from '../workspace-types.ts';
 import { connect } from './client.ts';
 import { fetchManifest } from './manifest.ts';
@@ -7,10 +6,10 @@ import { fetchManifest } from './manifest.ts';
 const HEADERS_MAX = 10;
 const HEADER_NAME = /^[A-Za-z0-9-]{1,64}$/;
 const HEADER_VALUE = /^[\x21-\x7e](?:[\x20-\x7e]{0,4094}[\x21-\x7e])?$/;
-/** What the protocol or the connection says itself. */
+/** Headers set by the protocol or the connection. */
 const RESERVED = /^(?:mcp-.*|accept|content-.*|connection|host|transfer-encoding|idempotency-key)$/i;
 
-/** @throws an error that says what is wrong with the address, the headers or the server. */
+/** @throws an error that describes the problem with the URL, the headers or the server. */
 export async function findServer(
   address: string,
   headers: Readonly<Record<string, string>> = {},

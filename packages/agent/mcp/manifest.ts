@@ -1,4 +1,4 @@
-// Servers of the manifest shape: `GET <url>/manifest` lists the tools, `POST <url>/tools/<tool>` calls one. Called by
+// Servers with a manifest: `GET <url>/manifest` lists the tools, `POST <url>/tools/<tool>` calls one. Called by
 // install.ts and tools.ts.
 import type { McpServer } from '../workspace-types.ts';
 import { exchange, McpError } from './exchange.ts';
@@ -10,9 +10,9 @@ const TIMEOUT_MS = 10_000;
 const CALL_TIMEOUT_MS = 55_000;
 
 /**
- * Fetches a server's manifest; null where there is none, so that the server may speak the Model Context Protocol.
+ * Fetches a server's manifest; null if there is none, so that it may be a server of the Model Context Protocol.
  *
- * @throws an error that says what is wrong with the manifest, or that nothing answers.
+ * @throws an error that describes the problem with the manifest, or that the server does not answer.
  */
 export async function fetchManifest(url: string, headers: Readonly<Record<string, string>>): Promise<Found | null> {
   const base = baseOf(url);
@@ -21,7 +21,7 @@ export async function fetchManifest(url: string, headers: Readonly<Record<string
   try {
     answered = await exchange({ ...asked, headers: { ...headers, accept: 'application/json' } });
   } catch (error) {
-    // Whoever redirects has no manifest there, and may be a server of the protocol all the same.
+    // A redirect is not a manifest, but the server may still support the protocol.
     if (error instanceof McpError && error.status >= 300) return null;
     throw error;
   }
@@ -43,7 +43,7 @@ export async function fetchManifest(url: string, headers: Readonly<Record<string
   return { name, url: base, transport: 'manifest', ...toTools(tools) };
 }
 
-/** Calls a tool of a server. @throws when the server fails; a failure of the tool itself is told in the text. */
+/** Calls a tool of a server. @throws when the server fails; a failure of the tool itself is in the returned text. */
 export async function callManifestTool(server: McpServer, tool: string, args: unknown, key: string): Promise<string> {
   const { status, text } = await exchange({
     method: 'POST',

@@ -1,12 +1,12 @@
-// Arguments that a tool of the stateless era wants in headers too (`x-mcp-header` in its schema), so that what stands
-// before the server can route by them. Called by client.ts.
+// Arguments that a tool of a stateless server also requires as headers (`x-mcp-header` in its schema), so that
+// proxies can route by them. Called by client.ts.
 
 const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/;
 const PLAIN = /^(?! )[\t\x20-\x7e]*(?<! )$/;
 const VALUE_CHARS_MAX = 1000;
 const DEPTH_MAX = 8;
 
-/** The headers, by lower-case name; none where the schema asks for none. */
+/** The headers, by lower-case name; none if the schema requires none. */
 export function paramHeaders(schema: unknown, args: unknown, depth = 0): Record<string, string> {
   const headers: Record<string, string> = {};
   const { properties } = (schema ?? {}) as { properties?: unknown };

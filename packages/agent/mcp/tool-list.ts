@@ -1,24 +1,24 @@
-// The tools that a server offers, within bounds: they go into every prompt and into the workspace. Called by
-// manifest.ts and client.ts.
+// The tools of a server, within limits: they go into every prompt and into the workspace. Called by manifest.ts and
+// client.ts.
 import type { McpServer, McpTool } from '../workspace-types.ts';
 
-/** What a server is known as, and its tools. */
+/** Name and tools of a server. */
 export type Found = Omit<McpServer, 'installedAt' | 'headers' | 'lastError'> & {
-  /** Tools that the server offers and that are not used. */
+  /** Tools of the server that are not used. */
   readonly leftOut: number;
 };
 
-/** Tools of one server. */
+/** Maximum number of tools per server. */
 export const TOOLS_MAX = 128;
 export const MANIFEST_NAME = /^[A-Za-z0-9_.-]{1,64}$/;
-/** Of the Model Context Protocol. */
+/** As in the Model Context Protocol. */
 const TOOL_NAME = /^[A-Za-z0-9_.-]{1,128}$/;
 const DESCRIPTION_CHARS_MAX = 1024;
 const SCHEMA_CHARS_MAX = 16_384;
-/** All tools of a server. */
+/** Limit for all tools of a server together. */
 const LIST_CHARS_MAX = 131_072;
 
-/** The tools that are used: the first ones whose names and schemas can be, each name once. */
+/** The usable tools: the first with valid names and schemas, without duplicates. */
 export function toTools(offered: readonly unknown[]): { tools: McpTool[]; leftOut: number } {
   const tools = new Map<string, McpTool>();
   let chars = 0;

@@ -5,7 +5,7 @@ import { Superseded } from '../workspaces.ts';
 import { callMcpTool } from './client.ts';
 import { callManifestTool } from './manifest.ts';
 
-/** Tools that a model is told of one by one; the rest is reached through `mcp_call_tool`. */
+/** Tools listed individually to a model; others are reached through `mcp_call_tool`. */
 const DIRECT_MAX = 256;
 const ERROR_CHARS_MAX = 1000;
 
@@ -25,7 +25,7 @@ const callTool = builtIn({
   },
 });
 
-/** The tools of servers; none when nothing is installed. */
+/** The tools of servers; none if nothing is installed. */
 export function mcpTools(servers: readonly McpServer[]): ReadyTool[] {
   if (servers.length === 0) return [];
   const direct = new Map<string, ReadyTool>();
@@ -70,7 +70,7 @@ async function call(server: McpServer, tool: string, args: unknown, ctx: InnerCo
     if (error instanceof Superseded) throw error;
     const lastError = (error instanceof Error ? error.message : String(error)).slice(0, ERROR_CHARS_MAX);
     await note((installed) => void (installed.lastError = lastError));
-    // A server of the protocol knows no keys: a call that may have been done is not made again.
+    // Protocol servers have no idempotency keys: a call that may have run is not repeated.
     throw server.transport === 'manifest' ? error : new ToolError(lastError);
   }
 }

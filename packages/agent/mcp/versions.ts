@@ -1,8 +1,8 @@
-// The versions of the Model Context Protocol that are spoken, as client and as server.
+// Supported versions of the Model Context Protocol, as client and as server.
 
-/** Where each request stands for itself. */
+/** The stateless version. */
 export const STATELESS = '2026-07-28';
-/** With `initialize`, the newest first. */
+/** Versions with `initialize`, newest first. */
 export const WITH_SESSION = ['2025-11-25', '2025-06-18', '2025-03-26'] as const;
-/** What the keys of `_meta` begin with. */
+/** Key prefix in `_meta`. */
 export const META = 'io.modelcontextprotocol/';

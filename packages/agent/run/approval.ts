@@ -1,4 +1,4 @@
-// Approval of a call by the user, which may take a day and outlives restarts. Called by tool-step.ts.
+// Approval of a call by the user, which may take a day and survives restarts. Called by tool-step.ts.
 import type { WorkflowStep } from '@platform-run/types';
 import type { AgentEnv } from '../config-types.ts';
 import type { Parts } from '../parts.ts';
@@ -8,7 +8,7 @@ import { durable } from './durable.ts';
 
 const APPROVAL_TIMEOUT_MS = 24 * 60 * 60 * 1000;
 
-/** Whether a call may go ahead: asks the user where its tool wants that, and waits as long as it takes. */
+/** Whether a call may run: asks the user if its tool requires it, and waits for the answer. */
 export async function approvalOf<Env extends AgentEnv>(
   parts: Parts<Env>,
   scope: Scope<Env>,
@@ -52,7 +52,7 @@ export async function approvalOf<Env extends AgentEnv>(
   } catch {
     isApproved = false;
   }
-  // Here and not in the command alone: a question that is asked again after a crash comes after its answer.
+  // Here as well as in the command: a question repeated after a crash may come after its answer.
   const settled = await durable(step, `settled_${n}`, () =>
     changeOwn(scope, (current) => {
       current.approvals = current.approvals.filter((pending) => pending.id !== id);

@@ -1,9 +1,9 @@
-// Steps of a run: one that is done is not done again, and one whose workspace went on without the run says so.
-// Called by all of this folder.
+// Steps of a run: a completed step is not repeated, and a run whose workspace has moved on is detected. Used by this
+// whole folder.
 import type { WorkflowStep } from '@platform-run/types';
 import { Superseded } from '../workspaces.ts';
 
-/** A step; null when the workspace went on without the run. */
+/** A step; null if the workspace has moved on. */
 export async function durable<Result>(
   step: WorkflowStep,
   name: string,
@@ -25,7 +25,7 @@ export async function durable<Result>(
   return value;
 }
 
-/** A step that may fail for good without failing the run: the log has it, as an error. */
+/** A step that may fail permanently without failing the run: the error is logged. */
 export async function optional(
   step: WorkflowStep,
   runId: string,
@@ -39,7 +39,7 @@ export async function optional(
   }
 }
 
-/** What the run goes on after. */
+/** Logs an error after which the run continues. */
 export function warn(error: unknown): void {
-  console.warn(`The agent goes on after an error: ${error instanceof Error ? error.message : String(error)}`);
+  console.warn(`The agent continues after an error: ${error instanceof Error ? error.message : String(error)}`);
 }

@@ -1,4 +1,4 @@
-// Hooks of the author, each a step that fails no run, and what debug mode shows. Called by all of this folder.
+// Hooks of the author, each a step that cannot fail the run, and output of debug mode. Used by this whole folder.
 import type { WorkflowStep } from '@platform-run/types';
 import type { AgentEnv, HookContext } from '../config-types.ts';
 import type { Parts } from '../parts.ts';
@@ -22,7 +22,7 @@ export async function showCall<Env extends AgentEnv>(
   });
 }
 
-/** Fires a hook of a built-in tool, with the arguments as the tool had them but for secrets. */
+/** Fires a hook of a built-in tool, with the tool's arguments except secrets. */
 export async function fire<Env extends AgentEnv>(
   parts: Parts<Env>,
   scope: Scope<Env>,
@@ -37,7 +37,7 @@ export async function fire<Env extends AgentEnv>(
   });
 }
 
-/** What a hook is handed first. */
+/** First argument of a hook. */
 export function hookContext<Env extends AgentEnv>(parts: Parts<Env>, scope: Scope<Env>, n: number): HookContext<Env> {
   const { userId, chatId, env } = scope;
   return {

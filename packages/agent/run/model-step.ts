@@ -1,4 +1,4 @@
-// The step that asks the model, and the one before it that shortens a long conversation. Called by run.ts.
+// The step that calls the model, and the one before it that shortens a long conversation. Called by run.ts.
 import { compress, compressible, summarise } from '../compression.ts';
 import type { AgentEnv, RunPartial } from '../config-types.ts';
 import { askModel, promptMessages, systemText, toMessage } from '../model.ts';
@@ -9,7 +9,7 @@ import type { AssistantMessage } from '../workspace-types.ts';
 import { warn } from './durable.ts';
 import { hookContext } from './hooks.ts';
 
-/** Replaces the older part by a summary where the prompt is too long. */
+/** Replaces the older part by a summary if the prompt is too long. */
 export async function compressHistory<Env extends AgentEnv>(parts: Parts<Env>, scope: Scope<Env>): Promise<true> {
   const workspace = await ownWorkspace(scope);
   const options = parts.config.contextCompression ?? {};
@@ -32,7 +32,7 @@ async function promptOf<Env extends AgentEnv>({ config }: Parts<Env>, { userId }
   return typeof config.systemPrompt === 'string' ? config.systemPrompt : config.systemPrompt(userId);
 }
 
-/** One answer of the model, as it may be stored. */
+/** One answer of the model, in storable form. */
 export async function callModel<Env extends AgentEnv>(
   parts: Parts<Env>,
   scope: Scope<Env>,
@@ -66,7 +66,7 @@ export async function callModel<Env extends AgentEnv>(
   ).catch((error: unknown) => {
     throw concealError(error, workspace.memory);
   });
-  // Nothing that a step returns has a secret in it: the history of a run is there for operators to see.
+  // Results of steps contain no secrets: operators can see the history of a run.
   const { calls, pending, memory } = concealCalls(answer.calls, n, workspace.memory);
   if (Object.keys(pending).length > 0)
     await changeOwn(scope, (current) => {

@@ -1,5 +1,5 @@
-// How a run ends: the last answer or the failure is stored, sent and told to the hooks, each a step, and the workspace
-// goes to the next message. Called by run.ts.
+// Ends a run: stores and sends the last answer or the failure and calls the hooks, each in a step, and moves the
+// workspace to the next message. Called by run.ts.
 import type { WorkflowStep } from '@platform-run/types';
 import type { AgentEnv } from '../config-types.ts';
 import { capHistory } from '../history.ts';
@@ -12,15 +12,15 @@ import { changeWorkspace, Superseded } from '../workspaces.ts';
 import { durable, optional } from './durable.ts';
 import { hookContext } from './hooks.ts';
 
-/** How a run ended. */
+/** Result of a run. */
 export interface RunResult {
   readonly status: 'replied' | 'max_steps' | 'failed' | 'superseded';
 }
 
-/** What the user is told of a run that failed. */
+/** Text for the user after a failed run. */
 export const FAILURE_TEXT = 'Something went wrong. Please try again.';
 
-/** The end with a reply. */
+/** Ends with a reply. */
 export async function finish<Env extends AgentEnv>(
   parts: Parts<Env>,
   scope: Scope<Env>,
@@ -55,7 +55,7 @@ export async function finish<Env extends AgentEnv>(
   return { status: isStopped ? 'max_steps' : 'replied' };
 }
 
-/** The end with an error. */
+/** Ends with an error. */
 export async function fail<Env extends AgentEnv>(
   parts: Parts<Env>,
   scope: Scope<Env>,
@@ -65,7 +65,7 @@ export async function fail<Env extends AgentEnv>(
   const { runId, chatId, messenger } = scope;
   const saved = await durable(step, 'save_error', async () => {
     const isOwn = await saveFailure(scope);
-    // Once: a process that takes the run over finds the step done.
+    // Once: a process that takes over the run finds the step completed.
     if (isOwn) logFailure(runId, error);
     return isOwn;
   });
@@ -80,14 +80,14 @@ export async function fail<Env extends AgentEnv>(
   return { status: 'failed' };
 }
 
-/** The author's log has why a run failed: its user is told that it did. */
+/** The author's log has the reason; the user only learns that the run failed. */
 export function logFailure(runId: string, error: Error): void {
-  // That it is not to be tried again says nothing to a reader.
+  // That it is not retryable is of no interest to the reader.
   const shown = error.name === 'NonRetryableError' && error.cause instanceof Error ? error.cause : error;
   console.error(`The agent's run ${runId} failed:`, shown);
 }
 
-/** Writes the failure down; false when the run has no workspace any more. */
+/** Stores the failure; false if the run no longer owns a workspace. */
 export async function saveFailure<Env extends AgentEnv>(scope: Scope<Env>): Promise<boolean> {
   const { runId } = scope;
   try {
@@ -105,7 +105,7 @@ export async function saveFailure<Env extends AgentEnv>(scope: Scope<Env>): Prom
   }
 }
 
-/** Frees the workspace, or gives it to the run of the next message, and starts that. Twice does nothing more. */
+/** Frees the workspace, or assigns it to the run of the next message and starts that. Idempotent. */
 export async function release<Env extends AgentEnv>(
   parts: Parts<Env>,
   { env, userId, runId, relay }: Scope<Env>,

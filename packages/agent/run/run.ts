@@ -1,5 +1,5 @@
-// One run: the loop of calls of the model and of tools, each a durable step. A step that was done is not done again,
-// whichever engine goes on with the run; a workspace that went on without the run ends it. Called by agent.ts.
+// One run: the loop of model calls and tool calls, each a durable step. A completed step is not repeated, whichever
+// engine continues the run; a run whose workspace has moved on ends. Called by agent.ts.
 import type { WorkflowContext } from '@platform-run/types';
 import type { AgentEnv } from '../config-types.ts';
 import type { RunInput } from '../inbox.ts';
@@ -15,7 +15,7 @@ import { callTool, saveStep } from './tool-step.ts';
 
 const MODEL_TIMEOUT_MS = 120_000;
 
-/** Runs the loop for the message that the workspace holds. */
+/** Runs the loop for the current message of the workspace. */
 export async function runAgent<Env extends AgentEnv>(
   parts: Parts<Env>,
   { input, step, env, log, executionId: runId }: WorkflowContext<RunInput, Env>,
@@ -62,7 +62,7 @@ export async function runAgent<Env extends AgentEnv>(
   }
 }
 
-/** What is left to do when the handler itself failed, outside of any step. */
+/** Cleans up when the handler itself failed, outside of any step. */
 export async function onRunLost<Env extends AgentEnv>(
   parts: Parts<Env>,
   error: Error,

@@ -1,4 +1,4 @@
-// The steps of the tools that an answer calls: one for each call, and one that stores them with the answer. Called by
+// The steps for an answer's tool calls: one for each call, and one that stores them with the answer. Called by
 // run.ts.
 import type { WorkflowStep } from '@platform-run/types';
 import type { AgentEnv } from '../config-types.ts';
@@ -10,13 +10,13 @@ import { approvalOf } from './approval.ts';
 import { durable } from './durable.ts';
 import { fire } from './hooks.ts';
 
-/** What became of a call; null: the run was superseded. */
+/** Result of a call; null: the run was superseded. */
 export type CallResult = { readonly content: string; readonly isError: boolean } | null;
 
 const CALLS_MAX = 32;
 const DENIED = 'Error: The user did not approve this call.';
 
-/** Runs one call, where the user approves it if that is needed. */
+/** Runs one call, after approval by the user if required. */
 export async function callTool<Env extends AgentEnv>(
   parts: Parts<Env>,
   scope: Scope<Env>,
@@ -34,7 +34,7 @@ export async function callTool<Env extends AgentEnv>(
   if (!approved) return { content: DENIED, isError: true };
   let result: CallResult;
   try {
-    // The name comes once for each call: the workflow counts them (`tools_1`, `tools_1#2`).
+    // The name is used once for each call: the workflow numbers them (`tools_1`, `tools_1#2`).
     const done = await durable(
       step,
       `tools_${n}`,
@@ -42,7 +42,7 @@ export async function callTool<Env extends AgentEnv>(
         const workspace = await ownWorkspace(scope);
         const tool = findTool(parts.toolsOf(workspace), name);
         const args = await argumentsOf(tool, call, key, workspace);
-        // Whose result it is, for those who read the run.
+        // Identifies the call for readers of the run.
         return { call: call.id, content: await runTool(scope, tool, args, { step: n, toolCallId: call.id, key }) };
       },
       { retries: known?.retries ?? 2, timeoutMs: known?.timeoutMs ?? 60_000 },
@@ -63,7 +63,7 @@ function failure(message: string): { content: string; isError: boolean } {
   return { content: `Error: ${message}`, isError: true };
 }
 
-/** The answer and what its tools returned, together: a history never has calls without results. */
+/** Stores the answer and its tool results together: a history never has calls without results. */
 export function saveStep<Env extends AgentEnv>(
   scope: Scope<Env>,
   reply: AssistantMessage,

@@ -1,5 +1,5 @@
-// The built-in tools for what the agent remembers of a user. The value of a secret is in the workspace alone: calls,
-// results and histories have a placeholder (secrets.ts).
+// The built-in tools for memories of a user. The value of a secret is only in the workspace: calls, results and
+// histories have a placeholder (secrets.ts).
 import { placeholder, SECRET, sweep } from '../secrets.ts';
 import { builtIn, ToolError, type ReadyTool } from './tool.ts';
 
@@ -34,7 +34,7 @@ export const memoryTools: readonly ReadyTool[] = [
   }),
   builtIn({
     name: 'memory_get',
-    description: 'The value of a memory, that of a secret one too.',
+    description: 'Returns the value of a memory, including secret ones.',
     parameters: { type: 'object', properties: { key }, required: ['key'] },
     async execute({ key: name }, ctx) {
       const { memory } = await ctx.read();

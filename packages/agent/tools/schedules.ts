@@ -1,10 +1,10 @@
-// The built-in tools for scheduled tasks: timers of the user, tracked in the workspace. A timer whose task is not
-// tracked does nothing (events of agent.ts), so that a crash between the two leaves no task that nobody can see.
+// The built-in tools for scheduled tasks: timers of the user, tracked in the workspace. A timer of an untracked task
+// does nothing (events of agent.ts), so that a crash between the two leaves no invisible task.
 import type { Timer } from '@platform-run/types';
 import type { ScheduledTask } from '../workspace-types.ts';
 import { builtIn, ToolError, type InnerContext, type ReadyTool } from './tool.ts';
 
-/** What a timer of the library carries. */
+/** Payload of the library's timers. */
 export interface TaskPayload {
   userId: string;
   chatId: string;
@@ -33,23 +33,23 @@ interface When {
   timezone?: string;
 }
 
-/** Id of the timer of a task. The user's id is encoded: no user's prefix is the beginning of another's. */
+/** Timer id of a task. The user's id is encoded, so that no user's prefix is a prefix of another's. */
 export function timerId(userId: string, taskId: string): string {
   return `${timerPrefix(userId)}${taskId}`;
 }
 
-/** What the ids of a user's timers begin with. */
+/** Prefix of a user's timer ids. */
 export function timerPrefix(userId: string): string {
   return `agent:${JSON.stringify(userId)}:`;
 }
 
-/** The task of a timer's id; null when the library did not set it. */
+/** The task of a timer id; null if the library did not set it. */
 export function taskOf(id: string, userId: string): string | null {
   const prefix = timerPrefix(userId);
   return id.startsWith(prefix) ? id.slice(prefix.length) : null;
 }
 
-/** `schedule_task` and the tools for what it scheduled. */
+/** `schedule_task` and the tools for scheduled tasks. */
 export const scheduleTools: readonly ReadyTool[] = [
   builtIn({
     name: 'schedule_task',
@@ -86,7 +86,7 @@ export const scheduleTools: readonly ReadyTool[] = [
     parameters: { type: 'object', properties: {} },
     async execute(_args, ctx) {
       const { scheduledTasks } = await ctx.read();
-      // The workspace knows when a task of a cron expression fired, and not when it does so next.
+      // The workspace knows when a task with a cron expression last fired, but not when it fires next.
       const tasks = scheduledTasks.map((task) =>
         task.cron !== undefined && task.scheduledTime <= Date.now() ? readTask(task.id, ctx) : task,
       );
@@ -141,7 +141,7 @@ export const scheduleTools: readonly ReadyTool[] = [
   }),
 ];
 
-/** A task as the model is told of it: by the name that the tools have for its id, and with a time that it can read. */
+/** A task for the model: with the tools' name for its id, and a readable time. */
 interface Told extends ScheduledTask {
   taskId: string;
   nextRun: string;
@@ -155,13 +155,13 @@ function told(task: ScheduledTask): string {
   return JSON.stringify(toTold(task));
 }
 
-/** A task as its timer has it; null when there is none. */
+/** A task with the data of its timer; null without one. */
 async function readTask(id: string, { env, userId }: InnerContext): Promise<ScheduledTask | null> {
   const timer = await env.PLATFORM_AGENT_SCHEDULER.get(timerId(userId, id));
   return timer === null ? null : fromTimer(id, timer as Timer<TaskPayload>);
 }
 
-/** The scheduler works out when an expression is due: the workspace has it from there. */
+/** The scheduler computes the next time of an expression: the workspace reads it from there. */
 async function withNextRun(task: ScheduledTask, ctx: InnerContext): Promise<ScheduledTask> {
   if (task.cron === undefined) return task;
   const set = await readTask(task.id, ctx);
@@ -173,7 +173,7 @@ async function withNextRun(task: ScheduledTask, ctx: InnerContext): Promise<Sche
   return { ...task, scheduledTime: set.scheduledTime };
 }
 
-/** The same id however often the call is made. */
+/** The same id for each repetition of a call. */
 async function taskId(key: string): Promise<string> {
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(key)));
   return `task_${[...digest.subarray(0, 8)].map((byte) => byte.toString(16).padStart(2, '0')).join('')}`;
@@ -187,7 +187,7 @@ function forget(id: string, ctx: InnerContext): Promise<boolean> {
   });
 }
 
-/** When a task is due, from what the model said and, of a task that is changed, what held before. */
+/** Timing of a task, from the model's arguments and, for a changed task, its previous timing. */
 function timing(given: When, before: ScheduledTask | null): Omit<ScheduledTask, 'id' | 'description'> {
   const { runAt, delaySeconds, intervalSeconds, cron, timezone } = given;
   if (runAt !== undefined && delaySeconds !== undefined) throw new ToolError('Give runAt or delaySeconds, not both');
@@ -204,7 +204,7 @@ function timing(given: When, before: ScheduledTask | null): Omit<ScheduledTask, 
   else if (delaySeconds !== undefined) scheduledTime = Date.now() + Math.round(delaySeconds * 1000);
   else if (before === null && recurring) scheduledTime = Date.now() + (expression === undefined ? intervalMs! : 0);
   if (scheduledTime === undefined) throw new ToolError('Say when: runAt or delaySeconds');
-  if (Number.isNaN(scheduledTime)) throw new ToolError('runAt must be a date and time as ISO 8601 has it');
+  if (Number.isNaN(scheduledTime)) throw new ToolError('runAt must be an ISO 8601 date and time');
   if (runAt !== undefined && scheduledTime < Date.now()) throw new ToolError('runAt is in the past');
   if (!recurring) return { scheduledTime, recurring };
   const zone = timezone ?? before?.timezone;
@@ -226,7 +226,7 @@ async function setTimer(
       ...(timezone !== undefined && { timezone }),
     });
   } catch (error) {
-    // What the model said is no schedule.
+    // The model's schedule is invalid.
     if ((error as { code?: unknown }).code === 'invalid_argument') throw new ToolError((error as Error).message);
     throw error;
   }

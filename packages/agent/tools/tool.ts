@@ -1,27 +1,27 @@
-// Tools made ready: the author's, the built-in ones and those of MCP servers in one form. Built when the agent is
-// created, so that a wrong definition fails the deployment and no run.
+// Resolved tools: the author's, the built-in ones and those of MCP servers in one shape. Created with the agent, so
+// that an invalid definition fails the deployment and not a run.
 import type { OutputOf } from '@platform-run/worker';
 import { prepareSchema, type Checker } from '@platform-run/worker/schema';
 import type { AgentEnv, AgentTool, ToolContext, ToolDefinition } from '../config-types.ts';
 import type { Workspace } from '../workspace-types.ts';
 
-/** What built-in tools may do besides. */
+/** Additional context of built-in tools. */
 export interface InnerContext<Env extends AgentEnv = AgentEnv> extends ToolContext<Env> {
   readonly platform: string;
-  /** Changes the workspace, unless the run is no longer its own. */
+  /** Changes the workspace, unless the run no longer owns it. */
   change<Result>(change: (workspace: Workspace) => Result): Promise<Result>;
-  /** The workspace as it is now. */
+  /** The current workspace. */
   read(): Promise<Workspace>;
 }
 
-/** A hook that a built-in tool fires, and what it is handed after the context. */
+/** A hook of a built-in tool, and its arguments after the context. */
 export type HookCall =
   | readonly ['onMemorySet', string, boolean]
   | readonly ['onMemoryDelete', string]
   | readonly ['onArtifactCreated', string, string]
   | readonly ['onTaskScheduled', unknown];
 
-/** A tool made ready. */
+/** A resolved tool. */
 export interface ReadyTool {
   readonly name: string;
   readonly description: string;
@@ -29,15 +29,15 @@ export interface ReadyTool {
   readonly kind: 'built-in' | 'custom' | 'mcp';
   readonly timeoutMs: number;
   readonly retries: number;
-  /** The arguments as the schema makes them. @throws an error that the model can read. */
+  /** The arguments as parsed by the schema. @throws an error that the model can read. */
   check(args: unknown): Promise<unknown>;
   needsApproval(args: unknown): boolean;
   execute(args: never, ctx: InnerContext): Promise<string>;
-  /** What it fired, by its arguments and by what it returned. */
+  /** The hook for a call, from its arguments and its result. */
   hook?(args: never, result: string): HookCall | null;
 }
 
-/** Something that the model is told and that no further attempt can help. */
+/** An error for the model that a retry cannot fix. */
 export class ToolError extends Error {
   override readonly name = 'NonRetryableError';
 }
@@ -45,7 +45,7 @@ export class ToolError extends Error {
 const TIMEOUT_MS = 60_000;
 const RETRIES = 2;
 
-/** Names that every provider accepts. */
+/** Names that all providers accept. */
 const NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
 /**
@@ -65,7 +65,7 @@ export function defineTool<const Parameters extends object, Env extends AgentEnv
   return definition;
 }
 
-/** The author's tool, ready. @throws TypeError that names what is wrong with it. */
+/** Resolves the author's tool. @throws TypeError that names the problem. */
 export function readyTool<Env extends AgentEnv>(tool: AgentTool<Env>): ReadyTool {
   const { name, description, parameters, timeoutMs = TIMEOUT_MS, retries = RETRIES, approval = false } = tool;
   if (typeof name !== 'string' || !NAME.test(name))
@@ -100,7 +100,7 @@ export function readyTool<Env extends AgentEnv>(tool: AgentTool<Env>): ReadyTool
   };
 }
 
-/** What a built-in tool says of itself. */
+/** Definition of a built-in tool. */
 interface BuiltIn<Parameters> {
   readonly name: string;
   readonly description: string;
@@ -109,7 +109,7 @@ interface BuiltIn<Parameters> {
   hook?(args: OutputOf<Parameters>, result: string): HookCall | null;
 }
 
-/** A built-in tool, ready. */
+/** Resolves a built-in tool. */
 export function builtIn<const Parameters extends object>(definition: BuiltIn<Parameters>): ReadyTool {
   const ready = readyTool(definition as unknown as AgentTool);
   return { ...ready, kind: 'built-in', ...(definition.hook !== undefined && { hook: definition.hook as never }) };

@@ -1,4 +1,4 @@
-// The image service of pages on demand: an image is served as it is, since nothing in an isolate changes it.
+// The image service of on-demand pages: images are served unchanged, because an isolate cannot process them.
 import noop from 'astro/assets/services/noop';
 
 const { validateOptions, getHTMLAttributes } = noop;

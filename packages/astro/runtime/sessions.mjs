@@ -1,4 +1,4 @@
-// Where `Astro.session` is kept, unless the project names a driver: in the state binding SESSIONS.
+// Storage of `Astro.session`, unless the project sets a driver: the state binding SESSIONS.
 
 export default function sessions() {
   return {

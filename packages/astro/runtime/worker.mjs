@@ -1,4 +1,4 @@
-// The worker of an app. Astro bundles it: what it imports of Astro is the project's.
+// The worker of an app. Astro bundles it with the project's Astro.
 import { createApp } from 'astro/app/entrypoint';
 import { setGetEnv } from 'astro/env/setup';
 
@@ -12,7 +12,7 @@ export default {
     const platform = { env, ctx, cf: request.cf };
     return app.render(request, {
       routeData: app.match(request),
-      // The second name is the one that apps for workers know.
+      // The second name is for apps written for other worker platforms.
       locals: { platform, runtime: platform },
       waitUntil: (promise) => ctx.waitUntil(promise),
       addCookieHeader: true,
@@ -22,7 +22,7 @@ export default {
   },
 };
 
-/** A 404 or 500 page that was made by the build lies among the files, under its name without `.html`. */
+/** A 404 or 500 page from the build is among the files, under its name without `.html`. */
 async function errorPage({ ASSETS }, url) {
   if (typeof ASSETS?.fetch !== 'function')
     throw new Error('Prerendered error pages need "assets: { binding: ASSETS }" in platform.yaml');

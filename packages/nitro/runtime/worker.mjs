@@ -1,4 +1,4 @@
-// The worker of an app. Nitro bundles it: the names with # are its own.
+// The worker of an app. Nitro bundles it: the names with # are Nitro's own.
 import '#nitro-internal-pollyfills';
 import wsAdapter from 'crossws/adapters/cloudflare';
 import { useNitroApp } from 'nitropack/runtime';
@@ -30,7 +30,7 @@ export default {
   },
 };
 
-/** `event.context.platform`, and under the name that apps for workers know. */
+/** `event.context.platform`, and the name used by apps for other worker platforms. */
 function bindings(request, env, ctx) {
   return { platform: { request, env, ctx }, cloudflare: { request, env, context: ctx } };
 }

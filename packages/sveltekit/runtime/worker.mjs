@@ -14,7 +14,7 @@ export default {
   },
 };
 
-/** `read` of `$app/server`: the files that it names are among the assets. */
+/** `read` of `$app/server`: its files are among the assets. */
 async function read(file) {
   if (typeof env.ASSETS?.fetch !== 'function')
     throw new Error('read() of $app/server needs "assets: { binding: ASSETS }" in platform.yaml');

@@ -1,11 +1,11 @@
-// Who asks: by the platform's sign-in (`auth` in platform.yaml), a bearer token, or a function of the author's. Puts
-// `user` and `session` into `ctx.state`.
+// Authentication: by the platform's sign-in (`auth` in platform.yaml), a bearer token, or the author's function. Sets
+// `user` and `session` in `ctx.state`.
 import { HttpError } from '../failure.ts';
 import { createJwtVerifier, type JwtClaims, type JwtOptions } from './jwt.ts';
 import type { Middleware, Next, RequestContext } from '../route-types.ts';
 import { checkTexts } from './lists.ts';
 
-/** A user as the platform's sign-in knows them. */
+/** A user of the platform's sign-in. */
 export interface AuthUser {
   readonly id: string;
   readonly email?: string;
@@ -19,17 +19,17 @@ export interface AuthSession {
   readonly [member: string]: unknown;
 }
 
-/** How users are recognised. Without `verify` and `bearer`, by the binding. */
+/** How users are authenticated: without `verify` and `bearer`, by the binding. */
 export interface AuthOptions<User, Required extends boolean, Env> {
-  /** Whether requests of nobody are refused with 401; true by default. */
+  /** Whether unauthenticated requests are refused with 401; true by default. */
   readonly required?: Required;
   /** Name of the binding in `env`; `PLATFORM_AUTH` by default. */
   readonly binding?: string;
-  /** Recognises the user of a request; null for nobody. */
+  /** Authenticates the user of a request; null if there is none. */
   readonly verify?: (ctx: RequestContext<Env, unknown>) => User | null | Promise<User | null>;
   /** Accepts JSON Web Tokens in `Authorization: Bearer`. The user is `{ id: sub, email, ...claims }`. */
   readonly bearer?: JwtOptions;
-  /** Paths that need nobody: exact ones, or `/public/*`. There `ctx.state.user` may be null at run time. */
+  /** Paths without authentication: exact ones, or `/public/*`. There `ctx.state.user` may be null at run time. */
   readonly exclude?: readonly string[];
 }
 
@@ -37,14 +37,14 @@ interface AuthBinding {
   getSession(request: Request): Promise<{ user: AuthUser; token: string } | null>;
 }
 
-/** What `auth` adds to `ctx.state`. */
+/** State added by `auth` to `ctx.state`. */
 export interface AuthState<User, Required extends boolean> {
   user: Required extends false ? User | null : User;
   session: Required extends false ? AuthSession | null : AuthSession;
 }
 
 /**
- * Recognises users for the routes that follow, and refuses the others with 401.
+ * Authenticates users for the routes that follow, and refuses others with 401.
  *
  * @example platform<PlatformEnv>().use(auth()).get('/me', (ctx) => ({ id: ctx.state.user.id }))
  * @example app.use(auth({ bearer: { jwks: 'https://id.example/.well-known/jwks.json', issuer: 'https://id.example',
@@ -71,7 +71,9 @@ export function auth<User = AuthUser, const Required extends boolean = true, Env
     }
     const signIn = (ctx.env as Record<string, AuthBinding | undefined> | null | undefined)?.[binding];
     if (typeof signIn?.getSession !== 'function')
-      throw new TypeError(`auth: ${binding} is no auth binding of this worker; declare it, or give verify or bearer`);
+      throw new TypeError(
+        `auth: ${binding} is not an auth binding of this worker; declare it, or give verify or bearer`,
+      );
     const found = await signIn.getSession(ctx.req);
     return found === null ? null : { user: found.user, session: found };
   };

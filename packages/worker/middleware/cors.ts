@@ -1,24 +1,23 @@
-// Cross-origin requests: the headers that let a browser's page of another origin read answers, and the answers to its
-// preflights.
+// Cross-origin requests: headers that let pages of other origins read responses, and responses to preflights.
 import type { Middleware, RequestContext } from '../route-types.ts';
 import { checkTexts } from './lists.ts';
 
-/** Which origins may read answers, and what of them. */
+/** Origins that may read responses, and which parts. */
 export interface CorsOptions {
   /** `*` (the default), one origin, several, or a function that returns the origin to allow, or null. */
   readonly origin?:
     | string
     | readonly string[]
     | ((origin: string, ctx: RequestContext<unknown, unknown>) => string | null);
-  /** Methods of preflights; the usual ones by default. */
+  /** Methods for preflights; the usual ones by default. */
   readonly allowMethods?: readonly string[];
-  /** Request headers of preflights; what the page asks for by default. */
+  /** Request headers for preflights; those that the page requests by default. */
   readonly allowHeaders?: readonly string[];
-  /** Headers of answers that a page may read. */
+  /** Response headers that a page may read. */
   readonly exposeHeaders?: readonly string[];
-  /** Whether cookies may go along. Not with `origin: '*'`. */
+  /** Whether cookies may be sent. Not with `origin: '*'`. */
   readonly credentials?: boolean;
-  /** Seconds a browser may keep a preflight's answer. */
+  /** Seconds a browser may cache a preflight response. */
   readonly maxAge?: number;
 }
 

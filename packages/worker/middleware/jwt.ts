@@ -1,46 +1,46 @@
-// Verifies JSON Web Tokens with jose: signature by an algorithm that was chosen beforehand, times, issuer, audience.
-// The token never chooses: `none` and a public key used as a shared secret are refused.
+// Verifies JSON Web Tokens with jose: signature by a fixed algorithm, times, issuer, audience. The token never
+// chooses: `none` and a public key used as a shared secret are refused.
 import { createRemoteJWKSet, customFetch, errors, jwtVerify, type FetchImplementation } from 'jose';
 import type { SubtleKey } from '../web-types.ts';
 
-/** What is known of a token after it was verified. */
+/** Claims of a verified token. */
 export type JwtClaims = Readonly<Record<string, unknown>> & { readonly sub?: string; readonly exp?: number };
 
-/** How tokens are verified. */
+/** Options of verification. */
 export interface JwtOptions {
   /** Shared secret of HS256, 32 bytes or more; a function may read it from `env`. */
   readonly secret?: string | ((env: never) => string);
-  /** Address of a JSON Web Key Set with RS256, ES256 or EdDSA keys. Kept for ten minutes. */
+  /** URL of a JSON Web Key Set with RS256, ES256 or EdDSA keys. Cached for ten minutes. */
   readonly jwks?: string;
   /** Accepted `iss`. */
   readonly issuer?: string | readonly string[];
   /** Accepted `aud`. */
   readonly audience?: string | readonly string[];
-  /** Seconds that clocks may differ; 30 by default. */
+  /** Tolerated clock difference in seconds; 30 by default. */
   readonly toleranceSeconds?: number;
 }
 
 const KEEP_KEYS_MS = 10 * 60_000;
-/** A key that is not known is looked for again at most this often. */
+/** Minimum interval of searching for an unknown key. */
 const REFETCH_MS = 30_000;
 const KEY_SET_LENGTH_MAX = 256 * 1024;
 const TOKEN_LENGTH_MAX = 16_384;
 const SECRET_BYTES_MIN = 32;
 
-/** Errors of jose that say nothing of the token: the key set cannot be had. */
+/** Errors of jose that do not concern the token: the key set is not available. */
 const KEY_SET_FAILURES: ReadonlySet<string> = new Set([
   errors.JOSEError.code,
   errors.JWKSInvalid.code,
   errors.JWKSTimeout.code,
 ]);
 
-/** Verifies tokens; keys are kept between calls. */
+/** Verifies tokens; keys are cached between calls. */
 export interface JwtVerifier {
-  /** The claims; null when the token is not good, whatever the reason. @throws when the key set cannot be had. */
+  /** The claims; null for an invalid token, whatever the reason. @throws if the key set is not available. */
   verify(token: string, env: unknown): Promise<JwtClaims | null>;
 }
 
-/** Makes a verifier. @throws TypeError when neither a secret nor a key set is given. */
+/** Creates a verifier. @throws TypeError without a secret and a key set. */
 export function createJwtVerifier(options: JwtOptions): JwtVerifier {
   const { secret, jwks, issuer, audience, toleranceSeconds = 30 } = options;
   if ((secret === undefined) === (jwks === undefined))
@@ -67,7 +67,7 @@ export function createJwtVerifier(options: JwtOptions): JwtVerifier {
 
 type KeySource = (env: unknown) => () => Promise<SubtleKey>;
 
-/** The key of the secret, imported once. */
+/** The imported key of the secret. */
 function secretKeys(secret: NonNullable<JwtOptions['secret']>): KeySource {
   let kept: { secret: string; key: Promise<SubtleKey> } | null = null;
   return (env) => () => {

@@ -1,12 +1,12 @@
-// Lists of texts among the options of middleware, checked where it is made: a text has most of what a list has, and
-// would be taken for one until the first request. Called by all of this folder.
+// Validates lists of texts in middleware options when the middleware is created: a string resembles a list, and would
+// be accepted until the first request. Called by all of this folder.
 
 /**
- * Checks one.
+ * Validates one list.
  *
  * @param option such as `auth: exclude`.
- * @param of what it lists, with an example.
- * @throws TypeError that says what to write.
+ * @param of its content, with an example.
+ * @throws TypeError that describes valid values.
  */
 export function checkTexts(option: string, of: string, value: unknown): void {
   if (!Array.isArray(value) || value.some((item) => typeof item !== 'string'))

@@ -1,8 +1,8 @@
-// One log line a request. Never a header, a body or the values of a query.
+// One log line per request. Never a header, a body or the values of a query.
 import type { Middleware, RequestContext } from '../route-types.ts';
 import { checkTexts } from './lists.ts';
 
-/** What is logged, and how. */
+/** Log options. */
 export interface LoggerOptions {
   /** Method of `console`; failures (500 and above) are always errors. `info` by default. */
   readonly level?: 'debug' | 'info' | 'log';
@@ -14,14 +14,14 @@ export interface LoggerOptions {
   readonly write?: (line: string, entry: LogEntry) => void;
 }
 
-/** A request that was answered. */
+/** An answered request. */
 export interface LogEntry {
   readonly method: string;
   readonly path: string;
-  /** Pattern of the route, null where none answered. */
+  /** Pattern of the route, null without one. */
   readonly route: string | null;
   readonly status: number;
-  /** Wall time until the answer, without its body. */
+  /** Wall time until the response, without its body. */
   readonly ms: number;
 }
 
@@ -51,7 +51,7 @@ function queryOf(ctx: RequestContext<unknown, unknown>, shown: readonly string[]
   return parts.length === 0 ? '' : `?${parts.join('&')}`;
 }
 
-/** Without characters that could forge a line. */
+/** Escapes characters that could forge a line. */
 function printable(text: string): string {
   return text.replace(/[\p{Cc}\u2028\u2029]/gu, '?');
 }

@@ -1,14 +1,12 @@
-// Names what a middleware adds to `ctx.state`.
+// Types the additions of a middleware to `ctx.state`.
 import type { Middleware, Next, RequestContext } from '../route-types.ts';
 
 /**
- * Middleware that adds to `ctx.state`, with the type of what it adds.
+ * Middleware that adds to `ctx.state`, with the type of its addition.
  *
- * @example
- * const tenant = middleware<{ tenant: string }>(async (ctx, next) => {
+ * @example const tenant = middleware<{ tenant: string }>(async (ctx, next) => {
  *   ctx.state.tenant = ctx.url.hostname;
- *   return next();
- * });
+ *   return next(); });
  */
 export function middleware<Adds extends object, Env = unknown>(
   run: (ctx: RequestContext<Env, Adds>, next: Next) => ReturnType<Middleware>,

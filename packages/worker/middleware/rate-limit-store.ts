@@ -1,10 +1,10 @@
-// Where requests are counted: in the isolate's memory, or in a state binding that all isolates share.
+// Storage of request counts: the isolate's memory, or a state binding that all isolates share.
 
 /** Counts of a key. */
 export interface Counts {
-  /** In the window that runs, this request included. */
+  /** In the current window, including this request. */
   readonly current: number;
-  /** In the window before it. */
+  /** In the previous window. */
   readonly previous: number;
 }
 
@@ -14,7 +14,7 @@ export interface RateLimitStore {
   count(key: string, window: number, windowMs: number, withPrevious: boolean): Promise<Counts> | Counts;
 }
 
-/** The part of a state binding that is used. */
+/** The used part of a state binding. */
 export interface CountingBinding {
   update(key: string, change: { $inc: Record<string, number> }): Promise<unknown>;
   get(key: string, type: 'json'): Promise<unknown>;
@@ -29,7 +29,7 @@ export interface CountingBinding {
 
 const KEYS_MAX = 10_000;
 
-/** Counts in memory: for one isolate, and at most 10,000 keys, of which the oldest are forgotten. */
+/** Counts in memory: for one isolate, and at most 10,000 keys, of which the oldest are dropped. */
 export function memoryStore(): RateLimitStore {
   const entries = new Map<string, { window: number; current: number; previous: number }>();
   return {
@@ -43,7 +43,7 @@ export function memoryStore(): RateLimitStore {
         entry.previous = entry.window === window - 1 ? entry.current : 0;
         entry.current = 0;
         entry.window = window;
-        // To the end of the line.
+        // Moves it to the end.
         entries.delete(key);
         entries.set(key, entry);
       }
@@ -70,10 +70,7 @@ export function bindingStore(binding: CountingBinding): RateLimitStore {
 
 const ATTEMPTS_MAX = 5;
 
-/**
- * Gives a count that was just created its end, without losing what others have counted meanwhile. `$inc` keeps it
- * afterwards.
- */
+/** Sets the expiry of a new count without losing concurrent increments. `$inc` keeps it afterwards. */
 async function expire(binding: CountingBinding, key: string, expirationTtl: number): Promise<void> {
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
     const found = await binding.getWithMetadata?.(key, 'json');

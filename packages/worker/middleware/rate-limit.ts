@@ -1,4 +1,4 @@
-// Refuses clients that ask too often: 429 with `Retry-After`, and on every answer what is left.
+// Refuses clients that send too many requests: 429 with `Retry-After`, and the remaining quota on every response.
 import { mutable } from '../reply.ts';
 import {
   bindingStore,
@@ -12,30 +12,30 @@ import type { Answer, Middleware, RequestContext } from '../route-types.ts';
 // oxlint-disable-next-line typescript/no-explicit-any -- the state is whatever was added before
 type AnyRequest = RequestContext<any, any>;
 
-/** How often who may ask. */
+/** Options of a rate limit. */
 export interface RateLimitOptions {
-  /** Requests a window. */
+  /** Requests per window. */
   readonly limit: number;
   /** Length of a window: seconds, or a text such as `30s`, `5m`, `1h`, `1d`. */
   readonly window: number | `${number}${'s' | 'm' | 'h' | 'd'}`;
-  /** Who asks; the client's address by default. Keep it short: at most 256 characters count. */
+  /** The client; its address by default. Keep it short: at most 256 characters count. */
   readonly key?: (ctx: AnyRequest) => string | Promise<string>;
   /**
-   * `memory` (the default) counts in this isolate alone. The name of a state binding, or the binding itself, is shared
-   * by all isolates and survives them.
+   * `memory` (the default) counts in this isolate only. The name of a state binding, or the binding itself, is shared
+   * by all isolates and outlives them.
    */
   readonly store?: string | CountingBinding | RateLimitStore;
-  /** `sliding` (the default) weighs the window before; `fixed` starts anew with each and takes one call less. */
+  /** `sliding` (the default) weights the previous window; `fixed` resets with each and needs one call less. */
   readonly algorithm?: 'sliding' | 'fixed';
   /** `draft-8` (the default) or `draft-7` of the RateLimit header fields; false for none. */
   readonly standardHeaders?: 'draft-7' | 'draft-8' | false;
-  /** Text of `error` in the answer; `Too many requests` by default. */
+  /** Text of `error` in the response; `Too many requests` by default. */
   readonly message?: string;
   /** Requests that are not counted. */
   readonly skip?: (ctx: AnyRequest) => boolean | Promise<boolean>;
-  /** Answers in place of the 429. The headers are added to it. */
+  /** Responds instead of the 429. The headers are added to it. */
   readonly onLimit?: (ctx: AnyRequest) => Answer | Promise<Answer>;
-  /** Names this limit in headers and store, where there are several; `default` otherwise. */
+  /** Name of this limit in headers and store, if there are several; `default` otherwise. */
   readonly name?: string;
 }
 
@@ -60,7 +60,7 @@ export function rateLimit(options: RateLimitOptions): Middleware {
     const now = Date.now();
     const window = Math.floor(now / windowMs);
     const store = storeOf(options.store, ctx.env, memory);
-    // A cut may leave half a character, which has no encoding; names of a store are bounded in bytes.
+    // A cut may leave half a character, which cannot be encoded; names in a store are limited in bytes.
     const key = encodeURIComponent(who.slice(0, 256).toWellFormed()).slice(0, 400);
     const counts = await store.count(`${name}:${key}`, window, windowMs, algorithm === 'sliding');
     const { used, resetMs } = usage(counts, now, windowMs, limit, algorithm);
@@ -92,7 +92,7 @@ export function rateLimit(options: RateLimitOptions): Middleware {
   return run as Middleware;
 }
 
-/** Requests that count now, and how long until one more fits. */
+/** Requests that currently count, and the time until one more is allowed. */
 function usage(
   { current, previous }: Counts,
   now: number,
@@ -104,7 +104,7 @@ function usage(
   const rest = windowMs - elapsed;
   if (algorithm === 'fixed' || previous === 0) return { used: current, resetMs: rest };
   const used = current + previous * (rest / windowMs);
-  // The weight of the window before falls by `previous` a window.
+  // The weight of the previous window falls by `previous` per window.
   const resetMs = used <= limit || current > limit ? rest : Math.min(rest, ((used - limit) / previous) * windowMs);
   return { used, resetMs };
 }
@@ -122,6 +122,6 @@ function storeOf(store: RateLimitOptions['store'], env: unknown, memory: RateLim
   if (typeof store === 'object') return 'count' in store ? store : bindingStore(store);
   const binding = (env as Record<string, unknown> | null | undefined)?.[store] as CountingBinding | undefined;
   if (typeof binding?.update !== 'function')
-    throw new TypeError(`rateLimit: ${store} is no state binding of this worker`);
+    throw new TypeError(`rateLimit: ${store} is not a state binding of this worker`);
   return bindingStore(binding);
 }

@@ -1,15 +1,15 @@
-// How many bytes of events a broker holds at a time: what comes next waits in its order until there is room. So the
-// most is the bound, or one event that is larger by itself. Used by work/workflow.ts, whose events carry the whole
-// history of a run. Pure.
+// Limits the bytes of events that a broker holds: further ones wait in order until there is room. So the maximum is
+// the limit, or a single larger event. Used by work/workflow.ts, whose events contain the whole history of a run.
+// Pure.
 
-/** Bytes that were let in. */
+/** Reserved bytes. */
 export interface Hold {
-  /** It turned out to be so many. */
+  /** Corrects the size. */
   keep(bytes: number): void;
   release(): void;
 }
 
-/** The gate. */
+/** Limits held bytes. */
 export class ByteGate {
   readonly #bytesMax: number;
   #held = 0;
@@ -19,12 +19,12 @@ export class ByteGate {
     this.#bytesMax = bytesMax;
   }
 
-  /** Bytes that are held now. */
+  /** Bytes currently held. */
   get held(): number {
     return this.#held;
   }
 
-  /** Resolves when there is room for so many bytes, or nothing else is held. */
+  /** Resolves when there is room for this many bytes, or nothing else is held. */
   async take(bytes: number): Promise<Hold> {
     if (this.#waiting.length > 0 || !this.#fits(bytes))
       await new Promise<void>((go) => this.#waiting.push({ bytes, go }));

@@ -1,48 +1,47 @@
-// What a broker needs from outside to deliver an event, and how it reads what became of it. Shared by the works of all
-// kinds.
+// Dependencies of delivering an event, and interpretation of its result. Shared by the work of all kinds.
 import type { DeliveryLimits } from '#core/limits.ts';
 import { errorMessage } from '#core/errors.ts';
 import type { QueuesSettings } from '#core/queue-settings.ts';
 import type { EventContent, EventKind } from '#core/event.ts';
 import type { DeliveryEnd } from '../../engine/invocation/delivery.ts';
 
-/** Which deployment gets an event. */
+/** Determines the deployment that gets an event. */
 export interface Recipient {
   readonly kind: EventKind;
   readonly namespace: string;
-  /** The queue, resource of timers, or workflow; of cron the project. */
+  /** The queue, resource of timers, or workflow; for cron the project. */
   readonly resource: string;
-  /** Of who sent the event or set the timer. */
+  /** Project of the sender, or of the code that set the timer. */
   readonly project: string;
   readonly branch: string;
-  /** Of a run: the deployment that started it, which should go on with it. */
+  /** For a run: the deployment that started it, which should continue it. */
   readonly deployment?: string;
 }
 
-/** What became of an event. */
+/** Result of an event. */
 export interface EventEnd {
-  /** Null: the handler took it. */
+  /** Null: the handler accepted it. */
   readonly code: string | null;
-  /** Of a code, in words. */
+  /** The reason of a code, in words. */
   readonly reason: string;
-  /** JSON; null unless the handler took it. */
+  /** JSON; null unless the handler accepted it. */
   readonly result: string | null;
 }
 
-/** The end of an event that an engine in this process was given. */
+/** Converts the result of an event delivered to an engine in this process. */
 export function toEventEnd({ outcome, result }: DeliveryEnd): EventEnd {
   if (outcome.kind === 'ok') return { code: null, reason: '', result };
   return { code: outcome.code, reason: errorMessage(outcome.code, outcome.details), result: null };
 }
 
-/** What the works of all kinds are given. */
+/** Dependencies of the work of all kinds. */
 export interface WorkParts {
   /** A run's own deployment, else the current one of the branch, else of production; null: there is none. */
   readonly resolve: (recipient: Recipient) => string | null;
   /**
-   * Hands an event to a deployment and waits for its end.
+   * Delivers an event to a deployment and waits for its end.
    *
-   * @throws when the engine died or could not be reached: nobody knows what the event did.
+   * @throws when the engine died or could not be reached: the effect of the event is unknown.
    */
   readonly deliver: (
     deployment: string,
@@ -51,14 +50,17 @@ export interface WorkParts {
     signal: AbortSignal,
     project: string,
   ) => Promise<EventEnd>;
-  /** Brokers over the same database deliver to other deployments: what has no consumer here is theirs at once. */
+  /**
+   * Other brokers over the same database deliver to other deployments: events without a consumer here are released to
+   * them at once.
+   */
   readonly othersMayTake?: boolean;
   readonly limits: DeliveryLimits;
-  /** What is said of the queues of a namespace beside the limits. */
+  /** Queue settings of a namespace, which override the limits. */
   readonly queues?: (namespace: string) => QueuesSettings;
   readonly now: () => number;
   readonly random: () => number;
-  /** Something about an event that its author or the operator should know. */
+  /** Reports an event to its author or the operator. */
   readonly onEvent: (
     level: 'info' | 'warn' | 'error',
     message: string,
@@ -66,15 +68,15 @@ export interface WorkParts {
   ) => void;
 }
 
-/** What became of a delivery. */
+/** Result of a delivery. */
 export type Delivered =
   | { readonly kind: 'done'; readonly result: unknown }
   /** The event failed; it counts as an attempt. */
   | { readonly kind: 'failed'; readonly code: string; readonly reason: string }
-  /** No consumer could take it; it does not count. */
+  /** No consumer could accept it; it does not count. */
   | { readonly kind: 'refused'; readonly code: string; readonly reason: string; readonly restMs: number };
 
-/** Failures that say nothing about the event, and how long its lane rests. */
+/** Failures that say nothing about the event, and how long its lane pauses. */
 const refusals: Readonly<Record<string, number>> = {
   no_engine: 500,
   deliveries_overloaded: 500,
@@ -89,7 +91,7 @@ const refusals: Readonly<Record<string, number>> = {
   artifact_corrupt: 30_000,
 };
 
-/** Delivers an event and sorts what became of it. */
+/** Delivers an event and classifies the result. */
 export async function tryDeliver(
   parts: WorkParts,
   recipient: Recipient,
@@ -117,8 +119,8 @@ export async function tryDeliver(
 }
 
 /**
- * Writes down what became of an event, also over a short absence of the database: what is lost here is delivered once
- * more.
+ * Stores the result of an event, with retries while the database is briefly unavailable: if it is lost, the event is
+ * delivered once more.
  */
 export async function persist<Result>(write: () => Promise<Result>): Promise<Result> {
   for (let delayMs = 20; ; delayMs *= 2) {
@@ -131,5 +133,5 @@ export async function persist<Result>(write: () => Promise<Result>): Promise<Res
   }
 }
 
-/** The last wait of a doubling series: about 20 s together. */
+/** The last delay of a doubling series: about 20 s in total. */
 const PERSIST_DELAY_MS_MAX = 10_000;

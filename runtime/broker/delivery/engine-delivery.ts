@@ -1,4 +1,5 @@
-// Hands events to engines over the private port (`POST /_platform/deliver`), which picks the engine. Used by main.ts.
+// Delivers events to engines over the private port (`POST /_platform/deliver`), which selects the engine. Used by
+// main.ts.
 import { createHash } from 'node:crypto';
 import { Agent, request } from 'undici';
 import { encodeEvent, EVENT_HEADERS, EVENT_TYPE, traceHeaders } from '#core/event-codec.ts';
@@ -6,19 +7,19 @@ import type { EventContent, EventKind } from '#core/event.ts';
 import { openHandlerAddresses, type HandlerAddresses } from '#core/process/handler-addresses.ts';
 import type { EventEnd } from './delivery.ts';
 
-/** Where the private ports are. */
+/** Addresses of the private ports. */
 interface PrivateAddress {
-  /** Of `API_HANDLER_URL`, or of this machine's supervisor. */
+  /** From `API_HANDLER_URL`, or of this machine's supervisor. */
   readonly origins: readonly string[];
   readonly token: string;
-  /** Events on their way at a time. */
+  /** Concurrent deliveries. */
   readonly connectionsMax: number;
 }
 
-/** Nobody listens there. */
+/** Errors of an unreachable server. */
 const UNREACHED = /^(?:ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|EHOSTDOWN|UND_ERR_CONNECT_TIMEOUT)$/;
 
-/** A function for `WorkParts.deliver`. */
+/** Implements `WorkParts.deliver`. */
 export function createEngineDelivery(
   { origins, token, connectionsMax }: PrivateAddress,
   handlers: HandlerAddresses = openHandlerAddresses(origins),
@@ -32,7 +33,7 @@ export function createEngineDelivery(
   ): Promise<EventEnd>;
   close(): Promise<void>;
 } {
-  // An event may take as long as it takes: its limits are the engine's.
+  // No timeouts: the engine limits the duration of an event.
   const agent = new Agent({ connections: connectionsMax, headersTimeout: 0, bodyTimeout: 0, keepAliveTimeout: 4000 });
   const headers = {
     'content-type': EVENT_TYPE,
@@ -58,7 +59,7 @@ export function createEngineDelivery(
           });
           answer = { status: response.statusCode, body: (await response.body.json()) as Record<string, unknown> };
         } catch (error) {
-          // No engine took it: another handler may.
+          // No engine received it: another handler may.
           if (UNREACHED.test((error as NodeJS.ErrnoException).code ?? '')) continue;
           throw error;
         }
@@ -77,7 +78,9 @@ export function createEngineDelivery(
   };
 }
 
-/** The same handler for the same deployment, which has its isolate by then; the others are for when it is away. */
+/**
+ * The same handler for the same deployment, which keeps its isolate warm; the others are for when it is unavailable.
+ */
 function byAffinity(origins: readonly string[], key: string): readonly string[] {
   if (origins.length < 2) return origins;
   const weight = (origin: string): string => createHash('sha256').update(`${key} ${origin}`).digest('hex');

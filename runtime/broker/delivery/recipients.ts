@@ -1,6 +1,5 @@
-// Who gets an event, and what platform.yaml says of the queues it may lie in: production in its project's namespace,
-// the newest deployment of each other branch in the branch's own (core/preview.ts). Follows the route records; used by
-// main.ts.
+// Recipients of events, and the queue settings of platform.yaml: production in its project's namespace, the newest
+// deployment of each other branch in the branch's own (core/preview.ts). Follows the route records; used by main.ts.
 import type { Manifest, RouteRecord } from '#core/manifest.ts';
 import type { EventKind } from '#core/event.ts';
 import { previewSettingsOf } from '#core/preview-settings.ts';
@@ -8,14 +7,14 @@ import { ofPreview, previewIn, previewOf, recipientOf } from '#core/preview.ts';
 import { deadLettersOf, type QueuesSettings } from '#core/queue-settings.ts';
 import type { Recipient } from './delivery.ts';
 
-/** A schedule as the store takes it. */
+/** A schedule for the store. */
 interface DeclaredCron {
   readonly name: string;
   readonly schedule: string;
   readonly timezone: string;
 }
 
-/** What recipients are made of. */
+/** Dependencies of recipients. */
 interface RecipientsParts {
   readonly cron: {
     declare(
@@ -36,24 +35,24 @@ interface RecipientsParts {
   readonly onTrouble: (project: string, error: Error) => void;
 }
 
-/** Recipients as the route records say. */
+/** Recipients according to the route records. */
 export interface Recipients {
-  /** The deployment that gets an event; null: nobody. */
+  /** The deployment that gets an event; null: none. */
   resolve(recipient: Recipient): string | null;
-  /** What is said of the queues of a namespace. */
+  /** Queue settings of a namespace. */
   queues(namespace: string): QueuesSettings;
-  /** Takes other records; what fails is told to `onTrouble`, and tried again with the next ones. */
+  /** Applies new records; failures are reported to `onTrouble`, and retried with the next ones. */
   update(records: readonly RouteRecord[]): Promise<void>;
 }
 
-/** What is declared in a namespace: by which deployment, and what of it is needed later. */
+/** Declarations in a namespace: the deployment, and settings needed later. */
 interface Declared {
   readonly deployment: string;
   readonly project: string;
   readonly queues: QueuesSettings;
-  /** Kinds of events that a preview's settings hold back. */
+  /** Kinds of events that a preview's settings disable. */
   readonly heldBack: ReadonlySet<EventKind>;
-  /** Its schedules are declared. */
+  /** Whether its schedules are declared. */
   readonly hasCron: boolean;
 }
 
@@ -77,7 +76,7 @@ export function createRecipients({ cron, lanes, manifestOf, now, onTrouble }: Re
       const crons = Object.entries(schedules).map(([name, schedule]) => ({ name, ...schedule }));
       await cron.declare({ namespace, resource: project }, { project, branch }, crons, now());
     } else if (had) await cron.declare({ namespace, resource: project }, { project, branch }, [], now());
-    // Most previews are never opened: what nobody has sent to, and is as every queue is, has no lane.
+    // Most previews are never opened: an unused queue with default settings needs no lane.
     const dead = new Set(names.map((name) => deadLettersOf(queues, name)));
     const known: string[] = [];
     for (const name of names) {
@@ -99,8 +98,8 @@ export function createRecipients({ cron, lanes, manifestOf, now, onTrouble }: Re
       }
     }
     for (const [namespace, { project, hasCron }] of declared) {
-      // A record that names no production keeps its schedules: nothing takes them, and they are there when it does
-      // again.
+      // A record without production keeps its schedules: they are not delivered, and continue when there is a
+      // production again.
       if (current.has(namespace) || (namespace === project && projects.has(project))) continue;
       if (hasCron)
         await cron.declare({ namespace, resource: project }, { project, branch: '' }, [], now()).catch(() => {});
@@ -113,10 +112,10 @@ export function createRecipients({ cron, lanes, manifestOf, now, onTrouble }: Re
       const record = projects.get(project);
       if (record === undefined) return null;
       const preview = previewIn(namespace);
-      // What is held back waits until the branch's settings, or those of production it is promoted to, let it go.
+      // Disabled events wait until the branch's settings, or those of production after a promotion, enable them.
       if (declared.get(namespace)?.heldBack.has(kind) === true) return null;
       if (kind !== 'workflow') return recipientOf(record, branch, preview);
-      // A run goes on with the code that started it, as long as that is kept, and works on what it worked on.
+      // A run continues with the code that started it, as long as that is kept, and with the same resources.
       const isKept = deployment !== undefined && Object.hasOwn(record.deployments, deployment);
       return isKept && previewOf(record, deployment) === preview ? deployment : null;
     },
@@ -128,7 +127,7 @@ export function createRecipients({ cron, lanes, manifestOf, now, onTrouble }: Re
   };
 }
 
-/** The namespaces in which something of a project takes what comes, and what that is. */
+/** The namespaces in which a project receives events, with their deployments. */
 function* namespacesOf(record: RouteRecord): Generator<readonly [namespace: string, deployment: string]> {
   const { project, production, branches } = record;
   if (production !== null) yield [project, production];

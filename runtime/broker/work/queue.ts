@@ -1,12 +1,12 @@
-// What the broker does with claimed messages: puts those of one sender together, delivers them, and settles each:
-// acknowledged, tried again later, or moved to the dead letters.
+// The broker's work on claimed messages: groups those of one sender, delivers them, and settles each: acknowledged,
+// retried later, or moved to the dead letters.
 import type { EventContent } from '#core/event.ts';
 import { deadLettersOf, retryDelayMs, type QueueSettings } from '#core/queue-settings.ts';
 import type { LaneAdvice, Work } from '#postgres/claim-loop.ts';
 import type { Wake } from '#postgres/wake.ts';
 import { persist, tryDeliver, type WorkParts } from '../delivery/delivery.ts';
 
-/** A claimed message, as the store gives it. */
+/** A claimed message from the store. */
 export interface Message {
   readonly seq: number;
   readonly lane_id: number;
@@ -16,7 +16,7 @@ export interface Message {
   readonly namespace: string;
   readonly resource: string;
   readonly message_id: string;
-  /** As its sender encoded it. */
+  /** As encoded by its sender. */
   readonly payload: string;
   readonly sent_at: number;
   readonly expires_at: number;
@@ -24,11 +24,11 @@ export interface Message {
   readonly project: string;
   readonly branch: string;
   readonly binding: string;
-  /** The trace it was sent in; null: none. */
+  /** The trace of its sender; null: none. */
   readonly trace?: string | null;
 }
 
-/** The store, as far as this work needs it. */
+/** The store, as this work needs it. */
 export interface QueueLedger<Row extends Message> {
   readonly claims: { release(row: Row, dueAt: number, counted: boolean): Promise<boolean> };
   acknowledge(rows: readonly Row[]): Promise<void>;
@@ -39,7 +39,7 @@ const LANE_REST_MS_MAX = 1000;
 
 interface Verdicts {
   readonly acked?: readonly string[];
-  /** `final`: another attempt would not help. */
+  /** `final`: not retryable. */
   readonly retry?: readonly {
     readonly id: string;
     readonly delaySeconds?: number;
@@ -98,7 +98,7 @@ export function createQueueWork<Row extends Message>(
       const others = parts.othersMayTake === true;
       for (const row of live) await again(row, now() + (others ? 0 : delivered.restMs), false);
       if (others) return { restMs: Math.min(delivered.restMs, LANE_REST_MS_MAX) };
-      // Messages of other senders in this lane may have a consumer: they wait for a moment only.
+      // Messages of other senders in this lane may have a consumer: they wait only briefly.
       return { restMs: Math.min(delivered.restMs, LANE_REST_MS_MAX) };
     }
     if (delivered.kind === 'failed') {
@@ -117,7 +117,7 @@ export function createQueueWork<Row extends Message>(
     for (const row of live) {
       if (done.has(row.message_id)) continue;
       const asked = retries.get(row.message_id);
-      // Whole: the database takes no parts of a millisecond.
+      // An integer: the database does not accept fractions of a millisecond.
       const delayMs =
         asked?.delaySeconds === undefined
           ? undefined
@@ -132,7 +132,7 @@ export function createQueueWork<Row extends Message>(
 }
 
 /**
- * Messages of one queue and sender together. One that is tried again comes alone: its neighbours do not suffer from it
+ * Groups messages by queue and sender. A retried one is delivered alone, so that its neighbors do not fail with it
  * twice.
  */
 function groupMessages<Row extends Message>(rows: readonly Row[], most: number): Row[][] {

@@ -1,15 +1,15 @@
-// What the broker does with timers and schedules that are due: fires each, then puts it to its next time. A firing that
-// fails is tried again, but never past the next one.
+// The broker's work on due timers and schedules: fires each, then sets its next time. A failed firing is retried, but
+// never past the next one.
 import { backoffMs } from '#core/backoff.ts';
 import type { EventContent } from '#core/event.ts';
 import type { LaneAdvice, Work } from '#postgres/claim-loop.ts';
 import type { Wake } from '#postgres/wake.ts';
 import { persist, tryDeliver, type WorkParts } from '../delivery/delivery.ts';
 
-/** How long a lane rests that has no consumer here, and may have one elsewhere. */
+/** How long a lane pauses that has no consumer here, but may have one elsewhere. */
 const OTHERS_MS = 1000;
 
-/** A claimed timer, as the store gives it. */
+/** A claimed timer from the store. */
 export interface DueTimer {
   readonly seq: number;
   readonly lane_id: number;
@@ -29,17 +29,17 @@ export interface DueTimer {
   readonly project: string;
   readonly branch: string;
   readonly binding: string;
-  /** The trace it was set in; null: none. */
+  /** The trace that set it; null: none. */
   readonly trace?: string | null;
 }
 
-/** The store, as far as this work needs it. */
+/** The store, as this work needs it. */
 export interface TimerLedger<Row extends DueTimer> {
   readonly claims: { release(row: Row, dueAt: number, counted: boolean): Promise<boolean> };
   settle(row: Row, next: number | null, outcome: string, now: number): Promise<void>;
 }
 
-/** When a timer fires after `scheduledTime`, not before `now`; null: not again. */
+/** The next time of a timer after `scheduledTime`, not before `now`; null: none. */
 export type NextTime = (
   timer: { readonly intervalMs: number | null; readonly cron: string | null; readonly timezone: string | null },
   now: number,
@@ -59,7 +59,7 @@ export function createTimerWork<Row extends DueTimer>(
     const timer = { intervalMs: row.interval_ms, cron: row.cron, timezone: row.timezone };
     const next = nextTime(timer, now(), row.scheduled_at);
     if (row.overlap !== 'queue') return next;
-    // A run that came due while this one ran follows at once; of several, one.
+    // A run that became due during this one follows at once; several are merged into one.
     const missed = nextTime(timer, row.scheduled_at, row.scheduled_at);
     return missed !== null && missed <= now() ? missed : next;
   }

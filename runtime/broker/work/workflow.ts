@@ -1,5 +1,5 @@
-// What the broker does with runs of workflows that can go on: gives each to the deployment that started it, for one
-// attempt, and settles the run: ended, asleep until its next wake-up, or to be tried again.
+// The broker's work on runs of workflows that can continue: passes each to the deployment that started it, for one
+// attempt, and settles the run: ended, asleep until its next wake-up, or to be retried.
 import { backoffMs } from '#core/backoff.ts';
 import type { EventContent } from '#core/event.ts';
 import type { LaneAdvice, Work } from '#postgres/claim-loop.ts';
@@ -7,10 +7,10 @@ import type { Wake } from '#postgres/wake.ts';
 import { ByteGate } from '../delivery/byte-gate.ts';
 import { persist, tryDeliver, type Delivered, type WorkParts } from '../delivery/delivery.ts';
 
-/** How long a lane rests that has no consumer here, and may have one elsewhere. */
+/** How long a lane pauses that has no consumer here, but may have one elsewhere. */
 const OTHERS_MS = 1000;
 
-/** A claimed run, as the store gives it. */
+/** A claimed run from the store. */
 export interface Run {
   readonly seq: number;
   readonly lane_id: number;
@@ -25,11 +25,11 @@ export interface Run {
   readonly input: string;
   readonly project: string;
   readonly branch: string;
-  /** The trace it was started in; null: none. */
+  /** The trace that started it; null: none. */
   readonly trace?: string | null;
 }
 
-/** A step that a run has behind it, or waits for. */
+/** A step that a run has completed, or waits for. */
 interface KnownStep {
   readonly name: string;
   readonly kind: string;
@@ -47,7 +47,7 @@ type End =
   | { readonly status: 'failed'; readonly error: string }
   | { readonly status: 'suspended' };
 
-/** The store, as far as this work needs it. */
+/** The store, as this work needs it. */
 export interface WorkflowLedger<Row extends Run> {
   readonly claims: { release(row: Row, dueAt: number, counted: boolean): Promise<boolean> };
   begin(row: Row, now: number): Promise<{ readonly lease: string; readonly steps: readonly KnownStep[] } | null>;
@@ -73,7 +73,7 @@ export function createWorkflowWork<Row extends Run>(
     if (await persist(() => ledger.claims.release(row, dueAt, counted))) wake.notify('workflow', row.lane_id, dueAt);
   }
 
-  /** Begins an attempt and delivers it. Its history is held meanwhile, and no more histories than fit. */
+  /** Begins an attempt and delivers it. Its history is held in memory meanwhile, within the limit for all histories. */
   async function deliver(run: Row, began: number, signal: AbortSignal): Promise<Delivered | null> {
     const hold = await gate.take(limits.workflowHistoryBytesMax + limits.workflowValueBytesMax);
     try {
@@ -122,7 +122,7 @@ export function createWorkflowWork<Row extends Run>(
       attempt: run.attempt,
       reason: delivered.reason,
     });
-    // A run that gets on is not at its end: only attempts that lead to nothing count.
+    // A run that makes progress continues: only attempts without progress count.
     const progressed = await persist(() => ledger.hasProgressed(run, began));
     if (progressed) await again(run, now() + backoffMs(limits, 1, parts.random), false);
     else if (run.attempt <= limits.retries)
@@ -148,7 +148,7 @@ function toEvent(
     if (attempts > 0) fields.push(`"attempts":${attempts}`);
     if (result !== null) fields.push(`"result":${result}`);
     if (error !== null && status === 'failed') fields.push(`"error":${error}`);
-    // A time that has come is not said: the guest's clock may be a little behind.
+    // A time in the past is omitted: the guest's clock may be a little behind.
     if (wakeAt !== null && wakeAt > now) fields.push(`"wakeAt":${wakeAt}`);
     return `${JSON.stringify(name)}:{${fields.join(',')}}`;
   });

@@ -1,5 +1,5 @@
-// An import where there is no file to write to: the statements of a dump as one request, so of a bounded size. Called
-// by service/cloud-service.ts.
+// Imports without a file to write to: the statements of a dump as one request, and so limited in size. Called by
+// service/cloud-service.ts.
 import { open } from 'node:fs/promises';
 import type { DatabaseLimits } from '#core/limits.ts';
 import { databaseOps, SqlRefusal, type WireRefusal } from '#core/database-request.ts';
@@ -10,10 +10,10 @@ import { isFraming } from './import-transaction.ts';
 import { isSqliteFile } from './sqlite-file.ts';
 import { wordsOf, type StatementWords } from './statement-words.ts';
 
-/** Runs a request of a database, as an engine would send it. */
+/** Runs a request of a database, like one from an engine. */
 type Run = (op: number, transaction: number, payload: string) => Promise<string | Uint8Array>;
 
-/** @throws {SqlRefusal} for what is too large, no SQL, or refused; then nothing was changed. */
+/** @throws {SqlRefusal} for a file that is too large, not SQL, or refused; then nothing was changed. */
 export async function importByRequests(
   run: Run,
   file: string,
@@ -24,7 +24,7 @@ export async function importByRequests(
   if (isSqliteFile(bytes) || replace)
     throw new SqlRefusal(
       'SQLITE_MISUSE',
-      'a managed database cloud takes SQL alone, and replaces nothing: use its own tools',
+      'a managed database cloud only imports SQL, and replaces nothing: use its own tools',
     );
   const statements = tablesFirst(
     splitStatements(textIn(bytes), limits.execStatementsMax)
@@ -49,7 +49,7 @@ export async function importByRequests(
   return { state: 'done', statements: statements.length, part: 1, reason: null, leftOut: [] };
 }
 
-/** @throws {SqlRefusal} for bytes that are no text. */
+/** @throws {SqlRefusal} for bytes that are not text. */
 function textIn(bytes: Buffer): string {
   try {
     return decodeText(bytes, 'the file');
@@ -58,9 +58,9 @@ function textIn(bytes: Buffer): string {
   }
 }
 
-/** Keys are only put off there, not left unchecked: a row wants the table that it refers to. */
+/** Foreign keys are only deferred, not disabled: a row needs the table that it refers to. */
 function tablesFirst(statements: readonly { sql: string; words: StatementWords }[]): readonly { sql: string }[] {
-  // Not a dump: the order may mean something.
+  // Not a dump: the order may matter.
   if (statements.some(({ words: { verb } }) => verb === 'DROP' || verb === 'ALTER')) return statements;
   const isTable = ({ words: { verb } }: { words: StatementWords }): boolean => verb === 'CREATE TABLE';
   return [...statements.filter(isTable), ...statements.filter((one) => !isTable(one))];
@@ -73,7 +73,7 @@ async function read(file: string, bytesMax: number): Promise<Buffer> {
     if (size > bytesMax)
       throw new SqlRefusal(
         'SQLITE_TOOBIG',
-        `into a managed database cloud files of up to DB_MAX_EXEC_BYTES (${bytesMax}) are imported: use its own tools`,
+        `into a managed database cloud files of up to ${bytesMax} bytes are imported: use its own tools`,
       );
     const bytes = Buffer.alloc(size);
     await handle.read(bytes, 0, size, 0);

@@ -1,5 +1,5 @@
-// One import as one transaction: takes statements of a dump of any tool, or tables of an attached file, and
-// commits when all of it is sound. Called by importer.ts. Knows no processes and no files of SQL.
+// One import as one transaction: accepts statements of a dump of any tool, or tables of an attached file, validates
+// the result and commits. Called by importer.ts. Independent of processes and SQL files.
 import { migrationLedger } from '#core/database-migrations.ts';
 import { ownTablePrefix, SqlRefusal } from '#core/database-request.ts';
 import type { Connection } from '../sqlite/connection.ts';
@@ -7,17 +7,17 @@ import type { StatementText } from '../sqlite/sql-text.ts';
 import { toRefusal } from '../sqlite/sqlite-errors.ts';
 import { unquoted, wordsOf, type StatementWords } from './statement-words.ts';
 
-/** Which migrations were applied. */
+/** Table of applied migrations. */
 export const LEDGER = `${ownTablePrefix}db_migrations`;
 const KNOW_MIGRATION = `INSERT OR IGNORE INTO ${LEDGER} VALUES (?, ?, ?)`;
-/** Kinds of things that are left out, by name. */
+/** Limit for listed omissions, by name. */
 const LEFT_OUT_MAX = 20;
-/** Broken references that are told. */
+/** Limit for listed broken references. */
 const BROKEN_SHOWN_MAX = 5;
 
-/** How dumps begin and end: the import is one transaction, and checks keys at its end. */
+/** Framing statements of dumps: the import is one transaction, and checks keys at its end. */
 const framing = new Set(['BEGIN', 'COMMIT', 'END']);
-/** Settings of a connection or of a file's form, which say nothing of the content. */
+/** Settings of a connection or of the file format, which do not affect the content. */
 const settings = new Set([
   'foreign_keys',
   'defer_foreign_keys',
@@ -35,42 +35,42 @@ const settings = new Set([
   'encoding',
 ]);
 const schemaTables = new Set(['sqlite_schema', 'sqlite_master']);
-/** Statistics that this SQLite does not keep. */
+/** Statistics that this SQLite does not maintain. */
 const foreignStatistics = new Set(['sqlite_stat3', 'sqlite_stat4']);
-/** What each kind of virtual table keeps its content in, behind its name and `_`. */
+/** Suffixes of the shadow tables of each kind of virtual table, after its name and `_`. */
 const shadowSuffixes = ['data', 'idx', 'content', 'docsize', 'config', 'node', 'parent', 'rowid'];
 
-/** A virtual table that the import made. */
+/** A virtual table that the import created. */
 interface VirtualTable {
   readonly name: string;
   readonly module: string;
   readonly shadows: readonly string[];
-  /** Its own tables were filled as the dump has them. */
+  /** Whether its shadow tables were filled from the dump. */
   isCopied: boolean;
 }
 
-/** What an import did. */
+/** Result of an import. */
 export interface Imported {
   readonly statements: number;
-  /** What was not taken over, such as `platform_internal_outbox`. */
+  /** What was omitted, such as `platform_internal_outbox`. */
   readonly leftOut: readonly string[];
 }
 
-/** Around what may take as long as the whole import: sorting an index, checking all keys. */
+/** Wraps operations that may take as long as the whole import: sorting an index, checking all keys. */
 export type Watch = <Result>(isLong: boolean, run: () => Result) => Result;
 
 export class ImportTransaction {
   readonly #connection: Connection;
   readonly #watch: Watch;
   readonly #leftOut = new Set<string>();
-  /** By the names of their own tables, in small letters. */
+  /** By the lower-case names of their shadow tables. */
   readonly #shadows = new Map<string, VirtualTable>();
   readonly #virtual: VirtualTable[] = [];
-  /** Tables that the import made, in small letters. */
+  /** Lower-case names of tables that the import created. */
   readonly #made = new Set<string>();
   #statements = 0;
 
-  /** Begins: nobody else writes from here on. */
+  /** Begins the transaction: nothing else writes from here on. */
   constructor(connection: Connection, watch: Watch) {
     this.#connection = connection;
     this.#watch = watch;
@@ -81,7 +81,7 @@ export class ImportTransaction {
     return this.#statements;
   }
 
-  /** Takes away all that is there but for the platform's own tables. */
+  /** Drops everything except the platform's own tables. */
   empty(): void {
     const named = (where: string): string[] =>
       this.#connection
@@ -101,7 +101,7 @@ export class ImportTransaction {
     });
   }
 
-  /** Whether there is a table or a view beside the platform's own. */
+  /** Whether there is no table or view besides the platform's own. */
   get isEmpty(): boolean {
     const [found] = this.#connection.own(
       `SELECT 1 FROM sqlite_schema WHERE name NOT LIKE 'sqlite@_%' ESCAPE '@'
@@ -110,7 +110,7 @@ export class ImportTransaction {
     return found === undefined;
   }
 
-  /** Takes a statement of a file. @throws {SqlRefusal} with its line. */
+  /** Processes a statement of a file. @throws {SqlRefusal} with its line. */
   take(statement: StatementText): void {
     try {
       const words = wordsOf(statement.sql);
@@ -127,7 +127,10 @@ export class ImportTransaction {
     const { verb, name, on } = words;
     const key = name.toLowerCase();
     if (verb === 'ROLLBACK')
-      throw new SqlRefusal('SQLITE_ERROR', 'the file ends in a ROLLBACK: its export failed, and the file is not whole');
+      throw new SqlRefusal(
+        'SQLITE_ERROR',
+        'the file ends in a ROLLBACK: its export failed, and the file is incomplete',
+      );
     if (verb === 'SAVEPOINT' || verb === 'RELEASE')
       throw new SqlRefusal('SQLITE_AUTH', 'not authorized: the file is one transaction, and has no savepoints');
     if (key.startsWith(ownTablePrefix) || on.toLowerCase().startsWith(ownTablePrefix)) this.#takeOwn(statement, words);
@@ -152,18 +155,19 @@ export class ImportTransaction {
   /** The rows of `VALUES ...` at the end of an INSERT. */
   #valuesOf({ sql }: StatementText, { restAt }: StatementWords): unknown[][] {
     const at = /\bVALUES\b/i.exec(sql.slice(restAt))?.index;
-    if (at === undefined) throw new SqlRefusal('SQLITE_ERROR', 'rows of this table are taken from VALUES (...) alone');
+    if (at === undefined)
+      throw new SqlRefusal('SQLITE_ERROR', 'rows of this table are only imported from VALUES (...)');
     const values = { sql: sql.slice(restAt + at), parameters: 0, line: 1 };
     const { json } = this.#watch(false, () => this.#connection.run(this.#connection.compile(values), []));
     return (JSON.parse(`{${json}}`) as { r: unknown[][] }).r;
   }
 
-  /** Notes what is not taken over. */
+  /** Records an omission. */
   leave(what: string): void {
     if (this.#leftOut.size < LEFT_OUT_MAX) this.#leftOut.add(what);
   }
 
-  /** Of tables of the platform the migrations that were applied are taken over; messages were for the queues there. */
+  /** Of the platform's tables, only the applied migrations are imported; messages belong to queues elsewhere. */
   #takeOwn(statement: StatementText, words: StatementWords): void {
     const { verb } = words;
     const key = words.name.toLowerCase();
@@ -175,7 +179,7 @@ export class ImportTransaction {
     else if (!verb.startsWith('CREATE ')) this.#run(statement, false);
   }
 
-  /** A row of the ledger of migrations; one that is known stays as it is. @throws {SqlRefusal} for another row. */
+  /** Imports a row of the ledger of migrations; a known one is kept. @throws {SqlRefusal} for any other row. */
   knowMigration([file, executedAt, hash]: readonly unknown[]): void {
     const isRow =
       typeof file === 'string' &&
@@ -190,20 +194,20 @@ export class ImportTransaction {
     this.#connection.own(KNOW_MIGRATION, file, executedAt, hash);
   }
 
-  /** How `.dump` writes a virtual table: as a row of the schema. */
+  /** `.dump` writes a virtual table as a row of the schema. */
   #takeSchemaRow(statement: StatementText, words: StatementWords): void {
     for (const row of this.#valuesOf(statement, words)) {
       const [type, name, , , sql] = row;
       const isVirtual = type === 'table' && typeof name === 'string' && typeof sql === 'string';
       const made = isVirtual ? wordsOf(sql) : null;
       if (made === null || made.verb !== 'CREATE VIRTUAL TABLE' || made.name !== name)
-        throw new SqlRefusal('SQLITE_AUTH', 'not authorized: of the schema only rows of virtual tables are taken');
+        throw new SqlRefusal('SQLITE_AUTH', 'not authorized: only rows of virtual tables are imported from the schema');
       this.#makeVirtual({ sql: sql as string, parameters: 0, line: 1 }, made.name);
     }
   }
 
   #makeVirtual(statement: StatementText, name: string): void {
-    // Of a database that was vacuumed its own tables come first, as if they were anybody's.
+    // In a vacuumed database, shadow tables come first, like ordinary tables.
     const early = shadowSuffixes
       .map((suffix) => `${name}_${suffix}`)
       .filter((table) => this.#made.has(table.toLowerCase()));
@@ -223,7 +227,7 @@ export class ImportTransaction {
     }
   }
 
-  /** Makes a virtual table, empty. */
+  /** Creates an empty virtual table. */
   makeVirtual(statement: StatementText, name: string): VirtualTable {
     this.#run(statement, false);
     const shadows = this.#connection
@@ -238,7 +242,7 @@ export class ImportTransaction {
     return virtual;
   }
 
-  /** Fills one of its own tables, by an INSERT. */
+  /** Fills a shadow table, by an INSERT. */
   intoShadow(
     virtual: VirtualTable,
     key: string,
@@ -253,7 +257,7 @@ export class ImportTransaction {
     this.#connection.intoShadow(table, () => this.#run(statement, values.length > 0, values));
   }
 
-  /** Puts rows into a table, which may be one of those of a virtual table. */
+  /** Adds rows to a table, which may be a shadow table of a virtual table. */
   fill(table: string, sql: string, values: readonly bigint[]): void {
     const virtual = this.#shadows.get(table.toLowerCase());
     const statement = { sql, parameters: values.length, line: 1 };
@@ -267,47 +271,47 @@ export class ImportTransaction {
     this.#statements++;
   }
 
-  /** The number of a row that a reader of a file looks for; null: there is none. */
+  /** The next row id for a file reader; null: there is none. */
   lastOf(sql: string, from: bigint): bigint | null {
     const found = this.#watch(true, () => this.#connection.own(sql, from))[0]?.[0];
     return typeof found === 'string' ? BigInt(found) : null;
   }
 
-  /** Whether a table belongs to a virtual one that the import made. */
+  /** Whether a table is a shadow table of a virtual table that the import created. */
   isShadow(table: string): boolean {
     return this.#shadows.has(table.toLowerCase());
   }
 
-  /** `DELETE FROM sqlite_sequence` of a dump: tables that it does not make go on counting. */
+  /** `DELETE FROM sqlite_sequence` of a dump: tables that it does not create keep their counters. */
   #forgetSequences(statement: StatementText, { restAt }: StatementWords): void {
     if (statement.sql.slice(restAt).trim() !== '') this.#run(statement, false);
     else
       for (const table of this.#made) this.#connection.own('DELETE FROM sqlite_sequence WHERE lower(name) = ?', table);
   }
 
-  /** Runs a statement that the reader of a file made. */
+  /** Runs a statement generated by the file reader. */
   run(sql: string, values: readonly (string | number | bigint)[] = [], isLong = true): void {
     this.#run({ sql, parameters: values.length, line: 1 }, isLong, values);
     this.#statements++;
   }
 
-  /** Checks all that only the whole can be checked for. @throws {SqlRefusal} */
+  /** Checks that are only possible for the whole. @throws {SqlRefusal} */
   check(): void {
     if (this.#virtual.some(({ isCopied }) => isCopied)) {
-      // Read again from its tables, not from what the module remembers of the empty one.
+      // Read again from its tables, not from the module's memory of the empty one.
       this.#connection.ownScript('PRAGMA writable_schema=RESET');
       for (const virtual of this.#virtual) if (virtual.isCopied) this.#watch(true, () => this.#checkVirtual(virtual));
     }
     this.#watch(true, () => this.#checkKeys());
   }
 
-  /** Commits what was checked. @throws {SqlRefusal} then nothing was changed. */
+  /** Commits after the checks. @throws {SqlRefusal} then nothing was changed. */
   commit(): Imported {
     this.#watch(true, () => this.#connection.own('COMMIT'));
     return { statements: this.#statements, leftOut: [...this.#leftOut] };
   }
 
-  /** What came as bytes must be what the module itself would write: later readers trust it. */
+  /** Imported bytes must be what the module itself would write, because later readers trust them. */
   #checkVirtual({ name, module }: VirtualTable): void {
     const table = quoted(name);
     if (module !== 'fts5') {
@@ -324,7 +328,7 @@ export class ImportTransaction {
       this.#run(command('integrity-check'), true);
       return;
     } catch {
-      // It can be made again, where it keeps the texts, or a table of the project does.
+      // It can be rebuilt if it stores the texts, or a table of the project does.
     }
     try {
       this.#run(command('rebuild'), true);
@@ -350,12 +354,12 @@ export class ImportTransaction {
   }
 }
 
-/** Whether a statement is about how a dump is run, and not about what it holds. */
+/** Whether a statement only concerns how a dump is run, not its content. */
 export function isFraming({ verb, name }: StatementWords): boolean {
   return framing.has(verb) || (verb === 'PRAGMA' && settings.has(name.toLowerCase()));
 }
 
-/** A name for SQL. */
+/** Quotes a name for SQL. */
 export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }

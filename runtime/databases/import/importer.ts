@@ -1,5 +1,5 @@
-// Root of an importer: the process that puts one file into one database, in one transaction, and ends. Started and
-// ended by service/imports.ts; its own watchdog ends it when a statement overruns. Reads no environment.
+// Root of an importer: the process that imports one file into one database, in one transaction, and exits. Started
+// and ended by service/imports.ts; its own watchdog ends it when a statement takes too long. Reads no environment.
 import { openSync, readSync, closeSync, statfsSync, statSync, mkdirSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import path from 'node:path';
@@ -18,24 +18,24 @@ import { attach, explained, isSqliteFile, takeFile } from './sqlite-file.ts';
 
 /** The argument, as JSON. */
 export interface ImporterOptions {
-  /** Of the database. */
+  /** Path of the database. */
   readonly path: string;
-  /** What is imported; null: nothing, it only takes away what an import that was ended has left in the log. */
+  /** The file to import; null: only truncates the log left by an import that was ended. */
   readonly file: string | null;
-  /** What is there goes first. */
+  /** Existing content is deleted first. */
   readonly replace: boolean;
-  /** Whose it is. */
+  /** Namespace that owns it. */
   readonly namespace: string;
-  /** Where it is read what organizations may keep; null: nothing bounds it. */
+  /** Folder with the organizations' remaining storage; null: no limit. */
   readonly dataFolder: string | null;
   readonly limits: DatabaseLimits;
   readonly synchronous: 'normal' | 'full';
 }
 
-/** What it tells its parent. */
+/** Messages to its parent. */
 export type ImporterMessage =
   | { readonly type: 'progress'; readonly statements: number; readonly done: number; readonly total: number }
-  /** From here on it must not be ended: nobody could say what became of it. */
+  /** From here on it must not be ended: the outcome would be unknown. */
   | { readonly type: 'committing' }
   | ({ readonly type: 'done' } & Imported)
   | {
@@ -46,7 +46,7 @@ export type ImporterMessage =
       readonly statement: string | null;
     };
 
-/** Lower priority than the processes that answer requests. */
+/** Lower priority than processes that serve requests. */
 const NICE = 10;
 const TELL_MS = 200;
 const HEAD_BYTES = 16;
@@ -62,14 +62,14 @@ watchdog.on('error', (error) => {
   process.stderr.write(`databases: the watchdog failed: ${error.message}\n`);
   process.exit(1);
 });
-// What was not committed is gone with the process.
+// Uncommitted changes are lost with the process.
 process.on('disconnect', () => process.exit(1));
 process.on('SIGINT', () => {});
 
 const tell = (message: ImporterMessage): Promise<void> =>
   new Promise((resolve) => void process.send?.(message, undefined, {}, () => resolve()));
 
-/** Only what grows with the data by its nature may take as long as the whole. */
+/** Only operations that grow with the data may take as long as the whole import. */
 const watch: Watch = (isLong, run) => {
   view[field.limit] = isLong ? limits.importMs : limits.statementMs;
   Atomics.add(view, field.turn, 1);
@@ -82,8 +82,7 @@ const watch: Watch = (isLong, run) => {
 
 async function run(): Promise<void> {
   mkdirSync(path.dirname(options.path), { recursive: true, mode: 0o700 });
-  if (isDamaged(options.path))
-    throw new SqlRefusal('SQLITE_CORRUPT', 'the database is damaged, and waits for a backup to be restored');
+  if (isDamaged(options.path)) throw new SqlRefusal('SQLITE_CORRUPT', 'the database is damaged: restore a backup');
   const connection = new Connection({ ...options, isBulk: true });
   try {
     if (options.file !== null) await tell({ type: 'done', ...(await take(connection, options.file)) });
@@ -94,12 +93,12 @@ async function run(): Promise<void> {
   }
 }
 
-/** What was written goes from the log into the file, and the log is small again, unless somebody reads for too long. */
+/** Moves the log into the file and truncates it, unless a reader takes too long. */
 function settle(connection: Connection): void {
   try {
     connection.own('PRAGMA wal_checkpoint(TRUNCATE)');
   } catch (error) {
-    process.stderr.write(`databases: the log of an import stays as it is: ${(error as Error).message}\n`);
+    process.stderr.write(`databases: the log of an import was not truncated: ${(error as Error).message}\n`);
   }
 }
 
@@ -113,10 +112,7 @@ async function take(connection: Connection, file: string): Promise<Imported> {
   const transaction = new ImportTransaction(connection, watch);
   if (options.replace) transaction.empty();
   else if (isFile && !transaction.isEmpty)
-    throw new SqlRefusal(
-      'SQLITE_MISUSE',
-      'the database is not empty: a SQLite file takes the place of all that is there',
-    );
+    throw new SqlRefusal('SQLITE_MISUSE', 'the database is not empty: importing a SQLite file replaces all of it');
   let toldAt = 0;
   const progress = async (done: number, total: number): Promise<void> => {
     connection.bytesMax = space.isLow ? 0 : bytes + storage.left(options.namespace);
@@ -134,7 +130,7 @@ async function take(connection: Connection, file: string): Promise<Imported> {
   await tell({ type: 'committing' });
   const imported = transaction.commit();
   if (inodeOf(options.path) !== before)
-    throw new SqlRefusal('SQLITE_ABORT', 'the database was replaced or removed while the import ran: import again');
+    throw new SqlRefusal('SQLITE_ABORT', 'the database was replaced or removed during the import: import again');
   return imported;
 }
 

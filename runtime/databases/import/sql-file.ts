@@ -1,5 +1,5 @@
-// A file of SQL read in pieces and cut into statements: what is in memory is bounded by the longest statement, not by
-// the file. Called by importer.ts. Runs no SQL.
+// Reads a file of SQL in pieces and splits it into statements: memory is limited by the longest statement, not by the
+// file. Called by importer.ts. Runs no SQL.
 import { open } from 'node:fs/promises';
 import { TextDecoder } from 'node:util';
 import { SqlRefusal } from '#core/database-request.ts';
@@ -8,16 +8,17 @@ import { nextToken, statementEnd, type StatementText } from '../sqlite/sql-text.
 
 const PIECE_BYTES = 262_144;
 
-/** Bytes of a file that were read, and of how many. */
+/** Bytes read of a file, and its size. */
 interface ReadSoFar {
   readonly bytes: number;
   readonly total: number;
 }
 
 /**
- * The text of a file of SQL, in pieces: UTF-8, or UTF-16 with its mark, as PowerShell writes what a program prints.
+ * The text of a file of SQL, in pieces: UTF-8, or UTF-16 with a byte order mark, as PowerShell writes the output of a
+ * program.
  *
- * @throws {SqlRefusal} for bytes that are no text.
+ * @throws {SqlRefusal} for bytes that are not text.
  */
 export async function* textOf(file: string): AsyncGenerator<ReadSoFar & { readonly text: string }> {
   const handle = await open(file, 'r');
@@ -35,7 +36,7 @@ export async function* textOf(file: string): AsyncGenerator<ReadSoFar & { readon
       } catch {
         throw new SqlRefusal(
           'SQLITE_ERROR',
-          `the file is no text of UTF-8 (between bytes ${bytes} and ${bytes + bytesRead})`,
+          `the file is not UTF-8 text (between bytes ${bytes} and ${bytes + bytesRead})`,
         );
       }
       bytes += bytesRead;
@@ -52,27 +53,27 @@ function encodingOf(beginning: Buffer): string {
   return beginning[0] === 0xff ? 'utf-16le' : 'utf-16be';
 }
 
-/** Cuts text that comes in pieces into statements. */
+/** Splits streamed text into statements. */
 export class StatementReader {
   readonly #charsMax: number;
   #text = '';
-  /** Line of the text's beginning. */
+  /** Line where the text begins. */
   #line = 1;
-  /** With fewer characters nothing new can be complete. */
+  /** With fewer characters no further statement can be complete. */
   #wanted = 0;
 
-  /** @param charsMax the longest statement, with the comments before it */
+  /** @param charsMax length limit of a statement, with the comments before it */
   constructor(charsMax: number) {
     this.#charsMax = charsMax;
   }
 
-  /** Line of what comes next, from 1. */
+  /** Line of the next statement, from 1. */
   get line(): number {
     return this.#line;
   }
 
   /**
-   * The statements that are complete with this piece.
+   * The statements completed by this piece.
    *
    * @throws {SqlRefusal} for one that is too long, a NUL character, and named parameters.
    */
@@ -83,11 +84,11 @@ export class StatementReader {
     yield* this.#cut(false);
     if (this.#text.length > this.#charsMax)
       throw new SqlRefusal('SQLITE_TOOBIG', `a statement has more than ${this.#charsMax} characters`);
-    // Read again only when there is twice as much: a long statement costs no more than twice its length.
+    // Parsed again only when there is twice as much: a long statement costs at most twice its length.
     this.#wanted = Math.min(this.#charsMax, 2 * this.#text.length);
   }
 
-  /** What is left at the end of the text. @throws as {@link push} */
+  /** The rest at the end of the text. @throws as {@link push} */
   *end(): Generator<StatementText> {
     yield* this.#cut(true);
   }

@@ -1,5 +1,5 @@
-// A SQLite file taken over table by table: its pages are read by this process alone, and never become those of a
-// database that is served. Called by importer.ts.
+// Imports a SQLite file table by table: only this process reads its pages, and they never become pages of a served
+// database. Called by importer.ts.
 import { ownTablePrefix, SqlRefusal } from '#core/database-request.ts';
 import type { Connection } from '../sqlite/connection.ts';
 import { isCorruption, toRefusal } from '../sqlite/sqlite-errors.ts';
@@ -7,20 +7,20 @@ import { LEDGER, quoted, type ImportTransaction } from './import-transaction.ts'
 import { wordsOf } from './statement-words.ts';
 
 const HEADER = 'SQLite format 3\0';
-/** Rows of one statement. */
+/** Rows per statement. */
 const ROWS_A_STEP = 5000;
 const STATISTICS = 'sqlite_stat1';
-/** Migrations of one database. */
+/** Limit for migrations of one database. */
 const LEDGER_ROWS_MAX = 10_000;
 
-/** Whether a file that begins so is a database. */
+/** Whether a file with this beginning is a database. */
 export function isSqliteFile(beginning: Uint8Array): boolean {
   return Buffer.from(beginning.subarray(0, HEADER.length)).toString('latin1') === HEADER;
 }
 
-/** Before the transaction begins. @throws {SqlRefusal} when it cannot be read. */
+/** Call before the transaction begins. @throws {SqlRefusal} if it cannot be read. */
 export function attach(connection: Connection, file: string): void {
-  // Nobody else writes to it, and nothing is made beside it.
+  // Nothing else writes to it, and no file is created beside it.
   const address = `file:${file.split('/').map(encodeURIComponent).join('/')}?mode=ro&immutable=1`;
   try {
     connection.own('ATTACH ? AS imported', address);
@@ -30,30 +30,30 @@ export function attach(connection: Connection, file: string): void {
   }
 }
 
-/** SQLite's words for what is wrong with the file that came. */
+/** SQLite's message about the uploaded file. */
 export function explained(error: unknown): SqlRefusal {
   if (isCorruption(error)) return new SqlRefusal('SQLITE_CORRUPT', `the file is damaged: ${(error as Error).message}`);
   const refusal = toRefusal(error);
   if (!/same text encoding/.test(refusal.message)) return refusal;
-  return new SqlRefusal(refusal.code, 'the file holds its text as UTF-16: import what `sqlite3 <file> .dump` writes');
+  return new SqlRefusal(refusal.code, 'the text of the file is UTF-16: import the output of `sqlite3 <file> .dump`');
 }
 
 /** A table of the file. */
 interface FileTable {
   readonly name: string;
   readonly columns: readonly string[];
-  /** Under which name its rows have their numbers; null: they have none. */
+  /** Name of its row id column; null: it has none. */
   readonly rowid: string | null;
-  /** A column is that number. */
+  /** A column is an alias of the row id. */
   readonly isKeyed: boolean;
   readonly first: bigint;
   readonly last: bigint;
 }
 
 /**
- * Takes over the attached file, in steps between which this process may tell how far it is.
+ * Imports the attached file, in steps between which this process may report its progress.
  *
- * @param progress of how much how much is done, about.
+ * @param progress receives the approximate amount done and the total.
  * @throws {SqlRefusal}
  */
 export async function takeFile(
@@ -68,7 +68,7 @@ export async function takeFile(
   const isOwn = (name: string): boolean => name.toLowerCase().startsWith(ownTablePrefix);
   const all = entries.filter(([type]) => type === 'table');
   const virtual = all.filter(([, , sql]) => wordsOf(sql).verb === 'CREATE VIRTUAL TABLE');
-  // First: with them come tables of their own.
+  // First, because they create shadow tables.
   for (const [, name, sql] of virtual) transaction.makeVirtual({ sql, parameters: 0, line: 1 }, name);
   const plain = all.filter((entry) => !virtual.includes(entry)).map(([, name, sql]) => ({ name, sql }));
   const tables = plain.filter(({ name }) => !isOwn(name) && name !== STATISTICS);
@@ -120,7 +120,7 @@ function tableOf(connection: Connection, name: string): FileTable {
   return { name, columns, rowid, isKeyed, first: BigInt(first ?? 0), last: BigInt(last ?? -1) };
 }
 
-/** About how much of a table's rows there is up to one. */
+/** Approximate share of a table's rows up to one. */
 function weightOf({ rowid, first }: FileTable, last: bigint): number {
   return rowid === null ? 1 : Number(last - first + 1n);
 }
@@ -137,7 +137,7 @@ async function takeRows(
     await progress(0n);
     return;
   }
-  // The numbers stay: full-text indexes and `ORDER BY rowid` go by them.
+  // Row ids are kept: full-text indexes and `ORDER BY rowid` depend on them.
   const given = isKeyed ? names : `${rowid}${columns.length === 0 ? '' : `, ${names}`}`;
   const insert = `INSERT INTO main.${quoted(name)} (${given}) SELECT ${given} ${from} WHERE ${rowid} BETWEEN ? AND ?`;
   for (let at = first; at <= last;) {
@@ -152,7 +152,7 @@ async function takeRows(
   }
 }
 
-/** Which migrations were applied is taken over; messages were for the queues there. */
+/** Applied migrations are imported; messages belong to queues elsewhere. */
 function takeOwn(connection: Connection, transaction: ImportTransaction, name: string): void {
   const found = `imported.${quoted(name)}`;
   if (name.toLowerCase() === LEDGER)
@@ -161,7 +161,7 @@ function takeOwn(connection: Connection, transaction: ImportTransaction, name: s
   else if (connection.own(`SELECT 1 FROM ${found} LIMIT 1`).length > 0) transaction.leave(name);
 }
 
-/** Of AUTOINCREMENT: the next number is that of the file. */
+/** For AUTOINCREMENT: continues with the file's next number. */
 function takeCounters(connection: Connection): void {
   const isThere = (schema: string): boolean =>
     connection.own(`SELECT 1 FROM ${schema}.sqlite_schema WHERE name = 'sqlite_sequence'`).length > 0;

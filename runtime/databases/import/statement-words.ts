@@ -1,16 +1,16 @@
-// What a statement of a file is about, by its first words: whether it belongs to the way dumps are written rather than
-// to their content. The fence is the authorizer (sqlite/fence.ts), not this. Pure.
+// Classifies a statement of a file by its first words: whether it belongs to the format of dumps rather than to their
+// content. The authorizer is the fence (sqlite/fence.ts), not this. Pure.
 import { nextToken, type Token } from '../sqlite/sql-text.ts';
 
 /** The first words of a statement. */
 export interface StatementWords {
-  /** Such as `INSERT`, `CREATE TABLE`, `CREATE VIRTUAL TABLE`, `PRAGMA`, `COMMIT`. */
+  /** For example `INSERT`, `CREATE TABLE`, `CREATE VIRTUAL TABLE`, `PRAGMA`, `COMMIT`. */
   readonly verb: string;
-  /** What is made, or written to, without quotes; empty where the verb has none. */
+  /** The created or written object, without quotes; empty if the verb has none. */
   readonly name: string;
-  /** Of an index or a trigger: the table that it is on; empty elsewhere. */
+  /** For an index or a trigger: its table; otherwise empty. */
   readonly on: string;
-  /** Where the text goes on behind the name. */
+  /** Offset of the text after the name. */
   readonly restAt: number;
 }
 
@@ -18,7 +18,7 @@ const CREATED = new Set(['TABLE', 'INDEX', 'VIEW', 'TRIGGER']);
 const BEFORE_CREATED = new Set(['TEMP', 'TEMPORARY', 'UNIQUE', 'VIRTUAL']);
 const BEFORE_INTO = new Set(['OR', 'ABORT', 'FAIL', 'IGNORE', 'REPLACE', 'ROLLBACK']);
 
-/** Reads them. */
+/** Parses them. */
 export function wordsOf(sql: string): StatementWords {
   const words = new Words(sql);
   const first = words.take();
@@ -46,7 +46,7 @@ export function wordsOf(sql: string): StatementWords {
   return words.named(first, false);
 }
 
-/** A name as it is meant: `"a""b"` is `a"b`. */
+/** Removes the quotes of a name: `"a""b"` is `a"b`. */
 export function unquoted(text: string): string {
   const [quote] = text;
   if (quote === '[') return text.slice(1, -1);
@@ -63,7 +63,7 @@ class Words {
     this.#next = nextToken(sql, 0);
   }
 
-  /** The next word in capitals; a character where it is no word. */
+  /** The next word in capitals, or a single character. */
   peek(): string {
     return this.#next === null ? '' : this.#sql.slice(this.#next.start, this.#next.end).toUpperCase();
   }
@@ -80,7 +80,7 @@ class Words {
     return token;
   }
 
-  /** What follows is a name, perhaps behind that of a schema. */
+  /** Expects a name, perhaps qualified by a schema. */
   named(verb: string, hasName = true, hasOn = false): StatementWords {
     let name = '';
     let last: Token | null = null;

@@ -1,43 +1,45 @@
-// The frames between an engine and the database service: length-prefixed, pipelined, answered in any order. The service
-// and its client (runtime/stores/database-service.ts) both import it. No I/O.
+// The frames between an engine and the database service: length-prefixed, pipelined, answered in any order. Imported
+// by the service and its client (runtime/stores/database-service.ts). No I/O.
 //
-// Request: u32 length of what follows, u32 id, u8 op, u8 length of the name, u32 transaction (0: none), u32 CPU ms it
-// may take (0: any), name, payload (JSON). Answer: u32 length of what follows, u32 id, u8 kind, u32 CPU us it took,
-// payload.
+// Request: u32 length of the rest, u32 id, u8 op, u8 length of the name, u32 transaction (0: none), u32 CPU limit in
+// ms (0: none), name, payload (JSON). Response: u32 length of the rest, u32 id, u8 kind, u32 CPU us used, payload.
 import { databaseOps, outboxOps } from '#core/database-request.ts';
 
-/** Every op: those on a database (core/database-request.ts), those of its owner, and those of the connection itself. */
+/**
+ * All operations: those on a database (core/database-request.ts), those of its owner, and those of the connection
+ * itself.
+ */
 export const ops = {
   ...databaseOps,
   ...outboxOps,
   /** `[[name, sql], ...]` -> `{applied}`. */
   migrate: 20,
-  /** `[file]` -> `{bytes}`: a copy of the database in that file of the host. */
+  /** `[file]` -> `{bytes}`: copies the database to that file of the host. */
   backup: 21,
-  /** `[file]` -> `{}`: that file takes the database's place; `[resource, true]`: another database of its project. */
+  /** `[file]` -> `{}`: replaces the database by that file; `[resource, true]`: by another database of its project. */
   restore: 22,
   /** `[name, unlessThere]` -> `{bytes, shared, made}` (copies.ts): a new database with the same content. */
   branch: 23,
-  /** `[]` -> `{removed}`: the database is gone; false where there was none. */
+  /** `[]` -> `{removed}`: deletes the database; false if there was none. */
   remove: 24,
   /** `[]` -> `{bytes, path}`. */
   describe: 25,
-  /** `[[name, sql], ...]` -> `{there, applied, pending}`: names; nothing is applied, and no database made. */
+  /** `[[name, sql], ...]` -> `{there, applied, pending}`: names; applies nothing, and creates no database. */
   migrations: 26,
-  /** `[]` -> `{databases: [{resource, bytes, changedAt}]}`: all of the project, whichever is asked. */
+  /** `[]` -> `{databases: [{resource, bytes, changedAt}]}`: all databases of the project, regardless of the name. */
   siblings: 27,
-  /** `[]` -> `{statements}` (core/resource-call.ts): which took long since the database was opened. */
+  /** `[]` -> `{statements}` (core/resource-call.ts): slow statements since the database was opened. */
   slow: 28,
-  /** The first frame: `{key, token?, shard?}` -> `{}`; `key` is a number that names the connection. */
+  /** The first frame: `{key, token?, shard?}` -> `{}`; `key` is a number that identifies the connection. */
   hello: 40,
-  /** `{}`, the database as name -> `{shard, path}`: who owns it. */
+  /** `{}`, the database as name -> `{shard, path}`: the shard that owns it. */
   route: 41,
   /** `{shard, key}` -> {@link Verdict}: why a shard ended. */
   verdict: 42,
   /**
-   * `{id, file?, replace?, cancel?, waitMs?}`, the database as name -> {@link ImportState}: puts a file of the host
-   * into it, in a process of its own; without `file` it only says how far that is, with `waitMs` when it is over or
-   * that has passed.
+   * `{id, file?, replace?, cancel?, waitMs?}`, the database as name -> {@link ImportState}: imports a file of the
+   * host in a separate process; without `file` it only returns the progress, with `waitMs` at the end of the import
+   * or after that time.
    */
   import: 43,
   /** `{}` -> bytes of all files by namespace; null in a managed cloud. */
@@ -53,50 +55,50 @@ export const kinds = {
   failure: 2,
 } as const;
 
-/** What of some migrations was applied to a database, and what is still to be. */
+/** Which migrations of a database are applied, and which are pending. */
 export interface KnownMigrations {
-  /** False: there is no database yet. */
+  /** False: the database does not exist yet. */
   readonly there: boolean;
-  /** In the order in which they were applied. */
+  /** In the order of application. */
   readonly applied: readonly string[];
   readonly pending: readonly string[];
 }
 
-/** Why a shard ended, as far as it concerns one connection. */
+/** Why a shard ended, for one connection. */
 export interface Verdict {
-  /** The shard still lives: only the connection broke. */
+  /** The shard is running: only the connection broke. */
   readonly alive: boolean;
-  /** The request of this connection that it was ended for. */
+  /** The request of this connection that caused it to be ended. */
   readonly blamed: number | null;
   readonly reason: 'time' | 'memory' | null;
-  /** How long the statement was allowed to run. */
+  /** Time limit of the statement. */
   readonly limitMs: number;
-  /** The request may begin again: its database now has a process of its own. */
+  /** The request may be retried: its database now has a process of its own. */
   readonly again: boolean;
-  /** Requests of this connection with a higher id were never begun; null when nobody knows. */
+  /** Requests of this connection with a higher id were never started; null if unknown. */
   readonly begun: number | null;
 }
 
-/** How far an import is. */
+/** Progress of an import. */
 export interface ImportState {
-  /** `unknown`: it was never begun, or the service was started since. */
+  /** `unknown`: it was never started, or the service was restarted since. */
   readonly state: 'unknown' | 'running' | 'done' | 'failed';
   readonly statements: number;
-  /** From 0 to 1; of statements and rows that are read, before the checks at the end. */
+  /** From 0 to 1, of statements and rows that are read, before the checks at the end. */
   readonly part: number;
-  /** Why it failed; nothing was changed then. */
+  /** Why it failed; then nothing was changed. */
   readonly reason: string | null;
-  /** What was not taken over, such as messages that wait for a queue. */
+  /** What was omitted, such as messages waiting for a queue. */
   readonly leftOut: readonly string[];
 }
 
-/** Of an import that nobody knows. */
+/** State of an unknown import. */
 export const unknownImport: ImportState = { state: 'unknown', statements: 0, part: 0, reason: null, leftOut: [] };
 
 const REQUEST_HEADER = 18;
 const ANSWER_HEADER = 13;
 
-/** A request as one buffer. @param cpuLeftMs what its statements may take; 0: any. */
+/** Encodes a request. @param cpuLeftMs CPU limit of its statements; 0: none. */
 export function requestFrame(
   id: number,
   op: number,
@@ -119,7 +121,7 @@ export function requestFrame(
   return frame;
 }
 
-/** An answer as one buffer. @param cpuMs that its statements took. */
+/** Encodes a response. @param cpuMs used by its statements. */
 export function answerFrame(id: number, kind: number, payload: string | Uint8Array, cpuMs = 0): Buffer {
   const length = typeof payload === 'string' ? Buffer.byteLength(payload) : payload.length;
   const frame = Buffer.allocUnsafe(ANSWER_HEADER + length);
@@ -132,18 +134,18 @@ export function answerFrame(id: number, kind: number, payload: string | Uint8Arr
   return frame;
 }
 
-/** A request as it came in; `payload` is a view that is valid until the next chunk. */
+/** A received request; `payload` is a view that is valid until the next chunk. */
 interface RequestFrame {
   readonly id: number;
   readonly op: number;
   readonly name: string;
   readonly transaction: number;
-  /** CPU that its statements may take; 0: any. */
+  /** CPU limit of its statements; 0: none. */
   readonly cpuLeftMs: number;
   readonly payload: Buffer;
 }
 
-/** @throws {RangeError} for bytes that are no request. */
+/** @throws {RangeError} for a malformed request. */
 export function readRequest(frame: Buffer): RequestFrame {
   const nameLength = frame.length < REQUEST_HEADER - 4 ? Infinity : (frame[5] as number);
   if (frame.length < REQUEST_HEADER - 4 + nameLength) throw new RangeError('A request frame is too short');
@@ -165,7 +167,7 @@ interface AnswerFrame {
   readonly payload: Buffer;
 }
 
-/** @throws {RangeError} for bytes that are no answer. */
+/** @throws {RangeError} for a malformed response. */
 export function readAnswer(frame: Buffer): AnswerFrame {
   if (frame.length < ANSWER_HEADER - 4) throw new RangeError('An answer frame is too short');
   return {
@@ -176,7 +178,7 @@ export function readAnswer(frame: Buffer): AnswerFrame {
   };
 }
 
-/** Cuts a stream of chunks into frames. */
+/** Splits a stream of chunks into frames. */
 export class FrameReader {
   readonly #frameBytesMax: number;
   #chunks: Buffer[] = [];
@@ -188,9 +190,9 @@ export class FrameReader {
   }
 
   /**
-   * Hands every complete frame (without its length) to `onFrame`, in order.
+   * Passes every complete frame (without its length) to `onFrame`, in order.
    *
-   * @throws {RangeError} for a frame longer than allowed; the connection is then of no use any more.
+   * @throws {RangeError} for a frame longer than allowed; the connection cannot be used afterwards.
    */
   push(chunk: Buffer, onFrame: (frame: Buffer) => void): void {
     this.#chunks.push(chunk);

@@ -1,5 +1,5 @@
-// The database service over a libSQL cloud: engines speak the same frames to it, and the tokens of the cloud stay in
-// this process, out of reach of the code that engines run. Started by main.ts.
+// The database service over a libSQL cloud: engines use the same frames, and the cloud's tokens stay in this process,
+// out of reach of tenant code in engines. Started by main.ts.
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -16,7 +16,7 @@ interface Place {
   readonly resource: string;
 }
 
-/** What it serves: `createDatabaseCloud` of runtime/stores/database-cloud.ts. */
+/** The store it serves: `createDatabaseCloud` of runtime/stores/database-cloud.ts. */
 interface CloudDatabases {
   run(place: Place, op: number, transaction: number, payload: string): Promise<string | Uint8Array>;
   migrate(place: Place, files: readonly (readonly [string, string])[]): Promise<string[]>;
@@ -34,12 +34,12 @@ interface CloudDatabases {
 interface CloudServiceOptions {
   readonly databases: CloudDatabases;
   readonly limits: DatabaseLimits;
-  /** As of the other service. */
+  /** As for the other service. */
   readonly socketFolder?: string;
   report(message: string): void;
 }
 
-/** Starts it. */
+/** Starts the service. */
 export async function startCloudService({
   databases,
   limits,
@@ -65,13 +65,13 @@ export async function startCloudService({
         again: false,
         begun: null,
       } satisfies Verdict);
-    if (!isDatabaseName(name)) throw new SqlRefusal('SQLITE_CANTOPEN', 'this is no name of a database');
+    if (!isDatabaseName(name)) throw new SqlRefusal('SQLITE_CANTOPEN', 'this is not a database name');
     const [namespace, resource] = name.split('/') as [string, string];
     const place = { namespace, resource };
     if (op < ops.migrate) return databases.run(place, op, transaction, payload);
     if (op === ops.import) {
       const { file, replace } = JSON.parse(payload) as { file?: unknown; replace?: unknown };
-      // It is over when it is answered: nothing is remembered of it.
+      // It has ended when it is answered: no state is kept.
       if (typeof file !== 'string') return JSON.stringify(unknownImport);
       const run = (which: number, within: number, given: string): Promise<string | Uint8Array> =>
         databases.run(place, which, within, given);

@@ -1,5 +1,5 @@
-// The imports of a database service: each a process of its own, at low priority, which nothing a tenant sends can take
-// others down with. Called by service.ts. Runs no SQL and reads no file.
+// The imports of a database service: each in a separate process at low priority, so that tenant input cannot crash
+// anything else. Called by service.ts. Runs no SQL and reads no file.
 import { fork, type ChildProcess } from 'node:child_process';
 import { statfsSync } from 'node:fs';
 import path from 'node:path';
@@ -23,29 +23,29 @@ interface ImportsParts {
 
 interface Import {
   state: ImportState;
-  /** Null when it has ended. */
+  /** Null after its end. */
   child: ChildProcess | null;
-  /** Why it is ended from here; null: it is not. */
+  /** Why it is being ended from here; null: it is not. */
   ending: string | null;
   isCommitting: boolean;
-  /** Settles when it is over. */
+  /** Settles at its end. */
   readonly over: PromiseWithResolvers<void>;
 }
 
-/** Of an importer: some of the longest statements. */
+/** Heap limit of an importer: room for a few of the longest statements. */
 const HEAP_MB_MAX = 192;
-/** Pause between looks at the disk. */
+/** Interval of disk checks. */
 const LOOK_MS = 250;
-/** The longest wait for one answer. */
+/** Maximum wait for one response. */
 const WAIT_MS_MAX = 5000;
 /** Results of ended imports that are kept for later requests. */
 const ENDS_KEPT = 200;
 
 export class Imports {
   readonly #parts: ImportsParts;
-  /** By database and id, the latest last. */
+  /** By database and id, latest last. */
   readonly #imports = new Map<string, Import>();
-  /** Processes that take away what ended ones have left. */
+  /** Processes that clean up after ended imports. */
   readonly #settling = new Set<ChildProcess>();
   readonly #space: FreeSpace;
   #closed = false;
@@ -56,10 +56,10 @@ export class Imports {
   }
 
   /**
-   * Begins an import, ends it, or says how far it is; with `waitMs` when it is over, or that has passed.
+   * Starts an import, ends it, or returns its progress; with `waitMs` at its end, or after that time.
    *
    * @param name of the database.
-   * @throws {SqlRefusal} when too many run.
+   * @throws {SqlRefusal} when too many are running.
    */
   async ask(
     name: string,
@@ -86,12 +86,9 @@ export class Imports {
     const [namespace, resource] = name.split('/') as [string, string];
     const running = [...this.#imports].filter(([, { state }]) => state.state === 'running');
     if (running.some(([other]) => other.startsWith(`${namespace}/`)))
-      throw new SqlRefusal('SQLITE_BUSY', 'another import of the project runs: one at a time');
+      throw new SqlRefusal('SQLITE_BUSY', 'another import of the project is running: only one at a time');
     if (running.length >= limits.importsMax)
-      throw new SqlRefusal(
-        'SQLITE_BUSY',
-        `as many imports run as may, DB_IMPORTS_MAX (${limits.importsMax}): try again later`,
-      );
+      throw new SqlRefusal('SQLITE_BUSY', `${limits.importsMax} imports are running, the maximum: try again later`);
     const options: ImporterOptions = {
       path: path.join(directory, namespace, `${resource}.sqlite`),
       file,
@@ -117,7 +114,7 @@ export class Imports {
     let note = '';
     (child.stdio[NOTE_FD] as Readable).setEncoding('utf8').on('data', (text: string) => (note += text));
     const timer = setTimeout(() => this.#end(one, tooLong(limits)), limits.importMs);
-    // What a statement sorts lies on the disk, where nothing else bounds it.
+    // Sorted data of a statement is on disk, where nothing else limits it.
     const looking = setInterval(() => {
       if (this.#space.isLow)
         this.#end(one, 'the disk of the platform is nearly full: import again when its operator has made room');
@@ -164,7 +161,7 @@ export class Imports {
     return fork(script, [JSON.stringify(options)], {
       execPath: program,
       execArgv: [...before, '--disable-warning=ExperimentalWarning', `--max-old-space-size=${HEAP_MB_MAX}`],
-      // Sorts lie on the disk of the databases: that of the system may be small, or memory.
+      // Sort files are on the databases' disk: the system's may be small, or in memory.
       env: {
         PATH: process.env['PATH'] ?? '',
         TZ: process.env['TZ'] ?? '',
@@ -175,11 +172,11 @@ export class Imports {
     });
   }
 
-  /** The log of an import that was ended is as long as what it wrote, until somebody cuts it. */
+  /** The log of an ended import is as long as its writes, until it is truncated. */
   #settle(options: ImporterOptions): void {
     const child = this.#fork({ ...options, file: null });
     this.#settling.add(child);
-    child.on('error', (error) => this.#parts.report(`the log of an import was not cut: ${error.message}`));
+    child.on('error', (error) => this.#parts.report(`the log of an import was not truncated: ${error.message}`));
     child.on('close', () => this.#settling.delete(child));
   }
 
@@ -189,14 +186,14 @@ export class Imports {
     one.child.kill('SIGKILL');
   }
 
-  /** Ends all that run: nothing of them is left. */
+  /** Ends all running imports without a trace. */
   async close(): Promise<void> {
     this.#closed = true;
     const running = [...this.#imports.values()].filter(({ child }) => child !== null);
     const children = [...running.flatMap(({ child }) => child ?? []), ...this.#settling];
     for (const one of running) {
       if (one.state.state === 'running') this.#end(one, 'the database service was stopped');
-      // What is left of it is to cut the log, which the next one does as well.
+      // Only the log is left to truncate, which the next import does as well.
       else one.child?.kill('SIGKILL');
     }
     for (const child of this.#settling) child.kill('SIGKILL');
@@ -221,7 +218,7 @@ function tooLong({ importMs }: DatabaseLimits): string {
   return `it took longer than DB_IMPORT_MS (${importMs})`;
 }
 
-/** What the watchdog of a process left. */
+/** Reads the note that a process's watchdog left. */
 function whyEnded(note: string, limits: DatabaseLimits): string | null {
   try {
     const { reason, limitMs } = JSON.parse(note) as ShardNote;

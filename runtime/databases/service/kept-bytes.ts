@@ -1,5 +1,5 @@
-// What the databases of each namespace take on the disk: the files with their logs, branches, snapshots, and damaged
-// ones that were set aside. Looked at when the control plane counts (service.ts).
+// Disk usage of each namespace's databases: the files with their logs, branches, snapshots, and damaged ones set
+// aside. Computed when the control plane counts (service.ts).
 import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 
@@ -11,7 +11,7 @@ export async function keptBytes(directory: string): Promise<Record<string, numbe
     const inside = path.join(directory, folder.name);
     let bytes = 0;
     for (const name of await readdir(inside, { recursive: true }).catch(() => [])) {
-      // One that goes while it is looked at is counted no more.
+      // A file deleted meanwhile is not counted.
       const found = await stat(path.join(inside, name)).catch(() => null);
       if (found?.isFile() === true) bytes += found.size;
     }

@@ -1,8 +1,8 @@
-// Which process owns which database: its project's hash decides, until it has ended a process; then it has one of its
-// own for a while. Pure: the service asks, and starts what is answered.
+// Assigns databases to processes: by the hash of their project, until a database has crashed a process; then it has a
+// separate one for a while. Pure: the service asks, and starts the process.
 import { createHash } from 'node:crypto';
 
-/** Where a database is at home. */
+/** Assignment of a database. */
 type Home = { readonly kind: 'shared'; readonly index: number } | { readonly kind: 'own'; readonly index: number };
 
 interface Suspect {
@@ -10,7 +10,7 @@ interface Suspect {
   until: number;
 }
 
-/** Processes that died without a word before a database that was in flight each time is moved. */
+/** Unexplained process deaths after which a database that was in flight each time is moved. */
 const DEATHS_MAX = 2;
 
 export class Routes {
@@ -34,8 +34,8 @@ export class Routes {
   }
 
   /**
-   * A database made its process end: from now on it has one of its own, shared only with suspects when there are too
-   * many.
+   * A database caused its process to be ended: it now gets a separate one, shared only with other suspects when there
+   * are too many.
    */
   suspect(name: string, now: number): void {
     const known = this.#suspects.get(name);
@@ -48,7 +48,7 @@ export class Routes {
     this.#suspects.set(name, { own: tenants.indexOf(Math.min(...tenants)), until: now + this.#probationMs });
   }
 
-  /** A process died without a word, and these were in flight. */
+  /** A process died without an explanation, and these databases were in flight. */
   died(names: readonly string[], now: number): void {
     for (const name of names) {
       const before = this.#deaths.get(name);
@@ -60,7 +60,7 @@ export class Routes {
     for (const [name, { until }] of this.#deaths) if (until < now) this.#deaths.delete(name);
   }
 
-  /** Databases whose time is over are at home again; returns the own processes that nobody needs any more. */
+  /** Moves databases back when their time is over; returns the separate processes that are no longer needed. */
   release(now: number): number[] {
     const before = new Set<number>();
     for (const { own } of this.#suspects.values()) before.add(own);

@@ -1,5 +1,5 @@
 // The parent of the shards: starts and replaces them, tells engines which one owns a database and why one ended, and
-// lets engines on other machines in. Runs no SQL and opens no database, so nothing a tenant does can stop it.
+// accepts engines on other machines. Runs no SQL and opens no database, so no tenant can stop it.
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { createConnection, createServer, type Server, type Socket } from 'node:net';
@@ -20,23 +20,23 @@ export interface DatabaseServiceOptions {
   /** Folder of the files: `<directory>/<namespace>/<resource>.sqlite`. */
   readonly directory: string;
   readonly limits: DatabaseLimits;
-  /** Processes that projects are spread over. */
+  /** Number of processes that share the projects. */
   readonly shards: number;
   readonly synchronous: 'normal' | 'full';
-  /** `FS_PATH`: what organizations may keep is read there; null: nothing bounds it. */
+  /** `FS_PATH`: contains the organizations' remaining storage; null: no limit. */
   readonly dataFolder?: string | null;
   /** For engines on other machines. */
   readonly tcp?: TcpOptions;
-  /** Private folder of the sockets, the same after a restart, and short; default a new one. */
+  /** Private folder of the sockets, the same after a restart, and short; default: a new one. */
   readonly socketFolder?: string;
-  /** Something the operator should know. */
+  /** Reports a message for the operator. */
   report(message: string): void;
 }
 
 export interface TcpOptions {
   readonly host: string;
   readonly port: number;
-  /** What an engine must say first. */
+  /** Token that an engine must send first. */
   readonly token: string;
   /** PEM. */
   readonly tls?: { readonly key: string; readonly cert: string };
@@ -45,9 +45,9 @@ export interface TcpOptions {
 /** The running service. */
 export interface DatabaseService {
   readonly socketPath: string;
-  /** Of the TCP listener; null without one. */
+  /** Port of the TCP listener; null without one. */
   readonly port: number | null;
-  /** Process ids of the shards that live. */
+  /** Process ids of running shards. */
   pids(): number[];
   close(): Promise<void>;
 }
@@ -55,10 +55,7 @@ export interface DatabaseService {
 const FRAME_BYTES_MAX = 64 * 1024;
 const RELEASE_EVERY_MS = 30_000;
 
-/**
- * Starts the service; its processes start when they are first needed. @throws {Error} when a folder or port cannot be
- * used.
- */
+/** Starts the service; its processes start on demand. @throws {Error} when a folder or port cannot be used. */
 export async function startDatabaseService(options: DatabaseServiceOptions): Promise<DatabaseService> {
   const { directory, limits, synchronous, report, dataFolder = null } = options;
   mkdirSync(directory, { recursive: true, mode: 0o700 });
@@ -90,7 +87,7 @@ export async function startDatabaseService(options: DatabaseServiceOptions): Pro
     const ended = shard === undefined ? null : await shard.endOf(shardName);
     if (ended === 'alive') return { alive: true, blamed: null, reason: null, limitMs: 0, again: false, begun: null };
     if (ended === null || ended === undefined) {
-      // Every engine tells of the databases that it had in flight; two deaths make a suspect.
+      // Every engine reports the databases that it had in flight; two deaths make a suspect.
       routes.died(names.filter(isDatabaseName), Date.now());
       return { alive: false, blamed: null, reason: null, limitMs: 0, again: false, begun: null };
     }
@@ -116,7 +113,7 @@ export async function startDatabaseService(options: DatabaseServiceOptions): Pro
   }, RELEASE_EVERY_MS);
   timer.unref();
 
-  /** A connection whose first frame is a greeting; `isTrusted` without a token. */
+  /** Serves a connection whose first frame is a greeting; `isTrusted` needs no token. */
   const serve = (socket: Socket, isTrusted: boolean): void => {
     const reader = new FrameReader(FRAME_BYTES_MAX);
     let greeted = isTrusted;
@@ -155,26 +152,26 @@ export async function startDatabaseService(options: DatabaseServiceOptions): Pro
           );
         });
       } catch {
-        // A stranger, or not our protocol.
+        // An unauthorized client, or another protocol.
         socket.destroy();
       }
     };
     socket.on('data', onData);
     if (isTrusted) return;
-    // Whoever says nothing holds a descriptor for nothing.
+    // A silent client must not hold a descriptor.
     const waiting = setTimeout(() => greeted || socket.destroy(), limits.greetingMs);
     socket.on('close', () => clearTimeout(waiting));
   };
 
   const answer = async (op: number, name: string, args: Record<string, unknown>): Promise<unknown> => {
     if (op === ops.route) {
-      if (!isDatabaseName(name)) throw new RangeError('this is no name of a database');
+      if (!isDatabaseName(name)) throw new RangeError('this is not a database name');
       const shard = shardOf(name);
       shard.onOverrun = onEnd;
       return await shard.address();
     }
     if (op === ops.import) {
-      if (!isDatabaseName(name)) throw new RangeError('this is no name of a database');
+      if (!isDatabaseName(name)) throw new RangeError('this is not a database name');
       return imports.ask(name, args);
     }
     if (op === ops.kept) return keptBytes(directory);
@@ -187,7 +184,7 @@ export async function startDatabaseService(options: DatabaseServiceOptions): Pro
     throw new RangeError(`there is no operation ${op}`);
   };
 
-  /** From here on the bytes of a far engine go straight to a shard. */
+  /** From here on the bytes of a remote engine go straight to a shard. */
   const passOn = async (socket: Socket, shardName: string, id: number, key: number): Promise<void> => {
     const shard = allShards().find((candidate) => candidate.knows(shardName));
     const address = await shard?.address().catch(() => null);

@@ -1,5 +1,5 @@
-// One shard as its parent sees it: a process that is started again whenever it ends, under a new name each time, and
-// the notes that the last ones left.
+// One shard, managed by its parent: a process that is restarted whenever it ends, under a new name each time, and the
+// notes left by earlier processes.
 import { fork, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
@@ -11,13 +11,13 @@ import type { ShardOptions } from '../shard/shard.ts';
 import { EXIT_CONFIGURATION } from '#core/process/run-process.ts';
 
 interface ShardProcessParts {
-  /** For its sockets. */
+  /** Folder of its sockets. */
   readonly folder: string;
   readonly options: Omit<ShardOptions, 'socketPath'>;
   report(message: string): void;
 }
 
-/** Where a shard listens, and its name until it ends. */
+/** A shard's socket, and its name until it ends. */
 interface ShardAddress {
   readonly shard: string;
   readonly path: string;
@@ -32,11 +32,11 @@ export class ShardProcess {
   #starts = 0;
   #earlyDeaths = 0;
   #listening = Promise.withResolvers<ShardAddress>();
-  /** Name -> its note, or null when it left none. The promise is there as long as the process lives. */
+  /** Name -> its note, or null without one. The promise exists while the process runs. */
   readonly #ends = new Map<string, Promise<ShardNote | null>>();
   #closed = false;
   #exited: Promise<void> = Promise.resolve();
-  /** Called with the database that it was ended for. */
+  /** Called with the database that caused it to be ended. */
   onOverrun: (database: string) => void = () => {};
 
   constructor(parts: ShardProcessParts) {
@@ -47,10 +47,7 @@ export class ShardProcess {
     return this.#child?.pid;
   }
 
-  /**
-   * Resolves when it listens; starts it when it is first asked for. @throws {Error} when it cannot be started, or is
-   * closed.
-   */
+  /** Resolves when it listens; starts it on first use. @throws {Error} when it cannot be started, or is closed. */
   address(): Promise<ShardAddress> {
     if (this.#starts === 0 && !this.#closed) this.#start();
     return this.#listening.promise;
@@ -60,7 +57,7 @@ export class ShardProcess {
     return this.#ends.has(name);
   }
 
-  /** The note of a process that ended; waits a moment for one that is ending. */
+  /** The note of an ended process; waits briefly for one that is ending. */
   async endOf(name: string): Promise<ShardNote | null | 'alive'> {
     const ended = this.#ends.get(name);
     if (ended === undefined) return null;
@@ -73,11 +70,11 @@ export class ShardProcess {
   #start(): void {
     const { folder, options, report } = this.#parts;
     const startedAt = performance.now();
-    // Not the name of another run: engines ask for the end of a process by it.
+    // Unique across runs: engines ask about the end of a process by this name.
     const name = `${options.shard}-${++this.#starts}-${randomBytes(4).toString('hex')}`;
     const socketPath = path.join(folder, `${name}.sock`);
     const script = path.join(import.meta.dirname, `../shard/shard${path.extname(import.meta.filename)}`);
-    // Its own folder for nothing but SQLite: no secret of the operator reaches it.
+    // SQLite gets a separate folder: no secret of the operator reaches it.
     const [program, ...before] = nodeCommand();
     const child = fork(script, [JSON.stringify({ ...options, socketPath } satisfies ShardOptions)], {
       execPath: program,
@@ -108,7 +105,7 @@ export class ShardProcess {
       this.#listening.resolve({ shard: name, path: socketPath });
     });
     child.on('error', (error) => report(`shard ${options.shard} failed: ${error.message}`));
-    // After all it wrote has been read.
+    // After all its output has been read.
     child.on('close', (code, signal) => {
       this.#child = null;
       rmSync(socketPath, { force: true });

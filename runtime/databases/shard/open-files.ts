@@ -1,5 +1,5 @@
-// The databases that a shard holds open, by name: opened when they are first asked for, the longest unused closed
-// first. Also what replaces or deletes a whole file, which needs it closed.
+// The open databases of a shard, by name: opened on first use, the least recently used closed first. Also replaces
+// and deletes whole files, which have to be closed for it.
 import path from 'node:path';
 import type { DatabaseLimits } from '#core/limits.ts';
 import { SqlRefusal } from '#core/database-request.ts';
@@ -11,27 +11,27 @@ import { DatabaseFile, type Job } from '../sqlite/database-file.ts';
 import { knownMigrations } from '../sqlite/migrations.ts';
 import { kinds, ops } from '../protocol/frames.ts';
 
-/** As of `ops.pending`. */
+/** As for `ops.pending`. */
 const noMessages = '{"rows":[]}';
 
 interface OpenFilesParts {
   readonly limits: DatabaseLimits;
-  /** Of the disk. */
+  /** Free space of the disk. */
   readonly space: FreeSpace;
-  /** What organizations may keep in all. */
+  /** Remaining storage of organizations. */
   readonly storage: StorageBounds;
   readonly synchronous: 'normal' | 'full';
   readonly shard: number;
   pathOf(name: string): string;
   isName(name: string): boolean;
-  /** A database is open for the first time; they are numbered in this order. */
+  /** A database is opened for the first time; they are numbered in this order. */
   opened(name: string): void;
   report(message: string): void;
 }
 
 export class OpenFiles {
   readonly #parts: OpenFilesParts;
-  /** In the order of use, the latest last. */
+  /** In the order of use, latest last. */
   readonly #open = new Map<string, DatabaseFile>();
   readonly #numbers = new Map<string, number>();
   #latest = '';
@@ -51,13 +51,12 @@ export class OpenFiles {
     return number;
   }
 
-  /** Hands a job to its database. */
+  /** Passes a job to its database. */
   take(name: string, job: Job): void {
     try {
-      if (!this.#parts.isName(name)) throw new SqlRefusal('SQLITE_CANTOPEN', 'this is no name of a database');
+      if (!this.#parts.isName(name)) throw new SqlRefusal('SQLITE_CANTOPEN', 'this is not a database name');
       if (job.op === ops.restore || job.op === ops.remove) this.#replace(name, job);
-      // Whoever looks for messages may have been told of a database that was removed since, and must not make an empty
-      // one of it.
+      // The caller may not know that the database was removed, and must not create an empty one.
       else if (job.op === ops.pending && !this.#isThere(name)) job.answer(kinds.json, noMessages);
       else if (job.op === ops.migrations && !this.#isThere(name))
         job.answer(kinds.json, JSON.stringify(knownMigrations(null, job.args)));
@@ -119,7 +118,7 @@ export class OpenFiles {
       file.close();
       return;
     }
-    throw new SqlRefusal('SQLITE_BUSY', `more than DB_OPEN_MAX (${this.#parts.limits.openMax}) databases are in use`);
+    throw new SqlRefusal('SQLITE_BUSY', `more than ${this.#parts.limits.openMax} databases are in use`);
   }
 
   #replace(name: string, job: Job): void {

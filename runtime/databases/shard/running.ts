@@ -1,37 +1,37 @@
-// What a shard is running, in memory that its watchdog shares; and the note that a shard leaves for its parent when it
-// ends.
+// The running statement of a shard, in memory shared with its watchdog; and the note that a shard leaves for its
+// parent when it ends.
 
-/** Where the parent reads the note. */
+/** Descriptor on which the parent reads the note. */
 export const NOTE_FD = 4;
 
-/** Connections of one shard at a time. */
+/** Maximum number of connections of one shard. */
 const CONNECTIONS_MAX = 1024;
 
 /** Indices into the shared memory. */
 export const field = {
-  /** Odd while SQL runs, one more with every change. */
+  /** Odd while SQL runs, incremented at every change. */
   turn: 0,
-  /** Place of the connection that asked. */
+  /** Slot of the connection. */
   connection: 1,
   /** Its request. */
   request: 2,
-  /** Number of the database, in the order in which they were opened. */
+  /** Number of the database, in the order of opening. */
   database: 3,
-  /** How long it may run, in ms. */
+  /** Time limit in ms. */
   limit: 4,
-  /** From here two numbers a connection: its key, and the last request of it that was begun. */
+  /** From here two numbers per connection: its key, and its last started request. */
   connections: 5,
 } as const;
 
-/** What a shard says when it ends. */
+/** The note of an ending shard. */
 export interface ShardNote {
   readonly reason: 'time' | 'memory' | 'stopped';
   readonly limitMs: number;
-  /** The database of the request that it is ended for. */
+  /** The database of the request that caused it. */
   readonly database: string | null;
   /** Key of the connection, and id, of that request. */
   readonly running: readonly [key: number, request: number] | null;
-  /** Key of a connection -> its last request that was begun. */
+  /** Key of a connection -> its last started request. */
   readonly begun: readonly (readonly [key: number, request: number])[];
 }
 
@@ -39,7 +39,7 @@ export function newMemory(): SharedArrayBuffer {
   return new SharedArrayBuffer(4 * (field.connections + 2 * CONNECTIONS_MAX));
 }
 
-/** The part of the note that stands in the shared memory. */
+/** The part of the note that is in the shared memory. */
 export function noteOf(view: Int32Array): Pick<ShardNote, 'running' | 'begun'> {
   const begun: [number, number][] = [];
   for (let at: number = field.connections; at < view.length; at += 2) {

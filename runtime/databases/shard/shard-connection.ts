@@ -1,5 +1,5 @@
-// One engine's connection to a shard: cuts requests out of the stream, hands them on, sends the answers of one turn
-// together.
+// One engine's connection to a shard: parses requests from the stream, passes them on, sends the responses of one
+// tick together.
 import type { Socket } from 'node:net';
 import { SqlRefusal } from '#core/database-request.ts';
 import type { Job } from '../sqlite/database-file.ts';
@@ -9,33 +9,33 @@ import { field } from './running.ts';
 
 interface ShardConnectionParts {
   readonly socket: Socket;
-  /** Its place in the shared memory. */
+  /** Its slot in the shared memory. */
   readonly place: number;
   readonly view: Int32Array;
   readonly files: OpenFiles;
   readonly frameBytesMax: number;
-  /** How long a request may run. */
+  /** Time limit of a request. */
   readonly limitMs: number;
-  /** Whether a request's own budget ends the process as well. */
+  /** Whether exceeding a request's own budget also ends the process. */
   readonly isOwn: boolean;
 }
 
 /** Answers that wait for a slow engine, before no more of its requests are read. */
-/** A request runs this long, however little its budget has left. */
+/** Minimum time of a request, however little its budget has left. */
 const LEAST_MS = 100;
-/** Resolution of the system's clock of a thread where it is a coarse one. */
+/** Resolution of the system's thread clock if it is coarse. */
 const TICK_MS = 4;
 const UNSENT_BYTES_MAX = 64 * 1024 * 1024;
-/** How long answers may wait for those of the requests behind them. */
+/** How long responses may wait for those of the requests behind them. */
 const FLUSH_AFTER_MS = 1;
 
-/** Operations that are not bounded in time: they copy whole files. */
+/** Operations without a time limit: they copy whole files. */
 const unwatched = new Set<number>([ops.backup, ops.branch, ops.restore, ops.remove, ops.describe, ops.slow]);
 
 export class ShardConnection {
   readonly #parts: ShardConnectionParts;
   #answers: Buffer[] = [];
-  /** When the first of them was made. */
+  /** Time of the first of them. */
   #oldest = 0;
   #reading = false;
   #greeted = false;
@@ -52,7 +52,7 @@ export class ShardConnection {
       try {
         reader.push(chunk, (frame) => this.#take(frame));
       } catch {
-        // Not our protocol: this connection is of no use any more.
+        // Another protocol: this connection cannot be used any more.
         socket.destroy();
         return;
       } finally {
@@ -98,7 +98,7 @@ export class ShardConnection {
         view[field.connection] = place;
         view[field.request] = id;
         view[field.database] = files.numberOf(name);
-        // Twice as long as its CPU budget: on a busy machine CPU is slower than time.
+        // Twice its CPU budget: on a busy machine CPU time passes slower than wall time.
         view[field.limit] = isOwn && cpuLeftMs > 0 ? Math.min(limitMs, 2 * cpuLeftMs + LEAST_MS) : limitMs;
         meter.begin();
         Atomics.add(view, field.turn, 1);
@@ -126,12 +126,12 @@ export class ShardConnection {
     if (socket.writableLength > UNSENT_BYTES_MAX) socket.pause();
   }
 
-  /** Takes no more requests. */
+  /** Stops taking requests. */
   pause(): void {
     this.#parts.socket.pause();
   }
 
-  /** Sends what is ready and closes. */
+  /** Sends finished responses and closes. */
   end(): Promise<void> {
     const { socket } = this.#parts;
     this.#flush();
@@ -139,7 +139,7 @@ export class ShardConnection {
   }
 }
 
-/** The CPU of one request's statements. */
+/** Measures the CPU of one request's statements. */
 class CpuMeter {
   cpuMs = 0;
   #began = -1;

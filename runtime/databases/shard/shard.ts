@@ -1,5 +1,6 @@
 // Root of a shard: the process that owns the files of some projects and runs their SQL. Started and ended by
-// service.ts, ended by its own watchdog when a statement overruns. Reads no environment: all it needs is its argument.
+// service.ts, ended by its own watchdog when a statement takes too long. Reads no environment: everything is in its
+// argument.
 import { statfsSync, writeSync } from 'node:fs';
 import path from 'node:path';
 import { createServer, type Server } from 'node:net';
@@ -17,20 +18,20 @@ import { ShardConnection } from './shard-connection.ts';
 export interface ShardOptions {
   readonly socketPath: string;
   readonly directory: string;
-  /** Where it is read what organizations may keep; null: nothing bounds it. */
+  /** Folder with the organizations' remaining storage; null: no limit. */
   readonly dataFolder: string | null;
   readonly limits: DatabaseLimits;
   readonly synchronous: 'normal' | 'full';
   readonly shard: number;
-  /** How long one statement may run here. */
+  /** Time limit of a statement. */
   readonly limitMs: number;
-  /** One database alone is here: nobody else is hurt when it ends for one request's budget. */
+  /** Has a single database: ending it for one request's budget affects no other. */
   readonly isOwn: boolean;
 }
 
 const options = JSON.parse(process.argv[2] ?? '') as ShardOptions;
 
-// An older Node 24 of the user's own: without these there is no fence.
+// An older Node 24 of the user: without these functions there is no fence.
 const probe = new DatabaseSync(':memory:');
 if (typeof probe.setAuthorizer !== 'function' || typeof probe.limits !== 'object') {
   process.stderr.write(
@@ -45,7 +46,7 @@ const view = new Int32Array(memory);
 const script = path.join(import.meta.dirname, `watchdog${path.extname(import.meta.filename)}`);
 const watchdog = new Worker(script, { workerData: { memory, memoryMb: options.limits.statementMemoryMb } });
 watchdog.on('error', (error) => {
-  // Without it a statement could run for ever.
+  // Without it a statement could run forever.
   process.stderr.write(`databases: the watchdog failed: ${error.message}\n`);
   process.exit(1);
 });
@@ -111,7 +112,7 @@ function stop(): void {
   try {
     writeSync(NOTE_FD, JSON.stringify(note));
   } catch {
-    // The parent is gone: nobody asks.
+    // The parent is gone, and with it all requests.
   }
   setTimeout(() => process.exit(0), STOP_MS);
   void Promise.all(sent).then(() => process.exit(0));

@@ -1,6 +1,6 @@
-// The thread that ends its process when a statement runs too long or takes too much memory: nothing else stops SQLite.
-// The main thread writes what it runs into shared memory (running.ts), and stands still meanwhile. Holds no data of
-// tenants.
+// The thread that ends its process when a statement runs too long or uses too much memory: nothing else can stop
+// SQLite. The main thread writes the running request to shared memory (running.ts), and is blocked meanwhile. Holds
+// no tenant data.
 import { writeSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import { field, NOTE_FD, noteOf, type ShardNote } from './running.ts';

@@ -1,5 +1,5 @@
-// One fenced connection to a database file: compiles statements once, runs them within the bounds, writes results as
-// JSON. Knows nothing of requests, transactions of others or processes. Called by database-file.ts.
+// One fenced connection to a database file: compiles statements once, runs them within the limits, writes results as
+// JSON. Independent of requests, other transactions and processes. Called by database-file.ts.
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import type { DatabaseLimits } from '#core/limits.ts';
 import { fromWire, SqlRefusal, toWire, type StoredValue } from '#core/database-request.ts';
@@ -22,37 +22,37 @@ export interface Prepared {
   readonly writes: boolean;
   /** Changes the schema. */
   readonly schema: boolean;
-  /** Creates, releases or rolls back to a savepoint; not kept, since only some requests may do so. */
+  /** Creates, releases or rolls back to a savepoint; not cached, since only some requests may do so. */
   readonly savepoint: boolean;
   /** Reads integers as bigints. */
   exact: boolean;
 }
 
-/** How a file is opened. */
+/** Options of opening a file. */
 interface ConnectionOptions {
   readonly path: string;
   readonly limits: DatabaseLimits;
-  /** `normal` survives the death of the process, `full` the loss of power too. */
+  /** `normal` survives the death of the process, `full` also a power failure. */
   readonly synchronous: 'normal' | 'full';
   /**
-   * For one transaction of any size, in a process of its own: statements as long as the longest value written as hex,
-   * sorting on the disk, foreign keys unchecked until `PRAGMA foreign_key_check`, one file attached beside, and a log
-   * that grows until it is told otherwise.
+   * For one transaction of any size, in a separate process: statements as long as the longest value in hex, sorting
+   * on disk, foreign keys unchecked until `PRAGMA foreign_key_check`, one attached file, and a log that grows until
+   * it is truncated.
    */
   readonly isBulk?: boolean;
 }
 
-/** Beside the values of one row, written as hex, in the longest statement of a file that is imported. */
+/** Added to the hex values of one row, for the longest statement of an imported file. */
 const BULK_SQL_BYTES = 1_048_576;
-/** How long a writer in a process of its own waits for a transaction of another process. */
+/** How long a writer in a separate process waits for a transaction of another process. */
 const BULK_BUSY_MS = 10_000;
 
-/** The longest statement of a file that is imported, in bytes. */
+/** Length limit for a statement of an imported file, in bytes. */
 export function bulkStatementBytesMax(limits: DatabaseLimits): number {
   return Math.max(limits.statementBytesMax, 2 * limits.valueBytesMax + BULK_SQL_BYTES);
 }
 
-/** What one statement did, without the parts of `meta` that the file adds. */
+/** Result of one statement, without the parts of `meta` that the file adds. */
 export interface StatementRun {
   /** `"c":[...],"r":[...]` */
   readonly json: string;
@@ -71,12 +71,13 @@ export class Connection {
   readonly #pagesMax: number;
   #pages: number;
 
-  /** @throws SQLite's error when the file is no database. */
+  /** @throws SQLite's error when the file is not a database. */
   constructor({ path, limits, synchronous, isBulk = false }: ConnectionOptions) {
     this.#limits = limits;
     this.#pagesMax = Math.ceil(limits.databaseBytesMax / PAGE_BYTES);
     this.#pages = this.#pagesMax;
-    // Within this process nobody waits for a lock (database-file.ts); two dev servers of a workspace may.
+    // Within this process there are no lock conflicts (database-file.ts); two dev servers of a workspace may have
+    // them.
     this.#db = new DatabaseSync(path, {
       returnArrays: true,
       timeout: isBulk ? BULK_BUSY_MS : BUSY_MS,
@@ -92,8 +93,8 @@ export class Connection {
         attach: isBulk ? 1 : 0,
         triggerDepth: 100,
       });
-      // Temporary b-trees stay in memory, which the watchdog bounds: no file beside the database's own. An index of
-      // millions of rows is sorted in files that have no name.
+      // Temporary b-trees stay in memory, which the watchdog limits: no file beside the database's own. An index of
+      // millions of rows is sorted in unnamed files.
       const memory = isBulk
         ? 'PRAGMA temp_store=FILE; PRAGMA cache_size=-32768; PRAGMA wal_autocheckpoint=0; '
         : 'PRAGMA temp_store=MEMORY; PRAGMA cache_size=-2000; ';
@@ -101,7 +102,7 @@ export class Connection {
         `PRAGMA journal_mode=WAL; PRAGMA synchronous=${synchronous}; ${memory}` +
           `PRAGMA max_page_count=${this.#pagesMax}; PRAGMA journal_size_limit=16777216; PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON`,
       );
-      // A locked file is tried again later (database-file.ts): SQLite's own wait would block the other databases.
+      // A locked file is retried later (database-file.ts): SQLite's own wait would block other databases.
       if (!isBulk) this.#db.exec('PRAGMA busy_timeout=0');
       this.#db.setAuthorizer(this.#fence.authorize);
     } catch (error) {
@@ -111,8 +112,8 @@ export class Connection {
   }
 
   /**
-   * What the file may have, never less than it has: what needs a page beyond that fails as it does on a full disk.
-   * Said before each request: only a change costs anything.
+   * Size limit of the file, never below its current size: an operation that needs more pages fails as on a full disk.
+   * Set before each request: only a change costs anything.
    */
   set bytesMax(bytes: number) {
     const pages = Math.max(1, Math.min(this.#pagesMax, Math.floor(bytes / PAGE_BYTES)));
@@ -121,7 +122,7 @@ export class Connection {
     this.ownScript(`PRAGMA max_page_count=${pages}`);
   }
 
-  /** Whether savepoint statements are allowed. */
+  /** Allows or forbids savepoint statements. */
   set savepoints(allowed: boolean) {
     this.#fence.savepoints = allowed;
   }
@@ -130,19 +131,19 @@ export class Connection {
     return this.#db.isTransaction;
   }
 
-  /** Runs a statement of the platform itself; compiled once. */
+  /** Runs a statement of the platform; compiled once. */
   own(sql: string, ...values: StoredValue[]): unknown[][] {
     let statement = this.#own.get(sql);
     if (statement === undefined) {
       statement = this.#fence.own(() => this.#db.prepare(sql));
       this.#own.set(sql, statement);
     }
-    // It may be compiled again while it runs, after a change of the schema.
+    // It may be recompiled while it runs, after a change of the schema.
     const compiled = statement;
     return this.#fence.own(() => compiled.all(...values)) as unknown as unknown[][];
   }
 
-  /** Runs a script of the platform itself. */
+  /** Runs a script of the platform. */
   ownScript(sql: string): void {
     this.#fence.own(() => this.#db.exec(sql));
   }
@@ -155,7 +156,7 @@ export class Connection {
       const bytes = Buffer.byteLength(sql);
       throw new SqlRefusal(
         'SQLITE_TOOBIG',
-        `statement too long: ${bytes} bytes exceeds DB_MAX_SQL_LENGTH_BYTES (${this.#limits.statementBytesMax})`,
+        `statement too long: ${bytes} bytes, at most ${this.#limits.statementBytesMax} are allowed`,
       );
     }
     const prepared = this.compile(oneStatement(sql));
@@ -166,7 +167,7 @@ export class Connection {
     return prepared;
   }
 
-  /** Compiles without keeping. */
+  /** Compiles without caching. */
   compile({ sql, parameters }: StatementText): Prepared {
     return this.#explained(sql, () => {
       try {
@@ -199,7 +200,7 @@ export class Connection {
     };
   }
 
-  /** What `compile` gives. @throws {SqlRefusal} saying where in the text SQLite's error is. */
+  /** The result of `compile`. @throws {SqlRefusal} with the position of SQLite's error in the text. */
   #explained(sql: string, compile: () => Prepared): Prepared {
     try {
       return compile();
@@ -236,7 +237,7 @@ export class Connection {
           return this.#rows(prepared, values, rowsMax);
         } catch (error) {
           if ((error as { code?: unknown }).code !== 'ERR_OUT_OF_RANGE') throw error;
-          // An integer beyond 2^53: read again, exactly, and from now on.
+          // An integer beyond 2^53: read again exactly, now and in the future.
           prepared.exact = true;
           prepared.statement.setReadBigInts(true);
         }
@@ -249,7 +250,7 @@ export class Connection {
     }
     const before = this.#totalChanges();
     const { changes, lastInsertRowid } = prepared.statement.run(...values);
-    // A change of the schema leaves SQLite's count of the statement before.
+    // A change of the schema leaves SQLite's count of the previous statement.
     const changed = this.#totalChanges() !== before;
     return {
       json: '"c":[],"r":[]',
@@ -313,7 +314,7 @@ export class Connection {
     return this.own('SELECT total_changes()')[0]?.[0];
   }
 
-  /** Runs a statement for what it changes; its rows, should it have some, are nobody's. @throws as {@link run}. */
+  /** Runs a statement for its changes and discards any rows. @throws as {@link run}. */
   change({ statement, parameters }: Prepared, values: readonly StoredValue[] = []): void {
     if (parameters !== values.length)
       throw new SqlRefusal('SQLITE_ERROR', 'a statement of a file has its values in its text: `?` stands for none');
@@ -321,8 +322,8 @@ export class Connection {
   }
 
   /**
-   * Lets `run` put rows into a table that belongs to a virtual table, which SQLite keeps everybody else out of, and do
-   * nothing else: for a copy of such a table, which {@link own} checks afterwards.
+   * Lets `run` insert rows into a shadow table of a virtual table, which SQLite normally forbids, and nothing else:
+   * for a copy of such a table, which {@link own} checks afterwards.
    */
   intoShadow<Result>(table: string, run: () => Result): Result {
     this.#db.enableDefensive(false);
@@ -333,7 +334,7 @@ export class Connection {
     }
   }
 
-  /** As {@link own}, also where SQLite keeps everybody out. */
+  /** As {@link own}, also where SQLite normally forbids it. */
   ownDefenceless(sql: string): void {
     this.#db.enableDefensive(false);
     try {
@@ -343,7 +344,7 @@ export class Connection {
     }
   }
 
-  /** Forgets what it compiled: column names may be others after a change of the schema. */
+  /** Drops compiled statements: column names may differ after a change of the schema. */
   forget(): void {
     this.#statements = new Map();
   }
@@ -368,8 +369,8 @@ export class Connection {
 }
 
 /**
- * The rows of a statement, which is over afterwards: one that fails on the way, for a lock, would stay open and let no
- * transaction of its connection commit.
+ * Iterates the rows of a statement and always finalizes it: one that fails halfway, for a lock, would stay open and
+ * prevent commits on its connection.
  */
 function* ended<Row>(rows: Iterator<Row>): Generator<Row> {
   try {

@@ -1,5 +1,5 @@
-// What happens to whole database files: the check after a crash, a damaged one set aside, backup, restore, branch.
-// Called by database-file.ts. Messages that may reach a worker name no path.
+// Operations on whole database files: the check after a crash, setting a damaged one aside, backup, restore, branch.
+// Called by database-file.ts. Messages that may reach a worker contain no path.
 import {
   constants,
   copyFileSync,
@@ -28,12 +28,12 @@ function marker(file: string): string {
   return `${file}.corrupt`;
 }
 
-/** Whether there is a database, or was one that was set aside. */
+/** Whether there is a database, or one that was set aside. */
 export function isThere(file: string): boolean {
   return existsSync(file) || isDamaged(file);
 }
 
-/** Whether a database was set aside, and nothing has taken its place. */
+/** Whether a database was set aside and not replaced. */
 export function isDamaged(file: string): boolean {
   return existsSync(marker(file));
 }
@@ -43,9 +43,9 @@ function sizeOf(file: string): number {
 }
 
 /**
- * Looks at a file before it is opened: a log that was left behind means that its process died. Makes its folder.
+ * Checks a file before it is opened: a leftover log means that its process died. Creates its folder.
  *
- * @throws {PlatformError} `database_corrupt` when it is damaged, or was found to be.
+ * @throws {PlatformError} `database_corrupt` when it is damaged, now or earlier.
  */
 export function checkFile(file: string, checkBytesMax: number, report: (message: string) => void): void {
   mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
@@ -55,7 +55,7 @@ export function checkFile(file: string, checkBytesMax: number, report: (message:
   if (found !== 'ok') throw setAside(file, found, report);
 }
 
-/** `ok`, or what `quick_check` says of a file. */
+/** `ok`, or the first problem found by `quick_check`. */
 function firstProblem(file: string): string {
   let db: DatabaseSync | null = null;
   try {
@@ -63,7 +63,7 @@ function firstProblem(file: string): string {
     return String((db.prepare('PRAGMA quick_check(1)').get() as unknown as unknown[])[0]);
   } catch (error) {
     const { errcode } = error as { errcode?: number };
-    // Only a verdict about the file counts: it may as well be busy, or the disk be full.
+    // Only a result about the file counts: it may also be busy, or the disk full.
     if (errcode === undefined || ((errcode & 0xff) !== 11 && (errcode & 0xff) !== 26)) return 'ok';
     return (error as Error).message;
   } finally {
@@ -72,8 +72,8 @@ function firstProblem(file: string): string {
 }
 
 /**
- * Renames a damaged file, so that nothing writes to it and nothing is lost; a marker keeps an empty one from taking its
- * place.
+ * Renames a damaged file, so that nothing writes to it and nothing is lost; a marker prevents an empty one from
+ * replacing it.
  */
 export function setAside(file: string, reason: string, report: (message: string) => void): PlatformError {
   const aside = `${file}.corrupt-${new Date().toISOString().replace(/[:.]/g, '-')}`;
@@ -90,17 +90,17 @@ function corrupt(file: string): PlatformError {
   try {
     reason = (JSON.parse(readFileSync(marker(file), 'utf8')) as { reason: string }).reason;
   } catch {
-    // The marker alone says enough.
+    // The marker alone is sufficient.
   }
   return new PlatformError('database_corrupt', { database: path.basename(file, '.sqlite'), reason });
 }
 
-/** Copies a database into a new file while it is in use. @returns its size. */
+/** Copies a database to a new file while it is in use. @returns its size. */
 export async function backupTo(file: string, target: string): Promise<number> {
   mkdirSync(path.dirname(target), { recursive: true, mode: 0o700 });
   const unfinished = `${target}.unfinished`;
   rmSync(unfinished, { force: true });
-  // A connection and a read transaction of its own: one moment of the database, whatever is written meanwhile.
+  // A separate connection and read transaction: a snapshot of the database, regardless of concurrent writes.
   const source = new DatabaseSync(file, { timeout: 1000 });
   try {
     source.exec('BEGIN; SELECT 1 FROM sqlite_schema LIMIT 1');
@@ -115,20 +115,20 @@ export async function backupTo(file: string, target: string): Promise<number> {
   return sizeOf(target);
 }
 
-/** What became of a branch. */
+/** Result of branching. */
 interface Branch {
   readonly bytes: number;
-  /** The file system shares the blocks. */
+  /** Whether the file system shares the blocks. */
   readonly shared: boolean;
-  /** False: it was there. */
+  /** False: it already existed. */
   readonly made: boolean;
 }
 
 /**
- * Makes a new database with the content of this one, but for messages on their way to a queue: the file system shares
- * the blocks where it can (Btrfs, XFS), and otherwise a backup is made. The new file is there whole or not at all.
+ * Creates a new database with the content of this one, except messages waiting for a queue: the file system shares
+ * the blocks where it can (Btrfs, XFS), otherwise a backup is made. The new file appears atomically.
  *
- * @param unlessThere one that is there already is good, too.
+ * @param unlessThere an existing copy is accepted.
  * @throws {SqlRefusal} when there is a database of that name; when a copy would be larger than `branchBytesMax`.
  */
 export async function branchTo(
@@ -162,11 +162,11 @@ export async function branchTo(
 function cloneTo(connection: Connection, file: string, target: string): boolean {
   rmSync(target, { force: true });
   connection.own('PRAGMA wal_checkpoint(TRUNCATE)');
-  // The file is whole when its log is empty, and stays so while nobody may write.
+  // The file is complete when its log is empty, and stays so while writes are locked out.
   try {
     connection.own('BEGIN IMMEDIATE');
   } catch (error) {
-    // An import writes, for as long as it takes: what was committed before it can be copied meanwhile.
+    // An import holds the write lock until it ends: the state before it can be copied meanwhile.
     if (isBusy(error)) return false;
     throw error;
   }
@@ -182,7 +182,7 @@ function cloneTo(connection: Connection, file: string, target: string): boolean 
   }
 }
 
-/** They are on their way from the other database: sent from both, they would come twice. */
+/** The original database sends them: sent from both, they would arrive twice. */
 function emptyOutbox(file: string): void {
   const db = new DatabaseSync(file);
   try {
@@ -193,9 +193,9 @@ function emptyOutbox(file: string): void {
 }
 
 /**
- * Puts a copy of another file in the place of a closed database.
+ * Replaces a closed database by a copy of another file.
  *
- * @throws {SqlRefusal} when that file is no sound database; then nothing has changed.
+ * @throws {SqlRefusal} when that file is not a valid database; then nothing has changed.
  */
 export function replaceFile(file: string, source: string): void {
   const unfinished = `${file}.unfinished`;
@@ -212,16 +212,16 @@ export function replaceFile(file: string, source: string): void {
   rmSync(marker(file), { force: true });
 }
 
-/** Deletes a closed database, and the mark of a damaged one: the next begins empty. What was set aside stays. */
+/** Deletes a closed database, and the marker of a damaged one: the next one starts empty. Files set aside are kept. */
 export function removeFile(file: string): void {
   for (const part of parts) rmSync(file + part, { force: true });
   rmSync(marker(file), { force: true });
 }
 
-/** Databases listed of one project. */
+/** Limit for listed databases of one project. */
 const LISTED_MAX = 10_000;
 
-/** The databases in a project's folder, in the order of their names; none where there is no folder. */
+/** The databases in a project's folder, sorted by name; none without a folder. */
 export function databasesIn(folder: string): { resource: string; bytes: number; changedAt: number }[] {
   if (!existsSync(folder)) return [];
   const names = readdirSync(folder).filter((name) => name.endsWith('.sqlite'));

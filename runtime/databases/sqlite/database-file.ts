@@ -1,5 +1,5 @@
-// One open database: gives requests their turns, one after the other, and holds the single interactive transaction that
-// writes of others wait for. Called by the shard; runs no SQL outside a Connection, and knows no sockets.
+// One open database: runs requests one after the other, and holds the single interactive transaction for which other
+// writes wait. Called by the shard; runs no SQL outside a Connection, and is independent of sockets.
 import { randomInt } from 'node:crypto';
 import { statSync } from 'node:fs';
 import type { DatabaseLimits } from '#core/limits.ts';
@@ -16,39 +16,39 @@ import { explainFull, isBusy, isCorruption, toRefusal } from './sqlite-errors.ts
 import { SlowStatements } from './slow-statements.ts';
 import { Statements, textOf } from './statements.ts';
 
-/** A request on its way through a database. */
+/** A request for a database. */
 export interface Job {
   readonly op: number;
-  /** Transaction it belongs to; 0 for none. */
+  /** Its transaction; 0 for none. */
   readonly transaction: number;
   readonly args: readonly unknown[];
-  /** The connection it came over: what it leaves open goes with it. */
+  /** Its connection: transactions left open end with it. */
   readonly owner: object;
   /** Called once. */
   answer(kind: number, payload: string | Uint8Array): void;
-  /** Around the time in which SQL of the job runs. */
+  /** Marks the time in which SQL of the job runs. */
   begin(): void;
   end(): void;
 }
 
-/** What a database file needs. */
+/** Dependencies of a database file. */
 interface DatabaseFileParts {
   readonly path: string;
-  /** Whose it is. */
+  /** Namespace that owns it. */
   readonly namespace: string;
   readonly limits: DatabaseLimits;
-  /** Of the disk. */
+  /** Free space of the disk. */
   readonly space: FreeSpace;
-  /** What organizations may keep in all. */
+  /** Remaining storage of organizations. */
   readonly storage: StorageBounds;
   readonly synchronous: 'normal' | 'full';
   /** Number of the process, for `meta.served_by`. */
   readonly shard: number;
   /** The path of another database of the same project, for a branch. */
   pathOf(name: string): string;
-  /** The file is damaged, and closed. */
+  /** The file is damaged, and was closed. */
   damaged(): void;
-  /** Something the operator should know. */
+  /** Reports a message for the operator. */
   report(message: string): void;
 }
 
@@ -57,7 +57,7 @@ interface Transaction {
   readonly owner: object;
   readonly timer: NodeJS.Timeout;
   schema: boolean;
-  /** Messages that it puts into the outbox. */
+  /** Number of messages that it adds to the outbox. */
   sends: number;
 }
 
@@ -66,7 +66,7 @@ interface Waiting {
   readonly until: number;
 }
 
-/** Pause before somebody looks again whether another process still writes. */
+/** Pause before checking again whether another process still writes. */
 const [HELD_PAUSE_MS, HELD_PAUSE_MS_MAX] = [5, 100];
 const begun = '{}';
 const alone = new Set<number>([ops.batch, ops.exec, ops.begin, ops.migrate, ops.branch, ops.dequeue]);
@@ -76,7 +76,7 @@ export class DatabaseFile {
   readonly #main: Connection;
   readonly #statements: Statements;
   readonly #slow: SlowStatements;
-  /** Bytes that its organization's account knows of. */
+  /** Bytes recorded in its organization's account. */
   #noted: number;
   /** For interactive transactions: others read the committed state through the main connection meanwhile. */
   #second: Connection | null = null;
@@ -84,17 +84,15 @@ export class DatabaseFile {
   readonly #ended = new Map<number, string>();
   #waiting: Waiting[] = [];
   #waitTimer: NodeJS.Timeout | null = null;
-  /** Another process writes to the file, an import: until this is over nobody tries to. */
+  /** Another process, an import, writes to the file: no writes are attempted until this fires. */
   #heldTimer: NodeJS.Timeout | null = null;
   #heldPauseMs = HELD_PAUSE_MS;
   /** A copy is being made: the file must not be closed. */
   #copying = 0;
-  /** Branches that are being made, by their paths. */
+  /** Branches being made, by path. */
   readonly #branches = new Map<string, Promise<string>>();
 
-  /**
-   * @throws {PlatformError} `database_corrupt` for a damaged file, which is set aside.
-   */
+  /** @throws {PlatformError} `database_corrupt` for a damaged file, which is set aside. */
   constructor(parts: DatabaseFileParts) {
     this.#parts = parts;
     checkFile(parts.path, parts.limits.checkBytesMax, parts.report);
@@ -128,7 +126,7 @@ export class DatabaseFile {
     }
   }
 
-  /** Takes a job; its answer may come later. */
+  /** Accepts a job; its response may come later. */
   take(job: Job): void {
     if (this.#mustWait(job)) {
       this.#wait(job);
@@ -138,7 +136,7 @@ export class DatabaseFile {
     if (this.#waiting.length > 0 && !this.#isTaken) this.#drain();
   }
 
-  /** Somebody else writes: a transaction, or another process. */
+  /** Another transaction or process is writing. */
   get #isTaken(): boolean {
     return this.#transaction !== null || this.#heldTimer !== null;
   }
@@ -152,7 +150,7 @@ export class DatabaseFile {
     try {
       return this.#main.prepare(String(job.args[0])).writes;
     } catch {
-      // Its own turn says what is wrong with it.
+      // The error is reported in its own turn.
       return false;
     } finally {
       job.end();
@@ -162,7 +160,7 @@ export class DatabaseFile {
   #wait(job: Job): void {
     const { waitingMax, waitMs } = this.#parts.limits;
     if (this.#waiting.length >= waitingMax) {
-      const message = `more than DB_WAITING_MAX (${waitingMax}) requests wait for a transaction of this database`;
+      const message = `more than ${waitingMax} requests wait for a transaction of this database`;
       job.answer(kinds.json, new SqlRefusal('SQLITE_BUSY', message).toJson());
       return;
     }
@@ -170,7 +168,7 @@ export class DatabaseFile {
     this.#waitTimer ??= setTimeout(() => this.#giveUp(), waitMs);
   }
 
-  /** The first of those that wait looks again in a moment; the others of this process are served meanwhile. */
+  /** The first waiting job tries again in a moment; others of this process are served meanwhile. */
   #hold(first: Waiting): void {
     this.#waiting.unshift(first);
     this.#waitTimer ??= setTimeout(() => this.#giveUp(), this.#parts.limits.waitMs);
@@ -186,7 +184,7 @@ export class DatabaseFile {
     const now = performance.now();
     const late = this.#waiting.filter(({ until }) => until <= now);
     this.#waiting = this.#waiting.filter(({ until }) => until > now);
-    const message = `database is locked: a transaction took longer than DB_WAIT_MS (${this.#parts.limits.waitMs})`;
+    const message = `database is locked: a transaction took longer than ${this.#parts.limits.waitMs} ms`;
     for (const { job } of late) job.answer(kinds.json, new SqlRefusal('SQLITE_BUSY', message).toJson());
     const next = this.#waiting[0];
     if (next !== undefined) this.#waitTimer = setTimeout(() => this.#giveUp(), next.until - now + 1);
@@ -210,13 +208,16 @@ export class DatabaseFile {
     }
   }
 
-  /** What the file may have: no more than it has on a full disk, and as much more as its organization may keep. */
+  /**
+   * Size limit of the file: its current size on a full disk, otherwise its size plus its organization's remaining
+   * storage.
+   */
   get #bytesMax(): number {
     const { space, storage, namespace } = this.#parts;
     return space.isLow ? 0 : this.#statements.bytes + storage.left(namespace);
   }
 
-  /** Tells the organization's account what has changed. */
+  /** Records the change in the organization's account. */
   #note(): void {
     const { bytes } = this.#statements;
     if (bytes === this.#noted) return;
@@ -233,7 +234,7 @@ export class DatabaseFile {
       if (payload instanceof Uint8Array) kind = kinds.bytes;
     } catch (error) {
       if (isBusy(error) && (until === undefined || performance.now() < until)) {
-        // Another process holds the file: an import, or for a moment somebody who copies it by hand.
+        // Another process holds the file: an import, or briefly someone who copies it by hand.
         this.#hold({ job, until: until ?? performance.now() + this.#parts.limits.waitMs });
         return;
       }
@@ -283,7 +284,7 @@ export class DatabaseFile {
     const { op, args, transaction } = job;
     const connection = transaction === 0 ? this.#main : this.#connectionOf(transaction, job.owner);
     connection.bytesMax = this.#bytesMax;
-    // A batch has a savepoint of its own, which its statements must not release.
+    // A batch has its own savepoint, which its statements must not release.
     connection.savepoints = op === ops.query && transaction !== 0;
     switch (op) {
       case ops.query:
@@ -315,8 +316,8 @@ export class DatabaseFile {
   #connectionOf(transaction: number, owner: object): Connection {
     if (this.#transaction?.id === transaction && this.#transaction.owner === owner && this.#second !== null)
       return this.#second;
-    const why = this.#ended.get(transaction) ?? 'it is not known here';
-    throw new SqlRefusal('SQLITE_ABORT', `the transaction is over: ${why}`);
+    const why = this.#ended.get(transaction) ?? 'it is unknown here';
+    throw new SqlRefusal('SQLITE_ABORT', `the transaction has ended: ${why}`);
   }
 
   #begin(owner: object): string {
@@ -396,13 +397,13 @@ export class DatabaseFile {
     }
   }
 
-  /** Engines that ask for one branch at a time share it. */
+  /** Engines that request the same branch at once share it. */
   #branch(target: string, unlessThere: boolean): Promise<string> {
     const underWay = unlessThere ? this.#branches.get(target) : undefined;
     if (underWay !== undefined) return underWay;
     const { path, limits, space, storage, namespace } = this.#parts;
     if (space.isLow) throw new SqlRefusal('SQLITE_FULL', 'the disk is full: no copy is made');
-    // Where a branch is there, nothing is copied.
+    // If a branch exists, nothing is copied.
     if (!unlessThere || !isThere(target)) storage.take(namespace, this.#main.bytes);
     const copy = branchTo(this.#main, path, target, { branchBytesMax: limits.branchBytesMax, unlessThere });
     const branch = this.#copy(copy.then((made) => JSON.stringify(made)));
@@ -417,7 +418,7 @@ export class DatabaseFile {
     return copy.finally(() => this.#copying--);
   }
 
-  /** A connection is gone: its transaction is rolled back, and what it waits for is dropped. */
+  /** A connection is gone: its transaction is rolled back, and its waiting jobs are dropped. */
   leave(owner: object): void {
     this.#waiting = this.#waiting.filter(({ job }) => job.owner !== owner);
     if (this.#transaction?.owner !== owner) return;
@@ -425,7 +426,7 @@ export class DatabaseFile {
     this.#drain();
   }
 
-  /** Closes the file; the last connection puts the log into it. */
+  /** Closes the file; the last connection checkpoints the log. */
   close(): void {
     if (this.#transaction !== null) this.#rollback('the database was closed');
     if (this.#waitTimer !== null) clearTimeout(this.#waitTimer);

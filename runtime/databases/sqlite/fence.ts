@@ -1,5 +1,5 @@
-// What SQL of a tenant may do: SQLite asks this authorizer about every single action while it compiles a statement,
-// also for those that a view, a trigger or a virtual table hides. Everything not named here is refused.
+// What SQL of a tenant may do: SQLite calls this authorizer for every action while it compiles a statement, including
+// those inside a view, a trigger or a virtual table. Everything not listed here is refused.
 import { constants as sqlite } from 'node:sqlite';
 import { ownTablePrefix, SqlRefusal } from '#core/database-request.ts';
 import { resultCode } from './sqlite-errors.ts';
@@ -7,10 +7,10 @@ import { resultCode } from './sqlite-errors.ts';
 /** Modules of virtual tables that may be created. */
 const modules = new Set(['fts5', 'fts5vocab', 'rtree', 'rtree_i32', 'geopoly']);
 
-/** Functions that reach outside the database, or hand out addresses. */
+/** Functions that reach outside the database, or return addresses. */
 const forbiddenFunctions = new Set(['load_extension', 'fts3_tokenizer', 'fts5', 'readfile', 'writefile', 'edit']);
 
-/** PRAGMAs that only read, and their tables `pragma_*`. The value says whether an argument is allowed. */
+/** PRAGMAs that only read, and their tables `pragma_*`. The value tells whether an argument is allowed. */
 const pragmas: Readonly<Record<string, 'bare' | 'any'>> = {
   table_list: 'any',
   table_info: 'any',
@@ -27,7 +27,7 @@ const pragmas: Readonly<Record<string, 'bare' | 'any'>> = {
   user_version: 'any',
   application_id: 'any',
   optimize: 'any',
-  // Values that stay as they are.
+  // Read-only values.
   foreign_keys: 'bare',
   encoding: 'bare',
   page_count: 'bare',
@@ -44,7 +44,7 @@ const pragmas: Readonly<Record<string, 'bare' | 'any'>> = {
   compile_options: 'bare',
 };
 
-/** Settings that scripts of other tools make, which change nothing here: foreign keys are always checked. */
+/** Settings in scripts of other tools, which are ignored here: foreign keys are always checked. */
 const ignoredPragmas = new Set(['foreign_keys']);
 
 const reads = new Set<number>([sqlite.SQLITE_SELECT, sqlite.SQLITE_READ, sqlite.SQLITE_RECURSIVE]);
@@ -75,7 +75,7 @@ const temporary = new Set<number>([
   sqlite.SQLITE_DROP_TEMP_VIEW,
 ]);
 
-/** They would be there for the next request too. */
+/** They would persist into later requests. */
 const noTemporary = 'temporary tables, indexes, triggers and views are not available';
 
 const belongs = `tables ${ownTablePrefix}* belong to the platform`;
@@ -98,7 +98,7 @@ export class Fence {
   #alters = false;
   #savepoint = false;
   #refusal = '';
-  /** The one table that may be changed; null: any. */
+  /** The only table that may be changed; null: any. */
   #only: string | null = null;
 
   /** For `setAuthorizer`. */
@@ -108,12 +108,12 @@ export class Fence {
     else if (schemaChanges.has(action)) this.#writes = this.#schema = true;
     if (action === sqlite.SQLITE_ALTER_TABLE) this.#alters = true;
     if (this.#open) return sqlite.SQLITE_OK;
-    // `CREATE TABLE temp.x` is no action of its own.
+    // `CREATE TABLE temp.x` has no action code of its own.
     if (schema === 'temp' && schemaChanges.has(action)) return this.#refuse(noTemporary);
     return this.#tenant(action, first ?? '', second);
   };
 
-  /** Compiles a statement of the platform itself, which may do everything. */
+  /** Compiles a statement of the platform, without restrictions. */
   own<Result>(compile: () => Result): Result {
     this.#open = true;
     try {
@@ -123,7 +123,7 @@ export class Fence {
     }
   }
 
-  /** What is compiled by `run` may put rows into one table, and change nothing else. */
+  /** Statements compiled by `run` may insert into one table, and change nothing else. */
   inserting<Result>(table: string, run: () => Result): Result {
     this.#only = table;
     try {
@@ -134,8 +134,8 @@ export class Fence {
   }
 
   /**
-   * What the statement `sql`, compiled by `compile`, does. @throws as `compile`, and {@link SqlRefusal} with the reason
-   * of a refusal.
+   * The effects of the statement `sql`, compiled by `compile`. @throws as `compile`, and {@link SqlRefusal} with the
+   * reason of a refusal.
    */
   watch<Result>(
     sql: string,
@@ -143,22 +143,22 @@ export class Fence {
   ): { readonly result: Result; readonly writes: boolean; readonly schema: boolean; readonly savepoint: boolean } {
     this.#writes = this.#schema = this.#alters = this.#savepoint = false;
     const result = this.explain(compile);
-    // The name that RENAME TO gives is shown to no authorizer. In the text it stands as it is.
+    // Authorizers do not see the new name in RENAME TO, but the text contains it.
     if (this.#alters && sql.toLowerCase().includes(ownTablePrefix))
       throw new SqlRefusal('SQLITE_AUTH', `not authorized: ${belongs}`);
     return { result, writes: this.#writes, schema: this.#schema, savepoint: this.#savepoint };
   }
 
   /**
-   * Some actions show only while a statement runs. @throws as `run`, and {@link SqlRefusal} with the reason of a
-   * refusal.
+   * Some actions are only visible while a statement runs. @throws as `run`, and {@link SqlRefusal} with the reason of
+   * a refusal.
    */
   explain<Result>(run: () => Result): Result {
     this.#refusal = '';
     try {
       return run();
     } catch (error) {
-      // Of a function SQLite says so with its general code.
+      // For a function SQLite uses its general error code.
       const isRefused =
         resultCode(error) === 23 || (this.#refusal !== '' && (error as Error).message.startsWith('not authorized'));
       if (!isRefused) throw error;

@@ -1,19 +1,19 @@
-// A database file of a libSQL server made one of ours: libSQL writes SQLite files, but for what only it understands.
+// Converts a database file of a libSQL server: libSQL writes SQLite files, except for features that only it supports.
 // The source is read, and never changed or opened. Called by operations/libsql/.
 import { constants, copyFileSync, existsSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { migrationLedger, pendingMigrations, rememberMigration } from '#core/database-migrations.ts';
 
-/** What became of a file. */
+/** Result for a file. */
 export interface TakenFile {
   readonly bytes: number;
   readonly tables: number;
-  /** Indexes over vectors, which no SQLite has: they are left out, their columns stay. */
+  /** Vector indexes, which SQLite does not support: they are dropped, their columns are kept. */
   readonly leftOut: readonly string[];
 }
 
-/** The file is no database that SQLite can read whole. */
+/** The file is not a database that SQLite can read completely. */
 export class UnreadableFile extends Error {
   override readonly name = 'UnreadableFile';
 }
@@ -22,9 +22,9 @@ const VECTOR_META = 'libsql_vector_meta_shadow';
 const parts = ['', '-wal'];
 
 /**
- * Copies a database file, with what its server has left in the log, into a place that is free.
+ * Copies a database file, including its server's log, to an unused path.
  *
- * @param migrations files, name and SQL, that count as applied from the start.
+ * @param migrations files, name and SQL, that count as applied.
  * @throws {UnreadableFile} then nothing is left at the target.
  */
 export function takeLibsqlFile(
@@ -70,7 +70,7 @@ function prepare(
       .prepare(`SELECT count(*) AS tables FROM sqlite_schema
         WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name NOT LIKE 'platform\\_internal\\_%' ESCAPE '\\'`)
       .get() as { tables: number };
-    // All of it into the one file.
+    // Checkpoints everything into the one file.
     db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
     return { tables, leftOut };
   } finally {
@@ -78,7 +78,7 @@ function prepare(
   }
 }
 
-/** SQLite reads their tables, but no row could be written while they are there. */
+/** SQLite can read their tables, but not write rows while they exist. */
 function dropVectorIndexes(db: DatabaseSync): string[] {
   const indexes = db
     .prepare(`SELECT name FROM sqlite_schema WHERE type = 'index' AND sql LIKE '%libsql\\_vector\\_idx%' ESCAPE '\\'`)

@@ -1,31 +1,31 @@
-// `UPDATE` and `DELETE` with `ORDER BY` and `LIMIT`, for a SQLite that was built without them: the same statement with
-// the rows chosen by a subquery, as SQLite itself does it where it can. Looked at only after such a statement was
-// refused, so that no other pays for it. Pure.
+// `UPDATE` and `DELETE` with `ORDER BY` and `LIMIT`, for a SQLite built without them: the same statement with the
+// rows selected by a subquery, as SQLite itself does it. Used only after such a statement was refused, so that others
+// do not pay for it. Pure.
 import { SqlRefusal } from '#core/database-request.ts';
 import { nextToken, type Token } from './sql-text.ts';
 
-/** What has to be known of a table: how its rows are told apart. */
+/** Properties of a table that identify its rows. */
 interface TableShape {
   /** `table`, `view`, `virtual`, `shadow`. */
   readonly type: string;
   readonly withoutRowid: boolean;
   readonly columns: readonly string[];
-  /** Columns of the primary key, in its order. */
+  /** Columns of the primary key, in order. */
   readonly key: readonly string[];
 }
 
-/** A statement that only lacks the words. */
+/** A statement that only needs this feature. */
 interface LimitedChange {
   readonly table: string;
-  /** The statement without `LIMIT` that changes the same rows. @throws {SqlRefusal} where there is none. */
+  /** The statement without `LIMIT` that changes the same rows. @throws {SqlRefusal} if there is none. */
   spellOut(shape: TableShape): string;
 }
 
-/** Asks for a shape; the only value is the name of the table. */
+/** Queries a shape; the only value is the name of the table. */
 export const shapeSql =
   "SELECT l.type, l.wr, c.name, c.pk FROM pragma_table_list(?1) AS l, pragma_table_xinfo(?1) AS c WHERE l.schema = 'main' ORDER BY c.cid";
 
-/** The shape that rows of {@link shapeSql} tell; null of no row: there is no such table. */
+/** The shape from rows of {@link shapeSql}; null without rows: the table does not exist. */
 export function shapeOf(rows: readonly (readonly unknown[])[]): TableShape | null {
   const [first] = rows;
   if (first === undefined) return null;
@@ -38,15 +38,15 @@ export function shapeOf(rows: readonly (readonly unknown[])[]): TableShape | nul
   };
 }
 
-/** Whether a message of SQLite is what it says of these words when it was built without them. */
+/** Whether a message is SQLite's refusal of these clauses in a build without them. */
 export function refusesLimit(message: string): boolean {
   return /near "(?:limit|order)": syntax error/i.test(message);
 }
 
-/** Parts of a statement in the order in which they have to come. */
+/** Clauses of a statement in their required order. */
 const parts = ['SET', 'FROM', 'WHERE', 'RETURNING', 'ORDER', 'LIMIT'] as const;
 type Part = (typeof parts)[number];
-/** Words that begin something else outside of parentheses: the statement is another than it seems. */
+/** Words that start another clause outside of parentheses: the statement is not what it seems. */
 const foreign = new Set([
   'SELECT',
   'VALUES',
@@ -61,11 +61,11 @@ const foreign = new Set([
 ]);
 
 /**
- * Null when the statement is no `UPDATE` or `DELETE` with these words, or not a valid one: then the error that SQLite
- * has for it stands.
+ * Null if the statement is not an `UPDATE` or `DELETE` with these clauses, or not a valid one: then SQLite's own
+ * error applies.
  *
- * @throws {SqlRefusal} as SQLite with the option would, and for `UPDATE ... FROM`, where one row may come several
- *   times.
+ * @throws {SqlRefusal} as SQLite with the option would, and for `UPDATE ... FROM`, where one row may occur several
+ * times.
  */
 export function limitedChange(sql: string): LimitedChange | null {
   const tokens = tokensOf(sql);
@@ -92,7 +92,7 @@ export function limitedChange(sql: string): LimitedChange | null {
     alias = ` AS ${sql.slice(token!.start, token!.end)}`;
     at += 2;
   }
-  // How rows are looked for is a matter of the subquery.
+  // Index hints belong to the subquery.
   const hintAt = at;
   if (wordAt(at) === 'INDEXED' && wordAt(at + 1) === 'BY') at += 3;
   else if (wordAt(at) === 'NOT' && wordAt(at + 1) === 'INDEXED') at += 2;
@@ -107,7 +107,7 @@ export function limitedChange(sql: string): LimitedChange | null {
   if (found.has('FROM'))
     throw new SqlRefusal('SQLITE_ERROR', 'LIMIT is not available for UPDATE ... FROM: choose the rows in a subquery');
 
-  // What comes before ORDER BY moves behind it: each value keeps its number.
+  // Text before ORDER BY moves behind it: each value keeps its number.
   const text = (from: number, to: number): string => (from === to ? '' : numbered(sql, tokens, from, to));
   const part = (name: Part): string => {
     const span = found.get(name);
@@ -121,7 +121,7 @@ export function limitedChange(sql: string): LimitedChange | null {
       const key = keyOf(name, shape);
       const columns = key.join(', ');
       const left = key.length === 1 ? columns : `(${columns})`;
-      // A name of the WITH clause may be the table's too.
+      // A name of the WITH clause may also be the table's.
       const source = `main.${quoted(name)}${alias}${hint}`;
       const chosen = `SELECT ${columns} FROM ${source}${part('WHERE')}${part('ORDER')}${part('LIMIT')}`;
       return `${head}${part('SET')} WHERE ${left} IN (${chosen})${part('RETURNING')}`;
@@ -136,7 +136,7 @@ function tokensOf(sql: string): Token[] {
   return tokens;
 }
 
-/** Where a `WITH` clause ends. */
+/** End of a `WITH` clause. */
 function afterTables(tokens: readonly Token[], from: number, wordAt: (index: number) => string): number {
   let depth = 0;
   for (let at = from; at < tokens.length; at++) {
@@ -148,7 +148,7 @@ function afterTables(tokens: readonly Token[], from: number, wordAt: (index: num
   return tokens.length;
 }
 
-/** From which token to which each part goes; null when they are not in order, or others are among them. */
+/** Token range of each clause; null if they are out of order, or others are among them. */
 function partsOf(
   tokens: readonly Token[],
   from: number,
@@ -166,7 +166,7 @@ function partsOf(
     if (depth > 0) continue;
     if (foreign.has(word)) return null;
     const index = parts.indexOf(word as Part);
-    // `IS DISTINCT FROM` compares.
+    // `IS DISTINCT FROM` is a comparison.
     if (index === -1 || (word === 'FROM' && wordAt(at - 1) === 'DISTINCT')) {
       if (open === null) return null;
       continue;
@@ -191,7 +191,7 @@ function numbered(sql: string, tokens: readonly Token[], from: number, to: numbe
     if (kind !== 'parameter') continue;
     const given = sql.slice(start, end);
     if (/^\?\d/.test(given)) highest = Math.max(highest, Number(given.slice(1)));
-    // A name has the next number where it comes first.
+    // A name gets the next number at its first occurrence.
     else if (given === '?' || !names.has(given)) highest++;
     names.add(given);
     if (at < from || given !== '?') continue;
@@ -210,7 +210,7 @@ function nameOf(sql: string, token: Token | undefined): string | null {
   return quote === '[' ? text.slice(1, -1) : text.slice(1, -1).replaceAll(quote + quote, quote);
 }
 
-/** What tells the rows of a table apart, ready for SQL. */
+/** The columns that identify the rows of a table, quoted for SQL. */
 function keyOf(table: string, { type, withoutRowid, columns, key }: TableShape): string[] {
   if (type === 'view') throw new SqlRefusal('SQLITE_ERROR', `LIMIT is not available for changes of a view: ${table}`);
   if (withoutRowid) return key.map(quoted);

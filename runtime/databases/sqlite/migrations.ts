@@ -14,15 +14,15 @@ import type { KnownMigrations } from '../protocol/frames.ts';
 import { splitStatements } from './sql-text.ts';
 import { isBusy, isCorruption, toRefusal } from './sqlite-errors.ts';
 
-/** Of one file: a schema is not one statement. */
+/** Limit per file. */
 const STATEMENTS_MAX = 10_000;
-/** Of a statement that failed. */
+/** Shown characters of a failed statement. */
 const SHOWN_CHARS_MAX = 500;
 
 /**
- * Looks, and changes nothing.
+ * Reads the state without changes.
  *
- * @param connection null: there is no database yet.
+ * @param connection null: the database does not exist yet.
  * @throws {PlatformError} as `pendingMigrations`.
  */
 export function knownMigrations(connection: Connection | null, files: readonly unknown[]): KnownMigrations {
@@ -40,8 +40,7 @@ export function knownMigrations(connection: Connection | null, files: readonly u
 }
 
 /**
- * Applies the files that were not applied yet, in the order of their names. A failed file leaves nothing behind, and
- * those before it stay applied.
+ * Applies pending files, in the order of their names. A failed file has no effect, and those before it stay applied.
  *
  * @returns the names applied now.
  * @throws {PlatformError} `migration_failed` with file, line, statement and SQLite's message; as `pendingMigrations`.
@@ -57,7 +56,7 @@ export function migrate(connection: Connection, files: readonly unknown[], limit
 function apply(connection: Connection, { file, sql, hash }: PendingMigration, limits: DatabaseLimits): void {
   let line = 1;
   let text = '';
-  // Rebuilding a table needs keys unchecked until the end, which SQLite can only switch outside a transaction.
+  // Rebuilding a table requires unchecked keys until the end, which SQLite can only switch outside a transaction.
   const unchecked = /\bPRAGMA\s+foreign_keys\s*=\s*(?:OFF|0|FALSE|NO)\b/i.test(sql);
   if (unchecked) connection.own('PRAGMA foreign_keys=OFF');
   try {
@@ -78,7 +77,7 @@ function apply(connection: Connection, { file, sql, hash }: PendingMigration, li
     connection.own('COMMIT');
   } catch (error) {
     if (connection.inTransaction) connection.own('ROLLBACK');
-    // Others decide about these.
+    // The caller handles these.
     if (isCorruption(error) || isBusy(error)) throw error;
     const statement = text.trim().slice(0, SHOWN_CHARS_MAX);
     throw new PlatformError('migration_failed', { file, line, statement, reason: toRefusal(error).message });

@@ -1,4 +1,4 @@
-// The rows of the outbox in a database: put in by transactions, read and removed for their queues
+// The rows of the outbox in a database: added by transactions, read and removed for their queues
 // (runtime/stores/outbox.ts). Called by database-file.ts.
 import type { DatabaseLimits } from '#core/limits.ts';
 import {
@@ -13,38 +13,35 @@ import {
 import { SqlRefusal } from '#core/database-request.ts';
 import type { Connection } from './connection.ts';
 
-/** Rows that are read at a time. */
+/** Rows read at a time. */
 const ROWS = 100;
 
 /**
- * Puts messages in, in the transaction that is open.
+ * Adds messages in the open transaction.
  *
  * @returns how many.
- * @throws {SqlRefusal} when too many wait already.
+ * @throws {SqlRefusal} when too many are already waiting.
  */
 export function putIntoOutbox(connection: Connection, args: readonly unknown[], { outboxMax }: DatabaseLimits): number {
   const list = outboxList(args);
   connection.own(createOutbox);
   const { length } = connection.own(insertOutbox, list, outboxMax);
   if (length === 0) {
-    throw new SqlRefusal(
-      'SQLITE_FULL',
-      `more than DB_OUTBOX_MAX (${outboxMax}) messages wait to be taken over by their queues`,
-    );
+    throw new SqlRefusal('SQLITE_FULL', `more than ${outboxMax} messages wait to be moved to their queues`);
   }
   return length;
 }
 
-/** The next ones, as JSON. */
+/** The next messages, as JSON. */
 export function pendingInOutbox(connection: Connection): string {
   if (connection.own(findOutbox).length === 0) return '{"rows":[]}';
   return JSON.stringify({ rows: outboxPage(connection.own(readOutbox, ROWS) as [string, string][]) });
 }
 
-/** Removes those that their queue has. @returns false where there is no outbox. */
+/** Removes messages that are in their queue. @returns false without an outbox. */
 export function removeFromOutbox(connection: Connection, ids: unknown): boolean {
   if (connection.own(findOutbox).length === 0) return false;
-  // A table of the worker that refers to the outbox must not hold its rows back.
+  // A worker's table that refers to the outbox must not block the deletion of its rows.
   connection.own('PRAGMA foreign_keys=OFF');
   try {
     connection.own(removeOutbox, JSON.stringify(ids));

@@ -1,21 +1,21 @@
-// Which statements of one database took long since it was opened: what an operator looks at when an app is slow. In
-// memory and bounded; database-file.ts answers with it. A statement that ended its process is not among them.
+// Slow statements of one database since it was opened, to find out why an app is slow. In memory and limited;
+// returned by database-file.ts. A statement that ended its process is not included.
 import { OWN_STATEMENT, type SlowStatement } from '#core/resource-call/databases.ts';
 
 const KEPT_MAX = 100;
 const TEXT_CHARS_MAX = 2000;
 
-/** The statements of one database that took long. */
+/** The slow statements of one database. */
 export class SlowStatements {
   readonly #leastMs: number;
   readonly #kept = new Map<string, { -readonly [Name in keyof SlowStatement]: SlowStatement[Name] }>();
 
-  /** @param leastMs what a run takes at least to count */
+  /** @param leastMs minimum duration of a run to count */
   constructor(leastMs: number) {
     this.#leastMs = leastMs;
   }
 
-  /** Notes a run, if it took long. Values that were bound are not part of its text. */
+  /** Records a run if it was slow. Bound values are not part of its text. */
   note(text: string, ms: number, rowsRead: number): void {
     if (ms < this.#leastMs || text.startsWith(OWN_STATEMENT)) return;
     const sql = text.slice(0, TEXT_CHARS_MAX);
@@ -32,12 +32,12 @@ export class SlowStatements {
     found.lastAt = Date.now();
   }
 
-  /** Those that took most in all first. */
+  /** Sorted by total duration, longest first. */
   list(): SlowStatement[] {
     return [...this.#kept.values()].toSorted((one, other) => other.msTotal - one.msTotal);
   }
 
-  /** The one that took least in all. */
+  /** Drops the one with the shortest total duration. */
   #drop(): void {
     const last = this.list().at(-1);
     if (last !== undefined) this.#kept.delete(last.sql);

@@ -1,5 +1,5 @@
-// SQL text cut into statements, its parameters counted, the way SQLite's own tokenizer reads it. The fence is the
-// authorizer (fence.ts), not this: here a mistake costs a wrong line number, not a file. Pure.
+// Splits SQL text into statements and counts their parameters, with the rules of SQLite's tokenizer. The authorizer
+// is the fence (fence.ts), not this: an error here costs a wrong line number, not a file. Pure.
 import { SqlRefusal } from '#core/database-request.ts';
 
 /** One statement of a text. */
@@ -7,7 +7,7 @@ export interface StatementText {
   readonly sql: string;
   /** Line of its first word, from 1. */
   readonly line: number;
-  /** How many values it takes: the number of `?`, or the highest `?NNN`. */
+  /** Number of values: the number of `?`, or the highest `?NNN`. */
   readonly parameters: number;
 }
 
@@ -19,15 +19,15 @@ export interface Token {
   readonly end: number;
 }
 
-// A byte order mark is space to SQLite wherever a token could begin.
+// SQLite treats a byte order mark as space wherever a token could begin.
 const spaces = new Set([' ', '\t', '\n', '\r', '\f', '\ufeff']);
 const wordStart = /[A-Za-z_\u0080-\uffff]/;
-// SQLite takes `$` inside a word, and after a digit whatever could be part of a number.
+// SQLite accepts `$` inside a word, and after a digit any character that could be part of a number.
 const wordBody = /[A-Za-z0-9_$\u0080-\uffff]*/y;
 const numberBody = /[0-9A-Za-z_.\u0080-\uffff$]*/y;
 const digits = /[0-9]*/y;
 
-/** The end of what `pattern` (sticky) matches at `at`. */
+/** The end of a match of `pattern` (sticky) at `at`. */
 function after(pattern: RegExp, sql: string, at: number): number {
   pattern.lastIndex = at;
   return at + (pattern.exec(sql)?.[0].length ?? 0);
@@ -79,12 +79,12 @@ function quotedEnd(sql: string, start: number, quote: string): number {
 }
 
 /**
- * The statements of a text, without those that are empty.
+ * The statements of a text, without empty ones.
  *
  * @throws {SqlRefusal} for named parameters, a NUL character, and more statements than `statementsMax`.
  */
 export function splitStatements(sql: string, statementsMax: number): StatementText[] {
-  // SQLite takes a NUL for the end of the text, and would silently drop what follows.
+  // SQLite treats a NUL as the end of the text, and would silently drop the rest.
   if (sql.includes('\0')) throw new SqlRefusal('SQLITE_ERROR', 'SQL text must not contain a NUL character');
   const statements: StatementText[] = [];
   let line = 1;
@@ -110,9 +110,9 @@ export function splitStatements(sql: string, statementsMax: number): StatementTe
 }
 
 /**
- * Where a statement ends (before its `;`), as `sqlite3_complete` sees it: a trigger's body has semicolons of its own.
+ * The end of a statement (before its `;`), as `sqlite3_complete` determines it: a trigger's body contains semicolons.
  *
- * @returns `complete`: its `;` is there, right behind its last token but for spaces and comments.
+ * @returns `complete`: its `;` follows its last token, with only spaces and comments between.
  */
 export function statementEnd(
   sql: string,
@@ -123,7 +123,7 @@ export function statementEnd(
   const isTrigger = beginsTrigger(sql, first);
   let parameters = 0;
   let lastEnd = first.start;
-  // The words before a `;` in a trigger: `; END` is its end.
+  // The words before a `;` in a trigger: `; END` ends it.
   let beforeLast = '';
   let last = '';
   for (let token: Token | null = first; token !== null; token = nextToken(sql, token.end)) {
@@ -137,13 +137,13 @@ export function statementEnd(
   return { end: lastEnd, parameters, complete: false };
 }
 
-// What a statement without parameters and triggers can hold beside plain text.
+// Special characters in a statement without parameters and triggers.
 const MARKED = /[;'"`[?:@$#]|--|\/\*/g;
 const NEEDS_TOKENS = /^(?:CREATE|EXPLAIN)/i;
 
 /**
- * The end of a statement that can be seen without reading every token, as of the rows of a dump, a fifth of the work;
- * -1: read the tokens.
+ * The end of a statement that is visible without parsing every token, as for rows of a dump, at a fifth of the cost;
+ * -1: parse the tokens.
  */
 function plainEnd(sql: string, first: Token): number {
   if (NEEDS_TOKENS.test(sql.slice(first.start, first.start + 7))) return -1;
@@ -185,7 +185,7 @@ function counted(parameter: string, before: number): number {
 }
 
 /**
- * The one statement of a text.
+ * The only statement of a text.
  *
  * @throws {SqlRefusal} when there is none, or more than one.
  */
@@ -197,8 +197,8 @@ export function oneStatement(sql: string): StatementText {
 }
 
 /**
- * Offset of the token that a message of SQLite names (`near "x": syntax error`, `no such column: x`), where only one in
- * the text can be meant; -1 otherwise. `fails` says whether a beginning of the text already has that error.
+ * Offset of the token that a message of SQLite names (`near "x": syntax error`, `no such column: x`), if it is
+ * unambiguous; -1 otherwise. `fails` tells whether a prefix of the text already has that error.
  */
 export function errorOffset(sql: string, message: string, fails: (beginning: string) => boolean): number {
   const near = /^near "(.*)": syntax error$/s.exec(message)?.[1];

@@ -1,4 +1,4 @@
-// SQLite's result codes by name, and its errors as refusals without anything of the host in them.
+// SQLite's result codes by name, and its errors as refusals without any data of the host.
 import { SqlRefusal } from '#core/database-request.ts';
 
 const names: Readonly<Record<number, string>> = {
@@ -37,13 +37,13 @@ const names: Readonly<Record<number, string>> = {
   3091: 'SQLITE_CONSTRAINT_DATATYPE',
 };
 
-/** SQLite's extended result code of an error; 0 when it is not SQLite's. */
+/** SQLite's extended result code of an error; 0 if it is not from SQLite. */
 export function resultCode(error: unknown): number {
   const { code, errcode } = (error ?? {}) as { code?: unknown; errcode?: unknown };
   return code === 'ERR_SQLITE_ERROR' && typeof errcode === 'number' ? errcode : 0;
 }
 
-/** Whether the file itself is damaged (a damaged full-text index, 267, is the tenant's own). */
+/** Whether the file itself is damaged (a damaged full-text index, 267, is the tenant's own fault). */
 export function isCorruption(error: unknown): boolean {
   const code = resultCode(error);
   return (code & 0xff) === 26 || ((code & 0xff) === 11 && code !== 267);
@@ -53,7 +53,7 @@ export function isBusy(error: unknown): boolean {
   return (resultCode(error) & 0xff) === 5;
 }
 
-/** Any error of a statement as a refusal. What is not SQLite's is passed on: it is our fault. */
+/** Converts an error of a statement to a refusal. Other errors are rethrown: they are bugs. */
 export function toRefusal(error: unknown, message?: string): SqlRefusal {
   if (error instanceof SqlRefusal) return error;
   const code = resultCode(error);
@@ -62,10 +62,10 @@ export function toRefusal(error: unknown, message?: string): SqlRefusal {
   return new SqlRefusal(names[code] ?? names[code & 0xff] ?? 'SQLITE_ERROR', text);
 }
 
-/** What SQLite says where it may take no more pages. */
+/** SQLite's message when it may not allocate more pages. */
 const FULL = 'database or disk is full';
 
-/** A refusal, where a file may not grow with the words of what keeps it from growing; `full` null: SQLite's own. */
+/** A refusal; if a file may not grow, with the message of the limit that was reached; `full` null: SQLite's own. */
 export function explainFull(refusal: SqlRefusal, full: Error | null): SqlRefusal {
   const { code, message, place } = refusal;
   return full === null || code !== 'SQLITE_FULL' || message !== FULL

@@ -1,5 +1,5 @@
-// The SQL of requests, run on the connection it belongs to: one statement, a batch, a text of many, the whole file; and
-// the size and version that answers carry. Called by database-file.ts, which decides whose turn it is.
+// Runs the SQL of requests on their connection: one statement, a batch, a script, the whole file; and computes the
+// size and version in responses. Called by database-file.ts, which schedules them.
 import type { DatabaseLimits } from '#core/limits.ts';
 import { SqlRefusal, type StoredValue, toWire } from '#core/database-request.ts';
 import type { Connection, Prepared, StatementRun } from './connection.ts';
@@ -7,16 +7,16 @@ import type { SlowStatements } from './slow-statements.ts';
 import { splitStatements } from './sql-text.ts';
 import { isCorruption, toRefusal } from './sqlite-errors.ts';
 
-/** What they need. */
+/** Dependencies. */
 interface StatementsParts {
   readonly limits: DatabaseLimits;
   /** Number of the process, for `meta.served_by`. */
   readonly shard: number;
-  /** Size and version of the database as it is opened. */
+  /** Size and version of the database when it is opened. */
   readonly bytes: number;
   readonly version: number;
   readonly slow: SlowStatements;
-  /** What was compiled before must not be used any more. */
+  /** Cached compiled statements must not be used any more. */
   schemaChanged(): void;
 }
 
@@ -31,17 +31,17 @@ export class Statements {
     this.#version = parts.version;
   }
 
-  /** Grows with every change. */
+  /** Increases with every change. */
   get version(): number {
     return this.#version;
   }
 
-  /** Of the file, as far as it is known here. */
+  /** Size of the file, as far as known here. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** A transaction was undone: the size is that of before. */
+  /** A transaction was rolled back: restores the size before it. */
   undone(bytes: number): void {
     this.#bytes = bytes;
   }
@@ -51,7 +51,7 @@ export class Statements {
     const most = typeof rowsMax === 'number' && rowsMax >= 1 ? rowsMax : Infinity;
     const startedAt = performance.now();
     const prepared = connection.prepare(textOf(sql));
-    // Rows of RETURNING come after the change is made: only a transaction undoes it when they are too many.
+    // Rows of RETURNING come after the change is made: only a transaction can undo it when there are too many.
     const guarded = prepared.writes && prepared.columnCount > 0 && !connection.inTransaction;
     const run = guarded
       ? this.#atomic(connection, () => connection.run(prepared, values))
@@ -59,11 +59,11 @@ export class Statements {
     return this.#result(connection, prepared, run, startedAt, textOf(sql));
   }
 
-  /** Statements that happen all or none. */
+  /** Runs statements, all or none. */
   batch(connection: Connection, statements: readonly unknown[]): string {
     const { batchStatementsMax, resultBytesMax } = this.#parts.limits;
     if (statements.length > batchStatementsMax) {
-      throw new SqlRefusal('SQLITE_TOOBIG', `the batch exceeds DB_MAX_BATCH_STATEMENTS (${batchStatementsMax})`);
+      throw new SqlRefusal('SQLITE_TOOBIG', `the batch exceeds ${batchStatementsMax} statements`);
     }
     let json = '';
     const all = (): void => {
@@ -85,14 +85,13 @@ export class Statements {
     return `[${json}]`;
   }
 
-  /** A text of many statements. */
+  /** Runs a script. */
   exec(connection: Connection, [text]: readonly unknown[]): string {
     const startedAt = performance.now();
     const { execBytesMax, execStatementsMax } = this.#parts.limits;
     const sql = textOf(text);
     const bytes = Buffer.byteLength(sql);
-    if (bytes > execBytesMax)
-      throw new SqlRefusal('SQLITE_TOOBIG', `the SQL text exceeds DB_MAX_EXEC_BYTES (${execBytesMax})`);
+    if (bytes > execBytesMax) throw new SqlRefusal('SQLITE_TOOBIG', `the SQL text exceeds ${execBytesMax} bytes`);
     const statements = splitStatements(sql, execStatementsMax);
     for (const statement of statements) {
       const statementAt = performance.now();
@@ -108,12 +107,12 @@ export class Statements {
     return JSON.stringify({ n: statements.length, d: elapsed(startedAt) });
   }
 
-  /** The file's bytes. */
+  /** Returns the file's bytes. */
   dump(connection: Connection): Uint8Array {
     const { dumpBytesMax } = this.#parts.limits;
-    // Asked of the file: an import changes it from another process.
+    // Read from the file, because an import changes it from another process.
     if (connection.bytes > dumpBytesMax)
-      throw new SqlRefusal('SQLITE_TOOBIG', `the database exceeds DB_MAX_DUMP_BYTES (${dumpBytesMax})`);
+      throw new SqlRefusal('SQLITE_TOOBIG', `the database exceeds ${dumpBytesMax} bytes`);
     return connection.serialize();
   }
 
@@ -127,7 +126,7 @@ export class Statements {
     return `{${run.json},"m":[${numbers},${this.#bytes},${this.#version},${this.#parts.shard}]}`;
   }
 
-  /** Notes a change that a connection made; `schema`: of more than rows. */
+  /** Records a change made by a connection; `schema`: more than rows changed. */
   touched(connection: Connection, schema: boolean): void {
     this.#bytes = connection.bytes;
     this.#version = Math.max(this.#version + 1, Math.round(Date.now() * 1000));
@@ -162,7 +161,7 @@ export class Statements {
   }
 }
 
-/** @throws {SqlRefusal} when a request has something else where SQL or a name belongs. */
+/** @throws {SqlRefusal} when a request has another type where SQL or a name belongs. */
 export function textOf(value: unknown): string {
   if (typeof value !== 'string') throw new SqlRefusal('SQLITE_MISUSE', 'SQL must be text');
   return value;

@@ -1,21 +1,21 @@
-// Keeps what happened over restarts of dev: one JSON line a record in a file of the state folder, readable by its owner
-// alone. What does not fit any more is left out when the file is written anew. dev.ts opens it.
+// Keeps activity over restarts of dev: one JSON line per record in a file of the state folder, readable only by its
+// owner. Records above the limit are dropped when the file is rewritten. Opened by dev.ts.
 import { appendFileSync, existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import type { ActivityKeeper, Noted } from './activity.ts';
 
-/** A larger file is not read: it is begun anew. */
+/** A larger file is not read, but replaced. */
 const FILE_BYTES_MAX = 64 * 1024 * 1024;
-/** How long records wait to be written together. */
+/** How long records are collected before they are written. */
 const WRITE_MS = 200;
 const MODE = 0o600;
 
 /** An open file. */
 export interface ActivityFile extends ActivityKeeper {
-  /** Writes what waits. */
+  /** Writes pending records. */
   close(): void;
 }
 
-/** @param recordsMax of each type; @param report what the user should know. */
+/** @param recordsMax of each type; @param report receives messages for the user. */
 export function openActivityFile(file: string, recordsMax: number, report: (message: string) => void): ActivityFile {
   let before = read(file, recordsMax);
   let waiting: string[] = [];
@@ -29,7 +29,7 @@ export function openActivityFile(file: string, recordsMax: number, report: (mess
       write();
     } catch (error) {
       isBroken = true;
-      report(`What happens is not kept for the next start: ${(error as Error).message}`);
+      report(`Activity is not kept for the next start: ${(error as Error).message}`);
     }
   }
 
@@ -40,7 +40,7 @@ export function openActivityFile(file: string, recordsMax: number, report: (mess
     const text = waiting.join('');
     waiting = [];
     attempt(() => appendFileSync(file, text, { mode: MODE }));
-    // As many lines again as may be kept: what is too old goes.
+    // Rewritten at twice the number of kept lines: old ones are dropped.
     if (lines > 8 * recordsMax) rewrite(read(file, recordsMax));
   }
 
@@ -75,10 +75,7 @@ export function openActivityFile(file: string, recordsMax: number, report: (mess
   };
 }
 
-/**
- * The newest records of each type, in their order. A line that is none, such as the last of a process that was killed,
- * is left out.
- */
+/** The newest records of each type, in order. Malformed lines, such as the last of a killed process, are skipped. */
 function read(file: string, recordsMax: number): Noted[] {
   try {
     if (!existsSync(file) || statSync(file).size > FILE_BYTES_MAX) return [];
@@ -94,7 +91,7 @@ function read(file: string, recordsMax: number): Noted[] {
       .flatMap((list) => list.slice(-recordsMax))
       .toSorted((one, other) => one.seq - other.seq);
   } catch {
-    // Nothing that anybody depends on.
+    // The history is optional.
     return [];
   }
 }

@@ -1,9 +1,9 @@
-// What happened lately: requests, events, log lines, new deployments. Bounded for each of them, so that a frequent
-// schedule drives no request out; told to those who listen; kept over restarts by activity-file.ts. dev.ts writes, the
-// routes of the dashboard read.
+// Recent activity: requests, events, log lines, new deployments. Limited per type, so that a frequent schedule does
+// not displace requests; sent to listeners; kept over restarts by activity-file.ts. Written by dev.ts, read by the
+// routes of the dashboard.
 import type { HeaderList, Recorded } from './recorded-exchange.ts';
 
-/** Something that happened. */
+/** One activity. */
 type ActivityEvent =
   | {
       readonly type: 'request';
@@ -13,20 +13,20 @@ type ActivityEvent =
       readonly outcome: string;
       readonly cpuMs: number;
       readonly wallMs: number;
-      /** Of its log lines. */
+      /** Invocation of its log lines. */
       readonly invocation?: string;
-      /** In words, of one that failed. */
+      /** Reason of a failure, in words. */
       readonly reason?: string;
-      /** Secrets in them are masked. */
+      /** Secrets are masked. */
       readonly requestHeaders?: HeaderList;
       readonly responseHeaders?: HeaderList;
     }
   | {
       readonly type: 'event';
       readonly kind: 'queue' | 'timer' | 'cron' | 'workflow';
-      /** The queue, the timer's binding, the schedule or the workflow. */
+      /** Name of the queue, the timer's binding, the schedule or the workflow. */
       readonly name: string;
-      /** The timer or the run; empty for others. */
+      /** Id of the timer or the run; empty for others. */
       readonly id: string;
       readonly outcome: string;
       readonly cpuMs: number;
@@ -45,29 +45,29 @@ type ActivityEvent =
 /** With its number and its time, ms since 1970. */
 export type Noted = ActivityEvent & { readonly seq: number; readonly at: number };
 
-/** Bounds of it. */
+/** Limits of the history. */
 interface ActivityLimits {
-  /** Of requests, of events and of log lines, each. */
+  /** For requests, events and log lines, each. */
   readonly recordsMax: number;
   /** Characters of a log line or a path. */
   readonly textCharsMax: number;
 }
 
-/** The memory of what happened. */
+/** The history. */
 export interface Activity {
-  /** @param recorded of a request: what it takes to send it again. */
+  /** @param recorded data of a request that is needed to replay it. */
   note(event: ActivityEvent, recorded?: Recorded): Noted;
-  /** What is kept and came after a number, the oldest first. */
+  /** Kept records after a number, oldest first. */
   since(seq: number): readonly Noted[];
-  /** What a request said, as it came; null: it is from before dev was started, or gone. */
+  /** A request as received; null: it is from before dev was started, or dropped. */
   recorded(seq: number): Recorded | null;
-  /** Forgets all of it. */
+  /** Clears the history. */
   clear(): void;
-  /** Calls back for everything from now on. @returns ends it. */
+  /** Calls back for everything from now on. @returns stops it. */
   listen(listener: (noted: Noted) => void): () => void;
 }
 
-/** Where it is kept over restarts. */
+/** Storage over restarts. */
 export interface ActivityKeeper {
   readonly before: readonly Noted[];
   keep(noted: Noted): void;
@@ -141,7 +141,7 @@ export function createActivity(
 
 const SECRET_HEADERS = /^(?:proxy-)?authorization$|^(?:set-)?cookie2?$|secret|token|api-?key|password/i;
 
-/** Values that would sign somebody in are not shown, and not kept: a cookie's name is enough to know it was there. */
+/** Credentials are neither shown nor stored: a cookie's name is enough to know that it was sent. */
 function masked(headers: HeaderList, cut: (text: string) => string): HeaderList {
   return headers.map(([name, value]) => {
     if (!SECRET_HEADERS.test(name)) return [name, cut(value)];

@@ -1,8 +1,8 @@
-// Who may speak to the dashboard: a browser on this machine, on the dashboard's own page. A name that some page made
-// point here (DNS rebinding), and a request that another site's page sends, are refused before anything is read.
-// server.ts calls it.
+// Access to the dashboard: only from a browser on this machine, on the dashboard's own page. A host name that another
+// page pointed here (DNS rebinding), and requests from other sites' pages, are refused before anything is read.
+// Called by server.ts.
 
-/** What of a request decides. */
+/** The relevant parts of a request. */
 interface Asking {
   readonly host: string | undefined;
   readonly origin: string | undefined;
@@ -16,7 +16,7 @@ interface Asking {
 
 const loopbackNames: readonly string[] = ['localhost', '127.0.0.1', '[::1]'];
 
-/** Why a request is refused; null where it is not. @param devHost the host that dev listens on. */
+/** Why a request is refused; null if it is not. @param devHost the host that dev listens on. */
 export function objectionTo(asking: Asking, devHost: string): string | null {
   const { host, origin, site, mode } = asking;
   const name = hostName(host);
@@ -24,12 +24,12 @@ export function objectionTo(asking: Asking, devHost: string): string | null {
   const own = [...loopbackNames, bracketed(devHost.toLowerCase()), bracketed(plainAddress(asking.localAddress ?? ''))];
   if (!own.includes(name)) return `${name} is not a name of this machine`;
   if (origin !== undefined && !isSame(origin, host as string)) return 'it comes from another origin';
-  // Its answer could not be read there, but might cost time to make. Whoever follows a link may come from anywhere.
+  // The page could not read the response, but it might be costly to make. Following a link is allowed from anywhere.
   if (site === 'cross-site' && mode !== 'navigate') return 'it comes from another site';
   return null;
 }
 
-/** Name of a Host header, without the port, in lower case. */
+/** Name in a Host header, without the port, in lower case. */
 function hostName(host: string | undefined): string | null {
   const [, name] = /^(\[[0-9a-f:.]{2,45}\]|[a-z0-9.-]{1,255})(?::\d{1,5})?$/.exec(host?.toLowerCase() ?? '') ?? [];
   return name ?? null;

@@ -1,5 +1,5 @@
-// The dashboard of `platform dev`: joins runtime/dev/dashboard to what runs here, and keeps beside the project's
-// deployment one of its own, which has the project's bindings and answers `/rpc`. dev.ts opens it.
+// The dashboard of `platform dev`: connects runtime/dev/dashboard to the engine, and adds a second deployment beside
+// the project's, which has the project's bindings and serves `/rpc`. Opened by dev.ts.
 import { randomBytes } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
@@ -11,19 +11,19 @@ import { rpcWorkerCode } from '#core/rpc/worker-code.ts';
 import { toWorkerText } from '#core/worker-text.ts';
 import type { SandboxInfo } from '#core/sandbox/operations.ts';
 import { callSandbox, toJson, type SandboxService } from '#resources/sandbox-calls.ts';
+import type { OpenArtifact } from '#artifacts/artifact-source.ts';
 import type { ResourceParts } from '../../engine/resources/asked.ts';
+import type { Route } from '../../engine/router/project-routes.ts';
+import type { Exchange } from '../../engine/http/listener.ts';
 import type { Activity } from './activity.ts';
 import type { ShownDeployment } from './api.ts';
 import { createRpcExchange, type RpcCall } from './rpc-exchange.ts';
 import { openDashboard } from './server.ts';
-import type { OpenArtifact } from '#deployments/artifact-source.ts';
-import type { Route } from '../../engine/router/project-routes.ts';
-import type { Exchange } from '../../engine/http/listener.ts';
 
 const SANDBOXES_MAX = 1000;
 const LIST_MS = 30_000;
 
-/** What the dashboard is joined to. */
+/** Dependencies of the dashboard. */
 interface LocalDashboardParts {
   readonly project: string;
   readonly limits: Limits;
@@ -31,33 +31,36 @@ interface LocalDashboardParts {
   readonly resources: ResourceParts;
   readonly sandboxes: SandboxService;
   readonly log: (level: 'warn' | 'error', message: string) => void;
-  /** Where dev keeps its state. */
+  /** Folder of dev's state. */
   readonly stateFolder: string;
   readonly address: { readonly host: string; readonly port: number };
-  /** Where the project answers. */
+  /** URL of the project. */
   readonly url: string;
-  /** The AI gateway, with a token in the request; null: there is none. */
+  /** The AI gateway, for requests with a token; null: there is none. */
   readonly ai: ((request: Request) => Promise<Response>) | null;
-  /** As of a handler. */
+  /** As for a handler. */
   readonly serveHere: (key: string, exchange: Exchange) => boolean;
 }
 
 /** An open dashboard. */
 export interface LocalDashboard {
   readonly url: string;
-  /** What workers see of it. */
+  /** Variables for workers. */
   readonly vars: Readonly<Record<string, string>>;
-  /** Where a deployment's events go: one without a worker has its app, which the dashboard's own deployment asks. */
+  /**
+   * The deployment that handles a deployment's events: without a worker, its app handles them, called by the
+   * dashboard's own deployment.
+   */
   eventsOf(deployment: string): string;
-  /** The deployment that answers `/rpc`, and its artifact. */
+  /** The deployment that serves `/rpc`, and its artifact. */
   findDeployment(id: string): Route | null;
   openArtifact(id: string): OpenArtifact | null;
-  /** What is served, shown and called from now on; returns the routes that serve the dashboard itself. */
+  /** Sets the served deployment; returns the routes of the dashboard itself. */
   show(route: Route, artifact: OpenArtifact, config: unknown): readonly Route[];
   close(): Promise<void>;
 }
 
-/** Opens it; null, and a warning, where its port cannot be had: a project can be worked on without. */
+/** Opens it; null, with a warning, if its port is not available: the project can be used without it. */
 export async function openLocalDashboard(parts: LocalDashboardParts): Promise<LocalDashboard | null> {
   const { project, limits, activity, address, url } = parts;
   const ownCode = Buffer.from(rpcWorkerCode(limits.dashboardBodyBytesMax));
@@ -101,7 +104,7 @@ export async function openLocalDashboard(parts: LocalDashboardParts): Promise<Lo
   }
   const at = `http://${address.host.includes(':') ? `[${address.host}]` : address.host}:${opened.port}`;
 
-  // For programs that are started beside dev: its folder is its user's alone.
+  // For programs started beside dev: only its user can read its folder.
   const addressFile = join(parts.stateFolder, `mock-server-${project}.json`);
   writeFileSync(addressFile, JSON.stringify({ url: at, token }), { mode: 0o600 });
 
@@ -143,7 +146,7 @@ export async function openLocalDashboard(parts: LocalDashboardParts): Promise<Lo
 /** No project's deployment has such an id. */
 const ownSuffix = '-rpc';
 
-/** Whether a deployment is one of the dashboard's own. */
+/** Whether a deployment is the dashboard's own. */
 export function isOfDashboard(deployment: string): boolean {
   return deployment.endsWith(ownSuffix);
 }

@@ -1,5 +1,6 @@
-// The dashboard's page: the built application (dashboard/build/), in a clone built when it is first opened. Files with
-// a hash in their names stay in the browser; every path that is none and no route is a page of it. server.ts asks.
+// The dashboard's page: the built application (dashboard/build/), in a clone built when it is first opened. Files
+// with a hash in their names are cached by the browser; every path that is neither a file nor a route is a page of
+// it. Used by server.ts.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { dashboardFolder } from '#dashboard/build/folder.ts';
@@ -21,9 +22,9 @@ const types: Readonly<Record<string, string>> = {
 const ASSET = /^\/assets\/[\w.-]+\.(js|css|svg|woff2)$/;
 
 /**
- * Finds a file of the page, or the page itself for an address of it; null for a path that is neither.
+ * Finds a file of the page, or the page itself for one of its URLs; null for any other path.
  *
- * @throws {Error} where the application does not build.
+ * @throws {Error} if the application does not build.
  */
 export function createPage(
   environment: Readonly<Record<string, string | undefined>>,
@@ -32,7 +33,7 @@ export function createPage(
   let index: string | null = null;
   const folder = (): Promise<string> => {
     opened ??= dashboardFolder(environment);
-    // Tried again after a failure.
+    // Retried after a failure.
     opened.catch(() => (opened = null));
     return opened;
   };

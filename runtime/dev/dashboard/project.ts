@@ -1,30 +1,30 @@
-// The project as the dashboard shows it, and what happens in it: configuration, requests, logs, live events.
+// The project in the dashboard, and its activity: configuration, requests, logs, live events.
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { invalid } from '../../engine/bindings/arguments.ts';
 import { answered, deploymentOf, notFound, type Asked, type DashboardParts, type Route } from './api.ts';
 import type { Noted } from './activity.ts';
 
-// An import reads all its exports, among them the getters that load Node's own HTTP client.
+// An import reads all its exports, including the getters that load Node's own HTTP client.
 const { request: sendRequest } = process.getBuiltinModule('node:http');
 
-/** Bytes that a listener has not taken: above it, it is cut off and comes again. */
+/** Bytes that a listener has not received, above which it is truncated and reconnects. */
 const BEHIND_BYTES_MAX = 4 * 1024 * 1024;
 const PING_MS = 15_000;
-/** A number of a record, or none. */
+/** A record number, or empty. */
 const SEQ = /^\d{0,15}$/;
 
 function project({ parts }: Asked): object {
   return { name: nameOf(parts), url: parts.url() };
 }
 
-/** What platform.yaml says, or the name that dev goes by. */
+/** The name in platform.yaml, or the one dev uses. */
 function nameOf({ current, project: name }: DashboardParts): string {
   const config = current()?.config as { name?: string | null } | null | undefined;
   return config?.name ?? name;
 }
 
-/** Bindings, schedules and settings. Values of variables are never among it. */
+/** Bindings, schedules and settings, without values of variables. */
 function configuration(asked: Asked): object {
   const shown = asked.parts.current();
   if (shown === null) return { ...project(asked), ready: false };
@@ -57,11 +57,11 @@ function requestOf({ params, parts }: Asked): Noted & { type: 'request' } {
   const seq = Number(params['seq']);
   const found = parts.activity.since(seq - 1)[0];
   if (found === undefined || found.seq !== seq || found.type !== 'request')
-    throw notFound('There is no such request any more');
+    throw notFound('The request is no longer recorded');
   return found;
 }
 
-/** A request with its headers, its log lines, and whether it can be sent again. */
+/** A request with its headers, its log lines, and whether it can be replayed. */
 function one(asked: Asked): object {
   const request = requestOf(asked);
   const { activity } = asked.parts;
@@ -74,18 +74,18 @@ function one(asked: Asked): object {
   };
 }
 
-/** Of one connection, not of the request. */
+/** Hop-by-hop headers. */
 const NOT_SENT =
   /^(?:connection|content-length|host|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|expect)$/i;
 const REPLAY_MS = 60_000;
 
-/** Sends a request again, as it came: its headers and its body. */
+/** Sends a request again with its original headers and body. */
 async function replay(asked: Asked): Promise<object> {
   const { method, path, seq } = requestOf(asked);
   const recorded = asked.parts.activity.recorded(seq);
   if (recorded === null)
-    throw invalid('Its headers and its body are not kept over a restart of dev: send it as a new one');
-  if (recorded.body === null) throw invalid('Its body was longer than what is remembered: send it as a new one');
+    throw invalid('Its headers and body are not kept over a restart of dev: send it as a new request');
+  if (recorded.body === null) throw invalid('Its body was too long to be recorded: send it as a new request');
   const { hostname, port } = new URL(asked.parts.url());
   const headers = recorded.requestHeaders.filter(([name]) => !NOT_SENT.test(name)).flat();
   const host = recorded.requestHeaders.find(([name]) => name === 'host')?.[1] ?? `${hostname}:${port}`;
@@ -101,7 +101,7 @@ async function replay(asked: Asked): Promise<object> {
   sent.end(recorded.body);
   try {
     const [response] = (await once(sent, 'response')) as [IncomingMessage];
-    // What it answers is shown with the new request.
+    // The response is shown with the new request.
     response.resume();
     return { status: response.statusCode };
   } catch (error) {
@@ -109,7 +109,7 @@ async function replay(asked: Asked): Promise<object> {
   }
 }
 
-/** Server-sent events: what is kept, then all that happens. `Last-Event-ID` goes on where a connection broke. */
+/** Server-sent events: kept records, then new ones. `Last-Event-ID` resumes a broken connection. */
 function stream(asked: Asked): typeof answered {
   const { request, response, parts } = asked;
   const last = request.headers['last-event-id'] ?? asked.query.get('after');

@@ -1,19 +1,19 @@
-// An exchange that remembers what its request and its response said, so that the dashboard can show it and send it
-// again. dev.ts puts one around each request; it changes nothing of what passes.
+// An exchange that records its request and its response, so that the dashboard can show and replay it. dev.ts wraps
+// each request; the data passes through unchanged.
 import { AlteredExchange } from '../../engine/http/altered-exchange.ts';
 import type { BodySink, Exchange } from '../../engine/http/listener.ts';
 
-/** Of a request's body that is remembered; of a longer one nothing is. */
+/** Limit for a recorded request body; a longer one is not recorded. */
 const BODY_BYTES_MAX = 64 * 1024;
 
 /** Names and values. */
 export type HeaderList = readonly (readonly [name: string, value: string])[];
 
-/** What was remembered. */
+/** A recorded exchange. */
 export interface Recorded {
   readonly requestHeaders: HeaderList;
   readonly responseHeaders: HeaderList;
-  /** Null: it was longer than is remembered. */
+  /** Null: it was too long. */
   readonly body: Uint8Array | null;
 }
 
@@ -30,7 +30,7 @@ export class RecordedExchange extends AlteredExchange {
     super.readBody({
       chunk: (bytes) => {
         this.#bytes += bytes.byteLength;
-        // A copy: whoever gets the chunk keeps it.
+        // A copy: the receiver of the chunk keeps it.
         if (this.#bytes > BODY_BYTES_MAX) this.#chunks = null;
         else this.#chunks?.push(new Uint8Array(bytes));
         return sink.chunk(bytes);
@@ -58,7 +58,7 @@ export class RecordedExchange extends AlteredExchange {
   }
 }
 
-/** A block has names and values in turn, each ended by NUL. */
+/** A block has names and values, alternating, each terminated by NUL. */
 function toList(block: string): HeaderList {
   const parts = block.split('\0');
   const list: [string, string][] = [];

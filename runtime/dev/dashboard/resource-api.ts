@@ -1,5 +1,5 @@
-// The API over bindings (resources/) for the project of `platform dev`: the routes that the control plane serves,
-// answered in this process. server.ts asks; the app and its schemas are loaded with the first question.
+// The API over bindings (resources/) for the project of `platform dev`: the routes of the control plane, served in
+// this process. Used by server.ts; the app and its schemas are loaded with the first request.
 import { mkdirSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
@@ -12,13 +12,13 @@ import type { Asked, ResourceParts } from '../../engine/resources/asked.ts';
 import { askResource } from '../../engine/resources/resources.ts';
 import { answerWith } from './web-answer.ts';
 
-/** What it is made of. */
+/** Dependencies. */
 export interface ResourceApiParts {
   readonly resources: ResourceParts;
   readonly sandboxes: SandboxService;
-  /** Names that the project goes by. */
+  /** Names of the project. */
   readonly names: () => readonly string[];
-  /** What is served; null before the first build. */
+  /** The served deployment; null before the first build. */
   readonly served: () => Pick<Asked, 'route' | 'artifact'> | null;
   readonly log: (level: 'warn' | 'error', message: string) => void;
 }
@@ -82,10 +82,10 @@ function accessOf({ resources, sandboxes, names, served }: ResourceApiParts): Re
         throw new PlatformError('dashboard_not_ready', { reason: 'the project has not been built yet' });
       try {
         const { result } = await askResource(resources, found.route, found.artifact, { operation, binding, args });
-        // What an operation gives is what its row in core/resource-call.ts says.
+        // The result type of an operation is in its row of core/resource-call.ts.
         return result as never;
       } catch (error) {
-        // What SQLite and stores say in codes of their own.
+        // Errors of SQLite and stores with their own codes.
         if (isErrorCode((error as { code?: unknown }).code)) throw error;
         const { name, message } = error as Error;
         if (name === 'SqlRefusal') throw refuse('bad_request', message);

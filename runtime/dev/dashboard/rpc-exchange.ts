@@ -1,11 +1,11 @@
-// A call of the mock server as the handler sees it: an exchange over a request of Node's server, for the worker of
-// core/rpc/worker.mjs. Bodies stream both ways. rpc.ts makes it, open.ts gives it to the handler.
+// A call of the mock server as an exchange for the handler, over a request of Node's server, for the worker of
+// core/rpc/worker.mjs. Bodies are streamed both ways. Made by rpc.ts, passed to the handler by open.ts.
 import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import { errorMessage, errorTable } from '#core/errors.ts';
 import type { BodySink, Exchange } from '../../engine/http/listener.ts';
 
-/** What is asked. */
+/** A call. */
 export interface RpcCall {
   readonly method: 'GET' | 'POST';
   /** Names in lower case. */
@@ -15,7 +15,7 @@ export interface RpcCall {
 
 const LINGER_MS = 1000;
 
-/** @param bodyBytesMax of the request, above which it is answered with 413. */
+/** @param bodyBytesMax limit of the request body, above which the response is 413. */
 export function createRpcExchange(
   { method, headers, body }: RpcCall,
   response: ServerResponse,
@@ -27,7 +27,7 @@ export function createRpcExchange(
     isOver = true;
     response.end();
     if (body === null || body.readableEnded) return;
-    // A reset while the other side still sends would take the answer from it: what is left is read for a moment.
+    // A reset while the client is still sending would discard the response: the rest is read for a moment.
     body.resume();
     const cut = setTimeout(() => response.req.socket.destroy(), LINGER_MS);
     cut.unref();

@@ -1,5 +1,5 @@
-// The mock server's routes: what a binding does for a worker, done for code outside an isolate. All of them end in
-// `/rpc`, whose call runs in an isolate (core/rpc/worker.mjs).
+// The mock server's routes: bindings for code outside an isolate. All of them lead to `/rpc`, whose call runs in an
+// isolate (core/rpc/worker.mjs).
 import { Readable } from 'node:stream';
 import { PlatformError } from '#core/errors.ts';
 import { invalid } from '../../engine/bindings/arguments.ts';
@@ -8,16 +8,19 @@ import { answered, deploymentOf, notFound, type Asked, type Route } from './api.
 const methodPattern = /^[A-Za-z][A-Za-z0-9]{0,63}$/;
 const statementMethods: readonly unknown[] = ['all', 'first', 'run', 'raw'];
 
-/** Refuses who has no token: pages of other sites, and other users of this machine, reach the port as well. */
+/**
+ * Refuses requests without the token: pages of other sites, and other users of this machine, can reach the port as
+ * well.
+ */
 function authorize({ parts, request }: Asked): void {
   if (!isLoopback(request.socket.remoteAddress ?? ''))
-    throw new PlatformError('dashboard_forbidden', { reason: 'bindings are for programs of this machine' });
+    throw new PlatformError('dashboard_forbidden', { reason: 'bindings are only for programs of this machine' });
   if (!parts.isAuthorized(request.headers.authorization)) throw new PlatformError('mock_server_unauthorized');
 }
 
 const isLoopback = (address: string): boolean => /^(?:::ffff:)?127\.|^::1$/.test(address);
 
-/** A call as it came: its bodies stream both ways. */
+/** Passes a call on unchanged: its bodies are streamed both ways. */
 function pass(asked: Asked): typeof answered {
   authorize(asked);
   deploymentOf(asked);
@@ -41,7 +44,7 @@ function call(asked: Asked, request: unknown): typeof answered {
   return answered;
 }
 
-/** The binding that is named, or the only one of its kind. */
+/** The named binding, or the only one of its kind. */
 function bindingOf(asked: Asked, kind: string, given: unknown): string {
   const names = Object.keys(deploymentOf(asked).manifest.bindings[kind] ?? {});
   if (given === undefined && names.length === 1) return names[0] as string;

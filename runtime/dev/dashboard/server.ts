@@ -1,5 +1,5 @@
-// The dashboard of `platform dev`, and the mock server on the same port: the page, the API under /api/, and the routes
-// that do what bindings do. dev.ts opens it. Only this machine's own pages and programs may speak to it (guard.ts).
+// The dashboard of `platform dev`, and the mock server on the same port: the page, the API under /api/, and the
+// routes for bindings. Opened by dev.ts. Only pages and programs of this machine have access (guard.ts).
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
@@ -12,7 +12,7 @@ import { createResourceApi, type ResourceApiParts } from './resource-api.ts';
 import { projectRoutes } from './project.ts';
 import { rpcRoutes } from './rpc.ts';
 
-// An import reads all its exports, among them the getters that load Node's own HTTP client.
+// An import reads all its exports, including the getters that load Node's own HTTP client.
 const { createServer } = process.getBuiltinModule('node:http');
 
 /** An open dashboard. */
@@ -26,10 +26,10 @@ const split = [...projectRoutes, ...rpcRoutes].map(([method, path, answer]) => (
   segments: path.split('/'),
   answer,
 }));
-/** Each call of the mock server that is under way has one. */
+/** Each pending call of the mock server has one. */
 const CONNECTIONS_MAX = 2000;
 
-/** Opens the port; rejects with the system's error when it cannot be had. */
+/** Opens the port; rejects with the system's error if it is not available. */
 export async function openDashboard(
   parts: DashboardParts & ResourceApiParts & { readonly ai: ((request: Request) => Promise<Response>) | null },
   address: { readonly host: string; readonly port: number },
@@ -93,12 +93,12 @@ export async function openDashboard(
   };
 }
 
-/** Whether somebody goes to an address: `/health` of the mock server is asked by programs. */
+/** Whether a browser navigates to a URL: programs use `/health` of the mock server. */
 function isNavigation({ headers }: IncomingMessage): boolean {
   return (headers.accept ?? '').includes('text/html');
 }
 
-/** What control/api serves by the same paths. */
+/** Paths that control/api serves too. */
 function isOfResources(path: string): boolean {
   return /^\/api\/projects\/[^/]+\/(?!config$)./.test(path);
 }
@@ -153,7 +153,7 @@ async function readObject(
     if (bytes > limit) throw new PlatformError('body_too_large', { limit });
     chunks.push(chunk);
   }
-  // A form of another page can send no such type, whatever its browser says of where it comes from.
+  // A form of another page cannot send this type, whatever the browser's headers say.
   if (bytes > 0 && !/^application\/json\s*(?:;|$)/i.test(type ?? ''))
     throw new PlatformError('bad_request', { reason: 'the body must be application/json' });
   return parseObject(Buffer.concat(chunks));
@@ -172,6 +172,6 @@ function fail(error: unknown, response: ServerResponse, { log }: DashboardParts)
   const shownCode = known ? code : 'internal';
   const { status } = errorTable[shownCode];
   const body = { error: isOurs ? errorMessage('internal') : String(message), code: shownCode };
-  // What was not read of the request's body stays in its connection, which ends.
+  // Unread parts of the request's body stay in the connection, which is closed.
   response.writeHead(status, { ...apiHeaders, connection: 'close' }).end(JSON.stringify(body));
 }

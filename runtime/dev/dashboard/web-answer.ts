@@ -1,9 +1,9 @@
-// A request of Node's server answered by a function of web requests. Used by server.ts and resource-api.ts.
+// Answers a request of Node's server with a function of web requests. Used by server.ts and resource-api.ts.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 
-/** Streams both ways; a client that goes away aborts the request. @param headers beside those of the answer. */
+/** Streams both ways; a client that disconnects aborts the request. @param headers added to those of the response. */
 export async function answerWith(
   answer: (request: Request) => Promise<Response>,
   request: IncomingMessage,
@@ -22,7 +22,7 @@ export async function answerWith(
       ...(hasBody && { body: Readable.toWeb(request) as ReadableStream, duplex: 'half' }),
     }),
   );
-  // What was not read of the request's body stays in its connection, which ends.
+  // Unread parts of the request's body stay in the connection, which is closed.
   const ending = request.readableEnded || !hasBody ? {} : { connection: 'close' };
   response.writeHead(answered.status, { ...headers, ...Object.fromEntries(answered.headers), ...ending });
   if (answered.body === null) response.end();

@@ -1,22 +1,22 @@
-// Tells pages of `platform dev` that what they show is out of date, as server-sent events on the project's own port.
-// dev.ts makes one.
+// Notifies pages of `platform dev` that their content is out of date, by server-sent events on the project's own
+// port. Made by dev.ts.
 import { randomBytes } from 'node:crypto';
 import type { Exchange } from '../../engine/http/listener.ts';
 
-/** Pages that show an error listen here. */
+/** Path to which pages with an error listen. */
 export const changesPath = '/_platform/dev/changes';
 
 /** A stream of versions. */
 export interface ChangeStream {
-  /** Differs from those of every other run. */
+  /** Different in every run. */
   readonly version: string;
-  /** The next version: whoever listens hears of it. */
+  /** Starts the next version and notifies listeners. */
   advance(): void;
   serve(exchange: Exchange): void;
   close(): void;
 }
 
-/** A browser opens one a page; the oldest has to ask again. */
+/** A browser opens one per page; the oldest has to reconnect. */
 const LISTENERS_MAX = 64;
 
 export function createChangeStream(): ChangeStream {

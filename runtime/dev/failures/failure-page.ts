@@ -1,38 +1,38 @@
-// What `platform dev` answers where production answers only that something went wrong: the errors with stack and code
-// frame, as a page for browsers and as JSON for everything else. Pure. Everything in it is text of others: it is
-// escaped, and only this page's own script runs.
+// Responses of `platform dev` where production only reports an error: the errors with stack and code frame, as a page
+// for browsers and as JSON for other clients. Pure. Their texts are untrusted: they are escaped, and only this page's
+// own script runs.
 import { randomBytes } from 'node:crypto';
 import type { FailureResponse } from '../../engine/invocation/outcome.ts';
 
-/** An error as its author sees it. */
+/** An error for its author. */
 export interface ShownError {
   /** Class of a thrown error. */
   readonly name?: string | undefined;
   readonly message: string;
-  /** Relative to the project. */
+  /** Path relative to the project. */
   readonly file?: string | undefined;
   readonly line?: number | undefined;
   readonly column?: number | undefined;
-  /** Source lines around it, marked. */
+  /** Surrounding source lines, with a marker. */
   readonly frame?: string | undefined;
   /** Mapped to the sources. */
   readonly stack?: string | undefined;
-  /** What to do about it. */
+  /** How to fix it. */
   readonly advice?: string | undefined;
 }
 
-/** A failure with its errors, and what to do once they are mended. */
+/** A failure with its errors, and whether to reload once they are fixed. */
 export interface ShownFailure {
-  /** What visitors get in production. */
+  /** The response for visitors in production. */
   readonly plain: FailureResponse;
   readonly title: string;
   readonly errors: readonly ShownError[];
   readonly note: string;
-  /** Null: the page stays as it is. */
+  /** Null: the page does not reload. */
   readonly reload: { readonly path: string; readonly version: string } | null;
 }
 
-/** @param accept header of a request: whether a browser shows what it gets. */
+/** @param accept header of a request: whether a browser displays the response. */
 export function acceptsPages(accept: string | null): boolean {
   return accept?.includes('text/html') === true;
 }
@@ -97,7 +97,7 @@ function escaped(text: string): string {
   return text.replace(/[&<>"']/g, (letter) => (letter === '>' ? '&gt;' : `&#${letter.charCodeAt(0)};`));
 }
 
-/** A text as a literal of the page's script, which no text can end. */
+/** A text as a literal in the page's script, which it cannot close. */
 function inScript(text: string): string {
   return JSON.stringify(text).replaceAll('<', '\\u003c');
 }

@@ -1,21 +1,21 @@
-// How `platform dev` answers when something is wrong with the project: with the errors themselves, to its author only.
-// dev.ts makes one.
+// Responses of `platform dev` when the project has errors: the errors themselves, only for its author. Made by
+// dev.ts.
 import { errorTable } from '#core/errors.ts';
-import { changesPath, type ChangeStream } from './change-stream.ts';
-import type { Explain } from '../../engine/deployments/deployment.ts';
-import { acceptsPages, failureAnswer, type ShownError, type ShownFailure } from './failure-page.ts';
+import type { Explain } from '../../engine/serving/deployment.ts';
 import type { FailureResponse } from '../../engine/invocation/outcome.ts';
 import type { Exchange } from '../../engine/http/listener.ts';
+import { changesPath, type ChangeStream } from './change-stream.ts';
+import { acceptsPages, failureAnswer, type ShownError, type ShownFailure } from './failure-page.ts';
 
-/** Answers with errors. */
+/** Responses with errors. */
 interface DevFailures {
-  /** A request whose invocation failed. */
+  /** For a request whose invocation failed. */
   readonly explain: Explain;
-  /** What is wrong with the newest build; empty: it is served. */
+  /** Errors of the newest build; empty: it is served. */
   readonly broken: readonly ShownError[];
   /** A build is served, or failed with these errors. */
   built(errors: readonly ShownError[]): void;
-  /** A request that nothing can serve, since the project does not build. */
+  /** For a request that cannot be served, because the project does not build. */
   answerUnbuilt(exchange: Exchange): void;
 }
 
@@ -35,7 +35,7 @@ export function createDevFailures(host: string, changes: ChangeStream): DevFailu
     shown: Pick<ShownFailure, 'title' | 'errors' | 'note'>,
   ): FailureResponse {
     if (!isOwnHost(exchange.host, host)) return plain;
-    // What was posted would be posted again.
+    // A reload would repeat a POST.
     const reload = exchange.method === 'GET' ? { path: changesPath, version: changes.version } : null;
     return failureAnswer({ plain, reload, ...shown }, exchange.header('accept'));
   }
@@ -48,18 +48,17 @@ export function createDevFailures(host: string, changes: ChangeStream): DevFailu
       broken = errors;
     },
     explain(exchange, plain, { title, name, message, stack, place }) {
-      // What the build before it threw is old news; a program still reads what became of its request.
+      // Errors of the previous build are outdated; a program still gets the result of its request.
       if (broken.length > 0 && acceptsPages(exchange.header('accept'))) {
-        const note =
-          'The build before this one answered, and failed too. The page loads itself again when the project is saved.';
+        const note = 'The previous build answered, and failed too. The page reloads when the project is saved.';
         return show(exchange, plain, { title: errorTable.build_failed.message, errors: broken, note });
       }
       const error = { name, message, ...place, ...(stack !== null && { stack }) };
-      const note = 'In production visitors learn nothing of this. The page loads itself again when the code changes.';
+      const note = 'In production, visitors do not see these details. The page reloads when the code changes.';
       return show(exchange, plain, { title, errors: [error], note });
     },
     answerUnbuilt(exchange) {
-      const note = 'The page loads itself again when the project is saved.';
+      const note = 'The page reloads when the project is saved.';
       const { status, headerBlock, body } = show(exchange, unbuilt, {
         title: errorTable.build_failed.message,
         errors: broken,
@@ -71,8 +70,8 @@ export function createDevFailures(host: string, changes: ChangeStream): DevFailu
 }
 
 /**
- * Whether a request came under a name of this machine: what came under one that a page on the Internet made point here
- * sees no source.
+ * Whether a request used a host name of this machine: under a name that an external page pointed here, no source is
+ * shown.
  */
 function isOwnHost(host: string, devHost: string): boolean {
   const name = host.replace(/:\d+$/, '');

@@ -1,5 +1,5 @@
-// Project databases of `platform dev`: the same service as in production, with one shard, started when the first worker
-// or migration asks for it. dev.ts opens them.
+// Project databases of `platform dev`: the same service as in production, with one shard, started when the first
+// worker or migration needs it. Opened by dev.ts.
 import { limitsFrom } from '#core/limits.ts';
 import type { DatabaseStore } from '../../engine/bindings/database.ts';
 import { startDatabaseService, type DatabaseService } from '../../databases/service/service.ts';
@@ -9,12 +9,12 @@ import { createDatabaseClient, type DatabaseClient, type DatabaseOwner } from '.
 interface LocalDatabases {
   readonly store: DatabaseStore;
   readonly migrate: DatabaseOwner['migrate'];
-  /** All that their owner may do. */
+  /** All operations of their owner. */
   readonly owned: Omit<DatabaseClient, 'close'>;
   close(): Promise<void>;
 }
 
-/** @param report something the user should know, such as a statement that was ended. */
+/** @param report receives messages for the user, for example about a statement that was ended. */
 export function openLocalDatabases(directory: string, report: (message: string) => void): LocalDatabases {
   const limits = limitsFrom(process.env).database;
   let opened: Promise<{ service: DatabaseService; client: DatabaseClient }> | null = null;

@@ -1,6 +1,6 @@
 // Queues, timers, cron and workflows of `platform dev`: SQLite in its state folder, and a broker in this process that
-// delivers to the one deployment there is. Several projects of a workspace share the file; what has no consumer here is
-// another one's.
+// delivers to the only deployment. Several projects of a workspace share the file; events without a consumer here
+// belong to another one.
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { limitsFrom } from '#core/limits.ts';
@@ -17,36 +17,36 @@ import type { EventStores } from '../../stores/event-stores.ts';
 import { openEventsSqlite } from '../../stores/event-stores-sqlite.ts';
 import { boundQueue, queueBounds } from '../../stores/project-bounds.ts';
 
-/** What waits for a moment on a developer's machine. */
+/** Event stores on a developer's machine. */
 interface LocalEvents {
   readonly bindings: EventBindingStores;
-  /** For a dashboard. */
+  /** For the dashboard. */
   readonly stores: EventStores;
-  /** What is current from now on: its schedules run, and events go to it. */
+  /** Sets the current deployment: its schedules run, and it gets the events. */
   deploy(deployment: string, manifest: Manifest): Promise<void>;
-  /** Stops delivering. The deployment may still send and set. */
+  /** Stops delivering. The deployment may still send messages and set timers. */
   stop(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** How to open them. */
+/** Options. */
 interface LocalEventsOptions {
   /** `.platform` of the project or its workspace. */
   readonly folder: string;
   readonly namespace: string;
-  /** Tells the project from others of its workspace. */
+  /** Distinguishes the project from others of its workspace. */
   readonly project: string;
   readonly branch: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** What the queues of the project, or of its workspace, may keep. */
+  /** Storage limit for queues of the project, or of its workspace. */
   readonly queueBytesMax: number;
-  /** Of the folder's disk. */
+  /** Free space of the folder's disk. */
   readonly space: FreeSpace;
   readonly deliver: (deployment: string, kind: EventKind, event: EventContent) => Promise<DeliveryEnd>;
   readonly log: (level: 'info' | 'warn' | 'error', message: string) => void;
 }
 
-/** Another process's word is not heard here: its messages are found by looking. */
+/** Other processes cannot wake this one: their messages are found by polling. */
 const POLL_MS = 250;
 const DRAIN_MS = 2000;
 
@@ -58,7 +58,7 @@ export function openLocalEvents(options: LocalEventsOptions): LocalEvents {
   let current: string | null = null;
   let broker: Promise<Broker> | null = null;
   let queues: QueuesSettings = {};
-  /** Queues whose concurrency this project has said; others may be said by another project of the workspace. */
+  /** Queues whose concurrency this project has set; others may be set by another project of the workspace. */
   const limited = new Set<string>();
 
   async function start(): Promise<Broker> {
@@ -68,7 +68,7 @@ export function openLocalEvents(options: LocalEventsOptions): LocalEvents {
       wake: stores.wake,
       presence,
       nextTime,
-      // A run goes on with the code there is now: what it has behind it is checked against that.
+      // A run continues with the current code, against which its history is checked.
       resolve: (recipient) =>
         (recipient.kind === 'timer' || recipient.kind === 'cron') && recipient.project !== project ? null : current,
       deliver: async (deployment, kind, event) => toEventEnd(await options.deliver(deployment, kind, event)),
@@ -78,7 +78,7 @@ export function openLocalEvents(options: LocalEventsOptions): LocalEvents {
       now: Date.now,
       random: Math.random,
       onEvent: (level, message, fields) => {
-        // Somebody else's, or waiting for code that is yet to be written.
+        // It belongs to another project, or waits for code that does not exist yet.
         if (level !== 'info') options.log(level, `${message}: ${JSON.stringify(fields)}`);
       },
     });

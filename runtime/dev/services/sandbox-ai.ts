@@ -1,21 +1,21 @@
-// The AI gateway for sandboxes of `platform dev`: a port of the loopback that takes the tokens of sandboxes alone, and
-// asks dev's own gateway. What the developer has of providers or of an organization stays in this process.
+// The AI gateway for sandboxes of `platform dev`: a loopback port that accepts only tokens of sandboxes, and calls
+// dev's own gateway. The developer's keys stay in this process.
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { devCaller, type AiCaller } from '#core/ai-caller.ts';
-import { createMemoryAiTokens } from '../../sandbox/service/ai-tokens-memory.ts';
-import type { AiTokens } from '../../sandbox/service/ai-tokens.ts';
+import { createMemoryAiTokens } from '#sandbox/service/ai-tokens-memory.ts';
+import type { AiTokens } from '#sandbox/service/ai-tokens.ts';
 import { answerWith } from '../dashboard/web-answer.ts';
 
-// An import reads all its exports, among them the getters that load Node's own HTTP client.
+// An import reads all its exports, including the getters that load Node's own HTTP client.
 const { createServer } = process.getBuiltinModule('node:http');
 
-/** Asks the gateway of dev, for somebody. */
+/** Calls dev's gateway on behalf of a caller. */
 export type AskAi = (request: Request, caller: AiCaller) => Promise<Response>;
 
 export interface SandboxAi {
   readonly tokens: AiTokens;
-  /** Where this computer reaches it. */
+  /** URL on this computer. */
   readonly url: string;
   close(): void;
 }
@@ -23,7 +23,7 @@ export interface SandboxAi {
 const HEADERS_BYTES_MAX = 64 * 1024;
 const CONNECTIONS_MAX = 256;
 
-/** @param project as calls are counted. */
+/** @param project name for counting calls. */
 export async function openSandboxAi(
   ask: AskAi,
   project: string,
@@ -38,7 +38,9 @@ export async function openSandboxAi(
     const given = /^Bearer (\S+)$/i.exec(request.headers.authorization ?? '')?.[1];
     const isOurs = given !== undefined && tokens.isGood(given);
     if (!isOurs || !/^\/ai(?:\/|$)/.test(path)) {
-      const message = isOurs ? 'Sandboxes reach /ai here, and nothing else' : 'This is no token of a sandbox that runs';
+      const message = isOurs
+        ? 'Sandboxes reach /ai here, and nothing else'
+        : 'This is not the token of a running sandbox';
       const text = JSON.stringify({ error: { message, type: 'sandbox', param: null, code: null } });
       response.writeHead(isOurs ? 404 : 401, { 'content-type': 'application/json', connection: 'close' }).end(text);
       return;
@@ -46,7 +48,7 @@ export async function openSandboxAi(
     answerWith((asked) => ask(asked, caller), request, response).catch((error: unknown) => {
       if (!response.headersSent) response.writeHead(502);
       response.destroy();
-      log('warn', `a sandbox had no answer of the AI gateway: ${(error as Error).message}`);
+      log('warn', `a sandbox got no response from the AI gateway: ${(error as Error).message}`);
     });
   });
   server.maxConnections = CONNECTIONS_MAX;

@@ -1,6 +1,6 @@
-// What the sandboxes of `platform dev` run on: containers, where an engine answers that has their image, else processes
-// of this computer, which do not isolate. PLATFORM_DEV_SANDBOX decides instead. sandboxes.ts opens it, with the first
-// call.
+// Machines for the sandboxes of `platform dev`: containers, if a running container engine has their image, else
+// processes of this computer, which are not isolated. PLATFORM_DEV_SANDBOX overrides it. Opened by sandboxes.ts, with
+// the first call.
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -8,38 +8,38 @@ import path from 'node:path';
 import { createOwnAddresses } from '#core/egress.ts';
 import { PlatformError } from '#core/errors.ts';
 import type { SandboxLimits } from '#core/limits.ts';
-import { guardedLookup } from '../../engine/bindings/host-names.ts';
-import type { SandboxBackend } from '../../sandbox/backend.ts';
-import { createLocalBackend } from '../../sandbox/backends/local/local.ts';
-import { containerMachines, DEFAULT_IMAGE } from '../../sandbox/service/configuration.ts';
+import { guardedLookup } from '#core/way-out/host-names.ts';
+import type { SandboxBackend } from '#sandbox/backends/backend.ts';
+import { createLocalBackend } from '#sandbox/backends/local/local.ts';
+import { containerMachines, DEFAULT_IMAGE } from '#sandbox/service/configuration.ts';
 
-// An import reads all its exports, among them the getters that load Node's own HTTP client.
+// An import reads all its exports, including the getters that load Node's own HTTP client.
 const { request } = process.getBuiltinModule('node:http');
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What `PLATFORM_DEV_SANDBOX` takes. */
+/** Values of `PLATFORM_DEV_SANDBOX`. */
 const CHOICES = ['container', 'local'] as const;
 export type SandboxChoice = (typeof CHOICES)[number];
 
-/** What it is made of. */
+/** Dependencies. */
 export interface DevMachinesParts {
-  /** Of this project. */
+  /** Folder of this project. */
   readonly folder: string;
   readonly choice: SandboxChoice | null;
   readonly limits: SandboxLimits;
   readonly environment: Environment;
-  /** Where this computer reaches the AI gateway of sandboxes; null: there is none. */
+  /** URL of the AI gateway of sandboxes on this computer; null: there is none. */
   readonly aiUrl: string | null;
   readonly log: (level: 'info' | 'warn' | 'error', message: string) => void;
 }
 
-/** An engine that does not answer within this is none. */
+/** An engine that does not answer in this time counts as missing. */
 const PING_MS = 1000;
 const INSTALLATION_CHARS = 11;
-const DOCKERFILE = path.join(import.meta.dirname, '../../../Dockerfile.sandbox');
+const DOCKERFILE = path.join(import.meta.dirname, '../../../containers/Dockerfile.sandbox');
 
-/** Null: by itself. @throws {Error} with what it takes. */
+/** Null: automatic. @throws {Error} with valid values. */
 export function sandboxChoice(environment: Environment): SandboxChoice | null {
   const given = environment['PLATFORM_DEV_SANDBOX']?.trim() ?? '';
   if (given === '') return null;
@@ -48,7 +48,7 @@ export function sandboxChoice(environment: Environment): SandboxChoice | null {
   return choice;
 }
 
-/** @throws {PlatformError} `sandbox_unavailable` with the reason, where it has to be containers that cannot be had. */
+/** @throws {PlatformError} `sandbox_unavailable` with the reason, if containers are required and not available. */
 export async function openDevMachines(parts: DevMachinesParts): Promise<SandboxBackend> {
   const { choice, folder, environment, aiUrl, log } = parts;
   let why = 'PLATFORM_DEV_SANDBOX=local says so';
@@ -69,7 +69,7 @@ export async function openDevMachines(parts: DevMachinesParts): Promise<SandboxB
   });
 }
 
-/** @throws {Error} with what to do. */
+/** @throws {Error} with instructions. */
 async function openContainers({ folder, limits, environment, aiUrl, log }: DevMachinesParts): Promise<SandboxBackend> {
   const socketPath = await findEngine(environment);
   const { image, images, hosts, reachesPrivate } = containerMachines({
@@ -78,16 +78,16 @@ async function openContainers({ folder, limits, environment, aiUrl, log }: DevMa
     FS_PATH: folder,
   });
   const policy = { loopback: false, private: reachesPrivate, isOwn: createOwnAddresses() };
-  const { openContainerBackend } = await import('../../sandbox/backends/container/backend.ts');
+  const { openContainerBackend } = await import('#sandbox/backends/container/backend.ts');
   const backend = await openContainerBackend({
     ...limits,
     installation: `d${createHash('sha256').update(folder).digest('hex').slice(0, INSTALLATION_CHARS)}`,
-    // The same for all projects: it has Node in it.
+    // Shared by all projects: it contains Node.
     programOwner: 'dev',
     socketPath,
     image,
     images,
-    // Volumes of the engine: disks of their own take root.
+    // Volumes of the engine: separate disks require root.
     diskFolder: '',
     diskMb: 0,
     aiUrl,
@@ -99,12 +99,12 @@ async function openContainers({ folder, limits, environment, aiUrl, log }: DevMa
     for (const { status, reason } of (await Promise.allSettled(stopping)) as PromiseRejectedResult[])
       if (status === 'rejected') log('warn', `a sandbox was not stopped: ${(reason as Error).message}`);
   };
-  // Left running by a dev that was killed.
+  // Left running by a killed dev.
   await stopAll();
-  log('info', `sandboxes are containers of the engine at ${socketPath}`);
+  log('info', `sandboxes run as containers of the engine at ${socketPath}`);
   return {
     ...backend,
-    // Containers end with dev, and their files stay.
+    // Containers end with dev; their files are kept.
     async close() {
       await stopAll().catch((error: unknown) => log('warn', `sandboxes were not stopped: ${(error as Error).message}`));
       await backend.close();
@@ -112,7 +112,7 @@ async function openContainers({ folder, limits, environment, aiUrl, log }: DevMa
   };
 }
 
-/** The socket of the first engine that has the image. @throws {Error} with what to do where there is none. */
+/** The socket of the first engine that has the image. @throws {Error} with instructions if there is none. */
 async function findEngine(environment: Environment): Promise<string> {
   const named = environment['DOCKER_HOST']?.trim() ?? '';
   if (named !== '' && !named.startsWith('unix:///'))
@@ -140,7 +140,7 @@ async function findEngine(environment: Environment): Promise<string> {
   );
 }
 
-/** Docker's, of the system and of users, and podman's. */
+/** Docker's sockets, of the system and of users, and podman's. */
 function defaultSockets(environment: Environment): string[] {
   const ofUser = environment['XDG_RUNTIME_DIR'] ?? `/run/user/${process.getuid?.() ?? 0}`;
   const home = environment['HOME'] ?? homedir();
@@ -154,7 +154,7 @@ function defaultSockets(environment: Environment): string[] {
   ];
 }
 
-/** Null: no answer in time. */
+/** Null: no response in time. */
 function statusOf(socketPath: string, asked: string): Promise<number | null> {
   return new Promise((resolve) => {
     const signal = AbortSignal.timeout(PING_MS);

@@ -1,6 +1,6 @@
 // Sandboxes of `platform dev`: the same service as in production, in this process, over a private socket; rows in a
-// file, machines by sandbox-machines.ts. Started with the first call, or where a dev that was killed has left some.
-// dev.ts opens it.
+// file, machines from sandbox-machines.ts. Started with the first call, or if a killed dev has left some. Opened by
+// dev.ts.
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,40 +9,40 @@ import { createBearerCheck } from '#core/process/bearer.ts';
 import { PlatformError } from '#core/errors.ts';
 import { storedOptions } from '#core/sandbox/options.ts';
 import type { SandboxLimits } from '#core/limits.ts';
-import { takeLock } from '#deployments/file-lock.ts';
+import { takeLock } from '#artifacts/file-lock.ts';
+import { createExposedPorts } from '#sandbox/routes/exposed-ports.ts';
+import { createSandboxRoutes } from '#sandbox/routes/routes.ts';
+import { createAiAccess } from '#sandbox/service/ai-access.ts';
+import { createMemoryPorts } from '#sandbox/service/exposed-ports-memory.ts';
+import { createMemoryRows } from '#sandbox/service/rows-memory.ts';
+import type { SandboxRow } from '#sandbox/service/rows.ts';
+import { startSandboxes } from '#sandbox/service/sandboxes.ts';
 import { createSandboxTransport, type SandboxTransport } from '../../engine/bindings/sandbox-transport.ts';
-import { createExposedPorts } from '../../sandbox/exposed-ports.ts';
-import { createSandboxRoutes } from '../../sandbox/routes.ts';
-import { createAiAccess } from '../../sandbox/service/ai-access.ts';
-import { createMemoryPorts } from '../../sandbox/service/exposed-ports-memory.ts';
-import { createMemoryRows } from '../../sandbox/service/rows-memory.ts';
-import type { SandboxRow } from '../../sandbox/service/rows.ts';
-import { startSandboxes } from '../../sandbox/service/sandboxes.ts';
 import { openSandboxAi, type AskAi } from './sandbox-ai.ts';
 import { openDevMachines, sandboxChoice, type SandboxChoice } from './sandbox-machines.ts';
 
-// An import reads all its exports, among them the getters that load Node's own HTTP client.
+// An import reads all its exports, including the getters that load Node's own HTTP client.
 const { createServer } = process.getBuiltinModule('node:http');
 
-/** What it is made of. */
+/** Dependencies. */
 interface LocalSandboxesParts {
-  /** Of this project: its sandboxes are nobody else's. */
+  /** Folder of this project: its sandboxes are not shared. */
   readonly folder: string;
   readonly limits: SandboxLimits;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Where exposed ports are visited, such as `http://*.localhost:3000`. */
+  /** Origin of exposed ports, such as `http://*.localhost:3000`. */
   readonly portOrigin: () => string;
   /** The AI gateway; null: there is none. */
   readonly ai: AskAi | null;
-  /** Its name, by which the gateway counts. */
+  /** Project name for counting gateway calls. */
   readonly project: string;
   readonly log: (level: 'info' | 'warn' | 'error', message: string) => void;
 }
 
-/** Sandboxes that nobody calls for 30 days are gone. */
+/** Sandboxes are deleted after 30 days without calls. */
 const RETENTION_MS = 30 * 86_400_000;
 
-/** @throws {Error} where `PLATFORM_DEV_SANDBOX` is wrong. */
+/** @throws {Error} if `PLATFORM_DEV_SANDBOX` is invalid. */
 export function openLocalSandboxes(parts: LocalSandboxesParts): SandboxTransport {
   const choice = sandboxChoice(parts.environment);
   let opened: Promise<SandboxTransport> | null = null;
@@ -149,7 +149,7 @@ async function start(
   };
 }
 
-/** Machines of one kind are not found by another one. */
+/** Machines of one kind cannot be found by another one. */
 function rowsFileOf(folder: string, provider: string): string {
   return path.join(folder, provider === 'local' ? 'rows.json' : `rows-${provider}.json`);
 }
@@ -159,18 +159,18 @@ const asStopped = (row: SandboxRow): SandboxRow => ({
   state: row.state === 'creating' ? 'creating' : 'stopped',
 });
 
-/** None where there is no file, or one that says nothing: what such sandboxes have is removed. */
+/** None without a valid file: data of such sandboxes is removed. */
 function readRows(file: string): readonly SandboxRow[] {
   try {
     const rows = JSON.parse(readFileSync(file, 'utf8')) as readonly SandboxRow[];
-    // What ran, ran in a process or a container that has ended.
+    // Running ones ran in a process or a container that has ended.
     return rows.map((row) => ({ ...asStopped(row), options: storedOptions(row.options) }));
   } catch {
     return [];
   }
 }
 
-/** Whether a dev that wrote this did not end as it should. */
+/** Whether the dev that wrote this was not shut down properly. */
 function hasLeft(file: string): boolean {
   try {
     const rows = JSON.parse(readFileSync(file, 'utf8')) as readonly SandboxRow[];

@@ -1,5 +1,5 @@
-// Static files that a dev server makes as they are asked for: what `env.ASSETS` answers behind Vite. Paths lead where
-// they do in production, by the files that lie there; their bytes are the dev server's. It answers no visitor itself.
+// Static files that a dev server creates on request: implements `env.ASSETS` behind Vite. Paths resolve as in
+// production, by the existing files; the dev server provides their bytes. Not used for visitors.
 import { existsSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import path from 'node:path';
@@ -9,25 +9,28 @@ import { assetTarget, decodedPath, notFoundPage, takesPage } from '../../engine/
 import type { AssetReply } from '../../engine/bindings/assets.ts';
 import type { AssetServer, HostedRequest } from '../../engine/assets/assets.ts';
 
-/** Where a dev server has its files. */
+/** Location of a dev server's files. */
 export interface ServedFiles {
-  /** Its own address for them; the path of a request is put behind it. It answers 404 where there is no file. */
+  /**
+   * URL prefix of its files, to which the path of a request is appended. It responds with 404 if the file does not
+   * exist.
+   */
   readonly url: string;
   /** Folder of its pages. */
   readonly root: string;
-  /** Folder of what is served as it lies; null: there is none. */
+  /** Folder of files served unchanged; null: there is none. */
   readonly publicFolder: string | null;
 }
 
-/** What of the worker's request the dev server gets. */
+/** Headers of the worker's request that are passed to the dev server. */
 const PASSED = ['accept', 'if-none-match', 'if-modified-since', 'range', 'if-range', 'sec-fetch-dest'];
-/** What belongs to a connection, and the length, which no answer of the binding has. */
+/** Hop-by-hop headers, and the length, which no response of the binding has. */
 const NOT_PASSED = new Set(['connection', 'keep-alive', 'transfer-encoding', 'content-length', 'date']);
 
-/** @param files where they are now; null: nowhere yet. */
+/** @param files their current location; null: not known yet. */
 export function createServedAssets(files: () => ServedFiles | null): AssetServer {
   return {
-    // Visitors come through the dev server: what gets here is the worker's.
+    // Visitors go through the dev server: only workers call this.
     serve: () => false,
     async fetch(request, artifact) {
       const served = files();
@@ -42,7 +45,7 @@ export function createServedAssets(files: () => ServedFiles | null): AssetServer
       }
       if (where === null) return plain(problem('bad_request', { reason: 'the path is malformed' }));
       if (target !== null && 'redirect' in target) return plain(redirectAnswer(target.redirect, request.target));
-      // What is no file there may be one that the dev server makes, such as a script of a page.
+      // The dev server may generate files that do not exist on disk, such as a script of a page.
       const found = await ask(served, target === null ? request.target : targetOf(target.file), request);
       if (found !== null) return found;
       if (rules.notFoundHandling === 'single-page-application' && takesPage(request) && isFile('index.html'))
@@ -54,7 +57,7 @@ export function createServedAssets(files: () => ServedFiles | null): AssetServer
   };
 }
 
-/** Whether a file is served as such after a build too: sources are not. */
+/** Whether a build also serves the file: sources are not served. */
 function isServed({ root, publicFolder }: ServedFiles, key: string): boolean {
   if (key === '' || key.endsWith('/')) return false;
   if (publicFolder !== null && existsSync(path.join(publicFolder, key))) return true;
@@ -69,7 +72,7 @@ function plain({ status, headerBlock, body }: AssetAnswer): AssetReply {
   return { status, headerBlock, text: body as string, read: null };
 }
 
-/** Null: there is no such file. */
+/** Null: the file does not exist. */
 function ask({ url }: ServedFiles, target: string, request: HostedRequest): Promise<AssetReply | null> {
   const headers: [string, string][] = [['host', 'localhost']];
   for (const name of PASSED) {

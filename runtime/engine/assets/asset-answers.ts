@@ -1,4 +1,4 @@
-// Answers for static files, without their bytes: whole, a part, not changed, or why there is none (RFC 9110). Used by
+// Responses for static files, without their bytes: whole, partial, not modified, or an error (RFC 9110). Used by
 // assets.ts. Pure.
 import { errorMessage, errorTable, type PlatformError } from '#core/errors.ts';
 import type { HeaderChanges } from './asset-changes.ts';
@@ -6,27 +6,25 @@ import { isMatch, noneMatch, requestedRange, type FilePart } from './asset-condi
 import type { AssetBody, StoredFile } from './asset-contents.ts';
 import type { AssetRequest } from './asset-rules.ts';
 
-/** What a request for a static file is answered with. */
+/** The response to a request for a static file. */
 export interface AssetAnswer {
   readonly status: number;
-  /** Without `content-length`: it is the body's. */
+  /** Without `content-length`, which comes from the body. */
   readonly headerBlock: string;
   readonly body: AssetBody | string | null;
 }
 
-/** One form of a page: its bytes, and all that can be said of its answers before a request comes. */
+/** One encoding of a page: its bytes, and all parts of its responses that do not depend on the request. */
 export interface Form {
   readonly file: StoredFile;
   readonly etag: string;
   readonly headerBlock: string;
-  /** What a 304, 412 or 416 says of it. */
+  /** Headers of a 304, 412 or 416. */
   readonly shortBlock: string;
   readonly type: string;
 }
 
-/**
- * A file that is there: whole, a part of it, or only word that it has not changed (RFC 9110 13.2.2 gives the order).
- */
+/** The response for an existing file: whole, partial, or not modified (RFC 9110 13.2.2 gives the order). */
 export function formAnswer(request: AssetRequest, form: Form): AssetAnswer {
   const { file, etag, headerBlock, shortBlock } = form;
   const required = request.header('if-match');
@@ -51,7 +49,7 @@ export function formAnswer(request: AssetRequest, form: Form): AssetAnswer {
 
 /** Several parts in one body (RFC 9110 14.6). */
 function partsAnswer({ file, shortBlock, type }: Form, asked: readonly FilePart[]): AssetAnswer {
-  // No file holds its own hash, so that the boundary is nowhere in it.
+  // No file contains its own hash, so the boundary occurs nowhere in it.
   const boundary = file.hash.slice(0, 32);
   let end = 0;
   const parts = asked.map((part, index) => {
@@ -68,9 +66,7 @@ function partsAnswer({ file, shortBlock, type }: Form, asked: readonly FilePart[
   return { status: 206, headerBlock, body: { file, start: 0, end: end + tail.byteLength, parts, tail } };
 }
 
-/**
- * The platform's headers with what `_headers` changes in them. A short block says nothing of a type it has no body of.
- */
+/** The platform's headers with the changes of `_headers`. A short block, which has no body, has no content type. */
 export function headerBlockOf(
   own: readonly (readonly [string, string])[],
   changes: HeaderChanges | null,
@@ -91,7 +87,7 @@ export function headerBlockOf(
   return block;
 }
 
-/** To the path that a file answers under. @param target of the request */
+/** A redirect to the canonical path of a file. @param target of the request */
 export function redirectAnswer(path: string, target: string): AssetAnswer {
   const location = withQuery(encodeURI(path).replace(/[?#]/g, encodeURIComponent), target);
   return {
@@ -101,7 +97,7 @@ export function redirectAnswer(path: string, target: string): AssetAnswer {
   };
 }
 
-/** A redirect's target with the query of the request, unless it has one of its own. */
+/** A redirect's target with the query of the request, unless it has its own. */
 export function withQuery(location: string, target: string): string {
   const query = target.indexOf('?');
   const hash = location.indexOf('#');

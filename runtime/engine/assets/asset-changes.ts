@@ -1,6 +1,5 @@
-// What `_headers` and `_redirects` change in the answers of the asset layer: their rules taken apart once per artifact,
-// then asked per path. Pure; used by assets.ts. The builder has checked the rules; what it would refuse matches nothing
-// here.
+// Applies `_headers` and `_redirects` to responses of the asset layer: their rules are parsed once per artifact, then
+// matched per path. Pure; used by assets.ts. The builder has validated the rules; invalid ones match nothing here.
 import type { AssetHeaderRule, AssetRedirectRule, AssetRules } from '#core/manifest.ts';
 import {
   fillPlaceholders,
@@ -11,27 +10,27 @@ import {
   type PatternValues,
 } from '#core/path-pattern.ts';
 
-/** What `_headers` says of one path. */
+/** Changes of `_headers` for one path. */
 export interface HeaderChanges {
   readonly set: ReadonlyMap<string, string>;
   readonly removed: ReadonlySet<string>;
-  /** The same as one text: equal changes have equal ones. */
+  /** The same as one text, for comparison. */
   readonly key: string;
 }
 
-/** A redirect, or with status 200 another path whose file answers. */
+/** A redirect, or with status 200 a rewrite to another path. */
 export interface Moved {
   readonly status: AssetRedirectRule['status'];
   readonly force: boolean;
-  /** A path or URL, ready to send; a decoded path with status 200. */
+  /** A path or URL, ready to send; for status 200 a decoded path. */
   readonly to: string;
 }
 
 /** The rules of an artifact. */
 export interface AssetChanges {
-  /** Changes of a path's headers; null where there are none. */
+  /** Changes of a path's headers; null if there are none. */
   headersOf(path: string, host: string): HeaderChanges | null;
-  /** Whether the host of a request matters to `headersOf`. */
+  /** Whether `headersOf` depends on the host of a request. */
   readonly dependsOnHost: boolean;
   /** The first redirect rule of a decoded path. */
   movedFrom(path: string): Moved | null;
@@ -102,21 +101,21 @@ function headerChanges(matchers: readonly HeaderMatcher[], path: string, host: s
     for (const [name, text] of matcher.rule.set) {
       const value = fillPlaceholders(text, values, headerText);
       const before = changes.set.get(name);
-      // Several rules add to each other; together they replace what the platform would send.
+      // Values of several rules are joined; together they replace the platform's.
       changes.set.set(name, before === undefined ? value : `${before}, ${value}`);
     }
   }
   return changes === null ? null : { ...changes, key: JSON.stringify([[...changes.set], [...changes.removed]]) };
 }
 
-/** A path's text where a header carries it: what is not ASCII, or could end the line, stays escaped. */
+/** Escapes a path for use in a header: non-ASCII characters and those that could end the line stay escaped. */
 function headerText(value: string): string {
   return value.replace(/[^\x20-\x7e]+/g, (part) => encodeURIComponent(part.toWellFormed()));
 }
 
 function moved({ to, status, force }: AssetRedirectRule, values: PatternValues): Moved {
   if (status === 200) return { status, force, to: fillPlaceholders(decodedTarget(to), values, (value) => value) };
-  // What a visitor wrote cannot make a path into a host or change what follows it.
+  // A visitor's input cannot turn a path into a host or change the rest of the URL.
   const filled = fillPlaceholders(to, values, (value) =>
     value.toWellFormed().split('/').map(encodeURIComponent).join('/'),
   );

@@ -2,29 +2,28 @@
 // values, used by assets.ts.
 import { assetEncodings, type AssetEncoding } from '#core/manifest.ts';
 
-/** Whether an If-None-Match names the current entity tag; `W/` does not matter here (RFC 9110 13.1.2). */
+/** Whether an If-None-Match names the current entity tag, ignoring `W/` (RFC 9110 13.1.2). */
 export function noneMatch(header: string, etag: string): boolean {
   if (header.trim() === '*') return true;
   for (const [, tag] of header.matchAll(/(?:W\/)?("[^"]*")/g)) if (tag === etag) return true;
   return false;
 }
 
-/** Whether an If-Match lets a request through: it names the current strong entity tag, or any (RFC 9110 13.1.1). */
+/** Whether an If-Match names the current strong entity tag, or any (RFC 9110 13.1.1). */
 export function isMatch(header: string, etag: string): boolean {
   if (header.trim() === '*') return true;
   for (const [, weak, tag] of header.matchAll(/(W\/)?("[^"]*")/g)) if (weak === undefined && tag === etag) return true;
   return false;
 }
 
-/** Forms that a client takes, the one it wants most first. */
+/** Encodings that a client accepts, most preferred first. */
 export type EncodingOrder = readonly (AssetEncoding | 'identity')[];
 
 const PLAIN_ONLY: EncodingOrder = ['identity'];
 
 /**
- * The order in which an Accept-Encoding takes the codings that files come in (RFC 9110 12.5.3). Of those with one
- * weight the smallest comes first; the plain form is last unless it is asked for, and never missing: it is better than
- * no answer.
+ * Orders the available encodings by an Accept-Encoding (RFC 9110 12.5.3). Equal weights are ordered by size, smallest
+ * first; the unencoded form is last unless it is listed, and always included: it is better than an error.
  *
  * @example encodingOrder('gzip;q=0.5, br;q=1.0') // ['br', 'gzip', 'identity']
  */
@@ -37,7 +36,7 @@ export function encodingOrder(header: string | null): EncodingOrder {
   }
   const any = weights.get('*') ?? 0;
   const order: (AssetEncoding | 'identity')[] = assetEncodings.filter((coding) => (weights.get(coding) ?? any) > 0);
-  // Unnamed, the plain form has no weight of its own: everything that is named goes before it.
+  // If not listed, the unencoded form comes after everything that is listed.
   const weightOf = (coding: string): number => weights.get(coding) ?? (coding === 'identity' ? 0 : any);
   order.push('identity');
   return order.toSorted((a, b) => weightOf(b) - weightOf(a));
@@ -49,26 +48,24 @@ export interface FilePart {
   readonly end: number;
 }
 
-/**
- * What a request asks for of a file: the whole, some parts in the order of the file, or only parts that are not there.
- */
+/** The requested range of a file: all of it, some parts in file order, or only parts beyond its end. */
 type RangeResult =
   | { readonly kind: 'whole' }
   | { readonly kind: 'parts'; readonly parts: readonly FilePart[] }
   | { readonly kind: 'unsatisfiable' };
 
 const WHOLE: RangeResult = { kind: 'whole' };
-/** Ranges in one request; more are a way to make a server work, and get the whole (RFC 9110 17.15). */
+/** Requests with more ranges are likely abuse and get the whole file (RFC 9110 17.15). */
 const RANGES_MAX = 16;
-/** Parts that lie closer are one: less to send than what would stand between them. */
+/** Parts closer than this are joined: the gap is smaller than the headers between them. */
 const GAP_BYTES_MAX = 80;
 
 /**
- * The ranges of bytes that a request asks for, parts that overlap or nearly touch joined. Other units and malformed
- * values ask for the whole (RFC 9110 14.2), and so does an If-Range that is not the current strong entity tag.
+ * Parses the requested byte ranges; parts that overlap or nearly touch are joined. Other units, malformed values (RFC
+ * 9110 14.2) and an If-Range other than the current strong entity tag request the whole file.
  *
- * @example requestedRange('bytes=0-99, 500-', null, '"a"', 600)
- * // { kind: 'parts', parts: [{ start: 0, end: 100 }, { start: 500, end: 600 }] }
+ * @example requestedRange('bytes=0-99, 500-', null, '"a"', 600) // { kind: 'parts', parts: [{ start: 0, end: 100 }, {
+ * start: 500, end: 600 }] }
  */
 export function requestedRange(range: string | null, ifRange: string | null, etag: string, bytes: number): RangeResult {
   if (range === null || (ifRange !== null && ifRange.trim() !== etag)) return WHOLE;

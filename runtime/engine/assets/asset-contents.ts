@@ -1,5 +1,5 @@
-// The bytes of static files: small ones are kept in memory while they are used, the others are read piece by piece.
-// Made by assets.ts; knows no request and no header.
+// The bytes of static files: small ones are cached in memory while they are used, others are read piece by piece.
+// Made by assets.ts; independent of requests and headers.
 import { createHash } from 'node:crypto';
 import { open, readFile } from 'node:fs/promises';
 import { PlatformError } from '#core/errors.ts';
@@ -7,11 +7,11 @@ import type { FilePart } from './asset-conditions.ts';
 
 /** Files up to this size are sent whole and kept in memory. */
 const SMALL_BYTES_MAX = 64 * 1024;
-/** Memory for them, of all deployments together. */
+/** Memory for them, shared by all deployments. */
 const CACHE_BYTES_MAX = 64 * 1024 * 1024;
 const CHUNK_BYTES = 64 * 1024;
 
-/** The bytes of a file, or of a compressed form of it; in memory while they are few and used. */
+/** The bytes of a file, or of a compressed version of it; in memory while small and used. */
 export class StoredFile {
   readonly artifact: string;
   readonly path: string;
@@ -19,7 +19,7 @@ export class StoredFile {
   readonly total: number;
   content: Uint8Array | null = null;
   loading: Promise<Uint8Array> | null = null;
-  /** Second chance: set by every use, cleared by the search for something to drop. */
+  /** Second chance algorithm: set by every use, cleared by the search for an entry to drop. */
   used = false;
 
   constructor(artifact: string, path: string, { hash, bytes }: { readonly hash: string; readonly bytes: number }) {
@@ -35,14 +35,14 @@ export interface AssetBody {
   readonly file: StoredFile;
   readonly start: number;
   readonly end: number;
-  /** Several parts, each after its own head; `start` and `end` are then those of all that is sent. */
+  /** Several parts, each after a head of its own; `start` and `end` then refer to the whole body. */
   readonly parts?: readonly (FilePart & { readonly head: Uint8Array })[];
   readonly tail?: Uint8Array;
 }
 
 /** Bytes of static files. */
 export interface AssetContents {
-  /** The bytes of a body, in pieces of at most 64 KB. @throws {PlatformError} `artifact_corrupt` */
+  /** Reads a body, in pieces of at most 64 KB. @throws {PlatformError} `artifact_corrupt` */
   read(body: AssetBody): AsyncGenerator<Uint8Array, void, undefined>;
 }
 
@@ -52,7 +52,7 @@ export function createAssetContents(options: { readonly cacheBytesMax?: number }
   let cachedBytes = 0;
   let hand = 0;
 
-  /** Keeps a small file; drops others that were not used since the hand last passed them. */
+  /** Caches a small file; drops others that were not used since the last pass. */
   function keep(file: StoredFile, bytes: Uint8Array): void {
     if (bytes.byteLength > room) return;
     while (cachedBytes + bytes.byteLength > room) {
@@ -73,7 +73,7 @@ export function createAssetContents(options: { readonly cacheBytesMax?: number }
     cachedBytes += bytes.byteLength;
   }
 
-  /** A small file whole, from memory or into it; its hash is checked when it is read. */
+  /** Loads a small file as a whole, through the cache; its hash is verified when it is read. */
   function load(file: StoredFile): Promise<Uint8Array> {
     file.loading ??= readFile(file.path)
       .then(

@@ -1,9 +1,8 @@
-// Which requests static files answer, and with which file: paths, HTML names, `run_worker_first`. Pure; used by
-// assets.ts and by the handler's decision. Only files that the manifest lists are ever named, so that no path can lead
-// elsewhere.
+// Maps requests to static files: paths, HTML names, `run_worker_first`. Pure; used by assets.ts and the handler. Only
+// files listed in the manifest are ever returned, so no path can lead elsewhere.
 import type { AssetRules } from '#core/manifest.ts';
 
-/** What a decision needs of a request; an `Exchange` is one. */
+/** The parts of a request needed to decide; an `Exchange` has them. */
 export interface AssetRequest {
   readonly method: string;
   /** Path and query, as received. */
@@ -12,8 +11,8 @@ export interface AssetRequest {
 }
 
 /**
- * Whether a request goes to the asset layer or straight to the worker. `asset` does not promise that there is a file.
- * The path is compared as the asset layer reads it, that is decoded: an encoded letter gets nobody past a pattern.
+ * Whether a request goes to the asset layer or straight to the worker. `asset` does not mean that the file exists.
+ * The path is compared after decoding, as in the asset layer, so that encoded characters cannot bypass a pattern.
  */
 export function assetDecision(rules: AssetRules, request: AssetRequest): 'asset' | 'worker' {
   if (request.method !== 'GET' && request.method !== 'HEAD') return 'worker';
@@ -31,9 +30,7 @@ export function assetDecision(rules: AssetRules, request: AssetRequest): 'asset'
   return decision;
 }
 
-/**
- * The decoded path of a request target; null when it cannot be a file's: a malformed escape, invalid UTF-8 or a NUL.
- */
+/** The decoded path of a request target; null if it cannot name a file: a malformed escape, invalid UTF-8 or a NUL. */
 export function decodedPath(target: string): string | null {
   const end = target.search(/[?#]/);
   const path = end < 0 ? target : target.slice(0, end);
@@ -46,14 +43,14 @@ export function decodedPath(target: string): string | null {
   }
 }
 
-/** What a path leads to: a file's key in the manifest, or the canonical path to redirect to. */
+/** The target of a path: a file's key in the manifest, or the canonical path to redirect to. */
 type AssetTarget = { readonly file: string } | { readonly redirect: string };
 
 /**
- * The file of a decoded path. HTML answers on its name without `.html`, folders with a slash at the end; the other
- * forms redirect there.
+ * The file of a decoded path. HTML is served without `.html`, folders with a trailing slash; other spellings
+ * redirect.
  *
- * @param isFile whether there is a file of this key
+ * @param isFile whether there is a file with this key
  * @example assetTarget((key) => key === 'about.html', '/about') // { file: 'about.html' }
  * @example assetTarget((key) => key === 'about.html', '/about/') // { redirect: '/about' }
  */
@@ -70,7 +67,7 @@ export function assetTarget(isFile: (key: string) => boolean, path: string): Ass
     if (key === 'index.html') return { redirect: '/' };
     if (key.endsWith('/index.html')) return { redirect: `/${key.slice(0, -'index.html'.length)}` };
     const name = key.slice(0, -'.html'.length);
-    // A file of the short name has the short path.
+    // A file with the short name takes precedence on the short path.
     if (key.endsWith('.html') && name !== '' && !name.endsWith('/') && !has(name)) return { redirect: `/${name}` };
     return { file: key };
   }
@@ -82,7 +79,7 @@ export function assetTarget(isFile: (key: string) => boolean, path: string): Ass
   if (has(`${key}.html`)) return { file: `${key}.html` };
   if (has(`${key}/index.html`)) return { redirect: `/${key}/` };
   if (!key.endsWith('.html')) return null;
-  // The page has its other form: a folder's where a file was asked for, or the other way round.
+  // The page exists in the other spelling: as a folder's page instead of a file, or the reverse.
   const name = key.slice(0, -'.html'.length);
   if (has(`${name}/index.html`)) return { redirect: `/${name}/` };
   const above = name.endsWith('/index') ? name.slice(0, -'/index'.length) : '';
@@ -101,22 +98,20 @@ export function notFoundPage(isFile: (key: string) => boolean, path: string): st
   }
 }
 
-/** Whether a browser asks for a page, so that an application's shell or an error page is of use to it. */
+/** Whether a browser navigates, so that an application's shell or an error page is useful. */
 export function isNavigation(request: AssetRequest): boolean {
   const mode = request.header('sec-fetch-mode');
   if (mode !== null) return mode === 'navigate';
   return request.header('accept')?.includes('text/html') === true;
 }
 
-/** Whether a page is of use to who asks: a browser that navigates, or a client that takes what there is, as curl. */
+/** Whether the client can use a page: a browser that navigates, or a client that accepts anything, such as curl. */
 export function takesPage(request: AssetRequest): boolean {
   if (request.header('sec-fetch-mode') !== null) return isNavigation(request);
   return /^$|text\/html|\*\/\*/.test(request.header('accept') ?? '');
 }
 
-/**
- * Bundlers put a hash of the content into names: such a file never changes. Names of words and numbers do not count.
- */
+/** Bundlers add a hash of the content to names: such a file never changes. Names of words and numbers do not count. */
 export function isHashedName(key: string): boolean {
   if (key.includes('/immutable/')) return true;
   const token = /[.-]([A-Za-z0-9_-]{8,64})\.[A-Za-z0-9]+(?:\.map)?$/.exec(key)?.[1];
@@ -131,14 +126,13 @@ export function keysOf(files: AssetRules['files']): (key: string) => boolean {
   return (key) => Object.hasOwn(files, key);
 }
 
-/** A manifest is content-addressed, not trusted: a key that leaves the assets folder is no file. */
+/** A manifest is content-addressed, but not trusted: a key that leaves the assets folder is ignored. */
 function isPlainKey(key: string): boolean {
   return !/(?:^|\/)(?:\.{0,2})(?:\/|$)|[\\\0]/.test(key);
 }
 
 /**
- * `*` stands for any characters, all others for themselves. Linear in practice: no regular expression of a tenant's is
- * run.
+ * `*` matches any characters, others match themselves. Linear in practice: no regular expression of a tenant is run.
  */
 export function globMatches(pattern: string, text: string): boolean {
   let p = 0;

@@ -1,9 +1,11 @@
 // Static files, served without entering an isolate. The handler calls `serve`; the worker's asset binding calls
-// `fetch`, which knows no socket. Which file answers is decided in asset-rules.ts, what `_headers` and
-// `_redirects` change in asset-changes.ts.
+// `fetch`, which needs no socket. asset-rules.ts selects the file, asset-changes.ts applies `_headers` and
+// `_redirects`.
 import type { PlatformError } from '#core/errors.ts';
 import type { AssetEncoding, AssetFile } from '#core/manifest.ts';
-import type { OpenArtifact } from '#deployments/artifact-source.ts';
+import type { OpenArtifact } from '#artifacts/artifact-source.ts';
+import type { AssetReply } from '../bindings/assets.ts';
+import type { Exchange } from '../http/listener.ts';
 import {
   formAnswer,
   headerBlockOf,
@@ -26,10 +28,8 @@ import {
   takesPage,
   type AssetRequest,
 } from './asset-rules.ts';
-import type { AssetReply } from '../bindings/assets.ts';
-import type { Exchange } from '../http/listener.ts';
 
-/** A request whose host is known: rules may depend on it. */
+/** A request with its host, on which rules may depend. */
 export interface HostedRequest extends AssetRequest {
   /** Lower case, with port if any. */
   readonly host: string;
@@ -39,40 +39,40 @@ type AssetForm = Pick<AssetFile, 'hash' | 'bytes'>;
 
 export interface AssetServer {
   /**
-   * Serves a file; false when there is none for the request and nothing was sent. `last`: there is no worker to ask, so
-   * that the answer is 404 or 405 then.
+   * Serves a file; false if there is none for the request and nothing was sent. `last`: there is no worker, so the
+   * response is then 404 or 405.
    */
   serve(exchange: Exchange, artifact: OpenArtifact, last?: boolean): boolean;
   /**
-   * The same for who has no socket, as if there were no worker. Bytes come in pieces of at most 64 KB; reading them
-   * throws {@link PlatformError} `artifact_corrupt`.
+   * The same without a socket, as if there were no worker. Bytes come in pieces of at most 64 KB; reading them throws
+   * {@link PlatformError} `artifact_corrupt`.
    */
   fetch(request: HostedRequest, artifact: OpenArtifact): AssetReply | Promise<AssetReply>;
 }
 
-/** What answers under a path: the plain form, and compressed ones. */
+/** The page of a path: unencoded, and in compressed encodings. */
 interface Page {
   readonly identity: Form;
   readonly br: Form | null;
   readonly gzip: Form | null;
 }
 
-/** Where a path leads. */
+/** Result of looking up a path. */
 type Found = { readonly page: Page } | { readonly redirect: string } | { readonly moved: Moved };
 
-/** What is known of an artifact: made on its first request, gone with it. */
+/** Cached data of an artifact: created on its first request, dropped with it. */
 interface Known {
   readonly changes: AssetChanges;
   readonly stored: Map<string, StoredFile>;
-  /** Pages by key, status and what header rules change in them. */
+  /** Pages by key, status and changes of header rules. */
   readonly pages: Map<string, Page>;
-  /** Pages under their own paths, as requests name them: at most a handful for each file, so that it needs no bound. */
+  /** Pages by requested path: at most a handful for each file, so it needs no limit. */
   readonly found: Map<string, Found>;
 }
 
-/** Pages of an artifact that are remembered, at least those without header rules. */
+/** Cached pages per artifact, besides those without header rules. */
 const PAGES_MAX = 2000;
-/** Different Accept-Encoding values that are remembered; browsers send a few. */
+/** Cached Accept-Encoding values; browsers send only a few. */
 const ORDERS_MAX = 256;
 
 export function createAssetServer(options: { readonly cacheBytesMax?: number } = {}): AssetServer {
@@ -100,7 +100,7 @@ export function createAssetServer(options: { readonly cacheBytesMax?: number } =
     return found;
   }
 
-  /** A page as it answers under a path; with 404, as the page of what is not there. */
+  /** The page for a path; with 404, as an error page. */
   function pageOf(artifact: OpenArtifact, key: string, path: string, host: string, status: 200 | 404 = 200): Page {
     const of = knownOf(artifact);
     const changes = of.changes.headersOf(path, host);
@@ -118,7 +118,7 @@ export function createAssetServer(options: { readonly cacheBytesMax?: number } =
       const filePath = encoding === null ? artifact.assetFile(key) : artifact.encodedFile(content.hash);
       const etag = `"${content.hash}"`;
       const short: [string, string][] = [['cache-control', caching]];
-      // Of an error page no part can be asked for, and nothing revalidated.
+      // Error pages support no ranges and no revalidation.
       if (status === 200) short.unshift(['etag', etag]);
       if (varies) short.push(['vary', 'accept-encoding']);
       const long: [string, string][] = [['content-type', file.type], ...short];
@@ -137,13 +137,13 @@ export function createAssetServer(options: { readonly cacheBytesMax?: number } =
     const encoded = (encoding: AssetEncoding): Form | null =>
       encodings[encoding] ? form(encoding, encodings[encoding]) : null;
     const page = { identity: form(null, file), br: encoded('br'), gzip: encoded('gzip') };
-    // Placeholders in values make as many pages as there are paths.
+    // Placeholders in values create as many pages as there are paths.
     if (of.pages.size >= PAGES_MAX && changes !== null) of.pages.clear();
     of.pages.set(name, page);
     return page;
   }
 
-  /** The form that a request wants most. Parts are cut from the plain one, whose bytes they mean. */
+  /** The encoding that a request prefers. Ranges refer to the unencoded bytes. */
   function formFor(request: AssetRequest, page: Page): Form {
     if (page.br === null && page.gzip === null) return page.identity;
     const header = request.header('accept-encoding');
@@ -190,7 +190,7 @@ export function createAssetServer(options: { readonly cacheBytesMax?: number } =
     return last !== null && 'file' in last ? { page: pageOf(artifact, last.file, path, host) } : null;
   }
 
-  /** Null: there is no file for the request, and `last` is not said. */
+  /** Null: there is no file for the request, and `last` is not set. */
   function answer(request: HostedRequest, artifact: OpenArtifact, last: boolean): AssetAnswer | null {
     const rules = artifact.manifest.assets;
     if (rules === null) return last ? problem('asset_not_found') : null;
@@ -245,7 +245,7 @@ export function createAssetServer(options: { readonly cacheBytesMax?: number } =
     return true;
   }
 
-  /** A body that is not in memory: whole when it is small, else piece by piece as the client takes it. */
+  /** Sends a body that is not in memory: whole if it is small, else piece by piece as the client reads it. */
   async function send(exchange: Exchange, status: number, headerBlock: string, body: AssetBody): Promise<void> {
     let begun = false;
     let gone = false;

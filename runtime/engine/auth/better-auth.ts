@@ -1,5 +1,5 @@
-// One app's better-auth: the only file that loads it, by users.ts and not before an app's first visitor. Half of an
-// engine's start and a third of its memory would be that library.
+// One app's better-auth: the only file that loads it, imported by users.ts at an app's first visitor. The library
+// would take half of an engine's start time and a third of its memory.
 import { createHmac } from 'node:crypto';
 import { betterAuth, type BetterAuthOptions } from 'better-auth';
 import { createAuthEndpoint, isAPIError } from 'better-auth/api';
@@ -15,17 +15,17 @@ const SESSION_SECONDS = 7 * 24 * 60 * 60;
 
 /** An app's sign-in. */
 export type Auth = Pick<ReturnType<typeof betterAuth>, 'handler' | '$context'> & {
-  /** The token of the session cookie among these; null when there is none, or its signature is not ours. */
+  /** The token in the session cookie; null if it is missing or its signature is invalid. */
   tokenOf(cookies: string): Promise<string | null>;
 };
 
-// No route: `api.getSession` reads the cookie in the same way, and takes 0.3 ms of CPU more for what else it does.
+// Not a route: `api.getSession` reads the cookie the same way, and takes 0.3 ms more CPU for its other work.
 const readToken = createAuthEndpoint('/session-token', { method: 'GET', requireHeaders: true }, async (ctx) => {
   const { authCookies, secret } = ctx.context;
   return (await ctx.getSignedCookie(authCookies.sessionToken.name, secret)) || null;
 });
 
-/** @param prepared namespaces whose tables are known to be there. */
+/** @param prepared namespaces whose tables exist. */
 export async function openAuth(
   parts: UsersParts,
   site: AuthSite,
@@ -33,8 +33,8 @@ export async function openAuth(
   queue: PasswordQueue,
 ): Promise<Auth> {
   const options = optionsOf(parts, site, queue);
-  // Once a namespace: a client may say any port after the host, and each makes another site.
-  // Two engines may be at it at once: the one that loses finds the tables there.
+  // Once per namespace: a client may send any port in the host, and each creates another site. Two engines may do it
+  // at once: the slower one finds the tables.
   for (let attempt = 1; !prepared.has(site.namespace); attempt++) {
     try {
       await (await getMigrations(options)).runMigrations();
@@ -56,12 +56,12 @@ function optionsOf(
   { namespace, origin, askedAt = origin, vars }: AuthSite,
   queue: PasswordQueue,
 ): BetterAuthOptions {
-  // Nobody waits for it: who asked must not learn from the time it takes, or from its failure, whether there is
-  // an e-mail to send.
+  // Not awaited: neither the duration nor a failure may reveal whether an email is sent.
   const post = async (mail: Mail): Promise<void> => {
     sendMail(mail).catch((error: Error) => log('error', `auth: ${error.message}`));
   };
-  // With it, signing up says nothing of who there is: the e-mail does, to whom it concerns.
+  // With verification, signing up does not reveal existing accounts: only the email does, to the owner of the
+  // address.
   const requireEmailVerification = (vars['AUTH_REQUIRE_VERIFICATION'] ?? String(deliversMail)) === 'true';
   return {
     database: {
@@ -77,7 +77,7 @@ function optionsOf(
       level: 'warn',
       log: (level, message, ...more) => log(level === 'error' ? 'error' : 'warn', lineOf(message, more)),
     },
-    // Without this, refusals and failures go past that logger to the console, with all that they know.
+    // Otherwise refusals and failures bypass that logger and go to the console with all details.
     onAPIError: {
       onError(error) {
         if (!isAPIError(error)) throw error;
@@ -114,30 +114,30 @@ function optionsOf(
         }),
     },
     socialProviders: providersOf(vars) as NonNullable<BetterAuthOptions['socialProviders']>,
-    // What an app says of a user: no client's route takes it; signing up does, once (routes.ts).
+    // Fields that an app sets for a user: clients can set them only once, when they sign up (routes.ts).
     user: { additionalFields: { metadata: { type: 'string', required: false, input: false, defaultValue: '{}' } } },
     session: { expiresIn: SESSION_SECONDS, updateAge: 24 * 60 * 60 },
-    // In the database: every engine counts the same guesses.
+    // In the database, so that all engines count the same attempts.
     rateLimit: { enabled: true, storage: 'database', window: 60, max: 100 },
     advanced: {
       cookiePrefix: cookiePrefix(origin),
       // It would add a prefix that lets other hosts of the same domain set the cookie.
       useSecureCookies: false,
       defaultCookieAttributes: { httpOnly: true, sameSite: 'lax', path: '/', secure: origin.startsWith('https:') },
-      // Ours: what a client claims has been taken out (http/client-address.ts).
+      // A header that the platform sets: a client's own is removed (http/client-address.ts).
       ipAddress: { ipAddressHeaders: ['x-real-ip'] },
     },
     plugins: [bearer()],
   };
 }
 
-/** What it says beside the reason of an error, a visitor's address or a provider's answer, stays out of the log. */
+/** Details besides the reason of an error, such as a visitor's address or a provider's response, are not logged. */
 function lineOf(message: string, more: readonly unknown[]): string {
   const reasons = more.flatMap((one) => (one instanceof Error ? [one.message] : []));
   return `auth: ${[message, ...reasons].join(' ')}`;
 }
 
-/** An address leads somewhere only when the app said which of its pages sets passwords. */
+/** The URL works only if the app has declared its page for setting passwords. */
 function howToReset(url: string, token: string): string {
   const leads = (new URL(url).searchParams.get('callbackURL') ?? '') !== '';
   return leads

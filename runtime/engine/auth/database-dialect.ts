@@ -1,4 +1,4 @@
-// Kysely over a project's database (bindings/database.ts): the language in which better-auth keeps its tables. Used by
+// A Kysely dialect over a project's database (bindings/database.ts), in which better-auth keeps its tables. Used by
 // users.ts only.
 import {
   SqliteAdapter,
@@ -21,7 +21,7 @@ import { callOfUsers } from '../bindings/auth.ts';
 import type { DatabaseStore } from '../bindings/database.ts';
 import type { DatabasePlace } from '../bindings/scope.ts';
 
-/** Statements run one by one: none of what is kept needs a transaction over several. */
+/** Statements run one by one: nothing here needs a transaction. */
 export function databaseDialect(store: DatabaseStore, place: DatabasePlace): Dialect {
   const connection: DatabaseConnection = {
     async executeQuery<Row>({ sql, parameters }: CompiledQuery): Promise<QueryResult<Row>> {

@@ -1,6 +1,6 @@
-// Passwords of apps' users: hashed as better-auth does by itself, on threads that take turns between projects, and on
-// the account of the invocation that asks. What comes over HTTP has none; it waits in its project's own queue, which is
-// bounded. Used by better-auth.ts.
+// Passwords of apps' users: hashed as better-auth does, on threads shared fairly between projects, and charged to the
+// calling invocation. HTTP requests have none, so they wait in a limited queue of their project. Used by
+// better-auth.ts.
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { APIError } from 'better-auth/api';
 import { callOfUsers } from '../bindings/auth.ts';
@@ -10,12 +10,12 @@ import type { PasswordQueue } from './site.ts';
 /** N of scrypt. */
 const COST = 16_384;
 const scrypt = { r: 16, p: 1, length: 64, maxmem: 128 * COST * 16 * 2 };
-/** What one takes at that cost. */
+/** Cost of one hash. */
 const HASH_MS = 35;
-/** Passwords of one project that are hashed for requests: two to five seconds of waiting. */
+/** Limit for waiting passwords of one project: two to five seconds of waiting. */
 const WAITING_MAX = 50;
 
-/** The passwords of one project. */
+/** Password functions of one project. */
 interface Passwords {
   hash(password: string): Promise<string>;
   verify(given: { readonly hash: string; readonly password: string }): Promise<boolean>;

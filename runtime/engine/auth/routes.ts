@@ -1,14 +1,15 @@
-// `/auth/*` on an app's host (features of `auth` in platform.yaml): the short routes that the binding promises, each
-// done by a route of better-auth, and everything better-auth has besides. No isolate is entered. Called by handler.ts.
+// `/auth/*` on an app's host (features of `auth` in platform.yaml): the short routes that the binding documents, each
+// implemented by a route of better-auth, and all other routes of better-auth. No isolate is entered. Called by
+// handler.ts.
 import { setTimeout as wait } from 'node:timers/promises';
 import { METADATA_BYTES_MAX } from '../bindings/auth.ts';
 import type { Exchange } from '../http/listener.ts';
 import { type AuthSite } from './site.ts';
 import { toUser, type Users } from './users.ts';
 
-/** Where they lie; a worker whose deployment declares `auth` gets no requests below it. */
+/** Their path; a worker whose deployment declares `auth` gets no requests below it. */
 export const authPath = '/auth/';
-/** What sends an e-mail to the owner of an address, if there is one. */
+/** Routes that send an email to the owner of an address, if there is one. */
 const SENDS_MAIL = new Set([
   'signup',
   'sign-up/email',
@@ -19,12 +20,12 @@ const SENDS_MAIL = new Set([
 ]);
 const BODY_BYTES_MAX = 16 * 1024;
 
-/** What a short route does. */
+/** Handler of a short route. */
 type Short = (site: AuthSite, request: Request) => Promise<Response>;
 
 /** The routes. */
 export interface AuthRoutes {
-  /** Answers a request; `headerBlock` has its client's true address. */
+  /** Answers a request; `headerBlock` has the client's true address. */
   serve(exchange: Exchange, site: AuthSite, headerBlock: string): void;
 }
 
@@ -35,7 +36,8 @@ export function createAuthRoutes(users: Users): AuthRoutes {
     headers.delete('content-length');
     if (body !== undefined) {
       headers.set('content-type', 'application/json');
-      // A browser says with each POST which page it comes from: who says nothing is a program, which nobody can lure.
+      // Browsers send the page's origin with each POST: a request without it is from a program, which cannot be
+      // lured.
       if (!headers.has('origin') && !headers.has('sec-fetch-site')) headers.set('origin', site.origin);
     }
     return users.handle(
@@ -55,7 +57,7 @@ export function createAuthRoutes(users: Users): AuthRoutes {
     return reply(response, { user: toUser(user), token });
   };
 
-  /** Keeps what a user says of itself when it signs up; later only the app changes it. */
+  /** Stores a user's own metadata at sign-up; later only the app can change it. */
   const withMetadata = async (site: AuthSite, answered: Response, metadata: string): Promise<Response> => {
     const { user, token } = (await answered.json()) as { user: { id: string }; token: string | null };
     await users.setMetadata(site.namespace, user.id, metadata);
@@ -99,7 +101,7 @@ export function createAuthRoutes(users: Users): AuthRoutes {
       const { email } = await bodyOf(request);
       if (typeof email !== 'string') return refusal(400, 'email is required');
       const response = await forward(site, request, '/send-verification-email', { email });
-      // Whether the address is known is nobody's business.
+      // The response does not reveal whether the address is known.
       return response.status === 429 ? failure(response) : reply(response, { success: true });
     },
     async 'POST reset-password'(site, request) {
@@ -136,7 +138,7 @@ export function createAuthRoutes(users: Users): AuthRoutes {
     const short = shorts[`${request.method} ${name}`];
     if (short !== undefined) return short(site, request);
     if (name.startsWith('oauth/') && request.method === 'GET') return oauth(site, request, name.slice('oauth/'.length));
-    // Native routes that change something are theirs too, under the same limits; the rest is 404.
+    // better-auth's own routes that change something, under the same limits; the rest is 404.
     return users.handle(site, request);
   }
 
@@ -152,7 +154,7 @@ export function createAuthRoutes(users: Users): AuthRoutes {
         try {
           request = toRequest(exchange, site.origin, headerBlock, body);
         } catch {
-          // A host with a port that is none, or a method that no Request may have, such as TRACE.
+          // A host with an invalid port, or a method that Request does not allow, such as TRACE.
           send(exchange, refusal(400, 'The request is not valid'));
           return;
         }
@@ -182,7 +184,7 @@ function refusal(status: number, error: string): Response {
   return Response.json({ error }, { status });
 }
 
-/** The words of the binding's contract for what better-auth refuses. */
+/** Maps errors of better-auth to those of the binding's contract. */
 async function failure(response: Response): Promise<Response> {
   const { message, code } = (await response.json().catch(() => ({}))) as { message?: string; code?: string };
   const [status, error] = code?.startsWith('USER_ALREADY_EXISTS')
@@ -196,14 +198,14 @@ async function failure(response: Response): Promise<Response> {
   return refused;
 }
 
-/** Another body, with the cookies of a response. */
+/** A new body with the cookies of a response. */
 function reply(response: Response, body: object, status = 200): Response {
   const answered = Response.json(body, { status });
   for (const cookie of response.headers.getSetCookie()) answered.headers.append('set-cookie', cookie);
   return answered;
 }
 
-/** The whole body; null when it is too large. */
+/** Reads the whole body; null when it is too large. */
 function receive(exchange: Exchange, then: (body: Buffer | null) => void): void {
   if (exchange.bodyBytes === 0 || exchange.bodyBytes > BODY_BYTES_MAX) {
     then(exchange.bodyBytes === 0 ? Buffer.alloc(0) : null);

@@ -1,12 +1,11 @@
-// Which sites' sign-in is open, used by users.ts. Opening one takes 13 ms of the engine's main thread, and whoever
-// sends a request chooses the port behind the host, which makes another site of it: so a project opens few a moment,
-// and has few of them open.
+// Open sign-in sites, used by users.ts. Opening one takes 13 ms of the engine's main thread, and clients choose the
+// port in the host, which creates another site. So a project opens few sites at a time, and has few open.
 
-/** A project opens so many at once, then one in so many ms. */
+/** A project can open this many at once, then one per interval (ms). */
 const [opensAtOnce, openMs] = [8, 2000];
 const SITES_OF_ONE_MAX = 8;
 const PROJECTS_MAX = 200;
-/** Sites without such a port: there are no more than hosts that lead somewhere. */
+/** Limit for sites without such a port: there are no more than routed hosts. */
 const PLAIN_MAX = 500;
 
 interface Project<Site> {
@@ -15,7 +14,7 @@ interface Project<Site> {
   at: number;
 }
 
-/** Open sites by project; those that were used last stay. */
+/** Open sites by project; the most recently used stay. */
 export class Sites<Site> {
   readonly #plain = new Map<string, Site>();
   readonly #projects = new Map<string, Project<Site>>();
@@ -26,8 +25,8 @@ export class Sites<Site> {
   }
 
   /**
-   * A site, whose key names its project too. @param isChosen a client chose its port. @returns null where the project
-   * has opened too many such.
+   * A site, whose key includes its project. @param isChosen whether a client chose its port. @returns null if the
+   * project has opened too many such sites.
    */
   get(project: string, key: string, isChosen: boolean, open: () => Site): Site | null {
     if (!isChosen) {

@@ -1,5 +1,5 @@
-// The users of apps, kept by better-auth in a database of each project (`auth~users`, a name that no platform.yaml can
-// declare). Made once per engine; handler.ts hands it to the binding and to routes.ts.
+// The users of apps, kept by better-auth in one database per project (`auth~users`, a name that no platform.yaml can
+// declare). Made once per engine; handler.ts passes it to the binding and to routes.ts.
 import { PlatformError } from '#core/errors.ts';
 import type { AuthStore, AuthUser } from '../bindings/auth.ts';
 import type { Auth } from './better-auth.ts';
@@ -8,27 +8,24 @@ import { Sites } from './sites.ts';
 
 /** Users of all projects. */
 export interface Users extends AuthStore {
-  /**
-   * Before it, nothing is answered that concerns an address whose owner gets an e-mail: how long it takes would tell
-   * whether there is one.
-   */
+  /** Minimum response time of routes that may send an email: the time must not reveal whether the address exists. */
   readonly answersAfterMs: number;
   /** Answers a request below `/auth/` as better-auth does. */
   handle(site: AuthSite, request: Request): Promise<Response>;
-  /** @param metadata JSON. Nothing where there is no such user. */
+  /** @param metadata JSON. No effect if the user does not exist. */
   setMetadata(namespace: string, id: string, metadata: string): Promise<void>;
 }
 
-/** What a header may hold; a worker may hand over anything. */
+/** Valid header values; a worker may pass anything. */
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 /** More than hashing a password and writing a user take. */
 const MAIL_MS = 400;
 
-/** Opens nothing before the first call about a project. */
+/** Opens nothing before the first call for a project. */
 export function createUsers(parts: UsersParts): Users {
   const sites = new Sites<Promise<Auth>>();
-  /** Namespaces whose tables are known to be there. */
+  /** Namespaces whose tables exist. */
   const prepared = new Set<string>();
   const queues = new Map<string, PasswordQueue>();
 
@@ -51,7 +48,7 @@ export function createUsers(parts: UsersParts): Users {
       const opening = import('./better-auth.ts').then(({ openAuth }) =>
         openAuth(parts, site, prepared, queueOf(site.namespace)),
       );
-      // Asked for again when it could not be opened.
+      // Retried after a failure to open.
       opening.catch(() => sites.forget(site.namespace, key));
       return opening;
     });
@@ -61,7 +58,7 @@ export function createUsers(parts: UsersParts): Users {
     );
   }
 
-  // Of no site in particular: what is asked here does not depend on one.
+  // A context independent of any site, for calls that do not depend on one.
   const ofNoSite = (namespace: string) =>
     authOf({ namespace, origin: `${parts.protocol}://internal.invalid`, vars: {} });
   const contextOf = async (namespace: string) => (await ofNoSite(namespace)).$context;
@@ -85,7 +82,7 @@ export function createUsers(parts: UsersParts): Users {
     },
     async getSession(namespace, { cookie, authorization }) {
       const [, bearer] = /^Bearer\s+(\S+)$/i.exec(authorization) ?? [];
-      // Who brings no such cookie costs nothing.
+      // Requests without such a cookie cost nothing.
       const hasCookie = cookie.includes('session_token') && HEADER_VALUE.test(cookie);
       const token = bearer ?? (hasCookie ? await (await ofNoSite(namespace)).tokenOf(cookie) : null);
       const user = token === null ? null : await this.getUser(namespace, token);
@@ -98,7 +95,7 @@ export function createUsers(parts: UsersParts): Users {
       const address = email.toLowerCase();
       if ((await context.internalAdapter.findUserByEmail(address)) !== null)
         throw new PlatformError('conflict', { reason: 'User already exists' });
-      // First what may be refused: it takes CPU.
+      // First, because it takes CPU and may be refused.
       const hash = password === null ? null : await context.password.hash(password);
       const user = await context.internalAdapter.createUser(
         { email: address, name, emailVerified, metadata },
@@ -153,7 +150,7 @@ export function createUsers(parts: UsersParts): Users {
   };
 }
 
-/** What of a user leaves this folder. */
+/** The fields of a user that leave this folder. */
 export function toUser(user: object): AuthUser {
   const { id, email, name, emailVerified, createdAt, metadata } = user as Record<string, unknown>;
   return {

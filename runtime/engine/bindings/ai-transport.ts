@@ -1,5 +1,5 @@
-// The way to the AI gateway: over the socket of its process, or in `platform dev` into the same process. What workers
-// ask of it comes from ai.ts (env.AI) and from fetch.ts (a fetch to PLATFORM_AI_URL).
+// The transport to the AI gateway: over the socket of its process, or inside the same process in `platform dev`. Its
+// requests come from ai.ts (env.AI) and from fetch.ts (a fetch to PLATFORM_AI_URL).
 import { Readable } from 'node:stream';
 import type { ReadableStream as WebStream } from 'node:stream/web';
 import type { Agent, Dispatcher } from 'undici';
@@ -14,12 +14,12 @@ export interface AiRequest {
   readonly method: string;
   /** Begins with `/ai`. */
   readonly path: string;
-  /** Names in lower case and values, in turn. */
+  /** Lower-case names and values, alternating. */
   readonly headers: readonly string[];
   readonly body: Uint8Array | string | Readable | null;
-  /** Null: a token in `headers` says it. */
+  /** Null: a token in `headers` identifies the caller. */
   readonly caller: AiCaller | null;
-  /** Of the deployment, for a gateway that takes nobody's word; null: it has none, or `headers` say it. */
+  /** The deployment's token, for a gateway that requires one; null: it has none, or it is in `headers`. */
   readonly token: string | null;
   readonly signal: AbortSignal;
 }
@@ -30,15 +30,15 @@ export interface AiTransport {
   close(): Promise<void>;
 }
 
-/** Where the gateway is, and the address under which workers know it (PLATFORM_AI_URL); null: under none. */
+/** The gateway's address, and the URL under which workers know it (PLATFORM_AI_URL); null: none. */
 export interface AiAddress {
   readonly transport: AiTransport;
   readonly url: () => string | null;
 }
 
 /**
- * The path on the gateway that a worker's fetch means; null: it means somebody else. Just the origin and the path of
- * PLATFORM_AI_URL: what else there is at that origin is nothing of the gateway's.
+ * The gateway path of a worker's fetch; null if it is not for the gateway. Only the origin and path of
+ * PLATFORM_AI_URL count: other paths of that origin do not belong to the gateway.
  *
  * @example pathOnGateway(new URL('http://localhost:4002/ai/v1/models'), address) // '/ai/v1/models'
  */
@@ -50,7 +50,7 @@ export function pathOnGateway(target: URL, { url }: AiAddress): string | null {
   return `/ai${target.pathname.slice(prefix.length)}${target.search}`;
 }
 
-/** Headers that say who calls, and how often a request has come round: the platform's word, never a worker's. */
+/** Headers that identify the caller and count hops: set by the platform, never by a worker. */
 const OWN_HEADERS = /^(?:host|x-platform-ai-.*)$/;
 
 function headersOf({ headers, caller }: AiRequest): string[] {
@@ -61,19 +61,19 @@ function headersOf({ headers, caller }: AiRequest): string[] {
   return sent;
 }
 
-/** For a gateway that wants a token of everybody. */
+/** For a gateway that requires a token from every caller. */
 function withToken(request: AiRequest): string[] {
   const sent = headersOf({ ...request, caller: null });
   if (request.caller !== null && request.token !== null) sent.push('authorization', `Bearer ${request.token}`);
   return sent;
 }
 
-/** To the gateway's process. @param socketPath of the socket that takes the word of engines. */
+/** Sends to the gateway's process. @param socketPath of the socket that trusts engines. */
 export function createAiSocket(socketPath: string): AiTransport {
   return createConnections('http://gateway', { socketPath }, headersOf);
 }
 
-/** To the API of another machine, which passes on what has the deployment's token. */
+/** Sends to the API of another machine, which proxies requests with the deployment's token. */
 export function createAiOrigin(origin: string): AiTransport {
   return createConnections(origin, {}, withToken);
 }
@@ -111,7 +111,7 @@ function createConnections(
   };
 }
 
-/** Into this process. @param answer gets null where a token says who calls. */
+/** Calls a function of this process. @param answer receives null when a token identifies the caller. */
 export function createAiFunction(
   answer: (request: Request, caller: AiCaller | null) => Promise<Response>,
 ): AiTransport {
@@ -134,7 +134,7 @@ export function createAiFunction(
         throw new PlatformError('fetch_failed', { reason: 'fetch failed: the AI gateway' }, { cause: error });
       }
       const content = response.body === null ? Readable.from([]) : Readable.fromWeb(response.body as WebStream);
-      // One that is given up says so as an error, which nobody may be listening for by then.
+      // A cancelled stream emits an error, which may have no listener by then.
       content.on('error', () => {});
       return {
         statusCode: response.status,
@@ -156,7 +156,7 @@ const REFUSAL = JSON.stringify({
   },
 });
 
-/** Where there is no gateway: says so, as one without providers does. */
+/** Without a gateway: fails like a gateway without providers. */
 export const noAiGateway: AiTransport = {
   request: () =>
     Promise.resolve({

@@ -1,5 +1,6 @@
-// The host half of the AI binding: a request to the gateway in the name of the deployment, which the host says and the
-// worker cannot. Bodies are made and read inside the isolate; here they only pass, as those of fetch do.
+// The host half of the AI binding: requests to the gateway on behalf of the deployment, which the host identifies and
+// the worker cannot forge. Bodies are made and read inside the isolate and only pass through here, like those of
+// fetch.
 import type { AiCaller } from '#core/ai-caller.ts';
 import type { HostCall, HostFunction, HostReply } from '../bridge/host-calls.ts';
 import type { AiTransport } from './ai-transport.ts';
@@ -8,14 +9,14 @@ import { reply, signalOf } from './fetched-response.ts';
 import type { OpenFetches } from './open-fetches.ts';
 import { withTrace } from './trace-headers.ts';
 
-/** The workflow of the agent library: what its runs ask is asked by an agent. */
+/** The workflow of the agent library: AI requests of its runs count as an agent's. */
 const AGENT_WORKFLOW = 'platform_agent_run';
-/** What a worker may say beside the body; the rest is the host's. */
+/** Headers that a worker may set; the host sets all others. */
 const ALLOWED_HEADERS = /^(?:accept|content-type|user-agent|idempotency-key|traceparent|tracestate)$/;
 const GATEWAY_HEADERS = /^x-platform-(?:cache-ttl|timeout-ms|fallbacks)$/;
 const OTHER_HEADERS = /^x-(?!platform-|forwarded-)[a-z0-9-]{1,64}$/;
 
-/** What it is made of. */
+/** Dependencies. */
 export interface AiParts {
   readonly transport: AiTransport;
   readonly places: OpenFetches;
@@ -51,7 +52,7 @@ async function run({ transport, places, caller, token }: AiParts, call: HostCall
       body: call.parts[0] ?? null,
       caller: { ...caller, kind: isAgent ? 'agent' : 'worker', runId: isAgent ? agentRun.id : null },
       token,
-      // Going on for nobody would cost money.
+      // Continuing without a reader would cost money.
       signal: signalOf(call),
     })
     .catch((error: unknown) => {
@@ -63,7 +64,7 @@ async function run({ transport, places, caller, token }: AiParts, call: HostCall
   return reply(call, response, target, false);
 }
 
-/** @throws {PlatformError} `invalid_argument` for a header that is not the worker's to say. */
+/** @throws {PlatformError} `invalid_argument` for a header that a worker may not set. */
 function toList(block: string): string[] {
   const list: string[] = [];
   const fields = block.split('\0');

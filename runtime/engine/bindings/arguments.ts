@@ -1,5 +1,6 @@
-// Reads what a worker passed to a binding. Everything in it is hostile: types are checked, sizes bounded, and names
-// that no store should ever see (NUL, lone surrogates) refused, with an error that says which argument and why.
+// Validates the arguments that a worker passed to a binding. All of it is untrusted: types are checked, sizes
+// limited, and names that no store may receive (NUL, lone surrogates) refused, with an error that names the argument
+// and the reason.
 import { PlatformError } from '#core/errors.ts';
 
 /** The arguments of a call as a record. @throws {PlatformError} `invalid_argument`. */
@@ -13,22 +14,19 @@ export function invalid(reason: string): PlatformError {
   return new PlatformError('invalid_argument', { reason });
 }
 
-/**
- * A text that becomes part of a name in a store: not empty, without NUL, well-formed, of at most `bytesMax` bytes of
- * UTF-8.
- */
+/** A text used in a name in a store: not empty, without NUL, well-formed, at most `bytesMax` bytes of UTF-8. */
 export function toName(value: unknown, what: string, bytesMax: number): string {
   if (typeof value !== 'string') throw invalid(`${what} must be a string`);
   if (value === '') throw invalid(`${what} must not be empty`);
   if (value.includes('\0')) throw invalid(`${what} must not contain NUL`);
   if (!value.isWellFormed()) throw invalid(`${what} must be well-formed Unicode`);
-  // A code unit has at least one byte: most names need no encoder.
+  // A code unit takes at least one byte, so most names need no encoder.
   if (value.length > bytesMax || (value.length * 3 > bytesMax && Buffer.byteLength(value) > bytesMax))
     throw invalid(`${what} has ${Buffer.byteLength(value)} bytes, and may have ${bytesMax}`);
   return value;
 }
 
-/** A whole number between bounds; `otherwise` when it is absent. */
+/** An integer within limits; `otherwise` when it is absent. */
 export function toWhole(
   value: unknown,
   what: string,
@@ -40,7 +38,7 @@ export function toWhole(
   return value;
 }
 
-/** JSON text of a value as it came over the bridge, of at most `bytesMax` bytes. */
+/** JSON text of a value from the bridge, at most `bytesMax` bytes. */
 export function toJsonText(value: unknown, what: string, bytesMax: number): string {
   const text = JSON.stringify(value ?? null);
   if (Buffer.byteLength(text) > bytesMax)
@@ -50,12 +48,12 @@ export function toJsonText(value: unknown, what: string, bytesMax: number): stri
 
 const CURSOR_BEGINS = 'after ';
 
-/** Where the next page of a list begins, as its reader gives it back. @param last name on the page before. */
+/** The cursor for the next page of a list. @param last name on the page before. */
 export function toCursor(last: string): string {
   return Buffer.from(CURSOR_BEGINS + last).toString('base64url');
 }
 
-/** The name that {@link toCursor} was made of; null: the first page. @throws {PlatformError} `invalid_argument` */
+/** The name in a cursor of {@link toCursor}; null: the first page. @throws {PlatformError} `invalid_argument` */
 export function fromCursor(cursor: unknown): string | null {
   if (cursor === undefined || cursor === null || cursor === '') return null;
   const text =

@@ -1,19 +1,22 @@
-// The host half of the assets binding (`env.ASSETS.fetch`): the same answers as for a request that never reaches the
-// worker.
+// The host half of the assets binding (`env.ASSETS.fetch`): returns what a request that never reaches the worker
+// would get.
 import { PlatformError } from '#core/errors.ts';
 import type { HostCall, HostFunction, HostReply } from '../bridge/host-calls.ts';
 
-/** A static file's answer, without a socket. */
+/** Response for a static file, without a socket. */
 export interface AssetReply {
   readonly status: number;
   readonly headerBlock: string;
   /** Null: the body is `text`. */
   readonly read: (() => AsyncIterable<Uint8Array>) | null;
-  /** Null: there is none, or it is read. */
+  /** Null: the body is empty or comes from `read`. */
   readonly text: string | null;
 }
 
-/** Always an answer: 404 or 405 where there is no file. The asset server and an artifact, joined by handler.ts. */
+/**
+ * Always returns a response: 404 or 405 if there is no file. Combines the asset server and an artifact; made by
+ * handler.ts.
+ */
 type FetchAsset = (request: {
   readonly method: string;
   readonly target: string;
@@ -57,7 +60,7 @@ async function run(fetch: FetchAsset, call: HostCall): Promise<HostReply> {
       resume?.();
     },
   });
-  // The answer, which names the stream, has to be on its way before the first chunk.
+  // The response names the stream, so it has to be sent before the first chunk.
   setImmediate(async () => {
     try {
       for await (const chunk of read()) {

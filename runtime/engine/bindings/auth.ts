@@ -1,5 +1,5 @@
-// The host half of the auth binding (`auth` in platform.yaml): users and sessions of a project's app. What signing in
-// does over HTTP is runtime/engine/auth/routes.ts; both work on the same users.
+// The host half of the auth binding (`auth` in platform.yaml): users and sessions of a project's app. Sign-in over
+// HTTP is in runtime/engine/auth/routes.ts; both use the same users.
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { UserSession } from '#core/resource-call/users.ts';
 import type { HostCall, HostFunction } from '../bridge/host-calls.ts';
@@ -16,11 +16,11 @@ export interface AuthUser {
   readonly metadata: Readonly<Record<string, unknown>>;
 }
 
-/** Who an app's users are. Every call is about one namespace. */
+/** Users of apps. Every call concerns one namespace. */
 export interface AuthStore {
-  /** The user of a session that is neither over nor revoked. */
+  /** The user of a session that is neither expired nor revoked. */
   getUser(namespace: string, token: string): Promise<AuthUser | null>;
-  /** The session that the headers of a request carry, as a cookie or `Bearer`. */
+  /** The session in the headers of a request, as a cookie or `Bearer`. */
   getSession(
     namespace: string,
     headers: { readonly cookie: string; readonly authorization: string },
@@ -36,35 +36,35 @@ export interface AuthStore {
       readonly metadata: string;
     },
   ): Promise<AuthUser>;
-  /** Users in the order in which they came, the newest first. */
+  /** Users by creation time, newest first. */
   listUsers(
     namespace: string,
     page: { readonly limit: number; readonly offset: number; readonly email: string | null },
   ): Promise<AuthUser[]>;
-  /** Ends a session for good. */
+  /** Revokes a session permanently. */
   revoke(namespace: string, token: string): Promise<void>;
-  /** Sessions of a user that are not over; their tokens are not among it. */
+  /** Active sessions of a user, without their tokens. */
   listSessions(namespace: string, userId: string): Promise<UserSession[]>;
-  /** Ends a session of a user by its id. */
+  /** Revokes a session of a user by its id. */
   endSession(namespace: string, userId: string, id: string): Promise<void>;
-  /** How a user signs in: `credential` (a password), or names of providers. */
+  /** Sign-in methods of a user: `credential` (a password), or names of providers. */
   signInMethods(namespace: string, userId: string): Promise<string[]>;
   /** Removes a user with all sessions. */
   deleteUser(namespace: string, id: string): Promise<void>;
 }
 
 /**
- * The database of a namespace's users: no platform.yaml can declare it, and no preview has a name like it
+ * The database of a namespace's users: no platform.yaml can declare this name, and no preview uses it
  * (core/preview.ts).
  */
 export const usersResource = 'auth~users';
 
-/** JSON of a user's own fields. */
+/** Limit for the JSON of a user's custom fields. */
 export const METADATA_BYTES_MAX = 4096;
 const TOKEN_BYTES_MAX = 4096;
 const PAGE_MAX = 1000;
 
-/** The call that users are asked for: passwords and statements are on its account. */
+/** The current call, which is charged for passwords and statements. */
 export const callOfUsers = new AsyncLocalStorage<HostCall>();
 
 /** The calls of a deployment's auth binding. */
@@ -77,7 +77,7 @@ export function createAuthCalls(namespace: string, store: AuthStore): Readonly<R
     typeof value === 'string' && value !== '' && value.length <= TOKEN_BYTES_MAX ? value : null;
 
   const calls: Readonly<Record<string, HostFunction>> = {
-    /** `{token}` -> the user or null: a token that cannot be one belongs to nobody. */
+    /** `{token}` -> the user or null, also for a malformed token. */
     async 'auth.getUser'(call) {
       const token = toToken(parse(call)['token']);
       return { value: token === null ? null : await store.getUser(namespace, token) };
@@ -141,7 +141,7 @@ export function createAuthCalls(namespace: string, store: AuthStore): Readonly<R
   );
 }
 
-/** JSON of the fields an app keeps with a user. @throws {PlatformError} `invalid_argument`. */
+/** JSON of an app's custom fields of a user. @throws {PlatformError} `invalid_argument`. */
 function toMetadata(value: unknown): string {
   const text = JSON.stringify(value === undefined || value === null ? {} : toRecord(value));
   if (Buffer.byteLength(text) > METADATA_BYTES_MAX)

@@ -1,5 +1,5 @@
-// The host calls of a deployment's bindings: for each kind it declares, the host half over the store that the root
-// chose. The one place that knows all kinds; handler.ts calls it once per deployment.
+// The host calls of a deployment's bindings: for each declared kind, the host half over the store that the root
+// chose. The only place that knows all kinds; handler.ts calls it once per deployment.
 import type { DeliveryLimits } from '#core/limits.ts';
 import { PlatformError } from '#core/errors.ts';
 import type { Manifest } from '#core/manifest.ts';
@@ -20,34 +20,34 @@ import { createStateCalls, type StateStore } from './state.ts';
 import { createTimerCalls, type TimerStore } from './timer.ts';
 import { createWorkflowCalls, type WorkflowStore } from './workflow.ts';
 
-/** Where bindings keep what they hold; null: this handler was started without one. */
+/** The stores of bindings; null: the handler was started without that store. */
 export interface BindingStores {
   readonly auth?: AuthStore | null;
   readonly database?: DatabaseStore | null;
   readonly state: StateStore | null;
   readonly files: FileStore | null;
-  /** What waits for a moment: queues, timers, workflows. */
+  /** Stores of queues, timers and workflows. */
   readonly events?: EventBindingStores | null;
 }
 
-/** The stores of what waits for a moment; a broker over the same database delivers it. */
+/** Stores of queues, timers and workflows; a broker over the same database delivers them. */
 export interface EventBindingStores {
   readonly queue: QueueStore;
   readonly timer: TimerStore;
   readonly workflow: WorkflowStore;
   readonly limits: DeliveryLimits;
-  /** Messages of databases' transactions; null: there are no databases. */
+  /** Messages sent by database transactions; null: there are no databases. */
   readonly outbox?: Outbox | null;
 }
 
-/** No store at all: every binding says so. */
+/** Without any store: every binding call fails with that reason. */
 export const noStores: BindingStores = { state: null, files: null };
 
-/** What host halves use of the handler besides their store. */
+/** Handler functions that host halves use besides their store. */
 export interface BindingTools {
-  /** Null where this handler makes no signed addresses. `host`: of the request being served. */
+  /** Null when this handler signs no URLs. `host`: of the current request. */
   readonly signUrl: ((host: string | null) => SignUrl) | null;
-  /** For what would take the main thread too long; without it everything is done there. */
+  /** Runs work that would block the main thread for too long; absent: all work runs on the main thread. */
   readonly work?: HostWork;
   readonly cache: CacheStore;
   readonly cacheEntryBytesMax: number;
@@ -55,11 +55,11 @@ export interface BindingTools {
   readonly sandboxes?: SandboxAccess | null;
 }
 
-/** What a deployment says of its bindings. */
+/** Binding declarations of a deployment. */
 type Declared = Pick<Manifest, 'bindings' | 'queues'>;
 type Calls = Readonly<Record<string, HostFunction>>;
 
-/** Kind in platform.yaml -> its calls; null where its store is missing. */
+/** Kind in platform.yaml -> its calls; null when its store is missing. */
 const kinds: Readonly<
   Record<
     string,
@@ -88,14 +88,18 @@ const kinds: Readonly<
   workflow: (scope, { events }) => (events ? createWorkflowCalls(apart(scope), events.workflow, events.limits) : null),
 };
 
-/** What a preview keeps is its branch's own, and counts for the project: other resources of its namespace. */
+/**
+ * A preview's data is its branch's own and counts for the project: it has resource names of its own in the project's
+ * namespace.
+ */
 function renamed(scope: BindingScope): BindingScope {
   const { preview } = scope;
   return preview === null ? scope : { ...scope, resource: (binding) => ofPreview(scope.resource(binding), preview) };
 }
 
 /**
- * What waits for a moment in a preview goes to its branch, under the names it has everywhere: a namespace of its own.
+ * Queues, timers and workflows of a preview belong to its branch, under their usual names: it has a namespace of its
+ * own.
  */
 function apart(scope: BindingScope): BindingScope {
   return { ...scope, namespace: ofPreview(scope.namespace, scope.preview) };
@@ -134,7 +138,7 @@ function unavailable(kind: string): Calls {
   return Object.fromEntries(names.map((name) => [name, refuse]));
 }
 
-/** The kind in platform.yaml that a call belongs to, such as `fs` of `files.list`. */
+/** The kind in platform.yaml of a call, such as `fs` for `files.list`. */
 export function kindOfCall(call: string): string {
   const name = call.slice(0, call.indexOf('.'));
   return Object.entries(bindingNames).find(([, own]) => own === name)?.[0] ?? name;

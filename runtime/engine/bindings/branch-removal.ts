@@ -1,6 +1,5 @@
-// Takes away what a branch had of its own (bindings.ts: `renamed`, `apart`), for whoever removes its deployments. What
-// production has is out of reach: every name here has the branch in it. It may be called again where it failed
-// half-way.
+// Deletes the data of a branch (bindings.ts: `renamed`, `apart`) when its deployments are removed. Production's data
+// is out of reach, since every name here contains the branch. May be called again after it failed midway.
 import type { Manifest } from '#core/manifest.ts';
 import { branchSlug } from '#core/names.ts';
 import { ofPreview } from '#core/preview.ts';
@@ -10,28 +9,28 @@ import type { FileStore } from './files.ts';
 import type { SandboxRemoval } from './sandbox-removal.ts';
 import type { StateStore } from './state.ts';
 
-/** Where branches have what is taken away; null where there is no such store. */
+/** The stores with data of branches; null if there is no such store. */
 export interface BranchStores {
   readonly databases: { remove(place: DatabasePlace): Promise<boolean> } | null;
   readonly state: Pick<StateStore, 'list' | 'delete'> | null;
   readonly files: Pick<FileStore, 'clear'> | null;
   readonly events: {
-    /** Drops messages, timers and runs of a namespace. */
+    /** Deletes messages, timers and runs of a namespace. */
     clear(namespace: string): Promise<{ messages: number; timers: number; runs: number }>;
     readonly outboxes: { forget(place: DatabasePlace): Promise<void> };
   } | null;
   readonly sandboxes: SandboxRemoval | null;
 }
 
-/** A branch that is over. */
+/** A removed branch. */
 interface RemovedBranch {
   readonly project: string;
   readonly branch: string;
-  /** What each of its deployments declared, those that are long gone included. */
+  /** Bindings that its deployments declared, including deployments deleted long ago. */
   readonly bindings: readonly Manifest['bindings'][];
 }
 
-/** What went with it. */
+/** Counts of deleted data. */
 export interface RemovedCounts {
   readonly databases: number;
   readonly stateKeys: number;
@@ -43,8 +42,9 @@ export interface RemovedCounts {
 }
 
 /**
- * Deletes a branch's databases, users, state, files, messages, timers, runs and sandboxes; caches go by themselves. To
- * be called once its deployments are served no more: a request that is still running makes anew what it writes to.
+ * Deletes a branch's databases, users, state, files, messages, timers, runs and sandboxes; caches expire by
+ * themselves. Call it once its deployments are no longer served: a request that still runs recreates what it writes
+ * to.
  */
 export async function removeBranch(
   { databases, state, files, events, sandboxes }: BranchStores,
@@ -60,7 +60,7 @@ export async function removeBranch(
   const { messages = 0, timers = 0, runs = 0 } = (await events?.clear(apart)) ?? {};
   let [count, stateKeys, fileCount, sandboxCount] = [0, 0, 0, 0];
   for (const place of placesOf('db')) {
-    // First: whoever looks for messages in a database that is gone would make it anew, and empty.
+    // First: looking for messages in a deleted database would recreate it, empty.
     await events?.outboxes.forget(place);
     if ((await databases?.remove(place)) === true) count++;
   }
@@ -68,7 +68,7 @@ export async function removeBranch(
   for (const place of placesOf('fs')) fileCount += (await files?.clear(place)) ?? 0;
   if (state !== null) for (const place of placesOf('state')) stateKeys += await clearState(state, place);
   for (const place of placesOf('sandbox')) sandboxCount += (await sandboxes?.clear(place)) ?? 0;
-  // Builds without a sandbox leave none, and no branch has to wait for a service that it never used.
+  // Builds without a sandbox have none, and no branch has to wait for a service that it never used.
   await sandboxes?.clearBuild(project, preview).catch(() => {});
   return { databases: count, stateKeys, files: fileCount, messages, timers, runs, sandboxes: sandboxCount };
 }
@@ -78,7 +78,7 @@ const KEYS_TOGETHER = 1000;
 async function clearState(state: Pick<StateStore, 'list' | 'delete'>, place: DatabasePlace): Promise<number> {
   let count = 0;
   for (let after: string | null = null; ;) {
-    // At the beginning of time nothing has expired: all is there.
+    // With time 0 nothing has expired, so all keys are listed.
     const { keys, more } = await state.list(place, { prefix: '', after, limit: KEYS_TOGETHER }, 0);
     await Promise.all(keys.map(({ name }) => state.delete(place, name)));
     count += keys.length;

@@ -1,11 +1,11 @@
-// The host half of the cache binding (`cache` in platform.yaml): texts that may go away at any time. They lie in the
-// same store as the responses of the Cache API (cache.ts), under keys that no URL has.
+// The host half of the cache binding (`cache` in platform.yaml): values that may be evicted at any time. They are in
+// the same store as the responses of the Cache API (cache.ts), under keys that no URL has.
 import type { HostCall, HostFunction } from '../bridge/host-calls.ts';
 import { invalid, toName, toRecord } from './arguments.ts';
 import type { CacheStore } from './cache.ts';
 import type { BindingScope } from './scope.ts';
 
-/** Without a `ttl`, as long as there is room; at most this. */
+/** Without a `ttl`, entries stay while there is room, at most this long. */
 const LIFE_MS_MAX = 30 * 24 * 60 * 60 * 1000;
 const KEY_BYTES_MAX = 512;
 
@@ -21,7 +21,7 @@ export function createCacheValueCalls(
     return `value ${JSON.stringify([scope.resource(binding), toName(key, 'The key', KEY_BYTES_MAX)])}`;
   };
   return {
-    /** -> the value as a part; none when it is not there. */
+    /** -> the value as a part; no part when it does not exist. */
     async 'cache.get'(call) {
       const found = await store.get(scope.namespace, keyOf(call));
       return { parts: found?.body == null ? [] : [Buffer.from(found.body).toString()] };

@@ -1,48 +1,45 @@
-// The host half of the Cache API: what may be kept and for how long (RFC 9111), which variant answers, and bodies both
-// ways. Where responses lie is the store's affair. A cache belongs to a project: its deployments share it, no other
-// project sees it.
+// The host half of the Cache API: what may be stored and for how long (RFC 9111), which variant matches, and bodies
+// both ways. The store decides where responses are. A cache belongs to a project: its deployments share it, and no
+// other project sees it.
 import { PlatformError } from '#core/errors.ts';
 import type { GuestStream, HostCall, HostFunction, HostReply } from '../bridge/host-calls.ts';
 import type { ByteSource } from '../bridge/streams.ts';
 
-/** Something kept: a description and bytes. */
+/** A cached entry: a description and bytes. */
 export interface CacheRecord {
   readonly head: string;
   readonly body: Uint8Array | null;
 }
 
-/**
- * Where responses are kept. May drop anything at any time; never gives back what has expired, or what another project
- * put.
- */
+/** Stores responses. May evict anything at any time; never returns expired entries, or those of another project. */
 export interface CacheStore {
   get(project: string, key: string): Promise<CacheRecord | null>;
-  /** Replaces what the key had. The record's bytes belong to the store from now on. */
+  /** Replaces the entry of a key. The record's bytes belong to the store from then on. */
   set(project: string, key: string, record: CacheRecord, lifeMs: number): Promise<void>;
-  /** Whether there was something. */
+  /** Whether there was an entry. */
   delete(project: string, key: string): Promise<boolean>;
 }
 
-/** Bodies up to this size are handed over with their response. */
+/** Bodies up to this size are returned with their response. */
 const PART_BYTES_MAX = 64 * 1024;
-/** Bodies that are on their way into a cache at a time, in entries of full size: beyond, a response is not kept. */
+/** Limit for bodies being written to a cache, in entries of full size: beyond it, a response is not stored. */
 const ENTRIES_AT_ONCE = 4;
 const NAME_CHARS_MAX = 1024;
 const URL_CHARS_MAX = 16 * 1024;
-/** How long it is remembered which headers the variants of a URL differ in. */
+/** How long the varying headers of a URL are remembered. */
 const VARIANTS_LIFE_MS = 24 * 60 * 60 * 1000;
 
-/** A kept response. */
+/** Head of a cached response. */
 interface Head {
   readonly status: number;
   readonly statusText: string;
   readonly headers: string;
-  /** When it was put, ms since 1970, and how old it was then. */
+  /** When it was stored, ms since 1970, and its age at that time. */
   readonly storedAt: number;
   readonly ageSeconds: number;
 }
 
-/** In place of a response that differs by request headers: each variant has a key of its own. */
+/** Stored in place of a response that varies by request headers: each variant has a key of its own. */
 interface Variants {
   readonly vary: readonly string[];
   /** Part of the variants' keys: those of a deleted or replaced list are never found again. */
@@ -81,7 +78,7 @@ export function createCacheCalls(
     const { status, statusText, response, stream } = call.args as Record<string, unknown>;
     if (typeof status !== 'number' || typeof statusText !== 'string' || typeof response !== 'string')
       throw new PlatformError('invalid_argument', { reason: 'The response is not valid' });
-    // Before anything is awaited: the stream's first chunk may come in the same answer of the isolate.
+    // Before the first await: the stream's first chunk may come in the same records.
     const body = stream === null ? bytesOf(call.parts[0]) : await collect(call, stream);
     call.owner.countSubrequest();
     const time = now();
@@ -114,7 +111,7 @@ export function createCacheCalls(
     return {};
   }
 
-  /** The bytes of a body as it streams in; undefined when it is too large. */
+  /** Collects a streamed body; undefined when it is too large. */
   function collect(call: HostCall, id: unknown): Promise<Uint8Array | undefined> {
     if (!Number.isSafeInteger(id)) throw new PlatformError('invalid_argument', { reason: 'The body is not valid' });
     const chunks: Uint8Array[] = [];
@@ -200,7 +197,7 @@ function varyOf(fields: readonly (readonly [string, string])[]): string[] {
   return [...new Set(names.map((name) => name.trim()).filter((name) => name !== ''))].toSorted();
 }
 
-/** Whether a request has what is kept already (RFC 9110 13.1.2 and 13.1.3). */
+/** Whether the client's copy is current (RFC 9110 13.1.2 and 13.1.3). */
 function isUnchanged(
   kept: readonly (readonly [string, string])[],
   asked: readonly (readonly [string, string])[],
@@ -224,7 +221,7 @@ function variantKey(
   return JSON.stringify([key, generation, ...vary.map((name) => valueOf(headers, name))]);
 }
 
-/** Lives of responses that say nothing themselves, in seconds; other statuses are not kept then. */
+/** Default lifetimes by status, in seconds; other statuses are not stored without an explicit lifetime. */
 const ordinaryLife: Readonly<Record<number, number>> = {
   200: 7200,
   301: 7200,
@@ -235,8 +232,8 @@ const ordinaryLife: Readonly<Record<number, number>> = {
 };
 
 /**
- * How long a response may be answered from a shared cache (RFC 9111 3 and 4.2). A response with cookies is somebody's
- * own, unless it says that only its cookies are (`private="set-cookie"`).
+ * How long a response may be served from a shared cache (RFC 9111 3 and 4.2). A response with cookies is private,
+ * unless it marks only its cookies as private (`private="set-cookie"`).
  */
 function lifeOf(
   status: number,
@@ -269,7 +266,7 @@ function lifeOf(
   return { ms: (Math.min(life, 31_536_000) - ageSeconds) * 1000, ageSeconds, withoutCookies };
 }
 
-/** Where it is refused, its source is told. */
+/** If the stream is refused, its source is closed. */
 function openStream({ isolate }: HostCall, source: ByteSource): GuestStream {
   try {
     return isolate.openStream(source);
@@ -300,7 +297,7 @@ function reply(call: HostCall, head: Head, body: Uint8Array | null): HostReply {
     hold.release();
   };
   const stream = openStream(call, { resume: send, cancel });
-  // The answer, which names the stream, has to be on its way before the first chunk.
+  // The response names the stream, so it has to be sent before the first chunk.
   setImmediate(send);
   return { value: { ...value, stream: stream.id, part: false } };
 }

@@ -1,16 +1,16 @@
-// What a step of a compressor takes: 64 KB of input, and of Brotli's best qualities a block of 256 KB at once. Measured
+// CPU cost of one step of a compressor: 64 KB of input, or a block of 256 KB for Brotli's highest qualities. Measured
 // with HTML, noise and repetition. Used by compression.ts and node-zlib.ts.
 import { constants } from 'node:zlib';
 
 /** Milliseconds of one step. */
 export interface CodecCost {
-  /** Set aside before it. */
+  /** Reserved before the step. */
   readonly leastMs: number;
-  /** It is charged no more. */
+  /** Charged at most. */
   readonly mostMs: number;
 }
 
-/** @param options as Node's zlib has them. */
+/** @param options of Node's zlib. */
 export function codecCost(method: string, options: Readonly<Record<string, unknown>> = {}): CodecCost {
   if (method === 'brotliCompress') {
     const { BROTLI_PARAM_QUALITY, BROTLI_DEFAULT_QUALITY } = constants;

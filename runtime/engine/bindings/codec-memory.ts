@@ -1,16 +1,16 @@
-// What compressors and decompressors take in memory, by their parameters and by what went through them: at least what
-// was measured (each line of the test). Used by compression.ts, node-zlib.ts and fetch.ts.
+// Memory of compressors and decompressors, by their parameters and the size of their input: at least as much as
+// measured (each line of the test). Used by compression.ts, node-zlib.ts and fetch.ts.
 import { constants } from 'node:zlib';
 
 const KB = 1024;
 const MB = 1024 * KB;
-/** Node's stream around it, and what waits in it. */
+/** Node's stream around it, and its buffers. */
 const STREAM_BYTES = 64 * KB;
 
-/** The bytes that a codec takes once so much has gone in. `first`: what its input begins with. */
+/** Bytes that a codec uses after this much input. `first`: the beginning of its input. */
 export type CodecBytes = (input: number, first?: Uint8Array) => number;
 
-/** @param options as Node's zlib has them. */
+/** @param options of Node's zlib. */
 export function codecBytes(method: string, options: Readonly<Record<string, unknown>> = {}): CodecBytes {
   const params = (options['params'] ?? {}) as Readonly<Record<number, number>>;
   if (method === 'brotliCompress') {
@@ -31,7 +31,8 @@ export function codecBytes(method: string, options: Readonly<Record<string, unkn
 }
 
 /**
- * The tables of a quality, and a window that fills with the input; the best qualities also keep a tree over the window.
+ * The tables of a quality, and a window that fills with the input; the highest qualities also keep a tree over the
+ * window.
  */
 function brotliBytes(quality: number, windowBits: number): CodecBytes {
   const window = 2 ** windowBits;
@@ -41,8 +42,8 @@ function brotliBytes(quality: number, windowBits: number): CodecBytes {
 }
 
 /**
- * The window that a decoder fills before anything comes out, as the stream's head says (RFC 7932 9.1 and 9.2); a single
- * block needs no more than its length.
+ * The window that a decoder fills before it produces output, read from the stream's head (RFC 7932 9.1 and 9.2); a
+ * single block needs no more than its length.
  */
 function brotliWindowBytes(head: Uint8Array): number {
   const bits = (at: number, count: number): number => {

@@ -1,5 +1,5 @@
 // The host half of CompressionStream: one zlib stream for each open codec, held in the isolate's handle table. Output
-// is handed over in bounded answers; the codec stands still until the guest asks for more.
+// is returned in limited pieces; the codec pauses until the guest asks for more.
 import type { Transform } from 'node:stream';
 import * as zlib from 'node:zlib';
 import type { CallScope, HostCall, HostFunction, HostReply } from '../bridge/host-calls.ts';
@@ -9,9 +9,9 @@ import type { HostWork, WorkFor } from '../work/host-work.ts';
 import { codecCost, type CodecCost } from './codec-costs.ts';
 import { codecBytes, type CodecBytes } from './codec-memory.ts';
 
-/** Output of one answer after which the guest has to ask for more. */
+/** Output per reply, after which the guest has to ask for more. */
 const ANSWER_BYTES_MAX = 256 * 1024;
-/** What a decoder's memory is read from. */
+/** Input bytes from which a decoder's memory is determined. */
 const HEAD_BYTES = 8;
 
 const strict = { rejectGarbageAfterEnd: true };
@@ -30,7 +30,7 @@ const factories: Readonly<Record<string, Readonly<Record<string, () => Transform
   },
 };
 
-/** What a codec takes as node:zlib's method of the same kind. */
+/** Memory of each codec, as for node:zlib's method of the same kind. */
 const methods: Readonly<Record<string, Readonly<Record<string, CodecBytes>>>> = {
   compress: {
     deflate: codecBytes('deflate'),
@@ -49,11 +49,11 @@ const methods: Readonly<Record<string, Readonly<Record<string, CodecBytes>>>> = 
 interface Output {
   readonly chunks: readonly Uint8Array[];
   readonly more: boolean;
-  /** This was the last of it. */
+  /** Whether this is the last output. */
   readonly over: boolean;
 }
 
-/** Of a chunk that waits to be worked off. */
+/** A chunk that waits to be processed. */
 interface Input {
   readonly bytes: Uint8Array;
   at: number;
@@ -61,10 +61,10 @@ interface Input {
   readonly flush: number | undefined;
 }
 
-/** What of a chunk is worked off at a time, with a turn of its own on the thread pool. */
+/** Bytes of a chunk processed at a time, each as a separate task of the thread pool. */
 const PIECE_BYTES = 64 * 1024;
 
-/** One open zlib stream, asked for its output in bounded answers. */
+/** An open zlib stream whose output is read in limited pieces. */
 export class Codec {
   readonly #stream: Transform;
   readonly #work: HostWork;
@@ -72,21 +72,21 @@ export class Codec {
   #chunks: Uint8Array[] = [];
   #bytes = 0;
   #error: Error | null = null;
-  /** Null once the last push has been worked off, and its last byte has come out. */
+  /** Null once the last push is processed and its last byte returned. */
   #input: Input | null = null;
   #ended = false;
   #isClosed = false;
   #isWriting = false;
-  /** The step under way is over: its piece is worked off, or there is as much output as an answer takes. */
+  /** Called at the end of a step: its piece is processed, or the output fills a reply. */
   #stepped: (() => void) | null = null;
   #isAsked = false;
   #hold: Hold;
   #bytesOf: CodecBytes;
   #inputBytes = 0;
-  /** What the input begins with. */
+  /** The beginning of the input. */
   #first: Uint8Array | undefined;
 
-  /** @param open makes the stream, once its memory is reserved. @throws {PlatformError} `host_memory_exceeded`. */
+  /** @param open creates the stream, after its memory is reserved. @throws {PlatformError} `host_memory_exceeded`. */
   constructor(work: HostWork, cost: CodecCost, memory: HostMemory, bytesOf: CodecBytes, open: () => Transform) {
     this.#work = work;
     this.#cost = cost;
@@ -114,11 +114,11 @@ export class Codec {
     stream.on('end', () => this.#settle());
   }
 
-  /** @param flush of zlib's kinds, after these bytes */
+  /** @param flush a flush mode of zlib, applied after these bytes */
   async push(call: WorkFor, bytes: Uint8Array, last: boolean, flush?: number): Promise<Output> {
     if (this.#input !== null || this.#isClosed) throw new TypeError('The codec is still working on the chunk before');
     this.#inputBytes += bytes.byteLength;
-    // What the answer leaves of the chunk waits here.
+    // The rest of a chunk after a full reply waits here.
     if (bytes.byteLength > 0) this.#first ??= bytes.slice(0, HEAD_BYTES);
     this.#hold.grow(this.#bytesOf(this.#inputBytes, this.#first) + bytes.byteLength + ANSWER_BYTES_MAX);
     this.#input = { bytes, at: 0, last, flush };
@@ -143,7 +143,7 @@ export class Codec {
     return output;
   }
 
-  /** Works until a piece of the input is worked off or an answer is full. */
+  /** Runs until a piece of the input is processed or a reply is full. */
   #step(): Promise<void> {
     return new Promise((resolve) => {
       this.#stepped = resolve;
@@ -205,7 +205,7 @@ function openCodec(work: HostWork, { isolate, owner }: HostCall, format: unknown
   return addCodec(isolate, owner, new Codec(work, cost, isolate.memory, bytesOf, create));
 }
 
-/** Gives a codec to the invocation that opened it. */
+/** Adds a codec to the handles of the invocation that opened it. */
 export function addCodec(isolate: CallScope, owner: CallOwner, codec: Codec): number {
   try {
     return isolate.handles.add(codec, owner);
@@ -215,7 +215,7 @@ export function addCodec(isolate: CallScope, owner: CallOwner, codec: Codec): nu
   }
 }
 
-/** What a step of a codec gave; it is closed with its last output, or when it has failed. */
+/** The reply of a codec's step; closes the codec after its last output, or when it has failed. */
 export async function answer(isolate: CallScope, handle: number, output: Promise<Output>): Promise<HostReply> {
   try {
     const { chunks, more, over } = await output;

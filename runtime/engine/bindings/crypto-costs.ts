@@ -1,20 +1,20 @@
-// What an operation of crypto.subtle takes at least, in milliseconds of a thread, from its arguments alone: what is set
-// aside for it before it begins. Measured at one core of 3 GHz, and rounded down: what fits must not be refused.
+// The minimum cost of a crypto.subtle operation, in milliseconds of a thread, computed from its arguments: reserved
+// before it begins. Measured on one core of 3 GHz and rounded down, so that no operation that fits is refused.
 import type { webcrypto } from 'node:crypto';
 
-/** Iterations of PBKDF2 in a millisecond. */
+/** PBKDF2 iterations per millisecond. */
 const iterationsPerMs: Readonly<Record<string, number>> = {
   'SHA-1': 10_000,
   'SHA-256': 10_000,
   'SHA-384': 4000,
   'SHA-512': 4000,
 };
-/** Bits of a block of each. */
+/** Block size of each hash. */
 const blockBytes: Readonly<Record<string, number>> = { 'SHA-1': 20, 'SHA-256': 32, 'SHA-384': 48, 'SHA-512': 64 };
 const BYTES_PER_MS = 500_000;
 const LEAST_MS = 0.02;
 
-/** @param bytes of the data, or of what is derived. */
+/** @param bytes of the data, or of the derived key. */
 export function subtleCostMs(
   method: string,
   algorithm: object | null,

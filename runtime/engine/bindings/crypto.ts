@@ -1,6 +1,6 @@
-// The host half of crypto.subtle: Node's own implementation behind checked arguments, on its thread pool, and where
-// there are many bytes on threads of their own, since Node would copy them here. Keys lie in the isolate's handle
-// table; imported ones may be forgotten, since the guest can import them again.
+// The host half of crypto.subtle: Node's implementation behind validated arguments, on its thread pool. Large inputs
+// run on separate threads, since Node would copy them on the main thread. Keys are in the isolate's handle table;
+// imported ones may be evicted, since the guest can import them again.
 import { createHash, webcrypto, type Hash } from 'node:crypto';
 import type { CallScope, HostCall, HostFunction, HostReply } from '../bridge/host-calls.ts';
 import type { HostWork } from '../work/host-work.ts';
@@ -10,18 +10,18 @@ const { subtle } = webcrypto;
 
 /** Imported keys that the host keeps for one isolate. */
 const IMPORTED_KEYS_MAX = 128;
-/** Above these one call would hold a thread of the pool for seconds. */
+/** Above these limits, one call would block a thread of the pool for seconds. */
 const ITERATIONS_MAX = 1_000_000;
 const MODULUS_BITS_MAX = 4096;
 /** An operation with such a private key takes 10 to 30 ms. */
 const IMPORTED_MODULUS_BITS_MAX = 8192;
 const KEY_BYTES_MAX = 64 * 1024;
 /**
- * Digests of no more than this are made at once instead of on the thread pool, and of longer ones as much at a time: 20
- * to 50 us.
+ * Digests up to this size are computed synchronously instead of on the thread pool, and longer ones in pieces of this
+ * size: 20 to 50 us.
  */
 const DIGEST_PIECE_BYTES = 16 * 1024;
-/** Up to here Node may copy the bytes on the main thread. */
+/** Up to this size Node may copy the bytes on the main thread. */
 const COPIED_BYTES_MAX = 64 * 1024;
 
 const hashNames: Readonly<Record<string, string>> = {
@@ -41,7 +41,7 @@ class HeldKey {
 /** The imported keys of an isolate, least recently used first. */
 const imported = new WeakMap<object, Set<number>>();
 
-/** Keys that the call names but the host has forgotten. */
+/** Keys of a call that the host has evicted. */
 class MissingKeys extends Error {
   readonly handles: readonly number[];
   constructor(handles: readonly number[]) {
@@ -73,7 +73,7 @@ function keysOf({ args, isolate }: HostCall): webcrypto.CryptoKey[] {
   return found;
 }
 
-/** An algorithm with its bytes and keys put back. */
+/** Restores the bytes and keys in an algorithm. */
 function algorithmOf(value: unknown, parts: HostCall['parts'], keys: readonly webcrypto.CryptoKey[]): never {
   const result: Fields = {};
   for (const [name, item] of Object.entries(fieldsOf(value))) {
@@ -111,7 +111,7 @@ function hold(isolate: CallScope, key: webcrypto.CryptoKey): Fields {
   };
 }
 
-/** Holds an imported key, for which the one not used for longest makes room. */
+/** Stores an imported key, and evicts the least recently used one if necessary. */
 function holdImported(isolate: CallScope, key: webcrypto.CryptoKey): Fields {
   let recent = imported.get(isolate.handles);
   if (recent === undefined) imported.set(isolate.handles, (recent = new Set()));
@@ -125,7 +125,7 @@ function holdImported(isolate: CallScope, key: webcrypto.CryptoKey): Fields {
   return description;
 }
 
-/** Runs an operation whose keys the host may have forgotten. */
+/** Runs an operation whose keys the host may have evicted. */
 function withKeys(
   run: (call: HostCall, fields: Fields, keys: webcrypto.CryptoKey[], algorithm: never) => Promise<HostReply>,
 ): HostFunction {
@@ -144,7 +144,7 @@ function withKeys(
   };
 }
 
-/** A digest that is fed in pieces: `crypto.DigestStream`. */
+/** A digest that is computed in pieces: `crypto.DigestStream`. */
 class OpenDigest {
   readonly hash: Hash;
   constructor(algorithm: string) {
@@ -156,9 +156,9 @@ class OpenDigest {
 
 /** Asynchronous calls `crypto.*`. */
 export function createCryptoCalls(work: HostWork): Readonly<Record<string, HostFunction>> {
-  /** An operation of Node's, where it belongs and charged. */
+  /** Runs an operation of Node on the appropriate thread and charges it. */
   async function run<Result>(call: HostCall, method: string, estimateMs: number, ...args: unknown[]): Promise<Result> {
-    // How long a key takes to make is chance.
+    // The time to generate a key varies by chance.
     const mostMs = estimateMs * (method === 'generateKey' ? 40 : 4) + 5;
     let bytes = 0;
     for (const part of call.parts) bytes += part.length;

@@ -1,6 +1,5 @@
-// The host half of the db binding: turns a binding's name into a database and passes requests and answers on as text.
-// What is in them is the business of the guest half and of the database service (core/database-request.ts), not of this
-// process.
+// The host half of the db binding: resolves a binding's name to a database and passes requests and replies through as
+// text. Only the guest half and the database service (core/database-request.ts) interpret them, not this process.
 import type { DatabasePlace } from './scope.ts';
 import { databaseOps } from '#core/database-request.ts';
 import type { DeliveryLimits } from '#core/limits.ts';
@@ -14,18 +13,18 @@ import type { BindingScope } from './scope.ts';
 import { sqlShown } from './sql-shown.ts';
 import { carriedTrace } from './trace-headers.ts';
 
-/** Whose CPU budget statements use. */
+/** Whose CPU budget pays for statements. */
 export type StatementOwner = Pick<CallOwner, 'cpuLeftMs' | 'isOver' | 'reserveCpu' | 'settleCpu'>;
 
-/** Where databases are. */
+/** The databases. */
 export interface DatabaseStore {
   /**
    * Sends a request.
    *
    * @param op of `databaseOps`.
-   * @param transaction number of the interactive transaction it belongs to; 0 for none.
-   * @param payload JSON, as `databaseOps` says; may be anything that a worker made up.
-   * @param owner whose CPU it is; none where the platform itself asks.
+   * @param transaction number of its interactive transaction; 0 for none.
+   * @param payload JSON as defined by `databaseOps`; untrusted.
+   * @param owner charged for the CPU; absent for requests of the platform itself.
    * @returns JSON: the result or a refusal; bytes for `dump`.
    * @throws {PlatformError} `database_unavailable`, `database_corrupt`.
    */
@@ -38,16 +37,16 @@ export interface DatabaseStore {
   ): Promise<string | Uint8Array>;
 }
 
-/** The answer to a commit after which nothing is to be sent; of one that was lost nobody knows. */
+/** The reply to a commit without messages; if the reply is lost, there may be some. */
 const isWithoutMessages = /^\{"m":\[\d+\]\}$/;
 const opNames: Readonly<Record<number, string>> = Object.fromEntries(
   Object.entries(databaseOps).map(([name, op]) => [op, name]),
 );
-/** A request that is read for its statement. */
+/** Longer requests are not searched for their statement. */
 const SHOWN_CHARS_MAX = 64 * 1024;
 const opsOfWorkers = new Set<number>(Object.values(databaseOps));
 
-/** What a deployment's databases need to send messages. */
+/** Dependencies for sending messages from databases. */
 interface DatabaseMessages {
   readonly outbox: Outbox;
   /** The queues of the deployment. */
@@ -56,8 +55,8 @@ interface DatabaseMessages {
 }
 
 /**
- * The calls of a deployment's db bindings: `{binding, op, transaction}` and the payload as a part -> the answer as a
- * part; `{binding, transaction, queue, messages}` -> `{messageIds}` and the answer as a part.
+ * The calls of a deployment's db bindings: `{binding, op, transaction}` and the payload as a part -> the reply as a
+ * part; `{binding, transaction, queue, messages}` -> `{messageIds}` and the reply as a part.
  *
  * @param messages null: there are no queues.
  */
@@ -67,8 +66,8 @@ export function createDatabaseCalls(
   messages: DatabaseMessages | null = null,
   now: () => number = Date.now,
 ): Readonly<Record<string, HostFunction>> {
-  // Transactions that are open. One ends with its invocation at the latest: others wait for it, and nobody else would
-  // end it before its time is up.
+  // Open transactions. Each is rolled back with its invocation at the latest: others wait for it, and otherwise only
+  // its timeout would end it.
   const open = new Set<string>();
   const nameOf = ({ namespace, resource }: DatabasePlace, transaction: number): string =>
     `${namespace}/${resource}/${transaction}`;
@@ -79,7 +78,7 @@ export function createDatabaseCalls(
     const name = nameOf(place, t);
     open.add(name);
     owner.atEnd(() => {
-      // It may be over by itself, or its database away.
+      // It may already have ended, or its database may be unavailable.
       if (open.delete(name)) store.run(place, databaseOps.rollback, t, '[]').catch(() => {});
     });
   };
@@ -139,7 +138,7 @@ function toReply(answer: string | Uint8Array): HostReply {
   return { parts: [answer] };
 }
 
-/** The first statement of a request, without values; null where it has none, or is no request. */
+/** The first statement of a request, without values; null if it has none, or is malformed. */
 function statementIn(payload: string): string | null {
   if (payload.length > SHOWN_CHARS_MAX) return null;
   try {

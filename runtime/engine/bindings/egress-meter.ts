@@ -1,14 +1,14 @@
-// Bytes on the connections that workers open, as they went over the wire (headers and TLS included). One entry a
-// connection, not a request. Used by fetch.ts; read with each metrics report.
+// Counts bytes on the connections of workers, as sent over the network (headers and TLS included). One entry per
+// connection, not per request. Used by fetch.ts; read with each metrics report.
 import type { Socket } from 'node:net';
 
-/** Counts what passes through sockets. */
+/** Counts the bytes of sockets. */
 export class EgressMeter {
   #open = new Set<Socket>();
   #received = 0;
   #sent = 0;
 
-  /** Counts a socket from its beginning to its end. */
+  /** Counts a socket over its lifetime. */
   add(socket: Socket): void {
     if (this.#open.has(socket)) return;
     this.#open.add(socket);

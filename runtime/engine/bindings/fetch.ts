@@ -25,41 +25,42 @@ interface FetchArguments {
   stream: number | null;
 }
 
-/** What `fetch` is made of. */
+/** Dependencies of `fetch`. */
 interface FetchParts {
   readonly policy: EgressPolicy;
-  readonly lookup: LookupFunction;
+  /** Resolves host names for an isolate. */
+  readonly lookupOf: (isolate: object) => LookupFunction;
   readonly meter: EgressMeter;
   readonly places: OpenFetches;
   readonly ai: AiAddress;
   readonly ownHosts: OwnHosts | null;
 }
 
-/** The handlers of `fetch` under a policy. `close` ends its connections. */
+/** The handlers of `fetch` under a policy. `close` closes its connections. */
 export function createFetch(parts: FetchParts): {
   calls: Readonly<Record<string, HostFunction>>;
   close(): Promise<void>;
 } {
-  const { lookup, meter } = parts;
-  /** Each isolate's own: on a connection that it shares with nobody, what it sent cannot answer another's request. */
+  const { lookupOf, meter } = parts;
+  /** One per isolate: connections are not shared, so data sent on one cannot answer another isolate's request. */
   const agents = new Map<object, Agent>();
-  let library: Promise<() => Agent> | null = null;
-  const load = (): Promise<() => Agent> =>
-    (library ??= loadFetchLibrary().then((undici) => {
+  let library: Promise<(lookup: LookupFunction) => Agent> | null = null;
+  const load = (): Promise<(lookup: LookupFunction) => Agent> =>
+    (library ??= loadFetchLibrary().then((undici) => (lookup: LookupFunction) => {
       const open = undici.buildConnector({ lookup, allowH2: false });
       const connector: typeof open = (options, callback) =>
         open(options, (...result) => {
-          // A connection that failed has an error and nothing else.
+          // A failed connection passes only an error.
           if (result[1]) meter.add(result[1]);
           callback(...result);
         });
-      return () => new undici.Agent({ connect: connector, allowH2: false, bodyTimeout: 0, headersTimeout: 0 });
+      return new undici.Agent({ connect: connector, allowH2: false, bodyTimeout: 0, headersTimeout: 0 });
     }));
   const agentOf = async (isolate: object): Promise<Agent> => {
     const create = await load();
     let agent = agents.get(isolate);
     if (agent === undefined) {
-      const made = (agent = create());
+      const made = (agent = create(lookupOf(isolate)));
       const forgetIdle = (): void => {
         if (Object.keys(made.stats).length === 0 && agents.get(isolate) === made) agents.delete(isolate);
       };
@@ -71,10 +72,10 @@ export function createFetch(parts: FetchParts): {
     calls: {
       fetch(call) {
         const target = parse(call.args);
-        // Before anything is awaited: the stream's first chunk may come in the same answer of the isolate.
+        // Before the first await: the stream's first chunk may come in the same records.
         const body = target.stream === null ? (call.parts[0] ?? null) : receiveBody(call, target.stream);
         const answer = run(agentOf(call.isolate), parts, call, target, body);
-        // Where it failed before anybody read it.
+        // For a request that failed before its body was read.
         if (body instanceof PassThrough) answer.catch(() => body.destroy());
         return answer;
       },
@@ -96,7 +97,7 @@ async function run(
   let verb = method;
   const { span } = call;
   span?.set('http.request.method', method.toUpperCase());
-  // Without its path and query, which may hold secrets.
+  // Without path and query, which may contain secrets.
   span?.set('server.address', target.host);
   let list = withTrace(toList(headers), call.owner.trace, span?.id);
   const agent = await connecting;
@@ -160,7 +161,7 @@ function parse(args: unknown): FetchArguments {
   return { method, url, headers, redirect, stream: stream as number | null };
 }
 
-// Headers that frame the message or belong to the connection are the host's own.
+// Headers of framing or the connection, which only the host may set.
 export const FORBIDDEN =
   /^(?:connection|keep-alive|proxy-connection|transfer-encoding|te|trailer|upgrade|content-length|expect)$/;
 
@@ -188,7 +189,7 @@ function without(list: readonly string[], names: RegExp): string[] {
   return kept;
 }
 
-/** @throws {PlatformError} for another protocol, or a literal address that the policy forbids. */
+/** @throws {PlatformError} for an unsupported protocol, or a literal address that the policy forbids. */
 export function check(target: URL, policy: EgressPolicy): void {
   if (target.protocol !== 'http:' && target.protocol !== 'https:')
     throw new PlatformError('fetch_failed', { reason: `Protocol "${target.protocol}" is not supported by fetch` });
@@ -197,7 +198,7 @@ export function check(target: URL, policy: EgressPolicy): void {
     throw new PlatformError('egress_forbidden', { address: target.hostname });
 }
 
-/** Where a response redirects to; null when it does not. */
+/** The target of a redirect; null if the response is not one. */
 export function redirectTarget(response: FetchedResponse, from: URL): URL | null {
   if (![301, 302, 303, 307, 308].includes(response.statusCode)) return null;
   const { headers } = response;

@@ -1,5 +1,5 @@
-// What a fetch of the host brings, and how it gets into the guest: decoded, with credit, small bodies as a part. Used
-// by fetch.ts, web-socket.ts, and ai.ts.
+// Passes the response of a host fetch into the guest: decoded, with credit, small bodies as a part. Used by fetch.ts,
+// web-socket.ts, and ai.ts.
 import type { Readable } from 'node:stream';
 import { constants, createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import type { Dispatcher } from 'undici';
@@ -8,26 +8,26 @@ import type { GuestStream, HostCall, HostReply } from '../bridge/host-calls.ts';
 import type { Hold } from '../bridge/host-memory.ts';
 import { codecBytes, type CodecBytes } from './codec-memory.ts';
 
-/** Bodies that are complete by then and not larger cross as one part. */
+/** Complete bodies up to this size cross as one part. */
 const PART_BYTES_MAX = 64 * 1024;
 
-/** The head of a response, and its body on its way. */
+/** The head of a response, and its body as a stream. */
 export interface FetchedResponse {
   readonly statusCode: number;
   readonly statusText: string;
-  /** Names and values in turn. */
+  /** Names and values, alternating. */
   readonly headers: readonly string[];
   readonly body: Readable;
 }
 
-/** Fires when nobody waits for an answer any more: as the call's own, and when its invocation is over. */
+/** Fires when the response is no longer needed: when the call is aborted, and when its invocation ends. */
 export function signalOf({ signal, owner }: HostCall): AbortSignal {
   const gone = new AbortController();
   owner.atEnd(() => gone.abort());
   return AbortSignal.any([signal, gone.signal]);
 }
 
-/** Sends a request. @param to whom, as an error names it. @throws {PlatformError} `fetch_failed` */
+/** Sends a request. @param to the recipient's name in errors. @throws {PlatformError} `fetch_failed` */
 export async function requestOf(
   agent: Dispatcher,
   target: Pick<Dispatcher.RequestOptions, 'origin' | 'path' | 'method'>,
@@ -40,7 +40,7 @@ export async function requestOf(
       ...content,
       responseHeaders: 'raw',
     } as Dispatcher.RequestOptions);
-    // A body that is given up says so as an error, which nobody may be listening for by then.
+    // A cancelled body emits an error, which may have no listener by then.
     response.body.on('error', () => {});
     return { ...response, headers: raw(response), statusText: response.statusText ?? '' };
   } catch (error) {
@@ -61,7 +61,7 @@ function raw({ headers }: Dispatcher.ResponseData): string[] {
   );
 }
 
-/** What a millisecond decodes. */
+/** Bytes decoded per millisecond. */
 const DECODED_BYTES_PER_MS = 500_000;
 
 const decoderBytes: Readonly<Record<string, CodecBytes>> = {
@@ -79,7 +79,7 @@ const decoders: Record<string, () => NodeJS.ReadWriteStream & Readable> = {
     createBrotliDecompress({ flush: constants.BROTLI_OPERATION_FLUSH, finishFlush: constants.BROTLI_OPERATION_FLUSH }),
 };
 
-// The body crosses decoded, so the headers that describe its encoded form do not.
+// The body crosses decoded, so the headers of its encoding do not.
 export async function reply(
   call: HostCall,
   response: FetchedResponse,
@@ -119,7 +119,7 @@ export async function reply(
     decoder === undefined
       ? response.body
       : response.body.on('error', (error: Error) => decoder.destroy(error)).pipe(decoder);
-  // Decoded on the thread pool, by what comes out: a small body may become a large one.
+  // Decoded on the thread pool and charged by output size: a small body may expand to a large one.
   const paid = (chunk: Uint8Array): void => {
     if (decoder !== undefined) call.owner.settleCpu(0, chunk.byteLength / DECODED_BYTES_PER_MS);
   };
@@ -144,7 +144,7 @@ export async function reply(
     stream.break({ code: 'fetch_failed', name: 'TypeError', message: `terminated: ${error.message}` });
   const keep = (error: Error): void => void (failure = error);
   body.on('error', keep);
-  // The answer, which names the stream, has to be on its way before the first chunk.
+  // The response names the stream, so it has to be sent before the first chunk.
   setImmediate(() => {
     let open = true;
     for (const chunk of chunks) open = stream.write(chunk, true);
@@ -159,13 +159,13 @@ export async function reply(
     });
     body.on('end', () => stream.end());
     body.on('error', broken);
-    // It was paused by hand, which a listener alone does not undo.
+    // It was paused explicitly, which adding a listener does not undo.
     if (open) body.resume();
   });
   return { value: { ...head, stream: stream.id, part: false } };
 }
 
-/** What a decoder takes is known when the first bytes come, and over when it is closed. */
+/** A decoder's memory is known after the first bytes, and released when it is closed. */
 function holdFor(decoder: Readable, encoded: Readable, hold: Hold, bytesOf: CodecBytes): void {
   decoder.once('close', () => hold.release());
   encoded.once('data', (first: Uint8Array) => {
@@ -177,7 +177,7 @@ function holdFor(decoder: Readable, encoded: Readable, hold: Hold, bytesOf: Code
   });
 }
 
-/** What has come of a body within one turn after its first chunk: small answers need no stream. */
+/** Data of a body that arrives within one tick after its first chunk: small responses need no stream. */
 function firstChunks(body: Readable): Promise<{ chunks: Uint8Array[]; ended: boolean }> {
   return new Promise((resolve, reject) => {
     const chunks: Uint8Array[] = [];

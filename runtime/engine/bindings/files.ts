@@ -1,6 +1,6 @@
 // The host half of the file binding: an object store per resource, with conditions, ranges, folders by delimiter and
-// uploads in parts (docs/files.md; shapes as of R2). What a worker says is checked here; where bytes lie is the store's
-// affair (runtime/stores/files-*).
+// multipart uploads (docs/files.md; shapes as in R2). Arguments are validated here; the stores are
+// runtime/stores/files-*.
 import type { Readable } from 'node:stream';
 import { giveBack } from '#core/give-back.ts';
 import { fixedLimits } from '#core/limits.ts';
@@ -15,7 +15,7 @@ export interface FilePlace {
   readonly resource: string;
 }
 
-/** Header fields that are kept with a file and come back with it. */
+/** Header fields stored with a file and returned with it. */
 export interface FileHeaders {
   readonly contentType?: string;
   readonly contentLanguage?: string;
@@ -27,7 +27,7 @@ export interface FileHeaders {
 /** Hex digests of a file's bytes, by name of the algorithm. */
 export type FileDigests = Readonly<Partial<Record<keyof typeof digestChars, string>>>;
 
-/** What is known of a file. */
+/** Metadata of a file. */
 export interface FileHead {
   readonly key: string;
   readonly size: number;
@@ -39,11 +39,11 @@ export interface FileHead {
   readonly uploadedAt: number;
   readonly headers: FileHeaders;
   readonly metadata: Readonly<Record<string, string>>;
-  /** Those it was written with; MD5 is the etag of a file that came in one piece. */
+  /** Digests given when it was written; MD5 is the etag of a file written in one piece. */
   readonly digests: FileDigests;
 }
 
-/** What must hold of the file that is there; times in ms since 1970. */
+/** Preconditions on the existing file; times in ms since 1970. */
 export interface FileCondition {
   readonly etagMatches?: readonly string[];
   readonly etagDoesNotMatch?: readonly string[];
@@ -54,7 +54,7 @@ export interface FileCondition {
 /** A part of a file: from an offset, or its last bytes. */
 export type FileRange = { readonly offset: number; readonly length?: number } | { readonly suffix: number };
 
-/** How a file is written. Hex digests are checked against the bytes that came. */
+/** Options of a write. Hex digests are checked against the received bytes. */
 export interface FileWrite {
   readonly headers: FileHeaders;
   readonly metadata: Readonly<Record<string, string>>;
@@ -63,7 +63,7 @@ export interface FileWrite {
   readonly bytesMax: number;
 }
 
-/** A page of files: what `delimiter` folds counts as one. */
+/** A page of files; keys grouped by `delimiter` count as one. */
 export interface FilePage {
   readonly files: readonly FileHead[];
   readonly prefixes: readonly string[];
@@ -71,21 +71,21 @@ export interface FilePage {
   readonly cursor: string | null;
 }
 
-/** The bytes of a file on their way. */
+/** Content of a file as a stream. */
 export interface FileBody extends Readable {
-  /** All of them at once, instead of reading the stream: they are the caller's own. */
+  /** Reads all bytes at once, instead of the stream; the caller owns them. */
   whole?(): Promise<Uint8Array>;
 }
 
-/** Where files are kept. Keys are in byte order. A write is durable, and seen whole or not at all. */
+/** Stores files. Keys are in byte order. Writes are durable and atomic. */
 export interface FileStore {
   /**
-   * @returns null when `onlyIf` does not hold. @throws {PlatformError} `invalid_argument` for a digest that differs or
-   * too many bytes.
+   * @returns null when `onlyIf` does not hold. @throws {PlatformError} `invalid_argument` for a digest that differs
+   * or too many bytes.
    */
   put(place: FilePlace, key: string, body: Readable | Uint8Array, write: FileWrite): Promise<FileHead | null>;
   head(place: FilePlace, key: string): Promise<FileHead | null>;
-  /** `body` null: the condition does not hold. `range`: what of it comes, in bytes. */
+  /** `body` null: the condition does not hold. `range`: the returned range, in bytes. */
   get(
     place: FilePlace,
     key: string,
@@ -121,14 +121,14 @@ export interface FileStore {
     parts: readonly { part: number; etag: string }[],
   ): Promise<FileHead>;
   abortUpload(place: FilePlace, key: string, upload: string): Promise<void>;
-  /** Deletes all files of a resource. Uploads go too where the store keeps them itself. */
+  /** Deletes all files of a resource, and also uploads if the store keeps them itself. */
   clear(place: FilePlace): Promise<number>;
 }
 
-/** Hex digits of each digest that a file may be written with. */
+/** Hex digits of each supported digest. */
 const digestChars = { md5: 32, sha1: 40, sha256: 64, sha384: 96, sha512: 128 } as const;
 
-/** Makes an address that lets anyone read or write one file for a while. */
+/** Makes a URL that lets anyone read or write one file for a limited time. */
 export type SignUrl = (
   place: FilePlace,
   key: string,
@@ -157,7 +157,7 @@ export function createFileCalls(
     if (part === undefined) throw invalid('put takes a value');
     return typeof part === 'string' ? Buffer.from(part) : part;
   };
-  /** Nobody reads it any more. */
+  /** The body is no longer needed. */
   const done = (body: Readable | Uint8Array): void =>
     void (body instanceof Uint8Array ? giveBack(body) : body.destroy());
   let wholeBytes = 0;
@@ -294,9 +294,9 @@ export function createFileCalls(
   };
 }
 
-/** Bodies up to this size come with their head: one entry for all of it, and no copy. */
+/** Bodies up to this size are returned with their head: one entry in total, and no copy. */
 const WHOLE_BYTES_MAX = 1024 * 1024;
-/** What of them is being read for a deployment at a time; others come as streams. */
+/** Limit for such bodies being read per deployment; others are streamed. */
 const WHOLE_BYTES_AT_ONCE_MAX = 16 * 1024 * 1024;
 
 async function wholeOf(body: FileBody): Promise<Uint8Array> {

@@ -1,8 +1,8 @@
-// Hands the scripts of rarely used APIs to the guest (runtime/engine/guest/lazy.ts). They are ours; the name is a
-// worker's word.
+// Provides the scripts of rarely used APIs to the guest (runtime/engine/guest/lazy.ts). The scripts are the
+// platform's; the name comes from a worker.
 import type { SyncHostFunction } from '../bridge/host-calls.ts';
 
-/** A script, and V8's compiled form of it in base64. */
+/** A script and V8's code cache for it in base64. */
 interface LazyScript {
   readonly code: string;
   readonly cache: string;

@@ -1,6 +1,6 @@
-// The host half of node:crypto. Ciphers are kept open here and work in pieces, turn by turn; everything else goes to
-// threads of its own (work/crypto-operations.ts), since Node has no other form of it or it would take long. Hashes are
-// the guest's own work.
+// The host half of node:crypto. Ciphers stay open here and work in pieces, tick by tick; all other operations run on
+// separate threads (work/crypto-operations.ts), since Node has no asynchronous version of them or they take long.
+// Hashes run in the guest.
 import { createCipheriv, createDecipheriv, type CipherGCM, type DecipherGCM } from 'node:crypto';
 import type { HostCall, HostFunction } from '../bridge/host-calls.ts';
 import { cryptoBytes, cryptoCostMs, cryptoOperations } from '../work/crypto-operations.ts';
@@ -8,9 +8,9 @@ import { tooMuch, type Fields } from '../work/fields.ts';
 import type { HostWork } from '../work/host-work.ts';
 import { operationsCall, type Operation } from './node-reply.ts';
 
-/** What one call may bring; the guest cuts more than that. */
+/** Data per call; the guest splits larger inputs. */
 const CIPHER_CHUNK_BYTES_MAX = 1024 * 1024;
-/** What of it is worked off at a time: 50 to 90 us. */
+/** Data processed at a time: 50 to 90 us. */
 const PIECE_BYTES = 64 * 1024;
 
 const ciphers = ['128', '192', '256'].flatMap((bits) =>
@@ -28,7 +28,7 @@ class OpenCipher {
   readonly cipher: CipherGCM & DecipherGCM;
   readonly tagged: boolean;
   readonly decrypts: boolean;
-  /** A step goes on. */
+  /** A step is in progress. */
   isBusy = false;
   constructor(cipher: CipherGCM & DecipherGCM, tagged: boolean, decrypts: boolean) {
     this.cipher = cipher;
@@ -57,7 +57,10 @@ function openCipher(fields: Fields): OpenCipher {
   return new OpenCipher(cipher as CipherGCM & DecipherGCM, tagged, decrypts);
 }
 
-/** Parts of one step: key, iv, additional data, tag to check, data. The first step opens, the last one closes. */
+/**
+ * Parts of one step: key, iv, additional data, tag to check, data. The first step opens the cipher, the last one
+ * closes it.
+ */
 function createCipherStep(work: HostWork): Operation {
   async function run(open: OpenCipher, data: Uint8Array, call: HostCall): Promise<Uint8Array[]> {
     const outputs: Uint8Array[] = [];

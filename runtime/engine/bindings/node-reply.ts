@@ -1,15 +1,12 @@
-// What the host halves of node:crypto and node:zlib share: operations by name, and errors that reach the worker as Node
-// words them.
+// Shared by the host halves of node:crypto and node:zlib: operations by name, and errors that reach the worker with
+// Node's wording.
 import { Fields } from '../work/fields.ts';
 import type { HostCall, HostFunction, HostReply } from '../bridge/host-calls.ts';
 
-/** One operation by the name the guest asks for. */
+/** An operation, by the name that the guest requests. */
 export type Operation = (fields: Fields, call: HostCall) => HostReply | Promise<HostReply>;
 
-/**
- * A host call that is a choice of operations. What they throw is told in the reply, in the words and with the code of
- * Node.
- */
+/** A host call that selects an operation. Exceptions are returned in the reply, with Node's message and code. */
 export function operationsCall(operations: Readonly<Record<string, Operation>>): HostFunction {
   return async (call) => {
     try {
@@ -20,7 +17,7 @@ export function operationsCall(operations: Readonly<Record<string, Operation>>):
       return await operations[operation]!(fields, call);
     } catch (error) {
       const { name, message, code } = error as { name?: unknown; message?: unknown; code?: unknown };
-      // None of Node's: the invocation has no budget for it, or is over.
+      // Not an error of Node: the invocation has no budget left, or has ended.
       if (code === 'cpu_limit_exceeded' || code === 'invocation_ended') throw error;
       return {
         value: {

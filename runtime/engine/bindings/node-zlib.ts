@@ -1,5 +1,5 @@
-// The host half of node:zlib: whole values and open streams, on the thread pool. What comes out is bounded, so that a
-// small input cannot fill the memory.
+// The host half of node:zlib: whole values and open streams, on the thread pool. Output is limited, so that a small
+// input cannot fill the memory.
 import type { Transform } from 'node:stream';
 import * as zlib from 'node:zlib';
 import type { HostCall, HostFunction, HostReply } from '../bridge/host-calls.ts';
@@ -12,7 +12,7 @@ import { operationsCall, type Operation } from './node-reply.ts';
 
 const INPUT_BYTES_MAX = 64 * 1024 * 1024;
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
-/** Brotli's two slowest qualities take a second a megabyte. */
+/** Brotli's two slowest qualities take a second per megabyte. */
 const SLOW_BROTLI_BYTES_MAX = 4 * 1024 * 1024;
 const DICTIONARY_BYTES_MAX = 64 * 1024;
 
@@ -28,7 +28,7 @@ const methods: Readonly<Record<string, (options: object) => Transform>> = {
   brotliDecompress: zlib.createBrotliDecompress,
 };
 
-/** Brotli's parameters without its large windows, each of which could be a gigabyte. */
+/** Brotli's parameters without its large windows, each of which could take a gigabyte. */
 function brotliParams(given: object, compresses: boolean): Record<number, number> {
   const params: Record<number, number> = {};
   const { BROTLI_PARAM_LGWIN, BROTLI_PARAM_LARGE_WINDOW, BROTLI_DECODER_PARAM_LARGE_WINDOW } = zlib.constants;
@@ -68,10 +68,10 @@ function optionsOf(fields: Fields, dictionary: Uint8Array): Record<string, unkno
   return options;
 }
 
-/** Copied at a time, in 50 to 100 us. */
+/** Bytes copied at a time, in 50 to 100 us. */
 const COPY_BYTES = 512 * 1024;
 
-/** Chunks as one, put together in turns. */
+/** Concatenates chunks in several ticks. */
 async function joined(
   work: HostWork,
   call: HostCall,
@@ -121,7 +121,7 @@ const createWhole =
           chunks.push(chunk);
           bytes += chunk.byteLength;
         }
-        // As Node words it for its own functions.
+        // Node's wording for its own functions.
         if (bytes > bytesMax)
           throw Object.assign(new RangeError(`Cannot create a Buffer larger than ${bytesMax} bytes`), {
             code: 'ERR_BUFFER_TOO_LARGE',
@@ -137,7 +137,7 @@ const createWhole =
     }
   };
 
-/** One step of a stream; its error is zlib's own. */
+/** One step of a stream; errors are zlib's own. */
 async function step(call: HostCall, handle: number, output: Parameters<typeof answer>[2]): Promise<HostReply> {
   try {
     return await answer(call.isolate, handle, output);
@@ -153,7 +153,7 @@ function codecOf(call: HostCall, handle: number): Codec {
   return codec;
 }
 
-/** Parts: chunk, dictionary. Handle 0 opens; `last` ends. */
+/** Parts: chunk, dictionary. Handle 0 opens a stream; `last` ends it. */
 const createPush =
   (work: HostWork): Operation =>
   (fields, call) => {
@@ -171,7 +171,7 @@ const createPush =
     return step(call, handle, codecOf(call, handle).push(call, fields.bytes(0), last, fields.optional('flush', 0, 5)));
   };
 
-/** Checked at a time, in 20 to 60 us. */
+/** Bytes checked at a time, in 20 to 60 us. */
 const CRC_BYTES = 64 * 1024;
 
 /** The call `node.zlib`. */
@@ -188,7 +188,7 @@ export function createNodeZlibCalls(work: HostWork): Readonly<Record<string, Hos
       if (isolate.handles.get(handle) instanceof Codec) isolate.handles.delete(handle);
       return {};
     },
-    // Small and quick enough to be asked like the others.
+    // Small and fast enough to run like the other operations.
     crc32: async (fields, call) => {
       const bytes = fields.bytes(0);
       let value = fields.whole('value', 0, 0xffffffff);

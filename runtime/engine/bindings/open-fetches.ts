@@ -1,9 +1,9 @@
-// How many fetches of one worker are under way at a time, from the request to the last byte of the answer: each holds a
-// socket of the engine. Used by fetch.ts.
+// Limits the concurrent fetches of one worker, from the request to the last byte of the response: each holds a socket
+// of the engine. Used by fetch.ts.
 import { PlatformError } from '#core/errors.ts';
 import type { HostMemory } from '../bridge/host-memory.ts';
 
-/** What a connection takes, with what is read of its answer ahead. */
+/** Memory of a connection, including the response data read ahead. */
 const FETCH_BYTES = 64 * 1024;
 
 export class OpenFetches {
@@ -15,7 +15,7 @@ export class OpenFetches {
   }
 
   /**
-   * Takes a place. @returns what gives it back; calling it twice changes nothing.
+   * Acquires a slot. @returns releases it; calling it twice has no effect.
    *
    * @throws {PlatformError} `quota_exceeded`, `host_memory_exceeded`
    */

@@ -1,12 +1,12 @@
-// What the host half of the db binding asks of the outbox: messages that are sent if and only if a transaction commits.
-// runtime/stores/outbox.ts is the one that does it.
+// The outbox interface of the db binding's host half: messages that are sent if and only if a transaction commits.
+// Implemented by runtime/stores/outbox.ts.
 import type { DatabasePlace } from './scope.ts';
 import type { EventSender, NewMessage, QueuePlace } from './queue.ts';
 
-/** Takes messages into transactions, and out of databases into their queues. */
+/** Adds messages to transactions, and moves them from databases to their queues. */
 export interface Outbox {
   /**
-   * Puts messages into an interactive transaction, all or none.
+   * Adds messages to an interactive transaction, all or none.
    *
    * @returns JSON of the database: `{}`, or a refusal.
    * @throws {PlatformError} `database_unavailable`, `store_unavailable`.
@@ -18,6 +18,6 @@ export interface Outbox {
     sender: EventSender,
     ...messages: NewMessage[]
   ): Promise<string>;
-  /** A transaction with messages was committed, or may have been: they are taken to their queues soon. */
+  /** A transaction with messages was committed, or may have been: moves them to their queues soon. */
   committed(place: DatabasePlace): void;
 }

@@ -1,22 +1,21 @@
-// What `fetch` knows of the hosts of this platform: those it does not go out for. http/own-hosts.ts passes requests on
-// to them. Types only.
+// Platform hosts, which `fetch` serves internally; http/own-hosts.ts passes the requests on. Types only.
 import type { Readable } from 'node:stream';
 import type { FetchedResponse } from './fetched-response.ts';
 
 /** A request to a host of this platform. */
 export interface OwnRequest {
   readonly method: string;
-  /** Names in lower case and values, in turn. */
+  /** Lower-case names and values, alternating. */
   readonly headers: readonly string[];
   readonly body: Uint8Array | string | Readable | null;
   readonly signal: AbortSignal;
-  /** A header of the request that the worker serves meanwhile; null: it has none, or serves another event. */
+  /** A header of the request that the worker is serving; null: it has none, or serves another event. */
   readonly received: (name: string) => string | null;
 }
 
-/** The hosts of the platform's own domains. */
+/** Hosts of the platform's own domains. */
 export interface OwnHosts {
-  /** Whether this address is one of a project here. */
+  /** Whether a URL belongs to a project on this platform. */
   has(target: URL): boolean;
   fetch(target: URL, request: OwnRequest): Promise<FetchedResponse>;
 }

@@ -1,5 +1,5 @@
-// The host half of the queue binding: takes messages. What a worker says is checked here; where messages lie is the
-// store's affair (runtime/stores/queue-sql.ts), and who gets them the broker's (runtime/broker/work/queue.ts).
+// The host half of the queue binding: sends messages. Arguments are validated here; runtime/stores/queue-sql.ts
+// stores messages, and the broker delivers them (runtime/broker/work/queue.ts).
 import { randomUUID } from 'node:crypto';
 import { fixedLimits, type DeliveryLimits } from '#core/limits.ts';
 import { deadLettersOf, type QueuesSettings } from '#core/queue-settings.ts';
@@ -8,28 +8,28 @@ import { invalid, toName, toRecord, toWhole } from './arguments.ts';
 import type { BindingScope } from './scope.ts';
 import { carriedTrace } from './trace-headers.ts';
 
-/** One queue: nothing of another one is ever seen. */
+/** One queue, isolated from all others. */
 export interface QueuePlace {
   readonly namespace: string;
   readonly resource: string;
-  /** Where its dead letters lie; default `<resource>_dlq`. */
+  /** Queue for its dead letters; default `<resource>_dlq`. */
   readonly deadLetter?: string | null;
 }
 
-/** Who sends; decides who receives. */
+/** The sender, which determines the receiver. */
 export interface EventSender {
   readonly project: string;
   readonly branch: string;
   /** Name under which the sender knows the resource. */
   readonly binding: string;
-  /** The trace it is sent in, as `traceparent`; absent or null: none. */
+  /** The trace of the sender, as `traceparent`; absent or null: none. */
   readonly trace?: string | null;
 }
 
-/** A message on its way in. */
+/** A message to be stored. */
 export interface NewMessage {
   readonly id: string;
-  /** As its sender encoded it: nobody but its consumer decodes it. */
+  /** As its sender encoded it; only the consumer decodes it. */
   readonly payload: string;
   /** ms since 1970. */
   readonly dueAt: number;
@@ -37,16 +37,16 @@ export interface NewMessage {
   readonly orderingKey: string | null;
 }
 
-/** How a queue stands. */
+/** State of a queue. */
 interface QueueMetrics {
   /** Messages that wait or are being delivered. */
   readonly backlogCount: number;
   readonly backlogBytes: number;
-  /** Of them, being delivered. */
+  /** Messages being delivered. */
   readonly inFlightCount: number;
   /** When the oldest was sent, ms since 1970; null when there is none. */
   readonly oldestMessageTimestamp: number | null;
-  /** Messages that failed for good. */
+  /** Messages that failed permanently. */
   readonly deadCount: number;
 }
 
@@ -54,18 +54,18 @@ interface QueueMetrics {
 export interface StoredMessage {
   readonly id: string;
   readonly payload: string;
-  /** Attempts it has had; of a dead letter those before it was one as well. */
+  /** Attempts so far; for a dead letter, those before it became one. */
   readonly attempt: number;
   readonly timestamp: number;
-  /** null: is not delivered by itself. */
+  /** null: not delivered automatically. */
   readonly dueAt: number | null;
   readonly deadReason: string | null;
 }
 
-/** Where messages lie. What it has taken is durable. */
+/** Stores messages. Accepted messages are durable. */
 export interface QueueStore {
   /**
-   * All or none; the ids in their order. A dedupe id that is remembered gives the id it had first, and stores nothing.
+   * Stores all or none; returns the ids in order. A known dedupe id returns its first message id and stores nothing.
    */
   send(place: QueuePlace, sender: EventSender, messages: readonly NewMessage[], now: number): Promise<string[]>;
   metrics(place: QueuePlace, now: number): Promise<QueueMetrics>;
@@ -74,11 +74,11 @@ export interface QueueStore {
     place: QueuePlace,
     page: { limit: number; after: number },
   ): Promise<{ messages: StoredMessage[]; next: number | null }>;
-  /** Drops a message, unless it is being delivered; whether it was there to be dropped. */
+  /** Deletes a message, unless it is being delivered; returns whether it was deleted. */
   remove(place: QueuePlace, id: string): Promise<boolean>;
-  /** Gives the dead letters of a queue back to it, or one of them; returns how many. */
+  /** Returns the dead letters of a queue to it, or one of them; returns how many. */
   redrive(place: QueuePlace, now: number, id?: string | null): Promise<number>;
-  /** Drops all that is not being delivered; returns how many. */
+  /** Deletes all messages that are not being delivered; returns how many. */
   purge(place: QueuePlace): Promise<number>;
 }
 
@@ -120,7 +120,8 @@ export function createQueueCalls(
 }
 
 /**
- * Messages as a worker says them: `{delaySeconds?, dedupeId?, orderingKey?}` each, and their bodies in the same order.
+ * Messages as passed by a worker: `{delaySeconds?, dedupeId?, orderingKey?}` each, and their bodies in the same
+ * order.
  *
  * @throws {PlatformError} `invalid_argument`.
  */
@@ -138,7 +139,7 @@ export function toNewMessages(
   const taken = messages.map((message, index): NewMessage => {
     const { delaySeconds, dedupeId, orderingKey } = toRecord(message);
     const payload = bodies[index];
-    // Postgres's text holds no NUL, and JSON needs none.
+    // Postgres text cannot contain NUL, and JSON does not need it.
     if (typeof payload !== 'string' || payload.includes('\0')) throw invalid('The message must be JSON');
     const size = Buffer.byteLength(payload);
     if (size > limits.messageBytesMax)
@@ -157,7 +158,7 @@ export function toNewMessages(
   return taken;
 }
 
-/** Seconds as workers write them; parts of one count. */
+/** Seconds from a worker; fractions are allowed. */
 function toDelayMs(seconds: unknown, most: number): number {
   if (seconds === undefined || seconds === null) return 0;
   if (typeof seconds !== 'number' || !(seconds >= 0)) throw invalid('delaySeconds must be a number of at least 0');

@@ -1,15 +1,17 @@
-// Destroys the sandboxes of a branch that is over (branch-removal.ts), by the sandbox service's own routes.
+// Destroys the sandboxes of a removed branch (branch-removal.ts), through the sandbox service's own routes.
 import type { Readable } from 'node:stream';
 import { PlatformError } from '#core/errors.ts';
 import { BUILD_RESOURCE } from '#core/sandbox/operations.ts';
 import type { SandboxRequest, SandboxTransport } from './sandbox-transport.ts';
 import type { DatabasePlace } from './scope.ts';
 
-/** What {@link BranchStores} has of sandboxes. */
+/** Sandbox operations of {@link BranchStores}. */
 export interface SandboxRemoval {
-  /** All of a resource. @returns how many there were. @throws {PlatformError} where the service does not do it. */
+  /**
+   * Destroys all sandboxes of a resource. @returns how many there were. @throws {PlatformError} if the service fails.
+   */
   clear(place: DatabasePlace): Promise<number>;
-  /** The one that a branch was built in, if there is one. */
+  /** Destroys the sandbox in which a branch was built, if any. */
   clearBuild(project: string, preview: string): Promise<void>;
 }
 

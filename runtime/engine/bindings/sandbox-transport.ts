@@ -1,5 +1,5 @@
-// The way to the sandbox service: over HTTP to its process, or over a private socket where `platform dev` runs it. The
-// token is said here and nowhere nearer to a worker.
+// The transport to the sandbox service: over HTTP to its process, or over a private socket where `platform dev` runs
+// it. The token is added here and never closer to a worker.
 import { connect as connectTo, type Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import type { Agent } from 'undici';
@@ -10,37 +10,37 @@ import { requestOf, type FetchedResponse } from './fetched-response.ts';
 /** A request to the service. */
 export interface SandboxRequest {
   readonly method: 'GET' | 'POST' | 'DELETE';
-  /** From `/v1` on. */
+  /** The path from `/v1` on. */
   readonly path: string;
-  /** Names and values, in turn. */
+  /** Names and values, alternating. */
   readonly headers: readonly string[];
   readonly body: Uint8Array | string | Readable | null;
   readonly signal: AbortSignal | null;
 }
 
-/** A WebSocket to the service, before it is opened. */
+/** The address and headers of a WebSocket to the service. */
 export interface SandboxHandshake {
   readonly url: string;
-  /** Where the address does not say how. */
+  /** Opens the connection if the URL alone does not say how. */
   readonly connect?: () => Socket;
-  /** Names and values, in turn. */
+  /** Names and values, alternating. */
   readonly headers: readonly string[];
 }
 
 export interface SandboxTransport {
   /** @throws {PlatformError} `fetch_failed`: the service cannot be reached. */
   request(request: SandboxRequest): Promise<FetchedResponse>;
-  /** How a WebSocket to the service is opened. @param path from `/v1` on. */
+  /** How to open a WebSocket to the service. @param path from `/v1` on. */
   handshake(path: string): Promise<SandboxHandshake>;
   close(): Promise<void>;
 }
 
-/** Answers of servers in sandboxes have their heads in a header. */
+/** Responses of servers in sandboxes carry their heads in one header. */
 const HEADERS_BYTES_MAX = 64 * 1024;
 
 /**
- * @param address `socketPath`: instead of the origin's host. `portOrigin`: where exposed ports are visited, such as
- *   `https://*.apps.example.net`.
+ * @param address `socketPath`: used instead of the origin's host. `portOrigin`: origin of exposed ports, such as
+ * `https://*.apps.example.net`.
  */
 export function createSandboxTransport(address: {
   readonly origin: string;

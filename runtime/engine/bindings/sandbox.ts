@@ -1,5 +1,6 @@
-// The host half of sandboxes: a request to the sandbox service, for a sandbox of the deployment's own project and
-// resource, which the host says and the worker cannot. What is asked of it the service checks; here it only passes.
+// The host half of sandboxes: requests to the sandbox service for a sandbox of the deployment's own project and
+// resource, which the host sets and the worker cannot forge. The service validates requests; they only pass through
+// here.
 import { SANDBOX_BOUNDS } from '#core/sandbox/call-limits.ts';
 import { isSandboxId } from '#core/sandbox/sandbox-id.ts';
 import { ARGUMENTS_HEADER } from '#core/sandbox/operations.ts';
@@ -13,7 +14,7 @@ import type { SandboxTransport } from './sandbox-transport.ts';
 import type { BindingScope } from './scope.ts';
 import { receiveBody } from './streamed-body.ts';
 
-/** Where sandboxes are asked for. */
+/** Access to the sandbox service. */
 export interface SandboxAccess {
   readonly transport: SandboxTransport;
   readonly places: OpenFetches;
@@ -26,10 +27,10 @@ export function createSandboxCalls(scope: BindingScope, access: SandboxAccess): 
   return {
     'sandbox.call'(call) {
       const { stream } = toRecord(call.args);
-      // Before anything is awaited: the stream's first chunk may come in the same answer of the isolate.
+      // Before the first await: the stream's first chunk may come in the same records.
       const body = typeof stream === 'number' ? receiveBody(call, stream) : (call.parts[0] ?? null);
       const answer = run(scope, access, call, body);
-      // Where it failed before anybody read it.
+      // For a request that failed before its body was read.
       if (body instanceof PassThrough) answer.catch(() => body.destroy());
       return answer;
     },
@@ -61,7 +62,7 @@ async function run(
   const list = headersOf(headers);
   const leave = places.take(call.isolate);
   const response = await transport
-    // A command that goes on for nobody would cost memory and time.
+    // A command that continues without a reader would cost memory and time.
     .request({ method, path, headers: list, body, signal: signalOf(call) })
     .catch((error: unknown) => {
       leave();
@@ -76,7 +77,7 @@ const passed: Readonly<Record<string, { readonly what: string; readonly charsMax
   [OPTIONS_HEADER]: { what: 'The options of the sandbox', charsMax: OPTIONS_CHARS_MAX },
 };
 
-/** Of the headers that a worker's half sends those with arguments and options. */
+/** Keeps those headers of a worker that carry arguments and options. */
 function headersOf(block: string): string[] {
   const fields = block.split('\0');
   const kept: string[] = [];

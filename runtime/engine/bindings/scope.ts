@@ -1,19 +1,19 @@
-// Whose bindings a call may touch: what the deployment declared, inside the namespace of its project. Made per
-// deployment and kind by bindings.ts; a binding's host half turns the name a worker says into a resource with it, and
-// with nothing else.
+// Which bindings a call may use: those that the deployment declared, inside the namespace of its project. Made per
+// deployment and kind by bindings.ts; the host half of a binding resolves names from a worker to resources only
+// through it.
 import { PlatformError } from '#core/errors.ts';
 
-/** A deployment as the host half of a binding knows it. */
+/** A deployment, as the host half of a binding sees it. */
 export interface BindingOwner {
   /**
-   * Whose resources these are: the project, or the workspace in `platform dev`. Resources of other namespaces do not
-   * exist.
+   * Owner of the resources: the project, or the workspace in `platform dev`. Resources of other namespaces are
+   * invisible.
    */
   readonly namespace: string;
   readonly project: string;
   readonly branch: string;
   readonly deployment: string;
-  /** Slug of the branch whose own resources it has (core/preview.ts); null: production's. */
+  /** Slug of the branch whose resources it uses (core/preview.ts); null: production's. */
   readonly preview: string | null;
 }
 

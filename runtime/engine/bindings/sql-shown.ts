@@ -1,9 +1,9 @@
-// SQL as a trace shows it. Used by database.ts for sampled calls alone. Pure.
+// Formats SQL for traces. Used by database.ts for sampled calls only. Pure.
 
 const SHOWN_CHARS_MAX = 2000;
 
 /**
- * SQL without what stands in it: texts and numbers become `?`, so that no value of a user's is in a trace.
+ * SQL without literals: texts and numbers become `?`, so that no user data is in a trace.
  *
  * @example sqlShown("SELECT * FROM users WHERE mail = 'a@b.c'") // 'SELECT * FROM users WHERE mail = ?'
  */

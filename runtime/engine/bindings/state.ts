@@ -1,6 +1,5 @@
-// The host half of the state binding: key-value pairs with a life, metadata and atomic JSON updates, strongly
-// consistent. What a worker says is checked here; stores get clean values. Where they lie is the store's affair
-// (runtime/stores/state-*).
+// The host half of the state binding: key-value pairs with expiry, metadata and atomic JSON updates, strongly
+// consistent. Arguments are validated here; the stores are runtime/stores/state-*.
 import { PlatformError } from '#core/errors.ts';
 import { fixedLimits } from '#core/limits.ts';
 import type { HostCall, HostFunction, HostReply } from '../bridge/host-calls.ts';
@@ -9,15 +8,15 @@ import { fromCursor, invalid, toCursor, toJsonText, toName, toRecord, toWhole } 
 import type { BindingScope } from './scope.ts';
 import { applyUpdate, fromJson, parseUpdate } from './update-document.ts';
 
-/** One state resource: nothing of another one is ever seen. */
+/** One state resource, isolated from all others. */
 export interface StatePlace {
   readonly namespace: string;
   readonly resource: string;
 }
 
-/** What a key has. */
+/** The value of a key. */
 interface StateRecord {
-  /** Text and bytes come back as what they were put. */
+  /** Text is returned as text, bytes as bytes. */
   readonly value: string | Uint8Array;
   /** JSON, or null. */
   readonly metadata: string | null;
@@ -25,12 +24,12 @@ interface StateRecord {
   readonly expiresAt: number | null;
 }
 
-/** A record as it is read: `version` changes with every write. */
+/** A record as read: `version` changes with every write. */
 export interface StoredState extends StateRecord {
   readonly version: string;
 }
 
-/** A key of a page. */
+/** A key in a page of a list. */
 interface StateKey {
   readonly name: string;
   readonly expiresAt: number | null;
@@ -40,17 +39,17 @@ interface StateKey {
 type Eventually<Value> = Value | Promise<Value>;
 
 /**
- * Where state is kept. `now` is in ms since 1970; what expired by then is not there. Every write is durable when it
- * answers.
+ * Stores state. `now` is in ms since 1970; keys that expired by then are treated as absent. Every write is durable
+ * when it returns.
  */
 export interface StateStore {
   /**
-   * Records in the order of the keys; null for one that is not there. @throws {PlatformError} when several are too
-   * large together.
+   * Records in the order of the keys; null for a missing one. @throws {PlatformError} when several are too large
+   * together.
    */
   get(place: StatePlace, keys: readonly string[], now: number): Eventually<(StoredState | null)[]>;
   /**
-   * @param version writes only over this version (null: only where there is nothing).
+   * @param version writes only if the current version is this one (null: only if the key does not exist).
    * @returns whether it was written.
    */
   put(place: StatePlace, key: string, record: StateRecord, now: number, version?: string | null): Eventually<boolean>;
@@ -62,8 +61,8 @@ export interface StateStore {
     now: number,
   ): Eventually<{ keys: StateKey[]; more: boolean }>;
   /**
-   * Replaces a text by what `change` makes of it (undefined: nothing is there), alone with it; what `change` throws
-   * leaves all as it was.
+   * Atomically replaces a text by the result of `change` (undefined: the key does not exist); if `change` throws,
+   * nothing changes.
    */
   update(
     place: StatePlace,
@@ -73,13 +72,13 @@ export interface StateStore {
   ): Eventually<string>;
 }
 
-/** A value beyond it is changed on a thread: parsing this much takes 2 ms at worst. */
+/** Larger values are changed on a thread: parsing this much takes up to 2 ms. */
 const UPDATED_CHARS_MAX = 32 * 1024;
 const UPDATE_ATTEMPTS_MAX = 20;
-/** What a millisecond parses, changes and writes. */
+/** Bytes parsed, changed and written per millisecond. */
 const BYTES_PER_MS = 50_000;
 
-/** Not to be changed here. */
+/** Too large to be changed on this thread. */
 class LargeValue extends Error {}
 
 /** The calls of a deployment's state bindings. Arguments: `{binding, ...}`. */
@@ -89,10 +88,7 @@ export function createStateCalls(
   now: () => number = Date.now,
   work: HostWork | null = null,
 ): Readonly<Record<string, HostFunction>> {
-  /**
-   * A large value is read, changed on a thread, and written if it is still the same; what comes in between makes it
-   * begin again.
-   */
+  /** Reads a large value, changes it on a thread, and writes it if it is unchanged; otherwise starts over. */
   async function updateLarge(
     work: HostWork,
     call: HostCall,
@@ -117,7 +113,7 @@ export function createStateCalls(
       const record = { value: text, metadata: found?.metadata ?? null, expiresAt: found?.expiresAt ?? null };
       if (await store.put(place, key, record, now(), found?.version ?? null)) return { parts: [text] };
     }
-    throw new PlatformError('conflict', { reason: 'Others change the value all the time' });
+    throw new PlatformError('conflict', { reason: 'Too many concurrent changes of this value' });
   }
 
   const parse = (call: HostCall): { place: StatePlace; args: Readonly<Record<string, unknown>> } => {
@@ -220,7 +216,7 @@ function toExpiry({ expiresAt, expiresInMs }: Readonly<Record<string, unknown>>,
   const at =
     expiresAt === undefined ? now + toWhole(expiresInMs, 'expirationTtl', { least: 1, most: 2 ** 52 }) : expiresAt;
   if (typeof at !== 'number' || !Number.isSafeInteger(at)) throw invalid('expiration must be whole seconds since 1970');
-  if (at <= now) throw invalid('expiration lies in the past');
+  if (at <= now) throw invalid('expiration is in the past');
   return at;
 }
 

@@ -1,14 +1,14 @@
-// Bodies between a guest and a Node stream, with back-pressure both ways: what a worker uploads, and what it reads.
+// Passes bodies between a guest and a Node stream, with back-pressure both ways: uploads and downloads of a worker.
 import { PassThrough, type Readable } from 'node:stream';
 import type { GuestStream, HostCall } from '../bridge/host-calls.ts';
 
-/** What waits of a body on its way, either way. */
+/** Buffered bytes per body, in either direction. */
 const UPLOAD_BYTES = 256 * 1024;
 const READ_BYTES = 64 * 1024;
 
 /**
- * The stream that the guest sends under an id. To be called before anything is awaited: its first chunk may be on its
- * way.
+ * Receives the stream that the guest sends under an id. Call it before the first await: its first chunk may already
+ * be on its way.
  */
 export function receiveBody(
   call: HostCall,
@@ -29,8 +29,8 @@ export function receiveBody(
 }
 
 /**
- * Sends a stream to the guest, whose chunks are used up by it; its id goes into the call's answer. A failure reaches
- * the reader with `reason` before its message.
+ * Sends a stream to the guest and consumes its chunks; its id belongs in the call's reply. The reader gets failures
+ * with `reason` before the message.
  */
 export function sendBody(call: HostCall, body: Readable, reason: string): number {
   let stream: GuestStream;
@@ -48,7 +48,7 @@ export function sendBody(call: HostCall, body: Readable, reason: string): number
     stream.break({ code: 'internal', name: 'Error', message: `${reason}: ${message}` });
   body.pause();
   body.on('error', keep);
-  // The answer, which names the stream, has to be on its way before the first chunk.
+  // The reply names the stream, so it has to be sent before the first chunk.
   setImmediate(() => {
     body.off('error', keep);
     if (failure !== null) {

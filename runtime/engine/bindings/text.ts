@@ -1,23 +1,23 @@
-// The host half of TextDecoder: the encodings whose tables the guest does not hold, through Node's decoder. Short texts
-// are decoded at once, while the guest's thread waits; longer ones and those that come in pieces on a thread of their
-// own (work/text-operations.ts).
+// The host half of TextDecoder: encodings whose tables the guest does not have, through Node's decoder. Short texts
+// are decoded synchronously while the guest's thread waits; longer texts and streamed ones on a separate thread
+// (work/text-operations.ts).
 import type { HostFunction, SyncHostFunction } from '../bridge/host-calls.ts';
 import type { CallOwner } from '../bridge/call-owner.ts';
 import type { HostWork } from '../work/host-work.ts';
 import { createTextDecoder } from '../work/text-operations.ts';
 
-/** Decoded here: 20 to 50 us. The guest knows it too. */
+/** Decoded synchronously up to this size: 20 to 50 us. The guest has the same limit. */
 const SHORT_BYTES_MAX = 4096;
-/** Of one piece; the guest cuts. */
+/** Limit for one piece; the guest splits its input. */
 const PIECE_BYTES_MAX = 256 * 1024;
 const BYTES_PER_MS = 250_000;
 
-/** A decoder that keeps its state on its thread, under a number that is never used again. */
+/** A decoder whose state is on its thread, under a number that is never reused. */
 class OpenDecoder {
   readonly id: number;
-  /** The thread knows of it, or will. */
+  /** The thread has it, or will have it. */
   begun = false;
-  /** Its text has ended. */
+  /** Its text is complete. */
   isOver = false;
   #forget: (id: number) => void;
 
@@ -42,14 +42,14 @@ export const textCalls: Readonly<Record<string, SyncHostFunction>> = {
   'text.decode': (args, part) => createTextDecoder(args).decode(bytesOf(part, SHORT_BYTES_MAX)),
 };
 
-/** What forgets a decoder is nobody's work. */
+/** Discarding a decoder is not charged. */
 const unpaid: Pick<CallOwner, 'reserveCpu' | 'settleCpu' | 'isOver'> = {
   isOver: false,
   reserveCpu() {},
   settleCpu() {},
 };
 
-/** Calls `text.*` that a thread waits for. */
+/** Asynchronous calls `text.*`, which run on a thread. */
 export function createTextCalls(work: HostWork): Readonly<Record<string, HostFunction>> {
   let lastId = 0;
   return {
@@ -60,7 +60,7 @@ export function createTextCalls(work: HostWork): Readonly<Record<string, HostFun
       const bytes = bytesOf(parts[0], PIECE_BYTES_MAX);
       let number = handle as number;
       if (handle === 0 && last !== true) {
-        // In the order of the calls: what is under way for it comes before.
+        // In call order: pending calls of the decoder come first.
         const forget = (id: number): void =>
           void work
             .onKeepingThread({ owner: unpaid, isolate: { memory } }, 'text.close', { id }, [], 0)

@@ -1,5 +1,5 @@
-// The host half of the timer binding: sets timers. What a worker says is checked here; where timers lie is the store's
-// affair (runtime/stores/timer-sql.ts), and firing them the broker's (runtime/broker/work/timer.ts).
+// The host half of the timer binding: sets timers. Arguments are validated here; runtime/stores/timer-sql.ts stores
+// timers, and the broker fires them (runtime/broker/work/timer.ts).
 import { isTimeZone } from '#core/schedules/cron-next.ts';
 import { parseCronSchedule } from '#core/schedules/cron-schedule.ts';
 import { fixedLimits, type DeliveryLimits } from '#core/limits.ts';
@@ -10,13 +10,13 @@ import type { EventSender } from './queue.ts';
 import type { BindingScope } from './scope.ts';
 import { carriedTrace } from './trace-headers.ts';
 
-/** One resource of timers: nothing of another one is ever seen. */
+/** One resource of timers, isolated from all others. */
 export interface TimerPlace {
   readonly namespace: string;
   readonly resource: string;
 }
 
-/** A timer as it is set. */
+/** A timer to be set. */
 interface NewTimer {
   readonly id: string;
   /** ms since 1970. */
@@ -25,11 +25,11 @@ interface NewTimer {
   readonly payload: string;
   readonly intervalMs: number | null;
   readonly cron: string | null;
-  /** Of `cron`; null: UTC. */
+  /** Time zone of `cron`; null: UTC. */
   readonly timezone: string | null;
 }
 
-/** A timer that is set. */
+/** A stored timer. */
 export interface StoredTimer {
   readonly id: string;
   readonly scheduledTime: number;
@@ -39,11 +39,10 @@ export interface StoredTimer {
   readonly timezone: string | null;
 }
 
-/** Where timers lie. What it has taken is durable. */
+/** Stores timers. Accepted timers are durable. */
 export interface TimerStore {
   /**
-   * Sets a timer, or moves the one with its id, also while that one fires. @throws {PlatformError} when there are too
-   * many.
+   * Sets a timer, or moves the one with its id, even while it fires. @throws {PlatformError} when there are too many.
    */
   set(place: TimerPlace, sender: EventSender, timer: NewTimer, now: number): Promise<void>;
   get(place: TimerPlace, id: string): Promise<StoredTimer | null>;
@@ -75,7 +74,7 @@ export function createTimerCalls(
 
   return {
     /**
-     * `{id, at | afterMs, payload?, intervalMs?, cron?, timezone?}` -> nothing. With `cron`, the first of its times not
+     * `{id, at | afterMs, payload?, intervalMs?, cron?, timezone?}` -> nothing. With `cron`, the first occurrence not
      * before `at`.
      */
     async 'timer.set'(call) {
@@ -98,7 +97,7 @@ export function createTimerCalls(
         cron,
         timezone,
       };
-      // What repeats has no one cause.
+      // A repeating timer has no single cause.
       const trace = timer.intervalMs === null && timer.cron === null ? carriedTrace(call) : null;
       const sender = { project: scope.project, branch: scope.branch, binding: args['binding'] as string, trace };
       await store.set(place, sender, timer, time);

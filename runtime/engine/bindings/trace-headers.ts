@@ -1,11 +1,11 @@
-// Hands the trace of a request on to what its worker requests and sends: W3C `traceparent` with a parent id of its own.
-// Used by the bindings that reach somebody.
+// Propagates the trace of a request to what its worker requests and sends: W3C `traceparent` with a new parent id.
+// Used by the bindings that send requests or messages.
 import { randomBytes } from 'node:crypto';
 import type { HostCall } from '../bridge/host-calls.ts';
 import type { TraceContext } from '../invocation/trace.ts';
 
 /**
- * The headers, names and values in turn, and those of the trace they continue, unless the worker set its own.
+ * The headers, names and values alternating, with those of the continued trace, unless the worker set its own.
  *
  * @param parent span of the request; a new one by default.
  */
@@ -16,14 +16,14 @@ export function withTrace(
 ): string[] {
   if (trace === null || headers.some((name, at) => at % 2 === 0 && name === 'traceparent')) return headers;
   const { traceId, flags, state } = trace;
-  // Flags that a later version may define are not ours to hand on: only `sampled` and `random` are known.
+  // Flags of later versions must not be forwarded: only `sampled` and `random` are known.
   const known = (Number.parseInt(flags, 16) & 3).toString(16).padStart(2, '0');
   const continued = [...headers, 'traceparent', `00-${traceId}-${parent ?? parentId()}-${known}`];
   const hasState = state !== '' && !headers.some((name, at) => at % 2 === 0 && name === 'tracestate');
   return hasState ? [...continued, 'tracestate', state] : continued;
 }
 
-/** The trace that a message, a timer or a run carries, as `traceparent`; null: none. Sampled where the call is. */
+/** The trace of a message, a timer or a run, as `traceparent`; null: none. Sampled if the call is. */
 export function carriedTrace({ owner, span }: Pick<HostCall, 'owner' | 'span'>): string | null {
   const { trace, spans = null } = owner;
   if (trace === null) return null;
@@ -32,7 +32,7 @@ export function carriedTrace({ owner, span }: Pick<HostCall, 'owner' | 'span'>):
 
 function parentId(): string {
   const bytes = randomBytes(8);
-  // All zeros mean that there is none.
+  // All zeros are an invalid id.
   bytes[0]! |= 1;
   return bytes.toString('hex');
 }

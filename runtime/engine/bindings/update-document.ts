@@ -14,7 +14,7 @@ type Operator = (typeof operators)[number];
 
 const PATHS_MAX = 1000;
 const DEPTH_MAX = 100;
-/** Elements that an index may leave out: a large one alone would make an array of millions. */
+/** Elements that an index may skip: one large index would otherwise create an array of millions. */
 const GAP_MAX = 1000;
 
 /** Checks a worker's update document. @throws {PlatformError} `invalid_argument` naming the operator and field. */
@@ -33,7 +33,7 @@ export function parseUpdate(document: unknown): UpdateDocument {
     for (const [field, value] of Object.entries(fields)) {
       const path = field.split('.');
       if (path.some((step) => step === '' || step === '__proto__') || path.length > DEPTH_MAX)
-        throw invalid(`${operator} has the field "${field.slice(0, 100)}", which is no path`);
+        throw invalid(`${operator} has the field "${field.slice(0, 100)}", which is not a path`);
       if (operator === '$inc' && (typeof value !== 'number' || !Number.isFinite(value)))
         throw invalid(`$inc.${field} must be a finite number`);
       if (operator === '$pop' && value !== 1 && value !== -1)
@@ -53,22 +53,22 @@ function isOperator(name: string): name is Operator {
 /**
  * The value after an update. An absent value counts as `{}`.
  *
- * @param before becomes the result: it may have 25 MB, which nobody waits to see copied. Not to be used any more, also
- *   after an error.
+ * @param before is modified and returned: it may have 25 MB, so it is not copied. Must not be used afterwards, even
+ * after an error.
  * @throws {PlatformError} `invalid_argument` when a field has a type that the operator cannot change.
  * @example applyUpdate({ visits: 1 }, parseUpdate({ $inc: { visits: 1 } })) // { visits: 2 }
  */
 export function applyUpdate(before: unknown, update: UpdateDocument): unknown {
   const root = before === undefined ? {} : before;
   if (root === null || typeof root !== 'object')
-    throw invalid('The value is no JSON object, so it has no fields to update');
+    throw invalid('The value is not a JSON object, so it has no fields to update');
   for (const { operator, path, value } of update) {
     const parent = parentOf(root as Fields, path, operator !== '$unset' && operator !== '$pop');
     if (parent === null) continue;
     const field = path.at(-1) as string;
     const name = path.join('.');
     if (Array.isArray(parent)) {
-      if (!/^\d{1,6}$/.test(field)) throw invalid(`${operator}.${name}: "${field}" is no index of an array`);
+      if (!/^\d{1,6}$/.test(field)) throw invalid(`${operator}.${name}: "${field}" is not an index of an array`);
       if (operator !== '$unset' && operator !== '$pop') fill(parent, field, name);
     }
     const current = Object.hasOwn(parent, field) ? parent[field] : undefined;
@@ -81,17 +81,18 @@ export function applyUpdate(before: unknown, update: UpdateDocument): unknown {
         else delete parent[field];
         break;
       case '$inc':
-        if (current !== undefined && typeof current !== 'number') throw invalid(`$inc.${name}: the field is no number`);
+        if (current !== undefined && typeof current !== 'number')
+          throw invalid(`$inc.${name}: the field is not a number`);
         parent[field] = sumOf(current ?? 0, value as number, name);
         break;
       case '$push':
-        if (current !== undefined && !Array.isArray(current)) throw invalid(`$push.${name}: the field is no array`);
+        if (current !== undefined && !Array.isArray(current)) throw invalid(`$push.${name}: the field is not an array`);
         if (current === undefined) parent[field] = [copied(value)];
         else current.push(copied(value));
         break;
       case '$pop':
         if (current === undefined) break;
-        if (!Array.isArray(current)) throw invalid(`$pop.${name}: the field is no array`);
+        if (!Array.isArray(current)) throw invalid(`$pop.${name}: the field is not an array`);
         if (value === 1) current.pop();
         else current.shift();
         break;
@@ -102,19 +103,19 @@ export function applyUpdate(before: unknown, update: UpdateDocument): unknown {
 
 type Fields = Record<string, unknown>;
 
-/** What JSON has no form of would be stored as null. */
+/** Numbers that JSON cannot represent would be stored as null. */
 function sumOf(current: number, added: number, name: string): number {
   const sum = current + added;
   if (!Number.isFinite(sum)) throw invalid(`$inc.${name}: ${current} and ${added} are more than a number can be`);
   return sum;
 }
 
-/** A value that later operators may change, while the document stays as it is: a store may have to apply it again. */
+/** A copy that later operators may change without changing the document: a store may have to apply it again. */
 function copied(value: unknown): unknown {
   return value !== null && typeof value === 'object' ? structuredClone(value) : value;
 }
 
-/** Makes what an index leaves out null. */
+/** Fills the elements that an index skips with null. */
 function fill(array: unknown[], index: string, name: string): void {
   const gap = Number(index) - array.length;
   if (gap > GAP_MAX)
@@ -122,7 +123,7 @@ function fill(array: unknown[], index: string, name: string): void {
   for (let left = gap; left > 0; left--) array.push(null);
 }
 
-/** What holds the last step of a path; null where it is not there and is not to be made. */
+/** The container of a path's last step; null if it does not exist and is not to be created. */
 function parentOf(root: Fields, path: readonly string[], create: boolean): Fields | null {
   let at = root;
   for (const step of path.slice(0, -1)) {
@@ -130,18 +131,19 @@ function parentOf(root: Fields, path: readonly string[], create: boolean): Field
     if (next === undefined) {
       if (!create) return null;
       if (Array.isArray(at)) {
-        if (!/^\d{1,6}$/.test(step)) throw invalid(`"${step}" of the path ${path.join('.')} is no index of an array`);
+        if (!/^\d{1,6}$/.test(step))
+          throw invalid(`"${step}" of the path ${path.join('.')} is not an index of an array`);
         fill(at, step, path.join('.'));
       }
       at = at[step] = {};
     } else if (next === null || typeof next !== 'object') {
-      throw invalid(`"${step}" of the path ${path.join('.')} is no object`);
+      throw invalid(`"${step}" of the path ${path.join('.')} is not an object`);
     } else at = next as Fields;
   }
   return at;
 }
 
-/** A value's JSON as an update finds it. @throws {PlatformError} `invalid_argument`. */
+/** Parses the stored JSON for an update. @throws {PlatformError} `invalid_argument`. */
 export function fromJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;

@@ -1,12 +1,13 @@
-// The host half of URL: internationalised domain names, whose tables the guest does not hold.
+// The host half of URL: internationalized domain names, whose tables the guest does not have.
 import { domainToASCII, domainToUnicode } from 'node:url';
 import type { SyncHostFunction } from '../bridge/host-calls.ts';
 
 const DOMAIN_UNITS_MAX = 16 * 1024;
-// Node's function reads its argument as part of a URL: what would end the host, or be decoded twice, is kept from it.
+// Node's function parses its argument as part of a URL: characters that end the host, or would be decoded twice, are
+// refused.
 const notInDomain = /[\0-\x20#%/:<>?@[\\\]^|\x7f]/;
 
-// Node lets labels through that claim to be encoded and cannot be decoded, and shows them as they are.
+// Node accepts labels with an encoding prefix that cannot be decoded, and returns them unchanged.
 function isValidLabel(label: string): boolean {
   return !label.startsWith('xn--') || !domainToUnicode(label).startsWith('xn--');
 }

@@ -1,5 +1,5 @@
-// The host half of WebSockets that a worker opens itself: a handshake under the egress policy, then the connection is
-// handed to the bridge. Everything in `args` comes from a worker and is checked here.
+// The host half of WebSockets that a worker opens: a handshake under the egress policy, then the connection is passed
+// to the bridge. Everything in `args` comes from a worker and is validated here.
 import type { IncomingMessage } from 'node:http';
 import type { LookupFunction } from 'node:net';
 import type { WebSocket } from 'ws';
@@ -12,13 +12,13 @@ import { withTrace } from './trace-headers.ts';
 import { check, FORBIDDEN, redirectTarget, REDIRECTS_MAX } from './fetch.ts';
 import { reply, type FetchedResponse } from './fetched-response.ts';
 
-/** What these calls are made of. */
+/** Dependencies of these calls. */
 interface WebSocketParts {
   readonly policy: EgressPolicy;
-  /** Of host names, under the same policy. */
-  readonly lookup: LookupFunction;
+  /** Resolves host names for an isolate, under the same policy. */
+  readonly lookupOf: (isolate: object) => LookupFunction;
   readonly messageBytesMax: number;
-  /** How a connection of `ws` becomes a wire of the bridge; loaded with the package when the first is opened. */
+  /** Adapts a connection of `ws` to a wire of the bridge; loaded with the package when the first one is opened. */
   readonly load: () => Promise<{
     wireOf(socket: WebSocket, events: SocketEvents, memory: HostMemory | null): SocketWire;
     readonly deflateOptions: object;
@@ -87,7 +87,7 @@ function parse(args: unknown): ConnectArguments {
   if (typeof headers !== 'string') throw new PlatformError('invalid_argument', { reason: 'The headers are not valid' });
   if (typeof redirect !== 'string')
     throw new PlatformError('invalid_argument', { reason: 'The redirect mode is not valid' });
-  // Ids of sockets that were answered with are those of invocations, above zero.
+  // Positive ids belong to sockets that answer a request, and are those of invocations.
   if (!Number.isSafeInteger(socket) || (socket as number) >= 0)
     throw new PlatformError('invalid_argument', { reason: 'The socket is not valid' });
   return { url, headers, redirect, socket: socket as number };
@@ -101,7 +101,7 @@ function toHeaders(block: string): Record<string, string[]> {
   for (let at = 0; at + 1 < fields.length; at += 2) {
     const name = fields[at] as string;
     const value = fields[at + 1] as string;
-    // What belongs to the handshake itself is ours; which protocols are offered is the worker's choice.
+    // The host sets the handshake headers; the worker chooses only the offered protocols.
     if (FORBIDDEN.test(name) || (name.startsWith('sec-websocket-') && name !== 'sec-websocket-protocol')) continue;
     if (!/^[a-z0-9!#$%&'*+\-.^_`|~]+$/.test(name) || !LEGAL_VALUE.test(value))
       throw new PlatformError('invalid_argument', { reason: `The header ${JSON.stringify(name)} is not valid` });
@@ -134,7 +134,7 @@ async function handshake(
   try {
     socket = new WebSocket(address, protocols, {
       headers: headers as unknown as Record<string, string>,
-      lookup: parts.lookup,
+      lookup: parts.lookupOf(call.isolate),
       followRedirects: false,
       handshakeTimeout: HANDSHAKE_MS,
       maxPayload: parts.messageBytesMax,

@@ -1,6 +1,6 @@
-// The host half of the workflow binding: starts and steers runs, and writes down each step of one before its handler
-// goes on. What a worker says is checked here; where runs lie is the store's affair (runtime/stores/workflow-sql.ts),
-// and when they go on the broker's (runtime/broker/work/workflow.ts).
+// The host half of the workflow binding: starts and controls runs, and stores each step of a run before its handler
+// continues. Arguments are validated here; runtime/stores/workflow-sql.ts stores runs, and the broker schedules them
+// (runtime/broker/work/workflow.ts).
 import { randomUUID } from 'node:crypto';
 import { fixedLimits, type DeliveryLimits } from '#core/limits.ts';
 import type { HostCall, HostFunction } from '../bridge/host-calls.ts';
@@ -8,7 +8,7 @@ import { invalid, toJsonText, toName, toRecord, toWhole } from './arguments.ts';
 import type { BindingScope } from './scope.ts';
 import { carriedTrace } from './trace-headers.ts';
 
-/** One workflow: nothing of another one is ever seen. */
+/** One workflow, isolated from all others. */
 export interface WorkflowPlace {
   readonly namespace: string;
   readonly resource: string;
@@ -45,13 +45,13 @@ export interface StoredStep {
   readonly endedAt: number | null;
 }
 
-/** What a run has behind it. */
+/** Completed steps of a run. */
 export interface RunHistory {
   readonly steps: StoredStep[];
   readonly log: { readonly at: number; readonly message: string; readonly content: string | null }[];
 }
 
-/** What became of a step. */
+/** Result of a step. */
 export type StepUpdate =
   | { readonly kind: 'done'; readonly result: string; readonly startedAt?: number }
   | {
@@ -63,36 +63,37 @@ export type StepUpdate =
     }
   | { readonly kind: 'sleep'; readonly wakeAt: number };
 
-/** Where runs lie. What it has taken is durable. */
+/** Stores runs. Accepted runs are durable. */
 export interface WorkflowStore {
-  /** Starts a run, unless there is one of this id. */
+  /** Starts a run, unless one with this id exists. */
   trigger(
     place: WorkflowPlace,
     owner: {
       readonly project: string;
       readonly branch: string;
       readonly deployment: string;
-      /** The trace it is started in, as `traceparent`; absent or null: none. */
+      /** The trace that started it, as `traceparent`; absent or null: none. */
       readonly trace?: string | null;
     },
     run: { readonly id: string; readonly input: string },
     now: number,
   ): Promise<void>;
   get(place: WorkflowPlace, id: string): Promise<StoredRun | null>;
-  /** Newest first; `before` is the number a page ended with. */
+  /** Newest first; `before` is the last number of the previous page. */
   list(
     place: WorkflowPlace,
     page: { status: RunStatus | null; limit: number; before: number | null },
   ): Promise<{ runs: StoredRun[]; next: number | null }>;
   history(place: WorkflowPlace, id: string): Promise<RunHistory | null>;
-  /** Ends a run; one that has ended stays as it is. @throws {PlatformError} `execution_not_found`, as all below. */
+  /** Ends a run; has no effect on an ended one. @throws {PlatformError} `execution_not_found`, as all below. */
   cancel(place: WorkflowPlace, id: string, now: number): Promise<void>;
   /**
-   * The step that runs ends, and no other begins. @throws {PlatformError} `execution_state` of a run that has ended.
+   * Lets the running step finish and starts no other. @throws {PlatformError} `execution_state` for a run that has
+   * ended.
    */
   pause(place: WorkflowPlace, id: string): Promise<void>;
   resume(place: WorkflowPlace, id: string, now: number): Promise<void>;
-  /** Runs it again on a deployment, from the beginning or from a step on. */
+  /** Runs it again on a deployment, from the beginning or from a given step. */
   restart(
     place: WorkflowPlace,
     id: string,
@@ -100,9 +101,9 @@ export interface WorkflowStore {
     now: number,
   ): Promise<void>;
   sendEvent(place: WorkflowPlace, id: string, event: { type: string; payload: string }, now: number): Promise<void>;
-  /** `lease` is that of the attempt. False: it is lost. */
+  /** `lease` is the current attempt's. False: the lease is lost. */
   step(namespace: string, lease: string, name: string, update: StepUpdate, now: number): Promise<boolean>;
-  /** The event, if one had come before (JSON); null: waits; false as above. */
+  /** The event (JSON), if it has already arrived; null: the run waits; false as above. */
   waitForEvent(
     namespace: string,
     lease: string,
@@ -140,7 +141,7 @@ export function createWorkflowCalls(
       return {};
     };
 
-  /** An update of a run, under the lease that came with its event. */
+  /** An update of a run, under the lease that its event carried. */
   const parseUpdate = (call: HostCall): { lease: string; args: Readonly<Record<string, unknown>> } => {
     const args = toRecord(call.args);
     const { lease } = args;
@@ -249,11 +250,11 @@ export function createWorkflowCalls(
 function toTime(value: unknown, most: number): number {
   if (typeof value !== 'number' || !Number.isFinite(value)) throw invalid('The time must be milliseconds since 1970');
   if (value > most)
-    throw invalid(`The time lies too far ahead: at most ${new Date(Math.min(most, DATE_MAX)).toISOString()}`);
+    throw invalid(`The time is too far ahead: at most ${new Date(Math.min(most, DATE_MAX)).toISOString()}`);
   return Math.max(0, Math.floor(value));
 }
 
-/** When a step began, by the isolate's own clock: never later than now. */
+/** Start time of a step, by the isolate's own clock: never later than now. */
 function toPast(value: unknown, now: number): number {
   return typeof value === 'number' && value >= 0 ? Math.min(Math.floor(value), now) : now;
 }

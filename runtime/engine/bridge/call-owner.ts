@@ -1,4 +1,4 @@
-// What a host call is charged to. Types only; invocations are owners, and so is what runs outside of them.
+// The owner charged for a host call. Types only; invocations are owners, and so is work outside of them.
 import type { TraceContext } from '../invocation/trace.ts';
 import type { InvocationSpans } from '../telemetry/invocation-spans.ts';
 
@@ -6,30 +6,30 @@ import type { InvocationSpans } from '../telemetry/invocation-spans.ts';
 export interface CallOwner {
   /** Counts one subrequest. @throws {PlatformError} `subrequest_limit_exceeded`. */
   countSubrequest(): void;
-  /** Nothing is to be done for it any more. */
+  /** Whether it has ended, so that no more work may be done for it. */
   readonly isOver: boolean;
-  /** CPU that its budget has left; infinite where there is no limit. */
+  /** Remaining CPU of its budget; infinite without a limit. */
   readonly cpuLeftMs: number;
   /**
-   * Sets CPU aside for work of the host before it begins: where the budget has no room for it, the invocation is over.
+   * Reserves CPU for host work before it begins: if the budget has no room for it, the invocation ends.
    *
    * @throws {PlatformError} `cpu_limit_exceeded`, `invocation_ended`.
    */
   reserveCpu(cpuMs: number): void;
-  /** The work has ended, or never began: what was set aside for it, and what it took. */
+  /** The work has ended, or never began: reports the reserved and the used CPU. */
   settleCpu(reservedMs: number, usedMs: number): void;
-  /** Has something run when the invocation is over, however it ended; at once where it is. */
+  /** Runs a callback when the invocation ends, for any reason; at once if it has ended. */
   atEnd(run: () => void): void;
-  /** Host that the request came to; null for other events. */
+  /** Host of the request; null for other events. */
   host(): string | null;
-  /** Of the request that is served, by its name in lower case; null for other events. */
+  /** A header of the request, by its lower-case name; null for other events. */
   header(name: string): string | null;
-  /** The run of a workflow that it is an attempt of; null: none. */
+  /** The workflow run that it is an attempt of; null: none. */
   run(): { readonly workflow: string; readonly id: string } | null;
   /** Number of the invocation; 0 for none. */
   readonly id: number;
-  /** The trace that requests made for it continue. */
+  /** The trace that its requests continue. */
   readonly trace: TraceContext | null;
-  /** Absent or null: it is not sampled. */
+  /** Absent or null: not sampled. */
   readonly spans?: InvocationSpans | null;
 }

@@ -1,4 +1,4 @@
-// An owner of host calls that nobody charges: the dashboard of `platform dev`, and tests.
+// An owner of host calls that are not charged: the dashboard of `platform dev`, and tests.
 import type { CallOwner } from './call-owner.ts';
 
 export const freeOwner: CallOwner = {

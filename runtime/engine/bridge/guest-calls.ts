@@ -1,5 +1,5 @@
-// The host calls of one isolate: finds the host function, begins a bounded number in a turn, and hands on what it
-// answers. Used by link.ts, which writes the answers; knows nothing of records or streams.
+// The host calls of one isolate: finds the host function, begins a limited number per tick, and passes on the result.
+// Used by link.ts, which writes the replies; independent of records and streams.
 import { PlatformError } from '#core/errors.ts';
 import { isWhole } from '#core/give-back.ts';
 import {
@@ -14,27 +14,24 @@ import type { CallOwner } from './call-owner.ts';
 import type { CallSpan } from '../telemetry/invocation-spans.ts';
 import type { Failure, Part } from './protocol.ts';
 
-/** What the calls of an isolate need. */
+/** Dependencies of the calls of an isolate. */
 interface GuestCallsParts {
   readonly hostFunctions: HostFunctions;
-  /** How many may be under way. */
+  /** Limit for concurrent calls. */
   readonly callsMax: number;
   readonly isolate: CallScope;
   readonly answered: (id: number, reply: HostReply) => void;
   readonly failed: (id: number, failure: Failure) => void;
-  /** No call waits for its turn any more. */
+  /** Called when no call is deferred any more. */
   readonly allBegun: () => void;
 }
 
-/**
- * What a waiting guest gets, copied as a whole, or why it gets nothing; and the CPU that it cost, which the guest adds
- * to its own.
- */
+/** The reply to a waiting guest, copied as a whole, or the failure; and its CPU, which the guest adds to its own. */
 type WaitingReply =
   | { readonly value: unknown; readonly parts: readonly Uint8Array[]; readonly cpuMs: number }
   | { readonly failure: Failure; readonly cpuMs: number };
 
-/** Who made a call that a thread waits for: the guest charges itself. Here is only what the call has cost. */
+/** Owner of a call that a thread waits for: the guest charges itself; this only records the cost. */
 class WaitingOwner implements CallOwner {
   cpuMs = 0;
   #of: CallOwner;
@@ -77,7 +74,7 @@ class WaitingOwner implements CallOwner {
 
   reserveCpu(cpuMs: number): void {
     if (cpuMs <= this.cpuLeftMs - this.cpuMs) return;
-    // More than it has left. Should its code go on all the same, the watch ends it.
+    // More than it has left. If its code continues, the watch terminates it.
     this.cpuMs += cpuMs;
     this.#of.reserveCpu(this.cpuMs);
     throw new PlatformError('cpu_limit_exceeded');
@@ -92,23 +89,20 @@ class WaitingOwner implements CallOwner {
   }
 }
 
-/** What a call takes beside its arguments. */
+/** Memory of a call besides its arguments. */
 const CALL_BYTES = 1024;
-/** Calls of one worker that begin in a turn. */
+/** Calls of one worker that begin per tick. */
 const CALLS_A_TURN = 64;
-/** Of the arguments as JSON; bytes and texts come beside it. */
+/** Limit for the arguments as JSON; bytes and texts are separate. */
 const ARGS_CHARS_MAX = 4 * 1024 * 1024;
 /**
- * What the beginning of a call is charged at most, so that a busy machine charges nobody for its neighbours: per call,
+ * Maximum charge for beginning a call, so that a busy machine does not charge one tenant for its neighbors: per call,
  * and per character.
  */
 const BEGIN_MS_MAX = 0.1;
 const CHAR_MS_MAX = 1 / 15_000;
 
-/**
- * A call under way. Few host functions look at its signal, and one costs more than many a call: it is made when it is
- * asked for.
- */
+/** A pending call. Few host functions use its signal, which costs more than many calls, so it is created on demand. */
 class Call implements HostCall {
   args: unknown = null;
   readonly parts: readonly Part[];
@@ -151,12 +145,12 @@ export class GuestCalls {
     this.#parts = parts;
   }
 
-  /** An entry's calls follow. */
+  /** The calls of an entry follow. */
   beginTurn(): void {
     this.#begunInTurn = 0;
   }
 
-  /** Begins a call, now or when it is its turn; `answered` or `failed` tells what came of it. @param args as JSON. */
+  /** Begins a call, now or when it is its turn; `answered` or `failed` receives the result. @param args as JSON. */
   begin(id: number, owner: CallOwner, name: string, args: string, parts: readonly Part[]): void {
     const { hostFunctions, callsMax, isolate } = this.#parts;
     const call = new Call(parts, isolate, owner);
@@ -189,7 +183,7 @@ export class GuestCalls {
     }
   }
 
-  /** Whether calls wait for their turn: streams that they name may come before they begin. */
+  /** Whether calls are deferred: streams that they name may arrive before they begin. */
   get hasDeferred(): boolean {
     return this.#deferred > 0;
   }
@@ -236,7 +230,7 @@ export class GuestCalls {
     isolate.memory.release(bytes);
   }
 
-  /** Nobody waits for its answer any more. */
+  /** The guest no longer needs the reply. */
   drop(id: number): void {
     this.#underWay.get(id)?.drop();
   }
@@ -249,7 +243,7 @@ export class GuestCalls {
     return hostFunctions.sync[name](JSON.parse(args), part, isolate);
   }
 
-  /** A call that a thread of the guest waits for. Never rejects: what failed is told in the answer. */
+  /** A call that a thread of the guest waits for. Never rejects: failures are in the reply. */
   async waiting(of: CallOwner, name: string, args: string, parts: readonly Part[]): Promise<WaitingReply> {
     const { hostFunctions, isolate } = this.#parts;
     const bytes = callBytes(args.length, parts);
@@ -292,15 +286,12 @@ export class GuestCalls {
   }
 }
 
-/**
- * A view crosses with all of the memory behind it: one of a part of it, such as of Node's pool of small buffers, is
- * copied.
- */
+/** A view crosses with all of its buffer: a view of a part, such as of Node's pool of small buffers, is copied. */
 function alone(part: Uint8Array): Uint8Array {
   return isWhole(part) ? part : new Uint8Array(part);
 }
 
-/** What the arguments of a call take while it is under way. */
+/** Memory of a call's arguments while it is pending. */
 function callBytes(args: number, parts: readonly Part[]): number {
   let bytes = CALL_BYTES + 2 * args;
   for (const part of parts) bytes += part.length;

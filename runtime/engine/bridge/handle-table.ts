@@ -1,20 +1,20 @@
-// Host objects that guest code names by number, such as crypto keys and compressors: one bounded table per isolate.
-// Numbers are never used twice, so a stale one names nothing.
+// Host objects that guest code refers to by number, such as crypto keys and compressors: one limited table per
+// isolate. Numbers are never reused, so a stale one is invalid.
 import { PlatformError } from '#core/errors.ts';
 import type { CallOwner } from './call-owner.ts';
 import type { HostMemory } from './host-memory.ts';
 
-/** What a key, a cipher or a digest takes, with the objects around it. */
+/** Memory of a key, a cipher or a digest, with the objects around it. */
 const HANDLE_BYTES = 8 * 1024;
 
-/** What is closed with its handle, if it holds resources. */
+/** Closed with its handle, if it holds resources. */
 interface Closable {
   close?(): void;
 }
 
 interface Entry {
   readonly value: Closable & object;
-  /** What ends with the same invocation; null: nothing. */
+  /** Handles that end with the same invocation; null: none. */
   readonly siblings: Set<number> | null;
 }
 
@@ -23,7 +23,7 @@ export class HandleTable {
   #next = 1;
   #max: number;
   #memory: HostMemory;
-  /** What ends with an invocation, by its number. */
+  /** Handles that end with an invocation, by its number. */
   #owned = new Map<number, Set<number>>();
 
   constructor(max: number, memory: HostMemory) {
@@ -32,8 +32,8 @@ export class HandleTable {
   }
 
   /**
-   * @param value what reserves its own memory does so beside the little that each handle costs.
-   * @param owner whose invocation it ends with; without one, and where none runs, it ends with the isolate.
+   * @param value if it reserves its own memory, that is in addition to the small cost of each handle.
+   * @param owner invocation with which it ends; without one, or outside of invocations, it ends with the isolate.
    * @throws {PlatformError} `invalid_argument` when the worker holds too many, `host_memory_exceeded`.
    */
   add(value: object, owner: CallOwner | null = null): number {
@@ -49,7 +49,7 @@ export class HandleTable {
     return id;
   }
 
-  /** What ends with an invocation, from the first such handle on. */
+  /** The set of handles that end with an invocation, created with the first one. */
   #of(owner: CallOwner): Set<number> {
     let owned = this.#owned.get(owner.id);
     if (owned === undefined) {

@@ -1,5 +1,6 @@
-// The host's end of host calls: what a host function gets and gives, the tables of all of them, and the way an error
-// takes back into the guest. Host functions live in runtime/engine/bindings; every argument they get is hostile.
+// The host's end of host calls: arguments and results of host functions, the tables of all of them, and the
+// conversion of errors for the guest. Host functions are in runtime/engine/bindings; all their arguments are
+// untrusted.
 import type { CallOwner } from './call-owner.ts';
 import { isErrorCode, type ErrorCode, errorTable } from '#core/errors.ts';
 import type { MainTurns } from '../work/main-turns.ts';
@@ -10,47 +11,48 @@ import type { BridgedSocket } from './sockets.ts';
 import type { ByteSink, ByteSource } from './streams.ts';
 import type { CallSpan } from '../telemetry/invocation-spans.ts';
 
-/** What an asynchronous host function answers. */
+/** The reply of an asynchronous host function. */
 export interface HostReply {
   readonly value?: unknown;
   readonly parts?: readonly Part[];
-  /** The parts are nobody's any more: their memory may go over instead of a copy. */
+  /** The parts are no longer needed: their memory may be transferred instead of copied. */
   readonly transfer?: boolean;
 }
 
-/** A stream into the guest that a host function has opened. */
+/** A stream into the guest, opened by a host function. */
 export interface GuestStream {
   readonly id: number;
   /**
-   * False: the guest has enough until `source.resume()`. `transfer`: the chunk is nobody's any more, its memory may go
-   * over instead of a copy.
+   * False: pause until `source.resume()`. `transfer`: the caller gives the chunk up, so its memory may be transferred
+   * instead of copied.
    */
   write(chunk: Uint8Array, transfer?: boolean): boolean;
   end(): void;
   break(failure: Failure): void;
 }
 
-/** The deployment an isolate runs, as far as host functions may know it. */
+/** An isolate's deployment, as host functions see it. */
 export interface CallScope {
-  /** Opaque objects that guest code names by number: keys, compressors. */
+  /** Opaque objects that guest code refers to by number: keys, compressors. */
   readonly handles: HandleTable;
-  /** Where what is made for the worker is reserved before. */
+  /** Reserves memory before something is created for the worker. */
   readonly memory: HostMemory;
   /** @throws {PlatformError} `quota_exceeded`. */
   openStream(source: ByteSource): GuestStream;
-  /** Whether so many bytes more may wait outside of the isolate for it to take them. */
+  /** Whether this many more bytes may wait outside the isolate for it. */
   hasRoom(bytes: number): boolean;
-  /** Directs the bytes of a stream from the guest. */
+  /** Routes the bytes of a stream from the guest. */
   receiveStream(id: number, sink: ByteSink): { drained(): void };
   /**
-   * Opens the guest's socket of that id, to be attached to a wire; closed when the invocation `owner` is over (0: not).
+   * Opens the guest's socket with that id, to be attached to a wire; closed when the invocation `owner` ends (0:
+   * not).
    *
    * @throws {PlatformError} `websocket_limit_exceeded`, `invalid_argument` for an id that is in use.
    */
   openSocket(id: number, owner: number): BridgedSocket;
-  /** What a socket got from the guest, and what of it waits; null for a closed one. */
+  /** Bytes that a socket received from the guest, and how many of them wait; null for a closed one. */
   socketState(id: number): { readonly received: number; readonly buffered: number } | null;
-  /** A text whose places in the bundle are those of the sources; null where it has no source map. */
+  /** A text with its bundle positions mapped to the sources; null without a source map. */
   mapStack(text: string): string | null;
 }
 
@@ -60,16 +62,16 @@ export interface HostCall {
   readonly parts: readonly Part[];
   readonly isolate: CallScope;
   readonly owner: CallOwner;
-  /** Of its trace; absent or null: it is not sampled. */
+  /** Span of the call; absent or null: not sampled. */
   readonly span?: CallSpan | null;
-  /** Nobody waits any more: the guest dropped the call, or its isolate is gone. */
+  /** Aborted when the reply is no longer needed: the guest dropped the call, or its isolate is gone. */
   readonly signal: AbortSignal;
-  /** As the signal says, without the cost of one. */
+  /** The state of the signal, without the cost of creating one. */
   readonly isDropped: boolean;
 }
 
 export type HostFunction = (call: HostCall) => HostReply | Promise<HostReply>;
-/** Synchronous: runs while a thread of the guest waits; must be quick. */
+/** Synchronous: runs while a thread of the guest waits, so it must be fast. */
 export type SyncHostFunction = (args: unknown, part: Part | undefined, isolate: CallScope) => unknown;
 
 /** The host functions by name. */
@@ -78,11 +80,11 @@ export interface HostFunctions {
   readonly sync: Readonly<Record<string, SyncHostFunction>>;
   /** Calls that a thread of the guest may wait for; each works off the main thread. */
   readonly waiting: Readonly<Record<string, HostFunction>>;
-  /** When asynchronous calls begin. */
+  /** Schedules when asynchronous calls begin. */
   readonly turns: MainTurns;
 }
 
-// Names that a host function's error may have in the guest; everything else is an internal error that says nothing.
+// Error names that host functions may pass to the guest; any other error becomes an internal error without details.
 const GUEST_NAMES = new Set([
   'TypeError',
   'RangeError',
@@ -107,7 +109,7 @@ export function toFailure(error: unknown): Failure {
   return { code: 'internal', name: 'Error', message: errorTable.internal.message };
 }
 
-// `fetch` rejects with a TypeError, as the Fetch Standard says.
+// `fetch` rejects with a TypeError, as the Fetch Standard requires.
 function guestName(code: ErrorCode): string {
   return code === 'fetch_failed' || code === 'egress_forbidden' || code === 'invalid_argument' ? 'TypeError' : 'Error';
 }

@@ -1,23 +1,23 @@
-// The ledger of what an engine holds outside of isolates for the workers in them: compressors, streams, sockets, calls
-// under way. Whoever makes such a thing reserves its bytes first and gives them back when it is gone. One account a
-// deployment. Pure.
+// The ledger of memory that an engine holds outside isolates for their workers: compressors, streams, sockets,
+// pending calls. Code that creates such an object reserves its bytes first and releases them when it is gone. One
+// account per deployment. Pure.
 import { PlatformError } from '#core/errors.ts';
 
-/** Bounds of the ledger. */
+/** Limits of the ledger. */
 interface HostMemoryLimits {
   readonly hostMemoryMb: number;
   readonly engineHostMemoryMb: number;
 }
 
 /**
- * A project that holds less does not count among those that share a full engine: else many that hold a byte would leave
- * nobody a share.
+ * A project that holds less does not count among those that share a full engine: otherwise many that hold a byte
+ * would reduce all shares to nothing.
  */
 const HOLDER_BYTES = 1024 * 1024;
-/** Room above the engine's bound for those that hold less than their share when it is reached. */
+/** Room above the engine's limit, for projects below their share when it is reached. */
 const ROOM_FOR_SHARES = 0.25;
 
-/** What all deployments of a project hold together. */
+/** Total of all deployments of a project. */
 interface Project {
   bytes: number;
   accounts: number;
@@ -26,12 +26,12 @@ interface Project {
 /** All accounts of an engine. */
 export class EngineMemory {
   bytes = 0;
-  /** Reservations that were refused. */
+  /** Number of refused reservations. */
   refused = 0;
-  /** Projects that hold much. */
+  /** Projects that hold a significant amount. */
   holders = 0;
   readonly bytesMax: number;
-  /** Nobody gets more where so much is held. */
+  /** Above this, nothing more is reserved for anyone. */
   readonly ceilingBytes: number;
   readonly accountBytesMax: number;
   #accounts = new Set<HostMemory>();
@@ -54,7 +54,7 @@ export class EngineMemory {
     return account;
   }
 
-  /** An account's bytes have changed. */
+  /** Updates the bytes of an account. */
   count(project: Project, bytes: number): void {
     const before = project.bytes >= HOLDER_BYTES;
     project.bytes += bytes;
@@ -62,20 +62,20 @@ export class EngineMemory {
     this.holders += Number(project.bytes >= HOLDER_BYTES) - Number(before);
   }
 
-  /** What a project may hold where the engine is full. */
+  /** The share of a project when the engine is full. */
   shareOf(project: Project): number {
     return Math.floor(this.bytesMax / Math.max(1, this.holders + Number(project.bytes < HOLDER_BYTES)));
   }
 
-  /** Its deployment is gone. What it still holds counts until it is given back. */
+  /** The deployment is gone. Its remaining bytes count until they are released. */
   close(account: HostMemory): void {
     if (!this.#accounts.delete(account)) return;
     const { name, project } = account;
-    // What is opened under its name again shares with nobody what is still to be given back.
+    // A new account with this name must not share these remaining bytes.
     if (--project.accounts === 0) this.#projects.delete(name.slice(0, name.indexOf('/') >>> 0));
   }
 
-  /** Those that hold most, most first. */
+  /** The largest accounts, largest first. */
   heaviest(count: number): { readonly name: string; readonly bytes: number }[] {
     return [...this.#accounts]
       .filter(({ bytes }) => bytes > 0)
@@ -85,7 +85,7 @@ export class EngineMemory {
   }
 }
 
-/** What is held for one deployment. */
+/** Memory held for one deployment. */
 export class HostMemory {
   readonly name: string;
   readonly project: Project;
@@ -102,12 +102,12 @@ export class HostMemory {
     this.#share = share;
   }
 
-  /** An account of a part of it: what it holds counts in both. @param share of what the whole may hold. */
+  /** A sub-account: its bytes count in both. @param share of the limit of the whole. */
   part(share: number): HostMemory {
     return new HostMemory(this.name, this.#engine, this.project, this, share);
   }
 
-  /** The account of the deployment: whose turns its work takes. */
+  /** The account of the deployment, which is the key for fair scheduling. */
   get whole(): HostMemory {
     return this.#whole ?? this;
   }
@@ -116,7 +116,7 @@ export class HostMemory {
     return this.#bytes;
   }
 
-  /** What it may hold: its bound, or what its project's share leaves where the engine is full. */
+  /** Its maximum: its limit, or what its project's share leaves when the engine is full. */
   #bytesMax(bytes: number): number {
     const { accountBytesMax, bytesMax, ceilingBytes, bytes: held } = this.#engine;
     if (held + bytes <= bytesMax) return accountBytesMax;
@@ -134,7 +134,7 @@ export class HostMemory {
     return this.#bytes + bytes <= this.#bytesMax(bytes);
   }
 
-  /** @param what is made, as an error begins with it. @throws {PlatformError} `host_memory_exceeded`. */
+  /** @param what is created, as the beginning of the error message. @throws {PlatformError} `host_memory_exceeded`. */
   reserve(bytes: number, what: string): void {
     if (this.#whole !== null) {
       if (this.#bytes + bytes > this.#partBytesMax) this.#refuse(bytes, what, this.#partBytesMax);
@@ -152,7 +152,7 @@ export class HostMemory {
     throw new PlatformError('host_memory_exceeded', { what, bytes, used: this.#bytes, limit });
   }
 
-  /** Counts what is there already; below 0 what is there no more. */
+  /** Counts existing bytes; negative: released ones. */
   add(bytes: number): void {
     if (bytes === 0) return;
     if (this.#whole !== null) {
@@ -168,12 +168,12 @@ export class HostMemory {
     this.add(-bytes);
   }
 
-  /** For what changes by itself. */
+  /** For an amount that changes by itself. */
   count(): HeldBytes {
     return new HeldBytes(this);
   }
 
-  /** Reserves for something that lasts. @throws {PlatformError} `host_memory_exceeded`. */
+  /** Reserves for a lasting object. @throws {PlatformError} `host_memory_exceeded`. */
   hold(bytes: number, what: string): Hold {
     const hold = new Hold(this, what);
     hold.grow(bytes);
@@ -181,7 +181,7 @@ export class HostMemory {
   }
 }
 
-/** What one thing that lasts has reserved. */
+/** The reservation of one lasting object. */
 export class Hold {
   #memory: HostMemory;
   #what: string;
@@ -193,14 +193,14 @@ export class Hold {
     this.#what = what;
   }
 
-  /** It takes so many bytes by now, or more already. @throws {PlatformError} `host_memory_exceeded`. */
+  /** Its size is now this much, or already more. @throws {PlatformError} `host_memory_exceeded`. */
   grow(bytes: number): void {
     if (this.#over || bytes <= this.#bytes) return;
     this.#memory.reserve(bytes - this.#bytes, this.#what);
     this.#bytes = bytes;
   }
 
-  /** It is gone. Again changes nothing. */
+  /** Releases it. Calling it again has no effect. */
   release(): void {
     if (this.#over) return;
     this.#over = true;
@@ -208,7 +208,7 @@ export class Hold {
   }
 }
 
-/** A count that changes by itself, such as what the peers of sockets have not taken. */
+/** A count that changes by itself, such as the bytes that peers of sockets have not received. */
 export class HeldBytes {
   #memory: HostMemory;
   #bytes = 0;

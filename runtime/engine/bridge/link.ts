@@ -1,6 +1,6 @@
-// The host's end of one isolate's bridge: collects what goes in with the next entry, and keeps the streams, sockets and
-// host calls that are open. It knows invocations by number only; what it needs of them it asks its `LinkOwner`. Records
-// about invocations are read by deployments/dispatch.ts, the others here.
+// The host's end of one isolate's bridge: collects the input of the next entry, and keeps open streams, sockets and
+// host calls. It knows invocations by number only, and asks its `LinkOwner` about them. Records about invocations are
+// read by serving/dispatch.ts, all others here.
 import type { EventContent } from '#core/event.ts';
 import { GuestCalls } from './guest-calls.ts';
 import { HandleTable } from './handle-table.ts';
@@ -14,23 +14,23 @@ import { StreamTable } from './stream-table.ts';
 import type { BridgedSocket } from './sockets.ts';
 import type { ByteSink, ByteSource } from './streams.ts';
 
-/** Whom a link asks and tells about invocations. */
+/** Answers a link's questions about invocations, and receives its notifications. */
 export interface LinkOwner {
-  /** Who is charged for a call; what is nobody's, or of an invocation that is over, has an owner as well. */
+  /** The owner charged for a call; unattributed work, and work of an ended invocation, has an owner as well. */
   owner(id: number): CallOwner;
-  /** A message goes in to a socket of an invocation, which has a budget for it. */
+  /** A message enters a socket of an invocation, which gets a budget for it. */
   messaged(id: number): void;
-  /** A socket that was answered with, or one the worker opened, is closed. */
+  /** A socket of a response, or one that the worker opened, is closed. */
   socketClosed(id: number): void;
-  /** Why a socket of an invocation was closed by the platform. */
+  /** Logs why the platform closed a socket of an invocation. */
   log(id: number, text: string): void;
-  /** More waits for the isolate than may. */
+  /** More input waits for the isolate than allowed. */
   overflowed(): void;
 }
 
-/** What a link is made of. */
+/** Dependencies of a link. */
 export interface LinkParts {
-  /** Of the deployment. */
+  /** Memory account of the deployment. */
   readonly memory: HostMemory;
   readonly hostFunctions: HostFunctions;
   readonly limits: {
@@ -46,7 +46,7 @@ export interface LinkParts {
   readonly owner: LinkOwner;
   /** Open WebSockets of all links of the deployment. */
   readonly openSockets: { count: number };
-  /** There is something to take into the isolate. */
+  /** There is input for the isolate. */
   readonly request: () => void;
   readonly mapStack: (text: string) => string | null;
 }
@@ -102,7 +102,7 @@ export class Link implements CallScope {
     });
   }
 
-  /** Takes a request in; `body` undefined means that it follows by `openBody`. Its bytes are nobody's any more. */
+  /** Sends a request; with `body` undefined, `openBody` follows. The caller gives up the bytes of the body. */
   sendRequest(id: number, method: string, url: string, headerBlock: string, body: Part | null | undefined): void {
     const { records } = this;
     records.requests++;
@@ -123,19 +123,19 @@ export class Link implements CallScope {
     this.#parts.request();
   }
 
-  /** Takes an event in that is no request, and the CPU it may use (0: no limit). */
+  /** Sends an event other than a request, with its CPU limit (0: none). */
   sendEvent(id: number, kind: string, cpuLimitMs: number, { head, bodies }: EventContent): void {
     this.records.requests++;
     const parts = [head, ...bodies].map((part) => this.records.part(part));
     this.#send(toGuest.event, id, kind, cpuLimitMs, ...parts);
   }
 
-  /** The body of a request that was sent with `undefined`. */
+  /** Opens the body of a request that was sent with `undefined`. */
   openBody(id: number, source: ByteSource): GuestStream {
     return this.#streams.openBody(id, source);
   }
 
-  /** Nothing comes any more of a request's body that has not come yet: the guest drops what it holds of it. */
+  /** The rest of a request's body will not come: the guest drops what it holds of it. */
   breakBody(id: number, failure: Failure): void {
     this.#streams.breakBody(id, failure);
   }
@@ -157,7 +157,7 @@ export class Link implements CallScope {
     return this.#streams.isReceiving(id);
   }
 
-  /** Nobody wants the rest of a stream from the guest. */
+  /** Cancels a stream from the guest. */
   cancelStream(id: number): void {
     this.#streams.cancel(id);
   }
@@ -174,34 +174,34 @@ export class Link implements CallScope {
     return this.#parts.mapStack(text);
   }
 
-  /** Takes back what `openSocket` gave, when there is no connection after all. */
+  /** Undoes `openSocket` when there is no connection after all. */
   forgetSocket(id: number): void {
     this.#sockets.forget(id);
   }
 
-  /** Closes the sockets of an invocation, or all. */
+  /** Closes the sockets of an invocation, or all of them. */
   closeSockets(code: number, reason: string, owner?: number): void {
     this.#sockets.close(code, reason, owner);
   }
 
-  /** Nobody waits for an invocation any more. */
+  /** The response of an invocation is no longer needed. */
   abort(id: number, failure: Failure): void {
     this.breakBody(id, failure);
     this.#send(toGuest.abort, id, JSON.stringify(failure));
   }
 
-  /** The client of an invocation is gone, with what it had still to send. */
+  /** The client of an invocation has disconnected, together with the rest of its input. */
   clientGone(id: number, failure: Failure): void {
     this.breakBody(id, failure);
     this.#send(toGuest.clientGone, id, JSON.stringify(failure));
   }
 
-  /** The host has spent so much CPU for an invocation, of the budget it has now. */
+  /** Reports host CPU used for an invocation, from its current budget. */
   reportHostCpu(id: number, cpuMs: number): void {
     this.#send(toGuest.hostCpu, id, cpuMs);
   }
 
-  /** Asks whether the worker serves; the guest answers with `started`. */
+  /** Asks whether the worker serves; the guest replies with `started`. */
   start(): void {
     this.#send(toGuest.start);
   }
@@ -216,7 +216,7 @@ export class Link implements CallScope {
     this.#parts.request();
   }
 
-  /** Written by hand, as requests are: a record for each message of each socket. */
+  /** Written inline, like requests: one record for each message of each socket. */
   #sendMessage(id: number, data: Part): void {
     if (this.#closed) return;
     const { records } = this;
@@ -229,7 +229,7 @@ export class Link implements CallScope {
     this.calls.beginTurn();
   }
 
-  /** Begins a host call; leaves its record. */
+  /** Begins a host call; reads its whole record. */
   call(reader: RecordReader): void {
     const id = reader.number();
     const owner = this.#parts.owner.owner(reader.number());
@@ -241,14 +241,14 @@ export class Link implements CallScope {
   /**
    * Reads the fields of any other record about a stream, a socket or a call.
    *
-   * @throws {Error} for one of no known kind.
+   * @throws {Error} for an unknown kind.
    */
   read(letter: string, reader: RecordReader): void {
     if (this.#streams.read(letter, reader)) return;
     switch (letter) {
       case toHost.socketMessage: {
         const id = reader.number();
-        // Read in any case: the socket may be gone.
+        // Read even if the socket is gone.
         const data = reader.part(reader.field()) as Part;
         this.#sockets.get(id)?.send(data);
         break;
@@ -282,12 +282,12 @@ export class Link implements CallScope {
     const value = JSON.stringify(reply.value ?? null);
     this.records.addSize(value.length);
     this.records.record(toGuest.result, id, value, ...fields);
-    // Answers cannot be held back as streams can.
+    // Replies cannot be held back as streams can.
     if (this.records.size > this.#parts.limits.bufferedBytesMax) this.#parts.owner.overflowed();
     this.#parts.request();
   }
 
-  /** The isolate is gone: ends everything that was opened for it, sockets with a code for their peers. */
+  /** The isolate is gone: ends everything opened for it; peers of sockets get a code. */
   close(code: number, reason: string): void {
     if (this.#closed) return;
     this.#closed = true;

@@ -1,22 +1,22 @@
-// The line between host and guest: the only file both sides import. Records, host calls and their codec. No I/O, no
-// Node types: it is bundled into the guest's snapshot as well.
+// The protocol between host and guest: the only file that both sides import. Records, host calls and their codec. No
+// I/O, no Node types: it is also bundled into the guest's snapshot.
 //
-// One entry into an isolate carries `meta`, `text` and any number of byte arrays, and one answer leaves it the same
-// way. `meta` is a list of records, each ended by RECORD, its fields ended by FIELD. No field may hold either
-// character: they are numbers, names of ours, or JSON, which escapes them. All that a client or a tenant chose freely
-// (URLs, header blocks, bodies) is a part: it lies outside the records, in the order of the fields that name it: text
-// one after the other in `text` (field `t<length>`), bytes as arguments of their own (field `b`), nothing as `-`.
+// An entry into an isolate carries `meta`, `text` and any number of byte arrays, and so does its result. `meta` is a
+// list of records, each terminated by RECORD, their fields by FIELD. No field may contain either character: fields
+// are numbers, names of ours, or JSON, which escapes them. Anything that a client or a tenant chose freely (URLs,
+// header blocks, bodies) is a part, outside the records, in the order of the fields that refer to it: text
+// concatenated in `text` (field `t<length>`), bytes as separate arguments (field `b`), nothing as `-`.
 
-// Taken before any tenant code can replace it.
+// Captured before any tenant code can replace it.
 const { parse } = JSON;
 
 export const FIELD = '\u0001';
 export const RECORD = '\u0002';
 
-/** Text or bytes that travel beside the records, never inside them. */
+/** Text or bytes sent beside the records, never inside them. */
 export type Part = string | Uint8Array;
 
-/** Field of a body that comes as a stream with the id of its message, from the side that sends the message. */
+/** Field of a body that is streamed under the id of its message, from the sender of the message. */
 export const STREAM = 's';
 export const NOTHING = '-';
 /** Field of bytes. */
@@ -27,7 +27,7 @@ export const toGuest = {
   /** id, method, url part, header block part, body part | `s` | `-`. */
   request: 'R',
   /**
-   * id, kind of the event, CPU limit in ms, JSON of its head as a part, its bodies as parts: an event that is no
+   * id, kind of the event, CPU limit in ms, JSON of its head as a part, its bodies as parts: an event other than a
    * request.
    */
   event: 'E',
@@ -39,26 +39,26 @@ export const toGuest = {
   broken: 'x',
   /** stream id, bytes that may be sent in addition. */
   credit: 'k',
-  /** stream id: nobody reads it any more. */
+  /** stream id: it has no reader any more. */
   cancel: 'q',
   /**
-   * stream id: no more chunks of it come (its end does); the guest answers with `handOver` when it has sent on those
-   * that have come.
+   * stream id: no more chunks of it follow (its end does); the guest replies with `handOver` after it has forwarded
+   * the received ones.
    */
   spliced: 'p',
   /** call id, JSON value, parts. */
   result: 'r',
   /** call id, JSON failure. */
   failure: 'f',
-  /** no field: the worker's top level is through; answered by `started`. */
+  /** no field: the worker's top level has finished; answered by `started`. */
   start: 'S',
   /** no field: timers are due. */
   timers: 't',
-  /** invocation id, JSON failure: nobody waits for the answer any more. */
+  /** invocation id, JSON failure: the response is no longer needed. */
   abort: 'a',
-  /** invocation id, JSON failure: its client is gone. It runs on, and its answer goes nowhere. */
+  /** invocation id, JSON failure: its client has disconnected. It runs on, and its response is discarded. */
   clientGone: 'g',
-  /** invocation id, CPU ms that the host has spent for it: its own code has so much less of its budget. */
+  /** invocation id, CPU ms that the host used for it: the budget of its own code is reduced by this. */
   hostCpu: 'z',
   /** socket id, part: text is a text message, bytes a binary one. */
   socketMessage: 'm',
@@ -70,9 +70,9 @@ export const toGuest = {
 
 /** Records from the guest to the host. */
 export const toHost = {
-  /** invocation id, status, header block part, body part | `s` | `-`, `1` when the invocation is over with it. */
+  /** invocation id, status, header block part, body part | `s` | `-`, `1` when this ends the invocation. */
   response: 'R',
-  /** invocation id, JSON of an event's result as a part, `1` when the invocation is over with it. */
+  /** invocation id, JSON of an event's result as a part, `1` when this ends the invocation. */
   eventResult: 'V',
   /** invocation id, header block part: status 101, and from here on a socket with the invocation's id. */
   upgrade: 'U',
@@ -82,11 +82,11 @@ export const toHost = {
   socketClose: 'w',
   /** socket id, bytes of messages that were delivered. */
   socketCredit: 'j',
-  /** invocation id, JSON failure, `1` when the invocation is over with it: there is no response. */
+  /** invocation id, JSON failure, `1` when this ends the invocation: there is no response. */
   failed: 'F',
-  /** invocation id: a request that came to an isolate after a breach, and has not run in it. */
+  /** invocation id: a request that arrived after a breach, and has not run in this isolate. */
   unstarted: 'u',
-  /** invocation id: its response is out, and all that `waitUntil` was given has settled. */
+  /** invocation id: its response is sent, and all `waitUntil` promises have settled. */
   done: 'D',
   /** stream id, part. */
   chunk: 'c',
@@ -96,46 +96,47 @@ export const toHost = {
   broken: 'x',
   /** stream id, bytes read. */
   credit: 'k',
-  /** stream id: the reader wants no more. */
+  /** stream id: the reader needs no more. */
   cancel: 'q',
   /**
-   * stream id into the guest, stream id out of it: the one only passes on what the other brings, and need not come in.
+   * stream id into the guest, stream id out of it: the second only forwards the first, which need not enter the
+   * guest.
    */
   splice: 'p',
-  /** The same ids: all chunks that came are sent on, so that the host may go on by itself. */
+  /** The same ids: all received chunks are forwarded, so the host may forward the rest itself. */
   handOver: 'h',
   /** call id, invocation id, name, JSON arguments, parts. */
   call: 'C',
-  /** call id: nobody waits for the result any more. */
+  /** call id: the result is no longer needed. */
   drop: 'Y',
   /** invocation id (0 = none), level, JSON text. */
   log: 'L',
   /** When the earliest timer is due, in ms of the monotonic clock, or -1. */
   wake: 'T',
   /**
-   * invocation id (0 = code that belongs to none), CPU ms so far, and of that what was not told yet; only where it
-   * differs from this entry's share.
+   * invocation id (0 = unattributed code), total CPU ms, and how much of it was not reported yet; only if it differs
+   * from this entry's share.
    */
   charge: 'Z',
   /**
-   * invocation id over its CPU budget (0 = code that belongs to none), CPU ms used, then the ids whose continuations
-   * were lost with it, comma-separated.
+   * invocation id over its CPU budget (0 = unattributed code), CPU ms used, then the ids whose continuations were
+   * lost with it, comma-separated.
    */
   breach: 'B',
   /** `ready`, `pending` (a top-level `await`), `no-handler` or `failed`, JSON reason. */
   started: 'S',
-  /** `answer`: what an entry had to say could not be sent, and is lost; `memory`: it held too much outside its heap. */
+  /** `answer`: the records of an entry could not be sent and are lost; `memory`: it held too much outside its heap. */
   fault: '!',
-  /** comma-separated invocation ids that can never answer: nothing they could wait for is pending. */
+  /** comma-separated invocation ids that can never be answered: nothing they could wait for is pending. */
   hung: 'H',
 } as const;
 
-/** Collects what one entry or one answer carries. */
+/** Collects the content of one entry or one result. */
 export class RecordWriter {
   meta = '';
   text = '';
   bytes: Uint8Array[] = [];
-  /** Characters and bytes of all parts; whoever takes them sets it back. */
+  /** Characters and bytes of all parts; reset by the code that takes them. */
   size = 0;
   /** Requests and other events among the records. */
   requests = 0;
@@ -143,12 +144,12 @@ export class RecordWriter {
   /** Adds a record of ready-made fields. */
   record(letter: string, ...fields: readonly (string | number)[]): void {
     this.meta += letter + FIELD;
-    // No iterator and no `push`, here and below: in the guest they may be a tenant's.
+    // No iterator and no `push`, here and below: in the guest a tenant may have replaced them.
     for (let at = 0; at < fields.length; at++) this.meta += fields[at]! + FIELD;
     this.meta += RECORD;
   }
 
-  /** Puts a part beside the records and returns the field that names it. */
+  /** Adds a part beside the records and returns the field that refers to it. */
   part(part: Part | null): string {
     if (part === null) return NOTHING;
     if (typeof part === 'string') {
@@ -163,8 +164,8 @@ export class RecordWriter {
 }
 
 /**
- * Reads what an {@link RecordWriter} carried, in the order in which it was written. It throws where records are not
- * formed as they have to be: what comes from a guest may be anything.
+ * Reads the content of a {@link RecordWriter} in the order it was written. Throws on malformed records: data from a
+ * guest is untrusted.
  */
 export class RecordReader {
   #meta: string;
@@ -198,7 +199,7 @@ export class RecordReader {
   }
 
   /**
-   * The next field as a number. Whole ones, such as every id, are read digit by digit: half the cost of `Number` of a
+   * The next field as a number. Integers, such as every id, are read digit by digit: half the cost of `Number` of a
    * slice.
    */
   number(): number {
@@ -219,7 +220,7 @@ export class RecordReader {
     return parse(this.field());
   }
 
-  /** The part that a field names; null for none. Not for `s`. */
+  /** The part that a field refers to; null for none. Not for `s`. */
   part(field: string): Part | null {
     if (field === NOTHING) return null;
     if (field === BYTES) {
@@ -229,7 +230,7 @@ export class RecordReader {
     }
     const from = this.#textAt;
     const to = from + Number(field.slice(1));
-    // Also where the field is no number.
+    // Also if the field is not a number.
     if (!(to >= from && to <= this.#text.length)) throw new Error('part missing');
     this.#textAt = to;
     return this.#text.slice(from, to);
@@ -243,7 +244,7 @@ export class RecordReader {
     return parts;
   }
 
-  /** Leaves this record; every record ends with it or with {@link parts}. */
+  /** Skips the rest of this record; reading every record ends with this or {@link parts}. */
   close(): void {
     if (this.#meta[this.#at] !== RECORD) throw new Error('record has more fields than its kind');
     this.#at++;
@@ -264,21 +265,21 @@ export const bindingNames = {
   workflow: 'workflow',
 } as const;
 
-/** How an error crosses the border: never a stack of the host, never a cause. */
+/** Encoding of an error on the bridge: never a stack of the host, never a cause. */
 export interface Failure {
   readonly code: string;
   readonly name: string;
   readonly message: string;
-  /** Guest to host only: the worker's own stack, to be source-mapped. */
+  /** Guest to host only: the worker's own stack, to be mapped to the sources. */
   readonly stack?: string;
   /** Guest to host only: the handler called `passThroughOnException`. */
   readonly passThrough?: boolean;
 }
 
 /**
- * Host calls by name. Asynchronous ones are batched with everything else an entry sends; synchronous ones cost about
- * 14 us each from an off-thread entry and are for rare answers that cannot wait. For `waiting` ones the guest's
- * thread stands still until the answer is there, and the host does not; `both` are those where the guest chooses.
+ * Host calls by name. Asynchronous ones are batched with the rest of an entry's records; synchronous ones cost about
+ * 14 us each from an off-thread entry and are for rare results that cannot wait. For `waiting` ones the guest's
+ * thread blocks until the reply arrives, but the host does not; for `both` the guest chooses.
  */
 export const hostCalls = {
   /**
@@ -291,11 +292,14 @@ export const hostCalls = {
    * and `upgraded`, whether it is open.
    */
   'socket.connect': 'async',
-  /** `{id}` -> `{received, buffered}`: length of what the guest sent, bytes that wait; null for a closed socket. */
+  /**
+   * `{id}` -> `{received, buffered}`: length of the data that the guest sent, waiting bytes; null for a closed
+   * socket.
+   */
   'socket.buffered': 'sync',
   /** Rarely used APIs (guest/lazy.ts): `{module}` -> the text of its script. */
   'lazy.source': 'sync',
-  /** lazy: `{module}` -> V8's compiled form of its script, one character a byte. */
+  /** lazy: `{module}` -> V8's code cache for its script, one character per byte. */
   'lazy.cache': 'sync',
   /** The Cache API: `{cache, url, headers}` -> null, or as fetch. */
   'cache.match': 'async',
@@ -304,7 +308,7 @@ export const hostCalls = {
    * nothing.
    */
   'cache.put': 'async',
-  /** `{cache, url}` -> whether something was there. */
+  /** `{cache, url}` -> whether there was an entry. */
   'cache.delete': 'async',
   /** The cache binding (bindings/cache-values.ts). */
   'cache.get': 'async',
@@ -317,11 +321,12 @@ export const hostCalls = {
    * the service's, from the sandbox's id on.
    */
   'sandbox.call': 'async',
-  /** Bindings (bindings/<kind>.ts has the shapes); every one takes `{binding, ...}`. */
+  /** Bindings (bindings/<kind>.ts has the shapes); each takes `{binding, ...}`. */
   /** `{op, transaction}` and the request as a part -> the answer as a part (core/database-request.ts). */
   'database.run': 'async',
   /**
-   * `{transaction, queue, message}`, the message as of queue.send -> `{messageId}` and the database's answer as a part.
+   * `{transaction, queue, message}`, the message as for queue.send -> `{messageId}` and the database's reply as a
+   * part.
    */
   'database.send': 'async',
   'state.get': 'async',
@@ -367,9 +372,9 @@ export const hostCalls = {
   'workflow.restart': 'async',
   'workflow.sendEvent': 'async',
   /**
-   * From a run (guest/events/workflow.ts), durable before they answer; no binding, but `{lease, name, ...}`:
+   * From a run (guest/events/workflow.ts), durable before the reply; instead of a binding `{lease, name, ...}`:
    * `{result}`, `{error, attempts, wakeAt | null}`, `{wakeAt}`, `{type, timeoutAt | null}` -> `{ended?, step?}`:
-   * `ended` when the run is cancelled or paused, `step` an event's that had come before. `log`: `{message, data}`.
+   * `ended` when the run is cancelled or paused, `step` for an event that arrived earlier. `log`: `{message, data}`.
    */
   'workflow.stepDone': 'async',
   'workflow.stepFailed': 'async',
@@ -382,7 +387,7 @@ export const hostCalls = {
   'text.decode': 'sync',
   /** text: `{handle, label, fatal, last}` and at most 256 KB -> `{handle}` and UTF-8; handle 0 opens, `last` closes. */
   'text.convert': 'waiting',
-  /** `{text}`, at most 4 KB -> the text with places of the sources; null: the bundle has no source map. */
+  /** `{text}`, at most 4 KB -> the text with positions in the sources; null: the bundle has no source map. */
   'stack.map': 'sync',
   /** url: `{domain}` -> its ASCII form, '' when it has none. */
   'url.domainToAscii': 'sync',

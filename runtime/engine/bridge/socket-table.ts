@@ -1,28 +1,28 @@
-// The WebSockets of one isolate by number: those its worker answered requests with, and those it opened. Bounds them,
-// and counts what their peers have not taken. Used by link.ts.
+// The WebSockets of one isolate by number: those of its worker's responses, and those it opened. Limits their number,
+// and counts what their peers have not received. Used by link.ts.
 import { PlatformError } from '#core/errors.ts';
 import type { HeldBytes, HostMemory } from './host-memory.ts';
 import { BridgedSocket, type SocketParts } from './sockets.ts';
 
-/** What a socket takes beside the bytes that wait in it. */
+/** Memory of a socket besides its queued bytes. */
 const SOCKET_BYTES = 16 * 1024;
 
-/** What a table is made of. */
+/** Dependencies of a table. */
 export interface SocketTableParts extends Omit<SocketParts, 'buffered' | 'recount' | 'message'> {
   readonly limits: SocketParts['limits'] & { readonly webSocketsMax: number };
   readonly memory: HostMemory;
   /** Open WebSockets of all isolates of the deployment. */
   readonly openSockets: { count: number };
-  /** Puts a message of an invocation's socket into the next entry. */
+  /** Adds a message of an invocation's socket to the next entry. */
   readonly message: (id: number, owner: number, data: Parameters<SocketParts['message']>[1]) => void;
 }
 
 export class SocketTable {
   #parts: SocketTableParts;
   #socketParts: SocketParts;
-  // A Map: the numbers are the guest's.
+  // A Map, because the guest chooses the numbers.
   #sockets = new Map<number, BridgedSocket>();
-  /** What the peers of all sockets have not taken, as of each one's last message. */
+  /** Bytes that the peers of all sockets have not received, as of each one's last message. */
   #buffered: HeldBytes;
 
   constructor(parts: SocketTableParts) {
@@ -51,7 +51,7 @@ export class SocketTable {
   }
 
   /**
-   * @param owner the invocation it ends with; 0: none.
+   * @param owner the invocation with which it ends; 0: none.
    * @throws {PlatformError} `websocket_limit_exceeded`, `invalid_argument`, `host_memory_exceeded`.
    */
   open(id: number, owner: number): BridgedSocket {
@@ -66,21 +66,21 @@ export class SocketTable {
     return socket;
   }
 
-  /** Takes back what `open` gave, when there is no connection after all. */
+  /** Undoes `open` when there is no connection after all. */
   forget(id: number): void {
     if (!this.#sockets.delete(id)) return;
     this.#parts.memory.release(SOCKET_BYTES);
     this.#parts.openSockets.count--;
   }
 
-  /** Closes those of an invocation, or all. */
+  /** Closes those of an invocation, or all of them. */
   close(code: number, reason: string, owner?: number): void {
     if (this.#sockets.size === 0) return;
     for (const socket of this.#sockets.values())
       if (owner === undefined || socket.owner === owner) socket.close(code, reason);
   }
 
-  /** The isolate is gone: peers get a code, the guest hears nothing any more. */
+  /** The isolate is gone: peers get a code, the guest is not notified. */
   abandon(code: number, reason: string): void {
     for (const socket of this.#sockets.values()) socket.abandon(code, reason);
     for (const id of this.#sockets.keys()) this.forget(id);

@@ -1,33 +1,32 @@
-// The host's end of WebSockets over the bridge, those a worker answered a request with and those it opened itself:
-// messages into the guest until its window is used up, messages out of it until the peer has too much to take. Used by
-// link.ts only.
+// The host's end of WebSockets over the bridge, both of responses and opened by the worker: messages into the guest
+// until its window is used up, messages out of it until the peer falls too far behind. Used by link.ts only.
 import type { Part } from './protocol.ts';
 import { checkedCredit } from './streams.ts';
 
-/** One WebSocket connection as the bridge uses it; http/websocket.ts makes them. */
+/** A WebSocket connection for the bridge; made by http/websocket.ts. */
 export interface SocketWire {
   send(data: Part): void;
   /** Begins the closing handshake; 1005 sends no code. */
   close(code: number, reason: string): void;
-  /** Stops and goes on reading messages. */
+  /** Pauses and resumes reading messages. */
   pause(): void;
   resume(): void;
-  /** What `send` is given is deflated. */
+  /** Whether sent messages are deflated. */
   readonly deflates?: boolean;
-  /** Bytes that `send` was given and the network has not taken; small messages count with what they cost in memory. */
+  /** Bytes passed to `send` that the network has not taken; small messages count with their memory cost. */
   readonly bufferedBytes: number;
 }
 
-/** What a wire says. Nothing comes after `closed`. */
+/** Events of a wire. None follow `closed`. */
 export interface SocketEvents {
   message(data: Part): void;
-  /** The connection broke or the peer broke the protocol; `closed` follows. */
+  /** The connection broke or the peer violated the protocol; `closed` follows. */
   failed(message: string): void;
   /** `clean`: after a closing handshake; else the code is 1006. */
   closed(code: number, reason: string, clean: boolean): void;
 }
 
-/** What a bridged socket needs of its link. */
+/** Dependencies of a bridged socket. */
 export interface SocketParts {
   readonly limits: {
     readonly streamWindowBytes: number;
@@ -35,37 +34,37 @@ export interface SocketParts {
     readonly webSocketBufferedBytesMax: number;
     readonly bufferedBytesMax: number;
   };
-  /** Bytes that the peers of all sockets of the isolate have not taken, as of each one's last message. */
+  /** Bytes that the peers of all sockets of the isolate have not received, as of each one's last message. */
   readonly buffered: { bytes: number };
-  /** Counts them anew. */
+  /** Recalculates it. */
   readonly recount: () => void;
-  /** Puts a message into the next entry. */
+  /** Adds a message to the next entry. */
   readonly message: (id: number, data: Part) => void;
   readonly failed: (id: number, message: string) => void;
   readonly closed: (id: number, code: number, reason: string, clean: boolean) => void;
-  /** The host has worked for an invocation. */
+  /** Charges host work to an invocation. */
   readonly worked: (owner: number, cpuMs: number) => void;
-  /** Says why a socket was closed by the platform. */
+  /** Logs why the platform closed a socket. */
   readonly log: (owner: number, text: string) => void;
 }
 
-/** Smaller messages cost little beside their entry. */
+/** Smaller messages cost little compared with their entry. */
 const CHARGED_BYTES_MIN = 1024;
-/** What a millisecond masks, and what it deflates. */
+/** Bytes masked per millisecond, and bytes deflated. */
 const BYTES_PER_MS = 1_000_000;
 const DEFLATED_BYTES_PER_MS = 60_000;
 
-/** Between a wire and a guest. */
+/** Connects a wire and a guest. */
 export class BridgedSocket implements SocketEvents {
   readonly id: number;
-  /** Invocation it ends with; 0 for none. */
+  /** Invocation with which it ends; 0 for none. */
   readonly owner: number;
   #parts: SocketParts;
   #wire: SocketWire | null = null;
   #over = false;
-  /** The closing handshake began on this side: nothing more is sent. */
+  /** This side has begun the closing handshake: nothing more is sent. */
   #closing = false;
-  /** Given to the guest and not delivered there yet. */
+  /** Bytes sent to the guest and not delivered yet. */
   #inFlight = 0;
   #paused = false;
   #received = 0;
@@ -109,7 +108,7 @@ export class BridgedSocket implements SocketEvents {
     this.#wire?.resume();
   }
 
-  /** A message from the guest. `send` says nothing back there, so a peer that takes too little ends the socket. */
+  /** Sends a message of the guest. `send` has no result there, so a peer that reads too slowly ends the socket. */
   send(data: Part): void {
     const wire = this.#wire;
     if (this.#over || this.#closing || wire === null) return;
@@ -135,7 +134,7 @@ export class BridgedSocket implements SocketEvents {
     }
   }
 
-  /** Many sockets, each below its own bound, may hold too much together. */
+  /** Many sockets below their own limits may hold too much together. */
   #countBuffered(wire: SocketWire): void {
     const { buffered, recount, limits } = this.#parts;
     const { bufferedBytes } = wire;
@@ -151,7 +150,7 @@ export class BridgedSocket implements SocketEvents {
     this.close(1013, 'Too slow');
   }
 
-  /** Adds what its peer has not taken to the common count. */
+  /** Adds the bytes that its peer has not received to the common count. */
   count(): void {
     this.#counted = this.#wire?.bufferedBytes ?? 0;
     this.#parts.buffered.bytes += this.#counted;
@@ -160,13 +159,13 @@ export class BridgedSocket implements SocketEvents {
   close(code: number, reason: string): void {
     if (this.#closing) return;
     this.#closing = true;
-    // A paused socket would never read the answer to its close frame.
+    // A paused socket would never read the reply to its close frame.
     if (this.#paused) this.#wire?.resume();
     this.#paused = false;
     this.#wire?.close(code, reason);
   }
 
-  /** The guest is gone: nothing is told any more. */
+  /** The guest is gone: it is not notified any more. */
   abandon(code: number, reason: string): void {
     this.#over = true;
     this.close(code, reason);

@@ -1,5 +1,5 @@
-// The byte streams over one isolate's bridge by number: bodies of requests and other streams into the guest, and
-// streams out of it. Bounds them, and reads the guest's records about them. Used by link.ts.
+// The byte streams over one isolate's bridge by number: request bodies and other streams into the guest, and streams
+// out of it. Limits their number, and reads the guest's records about them. Used by link.ts.
 import { PlatformError } from '#core/errors.ts';
 import type { GuestStream } from './host-calls.ts';
 import type { HostMemory } from './host-memory.ts';
@@ -8,26 +8,26 @@ import { InFlight } from '#core/in-flight.ts';
 import { toGuest, toHost, type Failure, type Part, type RecordReader } from './protocol.ts';
 import { Diversion, StreamToGuest, StreamToHost, type ByteSink, type ByteSource } from './streams.ts';
 
-/** What an open stream takes beside the bytes that wait in it. */
+/** Memory of an open stream besides its queued bytes. */
 const STREAM_BYTES = 16 * 1024;
 
-// Ids of streams the host opens lie above all ids of invocations, whose request bodies have the invocation's.
+// Ids of streams opened by the host are above all invocation ids, which also identify request bodies.
 const FIRST_STREAM = 2 ** 45;
 
-/** What a table is made of. */
+/** Dependencies of a table. */
 interface StreamTableParts {
   readonly memory: HostMemory;
   readonly records: HostRecords;
   readonly limits: { readonly streamWindowBytes: number; readonly streamsMax: number };
-  /** Whether more may wait outside of the isolate. */
+  /** Whether more may wait outside the isolate. */
   readonly hasRoom: () => boolean;
-  /** Whether a stream that nobody receives yet may still be named by a call that has not begun. */
+  /** Whether a deferred call may still name a stream that has no receiver yet. */
   readonly mayComeEarly: () => boolean;
-  /** Puts a record into the next entry. */
+  /** Adds a record to the next entry. */
   readonly send: (letter: string, ...fields: (string | number)[]) => void;
 }
 
-/** What came of a stream before the call that names it began: at most a window, and its end. */
+/** Data of a stream that arrived before the call that names it began: at most a window, and its end. */
 interface EarlyStream {
   readonly chunks: Part[];
   bytes: number;
@@ -38,10 +38,10 @@ interface EarlyStream {
 
 export class StreamTable {
   #parts: StreamTableParts;
-  /** Bodies of requests, by their invocations' numbers. */
+  /** Request bodies, by invocation number. */
   #bodies = new InFlight<StreamToGuest>();
   #toGuest = new InFlight<StreamToGuest>(FIRST_STREAM);
-  // A Map: the numbers are the guest's.
+  // A Map, because the guest chooses the numbers.
   #toHost = new Map<number, StreamToHost>();
   #early = new Map<number, EarlyStream>();
   #closed = false;
@@ -50,14 +50,14 @@ export class StreamTable {
     this.#parts = parts;
   }
 
-  /** The body of a request that was sent with `undefined`. */
+  /** Opens the body of a request that was sent with `undefined`. */
   openBody(id: number, source: ByteSource): GuestStream {
     const stream = new StreamToGuest(source, this.#parts.limits.streamWindowBytes);
     this.#bodies.put(id, stream);
     return this.#guestStream(id, stream, () => this.#bodies.remove(id));
   }
 
-  /** Nothing comes any more of a request's body that has not come yet: the guest drops what it holds of it. */
+  /** The rest of a request's body will not come: the guest drops what it holds of it. */
   breakBody(id: number, failure: Failure): void {
     if (this.#bodies.size > 0 && this.#bodies.remove(id) !== undefined)
       this.#parts.send(toGuest.broken, id, JSON.stringify(failure));
@@ -102,9 +102,9 @@ export class StreamTable {
     };
   }
 
-  /** Directs the bytes of a stream out of the guest. */
+  /** Routes the bytes of a stream out of the guest. */
   receive(id: number, sink: ByteSink): StreamToHost {
-    // A guest that uses a number twice must leave nobody waiting.
+    // If a guest reuses a number, the previous stream must not be left pending.
     this.#toHost.get(id)?.sink.destroy('stream number used again');
     const stream = new StreamToHost(sink, this.#parts.limits.streamWindowBytes, (bytes) =>
       this.#parts.send(toGuest.credit, id, bytes),
@@ -113,7 +113,7 @@ export class StreamTable {
     const early = this.#early.get(id);
     if (early !== undefined) {
       this.#dropEarly(id, early);
-      // Whoever receives it has its stream only after this returns.
+      // The receiver has its stream only after this returns.
       queueMicrotask(() => this.#replay(id, stream, early));
     }
     return stream;
@@ -127,7 +127,7 @@ export class StreamTable {
     else stream.sink.destroy(failure);
   }
 
-  /** What there is early of a stream; undefined where no call that waits can name it. */
+  /** Early data of a stream; undefined if no deferred call can name it. */
   #earlyStream(id: number): EarlyStream | undefined {
     if (this.#toHost.has(id) || !this.#parts.mayComeEarly()) return undefined;
     const known = this.#early.get(id);
@@ -156,7 +156,7 @@ export class StreamTable {
     this.#parts.memory.release(bytes);
   }
 
-  /** No call waits for its turn: nobody receives what came early and is still here. */
+  /** No call is deferred any more: remaining early data has no receiver. */
   allBegun(): void {
     for (const [id, early] of this.#early) this.#dropEarly(id, early);
   }
@@ -166,7 +166,7 @@ export class StreamTable {
     return this.#toHost.has(id);
   }
 
-  /** Nobody wants the rest of a stream from the guest. */
+  /** Cancels a stream from the guest. */
   cancel(id: number): void {
     if (this.#toHost.delete(id)) this.#parts.send(toGuest.cancel, id);
   }
@@ -233,10 +233,7 @@ export class StreamTable {
     return stream;
   }
 
-  /**
-   * A stream into the guest goes on to one out of it without coming in; without an answer the guest passes it on by
-   * itself.
-   */
+  /** Connects a stream into the guest directly to one out of it; without a reply, the guest forwards it itself. */
   #splice(id: number, to: number): void {
     const from = this.#bodies.get(id) ?? this.#toGuest.get(id);
     const stream = this.#toHost.get(to);

@@ -1,11 +1,11 @@
 // The host's end of byte streams over the bridge. To the guest: chunks until its window is used up, then the source
-// pauses until credit comes back. From the guest: chunks to a sink, credit given as the sink takes them.
+// pauses until credit returns. From the guest: chunks to a sink, with credit as the sink takes them.
 
-/** Where bytes from a guest go: a response's socket, or the body of an outgoing request. */
+/** Destination of bytes from a guest: a response's socket, or the body of an outgoing request. */
 export interface ByteSink {
   /**
-   * False: wait for `onDrain` before the guest gets more credit. `transfer`: the chunk is nobody's any more, its memory
-   * may go.
+   * False: wait for `onDrain` before granting the guest more credit. `transfer`: the caller gives the chunk up, so
+   * its memory may be freed.
    */
   write(chunk: Uint8Array | string, transfer?: boolean): boolean;
   end(): void;
@@ -13,11 +13,11 @@ export interface ByteSink {
   destroy(reason: string): void;
 }
 
-/** Where bytes for a guest come from: a request's body, or the body of a fetched response. */
+/** Source of bytes for a guest: a request's body, or the body of a fetched response. */
 export interface ByteSource {
-  /** The guest has taken enough that more may come. */
+  /** The guest accepts more. */
   resume(): void;
-  /** The guest reads no more. */
+  /** The guest stops reading. */
   cancel(): void;
 }
 
@@ -27,7 +27,7 @@ export class StreamToGuest {
   #windowBytes: number;
   #inFlight = 0;
   #paused = false;
-  /** Where its chunks go instead of the guest. */
+  /** Destination of its chunks instead of the guest. */
   diversion: Diversion | null = null;
 
   constructor(source: ByteSource, windowBytes: number) {
@@ -42,7 +42,7 @@ export class StreamToGuest {
     return !this.#paused;
   }
 
-  /** Something else than its window is full: the source waits until the guest has taken half a window all the same. */
+  /** Another limit than its window is reached: the source waits until the guest has read half a window all the same. */
   pause(): false {
     this.#paused = true;
     return false;
@@ -57,9 +57,10 @@ export class StreamToGuest {
 }
 
 /**
- * What a guest says to have read, never more than what it was sent: else it could make its window as large as it likes.
+ * Validates the bytes that a guest reports as read, never more than were sent: otherwise it could enlarge its window
+ * at will.
  *
- * @throws {Error} when it is more, or no number.
+ * @throws {Error} when it is more, or not a number.
  */
 export function checkedCredit(bytes: number, inFlight: number): number {
   if (!(bytes >= 0 && bytes <= inFlight)) throw new Error(`guest credited ${bytes} bytes, ${inFlight} are in flight`);
@@ -69,7 +70,7 @@ export function checkedCredit(bytes: number, inFlight: number): number {
 /** Credit accounting of one stream out of a guest. */
 export class StreamToHost {
   readonly sink: ByteSink;
-  /** What it gets past the guest. */
+  /** Source of chunks that bypass the guest. */
   diversion: Diversion | null = null;
   #owed = 0;
   #blocked = false;
@@ -78,7 +79,7 @@ export class StreamToHost {
 
   constructor(sink: ByteSink, windowBytes: number, giveCredit: (bytes: number) => void) {
     this.sink = sink;
-    // Credit in small change would cost an entry each.
+    // Small amounts of credit would cost an entry each.
     this.#payBytes = windowBytes / 2;
     this.#giveCredit = giveCredit;
   }
@@ -87,7 +88,7 @@ export class StreamToHost {
     return this.#blocked;
   }
 
-  /** A chunk that never was in the guest; false when its source should pause. */
+  /** A chunk that bypassed the guest; false when its source should pause. */
   pass(chunk: Uint8Array, transfer: boolean): boolean {
     if (!this.sink.write(chunk, transfer)) this.#blocked = true;
     return !this.#blocked;
@@ -99,7 +100,7 @@ export class StreamToHost {
     this.#pay();
   }
 
-  /** The sink takes more again. */
+  /** The sink accepts more again. */
   drained(): void {
     this.#blocked = false;
     this.#pay();
@@ -115,17 +116,17 @@ export class StreamToHost {
 }
 
 /**
- * A stream into a guest whose rest goes to a stream out of it without coming in: what a worker only passes on, such as
- * a file as its response. Its end and its failure still take the way through the guest, behind the bytes.
+ * Connects a stream into a guest directly to a stream out of it, bypassing the guest: for data that a worker only
+ * forwards, such as a file as its response. Its end and its failure still pass through the guest, after the bytes.
  */
 export class Diversion {
   readonly #from: StreamToGuest;
   readonly #to: StreamToHost;
   readonly #isOpen: () => boolean;
-  /** What comes before the guest has sent on all that it got. */
+  /** Chunks that arrive before the guest has forwarded everything it received. */
   #held: { readonly chunk: Uint8Array; readonly transfer: boolean }[] | null = [];
 
-  /** @param isOpen whether anybody still takes what goes out. */
+  /** @param isOpen whether the output still has a reader. */
   constructor(from: StreamToGuest, to: StreamToHost, isOpen: () => boolean) {
     this.#from = from;
     this.#to = to;

@@ -1,5 +1,5 @@
-// One connection between two engines: frames out, batched by turn of the event loop, and frames in. Both ends use it:
-// forwarder.ts, which has the clients, and receiver.ts, which has the isolates.
+// One connection between two engines: frames out, batched by tick of the event loop, and frames in. Used by both
+// ends: forwarder.ts, which has the clients, and receiver.ts, which has the isolates.
 import type { Socket } from 'node:net';
 import { FrameReader, FrameWriter } from './frames.ts';
 
@@ -19,7 +19,7 @@ export class EngineLink {
     }
   };
 
-  /** `onGone` is called once: the other end is gone, or wrote what nobody understands. */
+  /** `onGone` is called once: the other end is gone, or sent an invalid frame. */
   constructor(socket: Socket, onFrame: (frame: FrameReader) => void, onGone: () => void) {
     this.#socket = socket;
     socket.on('data', (bytes: Buffer) => {
@@ -34,14 +34,14 @@ export class EngineLink {
     socket.once('close', onGone);
   }
 
-  /** What was written goes out at the end of this turn. */
+  /** Writes are sent at the end of this tick. */
   flush(): void {
     if (this.#flushing) return;
     this.#flushing = true;
     setImmediate(this.#flush);
   }
 
-  /** A frame without fields. */
+  /** Sends a frame without fields. */
   say(kind: number, exchange: number): void {
     this.writer.begin(kind, exchange);
     this.writer.end();

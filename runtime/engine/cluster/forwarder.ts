@@ -1,6 +1,5 @@
-// The engine's end that has the clients: sends their requests to other engines and the answers back, and knows what to
-// do with those that an engine took with it when it died. Used by placement.ts; decides nothing about where a request
-// belongs.
+// The engine's end with the clients: forwards their requests to other engines and returns the responses, and handles
+// requests lost when an engine dies. Used by placement.ts, which decides where a request belongs.
 import { connect } from 'node:net';
 import { InFlight } from '#core/in-flight.ts';
 import type { Exchange } from '../http/listener.ts';
@@ -24,11 +23,11 @@ import {
 } from './frames.ts';
 import { EngineLink } from './engine-link.ts';
 
-/** What becomes of requests that cannot be forwarded after all. */
+/** Handles requests that cannot be forwarded after all. */
 interface ForwarderParts {
-  /** Serve it in this engine: nothing has happened to it yet, or nothing that may not happen twice. */
+  /** Serves it in this engine: it has had no effect yet, or none that must not be repeated. */
   readonly serveHere: (deployment: string, exchange: Exchange) => void;
-  /** Its engine died before it answered. */
+  /** The engine died before it answered. */
   readonly answerLost: (exchange: Exchange) => void;
 }
 
@@ -38,47 +37,47 @@ interface Forwarded {
   readonly deployment: string;
   readonly counter: { inFlight: number };
   begun: boolean;
-  /** Bytes of the response that the client has taken and the other engine does not know of. */
+  /** Response bytes that the client has received and that were not reported to the other engine. */
   taken: number;
-  /** How much of the request body the other engine still takes. */
+  /** Request body bytes that the other engine still accepts. */
   credit: number;
 }
 
-/** One engine that requests go to. */
+/** An engine that receives requests. */
 interface Target {
   readonly link: EngineLink;
   readonly running: InFlight<Forwarded>;
   connected: boolean;
-  /** It is to be closed when nothing runs on it any more. */
+  /** Whether to close it once nothing runs on it. */
   leaving: boolean;
 }
 
-/** A request whose engine is gone, until it is known who did it. */
+/** A request whose engine died, until the cause of the death is known. */
 interface Orphan {
   readonly path: string;
-  /** Its engine never got it. */
+  /** The engine never received it. */
   readonly untouched: boolean;
   readonly deployment: string;
   readonly exchange: Exchange;
 }
 
-/** How long the supervisor's verdict about a death is waited for. */
+/** How long to wait for the supervisor's verdict on a death. */
 const VERDICT_MS = 2000;
-/** And for an engine that could not be reached: it may just as well have been stopped in order. */
+/** The same for an unreachable engine: it may also have been stopped normally. */
 const UNREACHED_MS = 250;
 
 export class Forwarder {
   #parts: ForwarderParts;
   #targets = new Map<string, Target>();
   #orphans: Orphan[] = [];
-  /** Forwarded so far. */
+  /** Number of forwarded requests. */
   count = 0;
 
   constructor(parts: ForwarderParts) {
     this.#parts = parts;
   }
 
-  /** @param counter counts what is on its way for the caller. */
+  /** @param counter counts the caller's requests in flight. */
   forward(path: string, deployment: string, exchange: Exchange, counter: { inFlight: number }): void {
     const target = this.#targets.get(path) ?? this.#open(path);
     const { writer } = target.link;
@@ -107,7 +106,7 @@ export class Forwarder {
     exchange.onAbort = onAbort;
   }
 
-  /** Disconnects engines that are not among these, once they have answered. */
+  /** Disconnects all other engines, once they have answered. */
   retain(paths: ReadonlySet<string>): void {
     for (const [path, target] of this.#targets) {
       if (paths.has(path)) continue;
@@ -116,7 +115,7 @@ export class Forwarder {
     }
   }
 
-  /** The supervisor says why an engine died. */
+  /** The supervisor reports the cause of an engine's death. */
   onDeath(path: string, blamed: string | null): void {
     const concerned = this.#orphans.filter((orphan) => orphan.path === path);
     if (concerned.length === 0) return;
@@ -148,7 +147,7 @@ export class Forwarder {
   #onFrame(target: Target, frame: FrameReader): void {
     const id = frame.exchange;
     const forwarded = target.running.get(id);
-    // Its client has gone meanwhile.
+    // Its client has disconnected meanwhile.
     if (forwarded === undefined) return;
     const { exchange } = forwarded;
     switch (frame.kind) {
@@ -242,14 +241,14 @@ export class Forwarder {
       exchange.onAbort = null;
       exchange.onDrain = null;
       if (begun) exchange.destroy();
-      // An engine that died a moment ago refuses connections before the supervisor can say whose doing it was.
+      // An engine that died a moment ago refuses connections before the supervisor can report the cause.
       else if (!target.connected) this.#await({ path, untouched: true, deployment, exchange });
       else if (mayRepeat(exchange)) this.#await({ path, untouched: false, deployment, exchange });
       else this.#parts.answerLost(exchange);
     }
   }
 
-  /** Whether its own code killed the engine decides: asked again here, it would kill this one too. */
+  /** Depends on whether its own code killed the engine: retried here, it would kill this one too. */
   #await(orphan: Orphan): void {
     this.#orphans.push(orphan);
     const { exchange } = orphan;

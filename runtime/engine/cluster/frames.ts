@@ -1,16 +1,16 @@
-// The wire between two engines: frames of requests and responses, many exchanges at a time over one Unix socket. Not
-// HTTP: an exchange is flat strings already, so that nothing is parsed or framed twice, and all that one turn of the
-// event loop has to say goes out in one write. Pure: bytes in, fields out. What comes in is checked, for a dying engine
-// may write anything.
+// The protocol between two engines: frames of requests and responses, many exchanges over one Unix socket. Not HTTP:
+// an exchange is already flat strings, so nothing is parsed or framed twice, and the output of one tick of the event
+// loop is sent in one write. Pure: bytes in, fields out. Input is validated, because a dying engine may write
+// anything.
 //
-// Frame: u32 length of the rest, u8 kind, u32 exchange, then what the kind has. Strings: u32 length, UTF-8.
+// Frame: u32 length of the rest, u8 kind, u32 exchange, then the fields of the kind. Strings: u32 length, UTF-8.
 
-/** What a frame says. From the engine that forwards: */
+/** Kinds of frames. From the forwarding engine: */
 export const REQUEST = 1; // f64 bodyBytes, u8 handshake, strings deployment, method, target, host, remoteAddress, headerBlock
 export const BODY = 2; // bytes
 export const BODY_END = 3;
 export const ABORT = 4;
-/** From the engine that serves: */
+/** From the serving engine: */
 export const READ_BODY = 16;
 export const WHOLE_TEXT = 17; // u32 status, string requestId, string headerBlock, text
 export const WHOLE_BYTES = 18; // u32 status, string requestId, string headerBlock, bytes
@@ -19,21 +19,21 @@ export const BEGIN = 20; // u32 status, string requestId, string headerBlock
 export const CHUNK = 21; // bytes
 export const END = 22;
 export const CUT = 23;
-/** It does not know the deployment (yet): nothing has happened, serve it yourself. */
+/** The deployment is not known there (yet): nothing has happened, serve it locally. */
 export const UNKNOWN = 24;
-/** Both ways: so many bytes of the other's stream are taken. */
+/** Both ways: this many bytes of the other's stream were received. */
 export const CREDIT = 32; // u32 bytes
 
 const HEAD_BYTES = 9;
 /** Longest frame: a block of headers and a whole body, with room. */
 export const FRAME_BYTES_MAX = 2 * 1024 * 1024;
-/** Bytes of one stream on their way, before the sender waits. */
+/** Bytes of one stream in flight, before the sender waits. */
 export const WINDOW_BYTES = 256 * 1024;
 /** Longest body in one frame; longer ones are streamed. */
 export const WHOLE_BYTES_MAX = 64 * 1024;
 
 const BATCH_BYTES = 64 * 1024;
-/** Above it bytes go to the socket as they are, not by way of the batch. */
+/** Larger arrays are written to the socket directly, not copied into the batch. */
 const COPIED_BYTES_MAX = 8 * 1024;
 
 /** Collects frames until `take`. */
@@ -44,7 +44,7 @@ export class FrameWriter {
   #done: Uint8Array[] = [];
   #frame = 0;
 
-  /** Begins a frame; `room`: at least so many bytes follow before `end`. */
+  /** Begins a frame; `room`: minimum number of bytes that follow before `end`. */
   begin(kind: number, exchange: number, room = 0): void {
     this.#reserve(HEAD_BYTES + room);
     this.#frame = this.#at;
@@ -63,7 +63,7 @@ export class FrameWriter {
     this.#at += 8;
   }
 
-  /** Its length, three times over, was part of `room`. */
+  /** `room` included three times its length. */
   string(value: string): void {
     const bytes = this.#batch.write(value, this.#at + 4);
     this.#batch.writeUInt32LE(bytes, this.#at);
@@ -88,7 +88,7 @@ export class FrameWriter {
     this.#done.push(bytes);
   }
 
-  /** What is to be sent, in order; the writer is empty afterwards. */
+  /** Returns the pending output in order; the writer is empty afterwards. */
   take(): Uint8Array[] {
     this.#cut();
     const done = this.#done;
@@ -101,7 +101,7 @@ export class FrameWriter {
     this.#from = this.#at;
   }
 
-  // What was taken may still be with the socket: its memory is not written again.
+  // The socket may still use the memory that was taken: it is not overwritten.
   #reserve(bytes: number): void {
     if (this.#at + bytes <= this.#batch.length) return;
     this.#cut();
@@ -111,7 +111,7 @@ export class FrameWriter {
   }
 }
 
-/** Reads the fields of one frame. Throws on what is none. */
+/** Reads the fields of one frame. Throws on a malformed one. */
 export class FrameReader {
   kind = 0;
   exchange = 0;
@@ -120,10 +120,7 @@ export class FrameReader {
   #end = 0;
   #rest: Buffer | null = null;
 
-  /**
-   * Hands each whole frame of what has come in to `onFrame`; keeps the rest. @throws {Error} on a frame that can be
-   * none.
-   */
+  /** Passes each complete frame to `onFrame`; keeps the rest. @throws {Error} on an impossible frame. */
   push(bytes: Buffer, onFrame: (frame: FrameReader) => void): void {
     const input = this.#rest === null ? bytes : Buffer.concat([this.#rest, bytes]);
     this.#rest = null;

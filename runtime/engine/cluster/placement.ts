@@ -1,25 +1,26 @@
-// Where a request belongs: here, in its deployment's home engine, or in the engine that its quarantined deployment
-// has for itself. Told who is where by the supervisor; handler.ts asks once per deployment and change, not per request.
+// Decides where a request is served: here, in its deployment's home engine, or in the dedicated engine of a
+// quarantined deployment. The supervisor reports the assignments; handler.ts asks once per deployment and change, not
+// per request.
 import type { Exchange } from '../http/listener.ts';
 import { headerIn } from '../http/header-block.ts';
 import type { Forwarder } from './forwarder.ts';
 import { homes } from './homes.ts';
 
-/** Where a deployment's requests go instead of this engine's isolates. */
+/** Destination of a deployment's requests instead of this engine's isolates. */
 export interface Remote {
   /** False: serve it here. */
   take(exchange: Exchange): boolean;
-  /** Nothing of it may run here, whoever asks. */
+  /** Nothing of it may run here. */
   readonly isQuarantined: boolean;
 }
 
-/** The part of a deployment that counts here. */
+/** State of a deployment in this engine. */
 export interface Placed {
-  /** It is warm here. */
+  /** Whether it is warm here. */
   readonly hasIsolate: boolean;
 }
 
-/** Who is where, as the supervisor says it. */
+/** Assignments, as reported by the supervisor. */
 export interface ClusterState {
   readonly serving: readonly { readonly place: number; readonly link: string }[];
   readonly quarantined: readonly {
@@ -32,25 +33,25 @@ export interface ClusterState {
 }
 
 interface PlacementParts {
-  /** Number of this engine among those that serve. */
+  /** Number of this engine among the serving ones. */
   readonly place: () => number | null;
   readonly forwarder: Forwarder;
   /**
-   * Requests of a deployment forwarded in a minute after which it gets an isolate here; 0 = nothing is forwarded for
+   * Forwarded requests of a deployment per minute after which it gets an isolate here; 0 = nothing is forwarded for
    * warmth.
    */
   readonly forwardsMax: number;
-  /** There is no engine yet for a quarantined deployment. */
+  /** Requests an engine for a quarantined deployment. */
   readonly requestEngine: (deployment: string) => void;
   readonly serveHere: (deployment: string, exchange: Exchange) => void;
-  /** Answers that a deployment is quarantined. */
+  /** Responds that a deployment is quarantined. */
   readonly refuse: (exchange: Exchange, strikes: number, retryAfterSeconds: number) => void;
 }
 
 const WINDOW_MS = 60_000;
-/** Forwarded requests of one deployment on their way, above which its home has enough to do. */
+/** Forwarded requests of one deployment in flight, above which its home engine counts as busy. */
 const IN_FLIGHT_MAX = 64;
-/** Requests that wait for a quarantine engine to start, and how long. */
+/** Limit for requests that wait for a quarantine engine to start, and for how long. */
 const HELD_MAX = 100;
 const HELD_MS = 5000;
 
@@ -72,8 +73,8 @@ export class Placement {
   }
 
   /**
-   * The supervisor says who is where. The deployments' remotes are to be asked for again afterwards, and then `release`
-   * called.
+   * Sets the supervisor's assignments. The remotes of all deployments have to be requested again afterwards, and then
+   * `release` called.
    */
   update(state: ClusterState): void {
     this.#state = state;
@@ -84,7 +85,7 @@ export class Placement {
     this.#parts.forwarder.retain(links);
   }
 
-  /** Requests that waited go where they belong now. */
+  /** Sends waiting requests to their destination. */
   release(): void {
     for (const held of this.#held.splice(0)) {
       const quarantined = this.#quarantined.get(held.deployment);
@@ -99,10 +100,10 @@ export class Placement {
     }
   }
 
-  /** @param before what it was until now: its counts go on where nothing has changed. */
+  /** @param before the previous value: its counts continue if nothing has changed. */
   remoteOf(deployment: string, placed: Placed, before: Remote | null): Remote | null {
     const own = this.#parts.place();
-    // A quarantine engine serves what it is given.
+    // A quarantine engine serves everything it receives.
     if (own === null) return null;
     const quarantined = this.#quarantined.get(deployment);
     if (quarantined !== undefined)
@@ -140,8 +141,8 @@ export class Placement {
 }
 
 /**
- * Forwards to the home while that is cheaper than an isolate here: each forwarded request costs a little, an isolate
- * costs as much as a hundred of them at once. So whatever the traffic does, at most twice the least possible is spent.
+ * Forwards to the home engine while that is cheaper than an isolate here: each forwarded request costs a little, an
+ * isolate costs as much as a hundred of them at once. So whatever the traffic, the cost is at most twice the minimum.
  */
 class HomeRemote implements Remote {
   readonly link: string;
@@ -205,7 +206,7 @@ class QuarantineRemote implements Remote {
   }
 }
 
-/** Its connection is here, so it is served here. */
+/** Its connection is in this engine, so it is served here. */
 function isHandshake(exchange: Exchange): boolean {
   return exchange.headerBlock.includes('upgrade\0') && headerIn(exchange.headerBlock, 'upgrade') !== null;
 }

@@ -1,5 +1,5 @@
-// A request that another engine forwarded, as this engine's handler sees it: an exchange like any other. What the
-// handler says to it goes back as frames. Made by receiver.ts.
+// A request forwarded by another engine, as an exchange for this engine's handler. Its response is sent back as
+// frames. Made by receiver.ts.
 import { PlatformError } from '#core/errors.ts';
 import type { HeldBytes, HostMemory } from '../bridge/host-memory.ts';
 import type { SocketWire } from '../bridge/sockets.ts';
@@ -20,7 +20,7 @@ import {
 } from './frames.ts';
 import type { EngineLink } from './engine-link.ts';
 
-/** Fields of a request, as they came. */
+/** Fields of a received request. */
 interface ReceivedRequest {
   readonly method: string;
   readonly target: string;
@@ -55,7 +55,7 @@ export class ReceivedExchange implements Exchange {
   #state = OPEN;
   #sink: BodySink | null = null;
   #paused = false;
-  /** Body that came while the reader pauses. */
+  /** Body chunks received while the reader pauses. */
   #held: Uint8Array[] = [];
   #heldEnd = false;
   #taken = 0;
@@ -153,7 +153,7 @@ export class ReceivedExchange implements Exchange {
     this.#over();
   }
 
-  /** A WebSocket is served where its client is connected, not here. */
+  /** A WebSocket is served by the engine that has its connection, not here. */
   upgrade(): SocketWire | null {
     return null;
   }
@@ -215,7 +215,7 @@ export class ReceivedExchange implements Exchange {
     this.#link.sayBytes(CHUNK, this.#id, bytes);
   }
 
-  /** What the other engine's client has not taken of a whole body. */
+  /** Bytes of a whole body that the other engine's client has not received. */
   #countUnsent(): void {
     const { memory } = this;
     const bytes = this.#tail?.byteLength ?? 0;

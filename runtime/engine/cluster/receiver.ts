@@ -1,5 +1,5 @@
-// The engine's end that serves: accepts links of other engines on a Unix socket and hands their requests to the
-// handler. Opened by main.ts.
+// The serving engine's end: accepts links of other engines on a Unix socket and passes their requests to the handler.
+// Opened by main.ts.
 import { createServer, type Socket } from 'node:net';
 import type { Exchange } from '../http/listener.ts';
 import { HeadCache } from '../http/header-block.ts';
@@ -11,9 +11,9 @@ import { ReceivedExchange } from './received-exchange.ts';
 
 /** An open receiver. */
 export interface Receiver {
-  /** Requests of other engines that run here. */
+  /** Forwarded requests that run here. */
   readonly load: number;
-  /** No new links; resolves when those there are have nothing left, or at the deadline. */
+  /** Accepts no new links; resolves when existing ones have no work left, or at the deadline. */
   drain(deadlineMs: number): Promise<void>;
   close(): void;
 }
@@ -21,9 +21,9 @@ export interface Receiver {
 interface ReceiverParts {
   /** Path of the Unix socket. */
   readonly path: string;
-  /** The platform's own domains: no cookie may be for all of their hosts. */
+  /** The platform's own domains: no cookie may be set for all of their hosts. */
   readonly domains?: readonly string[];
-  /** Serves it here, whatever else; false when the deployment is not known. */
+  /** Serves it here in any case; false when the deployment is not known. */
   readonly onExchange: (deployment: string, exchange: Exchange) => boolean;
 }
 
@@ -43,7 +43,7 @@ export async function openReceiver(parts: ReceiverParts): Promise<Receiver> {
     const onFrame = (frame: FrameReader): void => {
       const id = frame.exchange;
       if (frame.kind !== REQUEST) {
-        // One that is over may still be spoken to: the words crossed.
+        // Frames for an ended exchange are possible: both sides wrote at once.
         const exchange = exchanges.get(id);
         if (frame.kind === BODY) exchange?.body(frame.bytes());
         else if (frame.kind === BODY_END) exchange?.bodyEnd();

@@ -1,6 +1,6 @@
-// An engine's half of supervision: it boots, waits for an assignment, opens its sockets, says what it runs, and hands
-// over or drains when it is told to. main.ts calls it where a supervisor started the process. Everything here is about
-// the process, nothing about a request.
+// An engine's half of supervision: it boots, waits for an assignment, opens its sockets, reports running deployments,
+// and hands over or drains on request. main.ts calls it if a supervisor started the process. Concerns the process
+// only, not requests.
 import { flushCompileCache } from 'node:module';
 import type { Limits } from '#core/limits.ts';
 import type { Supervision } from '../process/configuration.ts';
@@ -14,7 +14,7 @@ import { openInternal, type InternalRoutes } from '../process/internal-server.ts
 import type { SentHandle } from '../../supervisor/engines/engine-process.ts';
 import type { FromEngine, ToEngine } from '../../supervisor/engines/messages.ts';
 
-/** What supervision works on. */
+/** Dependencies of supervision. */
 interface SupervisedParts {
   readonly supervision: Supervision;
   readonly limits: Limits;
@@ -25,37 +25,40 @@ interface SupervisedParts {
   readonly placement: Placement;
   readonly routes: InternalRoutes;
   readonly lostThreads: Pick<LostThreads, 'count' | 'takeLost' | 'replacement'>;
-  /** Invocations that have begun so far. */
+  /** Number of invocations started so far. */
   readonly served: () => number;
   readonly open: (options: Pick<ListenerOptions, 'port' | 'reusePort' | 'inherited'>) => Promise<Listener>;
-  /** The place among serving engines; null for a quarantine. */
+  /** The number among serving engines; null for a quarantine engine. */
   readonly onAssigned: (place: number | null) => void;
   readonly onListening: (listener: Listener) => void;
-  /** Somebody takes what is recorded of lines and invocations, or nobody does any more. */
+  /** Whether log lines and invocations are to be recorded. */
   readonly onRecording: (isOn: boolean) => void;
-  /** Cannot go on. */
+  /** The engine cannot continue. */
   readonly onFailure: (error: Error) => void;
-  /** All is served: end the process. */
+  /** Everything is served: ends the process. */
   readonly onDrained: () => void;
 }
 
-/** Between looks at what runs, and how many of them pass until the supervisor is told although nothing has changed. */
+/**
+ * Interval of checks of running deployments, and number of checks after which the supervisor is notified even without
+ * a change.
+ */
 const NOTE_MS = 100;
 const NOTES_PER_REPORT = 10;
-/** Deployments named in a note. */
+/** Limit for deployments listed in a notification. */
 const RUNNING_MAX = 50;
 const LOAD_MS = 20;
-/** A spare has nothing to do after that. */
+/** A spare engine is idle after this. */
 const SPARE_QUIET_MS = 3000;
 
-/** Opens the private sockets and says that the engine can be assigned. `drain` is for signals. */
+/** Opens the private sockets and reports that the engine can be assigned. `drain` is for signals. */
 export async function superviseEngine(parts: SupervisedParts): Promise<{ drain(patient: boolean): Promise<void> }> {
   const { supervision, handler, forwarder, placement, limits } = parts;
   const say = (message: FromEngine, handle?: object | null): void => {
     if (process.connected) process.send?.(message, (handle ?? undefined) as never, {}, () => {});
   };
   let listener: Listener | null = null;
-  /** Leaves the sockets of dead engines, by place. */
+  /** Functions to leave the sockets of dead engines, by engine number. */
   const adopted = new Map<number, () => void>();
   let draining = false;
   const receiver: Receiver = await openReceiver({
@@ -65,8 +68,8 @@ export async function superviseEngine(parts: SupervisedParts): Promise<{ drain(p
   });
   const internal = await openInternal(`${supervision.sockets}.http`, parts.routes);
 
-  // What Node compiled for this start is there for the next process even if this one is killed. It takes a tenth of a
-  // second, the first time: only while nothing is served.
+  // Makes Node's compile cache available to the next process even if this one is killed. It takes a tenth of a second
+  // the first time, so it runs only while nothing is served.
   const keep = setTimeout(flushCompileCache, SPARE_QUIET_MS).unref();
 
   async function assign(message: ToEngine & { type: 'assign' }, handle: object | null): Promise<void> {
@@ -77,7 +80,7 @@ export async function superviseEngine(parts: SupervisedParts): Promise<{ drain(p
       listener = await parts.open({ port: message.port, reusePort: true, inherited: message.inherits ? handle : null });
       parts.onListening(listener);
     }
-    // The supervisor keeps a copy: should this engine die, another one answers what waits in its queue.
+    // The supervisor keeps a copy: if this engine dies, another one answers the connections in its queue.
     say({ type: 'listening', port: listener?.port ?? 0 }, listener?.handOver());
   }
 
@@ -89,7 +92,7 @@ export async function superviseEngine(parts: SupervisedParts): Promise<{ drain(p
       listener?.drain(limits.drainMs, patient ? 'wait' : 'close'),
       patient ? receiver.drain(limits.drainMs) : null,
     ]);
-    // What `waitUntil` was given, and events that are no requests.
+    // `waitUntil` work, and events other than requests.
     while (handler.load > 0 && performance.now() < deadline)
       await new Promise((resolve) => setTimeout(resolve, LOAD_MS));
     clearInterval(notes);

@@ -1,6 +1,6 @@
-// What becomes of an invocation: its response or its event's result goes out, or why there is none; and it is over when
-// nothing that it was to wait for is left. Used by dispatch.ts. Hot path: each object here is made only where the
-// answer needs it.
+// Completes an invocation: sends its response, its event's result, or the reason why there is none. It is over when
+// nothing it has to wait for is left. Used by dispatch.ts. Hot path: objects are allocated only for responses that
+// need them.
 import { FIELD, RECORD, STREAM, toHost, type Failure, type Part } from '../bridge/protocol.ts';
 import { ExecutionContext } from './execution-context.ts';
 import { host, type HostBody } from './host.ts';
@@ -13,7 +13,7 @@ import { sendWebSocket, socketClasses } from './sockets.ts';
 import { inPieces, openPump, WHOLE_BYTES_MAX } from './pumps.ts';
 import { takeResponse } from './web/response.ts';
 
-/** Sends what became of an event that is no request. */
+/** Sends the result of an event other than a request. */
 export function answerEvent(invocation: GuestInvocation, result: unknown): void {
   if (invocation.answered) return;
   let text: string;
@@ -29,10 +29,10 @@ export function answerEvent(invocation: GuestInvocation, result: unknown): void 
   if (isOver) closeInvocation(invocation);
 }
 
-/** Characters of a response's header block; what listeners send at most is less. */
+/** Limit for a response's header block; listeners allow less. */
 const HEADERS_MAX = 1024 * 1024;
 
-/** Longer texts cross as bytes: as text they are put together, copied and measured on both sides. */
+/** Longer texts cross as bytes: as text they are concatenated, copied and measured on both sides. */
 const TEXT_CHARS_MAX = 32 * 1024;
 
 /** Sends a handler's response. */
@@ -72,13 +72,13 @@ export function answer(invocation: GuestInvocation, value: unknown): void {
     body = inPieces(body);
   }
   const streamed = body !== null && typeof body !== 'string' && !(body instanceof Uint8Array);
-  // Written by hand: this is the one record of every plain request.
+  // Written inline: this is the only record of every plain request.
   records.meta +=
     toHost.response +
     FIELD +
     invocation.id +
     FIELD +
-    // Its number, whatever a patched built-in has made of it.
+    // Converted to a number, whatever a patched built-in made of it.
     +taken.status +
     FIELD +
     records.part(headerBlock) +
@@ -97,7 +97,7 @@ export function answer(invocation: GuestInvocation, value: unknown): void {
   }
 }
 
-/** The invocation goes on for as long as the socket is open. */
+/** The invocation continues as long as the socket is open. */
 function answerWithSocket(invocation: GuestInvocation, socket: unknown, headerBlock: string): void {
   const internals = socketClasses.internalsOf(socket)!;
   try {
@@ -106,7 +106,7 @@ function answerWithSocket(invocation: GuestInvocation, socket: unknown, headerBl
     fail(invocation, threw(error));
     return;
   }
-  // Before the messages that wait in the socket.
+  // Before the messages queued in the socket.
   send(toHost.upgrade, invocation.id, records.part(headerBlock));
   sendWebSocket(internals, invocation, () => {
     invocation.isSocketOpen = false;
@@ -117,7 +117,7 @@ function answerWithSocket(invocation: GuestInvocation, socket: unknown, headerBl
   invocation.waiting++;
 }
 
-/** Says why there is no answer. */
+/** Reports why there is no response. */
 export function fail(invocation: GuestInvocation, failure: Failure): void {
   if (invocation.answered) return;
   invocation.answered = true;
@@ -127,20 +127,20 @@ export function fail(invocation: GuestInvocation, failure: Failure): void {
   if (isOver) closeInvocation(invocation);
 }
 
-/** `waitUntil` of the invocation whose code runs. */
+/** `waitUntil` of the current invocation. */
 export function waitUntil(promise: unknown): void {
   const invocation = currentInvocation();
   if (invocation === undefined) throw new Error('waitUntil was called outside of an invocation');
   new ExecutionContext(invocation, onSettled).waitUntil(promise);
 }
 
-/** One thing less to wait for: a promise of `waitUntil` has settled, or the response's stream has ended. */
+/** A promise of `waitUntil` has settled, or the response's stream has ended. */
 export function onSettled(invocation: GuestInvocation): void {
   invocation.waiting--;
   if (invocation.waiting === 0 && invocation.answered) finish(invocation);
 }
 
-/** Nothing is left of it. */
+/** Nothing is pending. */
 export function finish(invocation: GuestInvocation): void {
   if (invocation.over) return;
   send(toHost.done, invocation.id);

@@ -1,5 +1,5 @@
-// Byte streams from the host: bodies whose chunks are read on demand, each read giving credit back. The other
-// direction: pumps.ts.
+// Byte streams from the host: bodies whose chunks are read on demand, each read returning credit. pumps.ts is the
+// other direction.
 import { toHost, type Failure, type Part } from '../bridge/protocol.ts';
 import { toError } from './calls.ts';
 import { currentInvocation, disown, own, touch, type GuestInvocation, type Owned } from './invocation.ts';
@@ -8,10 +8,10 @@ import { send } from './records.ts';
 import { SafeMap } from './safe.ts';
 import { byteLengthOf } from './give-back.ts';
 
-// Taken before any tenant code can replace it: bodies are abandoned where none may run.
+// Captured before tenant code can replace it: bodies are abandoned where no tenant code may run.
 const OverError = Error;
 
-/** What the host sends chunk by chunk. */
+/** A body that the host sends chunk by chunk. */
 export class BodyToGuest implements HostBody, Owned {
   readonly id: number;
   #owner: GuestInvocation | undefined;
@@ -20,9 +20,9 @@ export class BodyToGuest implements HostBody, Owned {
   #error: unknown = null;
   #ended = false;
   #waiter: { resolve(chunk: Uint8Array | null): void; reject(error: unknown): void } | null = null;
-  /** The host passes on the rest, as soon as it is told to. */
+  /** The host forwards the rest, as soon as it is asked to. */
   #isSpliced = false;
-  /** What its pump does then, when it waits for a chunk that will not come. */
+  /** Called then if its pump waits for a chunk that will not come. */
   onSpliced: (() => void) | null = null;
   nextOwned: Owned | null = null;
   previousOwned: Owned | null = null;
@@ -34,8 +34,8 @@ export class BodyToGuest implements HostBody, Owned {
   }
 
   /**
-   * It ends with its invocation, read or not: what it is read from must not stay open for it, and nothing else would
-   * bound that time.
+   * Ends with its invocation, read or not: its source must not stay open for it, and nothing else would limit that
+   * time.
    */
   abandon(): void {
     if (this.#ended) return;
@@ -67,7 +67,7 @@ export class BodyToGuest implements HostBody, Owned {
     send(toHost.cancel, this.id);
   }
 
-  /** All that came is read, and the host waits for word of it: true once. */
+  /** True once, when everything received has been read and the host waits for the hand-over. */
   takeHandOver(): boolean {
     if (!this.#isSpliced || this.#chunks.length > 0) return false;
     this.#isSpliced = false;
@@ -115,7 +115,7 @@ export class BodyToGuest implements HostBody, Owned {
 
 const bodies = new SafeMap<number, BodyToGuest>();
 
-/** The body that the host sends under an id. @param isOwned it ends with the invocation. */
+/** The body that the host sends under an id. @param isOwned whether it ends with the invocation. */
 export function bodyToGuest(
   id: number,
   owner: GuestInvocation | undefined = currentInvocation(),
@@ -143,7 +143,7 @@ export function breakStream(id: number, failure: Failure): void {
   bodies.get(id)?.break(toError(failure));
 }
 
-/** Ends an incoming body from this side with a reason of the worker's own. */
+/** Cancels an incoming body with the worker's reason. */
 export function abortBody(id: number, reason: unknown): void {
   const body = bodies.get(id);
   if (body === undefined) return;
@@ -151,7 +151,7 @@ export function abortBody(id: number, reason: unknown): void {
   send(toHost.cancel, id);
 }
 
-/** Whether the host may still send something of a body. */
+/** Whether the host may still send data of a body. */
 export function hasOpenBodies(): boolean {
   return bodies.size > 0;
 }

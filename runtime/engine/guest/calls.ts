@@ -1,4 +1,5 @@
-// The guest's end of asynchronous host calls: numbers them, keeps who waits, settles them when the answer comes in.
+// The guest's end of asynchronous host calls: numbers them, stores their promises, and settles them when the reply
+// arrives.
 import { FIELD, RECORD, toHost, type Failure, type HostCallName, type Part } from '../bridge/protocol.ts';
 import { currentInvocation, type GuestInvocation } from './invocation.ts';
 import type { HostReply } from './host.ts';
@@ -9,7 +10,7 @@ interface Waiter {
   resolve(reply: HostReply): void;
   reject(error: unknown): void;
   owner: GuestInvocation | undefined;
-  /** Sees the answer before the entry reads on, and so before anything that follows it. */
+  /** Sees the reply before the entry reads the records after it. */
   onReply: ((reply: HostReply, owner: GuestInvocation | undefined) => void) | undefined;
 }
 
@@ -17,7 +18,7 @@ interface Waiter {
 const waiters = safeArray<Waiter>();
 const free = safeArray<number>();
 let pending = 0;
-/** The host's own bound is the same. */
+/** The host has the same limit. */
 const CALLS_MAX = 10_000;
 
 function takeFree(): number | undefined {
@@ -30,29 +31,29 @@ export function pendingCalls(): number {
   return pending;
 }
 
-/** The refusal of an argument by the guest itself, as the host refuses one. */
+/** Refuses an argument in the guest, with the error that the host would give. */
 export function invalidArgument(message: string): TypeError {
   return Object.assign(new TypeError(message), { code: 'invalid_argument' });
 }
 
-/** A host call whose result is all that matters. */
+/** A host call of which only the result matters. */
 export function callHost(name: HostCallName, args: unknown, parts?: readonly Part[]): Promise<HostReply> {
   return startCall(name, args, parts).reply;
 }
 
-/** Tells the host that nobody waits for a call any more; it still answers, so that the number is free again. */
+/** Tells the host that a call is no longer needed; it still replies, so that the number can be reused. */
 export function dropCall(id: number): void {
   if (waiters[id] !== undefined) send(toHost.drop, id);
 }
 
-/** Sends a call with this entry's answer. */
+/** Sends a call with this entry's records. */
 export function startCall(
   name: HostCallName,
   args: unknown,
   parts: readonly Part[] = [],
   onReply?: Waiter['onReply'],
 ): { id: number; reply: Promise<HostReply> } {
-  // Refused here, as the host would: hundreds of thousands of records in one answer would hold its main thread.
+  // Refused here, as the host would: hundreds of thousands of records in one entry would block its main thread.
   if (pending >= CALLS_MAX) {
     const refused: Promise<HostReply> = Promise.reject(
       new TypeError(`More than ${CALLS_MAX} calls of one worker are under way`),
@@ -60,7 +61,7 @@ export function startCall(
     return { id: -1, reply: refused };
   }
   const owner = currentInvocation();
-  // Before a number is taken: a getter or a `toJSON` of the worker's may throw here, or make a call of its own.
+  // Before a number is allocated: a getter or a `toJSON` of the worker may throw here, or make another call.
   const json = toJson(args) ?? 'null';
   const id = takeFree() ?? waiters.length;
   pending++;
@@ -101,7 +102,7 @@ export function failCall(id: number, failure: Failure): GuestInvocation | undefi
 
 const constructors: Record<string, ErrorConstructor> = { Error, TypeError, RangeError, SyntaxError };
 
-/** An error of this realm from what came over the bridge. */
+/** An error of this realm for a failure from the bridge. */
 export function toError(failure: Failure): Error & { code: string } {
   const constructor = constructors[failure.name] ?? Error;
   const error = new constructor(failure.message) as Error & { code: string };

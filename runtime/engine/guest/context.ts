@@ -1,23 +1,24 @@
-// Which invocation is running, kept by V8 across `await`, `then` and everything built on promises (continuation data),
-// and AsyncLocalStorage on top of it. Timers and events carry the context of whoever registered them by hand.
+// Tracks the current invocation, which V8 carries through `await`, `then` and everything built on promises
+// (continuation data), and implements AsyncLocalStorage on top of it. Timers and events explicitly carry the context
+// of their registration.
 
-/** Native functions of one context, handed in by main.ts. */
+/** Native functions of one context, passed in by main.ts. */
 export interface Native {
   bind(
     process: (meta: string, text: string, ...bytes: Uint8Array[]) => void,
     flush: (cpuMs: number, unchargedMs: number, breached: Account | undefined) => void,
     rejected: (unhandled: boolean, promise: Promise<unknown>, reason: unknown) => void,
-    /** Called with a record `fault` where flush has failed. */
+    /** Called with a record `fault` if flush has failed. */
     leave: (meta: string, text: string, shareMs: number, cpuMs: number) => void,
   ): void;
-  /** Whose code this is, and the descriptor on which a crash of the process says so; below 0: none. */
+  /** Identifies the code, and the descriptor to which a crash of the process is reported; below 0: none. */
   own(owner: string, crashDescriptor: number): void;
   /**
-   * How many ms of CPU code may run without a point where V8 allows an interrupt, such as a loop over slow built-ins;
-   * 0: any.
+   * Ms of CPU that code may run without a point where V8 allows an interrupt, such as a loop over slow built-ins; 0:
+   * unlimited.
    */
   stretch(ms: number): void;
-  /** Memory in which the host sees how the running entry fares (isolates/stuck-entry.ts). */
+  /** Memory in which the host observes the running entry (isolates/stuck-entry.ts). */
   show(memory: SharedArrayBuffer): void;
   readonly run: unknown;
   /** Compiles a worker, runs its top level: `[state, error or specifier, line, column]` (native/guest/guest.cc). */
@@ -28,7 +29,7 @@ export interface Native {
     context: Context,
     memoryBytesMax: number,
   ): readonly [0 | 1 | 2 | 3 | 4 | 5, unknown, number, number] | undefined;
-  /** `[0]`: the top level waits for something; `[1, namespace]`; `[2, error]`. */
+  /** `[0]`: the top level is pending; `[1, namespace]`; `[2, error]`. */
   settled(): readonly [0 | 1 | 2, unknown] | undefined;
   compiledForm(): ArrayBuffer | undefined;
   trim(): void;
@@ -46,19 +47,20 @@ export interface Native {
   clone<Copied extends object>(object: Copied): Copied;
   utf8Decode(bytes: Uint8Array): string;
   digest(bytes: Uint8Array, bits: number): ArrayBuffer;
-  /** Lets the text of the guest's own script lie in memory that all isolates share. */
+  /** Places the source of the guest's own script in memory that all isolates share. */
   shareSource(text: unknown): void;
   /**
-   * As `evaluate`, of a script that the host provided for all isolates of the snapshot of that key; undefined: it did
-   * not.
+   * As `evaluate`, for a script that the host provided to all isolates of the snapshot with this key; undefined: it
+   * did not.
    */
   evaluateShared(key: string, name: string, label: string): unknown;
   plainUrl(text: string, base: string | undefined, places: Uint32Array): string | undefined;
-  /** `Reflect.construct` and `WebAssembly.CompileError`, as the fences use them. */
+  /** `Reflect.construct` and `WebAssembly.CompileError`, which the fences need. */
   fences(construct: unknown, compileError: unknown): void;
   /**
-   * A constructor in place of another, which bounds the memory that it makes; `adapt` gives the first argument where it
-   * is a function. `heldBytes`: of each object, where V8 counts nothing; `compiles`: it is WebAssembly.Module.
+   * Replaces a constructor by one that limits the memory it allocates; `adapt`, if it is a function, computes the
+   * first argument. `heldBytes`: external size of each object, for those that V8 does not count; `compiles`: it is
+   * WebAssembly.Module.
    */
   fence<Original extends object>(
     original: Original,
@@ -67,14 +69,14 @@ export interface Native {
     compiles?: boolean,
   ): Original | undefined;
   /**
-   * A method in place of another: ArrayBuffer's that resize (0), WebAssembly's that compile (1) or validate (2), one
-   * that makes an object that holds so much (3), `segment` of Intl.Segmenter (4).
+   * Replaces a method: ArrayBuffer's that resize (0), WebAssembly's that compile (1) or validate (2), one that
+   * creates an object of this external size (3), `segment` of Intl.Segmenter (4).
    */
   fenceMethod(original: unknown, length: number, kind: 0 | 1 | 2 | 3 | 4, heldBytes?: number): unknown;
 }
 
 /**
- * CPU milliseconds used and allowed (0 = no limit; below 0, of what was ended: nobody knows whose it was). The native
+ * CPU milliseconds used and allowed (0 = no limit; below 0: unattributable, for code that was ended). The native
  * watch reads and writes both by name.
  */
 export interface Account {
@@ -83,8 +85,8 @@ export interface Account {
 }
 
 /**
- * What runs: an account to charge, and the stores of AsyncLocalStorage. The base context of an invocation is the
- * invocation itself.
+ * The running context: an account to charge, and the stores of AsyncLocalStorage. The base context of an invocation
+ * is the invocation itself.
  */
 export interface Context {
   readonly account: Account;
@@ -101,7 +103,7 @@ export function currentContext(): Context | undefined {
   return native.getContext();
 }
 
-/** Runs the microtasks that wait, as the event loop does between two tasks. */
+/** Runs pending microtasks, as the event loop does between two tasks. */
 export function checkpoint(): void {
   native.checkpoint();
 }
@@ -110,7 +112,7 @@ export function enterContext(context: Context | undefined): void {
   native.setContext(context);
 }
 
-/** Calls a function in a context and restores the one before, also when it throws. */
+/** Calls a function in a context and restores the previous one, even if it throws. */
 export function runInContext<Result>(
   context: Context | undefined,
   callback: (...parameters: never[]) => Result,
@@ -126,7 +128,7 @@ export function runInContext<Result>(
   }
 }
 
-// Code that runs outside every invocation, such as a module's top level before its first request, is on this account.
+// Account of code outside every invocation, such as a module's top level before its first request.
 const nobody: Context = { account: { used: 0, limit: 1000 }, stores: null };
 
 function withStore(storage: AsyncLocalStorage<unknown>, store: unknown): Context {
@@ -173,7 +175,7 @@ export class AsyncLocalStorage<Store> {
     native.setContext({ account: context.account, stores });
   }
 
-  /** The function, fixed to the context of now. */
+  /** The function, bound to the current context. */
   static bind<Callback extends (...parameters: never[]) => unknown>(callback: Callback): Callback {
     if (typeof callback !== 'function') throw new TypeError('The "fn" argument must be of type function');
     const context = native.getContext();
@@ -182,7 +184,7 @@ export class AsyncLocalStorage<Store> {
     } as unknown as Callback;
   }
 
-  /** A function that calls another in the context of now. */
+  /** A function that calls another in the current context. */
   static snapshot(): <Result>(callback: (...parameters: never[]) => Result, ...parameters: unknown[]) => Result {
     const context = native.getContext();
     return (callback, ...parameters) => runInContext(context, callback, undefined, parameters);

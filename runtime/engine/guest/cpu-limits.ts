@@ -1,16 +1,16 @@
-// The CPU limits of what runs here, and from them how long code may run where V8 cannot interrupt it: the native watch
-// ends it after that. main.ts sets them, dispatch.ts asks.
+// The CPU limits of the running code, and the derived limit for code that V8 cannot interrupt, after which the native
+// watch ends it. main.ts sets them, dispatch.ts reads them.
 import type { Native } from './context.ts';
 
 let native: Native;
 let requestMs = 0;
-/** The longest of all that has been asked of the worker; 0 once something had none. */
+/** The longest limit of all events so far; 0 once an event had none. */
 let longestMs = 0;
 let isServing = false;
 
 /**
- * Of a request, which those that come before the worker serves have as well, and of the top level, which runs now; 0:
- * none.
+ * Sets the limits of a request, which also apply to requests that come before the worker serves, and of the top
+ * level, which runs now; 0: none.
  */
 export function limitCpu(functions: Native, ofRequestMs: number, startupMs: number): void {
   native = functions;
@@ -24,13 +24,13 @@ export function requestLimitMs(): number {
   return requestMs;
 }
 
-/** The top level has run: from here on it is requests and events. */
+/** The top level has run: only requests and events follow. */
 export function limitWorker(): void {
   isServing = true;
   native.stretch(longestMs);
 }
 
-/** An event with that limit has come. */
+/** An event with this limit has arrived. */
 export function limitEvent(limitMs: number): void {
   if (longestMs === 0 || (limitMs !== 0 && limitMs <= longestMs)) return;
   longestMs = limitMs;

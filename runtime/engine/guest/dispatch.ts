@@ -1,5 +1,5 @@
-// One entry into the isolate: reads the records that the host sent, starts requests, resumes what waited; entry-end.ts
-// is its end. Hot path: each object here is made per request only where the request needs it.
+// One entry into the isolate: reads the records from the host, starts requests and resumes waiting code; entry-end.ts
+// ends it. Hot path: objects are allocated only for requests that need them.
 import { RecordReader, NOTHING, STREAM, toGuest, toHost, type Failure, type Part } from '../bridge/protocol.ts';
 import { answer, answerEvent, fail, finish, onSettled } from './answers.ts';
 import { failCall, settleCall } from './calls.ts';
@@ -21,15 +21,13 @@ import { limitEvent, limitWorker, requestLimitMs } from './cpu-limits.ts';
 import { ExecutionContext } from './execution-context.ts';
 import { isMissingHandler, missingHandler } from './missing-handler.ts';
 
-/** A worker's default export as dispatch calls it. */
+/** A worker's default export. */
 export interface Worker {
   fetch?: (request: unknown, env: unknown, context: unknown) => unknown;
   readonly [handler: string]: unknown;
 }
 
-/**
- * What a module of events/ makes of one kind of event: calls the worker's handler for it, and says what became of it.
- */
+/** A handler from a module of events/ for one kind of event: calls the worker and returns the result. */
 export type EventHandler = (
   worker: Worker | null,
   env: unknown,
@@ -38,7 +36,7 @@ export type EventHandler = (
   bodies: readonly string[],
 ) => Promise<unknown>;
 
-/** Modules of events/ by kind; lazy.ts knows how to get them. */
+/** Modules of events/ by kind, loaded through lazy.ts. */
 export const eventHandlers: { load: (kind: string) => EventHandler } = {
   load(kind) {
     throw new Error(`There are no ${kind} events`);
@@ -59,8 +57,8 @@ export function connectDispatch(functions: Native, answer: Leave, onStart: () =>
 }
 
 /**
- * What came before the worker serves, in a chain; null once it does. An isolate's first entry brings its first
- * requests.
+ * Calls that arrived before the worker serves, as a linked list; null once it serves. An isolate's first entry brings
+ * its first requests.
  */
 let early: Early | null = { call: () => {}, invocation: null, next: null };
 let lastEarly = early;
@@ -76,7 +74,7 @@ function callLater(invocation: GuestInvocation, call: () => void): void {
   lastEarly = lastEarly.next;
 }
 
-/** Gives it the worker to call, and calls it for all that waits. */
+/** Sets the worker and calls it for all waiting requests. */
 export function serve(exported: Worker, bindings: unknown): void {
   worker = exported;
   env = bindings;
@@ -86,14 +84,14 @@ export function serve(exported: Worker, bindings: unknown): void {
   callReleased();
 }
 
-/** Still set after an entry that was ended while one of them ran. */
+/** Still set after an entry that was terminated while one of them ran. */
 let released: Early | null = null;
 
 function callReleased(): void {
   while (released !== null) {
     const { invocation, call } = released;
     released = released.next;
-    // Its client may have gone meanwhile.
+    // Its client may have disconnected meanwhile.
     if (invocation === null || invocation.over) continue;
     touch(invocation);
     enterContext(invocation);
@@ -102,15 +100,15 @@ function callReleased(): void {
 }
 
 /**
- * The records being read. Still set after an entry that was ended while a handler ran: its fields are read, its record
- * is not closed.
+ * The records being read. Still set after an entry that was terminated while a handler ran: its fields are read, its
+ * record is not closed.
  */
 let unread: RecordReader | null = null;
 
 function enter(meta: string, text: string, ...bytes: Uint8Array[]): void {
   beginEntry();
   try {
-    // What an entry before this one could not read because it was ended in the middle.
+    // Records that a previous entry did not read because it was terminated.
     const rest = unread;
     callReleased();
     if (rest !== null) {
@@ -120,10 +118,10 @@ function enter(meta: string, text: string, ...bytes: Uint8Array[]): void {
     readAll(new RecordReader(meta, text, bytes));
   } catch (error) {
     unread = null;
-    // Our own fault, or a tenant broke a built-in that we use: its log says so.
+    // A bug of ours, or a built-in broken by the tenant: the tenant's log gets the error.
     enterContext(undefined);
     reportUncaught(error, 'The platform could not deliver an event:', undefined);
-    // What was not read would wait for its answer until the wall limit.
+    // Otherwise unread requests would wait for a response until the wall limit.
     send(toHost.fault, 'answer');
   }
 }
@@ -142,12 +140,12 @@ function read(reader: RecordReader): void {
         break;
       case toGuest.event:
         startEvent(reader);
-        continue; // parts() has left the record
+        continue; // parts() has read the record
       case toGuest.result: {
         const id = reader.number();
         const value = reader.json();
         touch(settleCall(id, value, reader.parts()));
-        continue; // parts() has left the record
+        continue; // parts() has read the record
       }
       case toGuest.failure:
         touch(failCall(reader.number(), reader.json() as Failure));
@@ -212,7 +210,7 @@ function read(reader: RecordReader): void {
         enterContext(invocation);
         invocation.abort(abortReason(failure));
         enterContext(undefined);
-        // A handler outlives its client once it has been called.
+        // A handler that has been called outlives its client.
         if (letter === toGuest.abort || early !== null) finish(invocation);
         break;
       }
@@ -223,7 +221,7 @@ function read(reader: RecordReader): void {
   }
 }
 
-// A URL that the URL Standard would write as it is: nearly all of them.
+// A URL that is already serialized as in the URL Standard: nearly all of them.
 const PLAIN_URL = /^[!$&-;=?-Z_a-z~%[\]@]*$/;
 
 function serialised(url: string): string {
@@ -244,7 +242,7 @@ function startRequest(reader: RecordReader): void {
       : bodyField === STREAM
         ? bodyToGuest(invocation.id, invocation)
         : reader.part(bodyField);
-  // Here it might only find what made the one before it spin: a fresh isolate answers it.
+  // In this isolate it might meet the cause of the previous loop: a fresh isolate serves it.
   if (isCondemned() && bodyField === NOTHING && (method === 'GET' || method === 'HEAD' || method === 'OPTIONS')) {
     send(toHost.unstarted, invocation.id);
     return;
@@ -311,7 +309,7 @@ function startEvent(reader: RecordReader): void {
 
 function callEvent(invocation: GuestInvocation, kind: string, head: string, bodies: readonly string[]): void {
   try {
-    // Always a promise: nothing a handler does runs before its event is complete.
+    // Always a promise: nothing of a handler runs before its event is complete.
     eventHandlers
       .load(kind)(worker, env, new ExecutionContext(invocation, onSettled), fromJson(head), bodies)
       .then(

@@ -1,5 +1,5 @@
-// The end of an entry, after all its microtasks: shares out its CPU, ends what broke a budget or waits for nothing, and
-// sends back at once what was collected (records.ts). Connected by dispatch.ts. Hot path.
+// The end of an entry, after all its microtasks: distributes its CPU, ends what exceeded a budget or can never
+// settle, and returns the collected records at once (records.ts). Connected by dispatch.ts. Hot path.
 import { toHost } from '../bridge/protocol.ts';
 import { pendingCalls } from './calls.ts';
 import type { Account } from './context.ts';
@@ -13,14 +13,14 @@ import { hasTimers, nextWake } from './web/timers.ts';
 
 const { apply } = Reflect;
 
-/** Hands an entry's answer to the host. */
+/** Passes an entry's records to the host. */
 export type Leave = (meta: string, text: string, shareMs: number, cpuMs: number, ...bytes: Uint8Array[]) => void;
 
 let leave: Leave;
-/** Whether requests reach the worker by now: before, they wait for it and for nothing else. */
+/** Whether requests already reach the worker: before that, they only wait for it. */
 let isServing: () => boolean;
 let lastWake = -1;
-/** A budget was broken here: the host has another isolate made. */
+/** A budget was exceeded here: the host replaces the isolate. */
 let condemned = false;
 
 export function connectEntryEnd(answer: Leave, serves: () => boolean): void {
@@ -28,7 +28,7 @@ export function connectEntryEnd(answer: Leave, serves: () => boolean): void {
   isServing = serves;
 }
 
-/** The host has called for due timers: it has to know again when the next one is. */
+/** The host called because of due timers: it needs the next deadline again. */
 export function forgetWake(): void {
   lastWake = -1;
 }
@@ -37,7 +37,7 @@ export function isCondemned(): boolean {
   return condemned;
 }
 
-/** Called by the native half: it may call nothing that a tenant can replace. */
+/** Called by native code: it may call nothing that a tenant can replace. */
 export function flush(cpuMs: number, unchargedMs: number, ended: Account | undefined): void {
   flushPumps();
   const touched = touchedInvocations();
@@ -49,7 +49,7 @@ export function flush(cpuMs: number, unchargedMs: number, ended: Account | undef
     const used = at.usedBefore + (at.used += share);
     if (used !== share) send(toHost.charge, at.id, used, used - at.told);
     at.told = used;
-    // Many short entries, of which the watch has seen none: nothing is lost with this one.
+    // Many short entries that the watch did not observe: nothing is lost with this one.
     if (at.limit > 0 && at.used >= at.limit && !at.over && at !== breached) {
       send(toHost.breach, at.id, at.used, '');
       closeInvocation(at);
@@ -86,7 +86,7 @@ export function flush(cpuMs: number, unchargedMs: number, ended: Account | undef
   records.release();
 }
 
-/** Where V8 has forgotten whose code was ended, it was that of the only one that ran. */
+/** If V8 no longer knows whose code was terminated, it is the only one that ran. */
 function culprit(account: Account, touched: GuestInvocation | null): Account {
   if (!(account.limit < 0)) return account;
   if (touched === null || touched.nextTouched !== null || touched.over) return account;
@@ -94,8 +94,8 @@ function culprit(account: Account, touched: GuestInvocation | null): Account {
   return touched;
 }
 
-// The native half ended the entry in the middle: V8 dropped all queued continuations, so nothing that ran in this entry
-// and has not finished can be trusted to go on.
+// Native code terminated the entry: V8 dropped all queued continuations, so no unfinished code of this entry can be
+// relied on to continue.
 function onBreach(account: Account, touched: GuestInvocation | null): void {
   condemned = true;
   let lost = '';

@@ -1,16 +1,16 @@
-// `env`, the second argument of a handler: variables and bindings as the worker sees them.
+// `env`, the second argument of a handler: variables and bindings.
 import { bindingNames } from '../bridge/protocol.ts';
 import { loadBinding } from './lazy.ts';
 import { createFetcher } from './web/fetch.ts';
 
-/** What the host says of a deployment's environment. */
+/** A deployment's environment from the host. */
 export interface EnvironmentConfig {
   readonly vars: Readonly<Record<string, string>>;
   /** Binding name -> kind. */
   readonly bindings: Readonly<Record<string, string>>;
 }
 
-/** `env.vars.KEY` for every variable; `env.KEY` too where no binding has the name. */
+/** `env.vars.KEY` for every variable; also `env.KEY` unless a binding has that name. */
 export function createEnvironment(config: EnvironmentConfig): Record<string, unknown> {
   const env: Record<string, unknown> = Object.assign(Object.create(null), config.vars);
   env['vars'] = Object.assign(Object.create(null), config.vars);
@@ -20,9 +20,9 @@ export function createEnvironment(config: EnvironmentConfig): Record<string, unk
       defineBinding(env, name, bindingNames[kind as keyof typeof bindingNames]);
     else env[name] = notBuiltYet(name, kind);
   }
-  // Where the `cloudflare:workers` shim finds its `env`.
+  // Read by the `cloudflare:workers` shim as its `env`.
   Object.defineProperty(globalThis, Symbol.for('platform.env'), { value: env, configurable: true, writable: true });
-  // Where the node:process shim finds its variables.
+  // Read by the node:process shim as its variables.
   Object.defineProperty(globalThis, Symbol.for('platform.env.vars'), {
     value: env['vars'],
     configurable: true,
@@ -31,10 +31,7 @@ export function createEnvironment(config: EnvironmentConfig): Record<string, unk
   return env;
 }
 
-/**
- * Made when it is read for the first time: most invocations use few of their bindings, and its module has to be
- * fetched.
- */
+/** Created on first read: most invocations use few bindings, and its module has to be fetched. */
 function defineBinding(env: object, name: string, module: string): void {
   const define = (value: unknown): void => {
     Object.defineProperty(env, name, { value, enumerable: true, configurable: true, writable: true });

@@ -2,7 +2,7 @@
 import type { GuestInvocation } from './invocation.ts';
 import { reportUncaught } from './web/console.ts';
 
-/** `ctx`: what a handler may ask of its invocation. */
+/** `ctx`: the invocation's functions for a handler. */
 export class ExecutionContext {
   #invocation: GuestInvocation;
   #onSettled: (invocation: GuestInvocation) => void;

@@ -1,8 +1,8 @@
-// What stands in tenants' hands in place of V8's own where that would escape a bound: constructors and methods that
-// make memory which V8 counts nowhere, or only once it is had; those that compile WebAssembly, some of which cannot be
-// interrupted; and FinalizationRegistry, whose callbacks V8 runs outside all entries. Tenants see what they would see
-// of V8's: names, prototypes, species, subclasses. Installed by main.ts in each isolate: native functions are in no
-// snapshot.
+// Replaces built-ins that would escape a limit: constructors and methods that allocate memory which V8 does not
+// count, or counts only afterwards; those that compile WebAssembly, some of which cannot be interrupted; and
+// FinalizationRegistry, whose callbacks V8 runs outside all entries. The replacements look like V8's own: names,
+// prototypes, species, subclasses. Installed by main.ts in each isolate, since snapshots cannot contain native
+// functions.
 import { currentContext, enterContext, type Context, type Native } from './context.ts';
 import { requestLimitMs } from './cpu-limits.ts';
 import { currentEntry } from './invocation.ts';
@@ -15,7 +15,7 @@ type Constructor = (new (...parameters: never[]) => object) & { prototype: objec
 
 const { apply, construct, defineProperty, getOwnPropertyDescriptor, ownKeys } = Reflect;
 
-// Tenants may have patched what descriptors inherit, and what arrays are iterated with.
+// Tenants may have patched what descriptors inherit, and array iteration.
 
 function replace(target: object, name: PropertyKey, value: unknown): void {
   defineProperty(target, name, { __proto__: null, ...getOwnPropertyDescriptor(target, name), value } as object);
@@ -46,13 +46,13 @@ function fence(
 }
 
 /**
- * Puts them on the global object, before any tenant's code. Those of WebAssembly and Intl are made when the object is
- * first asked for: few workers do, and each fence costs an isolate 20 us.
+ * Installs them on the global object, before any tenant code. Those of WebAssembly and Intl are created when the
+ * object is first read: few workers use them, and each fence costs an isolate 20 us.
  */
 export function installFences(native: Native, atomicsWaitMs: number): void {
   const scope = globalThis as unknown as Record<string, object>;
   const wasm = scope['WebAssembly'] as Wasm;
-  // While the snapshot is made there is nothing of it.
+  // Absent while the snapshot is created.
   if (wasm.Memory === undefined) return;
   replace(Atomics, 'wait', boundedWait(native, atomicsWaitMs));
   native.fences(construct, wasm.CompileError);
@@ -66,7 +66,7 @@ export function installFences(native: Native, atomicsWaitMs: number): void {
   native.defineLazy(globalThis, 'Intl', false, () => fenceIntl(native, intl));
 }
 
-// Both run after code of the tenant, which may have patched any built-in.
+// Both run after tenant code, which may have patched any built-in.
 
 function fenceWasm(native: Native, wasm: Wasm): object {
   fence(native, wasm, 'Memory');
@@ -80,9 +80,9 @@ function fenceWasm(native: Native, wasm: Wasm): object {
 
 const KB = 1024;
 /**
- * What one object of a constructor of Intl counts as, since V8 counts nothing of what it holds outside the heap: the
- * most that was seen with any locale and options, and 16 KB at least: with tens of thousands of counted objects an
- * isolate at its limit did nothing but collect.
+ * Assumed size of one object of an Intl constructor, since V8 does not count its memory outside the heap: the most
+ * that was measured with any locale and options, and at least 16 KB, because with tens of thousands of counted
+ * objects an isolate at its limit did nothing but collect.
  */
 const intlBytes = {
   __proto__: null,
@@ -98,7 +98,7 @@ const intlBytes = {
   Segmenter: 16 * KB,
 } as unknown as Readonly<Record<string, number>>;
 const INTL_NAMES = ownKeys(intlBytes) as string[];
-/** Of segments, and of each iterator over them, beside their text. */
+/** Size of segments, and of each iterator over them, besides their text. */
 const SEGMENTS_BYTES = 16 * KB;
 
 function fenceIntl(native: Native, intl: Record<string, Constructor>): object {
@@ -110,14 +110,14 @@ function fenceIntl(native: Native, intl: Record<string, Constructor>): object {
   replace(locales, 'minimize', native.fenceMethod(locales['minimize'], 0, 3, intlBytes['Locale']));
   const segmenters = Segmenter!.prototype as Record<string, unknown>;
   replace(segmenters, 'segment', native.fenceMethod(segmenters['segment'], 1, 4, SEGMENTS_BYTES));
-  // V8's own, which is in no standard: it keeps each text that it is given.
+  // Specific to V8 and in no standard: it retains each text that it is given.
   delete intl['v8BreakIterator'];
   return intl;
 }
 
 /**
- * `Atomics.wait`, which holds the thread: nobody else could wake it, so that more than a bound in one entry only keeps
- * a worker from answering.
+ * `Atomics.wait`, which blocks the thread: no other thread could wake it, so waiting longer than a limit per entry
+ * would only keep a worker from responding.
  */
 function boundedWait(native: Native, entryMsMax: number): typeof Atomics.wait {
   let entry = -1;
@@ -132,7 +132,7 @@ function boundedWait(native: Native, entryMsMax: number): typeof Atomics.wait {
       const asked = given[3] === undefined ? leftMs : +(given[3] as number);
       const parameters = safeArray<unknown>();
       for (let at = 0; at < 3; at++) parameters[at] = given[at];
-      // Of what is no number it waits for ever.
+      // Without a valid number it waits forever.
       parameters[3] = asked <= leftMs ? asked : leftMs;
       const began = native.now();
       try {
@@ -145,10 +145,10 @@ function boundedWait(native: Native, entryMsMax: number): typeof Atomics.wait {
   } as ProxyHandler<typeof Atomics.wait>);
 }
 
-/** Callbacks of FinalizationRegistry that V8 has called, and what with, one after the other. */
+/** Callbacks of FinalizationRegistry that V8 has called, alternating with their arguments. */
 let waiting = safeArray<unknown>();
 
-/** What V8 calls instead: it only remembers. */
+/** V8 calls this instead: it only records the call. */
 function deferred(callback: (held: unknown) => void): (held: unknown) => void {
   return (held) => {
     if (isOver) return;
@@ -157,16 +157,16 @@ function deferred(callback: (held: unknown) => void): (held: unknown) => void {
   };
 }
 
-/** Whether callbacks wait for an entry of their own. */
+/** Whether callbacks wait to run. */
 export function hasFinalizers(): boolean {
   return waiting.length > 0;
 }
 
 let next = 0;
-/** One of them was ended by its limit: this isolate is being replaced, and runs no more of them. */
+/** One of them was terminated by its limit: this isolate is being replaced and runs no more of them. */
 let isOver = false;
 
-/** Runs what waits, on an account of its own, with the CPU that a request has. */
+/** Runs the waiting callbacks on a separate account, with the CPU limit of a request. */
 export function runFinalizers(): void {
   if (next > 0) {
     isOver = true;
@@ -179,7 +179,7 @@ export function runFinalizers(): void {
   while (next < waiting.length) {
     const callback = waiting[next] as (held: unknown) => void;
     const held = waiting[next + 1];
-    // Taken out first: what is ended in the middle is not called again.
+    // Removed first: a terminated callback is not called again.
     waiting[next] = waiting[next + 1] = undefined;
     next += 2;
     enterContext(context);

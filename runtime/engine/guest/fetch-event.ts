@@ -1,4 +1,4 @@
-// Workers of the older kind: `addEventListener('fetch', (event) => event.respondWith(...))` instead of a default
+// Workers in the older format: `addEventListener('fetch', (event) => event.respondWith(...))` instead of a default
 // export.
 import { dispatchTrusted, EventTarget, hasListeners, type Event } from './web/events.ts';
 import type { ExecutionContext } from './execution-context.ts';
@@ -7,10 +7,10 @@ type Listener = (event: FetchEvent) => unknown;
 
 const listeners: Listener[] = [];
 
-// The global object is an event target for everything but `fetch`.
+// The global object is an event target for all other events.
 const target = new EventTarget();
 
-/** The members of EventTarget that the global object has. */
+/** The EventTarget members of the global object. */
 export const globalEvents = {
   addEventListener(type: string, listener: unknown, options?: unknown): void {
     if (type !== 'fetch') target.addEventListener(type, listener as never, options as never);
@@ -23,12 +23,12 @@ export const globalEvents = {
   dispatchEvent: (event: Event): boolean => target.dispatchEvent(event),
 };
 
-/** Fires `error` or `unhandledrejection` on the global object; true when a listener said that it has dealt with it. */
+/** Fires `error` or `unhandledrejection` on the global object; true when a listener has handled it. */
 export function fireOnGlobal(type: string, make: () => Event): boolean {
   return hasListeners(target, type) && !dispatchTrusted(target, make());
 }
 
-/** What such a listener gets. */
+/** The event that `fetch` listeners receive. */
 class FetchEvent {
   readonly type = 'fetch';
   readonly request: unknown;

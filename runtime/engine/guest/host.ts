@@ -1,59 +1,57 @@
-// The guest's end of the bridge as the web APIs see it. `main.ts` fills it in when an isolate starts; at snapshot time
-// and in unit tests under Node there is no host, and every use says so.
+// The guest's end of the bridge for the web APIs. `main.ts` connects it when an isolate starts; while the snapshot is
+// created and in unit tests under Node there is no host, and every use throws.
 import type { HostCallName, Part } from '../bridge/protocol.ts';
 
-/** What the host answers to a call. */
+/** The host's reply to a call. */
 export interface HostReply {
   readonly value: unknown;
   readonly parts: readonly Part[];
 }
 
-/** A body whose bytes lie on the host: pulled chunk by chunk, null at its end. */
+/** A body whose bytes are on the host: pulled chunk by chunk, null at its end. */
 export interface HostBody {
   read(): Promise<Uint8Array | null>;
   cancel(reason?: unknown): void;
 }
 
-/** Functions the host side provides; filled in once per isolate. */
+/** Functions of the host; set once per isolate. */
 interface Host {
-  /** An asynchronous host call; rejects with an Error (with `code`) made in this realm. */
+  /** An asynchronous host call; rejects with an Error (with `code`) of this realm. */
   call(name: HostCallName, args: unknown, parts?: readonly Part[]): Promise<HostReply>;
   /** A synchronous host call, about 14 us. JSON-able arguments and result, or one part each way. */
   callSync(name: HostCallName, args: unknown, part?: Part): unknown;
-  /** A host call of kind `both` that this thread waits for, about 20 us; throws an Error of this realm. */
+  /** A host call of kind `both` for which this thread waits, about 20 us; throws an Error of this realm. */
   callWaiting(name: HostCallName, args: unknown, parts: readonly Uint8Array[]): HostReply;
-  /** Defines a property whose value is `load(name)` from its first use on, and that looks like any other. */
+  /** Defines a property whose value becomes `load(name)` on first use, and that looks like an ordinary one. */
   defineLazy(target: object, name: string, enumerable: boolean, load: (name: string) => unknown): void;
-  /** The value of a script of our own. `cache`: V8's compiled form of it, one character a byte. */
+  /** Evaluates a script of the platform. `cache`: V8's code cache for it, one character per byte. */
   evaluate(code: string, name: string, cache: string): unknown;
-  /** The value of a script of lazy/ that all isolates share; undefined: the host is to be asked for it. */
+  /** Evaluates a script of lazy/ that all isolates share; undefined: it has to be requested from the host. */
   evaluateShared(module: string): unknown;
-  /** Fills bytes with cryptographic randomness, without leaving the thread where possible. */
+  /** Fills bytes with cryptographic randomness, on this thread where possible. */
   randomFill(bytes: Uint8Array): void;
   /** Milliseconds of a monotonic clock with a fraction. */
   now(): number;
-  /** Base64 of a text of bytes; undefined when a character is above U+00FF. */
+  /** Base64 of a binary string; undefined when a character is above U+00FF. */
   btoa(text: string): string | undefined;
-  /** The bytes of forgiving base64 as a text; undefined when it is none. */
+  /** Decodes forgiving base64 to a binary string; undefined when it is invalid. */
   atob(text: string): string | undefined;
   /** UTF-8 bytes of a text; lone surrogates become U+FFFD. */
   utf8Encode(text: string): Uint8Array;
   /**
-   * The same into the beginning of an array that is 64 bytes longer than three for each code unit: how many it took.
+   * The same into the start of an array that is 64 bytes longer than three for each code unit; returns the number of
+   * bytes.
    */
   utf8EncodeInto(text: string, target: Uint8Array): number;
-  /**
-   * A shallow copy of an object of our own, with the properties that it owns by definition and its private ones;
-   * undefined: not here.
-   */
+  /** A shallow copy of a platform object, with its own and private properties; undefined: not supported here. */
   clone<Copied extends object>(object: Copied): Copied | undefined;
-  /** Text of UTF-8 bytes; malformed sequences become U+FFFD, a byte order mark stays. */
+  /** Decodes UTF-8; malformed sequences become U+FFFD, a byte order mark is kept. */
   utf8Decode(bytes: Uint8Array): string;
   /** The SHA digest of 160 (SHA-1), 256, 384 or 512 bits. */
   digest(bytes: Uint8Array, bits: number): ArrayBuffer;
   /**
-   * An ordinary http or https URL, or what a path and such a base give together; where its components begin goes into
-   * `places`.
+   * An ordinary http or https URL, or a path resolved against such a base; the offsets of its components are written
+   * to `places`.
    */
   plainUrl(text: string, base: string | undefined, places: Uint32Array): string | undefined;
 }
@@ -77,7 +75,7 @@ export const host: Host = {
   utf8EncodeInto: missing,
   utf8Decode: missing,
   digest: missing,
-  // Without them events define what they own, and the whole parser says the same.
+  // Without it, events define their own properties, and the full parser gives the same results.
   clone: () => undefined,
   plainUrl: () => undefined,
 };

@@ -1,5 +1,5 @@
-// One event being served inside the isolate: its CPU account, its abort signal, what `waitUntil` was given, and the
-// context object the worker sees. dispatch.ts makes and ends it; the bridge names it by id.
+// One event being served inside the isolate: its CPU account, its abort signal, its `waitUntil` promises, and the
+// context object for the worker. dispatch.ts creates and ends it; the bridge refers to it by id.
 import type { AbortSignal } from './web/abort.ts';
 import { AbortController } from './web/abort.ts';
 import type { Account, Context } from './context.ts';
@@ -8,7 +8,7 @@ import { currentContext } from './context.ts';
 /** How often timers of an open WebSocket get the CPU budget of an event. */
 const TIMER_BUDGET_MS = 10_000;
 
-/** What ends with the invocation that opened it. */
+/** Something that ends with the invocation that opened it. */
 export interface Owned {
   nextOwned: Owned | null;
   previousOwned: Owned | null;
@@ -23,28 +23,28 @@ export class GuestInvocation implements Context, Account {
   used = 0;
   /** CPU of events before the last renewal. */
   usedBefore = 0;
-  /** Of all its CPU: what the host knows. */
+  /** Its total CPU as reported to the host. */
   told = 0;
-  /** Its response is an open WebSocket. */
+  /** Whether its response is an open WebSocket. */
   isSocketOpen = false;
   #renewedAt = 0;
   limit: number;
   readonly #budget: number;
-  /** Promises given to `waitUntil` that have not settled. */
+  /** Unsettled promises of `waitUntil`. */
   waiting = 0;
   answered = false;
   over = false;
-  // Links of the list of open invocations and of those that ran in this entry: fields, not arrays, so that no built-in
-  // that tenant code may have patched ever gets an invocation to see (safe.ts).
+  // Links of the lists of open invocations and of those that ran in this entry: fields instead of arrays, so that no
+  // built-in patched by tenant code ever receives an invocation (safe.ts).
   next: GuestInvocation | null = null;
   previous: GuestInvocation | null = null;
   nextTouched: GuestInvocation | null = null;
-  /** By `nextOwned`. */
+  /** Linked by `nextOwned`. */
   owned: Owned | null = null;
-  /** Entry in which it ran last: each entry's CPU is shared among those that ran in it. */
+  /** Last entry in which it ran: each entry's CPU is shared among those that ran in it. */
   entry = -1;
   logBytes = 0;
-  /** The handler asked for static assets instead of an error. */
+  /** The handler requested static assets instead of an error. */
   passThrough = false;
   #abort: AbortController | null = null;
   #abortReason: unknown = undefined;
@@ -56,7 +56,7 @@ export class GuestInvocation implements Context, Account {
     this.#budget = limit;
   }
 
-  /** `request.signal`, made when it is asked for. */
+  /** `request.signal`, created on first use. */
   signal(): AbortSignal {
     if (this.#abort === null) {
       this.#abort = new AbortController();
@@ -65,20 +65,20 @@ export class GuestInvocation implements Context, Account {
     return this.#abort.signal;
   }
 
-  /** An event of its own, such as a message: it gets a budget of its own, in the same account. */
+  /** Starts a new budget in the same account, for an event of its own such as a message. */
   renew(): void {
     this.usedBefore += this.used;
     this.used = 0;
     this.limit = this.#budget;
   }
 
-  /** The host has spent so much of its budget. */
+  /** Charges host CPU to its budget. */
   spendOnHost(cpuMs: number): void {
-    // 0 would be no limit.
+    // 0 would mean no limit.
     if (this.#budget > 0) this.limit = Math.max(0.001, this.#budget - cpuMs);
   }
 
-  /** A timer of an open socket, which pushes without being asked: a new budget now and then. `now` in ms. */
+  /** A timer of an open socket, which sends without being asked: renews the budget from time to time. `now` in ms. */
   renewForTimer(now: number): void {
     if (!this.isSocketOpen || now - this.#renewedAt < TIMER_BUDGET_MS) return;
     this.#renewedAt = now;
@@ -92,7 +92,7 @@ export class GuestInvocation implements Context, Account {
   }
 }
 
-/** The invocation whose code runs now; undefined at a module's top level. */
+/** The current invocation; undefined at a module's top level. */
 export function currentInvocation(): GuestInvocation | undefined {
   const account = currentContext()?.account;
   return account instanceof GuestInvocation ? account : undefined;
@@ -100,19 +100,19 @@ export function currentInvocation(): GuestInvocation | undefined {
 
 let first: GuestInvocation | null = null;
 
-/** Invocations that are not over, newest first, by `next`. */
+/** Open invocations, newest first, linked by `next`. */
 export function openInvocations(): GuestInvocation | null {
   return first;
 }
 
-/** Adds an invocation that begins. */
+/** Adds a new invocation. */
 export function openInvocation(invocation: GuestInvocation): void {
   invocation.next = first;
   if (first !== null) first.previous = invocation;
   first = invocation;
 }
 
-/** Takes out one that is over. */
+/** Removes an ended invocation. */
 export function closeInvocation(invocation: GuestInvocation): void {
   if (invocation.over) return;
   invocation.over = true;
@@ -128,7 +128,7 @@ export function closeInvocation(invocation: GuestInvocation): void {
   }
 }
 
-/** Something ends with the invocation, unless it has ended before. */
+/** Makes something end with the invocation, unless it ends earlier. */
 export function own(invocation: GuestInvocation, owned: Owned): void {
   owned.nextOwned = invocation.owned;
   if (invocation.owned !== null) invocation.owned.previousOwned = owned;
@@ -157,12 +157,12 @@ export function beginEntry(): void {
   touched = null;
 }
 
-/** Number of the entry that runs; 0: the first has not begun. */
+/** Number of the current entry; 0: the first has not begun. */
 export function currentEntry(): number {
   return entry;
 }
 
-/** The invocation runs in this entry and shares in its CPU. */
+/** Marks the invocation as running in this entry, so that it shares its CPU. */
 export function touch(invocation: GuestInvocation | undefined): void {
   if (invocation === undefined || invocation.entry === entry) return;
   invocation.entry = entry;
@@ -170,7 +170,7 @@ export function touch(invocation: GuestInvocation | undefined): void {
   touched = invocation;
 }
 
-/** All that ran in this entry, by `nextTouched`. */
+/** All invocations that ran in this entry, linked by `nextTouched`. */
 export function touchedInvocations(): GuestInvocation | null {
   return touched;
 }

@@ -1,14 +1,14 @@
-// APIs that few workers use: each module of lazy/ (not of its folders) is bundled into a script of its own
-// (isolates/snapshot-build.ts), which lies on the host until its globals are asked for the first time, and so costs
-// neither the snapshot nor any other isolate a byte.
+// Rarely used APIs: each module of lazy/ (not of its folders) is bundled into a separate script
+// (isolates/snapshot-build.ts), which stays on the host until its globals are first used, and so costs neither the
+// snapshot nor any other isolate a byte.
 //
-// A module of lazy/ exports its globals by their names. What it imports of the guest's other files is no copy of them:
-// its script gets it as LazyParts, which must have it (a test compares). Older ones, and those of bindings/ and
-// events/, export one function instead, which gets LazyParts itself, and import types only. To add one: its file, its
-// name and globals in `lazyGlobals`.
+// A module of lazy/ exports its globals by name. Imports of other guest files are not copied into it: the script
+// receives them as LazyParts, which must list them (a test compares). Older modules, and those of bindings/ and
+// events/, instead export one function that receives LazyParts itself, and import types only. To add a module: add
+// its file, and its name and globals to `lazyGlobals`.
 //
-// bindings/ and events/ hold modules of the same making: one a kind of binding, with `create(name)`, loaded when
-// `env.<NAME>` is read for the first time; one a kind of event, with `handle`, loaded when the first comes.
+// bindings/ and events/ hold modules of the same design: one per kind of binding, with `create(name)`, loaded when
+// `env.<NAME>` is first read; one per kind of event, with `handle`, loaded when the first event arrives.
 import type * as polyfill from 'web-streams-polyfill';
 import { createIncomingResponse, Response, takeResponse } from './web/response.ts';
 import { host } from './host.ts';
@@ -48,7 +48,7 @@ import { URL } from './web/url.ts';
 import { decodeUtf8, encodeUtf8, fromUnits } from './web/utf8.ts';
 import * as webidl from './web/webidl.ts';
 
-/** What modules of lazy/ may use of the guest. */
+/** Parts of the guest that modules of lazy/ may use. */
 export const lazyParts = {
   get ReadableStream() {
     return streamsModule().ReadableStream;
@@ -111,7 +111,7 @@ export const lazyParts = {
   inPieces,
   invalidArgument,
   bodyToGuest,
-  /** The module of a kind of binding, where `env` gave one out already. */
+  /** The module of a kind of binding, if `env` has already provided one. */
   givenBinding: (kind: string): BindingModule | undefined =>
     loaded[`bindings/${kind}`] as unknown as BindingModule | undefined,
   isAnyArrayBuffer,
@@ -132,7 +132,7 @@ export const lazyParts = {
   setImmediate,
   setTimeout,
   sockets,
-  /** Of a part that was sent in this entry: nobody reads it any more. */
+  /** For a part sent in this entry that is no longer read. */
   freeAfterEntry: (part: Uint8Array): void => records.freeAfterEntry(part),
   startCall,
   toBytes,
@@ -141,7 +141,7 @@ export const lazyParts = {
 };
 export type LazyParts = typeof lazyParts;
 
-/** Globals of each module: name -> whether `for in` over the global object shows it. */
+/** Globals of each module: name -> whether `for in` over the global object lists it. */
 const lazyGlobals: Readonly<Record<string, Readonly<Record<string, boolean>>>> = {
   crypto: { Crypto: false, CryptoKey: false, SubtleCrypto: false, crypto: true },
   'event-classes': {
@@ -212,7 +212,7 @@ function load(module: string): Record<string, unknown> {
       (name) => (loaded['digest-stream'] ?? load('digest-stream'))[name],
     );
   for (const [name, value] of Object.entries(made)) {
-    // A bundler renames what shares its name with a global.
+    // A bundler renames functions that share their name with a global.
     if (typeof value === 'function' && value.name !== name)
       Object.defineProperty(value, 'name', { value: name, configurable: true });
   }
@@ -227,14 +227,14 @@ loader.load = (name) => loaded[name] ?? load(name);
 streamModule.load = () => void streamsModule();
 sockets.socketClasses.load = () => (loaded['web-socket'] ?? load('web-socket')) as { create(): object };
 
-/** What a module of bindings/ returns. */
+/** Exports of a module of bindings/. */
 export interface BindingModule {
-  /** @param name as `env` has it: host calls name it, and the host knows its resource. */
+  /** @param name in `env`: host calls use it, and the host maps it to the resource. */
   create(name: string): object;
   /**
-   * Of queues: name and messages as a call takes them; null for anything that `create` did not make.
+   * For queues: name and messages as arguments of a call; null for an object that `create` did not make.
    *
-   * @param given a payload, or with `isBatch` a list as `sendBatch` takes it.
+   * @param given a payload, or with `isBatch` a list as for `sendBatch`.
    */
   address?(
     binding: unknown,
@@ -254,16 +254,13 @@ export function loadEventHandler(kind: string): EventHandler {
   return (loaded[`events/${kind}`] ?? load(`events/${kind}`))['handle'] as EventHandler;
 }
 
-// One function a module; the table itself is part of the snapshot.
+// One function per module; the table itself is part of the snapshot.
 const lazyProperties = Object.entries(lazyGlobals).map(([module, names]) => ({
   names: Object.entries(names),
   load: (name: string): unknown => (loaded[module] ?? load(module))[name],
 }));
 
-/**
- * Puts the globals of all modules on the global object, once the host is connected; the first use of one loads its
- * module.
- */
+/** Defines the globals of all modules on the global object, once the host is connected; using one loads its module. */
 export function installLazyGlobals(target: object): void {
   for (const { names, load: valueOf } of lazyProperties) {
     for (const [name, enumerable] of names) host.defineLazy(target, name, enumerable, valueOf);

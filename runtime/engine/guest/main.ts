@@ -1,5 +1,5 @@
-// Entry of the guest: what the V8 snapshot is made of. Installs the globals, and leaves one function behind, which the
-// host calls once per isolate to connect the two sides and which deletes itself.
+// Entry of the guest, from which the V8 snapshot is created. Installs the globals and leaves one function, which the
+// host calls once per isolate to connect both sides and which then deletes itself.
 import { toHost } from '../bridge/protocol.ts';
 import { connectContext, currentContext, enterContext, type Native } from './context.ts';
 import { callHost } from './calls.ts';
@@ -23,26 +23,26 @@ import { clearTimeout, connectTimers, scheduler, setImmediate, setInterval, setT
 import { fetchListener, globalEvents } from './fetch-event.ts';
 import { installStackPlaces } from './stack-places.ts';
 
-/** Bounds that guest code applies by itself. */
+/** Limits that the guest enforces itself. */
 interface GuestLimits {
   streamWindowBytes: number;
   timersMax: number;
   atomicsWaitMs: number;
   logBytesMax: number;
-  /** Outside the heap. */
+  /** Memory outside the heap. */
   memoryBytesMax: number;
-  /** Whose scripts are shared. */
+  /** Key of the snapshot whose scripts are shared. */
   snapshotKey: string;
 }
 
-/** What a worker may export to be started at all. */
+/** A worker has to export one of these to be started. */
 const handlerNames = ['fetch', 'message', 'queue', 'timer', 'scheduled', 'cron', 'workflows'] as const;
 
 function isHandler(value: unknown): boolean {
   return typeof value === 'function' || (typeof value === 'object' && value !== null);
 }
 
-/** What the host says of a worker beside its variables and bindings. */
+/** A worker's settings besides its variables and bindings. */
 interface WorkerConfig {
   startupCpuMs: number;
   cpuLimitMs: number;
@@ -50,7 +50,7 @@ interface WorkerConfig {
   crashDescriptor: number;
 }
 
-/** Says why a worker does not start. Its code may have replaced what arrays are iterated with. */
+/** Reports why a worker does not start. Its code may have patched array iteration. */
 function sendFailure(loaded: ReturnType<Native['load']>, rejection: unknown): void {
   const state = loaded === undefined ? 0 : loaded[0];
   if (state === 1) send(toHost.started, 'cpu', toJson(''));
@@ -68,7 +68,7 @@ type Leave = Parameters<typeof connectDispatch>[1];
 const scope = globalThis as unknown as Record<string, unknown>;
 
 installGlobals(scope);
-// The globals that live on the bridge.
+// Globals that depend on the bridge.
 for (const [name, value] of Object.entries({
   ...globalEvents,
   fetch,
@@ -96,7 +96,7 @@ scope['connect'] = (
   limits: GuestLimits,
   shown: SharedArrayBuffer,
 ) => {
-  // No tenant may find it on its global object.
+  // Tenants must not find it on their global object.
   delete scope['connect'];
   native.show(shown);
   native.shareSource(scope['source']);
@@ -108,8 +108,8 @@ scope['connect'] = (
   host.call = callHost;
   host.callSync = (name, args, part) => {
     const text = toJson(args) as string;
-    // The host's work is this code's CPU as much as its own: 4 KB, or so many characters. A length of bytes may be a
-    // tenant's getter.
+    // The host's work is charged to this code: for 4 KB, or as many characters. A byte length may be a tenant's
+    // getter.
     const account = currentContext()?.account;
     if (account !== undefined) account.used += 0.05 + text.length * 0.00001;
     return callSync(name, text as never, part);
@@ -135,7 +135,7 @@ scope['connect'] = (
   let environment: unknown = {};
   let loaded: ReturnType<Native['load']>;
 
-  // An event like any other, off the main thread and watched: what a worker exports can be a getter that never returns.
+  // Runs as an event, off the main thread and watched: an export of a worker can be a getter that never returns.
   function start(): void {
     const settled = loaded?.[0] === 0 ? native.settled() : undefined;
     if (settled?.[0] !== 1) {
@@ -168,7 +168,10 @@ scope['connect'] = (
   connectDispatch(native, leave, start);
   return {
     run: native.run,
-    /** Compiles the worker and runs its top level. Variables, bindings and CPU limits in ms (0 = none) come with it. */
+    /**
+     * Compiles the worker and runs its top level. Variables, bindings and CPU limits in ms (0 = none) are passed
+     * along.
+     */
     load: (config: EnvironmentConfig & WorkerConfig, text: unknown, isWide: boolean, form: unknown) => {
       native.own(config.owner, config.crashDescriptor);
       startup.account.limit = config.startupCpuMs;

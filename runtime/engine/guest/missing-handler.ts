@@ -1,9 +1,9 @@
-// The error of an event for which the worker exports no handler. It crosses the bridge under a code of its own, so that
-// the sender of the event can tell it from one that a handler threw.
+// The error of an event for which the worker exports no handler. It has its own code on the bridge, so that the
+// sender can distinguish it from an error that a handler threw.
 import type { Failure } from '../bridge/protocol.ts';
 
 class MissingHandler extends Error {
-  // A mark that no tenant can forge or read.
+  // A mark that tenants can neither forge nor read.
   readonly #mark = true;
 
   static is(error: unknown): error is MissingHandler {
@@ -11,7 +11,7 @@ class MissingHandler extends Error {
   }
 }
 
-/** @param handler how the worker would export it: `message`, `workflows.order.handler`. */
+/** @param handler as the worker would export it: `message`, `workflows.order.handler`. */
 export function noHandler(handler: string): Error {
   return new MissingHandler(handler);
 }

@@ -1,6 +1,6 @@
-// What the bundled stand-ins for Node's modules (builder/node) and `cloudflare:workers` (builder/shims) reach of the
-// guest, under registered symbols. Any code of a tenant can call these too: they do no more than node:crypto and
-// node:zlib would, and every argument is checked on the host.
+// Guest functions for the bundled replacements of Node's modules (builder/node) and `cloudflare:workers`
+// (builder/shims), under registered symbols. Tenant code can call them too: they do no more than node:crypto and
+// node:zlib would, and the host validates every argument.
 import { toError } from './calls.ts';
 import { currentContext } from './context.ts';
 import { currentInvocation } from './invocation.ts';
@@ -8,7 +8,7 @@ import { host, type HostReply } from './host.ts';
 import type { Failure } from '../bridge/protocol.ts';
 import { safeArray, toJson } from './safe.ts';
 
-/** A function of the host that this thread may wait for. */
+/** A host function for which this thread may wait. */
 export interface WaitingReference {
   applySyncPromise(self: undefined, parameters: unknown[], options: object): unknown;
 }
@@ -18,7 +18,7 @@ interface WaitingAnswer extends HostReply {
   readonly failure?: Failure;
 }
 
-// Without a prototype: isolated-vm reads other options too, and tenant code could put them on Object.prototype.
+// Without a prototype: isolated-vm reads other options too, which tenant code could set on Object.prototype.
 const COPY = Object.freeze({ __proto__: null, arguments: Object.freeze({ __proto__: null, copy: true }) });
 const { apply } = Reflect;
 const { hasOwn } = Object;
@@ -29,14 +29,14 @@ const copySlice = call.bind(Uint8Array.prototype.slice) as (bytes: Uint8Array) =
 export function connectNodeHooks(reference: WaitingReference): void {
   const { applySyncPromise } = reference;
   host.callWaiting = (name, args, parts) => {
-    // Nothing that an iterator or a setter of a tenant's hears of.
+    // Not visible to a tenant's iterator or setter.
     const given = safeArray<unknown>();
     given[0] = currentInvocation()?.id ?? 0;
     given[1] = name;
     given[2] = toJson(args) ?? 'null';
     for (let at = 0; at < parts.length; at++) given[at + 3] = parts[at];
     const reply = apply(applySyncPromise, reference, [undefined, given as unknown[], COPY]) as WaitingAnswer;
-    // The host's work is this code's CPU as much as its own.
+    // The host's work is charged to this code.
     const account = currentContext()?.account;
     if (account !== undefined) account.used += reply.cpuMs;
     if (hasOwn(reply, 'failure')) throw toError(reply.failure as Failure);
@@ -49,7 +49,7 @@ function toParts(given: readonly unknown[]): Uint8Array[] {
   for (let at = 0; at < given.length; at++) {
     const part = given[at];
     if (!ArrayBuffer.isView(part)) throw new TypeError('A part must be a view of an ArrayBuffer');
-    // Only the bytes of the view cross, not all of the memory behind it.
+    // Only the bytes of the view cross, not its whole buffer.
     parts[at] = copySlice(new Uint8Array(part.buffer, part.byteOffset, part.byteLength));
   }
   return parts;

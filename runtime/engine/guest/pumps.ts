@@ -1,5 +1,5 @@
-// Byte streams to the host: pumps that read a source and wait when the host's window is used up. The other direction:
-// bodies-to-guest.ts.
+// Byte streams to the host: pumps that read a source and wait when the host's window is used up. bodies-to-guest.ts
+// is the other direction.
 import { FIELD, RECORD, toHost, type Failure } from '../bridge/protocol.ts';
 import { currentContext, runInContext, type Context } from './context.ts';
 import type { HostBody } from './host.ts';
@@ -18,25 +18,25 @@ import {
 } from './web/streams.ts';
 import { encodeUtf8 } from './web/utf8.ts';
 
-/** Bytes a pump may send before the host has to give credit; the same number as the host's limit. */
+/** Bytes a pump may send before the host has to grant credit; equal to the host's limit. */
 let windowBytes = 256 * 1024;
 
 export function connectStreams(options: { windowBytes: number }): void {
   windowBytes = options.windowBytes;
 }
 
-// Taken before any tenant code can replace them.
+// Captured before any tenant code can replace them.
 const Bytes = Uint8Array;
 const { apply } = Reflect;
 const setBytes = Uint8Array.prototype.set;
 
-/** Chunks below it that are sent in one entry leave it as one: each would cost a copy and a write of its own. */
+/** Smaller chunks sent in one entry are joined: each would cost a copy and a write. */
 const JOINED_BYTES_MAX = 16 * 1024;
 
-/** Sends chunks under an id until the host's window is used up. `Source` is what the chunks come from. */
+/** Sends chunks under an id until the host's window is used up. `Source` is the source of the chunks. */
 abstract class Pump {
   readonly id: number;
-  /** The next of the pumps that hold something back until the entry ends. */
+  /** The next pump with buffered chunks until the entry ends. */
   nextHolding: Pump | null = null;
   protected stopped = false;
   #credit = windowBytes;
@@ -51,11 +51,11 @@ abstract class Pump {
     this.#onEnd = onEnd;
   }
 
-  /** Goes on sending while `wantsMore()`. */
+  /** Continues to send while `wantsMore()`. */
   abstract run(): void;
   protected abstract cancelSource(reason: unknown): void;
 
-  /** False while the host has to give credit first. */
+  /** False while the host has to grant credit first. */
   protected wantsMore(): boolean {
     if (this.stopped) return false;
     if (this.#credit > 0) return true;
@@ -70,7 +70,7 @@ abstract class Pump {
     this.#credit -= bytes;
     if (bytes >= JOINED_BYTES_MAX) {
       this.flush();
-      // A copy is not needed: the bytes are copied when the entry ends, and the stream's rules forbid changing them
+      // No copy is needed: the bytes are copied when the entry ends, and the stream's rules forbid changing them
       // meanwhile.
       this.#send(chunk);
       return;
@@ -93,7 +93,7 @@ abstract class Pump {
     if (before !== null) apply(setBytes, this.#held, [before, 0]);
   }
 
-  /** Sends what is held back. */
+  /** Sends buffered chunks. */
   flush(): void {
     if (this.#heldBytes === 0) return;
     const joined = new Bytes(this.#heldBytes);
@@ -102,7 +102,7 @@ abstract class Pump {
     this.#send(joined);
   }
 
-  /** The entry ends: nothing is kept for the next one. */
+  /** At the end of the entry: nothing stays buffered. */
   release(): void {
     this.flush();
     this.#held = null;
@@ -153,14 +153,14 @@ abstract class Pump {
   }
 }
 
-/** Pumps that hold something back, by `nextHolding`. */
+/** Pumps with buffered chunks, linked by `nextHolding`. */
 let holding: Pump | null = null;
 
 function hold(pump: Pump): void {
   holding = pump;
 }
 
-/** At the end of an entry: sends what pumps hold back. */
+/** At the end of an entry: sends the chunks buffered by pumps. */
 export function flushPumps(): void {
   for (let pump = holding; pump !== null;) {
     const next: Pump | null = pump.nextHolding;
@@ -170,22 +170,22 @@ export function flushPumps(): void {
   holding = null;
 }
 
-/** Bytes of a stream of the host's that its pump passes on before it asks the host to do so itself. */
+/** Bytes of a host stream that its pump forwards before it asks the host to do so directly. */
 const SPLICE_BYTES_MIN = 128 * 1024;
 
-/** Passes on a body that lies on the host. */
+/** Forwards a body whose bytes are on the host. */
 class BodyPump extends Pump {
   #body: HostBody;
-  /** The same where it is a stream of the host's: nobody else sees its chunks. */
+  /** The same body if it is a host stream whose chunks have no other reader. */
   #incoming: BodyToGuest | null;
-  /** Before it asks to be spliced; then 0. */
+  /** Bytes left before it requests splicing; then 0. */
   #bytesLeft = SPLICE_BYTES_MIN;
 
   constructor(id: number, onEnd: () => void, body: HostBody) {
     super(id, onEnd);
     this.#body = body;
     this.#incoming = body instanceof BodyToGuest ? body : null;
-    // In two steps: a closure that goes to a property at once is made in the old generation.
+    // In two steps: a closure directly assigned to a property is allocated in the old generation.
     const onSpliced = (): void => this.#handOver();
     if (this.#incoming !== null) this.#incoming.onSpliced = onSpliced;
   }
@@ -229,12 +229,12 @@ class BodyPump extends Pump {
   }
 }
 
-/** Reads a worker's stream. Chunks that lie in its queue are taken without a promise for each. */
+/** Reads a worker's stream. Queued chunks are taken without a promise for each. */
 class StreamPump extends Pump {
   #reader: StreamReader;
   #isReading = false;
   #isTaken = false;
-  // Closures: a worker that tampers with its stream may get hold of them, never of the pump.
+  // Closures: a worker that tampers with its stream may obtain them, but never the pump.
   #request: ReadRequest = {
     _chunkSteps: (chunk) => {
       if (this.stopped) return;
@@ -274,8 +274,8 @@ export const WHOLE_BYTES_MAX = 1024 * 1024;
 const PIECE_BYTES = 256 * 1024;
 
 /**
- * Bytes as a body that is sent in pieces: the host's main thread, which everybody shares, would stand still while it
- * takes all in.
+ * Bytes as a body that is sent in pieces: sent at once, they would block the host's main thread, which all
+ * deployments share.
  */
 export function inPieces(bytes: Uint8Array): HostBody {
   let at = 0;
@@ -323,8 +323,8 @@ function toHostBody(source: StreamSource): HostBody {
   return source instanceof Bytes ? inPieces(source) : source;
 }
 
-// A stream that has already ended or failed says so at once: the record that names it, a call's for instance, goes
-// first.
+// A stream that has already ended or failed reports it at once: the record that names it, for instance of a call, has
+// to go first.
 async function begin(pump: Pump): Promise<void> {
   await undefined;
   pump.run();
@@ -340,7 +340,7 @@ export function cancelPump(id: number): void {
   pumps.get(id)?.stop(error);
 }
 
-/** Whether the host may still have something to say about a stream: then nobody hangs. */
+/** Whether the host may still send something about a stream: then no invocation counts as hung. */
 export function hasOpenStreams(): boolean {
   if (hasOpenBodies()) return true;
   let waits = false;

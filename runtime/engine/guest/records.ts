@@ -1,5 +1,5 @@
-// What the guest has to tell the host, collected until the entry ends. Every part of the guest writes here;
-// entry-end.ts sends and empties it.
+// Records for the host, collected until the entry ends. All parts of the guest write here; entry-end.ts sends and
+// clears it.
 import { BYTES, FIELD, RecordWriter, RECORD, type Part } from '../bridge/protocol.ts';
 import { safeArray } from './safe.ts';
 import { byteLengthOf, giveBack, isWhole, isWorthGivingBack } from './give-back.ts';
@@ -10,12 +10,12 @@ const { indexOf } = String.prototype;
 const RecordError = TypeError;
 
 class GuestRecords extends RecordWriter {
-  // A plain array would tell a setter of Array.prototype of each part.
+  // A plain array would expose each part to a setter on Array.prototype.
   override bytes = safeArray<Uint8Array>() as unknown as Uint8Array[];
-  /** Whose memory goes when the entry has ended. */
+  /** Buffers to free at the end of the entry. */
   #freed: Uint8Array[] | null = null;
 
-  /** Views cross with all of the memory behind them, so those of a part of it are copied first. */
+  /** Views cross with all of their buffer, so views of a part of one are copied first. */
   override part(part: Part | null): string {
     if (part === null || typeof part === 'string') return super.part(part);
     if (isWhole(part)) return this.#bytes(part);
@@ -30,14 +30,14 @@ class GuestRecords extends RecordWriter {
     return BYTES;
   }
 
-  /** Says of a part that neither we nor the worker read it any more: its memory goes when the entry has ended. */
+  /** Marks a part that neither the platform nor the worker reads any more: it is freed at the end of the entry. */
   freeAfterEntry(part: Uint8Array): void {
     if (!isWorthGivingBack(part)) return;
     const freed = (this.#freed ??= safeArray<Uint8Array>() as unknown as Uint8Array[]);
     freed[freed.length] = part;
   }
 
-  /** The entry has ended. Nothing of it can be a tenant's. */
+  /** The entry has ended. None of these are accessible to a tenant. */
   release(): void {
     const freed = this.#freed;
     if (freed === null) return;
@@ -49,13 +49,13 @@ class GuestRecords extends RecordWriter {
 export const records = new GuestRecords();
 
 /**
- * Sends a record. Only numbers and texts without a control character of the bridge are fields: what a patched built-in
- * gave in place of one could hold records of its own.
+ * Sends a record. Only numbers and texts without a control character of the bridge are valid fields: a text forged
+ * through a patched built-in could contain records.
  *
- * @throws {TypeError} for any other.
+ * @throws {TypeError} for any other field.
  */
 export function send(letter: string, ...fields: readonly (string | number)[]): void {
-  // Not handed on by a spread, which would ask an iterator that may be a tenant's.
+  // Not spread, which would call an iterator that a tenant may have replaced.
   let record = letter + FIELD;
   for (let at = 0; at < fields.length; at++) {
     const field = fields[at];

@@ -1,5 +1,5 @@
-// Errors that no code of the worker caught: thrown values as the host and the log see them, and promises rejected
-// without a handler, which V8 names one by one through the native half.
+// Errors that no code of the worker caught: formats thrown values for the host and the log, and tracks promises
+// rejected without a handler, which V8 reports through native code.
 import type { Failure } from '../bridge/protocol.ts';
 import { enterContext } from './context.ts';
 import { fireOnGlobal } from './fetch-event.ts';
@@ -9,12 +9,12 @@ import { reportUncaught, stackOf } from './web/console.ts';
 import { useModule } from './modules.ts';
 import { uncaught } from './web/report-error.ts';
 
-/** What the host and the log see of a thrown value, whatever it is. */
+/** Describes any thrown value for the host and the log. */
 export function threw(error: unknown): Failure {
   return { code: 'worker_threw', ...errorParts(error) };
 }
 
-/** The beginning of a text: errors are read by people, and cross to the host whole. */
+/** Truncates a text: errors are for people, and cross to the host whole. */
 function brief(value: unknown): string {
   const text = String(value);
   return text.length > TEXT_MAX ? text.slice(0, TEXT_MAX) : text;
@@ -56,7 +56,7 @@ const unhandled = new SafeMap<Promise<unknown>, { reason: unknown; invocation: G
 let isReporting = false;
 let isServing = false;
 
-/** Called by V8 for every promise that is rejected without a handler, and again when one gets a handler later. */
+/** Called by V8 for every promise that is rejected without a handler, and again when it gets a handler later. */
 export function onRejection(isUnhandled: boolean, promise: Promise<unknown>, reason: unknown): void {
   if (!isUnhandled) {
     unhandled.delete(promise);
@@ -69,7 +69,7 @@ export function onRejection(isUnhandled: boolean, promise: Promise<unknown>, rea
   }
 }
 
-// A handler that is attached a few microtasks later is no unhandled rejection: wait for some turns before saying so.
+// A handler attached a few microtasks later counts as handled: wait for some ticks before reporting.
 function reportLater(turn: number): void {
   if (turn < 8) {
     Promise.resolve(turn + 1).then(reportLater);
@@ -78,7 +78,7 @@ function reportLater(turn: number): void {
   isReporting = false;
   unhandled.forEach(({ reason, invocation }, promise) => {
     unhandled.delete(promise);
-    // Its listeners run on the account of whoever left the promise alone.
+    // Listeners run on the account of the invocation that left the promise unhandled.
     enterContext(invocation);
     const handled = fireOnGlobal(
       'unhandledrejection',
@@ -94,7 +94,7 @@ function reportLater(turn: number): void {
   });
 }
 
-/** The worker serves: from now on unhandled rejections are reported, those of its top level too. */
+/** The worker serves: from now on unhandled rejections are reported, including those of its top level. */
 export function watchRejections(): void {
   isServing = true;
   if (!isReporting) {

@@ -1,6 +1,6 @@
-// Containers that tenant code cannot see into. It may patch every built-in prototype (`Array.prototype.push`,
-// `Map.prototype.set`, a setter on `Array.prototype[0]`), and a patched method would be handed what we store: an
-// invocation, say, whose CPU account it could then reset. These have methods of their own and no prototype behind them.
+// Containers that tenant code cannot observe. It may patch every built-in prototype (`Array.prototype.push`,
+// `Map.prototype.set`, a setter on `Array.prototype[0]`), and a patched method would receive our values: for example
+// an invocation, whose CPU account it could reset. These containers have own methods and no prototype.
 
 function makeSafe<Constructor extends { prototype: object }>(original: Constructor, safe: Constructor): Constructor {
   for (const key of Reflect.ownKeys(original.prototype)) {
@@ -16,7 +16,7 @@ function makeSafe<Constructor extends { prototype: object }>(original: Construct
   return safe;
 }
 
-/** A Map out of tenants' reach. Iterate with `forEach` only: iterators have a prototype of their own. */
+/** A Map that tenants cannot reach. Iterate with `forEach` only: iterators have a patchable prototype. */
 export const SafeMap = makeSafe(
   Map,
   class SafeMap<Key, Value> extends Map<Key, Value> {
@@ -26,10 +26,10 @@ export const SafeMap = makeSafe(
   } as MapConstructor,
 );
 
-/** An array out of tenants' reach: indices and `length` only, no methods. */
+/** An array that tenants cannot reach: indices and `length` only, no methods. */
 export function safeArray<Item>(): { [index: number]: Item | undefined; length: number } {
   return Object.setPrototypeOf([], null) as { [index: number]: Item | undefined; length: number };
 }
 
-/** `JSON.stringify` and `JSON.parse` as they were before any tenant code. */
+/** `JSON.stringify` and `JSON.parse`, captured before any tenant code. */
 export const { stringify: toJson, parse: fromJson } = JSON;

@@ -1,43 +1,43 @@
-// The guest's end of WebSockets over the bridge: which socket object a record is for, and records out of the guest. The
-// classes that workers see are in lazy/web-socket.ts.
+// The guest's end of WebSockets over the bridge: finds the socket object of a record, and sends records from the
+// guest. The classes for workers are in lazy/web-socket.ts.
 import { FIELD, RECORD, toHost, type Part } from '../bridge/protocol.ts';
 import { currentInvocation, touch, type GuestInvocation } from './invocation.ts';
 import { records, send } from './records.ts';
 import { SafeMap, toJson } from './safe.ts';
 import { byteLengthOf } from './give-back.ts';
 
-/** One end of a connection, as the other end uses it. */
+/** One end of a connection, as the other end sees it. */
 export interface SocketEnd {
   // `isTask`: no code of the worker is on the stack.
   receive(data: Part, isTask: boolean): void;
-  /** The other end begins the closing handshake. */
+  /** The other end starts the closing handshake. */
   closing(code: number, reason: string, isTask: boolean): void;
   /** The connection is over. */
   closed(code: number, reason: string, clean: boolean, isTask: boolean): void;
   failed(message: string, isTask: boolean): void;
-  /** Number of the socket of the network behind it; 0 when it is in this isolate. */
+  /** Number of its network socket; 0 when it is inside this isolate. */
   readonly networkId: number;
 }
 
 /** The internals of a WebSocket object, for responses and `fetch`. */
 export interface SocketInternals {
-  /** Its own end, for whatever is on the other side. */
+  /** Its own end, for the other side. */
   readonly end: SocketEnd;
   /** Joins it to another end. */
   join(other: SocketEnd): void;
-  /** Where it sends. */
+  /** The end that it sends to. */
   other(): SocketEnd | null;
-  /** @throws {TypeError} when it cannot be part of a response: the worker has accepted it, or sent it already. */
+  /** @throws {TypeError} when it cannot be part of a response: the worker has accepted it, or has already sent it. */
   checkSendable(): void;
-  /** From now on all that arrives goes to another end. */
+  /** Redirects all further incoming data to another end. */
   redirect(to: SocketEnd): void;
   opened(details: { url: string; protocol: string; extensions: string }, flows: boolean): void;
 }
 
-/** The classes, which are built on first use: lazy.ts sets `load`, lazy/web-socket.ts the other. */
+/** The classes, loaded on first use: lazy.ts sets `load`, lazy/web-socket.ts the other. */
 export const socketClasses: {
   load(): { create(): object };
-  /** Null for what is no WebSocket. */
+  /** Null for anything but a WebSocket. */
   internalsOf(value: unknown): SocketInternals | null;
 } = {
   load() {
@@ -50,25 +50,28 @@ interface Entry {
   readonly end: SocketEnd;
   readonly owner: GuestInvocation | undefined;
   readonly onClosed: () => void;
-  /** Bytes delivered and not told to the host yet. */
+  /** Bytes delivered and not yet reported to the host. */
   delivered: number;
 }
 
-/** Delivered bytes are told in pieces of this size: the host's window is four times as large. */
+/** Delivered bytes are reported in units of this size: the host's window is four times as large. */
 const CREDIT_BYTES = 64 * 1024;
 
-/** What an entry may send over sockets before its sockets are closed: nobody takes anything before it ends. */
+/**
+ * Limit for data that an entry sends over sockets, above which its sockets are closed: nothing is transferred before
+ * it ends.
+ */
 const ENTRY_BYTES_MAX = 32 * 1024 * 1024;
 
 const entries = new SafeMap<number, Entry>();
 let nextId = -1;
 
-/** A number for a socket that the worker opens. */
+/** Allocates a number for a socket that the worker opens. */
 export function reserveSocketId(): number {
   return nextId--;
 }
 
-/** Directs what the host says of a socket to an end. */
+/** Routes the host's records for a socket to an end. */
 export function connectEnd(id: number, end: SocketEnd, owner: GuestInvocation | undefined, onClosed: () => void): void {
   entries.set(id, { end, owner, onClosed, delivered: 0 });
 }
@@ -77,7 +80,7 @@ export function disconnectEnd(id: number): void {
   entries.delete(id);
 }
 
-/** Whether the host may still have something to say about a socket: then nobody hangs. */
+/** Whether the host may still send something about a socket: then no invocation counts as hung. */
 export function hasOpenSockets(): boolean {
   return entries.size > 0;
 }
@@ -94,7 +97,7 @@ export class NetworkEnd implements SocketEnd {
   receive(data: Part): void {
     if (this.#isCut) return;
     if (records.size > ENTRY_BYTES_MAX) {
-      // The host would close it for the same reason, once it had all of it.
+      // The host would close it for the same reason, after receiving everything.
       this.#isCut = true;
       this.closing(1013, 'Too slow');
       return;
@@ -107,15 +110,15 @@ export class NetworkEnd implements SocketEnd {
   }
 
   closed(code: number, reason: string): void {
-    // Codes that stand for the absence of one are never sent.
+    // Codes that mean the absence of a code are never sent.
     this.closing(code === 1006 ? 1011 : code, reason);
   }
 
   failed(): void {}
 }
 
-// Each message from outside is an event of its own and gets the CPU budget of one, so that a socket may live for ever.
-// The account stays the invocation's: whatever still runs of the message before shares in it.
+// Each incoming message is an event with its own CPU budget, so that a socket may live forever. The account stays the
+// invocation's: code still running from the previous message shares the budget.
 export function socketMessage(id: number, data: Part): void {
   const entry = entries.get(id);
   if (entry === undefined) return;
@@ -144,14 +147,14 @@ export function socketClosed(id: number, code: number, reason: string, clean: bo
   entry.onClosed();
 }
 
-/** Gives one end of a connection to the client of an invocation, as the socket of its response. */
+/** Uses one end of a connection as the WebSocket of an invocation's response. */
 export function sendWebSocket(socket: SocketInternals, owner: GuestInvocation, onClosed: () => void): void {
   socket.redirect(new NetworkEnd(owner.id));
-  // What the client says goes to whoever this end was joined with.
+  // Data from the client goes to the end that this one was joined with.
   connectEnd(owner.id, socket.other()!, owner, onClosed);
 }
 
-/** The socket of a `fetch` that asks for an upgrade: `id` goes with the call. */
+/** The socket of a `fetch` that requests an upgrade: `id` is sent with the call. */
 export function prepareFetchedSocket(): {
   id: number;
   opened(url: string, protocol: string, extensions: string): object;

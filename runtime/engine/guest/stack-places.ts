@@ -1,11 +1,11 @@
-// `error.stack` with places of the sources, where the bundle has a source map: what the host makes of logged stacks,
-// asked for when a stack is first read. main.ts connects it. Everything here may run in the middle of tenant code.
+// `error.stack` with positions in the sources, if the bundle has a source map: the host maps it as it maps logged
+// stacks, when a stack is first read. main.ts connects it. All code here may run in the middle of tenant code.
 import { currentContext } from './context.ts';
 import { host } from './host.ts';
 
-/** Of the frames that are mapped: more stay as they are. A worker may raise Error.stackTraceLimit. */
+/** Limit for mapped frames: further ones stay unmapped. A worker may raise Error.stackTraceLimit. */
 const FRAMES_CHARS_MAX = 4096;
-/** Of the host's main thread, which looks each place up. */
+/** CPU of the host's main thread, which looks up each position. */
 const CPU_MS_PER_CHAR = 0.0001;
 
 type Prepare = (error: unknown, sites: readonly unknown[]) => string;
@@ -15,7 +15,7 @@ const { includes } = String.prototype;
 const { apply } = Reflect;
 let hasMap = true;
 
-/** As V8 writes it. */
+/** Formatted like V8. */
 const prepare: Prepare = (error, sites) => {
   let head: string;
   try {
@@ -46,7 +46,7 @@ function mapped(frames: string): string {
   }
 }
 
-/** Workers see it as in Node: a function that they may replace, and put back. */
+/** As in Node, workers see a function that they may replace and restore. */
 export function installStackPlaces(): void {
   Object.defineProperty(Error, 'prepareStackTrace', {
     value: prepare,

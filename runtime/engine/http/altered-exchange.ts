@@ -1,5 +1,5 @@
-// An exchange whose request or answers another part of the host changes on the way: what the worker does not get of the
-// request, and the headers of its answer. Made by gates.ts for hosts with a gate, by skew-protection.ts for pages.
+// An exchange whose request or response is changed by another part of the host: headers hidden from the worker, and
+// headers of its response. Made by gates.ts for hosts with a gate, by skew-protection.ts for pages.
 import type { HostMemory } from '../bridge/host-memory.ts';
 import type { BodySink, Exchange } from './listener.ts';
 import { headerIn } from './header-block.ts';
@@ -15,7 +15,7 @@ export class AlteredExchange implements Exchange {
   #inner: Exchange;
   #change: (headerBlock: string) => string;
 
-  /** @param headerBlock of the request, as it is handed on. @param change of the header block of its answer. */
+  /** @param headerBlock of the request, as it is passed on. @param change of the header block of the response. */
   constructor(inner: Exchange, headerBlock: string, change: (headerBlock: string) => string) {
     this.#inner = inner;
     this.#change = change;

@@ -9,7 +9,7 @@ export async function chooseListener(
 ): Promise<{ open: OpenListener; reason: string | null }> {
   if (wanted === 'node') return { open: openNodeListener, reason: null };
   const { loadUws, openUwsListener } = await import('./listener-uws.ts');
-  // The copy that bench/ measures with serves only who asks for it by name.
+  // The copy of bench/ is used only when `uws` is requested by name.
   const loaded = loadUws(wanted === 'uws' ? 'anywhere' : 'installed');
   if (loaded.uws !== null) return { open: openUwsListener(loaded.uws), reason: null };
   if (wanted === 'uws')

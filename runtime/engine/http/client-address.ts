@@ -1,11 +1,10 @@
-// Whose request it is: what a worker reads of its client's address. Clients can write any header, so theirs are taken
-// out; a trusted proxy's (`TRUSTED_PROXIES`) are believed as far as proxies are trusted, hop by hop from the nearest.
-// Used by handler.ts.
+// Determines the client address that a worker sees. Clients can send any header, so theirs are removed; headers of
+// trusted proxies (`TRUSTED_PROXIES`) are believed hop by hop, from the nearest one on. Used by handler.ts.
 import { BlockList, isIP, isIPv4 } from 'node:net';
 import { createEdgeCheck, EDGE_HEADER } from '#core/process/edge-hop.ts';
 import { headerIn } from './header-block.ts';
 
-/** Headers of a request with the address of its client in them. */
+/** Request headers with the client's address added. */
 type ClientHeaders = (headerBlock: string, remoteAddress: string) => string;
 
 /** Headers that state the client's address: replaced in every request. */
@@ -21,7 +20,7 @@ const ADDRESS_NAMES = new Set([
   'x-real-ip',
   EDGE_HEADER,
 ]);
-/** Headers that state what the client asked a proxy for: only a trusted one's are handed on. */
+/** Headers in which a proxy repeats the client's request (host, protocol): passed on only from a trusted proxy. */
 const PROXY_NAMES = new Set([
   'x-forwarded-host',
   'x-forwarded-port',
@@ -30,7 +29,7 @@ const PROXY_NAMES = new Set([
   'x-forwarded-ssl',
 ]);
 
-/** Addresses that are remembered; clients beyond cost a few microseconds. */
+/** Cached addresses; a client beyond this number costs a few microseconds. */
 const REMEMBERED_MAX = 1000;
 
 /**
@@ -41,7 +40,7 @@ const REMEMBERED_MAX = 1000;
 export function createClientHeaders(trustedProxies: readonly string[], edgeToken = ''): ClientHeaders {
   const isTrusted = createTrust(trustedProxies);
   const isFromEdge = createEdgeTrust(edgeToken);
-  // Of each peer: what is added for it, null for a proxy, whose requests have clients of their own.
+  // Per peer: the headers added for it; null for a proxy, which forwards many clients.
   const remembered = new Map<string, string | null>();
 
   return (block, remoteAddress) => {
@@ -56,7 +55,7 @@ export function createClientHeaders(trustedProxies: readonly string[], edgeToken
     }
     if (added === null || isFromEdge(block))
       return withoutClaims(block, ADDRESS_NAMES) + addressFields(clientBehind(block, remoteAddress, isTrusted));
-    // Nearly all requests claim nothing, and two searches are cheaper than taking the block apart.
+    // Nearly all requests have no such header, and two searches are cheaper than parsing the block.
     return (
       (block.includes('forwarded') || block.includes('-ip') || block.includes(EDGE_HEADER)
         ? withoutClaims(block, ADDRESS_NAMES, PROXY_NAMES)
@@ -65,7 +64,7 @@ export function createClientHeaders(trustedProxies: readonly string[], edgeToken
   };
 }
 
-/** Whose request it is, for the platform's own decisions. */
+/** The client's address, for decisions of the platform itself. */
 export function createClientAddress(
   trustedProxies: readonly string[],
   edgeToken = '',
@@ -78,14 +77,14 @@ export function createClientAddress(
       : remoteAddress;
 }
 
-/** Whether a request comes over the edge, whoever has its connection. */
+/** Whether a request came through the edge, regardless of its connection. */
 function createEdgeTrust(edgeToken: string): (headerBlock: string) => boolean {
   if (edgeToken === '') return () => false;
   const isToken = createEdgeCheck(edgeToken);
   return (block) => block.includes(`${EDGE_HEADER}\0`) && isToken(headerIn(block, EDGE_HEADER));
 }
 
-/** Whether an address is a trusted proxy's. */
+/** Whether an address belongs to a trusted proxy. */
 export function createTrust(trustedProxies: readonly string[]): (address: string) => boolean {
   const proxies = new BlockList();
   for (const proxy of trustedProxies) {
@@ -97,7 +96,7 @@ export function createTrust(trustedProxies: readonly string[]): (address: string
   return (address) => isIP(address) !== 0 && proxies.check(address, isIPv4(address) ? 'ipv4' : 'ipv6');
 }
 
-/** What is wrong with an entry of `TRUSTED_PROXIES`; null when it is an address or a CIDR range. */
+/** Why an entry of `TRUSTED_PROXIES` is invalid; null for an address or a CIDR range. */
 export function proxyProblem(entry: string): string | null {
   const [address, bits, more] = entry.split('/') as [string, string?, string?];
   const version = isIP(address);
@@ -125,7 +124,7 @@ function withoutClaims(block: string, ...claims: readonly ReadonlySet<string>[])
   return kept;
 }
 
-/** The nearest address that no trusted proxy has; what lies behind it is hearsay. */
+/** The nearest address that is not a trusted proxy's; addresses behind it cannot be trusted. */
 function clientBehind(block: string, remoteAddress: string, isTrusted: (address: string) => boolean): string {
   const hops: string[] = [];
   let real: string | null = null;
@@ -144,7 +143,7 @@ function clientBehind(block: string, remoteAddress: string, isTrusted: (address:
   return client;
 }
 
-/** An address as proxies write it, with or without a port; null when it is none. */
+/** An address in proxy notation, with or without a port; null if it is not one. */
 function plainAddress(text: string): string | null {
   const trimmed = text.trim();
   const [, bracketed, withPort] = /^(?:\[([^\]]+)\](?::\d+)?|(\d+\.\d+\.\d+\.\d+):\d+)$/.exec(trimmed) ?? [];

@@ -1,31 +1,34 @@
-// Which cookies a response may set: those that no other project's host gets back. A `Domain` that names a parent of the
-// platform's hosts would give the browser cookies for all of them. Used by header-block.ts; pure, and read by no
-// request without one.
+// Which cookies a response may set: those that browsers send to no other project's host. A `Domain` that names a
+// parent of the platform's hosts would set cookies for all of them. Used by header-block.ts; pure, and called only
+// for cookies with a domain.
 import { isIP } from 'node:net';
 
-/** Attributes as browsers see them: after a semicolon, in any case, quoted or not; the name of a cookie is none. */
+/**
+ * Attributes as browsers parse them: after a semicolon, case-insensitive, quoted or not. The cookie's own name is not
+ * an attribute.
+ */
 const DOMAIN_ATTRIBUTE = /;\s*domain\s*=([^;]*)/gi;
 
-/** Whether a `set-cookie` header says for which hosts it is. */
+/** Whether a `set-cookie` header has a `Domain` attribute. */
 export function namesDomain(cookie: string): boolean {
   return cookie.includes(';') && cookie.search(DOMAIN_ATTRIBUTE) >= 0;
 }
 
 /**
- * Whether a cookie goes back to no other project: below the platform's domains only to the host that set it; a host of
- * its own domain may set one for a parent (`www.shop.com` for `shop.com`), which browsers bound by the Public Suffix
- * List.
+ * Whether browsers send a cookie to no other project. Below the platform's domains, a cookie may be only for the host
+ * that set it; a custom domain may set one for a parent (`www.shop.com` for `shop.com`), which browsers limit by the
+ * Public Suffix List.
  *
  * @param host of the request, with its port if any.
- * @param platform the platform's own domains, below which all projects lie: no cookie is for one of them or a parent of
- *   it.
+ * @param platform the platform's own domains, below which all projects are: no cookie may be for one of them or a
+ * parent of it.
  */
 export function isOwnCookie(cookie: string, host: string, platform: readonly string[]): boolean {
   const own = host.replace(/:\d*$/, '').replace(/\.$/, '');
   const mayNameParent = isIP(own) === 0 && !platform.some((name) => own === name || own.endsWith(`.${name}`));
   for (const [, value] of cookie.matchAll(DOMAIN_ATTRIBUTE)) {
     const text = value!.trim().toLowerCase();
-    // Without a value it is as if it were not there.
+    // An empty value is ignored, as by browsers.
     if (text === '') continue;
     const domain = text.replace(/^\./, '').replace(/\.$/, '');
     if (domain !== own && !(mayNameParent && domain !== '' && own.endsWith(`.${domain}`))) return false;
@@ -34,7 +37,7 @@ export function isOwnCookie(cookie: string, host: string, platform: readonly str
   return true;
 }
 
-/** A response block without the cookies that are not the host's own, and for the log what is not sent. */
+/** Removes cookies for other hosts from a response block, and returns their names for the log. */
 export function ownCookies(
   block: string,
   host: string,

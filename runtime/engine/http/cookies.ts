@@ -1,8 +1,8 @@
-// Cookies of the platform's own in requests: read, and taken out of what a worker gets. Used by gates.ts and
-// skew-protection.ts. Pure.
+// The platform's own cookies in requests: reads them and removes them from what a worker receives. Used by gates.ts
+// and skew-protection.ts. Pure.
 import { headerIn } from './header-block.ts';
 
-/** More of one name are not looked at. */
+/** Further cookies of the same name are ignored. */
 const SAME_MAX = 8;
 
 /** The values of a cookie in a block of request headers. */
@@ -26,7 +26,7 @@ function valuesIn(header: string, name: string): string[] {
   return values;
 }
 
-/** A block without these cookies, and without these headers; names in lower case. */
+/** A block without these cookies and headers; names in lower case. */
 export function withoutSecrets(block: string, cookies: readonly string[], headers: readonly string[]): string {
   const isIn = (name: string): boolean => block.includes(name);
   if (!cookies.some(isIn) && !headers.some(isIn)) return block;

@@ -1,6 +1,6 @@
-// What stands between a host and what serves it: previews say that no search engine is to keep them and may want a
-// password, production may be split between two deployments, and a custom domain may send on to another one. Called by
-// handler.ts for hosts with a gate only.
+// Gates in front of a host: previews tell search engines not to index them and may require a password, production may
+// be split between two deployments, and a custom domain may redirect to another one. Called by handler.ts for hosts
+// with a gate only.
 import { AlteredExchange } from './altered-exchange.ts';
 import { cookieValues, withoutSecrets } from './cookies.ts';
 import type { Exchange } from './listener.ts';
@@ -8,7 +8,7 @@ import { publicOrigin } from './public-origin.ts';
 import { BYPASS_NAME, createProtection, type ProtectionParts } from './preview-protection.ts';
 import type { Lead, Route } from '../router/project-routes.ts';
 
-/** Of production while it is split: a number that stays with a visitor, so that a growing part takes nobody back. */
+/** Cookie while production is split: a number that stays with a visitor, so that a growing share moves nobody back. */
 const SPLIT_COOKIE = 'platform-split';
 const SPLIT_SECONDS = 30 * 24 * 60 * 60;
 const PARTS = 10_000;
@@ -17,14 +17,14 @@ const NO_INDEX = 'x-robots-tag\0noindex\0';
 const withNoIndex = (answer: string): string => answer + NO_INDEX;
 const unchanged = (answer: string): string => answer;
 
-/** What gates need. */
+/** Dependencies of gates. */
 export interface GateParts extends ProtectionParts {
-  /** `PUBLIC_PORT`; null: that of the request. */
+  /** `PUBLIC_PORT`; null: the port of the request. */
   readonly publicPort: number | null;
   readonly random?: () => number;
 }
 
-/** Lets a request through to what serves it, or answers it. */
+/** Lets a request pass, or answers it. */
 export type PassGate = (
   exchange: Exchange,
   lead: Lead,
@@ -58,7 +58,7 @@ export function createGates(parts: GateParts): PassGate {
   };
 }
 
-/** Method and body go with it; a target in absolute form, which only proxies get, leads to the root. */
+/** Redirects with method and body; a target in absolute form, which only proxies receive, leads to the root. */
 function sendOn(exchange: Exchange, origin: string): void {
   const path = exchange.target.startsWith('/') ? exchange.target : '/';
   exchange.send(308, `location\0${origin}${path}\0cache-control\0max-age=300\0`, null);

@@ -1,10 +1,9 @@
-// WebSocket handshakes as both listeners see them: which requests are one, what its headers say, which protocol is
-// answered.
+// WebSocket handshakes for both listeners: detects them, parses their headers and chooses the protocol to answer.
 import type { ResponseHead } from './header-block.ts';
 
 /**
- * Whether a request is a WebSocket handshake that can be answered with 101 (RFC 6455 4.2.1). Everything else that asks
- * for an upgrade is a normal request (RFC 9110 7.8). The names in lower case.
+ * Whether a request is a WebSocket handshake that can be answered with 101 (RFC 6455 4.2.1). Any other request for an
+ * upgrade is a normal request (RFC 9110 7.8). Names in lower case.
  */
 export function isWebSocketHandshake(method: string, header: (name: string) => string | null): boolean {
   return (
@@ -25,7 +24,7 @@ function areTokens(list: string | null): boolean {
   return tokens.every((token) => /^[a-z0-9!#$%&'*+\-.^_`|~]+$/i.test(token)) && new Set(tokens).size === tokens.length;
 }
 
-/** Of a handshake's header block, the headers that are about the WebSocket. Lists may come in several lines. */
+/** The WebSocket headers of a handshake's header block. Lists may span several lines. */
 export function handshakeHeaders(block: string): Record<string, string | undefined> {
   const headers: Record<string, string> = {};
   const fields = block.split('\0');

@@ -1,19 +1,18 @@
-// Header blocks (`name\0value\0...`) as both listeners and the asset server read and write them. Pure; nothing here
-// knows of sockets. What a worker put into a block is not trusted: a block reaches the wire only through
-// `responseHead`.
+// Reads and writes header blocks (`name\0value\0...`) for both listeners and the asset server. Pure, and independent
+// of sockets. Blocks from workers are not trusted: a block is sent only through `responseHead`.
 import { PlatformError } from '#core/errors.ts';
 import { namesDomain, ownCookies } from './cookie-domains.ts';
 
 /**
- * Names in lower case, values of visible Latin-1, spaces and tabs: no CR, LF or NUL can be in either. One linear pass
+ * Names in lower case, values of visible Latin-1, spaces and tabs: neither can contain CR, LF or NUL. One linear pass
  * over the block is much cheaper than a check per header.
  */
 const LEGAL_BLOCK = /^(?:[a-z0-9!#$%&'*+\-.^_`|~]+\0[\t\x20-\x7e\x80-\xff]*\0)*$/;
 
-/** Longest response block: what every client takes ends far below. */
+/** Longest response block: the limits of all clients are far lower. */
 const BLOCK_CHARS_MAX = 256 * 1024;
 
-/** Headers of one connection, which no request hands on and no response of a worker sets. All names in lower case. */
+/** Headers of one connection, which are never forwarded and which workers cannot set. Names in lower case. */
 export function isHopByHop(name: string): boolean {
   switch (name.length) {
     case 2:
@@ -46,8 +45,8 @@ export function headerIn(block: string, name: string): string | null {
 }
 
 /**
- * Host header in the form in which routes are looked up and URLs are built: lower case, with port if any. Null when it
- * is no host name or address: what passes can be put between `http://` and a path without changing the URL's meaning.
+ * Normalizes a Host header for route lookup and URLs: lower case, with port if any. Null if it is not a host name or
+ * address: a valid one can be put between `http://` and a path without changing the URL's meaning.
  */
 export function hostFrom(value: string): string | null {
   const host = value.toLowerCase();
@@ -76,21 +75,21 @@ export interface ResponseHead {
   readonly pairs: readonly string[];
   /** The same as header lines in Latin-1, each ended by CR LF. */
   readonly lines: string;
-  /** They are ASCII. */
+  /** Whether they are ASCII. */
   readonly isAscii: boolean;
   readonly hasDate: boolean;
   readonly hasRequestId: boolean;
   /** `content-length` of the block; -1 without one. */
   readonly declaredBytes: number;
-  /** A cookie says for which hosts it is. */
+  /** Whether a cookie has a `Domain` attribute. */
   readonly namesDomain: boolean;
 }
 
 /**
- * Checks a response block and takes out what the listener decides itself.
+ * Validates a response block and removes the headers that the listener sets itself.
  *
- * @throws {PlatformError} `illegal_response` for a name or value that may not be on the wire, or a bad
- *   `content-length`, which is said.
+ * @throws {PlatformError} `illegal_response` for a name or value that may not be sent, or a bad `content-length`; the
+ * message names it.
  */
 function responseHead(block: string): ResponseHead {
   if (block.length > BLOCK_CHARS_MAX)
@@ -135,16 +134,16 @@ function responseHead(block: string): ResponseHead {
   };
 }
 
-const NO_LENGTH = 'content-length, which is no number';
+const NO_LENGTH = 'content-length, which is not a number';
 
-/** A block without its content-length, if that is what was refused of it; null otherwise. */
+/** A block without its content-length, if that was the reason for refusal; null otherwise. */
 export function withoutInvalidLength(block: string, refused: unknown): string | null {
   const { code, details } = refused as { code?: unknown; details?: { what?: unknown } };
   if (code !== 'illegal_response' || details?.what !== NO_LENGTH) return null;
   return block.replace(/(?<=^|\0)content-length\0[^\0]*\0/g, '');
 }
 
-/** Which header of a block is the illegal one, for the message; never its value. */
+/** Name of the illegal header in a block, for the message; never its value. */
 function illegalHeader(block: string): string {
   const fields = block.split('\0');
   for (let i = 0; i + 1 < fields.length; i += 2) {
@@ -158,20 +157,23 @@ const HEAD_SLOTS = 32;
 const HEAD_CHARS_MAX = 1024;
 
 /**
- * The last response heads of a listener. Workers mostly send the same few blocks again and again, and a comparison of
- * two equal strings is ten times cheaper than checking and splitting one.
+ * Cache of a listener's last response heads. Workers mostly send the same few blocks repeatedly, and comparing two
+ * equal strings is ten times cheaper than checking and splitting one.
  */
 export class HeadCache {
   readonly #blocks: string[] = Array.from({ length: HEAD_SLOTS }, () => '');
   readonly #heads: ResponseHead[] = Array.from({ length: HEAD_SLOTS }, () => EMPTY_HEAD);
   readonly #domains: readonly string[];
 
-  /** @param domains the platform's own, for which no cookie may be. */
+  /** @param domains the platform's own, for which no cookie may be set. */
   constructor(domains: readonly string[] = []) {
     this.#domains = domains;
   }
 
-  /** As {@link responseHead}, without cookies for other hosts than the exchange's; what is left out is said there. */
+  /**
+   * As {@link responseHead}, without cookies for hosts other than the exchange's; removed cookies are listed in
+   * `refusedCookies`.
+   */
   get(block: string, exchange: { readonly host: string; refusedCookies: string }): ResponseHead {
     const head = this.#head(block);
     if (!head.namesDomain) return head;

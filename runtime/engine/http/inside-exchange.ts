@@ -1,5 +1,5 @@
-// A worker's fetch to another worker of this platform, as the handler sees it: an exchange like any other, over no
-// socket. Made by own-hosts.ts.
+// A worker's fetch to another worker of this platform as an exchange for the handler, without a socket. Made by
+// own-hosts.ts.
 import { once } from 'node:events';
 import { Readable } from 'node:stream';
 import { PlatformError } from '#core/errors.ts';
@@ -8,7 +8,7 @@ import type { SocketWire } from '../bridge/sockets.ts';
 import { hasBody, headerIn, type HeadCache } from './header-block.ts';
 import type { BodySink, Exchange } from './listener.ts';
 
-/** What is asked. */
+/** A request from a worker. */
 export interface InsideRequest {
   readonly method: string;
   readonly target: string;
@@ -18,7 +18,7 @@ export interface InsideRequest {
   readonly bodyBytesMax: number;
 }
 
-/** The answer; `body` may be given up. */
+/** The response; `body` may be cancelled. */
 export interface InsideAnswer {
   readonly status: number;
   /** Names and values in turn. */
@@ -26,9 +26,9 @@ export interface InsideAnswer {
   readonly body: Readable;
 }
 
-/** No machine has it: what trusts addresses trusts none of workers. */
+/** An address that no machine has, so that nothing that trusts addresses trusts workers. */
 const NO_ADDRESS = '192.0.0.8';
-/** What is read of an answer ahead. */
+/** Bytes of a response read ahead. */
 const READ_BYTES = 64 * 1024;
 
 export class InsideExchange implements Exchange {
@@ -43,7 +43,7 @@ export class InsideExchange implements Exchange {
   memory: HostMemory | null = null;
   onAbort: (() => void) | null = null;
   onDrain: (() => void) | null = null;
-  /** Rejects where it is cut before its head. */
+  /** Rejects if the response is cut before its head. */
   readonly answer: Promise<InsideAnswer>;
   #resolve: (answer: InsideAnswer) => void;
   #reject: (error: Error) => void;
@@ -77,7 +77,7 @@ export class InsideExchange implements Exchange {
     else
       queueMicrotask(() => {
         if (this.#isOver) return;
-        // A copy: who reads it keeps it, and others have the same memory.
+        // A copy: the reader keeps it, and the same memory has other users.
         if (given !== null && given.byteLength > 0) sink.chunk(new Uint8Array(given));
         sink.end();
       });
@@ -126,7 +126,7 @@ export class InsideExchange implements Exchange {
     else this.#body.destroy(error);
   }
 
-  /** Nobody waits for the answer any more. */
+  /** The caller no longer needs the response. */
   abort(reason: Error): void {
     if (this.#isOver) return;
     this.#isOver = true;
@@ -144,13 +144,13 @@ export class InsideExchange implements Exchange {
     body.once('close', () => {
       if (this.#unsent !== null) this.#unsent.bytes = 0;
       if (this.#given instanceof Readable) this.#given.destroy();
-      this.abort(new Error('The answer is not read'));
+      this.abort(new Error('The response is not read'));
     });
     this.#body = body;
     this.#resolve({ status, headers: [...pairs, ...declared, ...id], body });
   }
 
-  /** In pieces as a network brings them: one that fills the window of a stream would never be paid back. */
+  /** In pieces, as from a network: a single one that fills the window of a stream would never return its credit. */
   #push(bytes: Uint8Array): boolean {
     let goesOn = true;
     for (let at = 0; at < bytes.byteLength; at += READ_BYTES)
@@ -158,7 +158,7 @@ export class InsideExchange implements Exchange {
     return goesOn;
   }
 
-  /** What of a whole answer waits to be read. */
+  /** Counts the unread bytes of a whole response. */
   #hold(bytes: number): void {
     const { memory } = this;
     if (bytes <= READ_BYTES || memory === null) return;

@@ -1,5 +1,6 @@
-// The default listener, on node:http: turns requests into exchanges and refuses the malformed ones. Opened by the roots
-// (main, dev) and handed to the handler as `OpenListener`. Knows nothing of routes or isolates; decodes no bodies.
+// The default listener, on node:http: turns requests into exchanges and refuses malformed ones. Opened by the roots
+// (main, dev) and passed to the handler as `OpenListener`. Independent of routes and isolates; does not decode
+// bodies.
 import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { createServer as createNetServer, Server as NetServer, type AddressInfo } from 'node:net';
@@ -20,14 +21,14 @@ import {
 import { NodeExchange, type NodeListenerState } from './node-exchange.ts';
 import { watchHandshake } from './node-handshake.ts';
 
-// Not imported: that would load Node's HTTP client as well (docs/decisions/31-load-on-first-use.md).
+// Not imported: an import reads all exports and so loads Node's HTTP client, 67 ms of CPU in every process.
 const http = process.getBuiltinModule('node:http');
 
-/** Beyond the idle time that clients may rely on: Node's own timeout comes first. */
+/** Added to the documented idle time, because Node's own timeout fires first. */
 const WAIT_MS = 200;
-/** How long a connection that is cut off for pipelining stays half open. */
+/** How long a connection that is closed for excessive pipelining stays half open. */
 const LINGER_MS = 1000;
-/** Where the limits do not say. */
+/** Default if the limits do not set it. */
 const PIPELINED_MAX = 256;
 const CONNECTIONS_MAX = 20_000;
 /** As `OpenListener`, on node:http. */
@@ -41,7 +42,7 @@ export async function openNodeListener(options: ListenerOptions): Promise<Listen
     draining: false,
     upgrader: null,
   };
-  // Of connections, not of requests.
+  // Listeners of connections, not of requests.
   const sockets = new Set<ConnectedSocket>();
   const headersMs = limits.headersMs ?? 10_000;
   const connectionsMax = limits.connectionsMax ?? CONNECTIONS_MAX;
@@ -54,15 +55,16 @@ export async function openNodeListener(options: ListenerOptions): Promise<Listen
     // Node counts target and headers together and answers 431; the exact limits are checked below.
     maxHeaderSize: limits.headerBytesMax + limits.urlBytesMax * 2,
     keepAliveTimeout: limits.idleMs,
-    // A proxy must be able to rely on the figure (docs/handler.md): a request into a closing connection is lost.
+    // Proxies must be able to rely on the documented timeout (docs/handler.md): a request into a closing connection
+    // is lost.
     keepAliveTimeoutBuffer: 0,
     headersTimeout: headersMs,
-    // Streams may take as long as they like; a body that stalls is cut by the socket's timeout.
+    // Streams may take any time; the socket's timeout cuts a body that stalls.
     requestTimeout: 0,
     connectionsCheckingInterval: Math.min(1000, headersMs),
     shouldUpgradeCallback: mayUpgrade,
   });
-  // Zero takes Node's cap of 2,000 headers off, above which it would drop headers in silence; their bytes are bounded.
+  // Zero removes Node's cap of 2,000 headers, above which it silently drops headers; their bytes are limited.
   server.maxHeadersCount = 0;
 
   server.on('connection', (socket: ConnectedSocket) => {
@@ -102,10 +104,10 @@ export async function openNodeListener(options: ListenerOptions): Promise<Listen
 
   await listen(server, options);
   const closed = new Promise<void>((resolve) => void server.once('close', () => resolve()));
-  /** Sockets of other processes, until the last connection that came by one is gone. */
+  /** Listening sockets of other processes, until the last connection accepted from one is closed. */
   const adopted = new Set<NetServer>();
   const leave = (other: NetServer): void => void (other.listening && other.close());
-  /** Node calls a server closed before the last sockets say so; only then all exchanges know. */
+  /** Node reports the server as closed before the last sockets do; only then are all exchanges complete. */
   const allClosed = async (): Promise<void> => {
     await closed;
     await Promise.all([...adopted].map((other) => once(other, 'close')));
@@ -156,8 +158,8 @@ export async function openNodeListener(options: ListenerOptions): Promise<Listen
 }
 
 /**
- * Node itself asks a request's headers only for these three (whether a body follows, and `expect`): an object of all of
- * them, which nobody else reads, costs half a microsecond.
+ * Node itself reads only these three headers of a request (whether a body follows, and `expect`): building an object
+ * of all headers, which nothing else reads, costs half a microsecond.
  */
 class LeanIncomingMessage extends http.IncomingMessage {
   #lean: Record<string, string> | null = null;
@@ -180,7 +182,7 @@ class LeanIncomingMessage extends http.IncomingMessage {
 }
 const NO_HEADERS: Record<string, string> = {};
 
-/** What makes Node let go of a connection: a handshake that is not pipelined behind other requests. */
+/** Whether Node may detach the connection: for a handshake that is not pipelined behind other requests. */
 function mayUpgrade(request: IncomingMessage): boolean {
   const { first, closing } = (request.socket as ConnectedSocket).connection!;
   const raw = request.rawHeaders;
@@ -200,7 +202,7 @@ async function openUpgrader(state: NodeListenerState): Promise<void> {
   state.upgrader ??= createUpgrader(state.options.limits);
 }
 
-/** A handshake is an exchange like any other, over a connection that serves no request after it. */
+/** Accepts a handshake as a normal exchange, on a connection that serves no further request. */
 function acceptHandshake(
   state: NodeListenerState,
   request: IncomingMessage,
@@ -219,7 +221,7 @@ function acceptHandshake(
   accept(state, request, response, false, first);
 }
 
-/** Checks a request's head and hands it over as an exchange. */
+/** Checks a request's head and passes it on as an exchange. */
 function accept(
   state: NodeListenerState,
   request: IncomingMessage,
@@ -228,14 +230,13 @@ function accept(
   upgradeHead: Buffer | null = null,
 ): void {
   const connection = (request.socket as ConnectedSocket).connection!;
-  // What follows a refused request on the same connection is not served.
+  // Requests after a refused one on the same connection are not served.
   if (connection.closing) return;
   const { limits } = state.options;
-  // Those that were taken are answered, and then the connection ends: what follows was not served and may be sent
-  // again.
+  // Accepted requests are answered, then the connection ends: later requests were not served and may be sent again.
   if (connection.pending >= (limits.pipelinedMax ?? PIPELINED_MAX)) {
     closeAfterAnswers(connection);
-    // Nothing more is read, and a reset by what is left unread would take answers from the client: the socket lingers.
+    // Stop reading. A reset caused by unread data would discard answers on the client, so the socket lingers.
     const { socket } = connection;
     socket.pause();
     socket.destroySoon = () => {
@@ -291,7 +292,7 @@ function accept(
   if (request.httpVersionMajor !== 1) problem = 'the HTTP version is not 1.1 or 1.0';
   if (hosts !== 1) problem = hosts === 0 ? 'the Host header is missing' : 'there are several Host headers';
   const host = hostHeader === null ? null : hostFrom(hostHeader);
-  if (host === null && problem === '') problem = 'the Host header is no host name';
+  if (host === null && problem === '') problem = 'the Host header is not a host name';
 
   const exchange = new NodeExchange(
     state,
@@ -331,7 +332,7 @@ function listen(server: Server, options: ListenerOptions): Promise<void> {
   });
 }
 
-/** `close` of an HTTP server ends idle connections as well: that of its base class does not. */
+/** `close` of an HTTP server also ends idle connections: that of its base class does not. */
 function stopAccepting(server: Server): void {
   NetServer.prototype.close.call(server);
 }

@@ -1,5 +1,5 @@
-// The listener on uWebSockets.js, for machines where it loads (glibc >= 2.38, `HANDLER_LISTENER`). Opened by the roots
-// as `OpenListener`. Where it cannot do what node:http does is listed in test/contract/listener-uws.test.ts.
+// The listener on uWebSockets.js, for machines where it loads (glibc >= 2.38, `HANDLER_LISTENER`). Opened by the
+// roots as `OpenListener`. test/contract/listener-uws.test.ts lists how it differs from node:http.
 import { createRequire } from 'node:module';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { defaultLimits } from '#core/limits.ts';
@@ -13,16 +13,16 @@ import type { UwsModule, UwsRequest, UwsResponse, UwsUpgrade } from './uws-modul
 import { uwsBehavior } from './uws-socket.ts';
 
 /**
- * Loads uWebSockets.js from wherever it is installed: the root, or bench/, which keeps its 257 MB out of the root.
+ * Loads uWebSockets.js from where it is installed: the root, or bench/, which keeps its 257 MB out of the root.
  *
- * @returns the module, or why there is none, in one line.
+ * @returns the module, or the reason why it did not load, in one line.
  */
 export function loadUws(
   where: 'installed' | 'anywhere' = 'anywhere',
 ): { uws: UwsModule } | { uws: null; reason: string } {
-  // Read once, when the library is loaded; without it a request's head ends at 4 KB. The exact limits are checked
-  // below.
-  process.env['UWS_HTTP_MAX_HEADERS_SIZE'] ??= String(defaultLimits.headerBytesMax + 2 * defaultLimits.urlBytesMax);
+  // Read once, when the library is loaded; without it the request head is limited to 4 KB. The exact limits are
+  // checked below.
+  process.env['UWS_HTTP_MAX_HEADERS_SIZE'] = String(defaultLimits.headerBytesMax + 2 * defaultLimits.urlBytesMax);
   let reason = '';
   for (const base of where === 'installed'
     ? ['../../../package.json']
@@ -31,7 +31,7 @@ export function loadUws(
       return { uws: createRequire(new URL(base, import.meta.url))('uWebSockets.js') as UwsModule };
     } catch (error) {
       const lines = (error as Error).message.split('\n').filter((line) => line !== '');
-      // Of a binary that does not fit, the last line says what it needs.
+      // For a binary that does not fit, the last line names what it requires.
       const missing = (error as NodeJS.ErrnoException).code === 'MODULE_NOT_FOUND';
       if (!missing || reason === '') reason = missing ? 'uWebSockets.js is not installed' : lines.at(-1)!;
     }
@@ -69,7 +69,7 @@ export function openUwsListener(uws: UwsModule): OpenListener {
 
     let listening: object | null = null;
     const sharing = options.reusePort === true ? 0 : uws.LIBUS_LISTEN_EXCLUSIVE_PORT;
-    // A port that the system chooses is never opened for sharing by the library: choose it first.
+    // The library never opens a system-chosen port for sharing, so choose it first.
     const chosen = options.reusePort === true && options.port === 0 ? await openSharedPort(options.host) : null;
     app.listen(options.host, chosen?.port ?? options.port, sharing, (socket) => {
       listening = socket === false ? null : socket;
@@ -88,8 +88,8 @@ export function openUwsListener(uws: UwsModule): OpenListener {
     }
     let closing: Promise<void> | null = null;
     /**
-     * The library tells of each connection at once, and Node ends the process where that is not below a callback of its
-     * own.
+     * The library reports each closed connection synchronously, and Node exits if that is not inside one of the
+     * library's own callbacks.
      */
     function cut(): Promise<void> {
       stopAccepting();
@@ -140,7 +140,7 @@ export function openUwsListener(uws: UwsModule): OpenListener {
 
 const METHODS = new Set(process.getBuiltinModule('node:http').METHODS);
 
-/** Copies what the request object holds and hands it over as an exchange. */
+/** Copies the request object and passes it on as an exchange. */
 function accept(state: UwsListenerState, response: UwsResponse, request: UwsRequest, context: object | null): void {
   const { limits } = state.options;
   const method = request.getCaseSensitiveMethod();
@@ -169,7 +169,7 @@ function accept(state: UwsListenerState, response: UwsResponse, request: UwsRequ
         break;
       case 14:
         if (name === 'content-length') {
-          // The library frames by the first one.
+          // The library uses the first one for framing.
           if (!/^\d{1,15}$/.test(value) || hasLength) problem = 'the content-length is malformed';
           hasLength = true;
           bodyBytes = Number(value);
@@ -192,7 +192,7 @@ function accept(state: UwsListenerState, response: UwsResponse, request: UwsRequ
   if (CONTROL_CHARACTER.test(target)) problem = 'the request target has control characters';
   const host = hostHeader === null ? null : hostFrom(hostHeader);
   if (host === null && problem === '')
-    problem = hostHeader === null ? 'the Host header is missing' : 'the Host header is no host name';
+    problem = hostHeader === null ? 'the Host header is missing' : 'the Host header is not a host name';
 
   const exchange = new UwsExchange(
     state,
@@ -223,7 +223,7 @@ function accept(state: UwsListenerState, response: UwsResponse, request: UwsRequ
 // oxlint-disable-next-line no-control-regex
 const CONTROL_CHARACTER = /[\0-\x20\x7f]/;
 
-/** A free port, held in a way that lets others share it. */
+/** Finds a free port and holds it so that others can share it. */
 function openSharedPort(host: string): Promise<{ server: Server; port: number }> {
   const server = createServer((socket) => socket.destroy());
   return new Promise((resolve, reject) => {
@@ -234,7 +234,7 @@ function openSharedPort(host: string): Promise<{ server: Server; port: number }>
   });
 }
 
-/** The library only says that it failed: node:net says why. */
+/** The library reports only that it failed: node:net returns the reason. */
 function listenError(options: ListenerOptions): Promise<Error> {
   return new Promise((resolve) => {
     const probe = createServer();

@@ -1,33 +1,33 @@
-// The connections of the listener on node:http: which are closed to make room, to drain, or because what came over them
-// is no HTTP. Used by listener-node.ts.
+// The connections of the listener on node:http: closes them to make room, to drain, or because their data is not
+// HTTP. Used by listener-node.ts.
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { errorMessage, errorTable, type ErrorCode, type ErrorDetails } from '#core/errors.ts';
 import type { NodeConnection, NodeListenerState } from './node-exchange.ts';
 
-// Not imported: that would load Node's HTTP client as well.
+// Not imported: that would also load Node's HTTP client.
 const http = process.getBuiltinModule('node:http');
 
-/** How many connections are looked at for one that can be closed. */
+/** How many connections are examined to find one that can be closed. */
 const LOOKS_MAX = 1000;
 
-/** A socket of the server, with what is known of its connection. */
+/** A socket of the server, with its connection. */
 export type ConnectedSocket = Socket & { connection?: NodeConnection };
 
-/** Nothing more is taken from a connection, and it ends when what was taken is answered. */
+/** Accepts nothing more from a connection, which ends after the accepted requests are answered. */
 export function closeAfterAnswers(connection: NodeConnection): void {
   connection.closing = true;
   connection.newest?.endConnection();
 }
 
-/** The parser gave up on a connection, or it sent nothing in time. */
+/** The parser failed on a connection, or the connection timed out. */
 export function refuseConnection(
   state: NodeListenerState,
   error: NodeJS.ErrnoException,
   socket: ConnectedSocket,
 ): void {
   const connection = socket.connection;
-  // A connection opened ahead of need gets no answer to the request that it did not send.
+  // A preconnected client has sent no request, so it gets no answer.
   const unused = error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && socket.bytesRead === 0;
   if (connection === undefined || error.code === 'ECONNRESET' || !socket.writable || unused) {
     socket.destroy();
@@ -38,7 +38,7 @@ export function refuseConnection(
   let last = connection.first;
   while (last !== null && last.next !== null) last = last.next;
   if (last !== null && last.incomplete) {
-    // The malformed part is this very request's body.
+    // The malformed data is this request's body.
     const cut = last.begun && connection.first === last;
     last.abort();
     if (cut) {
@@ -46,8 +46,8 @@ export function refuseConnection(
       return;
     }
   }
-  // Earlier requests of the connection are still being answered: `closing` ends it after them, with this one
-  // unanswered, since an error written now would be taken for their answer.
+  // Earlier requests of the connection are still being answered: `closing` ends it after them and leaves this one
+  // unanswered, since an error written now would be read as their answer.
   if (connection.first !== null) return;
   if (socket.writableLength > 0) {
     socket.destroySoon();
@@ -61,7 +61,7 @@ export function refuseConnection(
   else answerRaw(socket, 'bad_request', { reason: 'malformed HTTP' });
 }
 
-/** An answer without an exchange; the connection is closed after it. */
+/** Answers without an exchange and closes the connection. */
 export function answerRaw(socket: Duplex, code: ErrorCode, details: ErrorDetails): void {
   const status = errorTable[code].status;
   const body = `${errorMessage(code, details)}\n`;
@@ -73,8 +73,8 @@ export function answerRaw(socket: Duplex, code: ErrorCode, details: ErrorDetails
 }
 
 /**
- * Makes room for a new connection: of the eldest, one that never asked for anything goes, else one that waits for its
- * next request. False where all of them are busy.
+ * Makes room for a new connection: closes the oldest that never sent a request, else one that waits for its next
+ * request. False if all are busy.
  */
 export function closeOldestIdle(sockets: ReadonlySet<ConnectedSocket>): boolean {
   let looks = 0;
@@ -91,7 +91,7 @@ export function closeOldestIdle(sockets: ReadonlySet<ConnectedSocket>): boolean 
   return chosen !== null;
 }
 
-/** Ends the connections that answer nothing at the moment. */
+/** Closes connections without an unanswered request. */
 export function closeIdle(sockets: ReadonlySet<ConnectedSocket>): void {
   for (const socket of sockets) {
     if (
@@ -108,7 +108,7 @@ export function destroyAll(sockets: ReadonlySet<ConnectedSocket>): void {
   for (const socket of sockets) socket.destroy();
 }
 
-/** IPv4 addresses of a dual-stack socket in their own form. */
+/** Converts IPv4 addresses of a dual-stack socket to plain IPv4. */
 export function plainAddress(address: string): string {
   return address.startsWith('::ffff:') ? address.slice(7) : address;
 }

@@ -1,6 +1,6 @@
-// One request on node:http and its response. Made by listener-node.ts, which also reports its connection's end, used by
-// the handler through `Exchange`. Written for CPU per request: the response head is one string handed to Node's
-// ServerResponse through `_header`, which saves a sixteenth of the request's cost against `writeHead`.
+// One request on node:http and its response. Made by listener-node.ts, which also reports the end of its connection;
+// the handler uses it as an `Exchange`. Optimized for CPU per request: the response head is one string passed to
+// Node's ServerResponse through `_header`, which saves a sixteenth of the request's cost compared with `writeHead`.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { giveBack } from '#core/give-back.ts';
@@ -12,7 +12,7 @@ import type { BodySink, Exchange, ListenerOptions } from './listener.ts';
 import { unwatchHandshake } from './node-handshake.ts';
 import type { Upgrader } from './websocket.ts';
 
-/** What all exchanges of a listener share. */
+/** State shared by all exchanges of a listener. */
 export interface NodeListenerState {
   readonly options: ListenerOptions;
   readonly heads: HeadCache;
@@ -23,23 +23,23 @@ export interface NodeListenerState {
   upgrader: Upgrader | null;
 }
 
-/** One socket: per connection, never per request. */
+/** State of a socket: per connection, never per request. */
 export interface NodeConnection {
   readonly socket: Socket;
   readonly remoteAddress: string;
-  /** Oldest exchange without a complete response; pipelined ones hang on its `next`. */
+  /** Oldest exchange without a complete response; pipelined ones follow by its `next`. */
   first: NodeExchange | null;
-  /** How many there are. */
+  /** Number of these exchanges. */
   pending: number;
-  /** The one that came last, answered or not, while there are any. */
+  /** The latest exchange, answered or not, while there are any. */
   newest: NodeExchange | null;
-  /** An error answer or a close is on its way: nothing more is accepted. */
+  /** An error answer or a close is in progress: nothing more is accepted. */
   closing: boolean;
-  /** It speaks WebSocket now. */
+  /** It has become a WebSocket. */
   upgraded: boolean;
 }
 
-/** The parts of ServerResponse that the head is written through. */
+/** The internals of ServerResponse that the head is written through. */
 type Response = ServerResponse & {
   _header: string;
   _headerSent: boolean;
@@ -49,13 +49,13 @@ type Response = ServerResponse & {
 };
 type Request = IncomingMessage & { exchange?: NodeExchange };
 
-/** Unread request bodies up to this size are read and dropped, so that the connection can be used again. */
+/** Unread request bodies up to this size are read and dropped, so that the connection can be reused. */
 const DRAIN_BYTES_MAX = 64 * 1024;
-/** How long a connection that is being closed still reads, so that the client gets the answer and not a reset. */
+/** How long a closing connection still reads, so that the client receives the answer and not a reset. */
 const LINGER_MS = 1000;
 /** Smaller chunks are left to the garbage collector. */
 const FREED_BYTES_MIN = 64 * 1024;
-/** Less than this of a response may wait uncounted. */
+/** Pending response bytes below this are not counted. */
 const UNSENT_BYTES_MIN = 16 * 1024;
 
 const { STATUS_CODES } = process.getBuiltinModule('node:http');
@@ -81,7 +81,7 @@ export class NodeExchange implements Exchange {
   refusedCookies = '';
   onAbort: (() => void) | null = null;
   onDrain: (() => void) | null = null;
-  /** Of a WebSocket handshake: what the client sent after it. The parser has let go of the connection. */
+  /** Data that the client sent after a WebSocket handshake. The parser has detached from the connection. */
   upgradeHead: Buffer | null = null;
   /** The next exchange of the same connection, when requests are pipelined. */
   next: NodeExchange | null = null;
@@ -96,13 +96,13 @@ export class NodeExchange implements Exchange {
   #awaitsContinue: boolean;
   #closes = false;
   #drainHeard = false;
-  /** What the client has not taken, where that is much. */
+  /** Bytes that the client has not received, if there are many. */
   #unsent: HeldBytes | null = null;
   #sendsBody = true;
-  /** Bytes that a streamed response with `content-length` still owes; -1 without one. */
+  /** Bytes that a streamed response with `content-length` still has to send; -1 without one. */
   #owedBytes = -1;
 
-  // Nine arguments, because a record of them would be one more object per request.
+  // Nine arguments, because an options object would be one more allocation per request.
   constructor(
     listener: NodeListenerState,
     connection: NodeConnection,
@@ -147,7 +147,7 @@ export class NodeExchange implements Exchange {
     }
     if (this.#awaitsContinue) {
       this.#awaitsContinue = false;
-      // After the head of the response it would be part of the body.
+      // After the response head it would become part of the body.
       if (this.#state === OPEN) this.#response.writeContinue();
     }
     this.#request.exchange = this;
@@ -162,7 +162,7 @@ export class NodeExchange implements Exchange {
     this.#request.resume();
   }
 
-  /** For the shared body listeners below. */
+  /** Called by the shared body listeners below. */
   receive(bytes: Uint8Array): void {
     if (this.#state >= ENDED) return;
     this.#receivedBytes += bytes.byteLength;
@@ -176,15 +176,15 @@ export class NodeExchange implements Exchange {
     }
     if (!this.#sink!.chunk(bytes)) {
       this.#request.pause();
-      // The worker is the slow one: that the client sends nothing now is no fault of its.
+      // The worker is the slow one: the client is not to blame for sending nothing.
       this.#connection.socket.setTimeout(0);
     }
   }
 
-  /** For the shared body listeners below. */
+  /** Called by the shared body listeners below. */
   received(): void {
     if (this.#state >= ENDED) return;
-    // The body of a pipelined request may be the one that is waited for now.
+    // The body of a pipelined request may be the one being awaited.
     if (this.next === null) this.#connection.socket.setTimeout(0);
     this.#sink!.end();
   }
@@ -209,7 +209,7 @@ export class NodeExchange implements Exchange {
     this.#state = ENDED;
     this.#leaveConnection();
     if (!sendsBody || bytes === 0 || body === null) this.#response.end();
-    // One write for head and body, and Latin-1, so that header values keep their bytes.
+    // One write for head and body, in Latin-1, so that header values keep their bytes.
     else if (typeof body === 'string' && ascii) this.#response.end(body, 'latin1');
     else if (typeof body === 'string') this.#response.end(Buffer.from(body));
     else this.#response.end(body, transfer && bytes >= FREED_BYTES_MIN ? () => giveBack(body) : undefined);
@@ -227,7 +227,7 @@ export class NodeExchange implements Exchange {
       if (status !== 204) framed = `content-length: ${head.declaredBytes}\r\n`;
       this.#owedBytes = head.declaredBytes;
     } else if (this.#sendsBody) {
-      // HTTP/1.0 knows no chunks: there the end of the connection is the end of the body.
+      // HTTP/1.0 has no chunks: the end of the connection ends the body.
       if (this.#request.httpVersionMinor === 0) this.#closes = true;
       else {
         framed = 'transfer-encoding: chunked\r\n';
@@ -237,7 +237,7 @@ export class NodeExchange implements Exchange {
     if (this.#isLast() || this.#awaitsContinue) this.#closes = true;
     response._header = this.#headText(status, head, framed);
     this.#state = STREAMING;
-    // The head waits for the first chunk of this turn, to leave in the same packet.
+    // The head waits for the first chunk of this tick, to leave in the same packet.
     process.nextTick(flushHead, response);
   }
 
@@ -286,7 +286,7 @@ export class NodeExchange implements Exchange {
   destroy(): void {
     if (this.#state >= ENDED) return;
     const { socket } = this.#connection;
-    // What was written in this turn leaves first, so that the client sees how far it came.
+    // Flush what was written in this tick first, so that the client sees how much arrived.
     if (this.#state === STREAMING && this.#response.socket === socket) {
       flushHead(this.#response);
       while (socket.writableCorked > 0) socket.uncork();
@@ -311,7 +311,7 @@ export class NodeExchange implements Exchange {
       queueMicrotask(() => events.closed(1006, '', false));
       return CLOSED_WIRE;
     }
-    // The listener sheds its clients.
+    // The listener is draining.
     if (this.#listener.draining) wire.close(1012, 'Service restart');
     return wire;
   }
@@ -327,12 +327,12 @@ export class NodeExchange implements Exchange {
     if (this.#state >= ENDED) return;
     this.#state = GONE;
     this.#leaveConnection();
-    // Waiting behind others it ends the connection at its turn: it has no answer to give.
+    // While waiting behind others, it ends the connection in its turn, since it has no answer.
     this.#response.once('socket', endSocket);
     this.onAbort?.();
   }
 
-  /** Whether the request's body is still coming in: after a parser error it never ends. */
+  /** Whether the request's body is still arriving: after a parser error it never ends. */
   get incomplete(): boolean {
     return !this.#request.complete;
   }
@@ -354,7 +354,7 @@ export class NodeExchange implements Exchange {
     this.#response._last = true;
   }
 
-  /** Whether the connection is to end; pipelined requests that were already taken are still answered. */
+  /** Whether the connection is to end; pipelined requests that were accepted are still answered. */
   #isLast(): boolean {
     return this.#connection.newest === this && (this.#listener.draining || this.#connection.closing);
   }
@@ -372,13 +372,13 @@ export class NodeExchange implements Exchange {
     return `${STATUS_LINES[status]}${head.lines}${framed}${id}${date}${connection}\r\n`;
   }
 
-  /** Whether too much of the request body is left to read it only for the connection's sake. */
+  /** Whether too much of the request body is unread to read it only to reuse the connection. */
   #unreadIsMuch(): boolean {
     if (this.bodyBytes === 0 || this.#request.complete) return false;
     return this.bodyBytes < 0 || this.bodyBytes - this.#receivedBytes > DRAIN_BYTES_MAX;
   }
 
-  /** A reset while the client is still sending would take the answer from it: read on for a moment before closing. */
+  /** A reset while the client is still sending would discard the answer: read for a moment before closing. */
   #linger(): void {
     if (this.bodyBytes === 0 || this.#request.complete) return;
     const socket = this.#connection.socket;
@@ -399,13 +399,13 @@ export class NodeExchange implements Exchange {
     if (--connection.pending <= 0) connection.newest = null;
   }
 
-  /** A client that does not take a large answer may not hold it for ever. */
+  /** A client that does not read a large response may not hold it forever. */
   #afterEnd(): void {
     const socket = this.#connection.socket;
     if (socket.writableLength > 0 && !socket.destroyed) socket.setTimeout(this.#listener.stallMs);
   }
 
-  /** Counts what waits for the client until it has taken it or is gone. */
+  /** Counts pending bytes until the client has received them or is gone. */
   #countUnsent(): void {
     const { memory } = this;
     if (memory === null) return;

@@ -1,6 +1,6 @@
-// A worker's fetch to a host of this platform: passed on to the handler as it is, since the policy refuses the
-// machine's own addresses. Each worker on the way adds one to a header that workers cannot set, so that those who fetch
-// each other come to an end. Made by main.ts; bindings/fetch.ts asks it.
+// Serves a worker's fetch to a host of this platform by passing it to the handler, since the policy refuses the
+// machine's own addresses. Each hop increments a header that workers cannot set, so that fetch loops end. Made by
+// main.ts; used by bindings/fetch.ts.
 import { Readable } from 'node:stream';
 import type { FetchedResponse } from '../bindings/fetched-response.ts';
 import type { OwnHosts, OwnRequest } from '../bindings/own-hosts.ts';
@@ -8,18 +8,18 @@ import { HeadCache } from './header-block.ts';
 import { InsideExchange } from './inside-exchange.ts';
 import type { Exchange } from './listener.ts';
 
-/** How often workers of this platform have passed a request on. */
+/** Number of hops between workers of this platform. */
 const HOPS_HEADER = 'x-platform-hops';
 const HOPS_MAX = 16;
-/** The exchange's own, or of the platform. */
+/** Headers set by the exchange or the platform. */
 const OWN_HEADERS = /^(?:host|content-length|x-platform-hops)$/;
 
-/** What it is made of. */
+/** Dependencies. */
 interface OwnHostsParts {
-  /** Whether an address is one of a project here. */
+  /** Whether a URL belongs to a project on this platform. */
   readonly has: (target: URL) => boolean;
   readonly serve: (exchange: Exchange) => void;
-  /** The platform's own: no cookie may be for all of their hosts. */
+  /** The platform's own domains: no cookie may be set for all of their hosts. */
   readonly domains: readonly string[];
   readonly bodyBytesMax: number;
 }
@@ -59,7 +59,7 @@ async function fetchInside(
   );
   const onAbort = (): void => exchange.abort(new Error('The request was aborted', { cause: signal.reason }));
   signal.addEventListener('abort', onAbort);
-  // The isolate that asks may be the one that answers: it has to be through with what it said.
+  // The caller's isolate may also be the one that answers: it has to finish its current records first.
   setImmediate(() => {
     if (signal.aborted) onAbort();
     else serve(exchange);

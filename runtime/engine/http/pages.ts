@@ -1,10 +1,10 @@
-// The few pages the handler itself answers with.
+// The few pages that the handler itself returns.
 import { errorMessage, errorTable, type ErrorCode } from '#core/errors.ts';
 import type { Exchange } from './listener.ts';
 
 const MESSAGE_CHARS_MAX = 500;
 
-/** 404 for a host that no deployment has; it names the host. */
+/** 404 for a host without a deployment; it names the host. */
 export function hostNotFound(exchange: Exchange): void {
   const message = errorMessage('host_not_found', { host: exchange.host.replace(/:\d+$/, '') });
   if (exchange.header('accept')?.includes('text/html') !== true) {
@@ -15,7 +15,7 @@ export function hostNotFound(exchange: Exchange): void {
     );
     return;
   }
-  // The listener lets no character through that means something in HTML; escaped all the same.
+  // The listener allows no character that is special in HTML; escaped all the same.
   const text = message.replace(/[&<>"]/g, (letter) => `&#${letter.charCodeAt(0)};`);
   const page = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>404</title><style>body{font:16px/1.5 system-ui;margin:20vh auto;max-width:36em;padding:0 1em}h1{font-size:1.2em}</style><h1>${text}</h1><p>Check the address, or deploy a project of this name: <code>platform deploy --name NAME</code></p></html>`;
   exchange.send(
@@ -26,9 +26,9 @@ export function hostNotFound(exchange: Exchange): void {
 }
 
 /**
- * Why an exposed port of a sandbox does not answer.
+ * Answers for an exposed port of a sandbox that is unreachable.
  *
- * @param said by the sandbox service; shown where the visitor or the sandbox is to blame.
+ * @param said the sandbox service's message; shown if the visitor or the sandbox is the cause.
  */
 export function refusePort(exchange: Exchange, code: ErrorCode, said: string): void {
   const { status, blame } = errorTable[code];

@@ -1,11 +1,11 @@
-// How often the password of a preview may be tried: by address, and by project for those who come from many. Kept by
-// one engine, and bounded: who is forgotten begins anew. Used by preview-protection.ts.
+// Limits password attempts on previews: per address, and per project for attackers with many addresses. Kept by one
+// engine, with a limited size: evicted entries start over. Used by preview-protection.ts.
 
 const WINDOW_MS = 15 * 60_000;
 const OF_ADDRESS_MAX = 10;
 const OF_PROJECT_MAX = 500;
 const KEPT_MAX = 10_000;
-/** Checks at a time: each takes some 50 ms of a thread and 16 MB. */
+/** Concurrent checks: each takes some 50 ms of a thread and 16 MB. */
 const RUNNING_MAX = 4;
 
 interface Count {
@@ -23,7 +23,7 @@ export class PreviewAttempts {
     this.#now = now;
   }
 
-  /** Seconds until the next attempt is allowed; 0: now, and it is counted. `end` follows. */
+  /** Seconds until the next attempt is allowed; 0: now, and it is counted. Call `end` afterwards. */
   begin(project: string, address: string): number {
     if (this.#running >= RUNNING_MAX) return 1;
     const counts = [this.#of(`${project} ${address}`), this.#of(project)] as const;
@@ -36,7 +36,7 @@ export class PreviewAttempts {
     return 0;
   }
 
-  /** @param isRight then it was none: whoever knows the password may come as often as they like. */
+  /** @param isRight a correct password is not counted as an attempt: it may be used any number of times. */
   end(project: string, address: string, isRight: boolean): void {
     this.#running--;
     if (isRight) for (const key of [`${project} ${address}`, project]) this.#of(key).count--;

@@ -1,6 +1,6 @@
-// The password of previews and their bypass token, checked before anything of a preview is served: a form for people, a
-// header or a query for programs, and a cookie afterwards that is signed for the project. No worker sees any of it.
-// Called by gates.ts.
+// Checks the password of previews and their bypass token before anything of a preview is served: a form for people, a
+// header or a query for programs, then a cookie signed for the project. No worker sees any of them. Called by
+// gates.ts.
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { errorMessage } from '#core/errors.ts';
 import type { RouteProtection } from '#core/manifest.ts';
@@ -9,9 +9,9 @@ import { cookieValues } from './cookies.ts';
 import type { Exchange } from './listener.ts';
 import type { PreviewAttempts } from './preview-attempts.ts';
 
-/** Of a request: programs send the token in it. Also the name in a query. */
+/** Request header in which programs send the token. Also the name of the query parameter. */
 export const BYPASS_NAME = 'x-platform-protection-bypass';
-/** Where the form is posted to. */
+/** Path to which the form is posted. */
 const LOGIN_PATH = '/_platform/preview';
 
 const PASSED_MS = 7 * 24 * 60 * 60_000;
@@ -19,22 +19,22 @@ const FORM_BYTES_MAX = 8192;
 const TOKEN_CHARS_MAX = 512;
 const NO_STORE = 'cache-control\0no-store\0x-robots-tag\0noindex\0referrer-policy\0no-referrer\0';
 
-/** What it is made of. */
+/** Dependencies. */
 export interface ProtectionParts {
-  /** That no worker has. */
+  /** A secret that no worker has. */
   readonly secret: Uint8Array;
   readonly protocol: 'http' | 'https';
   readonly attempts: PreviewAttempts;
-  /** The client's address as proxies that are trusted say it. */
+  /** The client's address, as reported by trusted proxies. */
   readonly addressOf: (exchange: Exchange) => string;
   readonly now?: () => number;
 }
 
 /** Answers requests to previews that may not pass. */
 export interface Protection {
-  /** Of the cookie, by the protocol. */
+  /** Name of the cookie, depending on the protocol. */
   readonly cookieName: string;
-  /** Whether a request may pass; otherwise it is answered, at once or in a moment. */
+  /** Whether a request may pass; otherwise it is answered, now or asynchronously. */
   passes(exchange: Exchange, project: string, protection: RouteProtection): boolean;
 }
 
@@ -46,10 +46,10 @@ export function createProtection({
   now = Date.now,
 }: ProtectionParts): Protection {
   const isSecure = protocol === 'https';
-  // With the prefix no other host can set it, and no page without https.
+  // With the prefix, no other host and no page without https can set it.
   const cookieName = isSecure ? '__Host-platform-preview' : 'platform-preview';
 
-  /** With the password or the token the cookies are others: a change ends them. */
+  /** Depends on the password and the token: changing them invalidates all cookies. */
   function signatureOf(project: string, { passwordHash, bypassHash = '' }: RouteProtection, until: string): Buffer {
     const text = ['preview', project, passwordHash, bypassHash, until].join('\n');
     return createHmac('sha256', secret).update(text).digest();
@@ -126,12 +126,12 @@ function split(target: string): [path: string, query: string] {
   return at < 0 ? [target, ''] : [target.slice(0, at), target.slice(at + 1)];
 }
 
-/** A path of this host, as it may stand in a header; else `/`. */
+/** A path on this host that is safe in a header; else `/`. */
 function ownPath(path: string): string {
   return path.length <= 2000 && /^\/(?![/\\])[\x21-\x7e]*$/.test(path) ? path : '/';
 }
 
-/** The body of a form; null where it is too large, or nobody says how large. */
+/** The body of a form; null if it is too large or has no declared length. */
 function readForm(exchange: Exchange, onForm: (form: string | null) => void): void {
   const { bodyBytes } = exchange;
   if (bodyBytes === 0) return onForm('');

@@ -1,9 +1,9 @@
-// The origin under which browsers reach an app, for addresses that outlive a request: letters, sign-in providers,
-// signed files. A client may write any port behind the host, and a proxy may leave it out, so an operator can say it.
-// Used by handler.ts. Pure.
+// The origin under which browsers reach an app, for URLs that outlive a request: emails, sign-in providers, signed
+// files. A client may send any port in the host, and a proxy may omit it, so an operator can set it. Used by
+// handler.ts. Pure.
 
 /**
- * @param port `PUBLIC_PORT`; null: as the request says.
+ * @param port `PUBLIC_PORT`; null: as in the request.
  * @param host as in the request, with its port if any.
  * @example publicOrigin('https', 8443, 'shop.example.org:1') // 'https://shop.example.org:8443'
  */

@@ -1,16 +1,16 @@
-// Addresses that let anyone read or write one file for a while (`createSignedUrl` of the file binding): made for a
-// worker, and served on the app's host without entering an isolate. The token says what it is for and is signed, so
-// nothing has to be remembered.
+// Signed URLs that let anyone read or write one file for a limited time (`createSignedUrl` of the file binding): made
+// for a worker, and served on the app's host without entering an isolate. The token contains its permissions and is
+// signed, so no state is stored.
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { PlatformError } from '#core/errors.ts';
 import type { FileHead, FilePlace, FileStore, SignUrl } from '../bindings/files.ts';
 import type { Exchange } from './listener.ts';
 
-/** Where the addresses lie; no worker gets requests below it. */
+/** Path of the signed URLs; workers get no requests below it. */
 export const SIGNED_FILES_PATH = '/_platform/files/';
 
-/** What a token says. */
+/** Content of a token. */
 interface Grant {
   /** Namespace, resource, key. */
   readonly at: readonly [string, string, string];
@@ -24,7 +24,7 @@ interface Grant {
 export interface SignedFiles {
   /** @param origin such as `https://shop.example.org`. */
   sign(origin: string, ...grant: Parameters<SignUrl>): string;
-  /** Answers a request below {@link SIGNED_FILES_PATH} of a host whose project has the namespace. */
+  /** Answers a request below {@link SIGNED_FILES_PATH} on a host whose project uses the namespace. */
   serve(exchange: Exchange, namespace: string): void;
 }
 
@@ -71,7 +71,7 @@ export function createSignedFiles(
       refuse(
         exchange,
         416,
-        `The range begins behind the end of the file (${size} bytes)`,
+        `The range begins after the end of the file (${size} bytes)`,
         `content-range\0bytes */${size}\0`,
       );
       return;
@@ -110,7 +110,7 @@ export function createSignedFiles(
       return;
     }
     const body = new Readable({ read: () => exchange.resumeBody() });
-    // Until the store reads it, nobody else listens.
+    // Until the store reads the body, it has no other error listener.
     body.on('error', () => {});
     const onAbort = (): void => void body.destroy(new Error('client disconnected'));
     exchange.onAbort = onAbort;
@@ -153,7 +153,7 @@ export function createSignedFiles(
   };
 }
 
-// Pages of other origins may use an address: whoever has it has been given it.
+// Pages of any origin may use the URL: its possession is the permission.
 const OPEN_HEADERS = 'access-control-allow-origin\0*\0';
 const JSON_HEADERS = `content-type\0application/json\0${OPEN_HEADERS}`;
 const PREFLIGHT_HEADERS = `${OPEN_HEADERS}access-control-allow-methods\0GET, HEAD, PUT\0access-control-allow-headers\0content-type, range\0access-control-max-age\x0086400\0`;
@@ -173,7 +173,7 @@ function headOf({ etag, headers, uploadedAt }: FileHead): string {
     ['content-language', contentLanguage],
     ['cache-control', cacheControl ?? 'private'],
     ['accept-ranges', 'bytes'],
-    // What a user stored must not become a page of the app.
+    // A file that a user stored must not run as a page of the app.
     ['content-security-policy', 'sandbox'],
     ['x-content-type-options', 'nosniff'],
   ];
@@ -183,7 +183,7 @@ function headOf({ etag, headers, uploadedAt }: FileHead): string {
 function rangeOf(header: string | null): { offset: number; length?: number } | { suffix: number } | null {
   const [, from, to] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header ?? '') ?? [];
   if (from === undefined || (from === '' && to === '')) return null;
-  // No range at all, as HTTP has it.
+  // An invalid range, which HTTP ignores.
   if (from !== '' && to !== '' && Number(to) < Number(from)) return null;
   if (from === '') return { suffix: Number(to) };
   return { offset: Number(from), ...(to === '' ? {} : { length: Number(to) - Number(from) + 1 }) };

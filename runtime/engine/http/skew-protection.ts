@@ -1,19 +1,19 @@
-// Skew protection: what a page asks for goes to the deployment that served the page, for a while after another one took
-// its place. Says which deployment a request is for, and what its answer carries; called by handler.ts for hosts that
-// lead to one deployment after another. Only who has been live on the same host can be asked for.
+// Skew protection: for a limited time after a new deployment, requests of a page go to the deployment that served the
+// page. Determines the deployment for a request and the headers of its response; called by handler.ts for hosts that
+// serve one deployment after another. Only deployments that were live on the same host can be selected.
 import { isDeploymentId } from '#core/names.ts';
-import type { OpenArtifact } from '#deployments/artifact-source.ts';
+import type { OpenArtifact } from '#artifacts/artifact-source.ts';
 import { assetDecision, decodedPath, isHashedName, isNavigation, type AssetRequest } from '../assets/asset-rules.ts';
 import type { Other, Route } from '../router/project-routes.ts';
 import { AlteredExchange } from './altered-exchange.ts';
 import { cookieIn } from './cookies.ts';
 import type { Exchange } from './listener.ts';
 
-/** Says it for programs, and for pages that know theirs; goes before the query and the cookie. */
+/** Selects the deployment for programs, and for pages that know theirs; takes precedence over query and cookie. */
 const HEADER = 'x-deployment-id';
-/** Of the page that was loaded last in this browser. */
+/** Deployment of the page that was last loaded in this browser. */
 const COOKIE = '__dpl';
-/** Of these no shared cache may go by, where an address alone does not say whose answer it is. */
+/** Shared caches may not use these headers where the URL alone does not identify the deployment. */
 const CACHE_HEADERS = [
   'cache-control',
   'expires',
@@ -22,19 +22,22 @@ const CACHE_HEADERS = [
   'surrogate-control',
 ];
 
-/** What is to be done for a request instead of what its host says. */
+/** Replaces the host's default choice for a request. */
 export interface Aim {
-  /** Whose request it is. */
+  /** The route that serves the request. */
   readonly route: Route;
-  /** The same request, with what its answer is to carry. */
+  /** The same request, with headers added to its response. */
   readonly exchange: Exchange;
-  /** Has the file that is asked for, unlike that deployment; null: none has, or it has it itself. */
+  /**
+   * An artifact that has the requested file while that deployment does not; null: none has it, or the deployment has
+   * it itself.
+   */
   readonly file: OpenArtifact | null;
 }
 
-/** What it needs. */
+/** Dependencies. */
 interface SkewProtectionParts {
-  /** How long pages of a deployment that was replaced are served by it. */
+  /** How long a replaced deployment continues to serve its pages. */
   readonly windowMs: number;
   readonly protocol: 'http' | 'https';
   /** @throws {PlatformError} */
@@ -42,14 +45,14 @@ interface SkewProtectionParts {
   readonly now?: () => number;
 }
 
-/** Null: the host says it. @param live what the host leads to, of which `artifact` is opened. */
+/** Null: the host decides. @param live the route of the host, whose open artifact is `artifact`. */
 type AimRequest = (exchange: Exchange, live: Route, artifact: OpenArtifact, others: readonly Other[]) => Aim | null;
 
 export function createSkewProtection(parts: SkewProtectionParts): AimRequest {
   const { now = Date.now, windowMs } = parts;
   const cookieEnd = `; Path=/; HttpOnly; SameSite=Lax${parts.protocol === 'https' ? '; Secure' : ''}\0`;
 
-  /** Opts out, or is gone: null. */
+  /** Null if it opts out or is gone. */
   function openProtected(route: Route): OpenArtifact | null {
     try {
       const artifact = parts.openArtifact(route.artifact);
@@ -65,9 +68,9 @@ export function createSkewProtection(parts: SkewProtectionParts): AimRequest {
     if (path === null) return null;
     const key = path.slice(1);
     const { assets } = own.manifest;
-    // Most requests end with these two.
+    // Most requests end at these two checks.
     if ((assets !== null && Object.hasOwn(assets.files, key)) || !isContentName(path)) return null;
-    // A worker that comes before files decides who gets them.
+    // A worker that runs before files decides who gets them.
     if (assets !== null && assetDecision(assets, exchange) === 'worker') return null;
     for (const route of routes()) {
       const artifact = openProtected(route);
@@ -105,21 +108,21 @@ export function createSkewProtection(parts: SkewProtectionParts): AimRequest {
   };
 }
 
-/** Whose a request is. */
+/** The deployment that a request names. */
 interface Asked {
   readonly deployment: string;
-  /** Its address says it, so that no cache takes its answer for another one's. */
+  /** Whether the URL names it, so that caches keep it apart from other deployments. */
   readonly isInTarget: boolean;
 }
 
-/** A page of its own is asked for: that is what is live. */
+/** A navigation always gets the live deployment. */
 const DOCUMENT: Asked = { deployment: '', isInTarget: false };
 
-/** Of a header, the query `dpl` or the cookie, the first that says it; null: none does. */
+/** Reads header, query `dpl` and cookie, in this order; null: none names a deployment. */
 export function askedOf(request: AssetRequest): Asked | null {
   const dest = request.header('sec-fetch-dest');
   const isPage = isDocument(request, dest);
-  // One that the browser fetches ahead is of the page that has it fetched.
+  // A prefetched page belongs to the page that prefetches it.
   if (isPage && request.header('sec-purpose') === null) return DOCUMENT;
   const named = request.header(HEADER);
   if (named !== null && isDeploymentId(named)) return { deployment: named, isInTarget: false };
@@ -131,21 +134,21 @@ export function askedOf(request: AssetRequest): Asked | null {
   return isPage ? DOCUMENT : null;
 }
 
-/** Neither a frame in a page nor a form that a page sends: those are of that page. */
+/** Whether it is a top-level navigation: frames and form submissions belong to their page. */
 function isDocument(request: AssetRequest, dest: string | null): boolean {
   if (request.method !== 'GET') return false;
   return dest === null ? isNavigation(request) : dest === 'document';
 }
 
-/** Whether the page that the cookie tells of made it: no other site, no socket, no update of a service worker. */
+/** Whether the page in the cookie made the request: not another site, a socket, or an update of a service worker. */
 function isOfPage(request: AssetRequest, dest: string | null): boolean {
   const site = request.header('sec-fetch-site');
   return (site === null || site === 'same-origin') && dest !== 'serviceworker' && request.header('upgrade') === null;
 }
 
 /**
- * Whether a path is of a file that a bundler named by its content, so that it is the same whoever has it. Unlike for
- * caches, names count that only look so.
+ * Whether a bundler named the file by its content, so that it is the same in every deployment. Unlike for caches,
+ * names that only look hashed count as well.
  */
 export function isContentName(path: string): boolean {
   if (isHashedName(path)) return true;
@@ -155,7 +158,10 @@ export function isContentName(path: string): boolean {
   return path.includes('/', 1) && /[A-Z]/.test(last) && /[a-z]/.test(last);
 }
 
-/** The header block of an answer that no shared cache may keep: it would give it to pages of other deployments. */
+/**
+ * The header block of a response that no shared cache may store, since it would serve it to pages of other
+ * deployments.
+ */
 function forOnePage(block: string): string {
   if (/(?:^|\0)cache-control\0[^\0]*(?:private|no-store|immutable)/.test(block)) return block;
   const fields = block.split('\0');

@@ -1,29 +1,29 @@
-// Addresses of clients as uWebSockets.js gives them: a system call and an array of bytes each time, so they are read
-// once for a connection. The library does not say which connection a request came on, but from which port. Used by
-// listener-uws.ts, uws-exchange.ts.
+// Client addresses on uWebSockets.js. Each one costs a system call and a byte array, so they are read once per
+// connection. The library does not say which connection a request came on, only its port. Used by listener-uws.ts,
+// uws-exchange.ts.
 
 const mappedMark = new Uint32Array(new Uint8Array([0, 0, 0xff, 0xff]).buffer)[0];
 
-/** The response object's part that knows. */
+/** The part of the response object with the address. */
 export interface UwsAddressed {
   /** 4 bytes of IPv4, or 16 of IPv6. */
   getRemoteAddress(): ArrayBuffer;
-  /** IPv6 in full. */
+  /** IPv6 in full notation. */
   getRemoteAddressAsText(): ArrayBuffer;
   getRemotePort(): number;
 }
 
 /** The clients of one listener. */
 export class ClientAddresses {
-  /** The address of all connections so far; null once there were several: most listeners are behind one proxy. */
+  /** The address of all connections so far; null after several: most listeners are behind one proxy. */
   #only: string | null | undefined;
-  /** By port, that of all connections from there so far; null where there were several. */
+  /** By port, the address of all connections from it so far; null after several. */
   readonly #byPort = new Map<number, string | null>();
 
-  /** To be called with each new connection. */
+  /** Called for each new connection. */
   opened(native: UwsAddressed): void {
     const address = read(native);
-    // It is gone already.
+    // The connection is already gone.
     if (address === '') return;
     this.#only = this.#only === undefined || this.#only === address ? address : null;
     const port = native.getRemotePort();
@@ -31,7 +31,7 @@ export class ClientAddresses {
     if (before !== address) this.#byPort.set(port, before === undefined ? address : null);
   }
 
-  /** Address of a request's client; IPv4 as such also where a dual-stack socket has it mapped. */
+  /** Address of a request's client; IPv4-mapped addresses of a dual-stack socket as IPv4. */
   of(native: UwsAddressed): string {
     return this.#only ?? this.#byPort.get(native.getRemotePort()) ?? read(native);
   }

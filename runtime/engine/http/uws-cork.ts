@@ -1,13 +1,12 @@
-// A response of our own that is never answered, for what must be written on uWebSockets.js while another socket is
-// corked. The library wants every write inside a cork, but looks at a socket after its cork as if it were still HTTP:
-// one that became a WebSocket meanwhile, in the same place of memory, is now and then closed for it. Opened by
-// listener-uws.ts.
+// A response that is never sent, used to write on uWebSockets.js while another socket is corked. The library requires
+// every write to be inside a cork, but checks a socket after its cork as if it were still HTTP: a socket that
+// meanwhile became a WebSocket, at the same memory address, is sometimes closed by this. Opened by listener-uws.ts.
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import type { UwsModule } from './uws-module.ts';
 import type { UwsResponse } from './uws-module.ts';
 
-/** Runs callbacks inside a cork that is nobody's. */
+/** Runs callbacks inside a cork of its own. */
 export interface CorkHolder {
   cork(callback: () => void): void;
   close(): void;
@@ -43,7 +42,7 @@ export async function openCorkHolder(uws: UwsModule): Promise<CorkHolder> {
     },
     close() {
       isOpen = false;
-      // The library hears of it by itself: told to close, it would call back in the middle of whatever runs now.
+      // The library notices this by itself; closing through it would call back in the middle of other code.
       client.destroy();
     },
   };

@@ -14,35 +14,33 @@ import { UwsRequestBody, type UwsBodyExchange } from './uws-request-body.ts';
 import { UwsWire } from './uws-socket.ts';
 import { latin1, utf8 } from './uws-text.ts';
 
-/** What all exchanges of a listener share. */
+/** State shared by all exchanges of a listener. */
 export interface UwsListenerState {
   readonly options: ListenerOptions;
   readonly heads: HeadCache;
   readonly addresses: ClientAddresses;
   draining: boolean;
-  /** Exchanges whose response is not with the kernel yet. */
+  /** Exchanges whose response the kernel has not fully taken. */
   running: number;
   /** Called when `running` falls to zero while draining. */
   onQuiet: (() => void) | null;
-  /** The exchange that is being accepted: meanwhile the library has corked its socket and cannot lose it. */
+  /** The exchange being accepted: meanwhile the library has corked its socket and cannot lose it. */
   accepting: UwsExchange | null;
-  /** What becomes a WebSocket is written inside its cork. */
+  /** Writes to sockets that become a WebSocket happen inside its cork. */
   readonly holder: CorkHolder;
   /** Open WebSockets. */
   readonly sockets: Set<UwsWire>;
-  /** Bytes of messages that a worker is too slow for. */
+  /** Limit for the messages that wait for a slow worker. */
   readonly waitingBytesMax: number;
 }
 
-/**
- * Bodies above it go out piece by piece as the client takes them, instead of being copied into the library's buffer.
- */
+/** Bodies above it are sent piece by piece as the client reads, instead of being copied into the library's buffer. */
 const WHOLE_BYTES_MAX = 64 * 1024;
 
 const { STATUS_CODES } = process.getBuiltinModule('node:http');
 const STATUS_TEXTS: string[] = Array.from({ length: 600 }, (_, status) => `${status} ${STATUS_CODES[status] ?? ''}`);
 
-// States of the response. `flushing`: ended by the handler, not all of it with the kernel.
+// States of the response. `flushing`: ended by the handler, but not fully taken by the kernel.
 const OPEN = 0;
 const STREAMING = 1;
 const FLUSHING = 2;
@@ -76,10 +74,10 @@ export class UwsExchange implements Exchange, UwsBodyExchange {
   #owedBytes = -1;
   /** The rest of a chunk that the socket did not take. */
   #tail: Uint8Array | null = null;
-  /** What of a whole body the client has not taken. */
+  /** Bytes of a whole body that the client has not received. */
   #unsent: HeldBytes | null = null;
   #waits = false;
-  /** A whole body that nobody needs once it is sent. */
+  /** A whole body that may be freed once it is sent. */
   #transferred: Uint8Array | null = null;
 
   constructor(
@@ -104,7 +102,7 @@ export class UwsExchange implements Exchange, UwsBodyExchange {
   }
 
   /**
-   * Asks for the native events where the response is not complete yet; must happen before the native request callback
+   * Registers the native events if the response is not complete yet; must happen before the native request callback
    * returns.
    */
   attach(): void {
@@ -132,22 +130,22 @@ export class UwsExchange implements Exchange, UwsBodyExchange {
     if (this.#state < FLUSHING) this.#body?.resume();
   }
 
-  /** For its body. */
+  /** Used by its body. */
   get isAnswered(): boolean {
     return this.#state >= FLUSHING;
   }
 
-  /** For its body. */
+  /** Used by its body. */
   get isOver(): boolean {
     return this.#state >= ENDED;
   }
 
-  /** For its body. */
+  /** Used by its body. */
   get waitsForClient(): boolean {
     return this.#waits;
   }
 
-  /** For its body. */
+  /** Used by its body. */
   bodyTooLarge(limit: number): void {
     const abort = this.onAbort;
     if (this.#state === OPEN) this.refuse('body_too_large', { limit });
@@ -218,7 +216,7 @@ export class UwsExchange implements Exchange, UwsBodyExchange {
       this.#native.cork(() => {
         taken = this.#native.write(bytes);
       });
-      // What the socket does not take now has been copied.
+      // Bytes that the socket does not take now have been copied.
       if (transfer) giveBack(bytes);
       if (!taken) this.#waits = true;
       return taken;
@@ -256,15 +254,15 @@ export class UwsExchange implements Exchange, UwsBodyExchange {
     this.#native.close();
   }
 
-  /** The client asked for the end of the connection. */
+  /** The client requested `connection: close`. */
   closeAfter(): void {
     this.#clientCloses = true;
   }
 
-  /** A WebSocket handshake: the connection is the library's context of it, and can become a WebSocket. */
+  /** A WebSocket handshake: `context` lets the library turn the connection into a WebSocket. */
   offerUpgrade(context: object): void {
     this.#upgradeContext = context;
-    // A client that wanted a WebSocket has no further request.
+    // After a WebSocket handshake, the client sends no further request.
     this.#closes = true;
   }
 
@@ -286,7 +284,7 @@ export class UwsExchange implements Exchange, UwsBodyExchange {
         context,
       );
     });
-    // The listener sheds its clients.
+    // The listener is draining.
     if (this.#listener.draining) wire.close(1012, 'Service restart');
     return wire;
   }
@@ -306,11 +304,11 @@ export class UwsExchange implements Exchange, UwsBodyExchange {
 
   #writeHead(status: number, head: ResponseHead): void {
     const id = !head.hasRequestId && this.requestId !== '' ? this.requestId : null;
-    // The library closes then, but does not say so.
+    // The library then closes the connection but does not send the header.
     const closing = this.#clientCloses ? '\r\nconnection: close' : '';
     if (head.isAscii && !head.hasDate && status !== 101) {
-      // The library writes the status as it stands, and a line end: a call for each header costs more than the rest of
-      // it.
+      // The library writes the status verbatim, then a line end: one call per header would cost more than everything
+      // else.
       const lines = head.lines === '' ? '' : `\r\n${head.lines.slice(0, -2)}`;
       this.#native.writeStatus(
         STATUS_TEXTS[status]! + closing + lines + (id === null ? '' : `\r\nx-request-id: ${id}`),
@@ -320,30 +318,30 @@ export class UwsExchange implements Exchange, UwsBodyExchange {
     this.#native.writeStatus(STATUS_TEXTS[status]! + closing);
     const { pairs } = head;
     for (let i = 0; i < pairs.length; i += 2) {
-      // The library writes a date and what belongs to a handshake itself.
+      // The library writes the date and the handshake headers itself.
       if (pairs[i] === 'date' || (status === 101 && pairs[i]!.startsWith('sec-websocket-'))) continue;
       this.#native.writeHeader(pairs[i]!, latin1(pairs[i + 1]!));
     }
     if (id !== null) this.#native.writeHeader('x-request-id', id);
   }
 
-  /** To ask for the end of the connection here would write its header into the body. */
+  /** Closing the connection through the library here would write its header into the body. */
   #endStream(): void {
     this.#finish(ENDED);
     this.#native.cork(() => void this.#native.end());
   }
 
-  /** The head alone; -1: without a content-length. */
+  /** Ends with the head alone; -1: without a content-length. */
   #endWithoutBody(bytes: number, closes: boolean): void {
     if (bytes >= 0) this.#native.endWithoutBody(bytes, closes);
     else {
-      // The library takes any first argument for a length, so that closing can only be asked of the client here.
+      // The library treats any first argument as a length, so only the header can announce the close here.
       if (closes && !this.#clientCloses) this.#native.writeHeader('connection', 'close');
       this.#native.endWithoutBody();
     }
   }
 
-  /** A part of a length-framed body; what the socket does not take waits in `#tail`. */
+  /** Sends part of a length-framed body; what the socket does not take waits in `#tail`. */
   #push(bytes: Uint8Array): void {
     const before = this.#native.getWriteOffset();
     const [taken, done] = this.#native.tryEnd(bytes, this.#totalBytes);

@@ -1,8 +1,7 @@
-// The part of the module `uWebSockets.js` that is used. Types only.
+// The part of the module `uWebSockets.js` that the listener uses. Types only.
 import type { UwsAddressed } from './uws-address.ts';
 import type { UwsBehavior, UwsSocketOwner } from './uws-socket.ts';
 
-/** The part of the module `uWebSockets.js` that is used. */
 export interface UwsModule {
   App(): UwsApp;
   us_listen_socket_close(socket: object): void;
@@ -35,7 +34,7 @@ export interface UwsResponse extends UwsAddressed {
 interface UwsApp {
   ws(pattern: string, behavior: UwsBehavior<UwsUpgrade>): UwsApp;
   any(pattern: string, handler: (response: UwsResponse, request: UwsRequest) => void): UwsApp;
-  /** Called with each connection that opens (a positive count) or closes. */
+  /** Called when a connection opens (a positive count) or closes. */
   filter(handler: (response: UwsResponse, count: number) => void): UwsApp;
   listen(host: string, port: number, options: number, callback: (socket: object | false) => void): UwsApp;
   close(): UwsApp;

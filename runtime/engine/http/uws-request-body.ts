@@ -1,25 +1,25 @@
-// The body of one request on uWebSockets.js: held while nobody reads it, with the socket paused. Made by
-// uws-exchange.ts for requests that have one.
+// The body of one request on uWebSockets.js: buffered while it is not read, with the socket paused. Made by
+// uws-exchange.ts for requests with a body.
 import type { BodySink } from './listener.ts';
 
-/** After which a socket that is paused while its client is slow reads again. */
+/** Time after which a paused socket with a slow client reads again. */
 const RESUME_MS = 10;
-/** Unread bodies up to this size are read and dropped, so that the connection can be used again. */
+/** Unread bodies up to this size are read and dropped, so that the connection can be reused. */
 const DRAIN_BYTES_MAX = 64 * 1024;
 
-/** The exchange, as far as its body depends on it. */
+/** The exchange, as its body needs it. */
 export interface UwsBodyExchange {
-  /** Nothing of the body is wanted any more: the response is complete. */
+  /** The response is complete, so the rest of the body is not needed. */
   readonly isAnswered: boolean;
-  /** The response is with the kernel, or the connection is gone. */
+  /** The kernel has taken the response, or the connection is gone. */
   readonly isOver: boolean;
-  /** The client is slower than the response. */
+  /** The client reads the response slower than it is sent. */
   readonly waitsForClient: boolean;
-  /** More of the body came than may. */
+  /** The body exceeds its limit. */
   bodyTooLarge(limit: number): void;
 }
 
-/** What pauses and resumes a socket. */
+/** Pauses and resumes a socket. */
 interface PausableSocket {
   pause(): unknown;
   resume(): unknown;
@@ -32,12 +32,12 @@ export class UwsRequestBody {
   #declaredBytes: number;
   #bytesMax: number;
   #sink: BodySink | null = null;
-  /** What arrived before it was asked for, or while the reader pauses. */
+  /** Data that arrived before the body was read, or while the reader pauses. */
   #held: Uint8Array[] | null = null;
   #readerPauses = false;
-  /** The socket is to be paused in the next turn. */
+  /** The socket will be paused in the next tick. */
   #isPausing = false;
-  /** The library reads no more from it. */
+  /** The library has stopped reading from it. */
   #isPaused = false;
   #hasEnded = false;
   #endTold = false;
@@ -56,7 +56,7 @@ export class UwsRequestBody {
     this.#feed();
   }
 
-  /** Its reader takes more again. */
+  /** The reader accepts more again. */
   resume(): void {
     if (this.#sink === null || !this.#readerPauses) return;
     this.#readerPauses = false;
@@ -92,14 +92,14 @@ export class UwsRequestBody {
     if (isLast && !this.#exchange.isAnswered) this.#feed();
   }
 
-  /** Whether too much of it is left to read it only for the connection's sake. */
+  /** Whether too much of it is unread to read it only to reuse the connection. */
   get unreadIsMuch(): boolean {
     if (this.#hasEnded) return false;
     return this.#declaredBytes < 0 || this.#declaredBytes - this.#receivedBytes > DRAIN_BYTES_MAX;
   }
 
   /**
-   * Nobody wants the rest.
+   * Discards the rest.
    *
    * @param isAnswered the connection serves the next request: a paused socket would not read it.
    */
@@ -108,7 +108,7 @@ export class UwsRequestBody {
     this.#held = null;
   }
 
-  /** Hands on what is held, then lets the socket read again. */
+  /** Delivers buffered chunks, then lets the socket read again. */
   #feed(): void {
     const exchange = this.#exchange;
     while (this.#held !== null && !this.#readerPauses && !exchange.isAnswered) {
@@ -134,9 +134,8 @@ export class UwsRequestBody {
   }
 
   /**
-   * Lets the socket read no more, and not in the library's own callback: what is written there goes out when it
-   * returns. A paused socket whose client is slow is not always told that it may write again, so it resumes now and
-   * then.
+   * Pauses the socket, but not in the library's own callback: data written there is sent when it returns. The library
+   * does not always report a paused socket with a slow client as writable, so it resumes from time to time.
    */
   #pauseSoon(): void {
     if (this.#isPausing) return;
@@ -151,7 +150,7 @@ export class UwsRequestBody {
     });
   }
 
-  /** A socket that is not paused must not be resumed: it would read no more. */
+  /** Resuming a socket that is not paused makes it stop reading. */
   #resumeReading(): void {
     if (!this.#isPaused) return;
     this.#isPaused = false;

@@ -1,11 +1,11 @@
-// An open WebSocket on uWebSockets.js as the wire that the bridge uses, and what the library is told about all of a
-// listener. Used by listener-uws.ts and uws-exchange.ts. Knows nothing of workers.
+// An open WebSocket on uWebSockets.js as the wire of the bridge, and the library's WebSocket options for a listener.
+// Used by listener-uws.ts and uws-exchange.ts. Independent of workers.
 import type { Part } from '../bridge/protocol.ts';
 import type { SocketEvents, SocketWire } from '../bridge/sockets.ts';
 import { utf8 } from './uws-text.ts';
 import type { WebSocketLimits } from './websocket.ts';
 
-/** The part of the library's socket object that is used. It throws once the socket is closed. */
+/** The part of the library's socket object that is used. Its methods throw once the socket is closed. */
 interface UwsSocket {
   getUserData(): UwsSocketOwner;
   send(message: string | Uint8Array, isBinary: boolean, compress: boolean): number;
@@ -13,12 +13,12 @@ interface UwsSocket {
   end(code: number, reason: string | Uint8Array): void;
 }
 
-/** Whom a socket belongs to: the library copies its properties, and not its methods. */
+/** The owner of a socket: the library copies its properties, and not its methods. */
 export interface UwsSocketOwner {
   readonly wire: UwsWire;
 }
 
-/** The library's record of what happens with sockets; `upgrade` is listener-uws.ts. */
+/** The library's callbacks for sockets; `upgrade` is in listener-uws.ts. */
 export interface UwsBehavior<Upgrade> {
   readonly maxPayloadLength: number;
   readonly maxBackpressure: number;
@@ -37,12 +37,12 @@ export interface UwsBehavior<Upgrade> {
  */
 const COMPRESS_BYTES_MIN = 1024;
 const COMPRESS_BYTES_MAX = 64 * 1024;
-/** What a message that waits costs beside its bytes. */
+/** Overhead of a queued message beside its bytes. */
 const MESSAGE_BYTES = 512;
-/** What the library takes for a timeout, in seconds. */
+/** Timeouts that the library accepts, in seconds. */
 const IDLE_SECONDS = [8, 960] as const;
 
-/** @param compression the library's number for how messages are deflated. */
+/** @param compression the library's constant for the compression mode. */
 export function uwsBehavior<Upgrade>(
   limits: WebSocketLimits,
   compression: number,
@@ -51,7 +51,7 @@ export function uwsBehavior<Upgrade>(
   const idleSeconds = Math.ceil((2 * (limits.webSocketIdleMs ?? 30_000)) / 1000);
   return {
     maxPayloadLength: limits.webSocketMessageBytesMax ?? 32 * 1024 * 1024,
-    // The bridge bounds what waits: above this the library would drop messages, and 0 is a bound as well.
+    // The bridge limits the queue: above this value the library would drop messages, and 0 is a limit as well.
     maxBackpressure: 2 ** 30,
     idleTimeout: Math.min(Math.max(idleSeconds, IDLE_SECONDS[0]), IDLE_SECONDS[1]),
     sendPingsAutomatically: true,
@@ -63,14 +63,14 @@ export function uwsBehavior<Upgrade>(
   };
 }
 
-/** Handed to the library with the handshake, which then says by it what comes. */
+/** Passed to the library with the handshake, which attaches it to the socket's events. */
 export class UwsWire implements SocketWire {
   readonly #events: SocketEvents;
   readonly #waitingBytesMax: number;
   readonly #open: Set<UwsWire>;
   #socket: UwsSocket | null = null;
   #paused = false;
-  /** Messages that came meanwhile: the library cannot be told to stop. */
+  /** Messages received while paused: the library cannot pause a WebSocket. */
   #held: Part[] = [];
   #heldBytes = 0;
 
@@ -101,7 +101,7 @@ export class UwsWire implements SocketWire {
     this.#socket = null;
     this.#open.delete(this);
     this.resume();
-    // Where no close frame came, the library gives a reason of its own.
+    // Without a close frame, the library sets a reason of its own.
     const isClean = code !== 1006;
     this.#events.closed(code === 0 ? 1005 : code, isClean ? Buffer.from(reason).toString('utf8') : '', isClean);
   }

@@ -1,7 +1,7 @@
-// Text as uWebSockets.js is to write it: it takes the bytes of a string as V8 keeps them, which is Latin-1 for some
-// strings. Used by uws-exchange.ts and uws-socket.ts.
+// Text for uWebSockets.js: it writes the bytes of a string as V8 stores them, which is Latin-1 for some strings. Used
+// by uws-exchange.ts and uws-socket.ts.
 
-/** Bodies and messages. ASCII is the same in both. */
+/** For bodies and messages. ASCII is the same in both encodings. */
 export function utf8(text: string): string | Uint8Array {
   return Buffer.byteLength(text) === text.length ? text : Buffer.from(text);
 }

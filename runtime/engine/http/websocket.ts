@@ -1,5 +1,5 @@
-// WebSockets over the `ws` package: answering a handshake, and any connection of the package as the
-// wire that the bridge uses. Loaded when the first handshake comes. Knows nothing of workers.
+// WebSockets over the `ws` package: answers handshakes, and adapts a connection of the package to the wire of the
+// bridge. Loaded on the first handshake. Independent of workers.
 import type { Duplex } from 'node:stream';
 import { WebSocketServer, type WebSocket } from 'ws';
 import type { HostMemory } from '../bridge/host-memory.ts';
@@ -7,7 +7,7 @@ import type { SocketEvents, SocketWire } from '../bridge/sockets.ts';
 import { chosenProtocol, handshakeHeaders } from './handshake.ts';
 import type { ResponseHead } from './header-block.ts';
 
-/** Bounds of a listener's WebSockets. */
+/** Limits of a listener's WebSockets. */
 export interface WebSocketLimits {
   readonly webSocketMessageBytesMax?: number;
   readonly webSocketIdleMs?: number;
@@ -15,16 +15,20 @@ export interface WebSocketLimits {
 
 /** How long a peer may take to answer a close frame. The types of the package do not know the option yet. */
 export const closeOptions: object = { closeTimeout: 5000 };
-/** What a queued message costs beside its bytes: bounds of bytes alone would let millions of empty ones pile up. */
+/**
+ * Overhead of a queued message beside its bytes: a limit in bytes alone would let millions of empty messages pile up.
+ */
 const QUEUED_MESSAGE_BYTES = 512;
-/** A message under way that holds less is part of what an open socket counts as. */
+/** A partial message below this is part of the fixed cost of an open socket. */
 const UNFINISHED_BYTES_MIN = 64 * 1024;
+/** What each piece of a message costs beside its bytes. */
+const PIECE_BYTES = 256;
 
-/** Compression that a peer may ask for; no state is kept between messages, which would be 300 KB a socket. */
+/** Compression that a peer may negotiate; no state is kept between messages, which would take 300 KB per socket. */
 export const deflateOptions = {
   serverNoContextTakeover: true,
   clientNoContextTakeover: true,
-  // Of Node's thread pool, which files and DNS need too.
+  // Threads of Node's pool, which files and DNS need too.
   concurrencyLimit: 2,
   threshold: 1024,
   zlibDeflateOptions: { level: 6, memLevel: 7 },
@@ -33,10 +37,10 @@ export const deflateOptions = {
 /** Answers handshakes of one listener. */
 export interface Upgrader {
   /**
-   * Sends 101 with the headers of a worker's response; the sub-protocol is the worker's choice among those offered.
+   * Sends 101 with the headers of a worker's response; the worker chooses the sub-protocol among those offered.
    *
-   * @param memory where messages under way are counted.
-   * @returns the wire; null when the handshake is refused after all, which has then been answered.
+   * @param memory counts partial messages.
+   * @returns the wire; null if the handshake was refused after all, which has been answered.
    */
   upgrade(
     requestBlock: string,
@@ -46,9 +50,9 @@ export interface Upgrader {
     events: SocketEvents,
     memory: HostMemory | null,
   ): SocketWire | null;
-  /** Closes every socket with a code: what does not answer in time is cut. */
+  /** Closes every socket with a code and cuts those that do not answer in time. */
   closeAll(code: number, reason: string): void;
-  /** No more pings. */
+  /** Stops the pings. */
   stop(): void;
 }
 
@@ -80,12 +84,12 @@ export function createUpgrader(limits: WebSocketLimits): Upgrader {
   const silent = new WeakSet<WebSocket>();
   const sweep = setInterval(() => {
     for (const socket of server.clients) {
-      // One that we do not read from at the moment cannot be heard.
+      // A paused socket cannot receive a pong.
       if (socket.isPaused) continue;
       if (silent.has(socket)) socket.terminate();
       else {
         silent.add(socket);
-        // Only until the next one: messages are many.
+        // Only until the next one: messages are frequent.
         if (socket.listenerCount('message') < 2) socket.once('message', () => silent.delete(socket));
         socket.ping();
       }
@@ -110,9 +114,9 @@ export function createUpgrader(limits: WebSocketLimits): Upgrader {
 }
 
 /**
- * A connection of the package as the bridge uses it.
+ * Adapts a connection of the package to the bridge.
  *
- * @param memory where messages under way are counted: one that there is no room for ends the connection.
+ * @param memory counts partial messages: one that exceeds it ends the connection.
  */
 export function wireOf(socket: WebSocket, events: SocketEvents, memory: HostMemory | null): SocketWire {
   if (memory !== null) countUnfinished(socket, memory, (error) => events.failed(error.message));
@@ -140,21 +144,26 @@ export function wireOf(socket: WebSocket, events: SocketEvents, memory: HostMemo
   };
 }
 
-/** What the package reads messages with, as far as it is used here. */
+/** The package's message parser, as far as it is used here. */
 interface Receiver {
-  /** Bytes of the message under way, inflated. */
+  /** Bytes of the partial message, inflated. */
   readonly _messageLength: number;
-  /** Bytes of the frame under way. */
+  /** Bytes of the partial frame, and the chunks that they came in. */
   readonly _bufferedBytes: number;
+  readonly _buffers: readonly Buffer[];
+  /** Whole frames of the message under way. */
+  readonly _fragments: Buffer[];
+  /** Whether the frame is the last one of its message. */
+  readonly _fin: boolean;
   /** Takes bytes of the connection. */
   _write(chunk: Buffer, encoding: string, done: () => void): void;
-  /** A frame of a message is whole. */
+  /** A frame of a message is complete. */
   dataMessage(done: () => void): void;
 }
 
 /**
- * Counts what a message takes before it is whole. No event tells of it, and 1 KB that a peer sends can inflate to 1 MB:
- * so what the package reads with is watched.
+ * Counts the memory of a message before it is complete. The package has no event for it, and 1 KB from a peer can
+ * inflate to 1 MB, so its parser is observed.
  */
 function countUnfinished(socket: WebSocket, memory: HostMemory, refused: (error: Error) => void): void {
   const receiver = (socket as unknown as { readonly _receiver: Receiver })._receiver;
@@ -163,8 +172,9 @@ function countUnfinished(socket: WebSocket, memory: HostMemory, refused: (error:
   let isOver = false;
   const count = (): void => {
     if (isOver) return;
-    const { _messageLength: inflated, _bufferedBytes: raw } = receiver;
-    const bytes = inflated + raw < UNFINISHED_BYTES_MIN ? 0 : inflated + raw;
+    const { _messageLength: inflated, _bufferedBytes: raw, _buffers, _fragments } = receiver;
+    const taken = inflated + raw + (_buffers.length + _fragments.length) * PIECE_BYTES;
+    const bytes = taken < UNFINISHED_BYTES_MIN ? 0 : taken;
     if (bytes === held) return;
     if (bytes < held) {
       memory.release(held - bytes);
@@ -186,6 +196,13 @@ function countUnfinished(socket: WebSocket, memory: HostMemory, refused: (error:
     count();
   };
   receiver.dataMessage = (done) => {
+    const { _fragments, _fin } = receiver;
+    const last = _fragments.at(-1);
+    // As a view, a frame of one byte keeps all that came with it: 64 KB.
+    if (!_fin && last !== undefined && last.byteLength < last.buffer.byteLength) {
+      _fragments[_fragments.length - 1] = Buffer.allocUnsafeSlow(last.byteLength);
+      last.copy(_fragments.at(-1)!);
+    }
     dataMessage.call(receiver, done);
     count();
   };

@@ -1,26 +1,25 @@
-// What is said of an event where people read: its name, which attempt it is, and what its handler threw although there
-// is a result, since a broker needs to know what became of each message all the same. Used by deployment.ts for the
-// log. Pure.
+// Describes an event for people: its name, its attempt, and the error that its handler threw even though there is a
+// result, which the broker needs for each message. Used by deployment.ts for the log. Pure.
 import type { EventKind } from '#core/event.ts';
 
 /** One event, for people. */
 export interface EventRecord {
-  /** The queue, the timer's binding, the schedule or the workflow. */
+  /** Name of the queue, the timer's binding, the schedule or the workflow. */
   readonly name: string;
-  /** The timer or the run; empty for others. */
+  /** Id of the timer or the run; empty for others. */
   readonly id: string;
-  /** Of the message, or the first of several. */
+  /** Attempt of the message, or of the first of several. */
   readonly attempt: number;
-  /** Attempts it may have; 0 where nobody said so. */
+  /** Maximum number of attempts; 0 if unknown. */
   readonly attemptsMax: number;
 }
 
-/** A tenant's words are read on the engine's main thread up to here. */
+/** A tenant's data is parsed on the engine's main thread up to this size. */
 const PARSED_CHARS_MAX = 1024 * 1024;
 const nameField = { queue: 'queueName', timer: 'binding', cron: 'name', workflow: 'workflow' } as const;
 const idField = { queue: '', timer: 'id', cron: '', workflow: 'executionId' } as const;
 
-/** @param head of an event, in the shape of guest/events/, with what broker/ says beside. */
+/** @param head of an event, in the shape of guest/events/, with additions of broker/. */
 export function eventRecord(kind: EventKind, head: string): EventRecord {
   const fields = (JSON.parse(head) ?? {}) as Readonly<Record<string, unknown>>;
   const [first] =
@@ -39,8 +38,8 @@ function count(value: unknown, otherwise: number): number {
 }
 
 /**
- * What the handler threw, by the result of its event; null when it did not. The result is a tenant's word, and may be
- * long.
+ * The error that the handler threw, from the result of its event; null without one. The result comes from a tenant,
+ * and may be long.
  *
  * @example thrownIn('{"acked":[],"retry":[{"id":"m1","error":"no"}],"thrown":"no"}') // 'no'
  */

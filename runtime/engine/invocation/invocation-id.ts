@@ -1,15 +1,15 @@
-// Ids of invocations, as they stand in the log and in `x-request-id`: unique over all engines. A request takes a
-// number; the text is made when somebody wants to read it. Made by handler.ts.
+// Ids of invocations, as in the log and in `x-request-id`: unique over all engines. A request takes a number; its
+// text is created on demand. Made by handler.ts.
 import { randomBytes } from 'node:crypto';
 
 /** The ids of one engine. */
 export interface InvocationIds {
   readonly prefix: string;
-  /** The last number that was taken. */
+  /** The last number taken. */
   last: number;
 }
 
 export function createInvocationIds(): InvocationIds {
-  // 48 bits: two engines of a platform share a prefix once in a million million starts.
+  // 48 bits: two engines of a platform share a prefix once in 10^12 starts.
   return { prefix: `${randomBytes(6).toString('hex')}-`, last: 0 };
 }

@@ -1,5 +1,5 @@
-// One event being served, on the host: who waits for it, what it has used, how it ended. Made per request, so it holds
-// plain fields and no closures.
+// One event being served, on the host: its client, its usage, its end. Created per request, so it has plain fields
+// and no closures.
 import { PlatformError } from '#core/errors.ts';
 import type { InvocationKind } from '#core/plans.ts';
 import type { Exchange } from '../http/listener.ts';
@@ -10,10 +10,10 @@ import type { InvocationSpans } from '../telemetry/invocation-spans.ts';
 import type { Outcome } from './outcome.ts';
 import { parseTraceparent, traceFrom, type TraceContext } from './trace.ts';
 
-/** How far an invocation is. `answered`: the response is out, `waitUntil` or its stream goes on. */
+/** Phase of an invocation. `answered`: the response is sent, `waitUntil` or its stream continues. */
 type Phase = 'waiting' | 'running' | 'answered' | 'over';
 
-/** Keeps accounts of the CPU that the host spends for invocations. */
+/** Accounts for host CPU of invocations. */
 export interface CpuMeter {
   leftOf(invocation: Invocation<unknown>): number;
   /** @throws {PlatformError} `cpu_limit_exceeded`. */
@@ -21,50 +21,50 @@ export interface CpuMeter {
   settle(invocation: Invocation<unknown>, reservedMs: number, usedMs: number): void;
 }
 
-/** @template Answer what the response goes to. */
+/** @template Answer the recipient of the response. */
 export class Invocation<Answer> {
   /** Number in its isolate, while it runs. */
   id = 0;
   phase: Phase = 'waiting';
   readonly kind: InvocationKind;
   readonly answer: Answer;
-  /** `performance.now()` when it came in. */
+  /** `performance.now()` at its arrival. */
   readonly startedAt: number;
   status = 0;
   /** CPU of its own code. */
   cpuMs = 0;
-  /** Of `cpuMs`: what it used in isolates that it lost. */
+  /** Part of `cpuMs` that it used in isolates that it lost. */
   lostCpuMs = 0;
-  /** CPU that the host spent for it, and what is set aside for work that has not ended. */
+  /** CPU that the host used for it, and reservations for unfinished work. */
   hostCpuMs = 0;
   reservedCpuMs = 0;
-  /** Of `cpuMs` and `hostCpuMs`: what belonged to budgets before the one it has now. */
+  /** Part of `cpuMs` and `hostCpuMs` that belonged to earlier budgets. */
   cpuBefore = 0;
   hostCpuBefore = 0;
-  /** Of `hostCpuMs`: what its isolate knows of. */
+  /** Part of `hostCpuMs` that was reported to its isolate. */
   hostCpuReported = 0;
-  /** Since when an open WebSocket has the budget it has now. */
+  /** When the current budget of an open WebSocket began. */
   budgetFrom = 0;
-  /** Who keeps its account; null until it runs. */
+  /** Its accounting; null until it runs. */
   meter: CpuMeter | null = null;
-  /** Set by a charge of its own in the running entry: then the entry's share is not added. */
+  /** Set by a separate charge in the running entry: then the entry's share is not added. */
   charged = false;
-  /** Host calls made: an invocation that made none has had no effect and may run again. */
+  /** Host calls made: an invocation without any has had no effect and may run again. */
   calls = 0;
   subrequests = 0;
-  /** Times it was started again after its isolate went. */
+  /** Restarts after losing its isolate. */
   restarts = 0;
-  /** A call of a binding by the server of its own deployment. */
+  /** Whether it is a binding call of the deployment's own server. */
   isCall = false;
-  /** Its response is an open WebSocket: the wall limit begins when that is closed. */
+  /** Whether its response is an open WebSocket: the wall limit begins when that is closed. */
   isSocketOpen = false;
-  /** Its client went before there was an answer: it runs on to its end, and what it answers goes nowhere. */
+  /** Whether its client disconnected before a response: it runs to its end, and its response is discarded. */
   isClientGone = false;
-  /** Why it has no response, while its work goes on; null: none of that. */
+  /** Why it has no response while its work continues; null otherwise. */
   failure: (Outcome & { kind: 'failed' }) | null = null;
-  /** Of its trace; null: it is not sampled. */
+  /** Spans of its trace; null: not sampled. */
   spans: InvocationSpans | null = null;
-  /** From when its wall time counts, in ms of `performance.now()`. */
+  /** Start of its wall time, in ms of `performance.now()`. */
   wallFrom: number;
   #subrequestsMax: number;
   #ids: InvocationIds;
@@ -82,12 +82,12 @@ export class Invocation<Answer> {
     this.#subrequestsMax = subrequestsMax;
   }
 
-  /** Unique over all engines: what the log calls it. */
+  /** Id in the log, unique over all engines. */
   get uid(): string {
     return this.#ids.prefix + this.#number;
   }
 
-  /** The trace its request belongs to; read when somebody asks for it. */
+  /** The trace of its request; parsed on demand. */
   get trace(): TraceContext | null {
     if (this.spans !== null) return this.spans.context;
     if (this.#trace === undefined) {
@@ -97,17 +97,17 @@ export class Invocation<Answer> {
     return this.#trace;
   }
 
-  /** Host that the request came to; null for an event that is none. */
+  /** Host of the request; null for other events. */
   host(): string | null {
     return (this.answer as { readonly host?: string }).host ?? null;
   }
 
-  /** Of the request, by its name in lower case; null for an event that is none. */
+  /** A header of the request, by its lower-case name; null for other events. */
   header(name: string): string | null {
     return (this.answer as Partial<Pick<Exchange, 'header'>>).header?.(name) ?? null;
   }
 
-  /** The run of a workflow that it is an attempt of; null: none. */
+  /** The workflow run that it is an attempt of; null: none. */
   run(): { readonly workflow: string; readonly id: string } | null {
     if (this.kind !== 'workflow') return null;
     const { kind, event } = this.answer as unknown as Delivery;
@@ -149,7 +149,7 @@ export class Invocation<Answer> {
     else (this.#atEnd ??= []).push(run);
   }
 
-  /** It is over: nothing of it goes on. */
+  /** It has ended: nothing of it continues. */
   close(): void {
     this.phase = 'over';
     if (this.#atEnd === null) return;
@@ -158,13 +158,13 @@ export class Invocation<Answer> {
   }
 }
 
-/** An invocation that an HTTP request waits for. */
+/** An invocation with a waiting HTTP request. */
 export type HttpInvocation = Invocation<Exchange>;
-/** An invocation of an event that is no request. */
+/** An invocation of an event other than a request. */
 export type EventInvocation = Invocation<Delivery>;
 export type AnyInvocation = HttpInvocation | EventInvocation;
 
-/** Whether a request waits for it. */
+/** Whether an HTTP request waits for it. */
 export function isHttp(invocation: AnyInvocation): invocation is HttpInvocation {
   return invocation.kind === 'http';
 }

@@ -1,4 +1,4 @@
-// The deployment's log: console lines and what went wrong, with stacks mapped to the sources the author wrote.
+// The deployment's log: console lines and errors, with stacks mapped to the author's sources.
 import { FlattenMap, originalPositionFor, sourceContentFor, type TraceMap } from '@jridgewell/trace-mapping';
 import { codeFrame } from '#core/code-frame.ts';
 
@@ -6,7 +6,7 @@ import { codeFrame } from '#core/code-frame.ts';
 export interface LogLine {
   readonly level: 'debug' | 'info' | 'warn' | 'error';
   readonly text: string;
-  /** Invocation it belongs to; null for code outside every one. */
+  /** Its invocation; null for code outside of invocations. */
   readonly invocation: string | null;
   /** Trace of its request; null without one. */
   readonly traceId: string | null;
@@ -14,15 +14,15 @@ export interface LogLine {
 
 // `at name (worker.js:10:5)`, `at worker.js:10:5`: the bundle is the only file of a worker.
 const POSITION = /\bworker\.js:(\d+):(\d+)/g;
-// Also of a text that is mapped already: `at name (src/index.ts:3:9)`.
+// Also matches a mapped text: `at name (src/index.ts:3:9)`.
 const PLACE = /(?:\(|\bat (?:async )?)([^\s()]+):(\d+):(\d+)\)?$/gm;
 const BUNDLE = 'worker.js';
 // Sources that are not the project's own files.
 const OUTSIDE = /^(?:\.\.\/|\/|[A-Za-z]:|platform:|node_modules\/)/;
-// Frames of the platform's own guest code say nothing to an author.
+// Frames of the platform's own guest code are of no use to an author.
 const GUEST_FRAME = /^\s*at .*\bplatform:[a-z]+(?::\d+)*\)?\s*$/;
 
-/** A place in a worker's own sources, with the lines around it. */
+/** A position in a worker's own sources, with the surrounding lines. */
 export interface SourceFrame {
   /** Relative to the project. */
   readonly file: string;
@@ -31,7 +31,7 @@ export interface SourceFrame {
   readonly frame: string;
 }
 
-/** Maps positions in a worker's stack traces; reads the source map when the first one comes. */
+/** Maps positions in a worker's stack traces; reads the source map on first use. */
 export class StackMapper {
   #readMap: () => string | null;
   #map: TraceMap | null | undefined = undefined;
@@ -40,12 +40,12 @@ export class StackMapper {
     this.#readMap = readMap;
   }
 
-  /** Whether there is a map that can be read. */
+  /** Whether there is a readable map. */
   get hasMap(): boolean {
     return this.#read() !== null;
   }
 
-  /** The text with `worker.js:line:column` replaced by source positions, and frames of the guest left out. */
+  /** The text with `worker.js:line:column` replaced by source positions, and without frames of the guest. */
   map(text: string): string {
     if (!text.includes('worker.js:') && !text.includes('platform:')) return text;
     const lines = text.split('\n').filter((line) => !GUEST_FRAME.test(line));
@@ -54,7 +54,7 @@ export class StackMapper {
       .replace(POSITION, (all, line: string, column: string) => this.#position(Number(line), Number(column)) ?? all);
   }
 
-  /** The first place of a stack that lies in the project itself. Sources come from the map alone: no file is read. */
+  /** The first position of a stack in the project itself. Sources come from the map alone: no file is read. */
   frame(stack: string): SourceFrame | null {
     const map = this.#read();
     if (map === null) return null;

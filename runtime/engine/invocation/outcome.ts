@@ -1,5 +1,4 @@
-// How an invocation ended: a closed set. Status, log level and metric label all derive from the outcome, nothing else
-// does.
+// How an invocation ended: a closed set. Status, log level and metric label all derive from the outcome alone.
 import { errorMessage, errorTable, type ErrorCode, type ErrorDetails } from '#core/errors.ts';
 
 /** Error codes an invocation can end with. */
@@ -35,11 +34,11 @@ export const FAILURE_CODES = [
 ] as const satisfies readonly ErrorCode[];
 export type FailureCode = (typeof FAILURE_CODES)[number];
 
-/** What a worker threw. For its author's eyes only. */
+/** What a worker threw. Only for its author. */
 interface Thrown {
   readonly name: string;
   readonly message: string;
-  /** As V8 wrote it. */
+  /** As formatted by V8. */
   readonly stack: string | null;
 }
 
@@ -63,14 +62,13 @@ export function outcomeLabel(outcome: Outcome): 'ok' | FailureCode {
   return outcome.kind === 'ok' ? 'ok' : outcome.code;
 }
 
-/** Of a failure in words, for its author: what the worker threw, and else what the error says. */
+/** A failure in words, for its author: what the worker threw, or the message of the error. */
 export function reasonOf({ code, details }: Outcome & { kind: 'failed' }): string {
   return code === 'worker_threw' ? String(details['reason'] ?? '') : errorMessage(code, details);
 }
 
 /**
- * Level of the log line about it: the platform's own faults are errors, a worker's are warnings, the rest is for
- * debugging.
+ * Log level of an outcome: the platform's own faults are errors, a worker's are warnings, the rest is for debugging.
  */
 export function outcomeLevel(outcome: Outcome): 'debug' | 'warn' | 'error' {
   if (outcome.kind === 'ok') return 'debug';
@@ -99,12 +97,12 @@ export function failureResponse(outcome: Outcome & { kind: 'failed' }): FailureR
   };
 }
 
-/** Of what is its author's business: when to come again. */
+/** The public details of an error that are otherwise for its author: when to retry. */
 function publicPart({ retryAfterSeconds }: ErrorDetails): ErrorDetails {
   return retryAfterSeconds === undefined ? {} : { retryAfterSeconds };
 }
 
-// What a worker threw is its author's business, not its visitors': the log has it.
+// An error that a worker threw is for its author, not its visitors: it is in the log.
 function isPrivate(code: FailureCode): boolean {
   return (
     code === 'worker_threw' ||

@@ -1,24 +1,24 @@
-// W3C trace context: what an incoming request says of its trace. Called only when a log line or an outgoing request
-// asks for it, so that a request pays nothing for it. Everything here comes from clients, or from what was sent before
-// (messages, timers, runs). bindings/trace-headers.ts hands it on.
+// W3C trace context of an incoming request. Parsed only for a log line or an outgoing request, so that other requests
+// pay nothing. All of it comes from clients, or from earlier messages, timers and runs. bindings/trace-headers.ts
+// propagates it.
 
 /** The trace that a request belongs to. */
 export interface TraceContext {
   /** 32 hex digits. */
   readonly traceId: string;
-  /** 16 hex digits: the span that what follows belongs to. */
+  /** 16 hex digits: the parent span. */
   readonly parentId: string;
   /** Two hex digits: whether it is sampled. */
   readonly flags: string;
-  /** `tracestate` as it came; empty without one. */
+  /** `tracestate` as received; empty without one. */
   readonly state: string;
 }
 
 const PARENT = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
-/** W3C Trace Context wants at least 512 to be passed on; longer ones are dropped as a whole. */
+/** W3C Trace Context requires at least 512 to be forwarded; longer ones are dropped as a whole. */
 const STATE_CHARS_MAX = 512;
 
-/** The trace of a request by its header block; null when it names none, or not as W3C Trace Context wants. */
+/** The trace in a request's header block; null without a valid one. */
 export function traceFrom(headerBlock: string): TraceContext | null {
   if (!headerBlock.includes('traceparent\0')) return null;
   const fields = headerBlock.split('\0');
@@ -26,7 +26,7 @@ export function traceFrom(headerBlock: string): TraceContext | null {
   const states: string[] = [];
   for (let at = 0; at + 1 < fields.length; at += 2) {
     if (fields[at] === 'traceparent') {
-      // Two of them: nobody can tell which one is right.
+      // Two headers: it is unknown which one is right.
       if (parent !== null) return null;
       parent = fields[at + 1]!.trim();
     } else if (fields[at] === 'tracestate') {
@@ -42,7 +42,7 @@ export function traceFrom(headerBlock: string): TraceContext | null {
   };
 }
 
-/** What a `traceparent` says; null where it is none. */
+/** Parses a `traceparent`; null if it is invalid. */
 export function parseTraceparent(text: string): TraceContext | null {
   const [, version, traceId, parentId, flags, more] = PARENT.exec(text) ?? [];
   if (traceId === undefined || (version === '00' && more !== undefined)) return null;

@@ -1,24 +1,24 @@
-// Compiles the workers of new deployments before anybody asks for them, while the engine has nothing to start, so that
-// the first request finds V8's compiled form. Nothing of a worker runs: it is compiled in a blank isolate that is
-// thrown away. handler.ts adds deployments when routes change.
+// Compiles the workers of new deployments before their first request, while the engine starts no isolates, so that
+// the request finds V8's code cache. No worker code runs: it is compiled in a blank isolate that is discarded.
+// handler.ts adds deployments when routes change.
 import type ivm from 'isolated-vm';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { WorkerText } from '#core/worker-text.ts';
 import type { CompiledForms } from './compiled-forms.ts';
 import type { Snapshot } from './snapshot.ts';
 
-/** A worker whose form may be missing. */
+/** A worker that may have no code cache. */
 export interface AheadWorker {
   /** `<project>/<deployment id>`. */
   readonly owner: string;
-  /** Of the code. */
+  /** Hash of the code. */
   readonly hash: string;
   readonly bytes: number;
-  /** Null where there is none. @throws when it cannot be read. */
+  /** Null if there is none. @throws when it cannot be read. */
   text(): WorkerText | null;
 }
 
-/** What compiling ahead needs. */
+/** Dependencies of compiling ahead. */
 interface CompileAheadOptions {
   readonly snapshot: Snapshot;
   readonly native: ivm.NativeModule;
@@ -26,13 +26,13 @@ interface CompileAheadOptions {
   readonly memoryLimitMb: number;
 }
 
-/** Deployments that wait. Those that were added first are forgotten first. */
+/** Limit for waiting deployments. The oldest are dropped first. */
 const WAITING_MAX = 2000;
-/** Larger workers are compiled when they are asked for, on their own account. */
+/** Larger workers are compiled on first use, and charged for it. */
 const CODE_MAX = 4 * 1024 * 1024;
-/** Of larger ones functions are compiled when they run: a form with all of them grows with the code. */
+/** Functions of larger workers are compiled when they run: a cache with all of them grows with the code. */
 const EAGER_MAX = 1024 * 1024;
-/** V8's parser cannot be ended: after one that takes so long no more are compiled. */
+/** V8's parser cannot be interrupted: after one that takes this long, compiling ahead stops. */
 const COMPILE_MS_MAX = 10_000;
 
 /** The queue of one engine. */
@@ -46,7 +46,7 @@ export class CompileAhead {
     this.#options = options;
   }
 
-  /** @param find looks a worker up when it is its turn; null where there is none. */
+  /** @param find looks a worker up in its turn; null if it is gone. */
   add(find: () => AheadWorker | null): void {
     if (this.#closed) return;
     this.#waiting.push(find);
@@ -61,14 +61,14 @@ export class CompileAhead {
 
   async #work(): Promise<void> {
     this.#isWorking = true;
-    // What one request needs at once is not kept waiting: one worker at a time, and none while isolates start.
+    // Requests must not wait for this: one worker at a time, and none while isolates start.
     for (;;) {
       await delay(Math.max(1, this.#options.forms.quietInMs), undefined, { ref: false });
       if (this.#options.forms.quietInMs > 0) continue;
-      // Engines of one machine share what they compile: they begin at different ends.
+      // Engines of one machine share the caches, so they pick in random order.
       const find = this.#waiting.splice(Math.floor(Math.random() * this.#waiting.length), 1)[0];
       if (find === undefined) break;
-      // One that cannot be read or compiled says so when it is asked for.
+      // A worker that cannot be read or compiled fails when it is requested.
       await this.#compile(find).catch(() => {});
     }
     this.#isWorking = false;

@@ -1,23 +1,24 @@
-// V8's compiled forms of workers, so that starting one does not compile it again: in memory, and in files below the
-// cache folder for the engines that come after. A form is machine-made and believed by V8: it is only ever made by an
-// isolate of our own, kept where nobody else can write, found by the hash of exactly the code it was made of, and
-// checked before it is used. It belongs to one project: what a broken-into isolate made of its own code is never given
-// to anybody else.
+// V8's code caches of workers, so that starting one does not compile it again: in memory, and in files below the
+// cache folder for later engines. V8 trusts a code cache, so it is only created by our own isolates, stored where
+// nobody else can write, looked up by the hash of exactly the code it was created from, and verified before use. It
+// belongs to one project: a cache that a compromised isolate made of its own code is never given to another project.
 import { createHash, randomBytes } from 'node:crypto';
 import { closeSync, existsSync, fstatSync, mkdirSync, openSync, readSync } from 'node:fs';
 import { readdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** What forms are taken from: an isolate that runs the worker. */
+/** Source of a code cache: an isolate that runs the worker. */
 export interface FormSource {
-  /** Null when it is gone. */
+  /** Null when the isolate is gone. */
   compiledForm(): Promise<ArrayBuffer | null>;
 }
 
-/** How much a worker had served when its form was taken: the later, the more of what it needs is in it. */
+/** How much a worker had served when its cache was taken: the later, the more of the functions it needs are in it. */
 export type FormStage = 'ahead' | 'first' | 'later';
 
-/** `mark`: in a form's file; `next`, from how many requests on. Two are taken of each code, so that this ends. */
+/**
+ * `mark`: in the file; `next`: number of requests after which the next one is taken. Only two are taken of each code.
+ */
 export const formStages: Readonly<
   Record<FormStage, { readonly mark: number; readonly requestsMin: number; readonly next?: FormStage }>
 > = {
@@ -27,30 +28,30 @@ export const formStages: Readonly<
 };
 const STAGES = Object.keys(formStages) as FormStage[];
 
-/** A compiled form. */
+/** A code cache. */
 export interface CompiledForm {
   readonly bytes: SharedArrayBuffer;
   readonly stage: FormStage;
 }
 
-/** What forms are kept with. */
+/** Dependencies. */
 interface CompiledFormsOptions {
-  /** Private folder of the engine; `loadSnapshot` has seen to that. */
+  /** Private folder of the engine; `loadSnapshot` has checked it. */
   readonly folder: string;
-  /** Of the guest's snapshot: V8, its flags, and the guest that forms are made beside. */
+  /** Key of the guest's snapshot, which identifies V8, its flags and the guest. */
   readonly key: string;
   readonly limits: { readonly compiledFormsMemoryBytesMax: number; readonly compiledFormsDiskBytesMax: number };
-  /** How long no isolate must have started before forms are made: milliseconds. */
+  /** Caches are taken only after no isolate has started for this long: milliseconds. */
   readonly quietMs?: number;
 }
 
-/** Compiling less takes no longer than reading a form. */
+/** Compiling less code takes no longer than reading a cache. */
 const CODE_MIN = 8 * 1024;
 const QUIET_MS = 1000;
-/** Isolates whose form is still to be taken. Those that started first are forgotten first. */
+/** Limit for isolates whose cache is still to be taken. The oldest are dropped first. */
 const WAITING_MAX = 128;
 const HASH_BYTES = 32;
-/** Of the files. */
+/** Version of the file format. */
 const FORMAT = 2;
 
 interface Waiting {
@@ -59,11 +60,11 @@ interface Waiting {
   source: FormSource;
 }
 
-/** The forms of one engine. */
+/** The code caches of one engine. */
 export class CompiledForms {
   #options: CompiledFormsOptions;
   #folder: string;
-  /** In the order of their last use. */
+  /** In order of last use. */
   #forms = new Map<string, CompiledForm>();
   #formsBytes = 0;
   #writtenBytes = 0;
@@ -81,7 +82,7 @@ export class CompiledForms {
   }
 
   /**
-   * The form of this code; null where there is none. @param owner `<project>/<deployment id>`. @param hash of the code.
+   * The cache of this code; null if there is none. @param owner `<project>/<deployment id>`. @param hash of the code.
    */
   find(owner: string, hash: string, length: number): CompiledForm | null {
     this.#startedAt = performance.now();
@@ -97,12 +98,12 @@ export class CompiledForms {
     if (read === null) return null;
     this.#keep(name, read);
     const now = new Date();
-    // Its last use decides how long it stays.
+    // Files are pruned by their last use.
     utimes(join(this.#folder, name), now, now).catch(() => {});
     return read;
   }
 
-  /** An isolate that has served enough for a stage: its form is taken when the engine has nothing to start. */
+  /** Registers an isolate that has served enough for a stage: its cache is taken when the engine starts no isolates. */
   offer(owner: string, hash: string, length: number, stage: FormStage, source: FormSource): void {
     if (this.#closed || length < CODE_MIN) return;
     const name = this.#nameOf(owner, hash);
@@ -113,23 +114,23 @@ export class CompiledForms {
     this.#wait();
   }
 
-  /** Whether there is a form of this code, or it is too short for one. */
+  /** Whether a cache of this code exists, or it is too short for one. */
   has(owner: string, hash: string, length: number): boolean {
     const name = this.#nameOf(owner, hash);
     return length < CODE_MIN || this.#forms.has(name) || existsSync(join(this.#folder, name));
   }
 
-  /** Milliseconds until no isolate has started for a while; 0 when none has. */
+  /** Milliseconds until no isolate has started for a while; 0 if none has. */
   get quietInMs(): number {
     return Math.max(0, this.#startedAt + (this.#options.quietMs ?? QUIET_MS) - performance.now());
   }
 
-  /** A form that was made by compiling alone (compile-ahead.ts). Settles when it is kept, or cannot be. */
+  /** Stores a cache created by compiling alone (compile-ahead.ts). Settles when it is stored, or has failed. */
   async keep(owner: string, hash: string, form: ArrayBuffer): Promise<void> {
     await this.#store(this.#nameOf(owner, hash), 'ahead', form).catch(() => {});
   }
 
-  /** Ends after what is being written. */
+  /** Resolves after pending writes. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#waiting = [];
@@ -156,7 +157,7 @@ export class CompiledForms {
   }
 
   #work(task: () => Promise<void>): void {
-    // A form that cannot be had or kept costs the time to compile, later.
+    // Without a cache, the worker is compiled again later.
     this.#working = this.#working
       .then(task)
       .catch(() => {})
@@ -169,7 +170,7 @@ export class CompiledForms {
     const form = await next.source.compiledForm();
     if (form === null) return;
     const before = this.#forms.get(next.name);
-    // V8 forgets what was not used for long.
+    // V8 discards functions that have not run for long.
     const isLess = before?.stage === 'first' && before.bytes.byteLength > form.byteLength;
     await this.#store(next.name, next.stage, isLess ? before.bytes : form);
   }
@@ -200,7 +201,7 @@ export class CompiledForms {
     }
   }
 
-  /** The files that were used last stay. */
+  /** Keeps the most recently used files. */
   async #prune(): Promise<void> {
     this.#writtenBytes = 0;
     const files: { path: string; size: number; usedAt: number }[] = [];
@@ -218,7 +219,7 @@ export class CompiledForms {
 }
 
 /**
- * A file's form; null where there is none, or it is not what it was. It is read to where V8 takes it from: a megabyte
+ * Reads a cache file; null if it is missing or damaged. It is read directly into the memory that V8 uses: a megabyte
  * is not copied once more.
  */
 function readForm(file: string): CompiledForm | null {

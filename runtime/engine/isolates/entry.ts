@@ -1,31 +1,31 @@
-// Which isolate is entered when: the whole policy of joined entries. Everything that one turn of the event loop has for
-// an isolate enters it together; at most `runningMax` isolates run at a time and those that wait take turns. While
-// nobody waits, a running isolate gets one more entry queued behind the one it is in, so that its thread goes on
-// without being woken (a tenth of a request's CPU at 8 connections). An entry that lasts while others wait loses its
-// place: the system shares the cores from then on, and its deployment stands aside for a while: in one queue those
-// whose entries last a little, in another those that burn, so that nobody who works waits for a spinner. Pure: it knows
-// no isolate, only what can be entered.
+// Decides which isolate is entered when: the whole policy of joined entries. Everything that one tick of the event
+// loop has for an isolate enters it together. At most `runningMax` isolates run at a time, and waiting ones take
+// turns. While none wait, a running isolate gets one more entry queued behind the current one, so that its thread
+// continues without being woken (a tenth of a request's CPU at 8 connections). An entry that runs long while others
+// wait loses its slot: from then on the system shares the cores, and its deployment is deprioritized for a while: in
+// one queue if its entries last a little, in another if they burn CPU, so that no working deployment waits for a
+// spinning one. Pure: it only knows an interface of isolates.
 
-/** How a deployment has used its turns; the isolates of one deployment share it. */
+/** Recent scheduling behavior of a deployment, shared by its isolates. */
 export interface Conduct {
-  /** Until when, by the scheduler's clock, its entries stand aside; 0 for never. */
+  /** Until when, by the scheduler's clock, its entries are deprioritized; 0: not. */
   slowUntil: number;
-  /** Its last entry without a place used much CPU. */
+  /** Whether its last entry without a slot used much CPU. */
   isBurning: boolean;
 }
 
-/** What can be entered. */
+/** Something that can be entered. */
 export interface Enterable {
   /**
-   * Takes all that has been collected into the isolate, behind an entry that still runs. Each comes back as
-   * `EntryScheduler.left`.
+   * Moves everything collected into the isolate, behind an entry that still runs. The end of each entry is reported
+   * by `EntryScheduler.left`.
    */
   enter(): void;
   /** Scheduling state, owned by the scheduler. */
   entryState: EntryState;
-  /** Its entry has lost its place and runs beside the others; owned by the scheduler. */
+  /** Whether its entry has lost its slot and runs beside the others; owned by the scheduler. */
   isOvertime: boolean;
-  /** When it lost its place, and whether it counts as one that burns; owned by the scheduler. */
+  /** When it lost its slot, and whether it counts as burning; owned by the scheduler. */
   overtimeSince: number;
   isBurning: boolean;
   /** Round of the watch in which its entry began; owned by the scheduler. */
@@ -34,34 +34,34 @@ export interface Enterable {
 }
 
 /**
- * `idle`: nothing to do; `ready`: waits for a place; `running`: entered; `ahead`: entered, with a second entry queued
- * behind; `again` and `ahead again`: more has been collected meanwhile.
+ * `idle`: nothing to do; `ready`: waits for a slot; `running`: entered; `ahead`: entered, with a second entry queued
+ * behind; `again` and `ahead again`: more was collected meanwhile.
  */
 export type EntryState = 'idle' | 'ready' | 'running' | 'again' | 'ahead' | 'ahead again';
 
-/** What a scheduler is made of. */
+/** Options of a scheduler. */
 interface EntryOptions {
-  /** Places: entries that run at a time while none of them lasts. */
+  /** Slots: entries that run at a time while none of them runs long. */
   readonly runningMax: number;
   readonly defer: (callback: () => void) => void;
-  /** A timer; by default one that keeps no process alive. */
+  /** Sets a timer; by default one that does not keep the process alive. */
   readonly later?: (callback: () => void, ms: number) => void;
-  /** Milliseconds of any clock that never goes back. */
+  /** Milliseconds of any monotonic clock. */
   readonly now?: () => number;
 }
 
-/** An entry that lasts longer than one to two of these while others wait loses its place. */
+/** An entry that runs longer than one to two of these while others wait loses its slot. */
 const TURN_MS = 8;
-/** How long a deployment whose entry lost its place stands aside. */
+/** How long a deployment is deprioritized after its entry lost its slot. */
 const SLOW_MS = 2000;
-/** What lasts longer without a place burns. */
+/** An entry that runs longer without a slot counts as burning. */
 const BURN_MS = 100;
-/** Entries without a place. More would make every thread wait long for a core. */
+/** Limit for entries without a slot. More would make every thread wait long for a core. */
 const OVERTIME_MAX = 32;
-/** After so many starts of others, one that stands aside gets a place although others wait. */
+/** After this many starts of others, a deprioritized one gets a slot even if others wait. */
 const FAST_IN_A_ROW_MAX = 16;
 
-/** A queue that forgets what it gave out without moving the rest each time. */
+/** A queue whose removals do not move the remaining items each time. */
 class Waiting {
   #items: Enterable[] = [];
   #head = 0;
@@ -102,16 +102,16 @@ class Waiting {
  */
 export class EntryScheduler {
   #ready = new Waiting();
-  /** Those that stand aside, and do not burn or do. */
+  /** Deprioritized isolates: those that do not burn CPU, and those that do. */
   #lasting = new Waiting();
   #burning = new Waiting();
   #lastingIsNext = true;
   #fastInARow = 0;
-  /** Running isolates that may get their second entry in this turn. */
+  /** Running isolates that may get their second entry in this tick. */
   #followers: Enterable[] = [];
-  /** Isolates with a place. */
+  /** Isolates with a slot. */
   #placed: Enterable[] = [];
-  /** Isolates without a place, and how many of them burn. */
+  /** Isolates without a slot, and how many of them burn CPU. */
   #overtime: Enterable[] = [];
   #burners = 0;
   #deferred = false;
@@ -139,17 +139,17 @@ export class EntryScheduler {
     this.#now = options.now ?? (() => performance.now());
   }
 
-  /** How many entries run now, those without a place too. */
+  /** Number of running entries, including those without a slot. */
   get running(): number {
     return this.#placed.length + this.#overtime.length;
   }
 
-  /** How many isolates wait for a turn. */
+  /** Number of isolates that wait for a slot. */
   get waiting(): number {
     return this.#ready.length + this.#lasting.length + this.#burning.length;
   }
 
-  /** There is something to take into an isolate. */
+  /** The isolate has something to enter with. */
   request(isolate: Enterable): void {
     if (isolate.entryState === 'running') {
       isolate.entryState = 'again';
@@ -164,7 +164,7 @@ export class EntryScheduler {
     }
   }
 
-  /** An entry has ended. @param cpuMs of its thread: one that was only kept off its core did nothing wrong. */
+  /** An entry has ended. @param cpuMs of its thread: an entry that was only kept off its core is not deprioritized. */
   left(isolate: Enterable, cpuMs: number): void {
     const state = isolate.entryState;
     if (isolate.isOvertime) {
@@ -183,7 +183,7 @@ export class EntryScheduler {
     if (this.waiting > 0) this.#schedule();
   }
 
-  /** The isolate is gone: whatever was queued for it is forgotten. */
+  /** The isolate is gone: drops its queued entries. */
   forget(isolate: Enterable): void {
     if (isolate.entryState === 'ready') {
       for (const queue of [this.#ready, this.#lasting, this.#burning]) queue.remove(isolate);
@@ -192,7 +192,9 @@ export class EntryScheduler {
     if (this.waiting > 0) this.#schedule();
   }
 
-  /** A thread burns for it that has no entry here any more: it stands aside as one whose entry does. */
+  /**
+   * A thread still burns CPU for it after its entry was abandoned: it is deprioritized as if the entry were running.
+   */
   burns(conduct: Conduct): void {
     conduct.slowUntil = this.#now() + SLOW_MS;
     conduct.isBurning = true;
@@ -234,7 +236,7 @@ export class EntryScheduler {
     if (this.waiting > 0) this.#watch();
   }
 
-  // Each of both kinds gets as many cores as there are, whatever number of deployments stand aside.
+  // Each of both kinds gets as many cores as there are, however many deployments are deprioritized.
   get #lastingMayStart(): boolean {
     return this.#lasting.length > 0 && this.#overtime.length - this.#burners < this.#runningMax;
   }
@@ -267,7 +269,7 @@ export class EntryScheduler {
     this.#later(this.#onWatch, TURN_MS);
   }
 
-  /** Entries that ran already when the watch began lose their place to those that wait. */
+  /** Entries that were running when the watch began lose their slot to waiting ones. */
   #takePlaces(): void {
     if (this.waiting === 0) return;
     const now = this.#now();
@@ -292,7 +294,7 @@ export class EntryScheduler {
     this.#burners++;
   }
 
-  /** An isolate that has more to do goes on, unless others wait for a place: then it takes its turn behind them. */
+  /** An isolate with more to do continues, unless others wait for a slot: then it queues behind them. */
   #follow(): void {
     if (this.#ready.length === 0 && !this.#asideMayStart) {
       for (const isolate of this.#followers) {

@@ -1,5 +1,5 @@
-// One V8 isolate with the guest in it: made blank from the snapshot, given a worker, entered with batches, disposed. It
-// knows nothing of requests; what comes out goes to the `IsolateEvents` it was given.
+// One V8 isolate with the guest: created blank from the snapshot, given a worker, entered with batches, disposed.
+// Independent of requests; its output goes to its `IsolateEvents`.
 import ivm from 'isolated-vm';
 import type { WorkerText } from '#core/worker-text.ts';
 import { formStages, type CompiledForms, type FormStage } from './compiled-forms.ts';
@@ -9,23 +9,23 @@ import type { Snapshot } from './snapshot.ts';
 import type { GrownBytes, ResidentGrowth } from './resident-growth.ts';
 import { shownWords, StuckEntry } from './stuck-entry.ts';
 
-/** What an isolate is made of; shared by all of an engine. */
+/** Dependencies shared by all isolates of an engine. */
 export interface IsolateParts {
   readonly snapshot: Snapshot;
   readonly native: ivm.NativeModule;
   readonly scheduler: EntryScheduler;
-  /** Who gets the threads of isolates that are given up. */
+  /** Takes over the threads of abandoned isolates. */
   readonly lostThreads: Pick<LostThreads, 'watch' | 'parked'>;
   readonly counters: IsolateCounters;
   /** Null: each start compiles. */
   readonly compiledForms: CompiledForms | null;
-  /** Where the process says, when it dies, whose code was running; below 0: nowhere. */
+  /** Descriptor on which a dying process names the code that was running; below 0: none. */
   readonly crashDescriptor?: number;
   /** Absent: memory that V8 does not count ends no isolate. */
   readonly growth?: ResidentGrowth;
   readonly limits: {
     readonly isolateMemoryMb: number;
-    /** Of the worker's top level; 0 = off. */
+    /** CPU limit of the worker's top level; 0 = off. */
     readonly startupCpuMs: number;
     readonly streamWindowBytes: number;
     readonly timersMax: number;
@@ -34,34 +34,34 @@ export interface IsolateParts {
   };
 }
 
-/** What is counted of isolates: metrics/counters.ts. */
+/** Counters of isolates: metrics/counters.ts. */
 interface IsolateCounters {
   isolatesStarted: number;
   isolatesEvicted: number;
-  /** @param requests that come in with an entry. */
+  /** @param requests that enter together. */
   entered(requests: number): void;
 }
 
-/** What goes into the isolate with the next entry: emptied by it. */
+/** Input of the next entry, which empties it. */
 interface Batch {
   meta: string;
   text: string;
   bytes: Uint8Array[];
-  /** It is on its way into the isolate. */
+  /** Called when it enters the isolate. */
   taken(): void;
-  /** Requests and other events that come with it. */
+  /** Number of requests and other events in it. */
   requests: number;
-  /** Those of `bytes`, in their order, that nobody needs any more: their memory goes over instead of a copy. */
+  /** The arrays of `bytes`, in order, that are no longer needed: their memory is transferred instead of copied. */
   transferred: Uint8Array[] | null;
 }
 
 /**
- * `memory`: over its limit; `aborted`: so, at once, and its thread is lost with it; `stuck`: an entry cannot be ended;
- * `fault`: its answer could not be read.
+ * `memory`: over its limit; `aborted`: the same, but immediate, and its thread is lost with it; `stuck`: an entry
+ * cannot be terminated; `fault`: its records could not be read.
  */
 export type DeathReason = 'memory' | 'aborted' | 'stuck' | 'fault';
 
-/** Deaths with which a thread is lost. */
+/** Deaths that also lose a thread. */
 const lossReasons: Readonly<Record<DeathReason, LossReason | null>> = {
   memory: null,
   aborted: 'heap',
@@ -69,39 +69,39 @@ const lossReasons: Readonly<Record<DeathReason, LossReason | null>> = {
   fault: null,
 };
 
-/** Who hears of what an isolate does. */
+/** Receives the events of an isolate. */
 export interface IsolateEvents {
   /**
-   * An entry has ended. `shareMs`: CPU of each invocation that ran in it and has no charge of its own; `cpuMs`: of all
-   * of it.
+   * An entry has ended. `shareMs`: CPU of each invocation that ran in it without a charge of its own; `cpuMs`: CPU of
+   * the whole entry.
    */
   left(meta: string, text: string, shareMs: number, cpuMs: number, bytes: readonly Uint8Array[]): void;
-  /** A synchronous host call: JSON arguments and at most one part; returns JSON-able or bytes. */
+  /** A synchronous host call: JSON arguments and at most one part; returns a JSON value or bytes. */
   sync(name: string, args: string, part: string | Uint8Array | undefined): unknown;
-  /** A host call that the isolate's thread waits for; the answer is copied as a whole. Never rejects. */
+  /** A host call that the isolate's thread waits for; the reply is copied as a whole. Never rejects. */
   waiting(
     invocation: number,
     name: string,
     args: string,
     parts: readonly (string | Uint8Array)[],
   ): Promise<{ readonly parts?: readonly Uint8Array[]; readonly cpuMs: number }>;
-  /** It is gone without having been asked to go. */
+  /** The isolate died unexpectedly. */
   died(reason: DeathReason, error?: unknown): void;
-  /** It was given up, and its thread has used so much more. */
+  /** It was abandoned, and its thread has used this much more CPU. */
   burnt(cpuMs: number): void;
 }
 
-/** A worker as it is loaded. */
+/** A worker to load. */
 interface WorkerCode {
   readonly text: WorkerText;
   readonly vars: Readonly<Record<string, string>>;
   readonly bindings: Readonly<Record<string, string>>;
   readonly cpuLimitMs: number;
-  /** `<project>/<deployment id>`: who is named when the process dies of it. */
+  /** `<project>/<deployment id>`: named if the process dies because of it. */
   readonly owner: string;
-  /** Whose that is; null where no control plane says so. */
+  /** Its organization; null without a control plane. */
   readonly organization: string | null;
-  /** Of the code: what its compiled form is kept under. */
+  /** Hash of the code, the key of its code cache. */
   readonly hash: string;
 }
 
@@ -112,17 +112,17 @@ interface Connection {
   trim: ivm.Reference<() => void>;
 }
 
-/** A hello worker holds 1.2 MB, of which trimming would give nothing back. */
+/** A hello worker holds 1.2 MB, of which trimming would free nothing. */
 const TRIM_BYTES_MIN = 1.5 * 1024 * 1024;
 const COPY = { arguments: { copy: true } } as const;
-/** Blank until `load`; then `enter` takes batches until `dispose` or its death. */
+/** Blank until `load`; then `enter` takes batches until it is disposed or dies. */
 export class WorkerIsolate implements Enterable {
   entryState: EntryState = 'idle';
   isOvertime = false;
   overtimeSince = 0;
   isBurning = false;
   enteredRound = 0;
-  /** Of the deployment it serves, from when it is taken. */
+  /** The deployment's, once it serves one. */
   conduct: Conduct = { slowUntil: 0, isBurning: false };
   #isolate: ivm.Isolate;
   #context: ivm.Context;
@@ -131,18 +131,18 @@ export class WorkerIsolate implements Enterable {
   #events: IsolateEvents | null = null;
   #batch: Batch | null = null;
   #gone = false;
-  /** With which reason its thread is lost. */
+  /** Reason for which its thread is lost. */
   #lost: LossReason | null = null;
-  /** CPU of the entry that it ended in. */
+  /** CPU of the entry in which it ended. */
   #endedMs = 0;
-  /** The host reads what an entry answered. */
+  /** Whether the host is reading an entry's records. */
   #isReporting = false;
   #worker: WorkerCode | null = null;
-  /** The first entry has loaded it. */
+  /** Whether the first entry has loaded the worker. */
   #isLoaded = false;
-  /** Requests and other events that came. */
+  /** Number of requests and other events received. */
   #served = 0;
-  /** Of the form that is known of its worker; null: none is ever taken. */
+  /** Stage of the worker's known code cache; null: none is ever taken. */
   #formStage: FormStage | null = null;
   #leaves = 0;
   #checkedLeaves = 0;
@@ -196,9 +196,8 @@ export class WorkerIsolate implements Enterable {
   }
 
   /**
-   * Gives it its worker. It is compiled, and its top level run, by the first entry, on the way to the first requests:
-   * one wake-up of the isolate's thread for all of it. What became of it says the guest when it is asked
-   * (`Link.start`).
+   * Sets its worker, which the first entry compiles and runs the top level of, before the first requests: the
+   * isolate's thread is woken once for everything. The guest reports the result when it is asked (`Link.start`).
    */
   load(worker: WorkerCode, batch: Batch, events: IsolateEvents): void {
     this.#batch = batch;
@@ -216,15 +215,14 @@ export class WorkerIsolate implements Enterable {
       owner,
       crashDescriptor: crashDescriptor ?? -1,
     };
-    // V8 checks a form against the length of the source only: without a hash of the code there is no telling what is in
-    // it.
+    // V8 checks a cache only against the length of the source: without a hash of the code its content is unknown.
     const forms = hash === '' ? null : compiledForms;
     const form = forms?.find(owner, hash, text.length) ?? null;
     this.#connection.load.applyIgnored(undefined, [config, text.bytes, text.isWide, form?.bytes ?? null], COPY);
     if (forms !== null) this.#formStage = form?.stage ?? 'ahead';
   }
 
-  /** Its form is worth to be taken once it has served: V8 has compiled then what serving takes. */
+  /** Offers its code cache once it has served: V8 has then compiled the functions that serving needs. */
   #offerForm(requests: number): void {
     this.#served += requests;
     const next = this.#formStage === null ? undefined : formStages[this.#formStage].next;
@@ -234,7 +232,7 @@ export class WorkerIsolate implements Enterable {
     this.#parts.compiledForms?.offer(owner, hash, text.length, next, this);
   }
 
-  /** V8's compiled form of the worker with all functions that it has compiled; null where it cannot be had. */
+  /** V8's code cache of the worker with all functions compiled so far; null if it is not available. */
   async compiledForm(): Promise<ArrayBuffer | null> {
     if (this.#gone) return null;
     return (
@@ -244,13 +242,13 @@ export class WorkerIsolate implements Enterable {
     );
   }
 
-  /** Gives back what it does not need while nothing runs, where it holds enough for that to be worth the time. */
+  /** Frees memory while nothing runs, if the isolate holds enough for that to be worth the time. */
   async trim(): Promise<void> {
     if (this.#gone || this.entryState !== 'idle' || (await this.heapBytes()) < TRIM_BYTES_MIN) return;
     if (!this.#gone && this.entryState === 'idle') await this.#connection.trim.apply(undefined, []);
   }
 
-  /** There is something in the batch: enter soon. */
+  /** The batch has content: the isolate must be entered soon. */
   request(): void {
     if (!this.#gone) this.#parts.scheduler.request(this);
   }
@@ -289,7 +287,7 @@ export class WorkerIsolate implements Enterable {
         throw new Error(`guest reported ${cpuMs} ms of CPU, ${shareMs} ms a share`);
       this.#events?.left(meta, text, shareMs, cpuMs, bytes.length > 1 ? apart(bytes) : bytes);
     } catch (error) {
-      // What came out makes no sense, or we cannot read it: nothing of this isolate can be trusted any more.
+      // Malformed records, or a bug of ours in reading them: the isolate cannot be trusted any more.
       this.#die('fault', error);
       return;
     } finally {
@@ -305,14 +303,14 @@ export class WorkerIsolate implements Enterable {
     this.#awaited++;
     const reply = await this.#events?.waiting(invocation, name, args, parts);
     this.#awaited--;
-    // Parts go over with their memory: nobody else has them.
+    // Parts are transferred with their memory: nothing else uses them.
     const transferList = (reply?.parts ?? []).map(({ buffer }) => buffer);
     return new ivm.ExternalCopy(reply, { transferList }).copyInto({ release: true, transferIn: true });
   };
 
   /**
-   * Called now and then while an entry runs: an isolate over its memory limit ends without a word, and a loop over slow
-   * built-ins comes to no point where V8 would end it, for minutes.
+   * Called from time to time while an entry runs: an isolate over its memory limit ends without an event, and a loop
+   * over slow built-ins may not reach a point where V8 can end it for minutes.
    */
   checkAlive(): void {
     if (this.#gone) return;
@@ -342,7 +340,7 @@ export class WorkerIsolate implements Enterable {
     if (this.#gone) return;
     this.#gone = true;
     const isEntered = this.entryState !== 'idle' && this.entryState !== 'ready';
-    // Of an entry that answered, the host knows it from the answer.
+    // If the entry sent its records, the host knows its CPU from them.
     this.#endedMs = isEntered && !this.#isReporting ? this.#stuck.usedMs : 0;
     this.#parts.scheduler.forget(this);
   }
@@ -354,9 +352,9 @@ export class WorkerIsolate implements Enterable {
   }
 
   /**
-   * Called once. Where its thread goes on, `IsolateEvents.burnt` tells what it uses from here on.
+   * Called once. If its thread continues, `IsolateEvents.burnt` reports its further CPU.
    *
-   * @returns CPU of the entry that ends with it; 0 where none ran.
+   * @returns CPU of the entry that ends with it; 0 if none ran.
    */
   dispose(): number {
     this.#end();
@@ -377,8 +375,8 @@ export class WorkerIsolate implements Enterable {
 }
 
 /**
- * What a guest sends twice in an entry arrives as one: each of its places gets memory of its own, since whoever takes a
- * part may free it. Changes the list.
+ * Arrays that a guest sends twice in an entry arrive as one: each gets memory of its own, since the receiver of a
+ * part may free it. Modifies the list.
  */
 function apart(bytes: Uint8Array[]): Uint8Array[] {
   const seen = new Set<ArrayBufferLike>();
@@ -391,8 +389,8 @@ function apart(bytes: Uint8Array[]): Uint8Array[] {
 }
 
 /**
- * What crosses for chunks: of the transferred ones their memory itself, so that 1 MB costs 30 us instead of 280, and
- * nothing to collect.
+ * The transferable form of chunks: those marked as transferred cross with their memory, so that 1 MB costs 30 us
+ * instead of 280 and leaves no garbage.
  */
 function handOver(bytes: readonly Uint8Array[], transferred: readonly Uint8Array[]): ivm.Copy<Uint8Array>[] {
   let at = 0;

@@ -1,42 +1,42 @@
-// Threads that go on with the code of isolates that were given up: V8 has no way to end them. From here on such a
-// thread runs behind all others, what it burns is charged while it burns, and the engine knows when it has to be
-// replaced to end it. Made by engine.ts; isolate.ts gives it threads, cluster/supervised.ts asks.
+// Threads that still run the code of abandoned isolates: V8 cannot end them. Such a thread gets the lowest priority,
+// its CPU is charged as it is used, and the engine knows when it has to be replaced to end it. Made by engine.ts;
+// isolate.ts adds threads, cluster/supervised.ts reads them.
 import { constants, getPriority, setPriority } from 'node:os';
 import { shownWords } from './stuck-entry.ts';
 
-/** `heap`: the heap overflowed inside V8, and the thread sleeps for good with it; `endless`: nothing ends its code. */
+/** `heap`: the heap overflowed inside V8, and the thread sleeps forever; `endless`: nothing can end its code. */
 export type LossReason = 'heap' | 'endless';
 
-/** The thread of an isolate that was given up. */
+/** The thread of an abandoned isolate. */
 export interface GivenUpThread {
   /** `<project>/<deployment id>`. */
   readonly owner: string;
-  /** Whose that is; null where no control plane says so. */
+  /** Its organization; null without a control plane. */
   readonly organization: string | null;
   /** `shownWords` of its entry. */
   readonly shown: Int32Array;
-  /** CPU of that entry that is charged already. */
+  /** CPU of that entry that is already charged. */
   readonly chargedMs: number;
-  /** It has used so much more. */
+  /** Reports further CPU. */
   readonly onBurnt: (cpuMs: number) => void;
 }
 
-/** A thread that is lost, for the supervisor. */
+/** A lost thread, for the supervisor. */
 export interface LostThread extends Pick<GivenUpThread, 'owner' | 'organization'> {
   readonly reason: LossReason;
 }
 
-/** Why an engine is to be replaced. */
+/** Why an engine has to be replaced. */
 export interface Replacement {
   readonly reason: string;
-  /** Who has most of it, and how much CPU that was. */
+  /** The largest cause and its CPU. */
   readonly blamed: Pick<GivenUpThread, 'owner' | 'organization'> & { readonly burntMs: number };
 }
 
-/** The calls of the system that it makes. */
+/** System calls for priorities. */
 interface Priorities {
   get(thread: number): number;
-  /** @throws {Error} where that is not allowed, or there is no such thread. */
+  /** @throws {Error} if it is not permitted, or the thread does not exist. */
   set(thread: number, priority: number): void;
 }
 
@@ -44,66 +44,66 @@ interface Watched extends GivenUpThread {
   chargedMs: number;
   burntMs: number;
   reason: LossReason | null;
-  /** Of the thread, before it was put behind the others; null: it was not. */
+  /** Its priority before it was lowered; null: unchanged. */
   priority: { readonly thread: number; readonly before: number } | null;
-  /** Looks since its entry ended. */
+  /** Checks since its entry ended. */
   looksAfter: number;
 }
 
-/** What one deployment has lost. */
+/** Losses of one deployment. */
 interface Loss extends Pick<GivenUpThread, 'owner' | 'organization'> {
   threads: number;
   burntMs: number;
 }
 
 const LOOK_MS = 100;
-/** A thread that was told to end is lost when it has used so much more. */
+/** A thread that was told to end counts as lost after using this much more CPU. */
 const ENDING_MS_MAX = 5000;
-/** Threads after which an engine is replaced: each holds what it had. */
+/** Lost threads after which an engine is replaced: each keeps its memory. */
 const THREADS_MAX = 8;
-/** After so many looks a thread that came back is none that was about to end. */
+/** A thread that returned is watched for this many checks, in case it is about to end. */
 const LOOKS_AFTER_MAX = 10;
 
 const systemPriorities: Priorities = { get: getPriority, set: setPriority };
 
-/** Those of one engine. */
+/** The lost threads of one engine. */
 export class LostThreads {
   #cpuMsMax: number;
   #priorities: Priorities;
   #watched = new Set<Watched>();
-  /** Of all deployments that have lost one, those that have ended included. */
+  /** Losses of all deployments, including threads that have ended. */
   #losses = new Map<string, Loss>();
   #untold: LostThread[] = [];
-  /** Whose thread serves again, behind all others. */
+  /** Deployment whose thread serves again, at the lowest priority. */
   #slowed: Loss | null = null;
   #timer: NodeJS.Timeout | null = null;
 
-  /** @param cpuMsMax that lost threads may burn before the engine is to be replaced. */
+  /** @param cpuMsMax CPU that lost threads may use before the engine is replaced. */
   constructor(cpuMsMax: number, priorities = systemPriorities) {
     this.#cpuMsMax = cpuMsMax;
     this.#priorities = priorities;
   }
 
-  /** Threads that are lost now. */
+  /** Number of threads that are currently lost. */
   get count(): number {
     let count = 0;
     for (const { reason } of this.#watched) if (reason !== null) count++;
     return count;
   }
 
-  /** The process cannot exit by itself while there are any. */
+  /** While there are any, the process cannot exit by itself. */
   get isEmpty(): boolean {
     return this.#watched.size === 0;
   }
 
-  /** What lost threads have burned after they were given up. */
+  /** CPU of lost threads since they were abandoned. */
   get burntMs(): number {
     let sum = 0;
     for (const { burntMs } of this.#losses.values()) sum += burntMs;
     return sum;
   }
 
-  /** @param reason why it is lost; null: it was told to end, and is lost when it does not. */
+  /** @param reason why it is lost; null: it was told to end, and is lost if it does not. */
   watch(given: GivenUpThread, reason: LossReason | null): void {
     const watched: Watched = { ...given, burntMs: 0, reason: null, priority: null, looksAfter: 0 };
     this.#watched.add(watched);
@@ -111,18 +111,18 @@ export class LostThreads {
     this.#timer ??= setInterval(() => this.look(), LOOK_MS).unref();
   }
 
-  /** The heap of an isolate that was given up before has overflowed. */
+  /** The heap of an isolate that was abandoned earlier has overflowed. */
   parked(shown: Int32Array): void {
     for (const watched of this.#watched)
       if (watched.shown === shown && watched.reason === null) this.#lose(watched, 'heap');
   }
 
-  /** Threads lost since it was last asked. */
+  /** Threads lost since the last call. */
   takeLost(): LostThread[] {
     return this.#untold.splice(0);
   }
 
-  /** One look at all of them. */
+  /** Checks all of them. */
   look(): void {
     for (const watched of this.#watched) this.#look(watched);
     if (this.#watched.size > 0 || this.#timer === null) return;
@@ -130,7 +130,7 @@ export class LostThreads {
     this.#timer = null;
   }
 
-  /** Why the engine is to be replaced; null: it is not. */
+  /** Why the engine has to be replaced; null: it does not. */
   get replacement(): Replacement | null {
     const { burntMs, count } = this;
     const seconds = (burntMs / 1000).toFixed(1);
@@ -138,7 +138,7 @@ export class LostThreads {
       return this.#blame(`code that could not be ended burned ${seconds} s of CPU in threads that are lost`);
     if (count >= THREADS_MAX) return this.#blame(`${count} threads are lost, which burned ${seconds} s of CPU`);
     if (this.#slowed === null) return null;
-    return { reason: 'a thread that was lost came back, and runs behind all others', blamed: this.#slowed };
+    return { reason: 'a lost thread returned, and runs at the lowest priority', blamed: this.#slowed };
   }
 
   close(): void {
@@ -149,7 +149,7 @@ export class LostThreads {
   #look(watched: Watched): void {
     const thread = Atomics.load(watched.shown, shownWords.thread);
     const usedMs = Atomics.load(watched.shown, shownWords.usedMs);
-    // Less than before: an entry that was queued behind the one it was given up in.
+    // Less than before: another entry, which was queued behind the abandoned one.
     const moreMs = usedMs < watched.chargedMs ? usedMs : usedMs - watched.chargedMs;
     watched.chargedMs = usedMs;
     if (moreMs > 0) {
@@ -169,18 +169,18 @@ export class LostThreads {
     loss.burntMs += watched.burntMs;
     this.#untold.push({ owner, organization, reason });
     const thread = Atomics.load(watched.shown, shownWords.thread);
-    // One that sleeps needs none, and below 0 the system has no number for it.
+    // A sleeping thread needs no priority, and the system has no number for those below 0.
     if (reason === 'heap' || thread <= 0) return;
     try {
       const before = this.#priorities.get(thread);
       this.#priorities.set(thread, constants.priority.PRIORITY_LOW);
       watched.priority = { thread, before };
     } catch {
-      // It has ended meanwhile, or the system does not allow it.
+      // It has ended meanwhile, or the system does not permit it.
     }
   }
 
-  /** Its thread is one of many again, or about to end. */
+  /** Its thread works normally again, or is about to end. */
   #ended(watched: Watched): void {
     if (watched.priority !== null && !this.#isRestored(watched.priority)) {
       if (++watched.looksAfter < LOOKS_AFTER_MAX) return;
@@ -204,7 +204,7 @@ export class LostThreads {
     return loss;
   }
 
-  /** It is the organization that has burned most, and of that the deployment that has. */
+  /** Blames the organization with the most CPU, and in it the deployment with the most. */
   #blame(reason: string): Replacement {
     const organizations = new Map<string, Loss>();
     for (const { owner, organization, threads, burntMs } of this.#losses.values()) {

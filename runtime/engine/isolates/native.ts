@@ -1,15 +1,15 @@
-// Finds the compiled code for this machine: the native half of the guest (native/guest/guest.cc), and what its snapshot
-// is made with (native/snapshot.cc).
+// Finds the native binaries for this machine: the native half of the guest (native/guest/guest.cc), and the one that
+// creates its snapshot (native/snapshot.cc).
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import ivm from 'isolated-vm';
 
-/** The native half of the guest for this machine. @throws {Error} saying what to do where there is none. */
+/** The native half of the guest for this machine. @throws {Error} with instructions if there is none. */
 export function loadNative(): ivm.NativeModule {
   return new ivm.NativeModule(nativeFile('guest'));
 }
 
-/** The file of a compiled source. @throws {Error} saying what to do where there is none. */
+/** The binary of a native source. @throws {Error} with instructions if there is none. */
 export function nativeFile(source: 'guest' | 'snapshot'): string {
   const name = `${source}-${process.platform}-${process.arch}-${process.versions.modules}.node`;
   const file = join(import.meta.dirname, 'native/prebuilt', name);

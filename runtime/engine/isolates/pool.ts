@@ -1,30 +1,29 @@
-// Keeps blank isolates warm, counts the live ones, and sends the least recently used idle ones away when there are too
-// many or the engine's memory grows too large. An isolate never changes hands: once loaded it belongs to one
-// deployment.
+// Keeps blank isolates warm, counts live ones, and evicts the least recently used idle ones when there are too many
+// or the engine uses too much memory. An isolate never changes its owner: once loaded it belongs to one deployment.
 import type { Conduct } from './entry.ts';
 import { WorkerIsolate, type IsolateParts } from './isolate.ts';
 
-/** Something that holds live isolates and can let go of the idle ones. */
+/** Something that owns live isolates and can release idle ones. */
 export interface Tenant {
   /** `performance.now()` of its last request. */
   readonly lastUsedAt: number;
-  /** Nothing is being served: its isolate may go. */
+  /** Nothing is being served: its isolate may be evicted. */
   readonly isIdle: boolean;
   /** How its entries are scheduled. */
   readonly conduct: Conduct;
   /** Disposes its isolate; the next request starts a new one. */
   evict(): void;
-  /** Its isolate goes because the engine holds too much, with whatever it serves. */
+  /** Disposes its isolate, with everything it serves, because the engine uses too much memory. */
   disposeForMemory(): void;
-  /** Gives memory back; called once when nothing has come for a while. Never rejects. */
+  /** Frees memory; called once after some time without work. Never rejects. */
   trim(): Promise<void>;
-  /** Entries into its isolate since it was last trimmed, and invocations that ended in them. */
+  /** Entries since its isolate was last trimmed, and invocations that ended in them. */
   readonly uses: number;
-  /** Heap and buffers of its isolate, and what is held for it outside. */
+  /** Heap and buffers of its isolate, and memory held for it outside. */
   heldBytes(): Promise<number>;
 }
 
-/** Bounds of a pool. */
+/** Limits of a pool. */
 interface PoolLimits {
   readonly isolatesMax: number;
   readonly engineMemoryMb: number;
@@ -33,14 +32,14 @@ interface PoolLimits {
 }
 
 const MEMORY_MS = 1000;
-/** An isolate that nothing came to for so long gives back what it does not need: about 5 ms of CPU, one at a time. */
+/** An isolate that has been idle for this long is trimmed: about 5 ms of CPU, one at a time. */
 const IDLE_MS = 3000;
-/** One with so many uses would lose compiled code that cost more than that: it is left alone for longer. */
+/** One with this many uses would lose compiled code that cost more than that: it is trimmed later. */
 const USES_HOT = 1000;
 const IDLE_HOT_MS = 60_000;
-/** Within so long of a start others may follow, which need that CPU more: all are left alone for longer. */
+/** After a start, others may follow within this time and need the CPU more: all isolates are trimmed later. */
 const STARTS_MS = 1000;
-/** An isolate that holds less is not what makes an engine too large. */
+/** Smaller isolates are not the reason why an engine uses too much memory. */
 const HEAVY_BYTES = 16 * 1024 * 1024;
 
 /** The isolates of one engine. */
@@ -54,7 +53,7 @@ export class Pool {
   #memoryCheck: NodeJS.Timeout;
   #isChecking = false;
   #isTrimming = false;
-  /** When it last gave an isolate out. */
+  /** When an isolate was last taken. */
   #tookAt = Number.NEGATIVE_INFINITY;
   #rss: () => number;
 
@@ -79,7 +78,7 @@ export class Pool {
     return this.#blanks.length;
   }
 
-  /** A blank isolate for a tenant. */
+  /** Takes a blank isolate for a tenant. */
   take(tenant: Tenant): WorkerIsolate {
     this.#makeRoom();
     this.#tenants.add(tenant);
@@ -91,12 +90,13 @@ export class Pool {
     return isolate;
   }
 
-  /** The tenant has no live isolate any more. */
+  /** The tenant no longer has a live isolate. */
   release(tenant: Tenant): void {
     this.#tenants.delete(tenant);
   }
 
-  // A blank costs one to nine milliseconds of the main thread: made when nothing else is waiting for it, one a turn.
+  // A blank isolate costs one to nine milliseconds of the main thread: created when nothing else waits for it, one
+  // per tick.
   #refill(): void {
     if (this.#refilling || this.#closed || this.#blanks.length >= this.#limits.blanks) return;
     this.#refilling = true;
@@ -115,14 +115,14 @@ export class Pool {
     if (tooLarge) tooMany = Math.max(tooMany, Math.ceil(this.#tenants.size / 10));
     if (tooMany <= 0) return;
     const idle = [...this.#tenants].filter((tenant) => tenant.isIdle).toSorted((a, b) => a.lastUsedAt - b.lastUsedAt);
-    // A few more than needed, so that a pool at its bound does not sort at every start.
+    // A few more than needed, so that a pool at its limit does not sort at every start.
     for (const tenant of idle.slice(0, tooMany + Math.floor(isolatesMax / 50))) {
       this.#parts.counters.isolatesEvicted++;
       tenant.evict();
     }
   }
 
-  /** Above the engine's bound the idle isolates go, a tenth at a time; where none is idle, the one that holds most. */
+  /** Above the engine's limit, evicts idle isolates, a tenth at a time; if none is idle, the largest one. */
   async checkMemory(): Promise<void> {
     if (this.#isChecking || this.#rss() <= this.#limits.engineMemoryMb * 1024 * 1024) return;
     const before = this.#tenants.size;
@@ -143,7 +143,7 @@ export class Pool {
     if (!this.#closed && most >= HEAVY_BYTES) heaviest?.disposeForMemory();
   }
 
-  /** Idle isolates give memory back, one after the other, while nothing waits for a place. */
+  /** Trims idle isolates one after the other, while none waits for a slot. */
   async trimIdle(now = performance.now()): Promise<void> {
     if (this.#isTrimming) return;
     this.#isTrimming = true;
@@ -165,7 +165,7 @@ export class Pool {
   }
 }
 
-/** An isolate answers between two entries only; one that is busy for long is not waited for. */
+/** An isolate replies only between two entries; a busy one is not waited for. */
 function soon(bytes: Promise<number>): Promise<number> {
   return Promise.race([bytes, new Promise<number>((resolve) => setTimeout(resolve, 200, 0).unref())]);
 }

@@ -1,27 +1,27 @@
-// The backstop for memory that nothing counts: growth of the engine's resident memory while an isolate's code runs. Of
-// what the process grew between two looks an isolate has the share of its thread in the pages that were touched first.
-// What it grew long ago is forgotten: memory that goes and comes back looks like growth. Used by isolate.ts at each
-// check of an entry. Linux only: elsewhere no isolate is ever over.
+// The backstop for memory that nothing else counts: growth of the engine's resident memory while an isolate's code
+// runs. An isolate is attributed its thread's share of the page faults between two checks. Old growth is forgotten,
+// because memory that is freed and allocated again looks like growth. Used by isolate.ts at each check of an entry.
+// Linux only: on other systems no isolate ever exceeds the limit.
 import { readFileSync } from 'node:fs';
 
-/** What an isolate grew lately. */
+/** Recent growth of an isolate. */
 export interface GrownBytes {
   bytes: number;
-  /** When it was added to. */
+  /** Time of the last addition. */
   at: number;
 }
 
-/** Memory of the process, and pages that it or one of its threads touched first; null: not known. */
+/** Reads the memory of the process, and the page faults of the process or one of its threads; null: unknown. */
 export interface ResidentReader {
   bytes(): number;
   faults(thread?: number): number | null;
 }
 
-/** In which the bound must be reached. */
+/** The limit must be reached within this time. */
 const FORGOTTEN_MS = 10_000;
-/** Looks that are further apart say nothing about who ran in between. */
+/** Checks further apart do not show which isolate ran in between. */
 const GAP_MS_MAX = 500;
-/** Of heap and of buffers each isolate may have its limit; V8 itself takes some more. */
+/** An isolate may use its limit for the heap and again for buffers; V8 itself needs some more. */
 const SPARE_BYTES = 64 * 1024 * 1024;
 
 /** The growth of one engine. */
@@ -29,16 +29,16 @@ export class ResidentGrowth {
   #bytesMax: number;
   #read: ResidentReader;
   #now: () => number;
-  /** At the last look. */
+  /** At the last check. */
   #at = Number.NEGATIVE_INFINITY;
   #bytes = 0;
   #faults = 0;
-  /** Of threads that have been seen to run an entry. */
+  /** Page faults of threads that have run an entry. */
   #ofThreads = new Map<number, number>();
-  /** Between the last two looks. */
+  /** Growth between the last two checks. */
   #grown = 0;
   #faulted = 0;
-  /** Of the whole process: an isolate is not over where what it grew went again elsewhere. */
+  /** Growth of the whole process: an isolate is not over its limit if its growth was freed elsewhere. */
   #all: GrownBytes = { bytes: 0, at: 0 };
 
   /** @param memoryMb limit of an isolate. */
@@ -48,7 +48,7 @@ export class ResidentGrowth {
     this.#now = now;
   }
 
-  /** Once before the entries that run are asked for. */
+  /** Called once before the running entries are checked. */
   look(): void {
     const faults = this.#read.faults();
     if (faults === null) return;
@@ -64,7 +64,7 @@ export class ResidentGrowth {
     this.#add(this.#all, this.#grown);
   }
 
-  /** Whether the isolate whose entry runs on this thread has made the process grow by more than it may. */
+  /** Whether the isolate whose entry runs on this thread has grown the process by more than it may. */
   isOver(grown: GrownBytes, thread: number): boolean {
     const faults = this.#read.faults(thread);
     if (faults === null) return false;
@@ -87,7 +87,7 @@ const ofThisProcess: ResidentReader = {
   faults(thread) {
     try {
       const stat = readFileSync(thread === undefined ? '/proc/self/stat' : `/proc/self/task/${thread}/stat`, 'latin1');
-      // `<id> (<name>) <state> ...`; a name may have any character.
+      // `<id> (<name>) <state> ...`; a name may contain any character.
       return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ', 8)[7]);
     } catch {
       return null;

@@ -1,4 +1,4 @@
-// Child process of snapshot.ts: bundles the guest and writes its snapshot, with the lazy scripts before it.
+// Child process of snapshot.ts: bundles the guest and writes its snapshot, preceded by the lazy scripts.
 // `snapshot-build.ts <main.ts> <partial> <file> <magic> <key>`.
 import { createHash } from 'node:crypto';
 import { readdirSync, renameSync, writeFileSync } from 'node:fs';
@@ -15,8 +15,8 @@ const [entry, partial, file, magic, key] = process.argv.slice(2) as [string, str
 const FOLDERS = ['lazy', 'bindings', 'events'];
 
 /**
- * Whether a file is in the snapshot: lazy scripts get what they import of it as a parameter, `parts` (LazyParts of
- * guest/lazy.ts).
+ * Whether a file is in the snapshot: lazy scripts receive what they import from it as a parameter, `parts` (LazyParts
+ * of guest/lazy.ts).
  */
 function isPart(file: string): boolean {
   const path = relative(dirname(entry), file);
@@ -27,7 +27,10 @@ function partsOf(file: string): string {
   return basename(file) === 'webidl.ts' ? 'parts.webidl' : 'parts';
 }
 
-/** A module of the guest with all it imports, as one script; of a lazy one (`name`) without what is a part. */
+/**
+ * A module of the guest with all its imports, as one script; for a lazy one (`name`), without the parts in the
+ * snapshot.
+ */
 async function scriptOf(input: string, name?: string): Promise<string> {
   const bundle = await rolldown({
     input,
@@ -39,7 +42,7 @@ async function scriptOf(input: string, name?: string): Promise<string> {
       if (level === 'warn' && log.code !== 'EVAL') throw new Error(log.message);
     },
   });
-  // Smaller source, smaller snapshot; names stay, for stack traces and for `constructor.name`.
+  // Smaller source, smaller snapshot; names are kept for stack traces and for `constructor.name`.
   const minify = {
     compress: true,
     mangle: { toplevel: false, keepNames: { function: true, class: true } },
@@ -54,19 +57,19 @@ async function scriptOf(input: string, name?: string): Promise<string> {
     ...shape,
   });
   await bundle.close();
-  // The bundler leaves the directive of its modules out. A sloppy function shows its caller, its arguments and, to
-  // Error.prepareStackTrace, itself: an invocation with its account among them.
+  // The bundler drops the directive of its modules. A sloppy function exposes its caller, its arguments and, to
+  // Error.prepareStackTrace, itself, and with them an invocation and its account.
   return `'use strict';${output[0].code}`;
 }
 
-// Modules of lazy/ go by their names, those of the other folders by their paths.
+// Modules of lazy/ are identified by name, those of the other folders by path.
 const scriptsByName: Record<string, string> = {};
 for (const folder of FOLDERS) {
   for (const file of readdirSync(join(dirname(entry), folder))) {
     if (!file.endsWith('.ts')) continue;
     const name = folder === 'lazy' ? basename(file, '.ts') : `${folder}/${basename(file, '.ts')}`;
     const script = await scriptOf(join(dirname(entry), folder, file), 'created');
-    // Evaluates to a function that makes the module's exports, and leaves no variable behind.
+    // Evaluates to a function that creates the module's exports, and leaves no variable behind.
     scriptsByName[name] = `(parts=>{${script}\nreturn typeof created==='function'?created(parts):created})`;
   }
 }
@@ -77,7 +80,7 @@ const buffer = addon.exports.createSnapshot(Buffer.from(await scriptOf(entry)), 
 const snapshot = Buffer.from(buffer);
 readContexts(buffer);
 
-// V8 takes compiled forms only in isolates of the snapshot that they were made with.
+// V8 accepts code caches only in isolates of the snapshot that they were created with.
 const isolate = new ivm.Isolate({ snapshot: new ivm.ExternalCopy(buffer) });
 type Compiled = ivm.Script & { readonly cachedData: ivm.ExternalCopy<ArrayBuffer> };
 const lazy: Record<string, LazyScript> = {};

@@ -1,19 +1,17 @@
-// The two contexts of the guest's snapshot, and which of them an isolate gets. isolated-vm makes a context of its own
-// with every isolate, beside the one that is asked for, both from the blob's first one. The guest in both would cost
-// twice the time and memory (bench/README.md): so the first is bare, and while ours is made the blob's table says that
-// the guest's is.
-//
-// V8 reads that table whenever it makes a context. All of it happens on the main thread, between two lines of `open`.
+// The two contexts of the guest's snapshot, and which of them an isolate gets. isolated-vm creates a context with
+// every isolate, in addition to the requested one, both from the blob's first context. The guest in both would cost
+// twice the time and memory (bench/README.md). So the first one is bare, and while the requested context is created,
+// the blob's table points to the guest's.
+// V8 reads that table whenever it creates a context. All of this happens on the main thread, between two lines of
+// `open`.
 import ivm from 'isolated-vm';
 
-/** Where V8 13.6 keeps, in the blob: the number of contexts, the isolate's part, where each context begins. */
+/** Offsets in a blob of V8 13.6: the number of contexts, the isolate's part, the start of each context. */
 const COUNT_AT = 0;
 const CONTEXTS_AT = 0x58;
 const ISOLATE_AT = 0x60;
 
-/**
- * Offsets of the contexts in a blob: bare, and with the guest. @throws {Error} when this V8 lays blobs out another way.
- */
+/** Offsets of the contexts in a blob: bare, and with the guest. @throws {Error} when this V8 uses another layout. */
 export function readContexts(blob: ArrayBuffer): { readonly bare: number; readonly guest: number } {
   const view = new DataView(blob);
   const at = (offset: number): number => (offset + 4 <= view.byteLength ? view.getUint32(offset, true) : -1);
@@ -27,7 +25,7 @@ export function readContexts(blob: ArrayBuffer): { readonly bare: number; readon
   return { bare, guest };
 }
 
-/** Makes isolates from a blob, which is the opener's own from then on. */
+/** Creates isolates from a blob, which the opener owns from then on. */
 export function createOpener(
   blob: ArrayBuffer,
 ): (options: ivm.IsolateOptions) => { isolate: ivm.Isolate; context: ivm.Context } {

@@ -1,8 +1,8 @@
-// What the guest does before its snapshot is taken, in a context that is thrown away: it is connected to a host that
-// does nothing, and answers two requests. V8 keeps the bytecode of what ran, so that no isolate compiles it again.
+// Warms up the guest before its snapshot is taken, in a context that is discarded: connects it to a host that does
+// nothing, and serves two requests. V8 keeps the bytecode of the code that ran, so that no isolate compiles it again.
 import { RecordWriter, toGuest } from '../bridge/protocol.ts';
 
-// Runs inside the isolate; only its text is used. Returns what is called once all microtasks have run.
+// Runs inside the isolate; only its source text is used. Returns a function to call once all microtasks have run.
 function warmUp(meta: string, text: string): () => void {
   const scope = globalThis as unknown as Record<
     string,
@@ -27,7 +27,7 @@ function warmUp(meta: string, text: string): () => void {
       context = value;
     },
     now: () => 0,
-    // Of a URL of this host, without query and fragment.
+    // A URL of this host, without query and fragment.
     plainUrl: (text: string, _base: undefined, places: Uint32Array) => {
       places.set([5, 7, 21, 21, text.length, text.length]);
       return text;
@@ -53,7 +53,7 @@ function warmUp(meta: string, text: string): () => void {
   return () => flush(0, 0);
 }
 
-/** The script; its value is a function that is to be called after the microtasks. */
+/** The script; it evaluates to a function to call after the microtasks. */
 export function warmUpScript(): string {
   const batch = new RecordWriter();
   batch.record(toGuest.start);

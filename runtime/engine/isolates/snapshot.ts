@@ -1,6 +1,6 @@
-// The V8 snapshot that every isolate starts from: built once per version of the guest in a child process (a faulty one
-// may abort it), kept in a private cache folder under a hash of all it is made of, and refused when it is not what it
-// says. A snapshot holds machine code: it is only ever read from a folder that nobody else can write to.
+// The V8 snapshot that every isolate starts from: built once per version of the guest in a child process (a faulty
+// one may abort it), stored in a private cache folder under a hash of all its inputs, and refused if its content does
+// not match. A snapshot contains machine code, so it is only read from a folder that nobody else can write to.
 import { execFile } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
@@ -16,13 +16,13 @@ import { createOpener } from './snapshot-contexts.ts';
 
 const guestFolder = join(import.meta.dirname, '../guest');
 const protocolFile = join(import.meta.dirname, '../bridge/protocol.ts');
-/** First bytes of a cache file; the hash of the content and the key follow as hex. */
+/** First bytes of a cache file; the hash of the content and the key follow in hex. */
 const MAGIC = 'platform-guest-snapshot';
 const HEADER_BYTES = MAGIC.length + 64 + 64;
-/** Length of the lazy scripts, which come before the snapshot. */
+/** Length field of the lazy scripts, which precede the snapshot. */
 const LENGTH_BYTES = 4;
 
-/** A module of guest/lazy: its script, and V8's compiled form of it in base64. */
+/** A module of guest/lazy: its script, and V8's code cache for it in base64. */
 export interface LazyScript {
   readonly code: string;
   readonly cache: string;
@@ -35,8 +35,8 @@ export interface Snapshot {
   readonly bytes: number;
   readonly key: string;
   /**
-   * Provides the scripts of `lazy` to all isolates of the process, once. @param native of an isolate that no tenant's
-   * code has run in.
+   * Provides the scripts of `lazy` to all isolates of the process, once. @param native of an isolate that has run no
+   * tenant code.
    */
   share(native: ivm.Reference<object>): void;
   /** Modules of guest/lazy, by name. */
@@ -44,10 +44,10 @@ export interface Snapshot {
 }
 
 /**
- * Loads the snapshot of this build, building it first where there is none.
+ * Loads the snapshot of this build, and builds it first if necessary.
  *
- * @throws {PlatformError} `snapshot_mismatch` when the cached file is not what its name says.
- * @throws {Error} when the folder can be written to by others, or the build fails (with the compiler's words).
+ * @throws {PlatformError} `snapshot_mismatch` when the content of the cached file does not match its name.
+ * @throws {Error} when others can write to the folder, or the build fails (with the compiler's message).
  */
 export async function loadSnapshot(folder: string): Promise<Snapshot> {
   openCacheFolder(folder);
@@ -57,7 +57,7 @@ export async function loadSnapshot(folder: string): Promise<Snapshot> {
   return read(file, key);
 }
 
-/** Hash of all that goes into a snapshot: guest sources, the packages they bundle, V8 and its flags. */
+/** Hash of all inputs of a snapshot: guest sources, the packages they bundle, V8 and its flags. */
 export function snapshotKey(): string {
   const hash = createHash('sha256');
   const add = (name: string, text: string | Buffer): void => {
@@ -91,7 +91,7 @@ export function snapshotKey(): string {
   return hash.digest('hex');
 }
 
-// Not every package exports its package.json; it always lies in the folder of its name.
+// Not every package exports its package.json; it is always in the folder of its name.
 function packageVersion(require: NodeJS.Require, name: string): string {
   for (const folder of require.resolve.paths(name) ?? []) {
     const file = join(folder, name, 'package.json');
@@ -124,7 +124,7 @@ async function build(file: string, key: string): Promise<void> {
   }
 }
 
-// V8 refuses compiled forms that were made under other flags of its own: those of the engine are passed on.
+// V8 refuses code caches created under other V8 flags, so the engine's flags are passed on.
 const FLAG_OF_V8 =
   /^--(no-)?(wasm|max|min|semi|stack|harmony|js|jit|sparkplug|maglev|turbo|opt|lazy|flush|single|concurrent|parallel)/;
 

@@ -1,18 +1,18 @@
-// Decides whether an entry is stuck, so that its isolate is abandoned with its thread. It measures the CPU of the
-// thread and not wall time, which passes on a busy machine while the thread waits for a processor. Used by isolate.ts
-// at each check of deployments/upkeep.ts; an entry that ends soon is not looked at.
+// Detects a stuck entry, whose isolate is then abandoned with its thread. It measures the thread's CPU and not wall
+// time, which also passes while the thread waits for a processor on a busy machine. Used by isolate.ts at each check
+// of serving/upkeep.ts; short entries are not examined.
 import { isThreadAsleep } from './thread-state.ts';
 
-/** Between two checks of what runs. */
+/** Interval of the checks. */
 export const CHECK_MS = 50;
-/** CPU that an entry may use after it was told to end: some built-ins check for that only when they are done. */
+/** CPU that an entry may use after it was told to end: some built-ins check for that only when they finish. */
 const OVERDUE_MS_MAX = 5000;
-/** An entry is looked at when it has lasted that long, since no thread uses CPU faster, and then this often. */
+/** An entry is first examined after this time, since no thread uses CPU faster, and then at this interval. */
 const SUSPICIOUS_MS = OVERDUE_MS_MAX;
 const LOOK_MS = 500;
 /** How long its thread may sleep, in addition to the limit of `Atomics.wait`. */
 const ASLEEP_MS_MAX = 15_000;
-/** A sleeping thread that used this much CPU since the last look was awake in between. */
+/** A sleeping thread that used this much CPU since the last check was awake in between. */
 const AWAKE_MS = LOOK_MS / 10;
 
 /** Words that the native watch writes while an entry runs: `ShownWord` of native/guest/cpu-watch.h. */
@@ -20,7 +20,7 @@ export const shownWords = { thread: 0, usedMs: 1, overdueMs: 2, count: 3 } as co
 
 /** The entries of one isolate. */
 export class StuckEntry {
-  /** `shownWords`, in memory that the native watch writes to. */
+  /** `shownWords`, in memory that the native watch writes. */
   readonly shown = new Int32Array(new SharedArrayBuffer(shownWords.count * Int32Array.BYTES_PER_ELEMENT));
   #asleepMsMax: number;
   #isThreadAsleep: typeof isThreadAsleep;
@@ -33,32 +33,32 @@ export class StuckEntry {
     this.#isThreadAsleep = isAsleep;
   }
 
-  /** CPU ms of the entry that runs or ran last. */
+  /** CPU ms of the current or last entry. */
   get usedMs(): number {
     return Atomics.load(this.shown, shownWords.usedMs);
   }
 
-  /** A thread is in the isolate. */
+  /** Whether a thread is in the isolate. */
   get isEntered(): boolean {
     return Atomics.load(this.shown, shownWords.thread) !== 0;
   }
 
-  /** An entry is on its way to its thread; the CPU of the last one is reported already. */
+  /** An entry is about to run on its thread; the CPU of the previous one is already reported. */
   begin(): void {
     if (!this.isEntered) Atomics.store(this.shown, shownWords.usedMs, 0);
   }
 
-  /** No entry runs, or another one began since the last check. */
+  /** No entry runs, or another one has begun since the last check. */
   reset(): void {
     this.#lastedMs = 0;
     this.#asleepMs = 0;
   }
 
   /**
-   * One check of the running entry, `CHECK_MS` after the one before. Time in which the process was stopped does not
-   * count: nothing checked then.
+   * Checks the running entry, `CHECK_MS` after the previous check. Time during which the process was stopped does not
+   * count, because no checks ran.
    *
-   * @param awaitsHost its thread sleeps until the host answers a call.
+   * @param awaitsHost whether its thread waits for the reply to a host call.
    */
   check(awaitsHost: boolean): boolean {
     this.#lastedMs += CHECK_MS;
@@ -73,7 +73,7 @@ export class StuckEntry {
     return this.#asleepMs > this.#asleepMsMax;
   }
 
-  /** Where the state of the thread is not known, a thread that used no CPU counts as asleep. */
+  /** If the thread's state is unknown, a thread that used no CPU counts as asleep. */
   #sleeps(thread: number, usedMs: number): boolean {
     if (usedMs < 0 || usedMs >= AWAKE_MS) return false;
     return (thread > 0 ? this.#isThreadAsleep(thread) : null) ?? usedMs === 0;

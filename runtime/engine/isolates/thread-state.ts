@@ -1,16 +1,16 @@
-// The state of a thread of this process, from /proc. Linux only: on other systems it is not known.
+// The state of a thread of this process, from /proc. Linux only: unknown on other systems.
 import { readFileSync } from 'node:fs';
 
 /**
- * Whether a thread sleeps; null: not known. A thread that is ready to run and gets no CPU does not sleep, and neither
- * does one that waits for a disk.
+ * Whether a thread sleeps; null: unknown. A runnable thread that gets no CPU does not sleep, nor does one that waits
+ * for a disk.
  *
  * @param thread its id in `/proc/self/task`.
  */
 export function isThreadAsleep(thread: number): boolean | null {
   try {
     const stat = readFileSync(`/proc/self/task/${thread}/stat`, 'latin1');
-    // `<id> (<name>) <state> ...`; a name may have any character.
+    // `<id> (<name>) <state> ...`; a name may contain any character.
     return stat[stat.lastIndexOf(')') + 2] === 'S';
   } catch {
     return null;

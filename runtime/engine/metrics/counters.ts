@@ -1,5 +1,5 @@
-// What an engine counts. The path of a request adds to plain numbers of its deployment and makes nothing; names and
-// labels come in when a report is asked for. Made by engine.ts, used by deployment.ts, serving.ts and the isolates.
+// Counters of an engine. The request path adds to plain numbers of its deployment and allocates nothing; names and
+// labels are added for a report. Made by engine.ts, used by deployment.ts, serving.ts and the isolates.
 import type { InvocationKind } from '#core/plans.ts';
 import { FAILURE_CODES, type FailureCode, type Outcome } from '../invocation/outcome.ts';
 import { JOIN_BOUNDS, WALL_BOUNDS } from './families.ts';
@@ -16,7 +16,7 @@ import {
 const outcomeAt = Object.fromEntries(FAILURE_CODES.map((code, at) => [code, at + 1])) as Record<FailureCode, number>;
 const OUTCOME_NAMES = ['ok', ...FAILURE_CODES];
 
-/** One kind of invocation of one deployment. */
+/** Counters of one kind of invocation of one deployment. */
 class KindCounters {
   cpuMs = 0;
   wallMs = 0;
@@ -41,20 +41,20 @@ class KindCounters {
   }
 }
 
-/** What one deployment has used on this engine. */
+/** Usage of one deployment on this engine. */
 export class DeploymentCounters {
   readonly id: string;
   readonly project: string;
   readonly serves: Serves | undefined;
   /** Routes that use it now; owned by {@link EngineCounters}. */
   holders = 0;
-  /** Whether it is reported by name: decided once, so that no row of the metrics jumps. */
+  /** Whether it is reported by name: decided once, so that no metric jumps. */
   isNamed: boolean | null = null;
   /** Thread CPU of all entries. */
   entryCpuMs = 0;
-  /** CPU that the host spent for it, of invocations or of nobody. */
+  /** Host CPU for it, attributed or not. */
   hostCpuMs = 0;
-  /** Of entries in which no invocation ran. */
+  /** CPU of entries in which no invocation ran. */
   idleCpuMs = 0;
   readonly #http = new KindCounters();
   readonly #others = new Map<InvocationKind, KindCounters>();
@@ -65,7 +65,7 @@ export class DeploymentCounters {
     this.serves = serves;
   }
 
-  /** An invocation is over. */
+  /** An invocation has ended. */
   ended(kind: InvocationKind, outcome: Outcome, wallMs: number): void {
     const counters = kind === 'http' ? this.#http : this.#of(kind);
     counters.outcomes[outcome.kind === 'ok' ? 0 : outcomeAt[outcome.code]]!++;
@@ -80,14 +80,14 @@ export class DeploymentCounters {
     (kind === 'http' ? this.#http : this.#of(kind)).cpuMs += cpuMs;
   }
 
-  /** The host worked for an invocation, or for code that is nobody's. */
+  /** Charges host CPU to an invocation, or to unattributed code. */
   chargeHost(kind: InvocationKind | null, cpuMs: number): void {
     this.hostCpuMs += cpuMs;
     if (kind === null) this.idleCpuMs += cpuMs;
     else this.charge(kind, cpuMs);
   }
 
-  /** An entry has ended. @param shareMs what each invocation in it is charged; 0 where none ran. */
+  /** An entry has ended. @param shareMs charged to each invocation in it; 0 if none ran. */
   entered(cpuMs: number, shareMs: number): void {
     this.entryCpuMs += cpuMs;
     if (shareMs === 0) this.idleCpuMs += cpuMs;
@@ -99,13 +99,13 @@ export class DeploymentCounters {
     return counters;
   }
 
-  /** The kinds that have been used. */
+  /** The kinds in use. */
   *kinds(): Generator<readonly [InvocationKind, KindCounters]> {
     if (this.#http.cpuMs > 0 || this.#http.outcomes.some((count) => count > 0)) yield ['http', this.#http];
     yield* this.#others;
   }
 
-  /** Adds what another one has counted. */
+  /** Adds the counts of another one. */
   add(other: DeploymentCounters): void {
     this.entryCpuMs += other.entryCpuMs;
     this.hostCpuMs += other.hostCpuMs;
@@ -113,7 +113,7 @@ export class DeploymentCounters {
     for (const [kind, counters] of other.kinds()) (kind === 'http' ? this.#http : this.#of(kind)).add(counters);
   }
 
-  /** CPU by kind, in ms; of all entries and of all work of the host: the ledger in the status. */
+  /** CPU by kind, in ms; of all entries and all host work: the ledger in the status. */
   ledger(): Readonly<Record<string, number>> {
     const ledger: Record<string, number> = {};
     for (const [kind, { cpuMs }] of this.kinds()) ledger[kind] = cpuMs;
@@ -133,7 +133,7 @@ class CallCounters {
   readonly #names: string[] = [];
   readonly #counts: number[] = [];
 
-  /** The functions, each of them counting. */
+  /** Wraps the functions so that each counts its calls. */
   count<Arguments extends unknown[], Result>(
     functions: Readonly<Record<string, (...given: Arguments) => Result>>,
   ): Record<string, (...given: Arguments) => Result> {
@@ -166,7 +166,7 @@ class CallCounters {
 /** Everything an engine counts. */
 export class EngineCounters {
   readonly calls = new CallCounters();
-  /** Requests answered by files, and those that no route or no artifact was found for. */
+  /** Requests answered by files, and those without a route or an artifact. */
   assetRequests = 0;
   unroutedRequests = 0;
   refusedRequests = 0;
@@ -181,9 +181,9 @@ export class EngineCounters {
   #joinedRequests = 0;
   #deploymentsMax: number;
   #deployments = new Map<string, DeploymentCounters>();
-  /** Deployments that have left. */
+  /** Totals of closed deployments. */
   #left = new DeploymentCounters('', '');
-  /** Those among them that had no name. */
+  /** Totals of those without a name. */
   #leftUnnamed = new DeploymentCounters('', '');
   #named = 0;
 
@@ -192,7 +192,7 @@ export class EngineCounters {
     this.#deploymentsMax = options.deploymentsMax;
   }
 
-  /** The counters of a deployment that is served from now on; `close` when it is not any more. */
+  /** Opens the counters of a deployment; `close` when it is no longer served. */
   open(id: string, project: string, serves?: Serves): DeploymentCounters {
     const key = keyOf(id, serves);
     let counters = this.#deployments.get(key);
@@ -209,16 +209,16 @@ export class EngineCounters {
     else this.#leftUnnamed.add(counters);
   }
 
-  /** An isolate is entered with so many new requests. */
+  /** Counts an entry with this many new requests. */
   entered(requests: number): void {
     this.entries++;
     if (requests === 0) return;
     this.#joinedRequests += requests;
-    // Bounds are powers of two: 1 is the first bucket, 2 the second, 3 and 4 the third.
+    // Bucket limits are powers of two: 1 is the first bucket, 2 the second, 3 and 4 the third.
     this.#joined[Math.min(JOIN_BOUNDS.length, 32 - Math.clz32(requests - 1))]!++;
   }
 
-  /** Requests that entered, and entries with at least one: how many come together. */
+  /** Requests that entered, and entries with at least one, which shows how many are joined. */
   get joined(): { readonly entries: number; readonly requests: number } {
     return { entries: this.#joined.reduce((sum, count) => sum + count, 0), requests: this.#joinedRequests };
   }
@@ -263,7 +263,7 @@ export class EngineCounters {
     ];
   }
 
-  /** Those served first by name, the rest together. */
+  /** The first ones by name, the rest together. */
   deployments(): DeploymentReport[] {
     const reports: DeploymentReport[] = [];
     const others = new DeploymentCounters(otherDeployments.id, otherDeployments.project);

@@ -1,5 +1,5 @@
-// How late an engine's main thread is: everything that is not tenant code runs there, so its lag is everybody's.
-// Sampled by Node every 20 ms; read with each report.
+// Event loop delay of an engine's main thread: everything except tenant code runs there, so its delay affects all
+// requests. Sampled by Node every 20 ms; read with each report.
 import { monitorEventLoopDelay, performance, type EventLoopUtilization } from 'node:perf_hooks';
 import { labels, type Sample } from './report.ts';
 
@@ -12,7 +12,7 @@ export function watchEventLoop(): { report(): Sample[]; close(): void } {
   let last: EventLoopUtilization = performance.eventLoopUtilization();
   return {
     report() {
-      // Node measures from one sample to the next: what is above the interval is lag.
+      // Node measures from one sample to the next: the time above the interval is the delay.
       const lagMs = (nanoseconds: number): number => Math.max(0, nanoseconds / 1e6 - RESOLUTION_MS);
       const measured = delays.count > 0;
       const samples = (['0.5', '0.99', '1'] as const).map((quantile): Sample => {

@@ -6,8 +6,8 @@ import type { Sample } from './report.ts';
 export const EXPOSITION_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 /**
- * The text: every family once, its samples together, in the order of the table. A sample of a family that the table
- * does not have is left out: an engine cannot add to the operator's metrics.
+ * The text: every family once, with its samples, in the order of the table. A sample of an unknown family is dropped,
+ * so that an engine cannot add to the operator's metrics.
  */
 export function exposition(samples: Iterable<Sample>): string {
   const lines = new Map<FamilyName, string>();
@@ -37,6 +37,6 @@ export function familyOf(sample: string): FamilyName | null {
 function number(value: number): string {
   if (Number.isNaN(value)) return 'NaN';
   if (!Number.isFinite(value)) return value > 0 ? '+Inf' : '-Inf';
-  // CPU time is summed of fractions: nobody needs sixteen digits of it.
+  // CPU time is a sum of fractions: sixteen digits are not useful.
   return Number.isInteger(value) ? String(value) : String(Number(value.toFixed(3)));
 }

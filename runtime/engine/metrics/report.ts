@@ -1,14 +1,14 @@
-// What an engine tells of its counters when it is asked: plain JSON, summed over the engines by totals.ts in the
-// supervisor. Labels are made into text here and nowhere on the path of a request.
+// An engine's counters as a report: plain JSON, summed over the engines by totals.ts in the supervisor. Labels are
+// formatted here and never on the path of a request.
 
 /**
- * One value: metric name (with `_bucket`, `_sum`, `_count` for histograms), its labels as they are printed, the value.
+ * One value: metric name (with `_bucket`, `_sum`, `_count` for histograms), its formatted labels, the value.
  *
  * @example ['platform_invocations_total', 'kind="http",outcome="ok"', 12]
  */
 export type Sample = readonly [name: string, labels: string, value: number];
 
-/** What a deployment is served as. One that is promoted counts anew as production. */
+/** What a deployment serves as. After promotion it counts separately, as production. */
 export interface Serves {
   readonly branch: string;
   readonly target: 'production' | 'preview';
@@ -18,30 +18,30 @@ export interface Serves {
 export interface DeploymentReport {
   readonly id: string;
   readonly project: string;
-  /** Whose resources it works on, with its branch: absent in the row of others. */
+  /** The project and branch it serves; absent in the row of all others. */
   readonly serves?: Serves;
   /** Without the labels of the deployment. */
   readonly counters: readonly Sample[];
 }
 
-/** All an engine has counted since it started. */
+/** All counts of an engine since it started. */
 export interface MetricsReport {
-  /** Only ever grow. */
+  /** Never decrease. */
   readonly counters: readonly Sample[];
-  /** How things are now. */
+  /** Current values. */
   readonly gauges: readonly Sample[];
   readonly deployments: readonly DeploymentReport[];
 }
 
-/** A deployment, and what it is served as: what has a row of its own. */
+/** Key of a row: a deployment, and what it serves as. */
 export function keyOf(id: string, serves: Serves | undefined): string {
   return serves === undefined ? id : `${id} ${serves.target} ${serves.branch}`;
 }
 
-/** Label values that say that a deployment is one of many without a row of their own. */
+/** Label values of the row that sums deployments without a row of their own. */
 export const otherDeployments = { id: 'other', project: 'other' } as const;
 
-/** Labels as the exposition format has them. */
+/** Labels in the exposition format. */
 export function labels(pairs: Readonly<Record<string, string>>): string {
   let text = '';
   for (const [name, value] of Object.entries(pairs)) text += `${text === '' ? '' : ','}${name}="${escapeLabel(value)}"`;
@@ -58,7 +58,7 @@ function escapeLabel(value: string): string {
 /**
  * The samples of a histogram.
  *
- * @param counts of each bucket by itself, one more than there are bounds
+ * @param counts of each bucket, one more than there are limits
  */
 export function histogram(
   name: string,
@@ -81,7 +81,7 @@ export function histogram(
   return samples;
 }
 
-/** Whether something that came from another process is a report; nothing of it is trusted further than that. */
+/** Whether a value from another process has the shape of a report; its content stays untrusted. */
 export function isReport(value: unknown): value is MetricsReport {
   const { counters, gauges, deployments } = (value ?? {}) as Record<string, unknown>;
   return (

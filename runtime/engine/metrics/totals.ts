@@ -1,11 +1,11 @@
-// The supervisor's sums over the reports of all engines, those that have died included: totals never go backwards. Rows
-// of single deployments are bounded: those beyond the bound are summed as `other`.
+// The supervisor's sums over the reports of all engines, including dead ones: totals never decrease. The number of
+// rows for single deployments is limited: further ones are summed as `other`.
 import { keyOf, labels, otherDeployments, type DeploymentReport, type MetricsReport, type Sample } from './report.ts';
 
 interface Row {
   /** Its labels. */
   readonly labels: string;
-  /** What engines that are gone had counted. */
+  /** Counts of former engines. */
   readonly retained: Sums;
 }
 
@@ -36,7 +36,7 @@ export class MetricsTotals {
   #retained = new Sums();
   /** Deployments with a row of their own. */
   #rows = new Map<string, Row>();
-  /** Deployments that came when all rows were taken. */
+  /** Deployments that arrived when all rows were taken. */
   #unnamed = new Set<string>();
   #retainedOthers = new Sums();
 
@@ -45,18 +45,18 @@ export class MetricsTotals {
     this.#deploymentsMax = options.deploymentsMax;
   }
 
-  /** The latest report of an engine that lives. */
+  /** Sets the latest report of a live engine. */
   update(engine: string, report: MetricsReport): void {
     const before = this.#live.get(engine)?.deployments ?? [];
     this.#live.set(engine, report);
     const now = new Map(report.deployments.map((deployment) => [keyOf(deployment.id, deployment.serves), deployment]));
-    // The engine has let go of it, and counts from zero when it comes back, which may have been since its last report.
+    // The engine has dropped it, and counts from zero if it returns, which may have happened since its last report.
     for (const deployment of before)
       if (hasRestarted(deployment, now.get(keyOf(deployment.id, deployment.serves)))) this.#retain(deployment);
     for (const deployment of report.deployments) this.#giveRow(deployment);
   }
 
-  /** The engine is gone: what it has counted stays. */
+  /** The engine is gone: its counts are kept. */
   retire(engine: string): void {
     const report = this.#live.get(engine);
     if (report === undefined) return;
@@ -98,7 +98,7 @@ export class MetricsTotals {
     return samples;
   }
 
-  // First come, first served, and for good while any engine reports it: a deployment that moved between its row and
+  // First come, first served, and kept while any engine reports it: a deployment that moved between its row and
   // `other` would make both jump.
   #giveRow({ id, project, serves }: DeploymentReport): void {
     const key = keyOf(id, serves);
@@ -108,7 +108,7 @@ export class MetricsTotals {
     else this.#rows.set(key, { labels: labels({ deployment: id, project, ...serves }), retained: new Sums() });
   }
 
-  /** Makes room: rows of deployments that nobody serves any more go. */
+  /** Frees rows of deployments that are no longer served. */
   #forget(): void {
     const served = new Set<string>();
     for (const { deployments } of this.#live.values())
@@ -118,7 +118,7 @@ export class MetricsTotals {
   }
 }
 
-/** Whether counters are not the ones of the report before, gone on. */
+/** Whether counters do not continue those of the previous report. */
 function hasRestarted(before: DeploymentReport, now: DeploymentReport | undefined): boolean {
   if (now === undefined) return true;
   const values = new Map(now.counters.map(([name, given, value]) => [`${name}{${given}`, value]));

@@ -1,20 +1,20 @@
-// What deployments used since it was last taken: invocations, failures and CPU by kind and route, for the ledger of the
-// control plane. Counted at the end of each invocation; main.ts sends it to the supervisor once a second, so that an
-// engine that dies takes no more than that with it. Nothing is made for a request whose path was seen before.
+// Usage of deployments since it was last taken: invocations, failures and CPU by kind and route, for the ledger of
+// the control plane. Counted at the end of each invocation; main.ts sends it to the supervisor once a second, so that
+// a dying engine loses at most that. Nothing is allocated for a request whose path was seen before.
 import { CPU_BUCKETS, cpuBucket } from '#core/cpu-histogram.ts';
 import type { InvocationKind } from '#core/plans.ts';
 import type { UsageRow } from '#core/usage-row.ts';
 
-/** Routes of a deployment with rows of their own; the rest is `*`. */
+/** Routes of a deployment with rows of their own; others are `*`. */
 const ROUTES_MAX = 50;
-/** Paths whose route is remembered, and how long they may be. */
+/** Paths whose route is cached, and their maximum length. */
 const PATHS_MAX = 512;
 const PATH_CHARS_MAX = 200;
 /** Rows taken at a time; others wait for the next time. */
 const ROWS_MAX = 5000;
-/** What answers files has no worker, and no path of its own. */
+/** Row of static files, which have no worker and no route of their own. */
 const FILES = '(files)';
-/** Nor has code that no request began. */
+/** Row of code that no request started. */
 const NO_REQUEST = '(no request)';
 
 class Count {
@@ -27,13 +27,13 @@ class Count {
   cpuMs = 0;
   hostCpuMs = 0;
   cpuMsMax = 0;
-  /** Of the most expensive one. */
+  /** Id of the most expensive invocation. */
   worstId = '';
   worstAt = 0;
   worstIsFailure = false;
-  /** Invocations by their CPU; made with the first. */
+  /** Invocations by their CPU; created on first use. */
   buckets: Uint32Array | null = null;
-  /** It is among those to be taken. */
+  /** Whether it is queued to be taken. */
   isWaiting = false;
 
   constructor(project: string, deployment: string, kind: InvocationKind, route: string) {
@@ -44,11 +44,11 @@ class Count {
   }
 }
 
-/** Takes part in {@link EngineUsage}. */
+/** One deployment's part of {@link EngineUsage}. */
 export interface DeploymentUsage {
   /**
    * @param target of a request; '' for other events.
-   * @param budgetMs CPU that counted against its last budget.
+   * @param budgetMs CPU of its last budget.
    * @param invocation whose id is read when it is the most expensive one.
    */
   ended(
@@ -60,13 +60,16 @@ export interface DeploymentUsage {
     budgetMs: number,
     invocation: { readonly uid: string },
   ): void;
-  /** Code went on after its invocation, or was never one's. @param target of a request; '' for others, and for none. */
+  /**
+   * Code that continued after its invocation, or had none. @param target of a request; '' for other events, and for
+   * none.
+   */
   burnt(kind: InvocationKind, target: string, cpuMs: number): void;
-  /** A file answered. */
+  /** A file was served. */
   served(): void;
 }
 
-/** All that an engine's deployments use. */
+/** Usage of all deployments of an engine. */
 export class EngineUsage {
   #waiting: Count[] = [];
 
@@ -93,7 +96,7 @@ export class EngineUsage {
       const count = ofRoute(routeOf(path));
       if (path.length <= PATH_CHARS_MAX) {
         if (paths.size >= PATHS_MAX) paths.clear();
-        // A copy: a part of the request's text would keep all of it.
+        // A copy: a substring would retain the whole text of the request.
         paths.set(Buffer.from(path, 'latin1').toString('latin1'), count);
       }
       return count;
@@ -140,7 +143,7 @@ export class EngineUsage {
     };
   }
 
-  /** What was used since it was last asked. */
+  /** Usage since the last call. */
   take(): UsageRow[] {
     if (this.#waiting.length === 0) return [];
     const taken = this.#waiting.slice(0, ROWS_MAX);
@@ -165,11 +168,11 @@ function withoutZeros(buckets: Uint32Array): number[] {
   return Array.from(buckets.subarray(0, length));
 }
 
-/** Words of a path that name something; numbers, ids and keys do not. */
+/** Path segments that are names; numbers, ids and keys are not. */
 const NAME = /^(?:[a-z][a-z_.-]{0,31}|v\d{1,2})$/i;
 
 /**
- * The route of a path: its first two parts, and `*` for what is no name and for all behind them.
+ * The route of a path: its first two segments, with `*` for those that are not names and for all further ones.
  *
  * @example routeOf('/api/users/7') // '/api/users/*'
  * @example routeOf('/posts/8f14e45f') // '/posts/*'

@@ -1,4 +1,4 @@
-// The engine's environment, read and checked once: what main.ts starts with.
+// The engine's environment, read and validated once by main.ts.
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import type { EgressPolicy } from '#core/egress.ts';
@@ -9,62 +9,62 @@ import { parsePort } from '#core/parse-integer.ts';
 import { proxyProblem } from '../http/client-address.ts';
 
 /**
- * V8 13.6 has one table for the code of all functions in a process, and gives an isolate one of its 4,096 segments, or
- * one for each 4,096 functions: without one left the process ends (at about 4,060 hello workers). A quarter is for
- * workers with many functions.
+ * V8 13.6 has one table for the code of all functions in a process, and gives an isolate one of its 4,096 segments,
+ * or one for each 4,096 functions: when none is left the process crashes (at about 4,060 hello workers). A quarter is
+ * reserved for workers with many functions.
  */
 const ISOLATES_MAX = 3072;
 
-/** A variable that cannot be used as it is: what, where and what to do. */
+/** An unusable variable: the message says what is wrong, where, and what to do. */
 export class ConfigurationError extends Error {}
 
 /** Settings of an engine. */
 export interface EngineConfig {
   /** `FS_PATH`: artifacts and routes. */
   readonly folder: string;
-  /** `HANDLER_DOMAIN`, comma-separated: projects answer on `<project>.<domain>`. */
+  /** `HANDLER_DOMAIN`, comma-separated: projects are served on `<project>.<domain>`. */
   readonly domains: readonly string[];
   /** `HANDLER_HOST`: address to listen on. */
   readonly host: string;
   readonly port: number;
   readonly listener: 'auto' | 'node' | 'uws';
   readonly protocol: 'http' | 'https';
-  /** `PUBLIC_PORT`: port of the addresses that are given to others, 443 with https; null: as requests say. */
+  /** `PUBLIC_PORT`: port in public URLs, 443 with https; null: the port of the request. */
   readonly publicPort: number | null;
   readonly limits: Limits;
   readonly egress: EgressPolicy;
-  /** `WORKER_DNS_SERVERS`: name servers of workers' requests; none: the system's. */
+  /** `WORKER_DNS_SERVERS`: name servers for workers' requests; none: the system's. */
   readonly nameServers: readonly string[];
-  /** `TRUSTED_PROXIES`: addresses and CIDR ranges whose word on their clients' addresses is taken. */
+  /** `TRUSTED_PROXIES`: addresses and CIDR ranges of proxies whose client addresses are believed. */
   readonly trustedProxies: readonly string[];
-  /** `DB_MIGRATIONS_EXECUTOR`: who applies the migrations of deployments. */
+  /** `DB_MIGRATIONS_EXECUTOR`: which process applies the migrations of deployments. */
   readonly migrationsExecutor: MigrationsExecutor;
   /** `TRACE_SAMPLE_RATE`: share of invocations that are sampled, 0 to 1. */
   readonly traceSampleRate: number;
-  /** `EDGE_TOKEN`: by it requests over the edge are known; '': there is none. */
+  /** `EDGE_TOKEN`: identifies requests that came through the edge; '': there is none. */
   readonly edgeToken: string;
   /**
-   * `ENGINE_AI_SOCKET`, or `ENGINE_AI_ORIGIN` of an API elsewhere, and `ENGINE_AI_URL`, as workers have it in
-   * PLATFORM_AI_URL; null: there is no AI gateway.
+   * `ENGINE_AI_SOCKET`, or `ENGINE_AI_ORIGIN` of an API elsewhere, and `ENGINE_AI_URL`, the workers' PLATFORM_AI_URL;
+   * null: there is no AI gateway.
    */
   readonly ai: { readonly socket: string; readonly origin: string; readonly url: string | null } | null;
   /** `ENGINE_SANDBOX_URL` and `ENGINE_SANDBOX_TOKEN`: the sandbox service; null: there is none. */
   readonly sandboxes: { readonly origin: string; readonly token: string } | null;
-  /** `ENGINE_SSR_SOCKET`: where servers of ssr projects are asked for; '': none run here. */
+  /** `ENGINE_SSR_SOCKET`: socket of the process that runs servers of ssr projects; '': none run here. */
   readonly ssrSocket: string;
-  /** `ENGINE_SSR_CALLS`: what the path of a socket for their calls begins with; '': that of its own socket. */
+  /** `ENGINE_SSR_CALLS`: prefix of the path of the socket for their calls; '': that of its own socket. */
   readonly ssrCalls: string;
-  /** What the supervisor starts an engine with; null when it stands alone. */
+  /** Set by the supervisor; null for a standalone engine. */
   readonly supervision: Supervision | null;
 }
 
-/** An engine's place under its supervisor. */
+/** An engine's settings under its supervisor. */
 export interface Supervision {
   /** `ENGINE_ID`. */
   readonly id: number;
   /** `ENGINE_SOCKETS`: base of the names of its Unix sockets. */
   readonly sockets: string;
-  /** `ENGINE_CRASH_FD`: descriptor on which it says, when it dies, whose code was running. */
+  /** `ENGINE_CRASH_FD`: descriptor on which a crashing engine names the code that was running. */
   readonly crashFd: number;
 }
 
@@ -145,7 +145,7 @@ export function engineConfig(environment: Readonly<Record<string, string | undef
   };
 }
 
-/** @throws {ConfigurationError} with the words of what `read` throws. */
+/** @throws {ConfigurationError} with the message of the error that `read` throws. */
 function checked<Value>(read: () => Value): Value {
   try {
     return read();

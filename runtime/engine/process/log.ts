@@ -1,18 +1,18 @@
-// What an engine writes to its log: lines of workers and ends of invocations, with the fields that find them again.
-// Made by main.ts. Query strings stay out of it: they may hold secrets.
+// An engine's log: lines of workers and ends of invocations, with fields to search by. Made by main.ts. Query strings
+// are omitted: they may contain secrets.
 import type { Logger } from 'pino';
 import { requestLogFrom } from '#core/log/log-level.ts';
-import type { RequestRecord } from '../deployments/deployment.ts';
+import { openLog, type LogDestination } from '#core/log/log.ts';
+import type { RequestRecord } from '../serving/deployment.ts';
 import type { HandlerParts } from '../handler.ts';
 import { outcomeLabel, outcomeLevel } from '../invocation/outcome.ts';
-import { openLog, type LogDestination } from '#core/log/log.ts';
 
-/** The log of an engine, and what its handler tells it. */
+/** The log of an engine, and the callbacks for its handler. */
 export interface EngineLog extends Pick<HandlerParts, 'onLog' | 'onRequest' | 'onlyFailures'> {
   readonly log: Logger;
 }
 
-/** @throws {Error} when `LOG_LEVEL`, `LOG_FORMAT` or `LOG_REQUESTS` cannot be understood. */
+/** @throws {Error} when `LOG_LEVEL`, `LOG_FORMAT` or `LOG_REQUESTS` is invalid. */
 export function openEngineLog(
   environment: Readonly<Record<string, string | undefined>>,
   destination?: LogDestination,

@@ -1,50 +1,50 @@
-// Applies an artifact's migrations to a project's databases before anything leads to it, for the release of a
-// deployment (`POST /_platform/migrate`). It tells what it did by database; the first one that fails ends it. What a
-// deployment without a release does with its first request is deployments/database-preparation.ts.
-import type { OpenArtifact } from '#deployments/artifact-source.ts';
+// Applies an artifact's migrations to a project's databases before any route leads to it, for the release of a
+// deployment (`POST /_platform/migrate`). Reports the result by database; stops at the first failure.
+// serving/database-preparation.ts does it at the first request of a deployment without a release.
+import type { OpenArtifact } from '#artifacts/artifact-source.ts';
 import { isErrorCode, type ErrorCode } from '#core/errors.ts';
 import { ofPreview } from '#core/preview.ts';
 import type { DatabaseOwner } from '../../stores/database-service.ts';
 
-/** What a release does with databases. */
+/** Database operations of a release. */
 export type MigratedDatabases = Pick<DatabaseOwner, 'branch' | 'migrate' | 'migrations'>;
 
-/** Why a database could not be brought up to date. */
+/** Why a database could not be migrated. */
 export interface MigrationError {
   readonly code: ErrorCode;
   readonly message: string;
-  /** Of a migration that failed, or was changed after it was applied. */
+  /** Set for a migration that failed, or was changed after it was applied. */
   readonly file?: string;
-  /** From 1, with the first 500 characters of the statement that failed. */
+  /** From 1, with the first 500 characters of the failed statement. */
   readonly line?: number;
   readonly statement?: string;
 }
 
-/** What became of one database. */
+/** Result for one database. */
 export interface MigratedDatabase {
-  /** As platform.yaml names it. */
+  /** Name in platform.yaml. */
   readonly resource: string;
-  /** It was made as a copy of production's now. */
+  /** Whether it was created now as a copy of production's. */
   readonly copied: boolean;
-  /** Names of files: applied now, applied before, and not applied. */
+  /** File names: applied now, applied before, and pending. */
   readonly applied: readonly string[];
   readonly present: readonly string[];
   readonly pending: readonly string[];
   readonly error: MigrationError | null;
 }
 
-/** What is to be migrated. */
+/** Parameters of a migration. */
 export interface MigrationOrder {
   readonly namespace: string;
-  /** Slug of the branch whose own databases these are; null: production's. */
+  /** Slug of the branch whose databases are migrated; null: production's. */
   readonly preview: string | null;
-  /** Whether a preview's databases begin as copies of production's. */
+  /** Whether a preview's databases start as copies of production's. */
   readonly copies: boolean;
-  /** Says what is pending, and changes nothing. */
+  /** Reports pending migrations, and changes nothing. */
   readonly dryRun: boolean;
 }
 
-/** Never rejects: what went wrong is in the list, whose last member it is then. */
+/** Never rejects: an error is in the last element of the list. */
 export async function migrateArtifact(
   databases: MigratedDatabases,
   { namespace, preview, copies, dryRun }: MigrationOrder,
@@ -78,7 +78,7 @@ export async function migrateArtifact(
         copied = made;
       }
       let known = await databases.migrations(place, own);
-      // A copy that is still to be made has what production's has.
+      // A copy that does not exist yet has production's state.
       if (dryRun && isCopied && !known.there) known = await databases.migrations(origin, own);
       ({ applied: before, pending } = known);
       if (dryRun || pending.length === 0)
@@ -97,7 +97,7 @@ export async function migrateArtifact(
 
 function toMigrationError(error: unknown): MigrationError {
   const { code, message, details } = error as { code?: unknown; message: string; details?: Record<string, unknown> };
-  // What SQLite refuses has codes of its own.
+  // SQLite's errors have codes of their own.
   if (!isErrorCode(code)) return { code: 'database_unavailable', message };
   const { file, line, statement } = details ?? {};
   return {

@@ -1,26 +1,26 @@
-// What a release asks of an engine on its Unix socket: to start a deployment ahead of its first request, to migrate and
-// copy databases, to take a branch away. The shapes are in docs/operating.md; the supervisor's private port
-// (operations.ts there) sees to it that one of these runs per project.
+// Routes of an engine's Unix socket for releases: to start a deployment ahead of its first request, migrate and copy
+// databases, and remove a branch. docs/operating.md has the shapes; the supervisor's private port (operations.ts
+// there) ensures that only one runs per project.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { errorMessage, errorTable, PlatformError } from '#core/errors.ts';
 import type { Manifest } from '#core/manifest.ts';
 import { copiesDatabases } from '#core/preview-settings.ts';
 import type { KeptBytes } from '#core/storage-left.ts';
 import { branchSlug, isArtifactId, isDeploymentId, isProjectName, isResourceName } from '#core/names.ts';
-import type { OpenArtifact } from '#deployments/artifact-source.ts';
+import type { OpenArtifact } from '#artifacts/artifact-source.ts';
 import { removeBranch, type BranchStores } from '../bindings/branch-removal.ts';
 import type { Handler } from '../handler.ts';
 import { outcomeLabel } from '../invocation/outcome.ts';
 import type { Route } from '../router/project-routes.ts';
 import type { DatabaseClient } from '../../stores/database-service.ts';
-import { answerJson, type InternalRoutes } from './internal-server.ts';
-import { readBytes } from './request-bytes.ts';
-import { migrateArtifact } from './migrations.ts';
 import { askResource } from '../resources/resources.ts';
 import type { ResourceParts } from '../resources/asked.ts';
 import { dropSnapshot, isSnapshotName, listSnapshots, makeSnapshot, restoreSnapshot } from '../resources/snapshots.ts';
+import { answerJson, type InternalRoutes } from './internal-server.ts';
+import { readBytes } from './request-bytes.ts';
+import { migrateArtifact } from './migrations.ts';
 
-/** What the routes lead to. */
+/** Dependencies of the routes. */
 export interface OperationParts {
   readonly handler: Pick<Handler, 'start'>;
   readonly openArtifact: (id: string) => OpenArtifact;
@@ -28,21 +28,21 @@ export interface OperationParts {
   readonly databases: DatabaseClient | null;
   readonly stores: Omit<BranchStores, 'databases'>;
   readonly resources: ResourceParts;
-  /** Of a question about bindings, which may bring a file. */
+  /** Limit for a request about bindings, which may contain a file. */
   readonly dataBytesMax: number;
-  /** Waits until the routes are so, for a moment; null: they are not. */
+  /** Waits briefly until the routes match; null: they do not. */
   readonly waitFor: <Found>(find: () => Found | null) => Promise<Found | null>;
   readonly findDeployment: (id: string) => Route | null;
   readonly routesOf: (project: string) => readonly Route[];
   readonly isProduction: (route: Route) => boolean;
   readonly snapshotsMax: number;
-  /** Bytes that files and databases keep. */
+  /** Stored bytes of files and databases. */
   readonly kept: () => Promise<KeptBytes>;
 }
 
 type Given = Readonly<Record<string, unknown>>;
 
-/** Of a manifest's bindings, and of the lists in them. */
+/** Limit for a manifest's bindings, and lists in them. */
 const BODY_BYTES_MAX = 1024 * 1024;
 const BRANCH_CHARS_MAX = 255;
 
@@ -89,7 +89,7 @@ export function operationRoutes(parts: OperationParts): InternalRoutes {
       const production = parts.routesOf(own).find((route) => parts.isProduction(route));
       if (production !== undefined && branchSlug(production.branch, own) === branchSlug(name, own))
         throw new PlatformError('branch_in_use', { project: own, branch: name, reason: 'it is production' });
-      // Of a route that is going this very moment, the record may not be read yet.
+      // The record may not be read yet if the route is being removed at this moment.
       const inUse = (): Route | undefined => parts.routesOf(own).find((route) => route.branch === name);
       const isGone = await parts.waitFor(() => (inUse() === undefined ? true : null));
       if (isGone === null) {
@@ -164,7 +164,7 @@ async function answer(
     const { code, details, message } = error as PlatformError;
     if (Object.hasOwn(errorTable, code))
       return answerJson(response, errorTable[code].status, { error: errorMessage(code, details), code });
-    // What SQLite refuses has codes of its own.
+    // SQLite's errors have codes of their own.
     answerJson(response, 503, { error: message, code: 'database_unavailable' });
   }
 }

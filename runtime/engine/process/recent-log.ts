@@ -1,13 +1,13 @@
-// The last lines of each project that this engine served, for `platform logs`: in memory, bounded, the oldest go first.
-// Filled by main.ts beside the log, read over the engine's Unix socket.
+// The last lines of each project that this engine served, for `platform logs`: in memory, limited, oldest dropped
+// first. Filled by main.ts beside the log, read over the engine's Unix socket.
 import { errorMessage } from '#core/errors.ts';
-import type { RequestRecord } from '../deployments/deployment.ts';
+import type { RequestRecord } from '../serving/deployment.ts';
 import type { LogLine } from '../invocation/log.ts';
 import { outcomeLabel, outcomeLevel } from '../invocation/outcome.ts';
 
 /** A line as `platform logs` shows it. */
 interface RecentLine {
-  /** Counts up over all lines of the engine. */
+  /** Increases over all lines of the engine. */
   readonly seq: number;
   /** Milliseconds since 1970. */
   readonly time: number;
@@ -17,7 +17,7 @@ interface RecentLine {
   readonly text: string;
 }
 
-/** What a line takes beside its text, about. */
+/** Approximate memory of a line besides its text. */
 const LINE_BYTES = 200;
 
 interface Project {
@@ -32,7 +32,7 @@ export class RecentLog {
   #projectsMax: number;
   #seq = 0;
 
-  /** @param bounds bytes of one project; projects of which anything is kept, those that wrote last. */
+  /** @param bounds bytes per project; number of projects kept, those that wrote last. */
   constructor(bounds: { readonly bytesMax: number; readonly projectsMax: number }) {
     this.#bytesMax = bounds.bytesMax;
     this.#projectsMax = bounds.projectsMax;
@@ -42,7 +42,7 @@ export class RecentLog {
     this.#add(project, { deployment, level, text, invocation });
   }
 
-  /** An invocation that failed, or any where all are recorded. */
+  /** Records an invocation that failed, or any if all are recorded. */
   ended({
     project,
     deployment,
@@ -64,7 +64,7 @@ export class RecentLog {
     this.#add(project, { deployment, level: outcomeLevel(outcome), text, invocation });
   }
 
-  /** The lines of a project behind a number, and the number to ask with next. */
+  /** The lines of a project after a number, and the number for the next call. */
   read(project: string, after: number): { readonly next: number; readonly lines: readonly RecentLine[] } {
     const lines = this.#projects.get(project)?.lines ?? [];
     return { next: this.#seq, lines: lines.filter(({ seq }) => seq > after) };
@@ -82,7 +82,7 @@ export class RecentLog {
     project.lines.push({ seq: ++this.#seq, time: Date.now(), ...line, text });
     project.bytes += text.length + LINE_BYTES;
     if (project.bytes <= this.#bytesMax) return;
-    // A quarter at a time: taking one from the front moves all behind it.
+    // A quarter at a time: removing one from the front moves all others.
     let count = 0;
     while (project.bytes > this.#bytesMax * 0.75 && count < project.lines.length - 1)
       project.bytes -= project.lines[count++]!.text.length + LINE_BYTES;

@@ -1,19 +1,19 @@
-// What an engine tells the supervisor of itself: its status for people and its metrics for /metrics. Asked over its
-// Unix socket (internal-routes.ts); nothing here runs on the path of a request.
+// An engine's reports to the supervisor: its status for people and its metrics for /metrics. Requested over its Unix
+// socket (internal-routes.ts); nothing here runs on the path of a request.
 import type { Engine } from '../engine.ts';
 import type { Handler } from '../handler.ts';
 import { watchEventLoop } from '../metrics/event-loop.ts';
 import { labels, type MetricsReport, type Sample } from '../metrics/report.ts';
 
-/** What the reports are about. */
+/** Sources of the reports. */
 interface ReportParts {
   readonly engine: Engine;
   readonly handler: Pick<Handler, 'load'>;
   /** Null until it listens. */
   readonly listener: () => 'node' | 'uws' | null;
-  /** Requests handed to other engines. */
+  /** Requests forwarded to other engines. */
   readonly forwarded: () => number;
-  /** Deployments that a host leads to. */
+  /** Routed deployments. */
   readonly routes: () => number;
 }
 
@@ -22,20 +22,20 @@ interface EngineStatus {
   readonly pid: number;
   readonly uptimeMs: number;
   readonly listener: 'node' | 'uws' | null;
-  /** What CPU budgets are measured with. */
+  /** Clock that measures CPU budgets. */
   readonly cpuClock: string;
   readonly snapshotBytes: number;
   readonly isolates: { readonly live: number; readonly blank: number };
-  /** Isolates that run, and that wait for a place. */
+  /** Isolates that run, and that wait for a slot. */
   readonly entries: { readonly running: number; readonly waiting: number };
-  /** Entries that brought requests in, and how many requests. */
+  /** Entries with new requests, and the number of those requests. */
   readonly joined: { readonly entries: number; readonly requests: number };
   readonly load: number;
-  /** Lost to code that V8 cannot end or to heap overflows inside V8, and the CPU that such have burned since. */
+  /** Threads lost to code that V8 cannot end or to heap overflows inside V8, and their CPU since. */
   readonly lostThreads: number;
   readonly lostThreadsCpuMs: number;
   readonly rssBytes: number;
-  /** What is held for workers outside of isolates; `most`: for those that it is most for. */
+  /** Memory held for workers outside isolates; `most`: the largest holders. */
   readonly hostMemory: {
     readonly bytes: number;
     readonly bytesMax: number;
@@ -43,11 +43,11 @@ interface EngineStatus {
     readonly most: readonly { readonly name: string; readonly bytes: number }[];
   };
   readonly routes: number;
-  /** CPU ms by kind; `none`: no invocation ran; `entries`: all of it. */
+  /** CPU ms by kind; `none`: no invocation ran; `entries`: total. */
   readonly cpuMs: Readonly<Record<string, number>>;
 }
 
-/** Deployments that the status names. */
+/** Deployments listed in the status. */
 const HEAVIEST_MAX = 10;
 
 /** The reports of an engine, until `close`. */
@@ -64,7 +64,7 @@ export function createEngineReports(parts: ReportParts): {
       pid: process.pid,
       uptimeMs: Math.round(process.uptime() * 1000),
       listener: parts.listener(),
-      // runtime/engine/isolates/native: without it no engine starts.
+      // runtime/engine/isolates/native: no engine starts without it.
       cpuClock: 'native thread clock',
       snapshotBytes: engine.snapshotBytes,
       isolates: { live: engine.pool.live, blank: engine.pool.blank },

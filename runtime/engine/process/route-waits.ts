@@ -1,10 +1,10 @@
-// Waits until the routes of this engine are as somebody needs them: whoever changed a record asks before the engine has
-// read it. Made by main.ts, asked by operation-routes.ts.
+// Waits until the routes of this engine match a condition: a client that changed a record may ask before the engine
+// has read it. Made by main.ts, used by operation-routes.ts.
 
-/** A record is read within moments; where the file system does not tell of changes, within two seconds. */
+/** A record is read within moments; within two seconds if the file system does not report changes. */
 const WAIT_MS_MAX = 2500;
 
-/** Questions that wait for the next change of the routes. */
+/** Conditions that wait for the next change of the routes. */
 export class RouteWaits {
   #waiting = new Set<() => void>();
 
@@ -13,7 +13,7 @@ export class RouteWaits {
     for (const look of this.#waiting) look();
   }
 
-  /** What `find` answers once it is not null; null where that takes too long. */
+  /** The result of `find` once it is not null; null after a timeout. */
   waitFor<Found>(find: () => Found | null, waitMs = WAIT_MS_MAX): Promise<Found | null> {
     const found = find();
     if (found !== null) return Promise.resolve(found);

@@ -1,6 +1,6 @@
-// The stores of an engine in production, chosen by its environment: Postgres for state and what waits for a moment, the
-// database service, a folder or S3 for files, Redis or Postgres for the cache. main.ts opens them; everything connects
-// when a worker first asks, and the libraries of what is not chosen are not loaded.
+// The stores of an engine in production, chosen by its environment: Postgres for state, queues, timers and workflows,
+// the database service, a folder or S3 for files, Redis or Postgres for the cache. main.ts opens them; each connects
+// on first use, and libraries of unused ones are not loaded.
 import { createHmac, randomBytes } from 'node:crypto';
 import { statfsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -38,40 +38,40 @@ import {
 import { createStatePostgres } from '../../stores/state-postgres.ts';
 import { limitByProject, limitCalls } from '../../stores/project-concurrency.ts';
 
-/** Files, and what each namespace keeps. */
+/** Files, and the stored bytes of each namespace. */
 type CountedFiles = FileStore & { kept(): Promise<ReadonlyMap<string, number>> };
 
-/** What the handler gets. */
+/** Stores for the handler. */
 export interface EngineStores {
   readonly stores: BindingStores;
   readonly cache: CacheStore;
   readonly signedFiles: SignedFiles | null;
   /** Null without a database service. */
   readonly databases: DatabaseClient | null;
-  /** What this engine's files and databases keep, by namespace; null: nobody here knows. */
+  /** Stored bytes of this engine's files and databases, by namespace; null: unknown here. */
   readonly kept: () => Promise<KeptBytes>;
-  /** Where branches have what goes with them. */
+  /** The stores with data of branches. */
   readonly branchStores: Omit<BranchStores, 'databases' | 'sandboxes'>;
   /** Schedules; null without Postgres. */
   readonly cron: EventStores['cron'] | null;
   readonly authRoutes: AuthRoutes | null;
   readonly passGate: PassGate;
-  /** Signs the tokens with which events come to servers; the same for all engines of a platform. */
+  /** Signs the tokens of events for servers; the same for all engines of a platform. */
   readonly eventsKey: Uint8Array;
-  /** Closes what is connected; nothing is waited for. */
+  /** Closes connections, without waiting. */
   close(): void;
 }
 
-/** What they are made of. */
+/** Dependencies. */
 interface EngineStoresParts {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** `FS_PATH`. */
   readonly folder: string;
   readonly limits: Limits;
   readonly work: HostWork;
-  /** In which visitors reach apps. */
+  /** Protocol under which visitors reach apps. */
   readonly protocol: 'http' | 'https';
-  /** `PUBLIC_PORT`; null: that of the request. */
+  /** `PUBLIC_PORT`; null: the port of the request. */
   readonly publicPort: number | null;
   /** Addresses and CIDR ranges. */
   readonly trustedProxies: readonly string[];
@@ -81,7 +81,7 @@ interface EngineStoresParts {
   readonly passwordCost?: number;
 }
 
-/** @throws {Error} naming a variable that cannot be used, or when Redis cannot be reached. */
+/** @throws {Error} naming an invalid variable, or when Redis cannot be reached. */
 export async function openEngineStores({
   environment,
   folder,
@@ -117,7 +117,7 @@ export async function openEngineStores({
   const space = new FreeSpace(folder, limits.diskFreeBytesMin, statfsSync);
   const storage = new StorageBounds(folder);
   const files = await openFiles(get, folder, limits, space, storage);
-  // A database of our own keeps what it has on the same disk.
+  // The embedded database stores its data on the same disk.
   const ofEvents = isLocal(url) ? space : new FreeSpace(folder, 0, statfsSync);
   const users =
     databases === null || secret === ''
@@ -166,7 +166,7 @@ export async function openEngineStores({
           ? null
           : {
               ...events,
-              // Sending has trips of its own, which take everybody's messages along.
+              // Sending is batched separately, together with messages of other projects.
               queue: limitCalls(whereThereIsSpace(queue, ofEvents, ['send']), limited, [
                 'metrics',
                 'list',
@@ -204,7 +204,7 @@ export async function openEngineStores({
     signedFiles: secret === '' ? null : createSignedFiles(files, keyFor('files'), limits.bodyBytesMax),
     authRoutes: users === null ? null : createAuthRoutes(users),
     passGate: createGates({
-      // An engine that stands alone: what it has signed ends with it.
+      // For a standalone engine, signatures end with the process.
       secret: secret === '' ? randomBytes(32) : keyFor('previews'),
       protocol,
       publicPort,
@@ -220,7 +220,7 @@ export async function openEngineStores({
   };
 }
 
-/** Whether a server is reached over a Unix socket: the embedded one, in the data folder. */
+/** Whether the server is reached over a Unix socket: the embedded one, in the data folder. */
 function isLocal(url: string): boolean {
   return URL.parse(url)?.searchParams.get('host')?.startsWith('/') === true;
 }
@@ -233,7 +233,7 @@ const S3_VARIABLES = [
   'FILES_S3_SECRET_ACCESS_KEY',
 ];
 
-/** A bucket where one is named, and else a folder. */
+/** A bucket if one is configured, else a folder. */
 async function openFiles(
   get: (name: string) => string,
   folder: string,
@@ -262,10 +262,10 @@ async function openFiles(
   });
 }
 
-/** Hands an e-mail to whoever sends them here: `POST` of JSON `{to, subject, text}`. */
+/** Sends an email through the operator's endpoint: `POST` of JSON `{to, subject, text}`. */
 async function sendMail(address: string, mail: Mail, log: EngineStoresParts['log']): Promise<void> {
   if (address === '') {
-    // Not what it says: whoever reads logs must not be able to sign in with it.
+    // Not its content: readers of logs must not be able to sign in with it.
     log('warn', `mail not sent, AUTH_MAIL_URL is not set: "${mail.subject}"`);
     return;
   }
@@ -275,7 +275,7 @@ async function sendMail(address: string, mail: Mail, log: EngineStoresParts['log
     body: JSON.stringify(mail),
     signal: AbortSignal.timeout(10_000),
   }).catch((error: Error) => {
-    // Its own words may have the address in them, and that a password.
+    // The original message may contain the URL, and that a password.
     throw new Error(`mail not sent, AUTH_MAIL_URL is unreachable: ${error.name}`);
   });
   await response.body?.cancel();

@@ -1,8 +1,8 @@
-// What an engine sends its supervisor while it serves: usage of deployments and records of telemetry, in batches.
+// Messages of a serving engine to its supervisor: usage of deployments and telemetry records, in batches.
 import type { Engine } from '../engine.ts';
 import type { TelemetryRecorder } from '../telemetry/recorder.ts';
 
-/** What an engine that dies has not sent is lost: at most a second of usage, and a quarter of telemetry. */
+/** Unsent data of a dying engine is lost: at most a second of usage, and a quarter of a second of telemetry. */
 const USAGE_MS = 1000;
 const RECORDS_MS = 250;
 
@@ -12,7 +12,7 @@ export interface SupervisorMessages {
   close(report: object): Promise<void>;
 }
 
-/** @param telemetry whose records are taken. */
+/** @param telemetry source of the records. */
 export function startSupervisorMessages(
   { usage }: Pick<Engine, 'usage'>,
   telemetry: Pick<TelemetryRecorder, 'take'>,

@@ -1,9 +1,9 @@
-// What an engine does with an uncaught exception: it asks to be replaced and goes on meanwhile, since ending at
-// once would take everybody's requests with it. main.ts joins it to the process.
+// Handles an uncaught exception of an engine: it requests a replacement and continues meanwhile, since ending at once
+// would cut all running requests. main.ts connects it to the process.
 
-/** What it works with. */
+/** Dependencies. */
 interface LastResortParts {
-  /** The supervisor can be asked. */
+  /** Whether a supervisor can be asked. */
   readonly isSupervised: () => boolean;
   readonly askForReplacement: (reason: string) => void;
   readonly log: (error: unknown) => void;
@@ -11,9 +11,9 @@ interface LastResortParts {
   readonly later?: (callback: () => void, ms: number) => void;
 }
 
-/** Beyond these it is no accident: whatever is broken breaks on. */
+/** Beyond this number the fault is persistent. */
 const ERRORS_MAX = 10;
-/** It is replaced and drained by then. */
+/** It has been replaced and drained by then. */
 const REPLACED_MS = 30_000;
 
 /** The listener of `uncaughtException`. */

@@ -1,10 +1,10 @@
-// What every question about a binding comes with, and which resource it is about: the names that a worker of the
-// deployment would reach are the only ones there are. For the operations in this folder.
+// Parameters of every operation on a binding, and resolution of its resource: only names that a worker of the
+// deployment could use exist. For the operations in this folder.
 import { PlatformError } from '#core/errors.ts';
 import { ofPreview } from '#core/preview.ts';
 import type { ResourceKind, ResourceOperation, ResourceOperations } from '#core/resource-call.ts';
 import type { CacheEntry } from '#core/resource-call/storage.ts';
-import type { OpenArtifact } from '#deployments/artifact-source.ts';
+import type { OpenArtifact } from '#artifacts/artifact-source.ts';
 import { createBindingCalls, kindOfCall, type BindingStores } from '../bindings/bindings.ts';
 import type { CacheStore } from '../bindings/cache.ts';
 import type { DatabasePlace } from '../bindings/scope.ts';
@@ -15,30 +15,30 @@ import type { Route } from '../router/project-routes.ts';
 import type { DatabaseClient } from '../../stores/database-service.ts';
 import type { EventStores } from '../../stores/event-stores.ts';
 
-/** A cache whose entries can be listed, those of one process. */
+/** A cache with listable entries, within one process. */
 export interface ListedCache extends CacheStore {
-  /** Keys that begin with a prefix, the one used last at the end. */
+  /** Keys with a prefix, most recently used last. */
   list(project: string, prefix: string, limit: number): CacheEntry[];
 }
 
-/** Where it looks. */
+/** Stores and settings of the operations. */
 export interface ResourceParts {
   /** Null without a database service. */
   readonly databases: Omit<DatabaseClient, 'close'> | null;
   readonly stores: BindingStores;
-  /** Null where schedules are nobody's. */
+  /** Null without schedules. */
   readonly cron: Pick<EventStores['cron'], 'list' | 'trigger'> | null;
   readonly cache: CacheStore | ListedCache;
   readonly cacheEntryBytesMax: number;
-  /** Data folder: copies of databases are written nowhere else, and files that come are read from nowhere else. */
+  /** Data folder: copies of databases are only written there, and imported files only read from there. */
   readonly folder: string;
-  /** Copies of a project's databases that are kept. */
+  /** Number of database copies kept per project. */
   readonly copiesMax: number;
-  /** Whose resources those of a project are: the project, or in dev the workspace. */
+  /** Owner of a project's resources: the project, or in dev the workspace. */
   readonly namespaceOf: (project: string) => string;
 }
 
-/** One question about a binding. */
+/** One request about a binding. */
 export interface Asked {
   readonly parts: ResourceParts;
   readonly route: Route;
@@ -49,14 +49,14 @@ export interface Asked {
 
 export type Gives<Name extends ResourceOperation> = ResourceOperations[Name]['gives'];
 
-/** Operations whose names begin alike. */
+/** Operations with a common name prefix. */
 export type OperationsOf<Prefix extends string> = {
   readonly [Name in ResourceOperation as Name extends `${Prefix}.${string}` ? Name : never]: (
     asked: Asked,
   ) => Promise<Gives<Name>>;
 };
 
-/** The binding's name in platform.yaml and the resource it leads to, whichever of the two was said. */
+/** The binding's name in platform.yaml and its resource, given either of the two. */
 export function bindingOf({ artifact, binding }: Asked, kind: ResourceKind): { name: string; resource: string } {
   const declared = Object.entries(artifact.manifest.bindings[kind] ?? {});
   const found =
@@ -65,7 +65,7 @@ export function bindingOf({ artifact, binding }: Asked, kind: ResourceKind): { n
   return { name: found[0], resource: found[1] };
 }
 
-/** A store that the handler was started with. @throws {PlatformError} `binding_unavailable`. */
+/** A configured store. @throws {PlatformError} `binding_unavailable`. */
 export function opened<Store>(store: Store | null | undefined, kind: ResourceKind): Store {
   if (store == null)
     throw new PlatformError('binding_unavailable', {
@@ -75,18 +75,18 @@ export function opened<Store>(store: Store | null | undefined, kind: ResourceKin
   return store;
 }
 
-/** A resource that a preview has under another name, as bindings.ts says it. */
+/** A resource that has another name in a preview, as in bindings.ts. */
 export function renamedPlace(asked: Asked, kind: ResourceKind): DatabasePlace {
   const { resource } = bindingOf(asked, kind);
   return { namespace: namespaceOf(asked), resource: ofPreview(resource, asked.route.preview) };
 }
 
-/** A resource that a preview has in a namespace of its branch, as bindings.ts says it. */
+/** A resource that is in its branch's namespace in a preview, as in bindings.ts. */
 export function apartPlace(asked: Asked, kind: ResourceKind): DatabasePlace {
   return { namespace: apartNamespace(asked), resource: bindingOf(asked, kind).resource };
 }
 
-/** Of what waits for a moment, and of users. */
+/** Namespace of queues, timers, workflows and users. */
 export function apartNamespace(asked: Asked): string {
   return ofPreview(namespaceOf(asked), asked.route.preview);
 }
@@ -96,8 +96,8 @@ export function namespaceOf({ parts, route }: Asked): string {
 }
 
 /**
- * Does what a worker's binding does, with the same checks: `queue.send`, `timer.set` and so on. What it costs is
- * nobody's.
+ * Calls the host half of a binding, with the same checks: `queue.send`, `timer.set` and so on. Its cost is not
+ * charged.
  */
 export async function call(
   asked: Asked,
@@ -128,10 +128,10 @@ export async function call(
   });
 }
 
-// Handlers that stream know an isolate; nothing here calls one of them.
+// Streaming handlers need an isolate; none of them is called here.
 const noIsolate = { memory: {} } as CallScope;
 
-/** A value that was stored as JSON. */
+/** Parses a value stored as JSON. */
 export function fromJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;

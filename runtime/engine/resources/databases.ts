@@ -1,5 +1,5 @@
-// Databases asked from outside: tables, rows, statements, what took long, migrations, copies. What SQL may do decides
-// the database service (runtime/databases/sqlite/fence.ts).
+// Management operations on databases: tables, rows, statements, slow queries, migrations, copies. The database
+// service decides what SQL may do (runtime/databases/sqlite/fence.ts).
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { databaseOps, SqlRefusal, type WireRefusal, type WireResult } from '#core/database-request.ts';
@@ -14,9 +14,9 @@ import { dropSnapshot, isSnapshotName, listSnapshots, makeSnapshot, restoreSnaps
 
 const ROWS_MAX = 1000;
 const TABLES_MAX = 1000;
-/** Of a value in a page of rows. */
+/** Limit for a value in a page of rows. */
 const CELL_CHARS_MAX = 1000;
-/** How long an answer waits for the end of an import. */
+/** How long a response waits for the end of an import. */
 const IMPORT_WAIT_MS = 1000;
 const TABLES = `SELECT name, type, sql FROM sqlite_master WHERE type IN ('table', 'view')
   AND name NOT LIKE 'sqlite@_%' ESCAPE '@' AND name NOT LIKE 'platform@_internal@_%' ESCAPE '@'`;
@@ -29,7 +29,7 @@ interface Opened {
   readonly files: DatabaseMigrations['files'];
 }
 
-/** By their names. */
+/** Operations by name. */
 export const databaseOperations: OperationsOf<'db'> = {
   async 'db.tables'(asked) {
     return { tables: await tables(asked) };
@@ -90,7 +90,7 @@ export const databaseOperations: OperationsOf<'db'> = {
       `${OWN_STATEMENT}SELECT ${quoted(column)} FROM ${quoted(table.name)} WHERE ${where}`,
       key,
     );
-    if (r.length === 0) throw new PlatformError('dashboard_not_found', { reason: 'There is no such row any more' });
+    if (r.length === 0) throw new PlatformError('dashboard_not_found', { reason: 'The row no longer exists' });
     return { value: r[0]![0] };
   },
   async 'db.query'(asked) {
@@ -170,7 +170,7 @@ export const databaseOperations: OperationsOf<'db'> = {
     const { databases, namespace, resource } = production(asked);
     const name = toCopyName(asked.args['name']);
     if (!(await copiesOf(databases, namespace, resource)).some((copy) => copy.name === name)) throw noCopy(name);
-    // What is there now can be had back: of the oldest copy it takes the place, but never of the one that is wanted.
+    // The current data is snapshotted first, replacing the oldest snapshot, but never the one to be restored.
     const room = Math.max(2, asked.parts.copiesMax);
     const { copy } = await makeCopy(asked, databases, namespace, resource, 'before-restore', room, name);
     await restoreSnapshot(databases, namespace, name, resource);
@@ -188,16 +188,16 @@ function toImportId({ args }: Asked): string {
   return toName(args['id'], 'The id of the import', 64);
 }
 
-/** What the database service refuses is what somebody asked for. */
+/** Refusals of the database service are the caller's error. */
 function refused(error: unknown): never {
   if (error instanceof SqlRefusal) throw invalid(`${error.message} (${error.code})`);
   throw error;
 }
 
-/** Copies are of databases that are not copies themselves. */
+/** Only databases that are not copies themselves can be copied. */
 function production(asked: Asked): { databases: Databases; namespace: string; resource: string } {
   if (asked.route.preview !== null)
-    throw invalid('Copies are made of production: the database of a preview is one already');
+    throw invalid('Only production can be copied: the database of a preview is already a copy');
   const { resource } = bindingOf(asked, 'db');
   return { databases: opened(asked.parts.databases, 'db'), namespace: namespaceOf(asked), resource };
 }
@@ -229,7 +229,7 @@ async function makeCopy(
   const name = `${prefix}-${moment}`;
   const made = await makeSnapshot(databases, namespace, name, [resource], most, keep);
   const [first] = made.databases;
-  if (first === undefined) throw invalid('The database is empty: nobody has opened it yet');
+  if (first === undefined) throw invalid('The database is empty: it was never opened');
   return { copy: { name, bytes: first.bytes, madeAt }, dropped: made.dropped };
 }
 
@@ -281,7 +281,7 @@ function columnOf({ name: table, columns }: DescribedTable, name: unknown): stri
   return found.name;
 }
 
-/** The columns that name a row: of a table without a key the one that SQLite adds. */
+/** The columns that identify a row: SQLite's rowid for a table without a key. */
 function keyOf({ type, columns }: DescribedTable): string[] {
   if (type === 'view') return [];
   const declared = columns.filter(({ primaryKey }) => primaryKey > 0);
@@ -294,7 +294,7 @@ function shortened(column: string): string {
   return `CASE WHEN typeof(${column}) IN ('text', 'blob') THEN substr(${column}, 1, ${CELL_CHARS_MAX}) ELSE ${column} END`;
 }
 
-/** Bytes of a value that does not fit. */
+/** Byte length of a value that does not fit. */
 function lengthOf(column: string): string {
   return `CASE WHEN typeof(${column}) IN ('text', 'blob') AND length(${column}) > ${CELL_CHARS_MAX} THEN length(CAST(${column} AS BLOB)) END`;
 }
@@ -308,7 +308,7 @@ async function database(asked: Asked): Promise<Opened> {
   const databases = opened(parts.databases, 'db');
   const { resource } = bindingOf(asked, 'db');
   const place = renamedPlace(asked, 'db');
-  // Looked into before its copy is made, it would begin empty.
+  // Opened before its copy is made, it would start empty.
   if (route.preview !== null && copiesDatabases(artifact.manifest, route.branch))
     await databases.branch({ namespace: namespaceOf(asked), resource }, place.resource, { unlessThere: true });
   const own = artifact.manifest.migrations === undefined ? [] : artifact.migrations();
@@ -353,15 +353,14 @@ function toText(value: unknown, what: string): string {
   return value;
 }
 
-/** @throws {PlatformError} for a path that lies elsewhere, or where something is. */
+/** @throws {PlatformError} for a path outside the folder, or one that exists. */
 function newFileIn(folder: string, value: unknown): string {
   const file = toText(value, 'file');
-  if (!isIn(folder, file) || existsSync(file))
-    throw invalid('file must be a path in the data folder where nothing is yet');
+  if (!isIn(folder, file) || existsSync(file)) throw invalid('file must be an unused path in the data folder');
   return file;
 }
 
-/** Whether a path is an absolute one in a folder. */
+/** Whether a path is absolute and inside a folder. */
 export function isIn(folder: string, file: string): boolean {
   return path.resolve(file) === file && file.startsWith(`${folder}${path.sep}`);
 }

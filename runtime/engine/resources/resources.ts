@@ -1,9 +1,9 @@
-// What a deployment's bindings hold, asked from outside (core/resource-call.ts): by the API, for the dashboard and the
-// command line, through `POST /_platform/data`, and by the dashboard of `platform dev` in its own process. The other
-// files of this folder have the operations.
+// Management operations on a deployment's bindings (core/resource-call.ts): called by the API, for the dashboard and
+// the CLI, through `POST /_platform/data`, and by the dashboard of `platform dev` in its own process. The operations
+// are in the other files of this folder.
 import { PlatformError } from '#core/errors.ts';
 import type { ResourceKind, ResourceOperation } from '#core/resource-call.ts';
-import type { OpenArtifact } from '#deployments/artifact-source.ts';
+import type { OpenArtifact } from '#artifacts/artifact-source.ts';
 import { toRecord } from '../bindings/arguments.ts';
 import type { Route } from '../router/project-routes.ts';
 import { renamedPlace, type Asked, type Gives, type OperationsOf, type ResourceParts } from './asked.ts';
@@ -14,7 +14,7 @@ import { queueOperations, scheduleOperations, timerOperations, workflowOperation
 
 const KINDS: readonly ResourceKind[] = ['db', 'state', 'fs', 'queue', 'workflow', 'timer', 'cache', 'sandbox', 'auth'];
 
-/** Which there are. */
+/** Lists the bindings. */
 const listing: OperationsOf<'resources'> = {
   async 'resources.list'({ artifact }) {
     return {
@@ -29,7 +29,7 @@ const listing: OperationsOf<'resources'> = {
   },
 };
 
-/** Where the sandbox service has them; what is in them it says itself. */
+/** Where the sandbox service keeps them; the service itself reports their content. */
 const sandboxOperations: OperationsOf<'sandbox'> = {
   async 'sandbox.place'(asked) {
     const { namespace, resource } = renamedPlace(asked, 'sandbox');
@@ -37,7 +37,7 @@ const sandboxOperations: OperationsOf<'sandbox'> = {
   },
 };
 
-/** By their names. */
+/** Operations by name. */
 const operations: { readonly [Name in ResourceOperation]: (asked: Asked) => Promise<Gives<Name>> } = {
   ...listing,
   ...databaseOperations,
@@ -53,10 +53,10 @@ const operations: { readonly [Name in ResourceOperation]: (asked: Asked) => Prom
 };
 
 /**
- * Answers a question about the bindings of a deployment.
+ * Runs an operation on the bindings of a deployment.
  *
  * @throws {PlatformError} `bad_request`, `binding_not_found`, `binding_unavailable`, `invalid_argument`,
- *   `dashboard_not_found`, and what stores throw.
+ * `dashboard_not_found`, and errors of stores.
  */
 export async function askResource(
   parts: ResourceParts,

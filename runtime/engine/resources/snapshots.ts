@@ -1,12 +1,12 @@
-// Copies of a project's production databases under a name, made when a deployment is released, so that a rollback can
-// put them back. Databases of their own, which no platform.yaml can declare; the file system shares their blocks where
-// it can. Bounded per project: the oldest go first.
+// Named copies of a project's production databases, made when a deployment is released, so that a rollback can
+// restore them. They are databases that no platform.yaml can declare; the file system shares their blocks where it
+// can. Limited per project: the oldest are dropped first.
 import type { DatabaseOwner } from '../../stores/database-service.ts';
 
-/** What snapshots are made with. */
+/** Database operations for snapshots. */
 export type SnapshotDatabases = Pick<DatabaseOwner, 'branch' | 'list' | 'remove' | 'restoreFrom'>;
 
-/** A database that a snapshot was made of. */
+/** A database in a snapshot. */
 export interface SnapshotDatabase {
   readonly resource: string;
   readonly bytes: number;
@@ -22,12 +22,12 @@ export interface Snapshot {
 
 const SEPARATOR = '~at~';
 
-/** At most 40 of lower-case letters, digits and single hyphens, such as a deployment id. */
+/** At most 40 lower-case letters, digits and single hyphens, such as a deployment id. */
 export function isSnapshotName(value: unknown): value is string {
   return typeof value === 'string' && value.length <= 40 && /^[a-z0-9](?:-?[a-z0-9])*$/.test(value);
 }
 
-/** The snapshots of a project, the oldest first. */
+/** The snapshots of a project, oldest first. */
 export async function listSnapshots(databases: SnapshotDatabases, namespace: string): Promise<Snapshot[]> {
   const found = new Map<string, { name: string; madeAt: number; databases: SnapshotDatabase[] }>();
   for (const { resource: full, bytes, changedAt } of await databases.list(namespace)) {
@@ -42,12 +42,12 @@ export async function listSnapshots(databases: SnapshotDatabases, namespace: str
 }
 
 /**
- * Makes one; of a database that it has already nothing is made.
+ * Makes a snapshot; databases that it already contains are skipped.
  *
- * @param resources those that there are: of a database that nobody has opened yet there is nothing to keep.
- * @param most snapshots of the project, this one included.
- * @param keep one that does not go, however old.
- * @returns what it has, and the names of those that went for it.
+ * @param resources existing databases: one that was never opened has nothing to keep.
+ * @param most snapshots of the project, including this one.
+ * @param keep a snapshot that is not dropped, however old.
+ * @returns its databases, and the names of the snapshots that were dropped for it.
  */
 export async function makeSnapshot(
   databases: SnapshotDatabases,
@@ -75,9 +75,9 @@ export async function makeSnapshot(
 }
 
 /**
- * Puts a snapshot's databases, or one of them, in the place of production's. What was written since is gone.
+ * Replaces production's databases, or one of them, by those of a snapshot. Later writes are lost.
  *
- * @returns the resources; none where there is no such snapshot.
+ * @returns the resources; none if the snapshot does not exist.
  */
 export async function restoreSnapshot(
   databases: SnapshotDatabases,
@@ -92,7 +92,10 @@ export async function restoreSnapshot(
   return wanted;
 }
 
-/** @param only of its databases; null: all. @returns how many databases went; 0 where there is no such snapshot. */
+/**
+ * @param only one of its databases; null: all. @returns how many databases were dropped; 0 if the snapshot does not
+ * exist.
+ */
 export async function dropSnapshot(
   databases: SnapshotDatabases,
   namespace: string,

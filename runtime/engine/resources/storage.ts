@@ -1,5 +1,5 @@
-// State, files and cached texts asked from outside. Files come and go in parts, or by a file of the data folder: their
-// size is no question of memory.
+// Management operations on state, files and cached values. Files are transferred in parts, or through a file of the
+// data folder, so that their size does not matter for memory.
 import { createReadStream } from 'node:fs';
 import { fixedLimits } from '#core/limits.ts';
 import { PlatformError } from '#core/errors.ts';
@@ -92,7 +92,7 @@ export const fileOperations: OperationsOf<'fs'> = {
     const length = toWhole(asked.args['length'], 'length', { least: 1, most: PART_BYTES_MAX });
     const head = await store.head(place, key);
     if (head === null) return { file: null };
-    // Of nothing there is no range.
+    // An empty file has no range.
     if (offset >= head.size) return { file: { ...toStored(head), base64: '' } };
     const found = await store.get(place, key, { range: { offset, length }, onlyIf: null });
     if (found === null || found.body === null) return { file: null };
@@ -132,10 +132,10 @@ export const cacheOperations: OperationsOf<'cache'> = {
   async 'cache.list'(asked) {
     const { resource } = bindingOf(asked, 'cache');
     const { cache } = asked.parts;
-    // Shared ones keep keys by their hash, or among those of everybody.
-    if (!('list' in cache)) throw new PlatformError('not_supported', { what: 'A list of what this cache keeps' });
+    // Shared caches store hashed keys, or keys among those of other projects.
+    if (!('list' in cache)) throw new PlatformError('not_supported', { what: 'Listing this cache' });
     const limit = toWhole(asked.args['limit'], 'limit', { least: 1, most: 1000, otherwise: 100 });
-    // As bindings/cache-values.ts names them.
+    // Key format of bindings/cache-values.ts.
     const entries = cache.list(apartNamespace(asked), `value [${JSON.stringify(resource)},`, limit);
     return {
       entries: entries.map(({ key, bytes, expiresAt }) => ({

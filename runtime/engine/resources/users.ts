@@ -1,5 +1,5 @@
-// Users of an app, asked from outside: who they are, how they sign in, which sessions they have. Tokens and hashes of
-// passwords leave this process nowhere.
+// Management operations on users of an app: accounts, sign-in methods, sessions. Tokens and password hashes never
+// leave this process.
 import { PlatformError } from '#core/errors.ts';
 import type { AppUser } from '#core/resource-call/users.ts';
 import { toName } from '../bindings/arguments.ts';
@@ -42,7 +42,7 @@ export const userOperations: OperationsOf<'users'> = {
   },
 };
 
-/** @throws {PlatformError} `binding_not_found` where platform.yaml declares no `auth`. */
+/** @throws {PlatformError} `binding_not_found` if platform.yaml does not declare `auth`. */
 function declared(asked: Asked): Asked {
   if (asked.artifact.manifest.bindings['auth'] === undefined)
     throw new PlatformError('binding_not_found', { kind: 'auth', binding: '' });

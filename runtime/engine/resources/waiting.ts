@@ -1,4 +1,4 @@
-// What waits for a moment, asked from outside: messages and dead letters, runs of workflows, timers, schedules.
+// Management operations on messages, dead letters, workflow runs, timers and schedules.
 import { fixedLimits } from '#core/limits.ts';
 import { deadLettersOf } from '#core/queue-settings.ts';
 import { shownValue } from '#core/structured-values.ts';
@@ -19,7 +19,7 @@ import {
 } from './asked.ts';
 
 const PAGE_MAX = 200;
-/** A value that a worker stored, as people see it. */
+/** A stored value, formatted for people. */
 const shown = (text: string): unknown => shownValue(fromJson(text));
 const { runIdBytesMax, timerIdBytesMax } = fixedLimits.events;
 
@@ -60,7 +60,7 @@ export const queueOperations: OperationsOf<'queue'> = {
 export const workflowOperations: OperationsOf<'workflow'> = {
   async 'workflow.list'(asked) {
     const { cursor, limit, status } = asked.args;
-    // The binding's own checks of a page come with values of all its runs, which may be large.
+    // The binding's own list includes the values of all its runs, which may be large.
     const place = apartPlace(asked, 'workflow');
     if (status !== undefined && !STATUSES.includes(status as string))
       throw invalid(`status must be one of ${STATUSES.join(', ')}`);
@@ -136,7 +136,7 @@ export const timerOperations: OperationsOf<'timer'> = {
     const { project, branch } = asked.route;
     const now = Date.now();
     const sender = { project, branch, binding: bindingOf(asked, 'timer').name };
-    // Set for now with all it has: one that comes again goes on from here.
+    // Set to now with all its fields: a repeating one continues from here.
     await timer.set(place, sender, { ...found, dueAt: now }, now);
     return { found: true };
   },
@@ -167,12 +167,12 @@ function events(asked: Asked, kind: 'queue' | 'workflow' | 'timer'): Events {
   return opened(asked.parts.stores.events, kind);
 }
 
-/** Those of the project, whichever of its deployments asks: as the broker declares them. */
+/** Schedules of the project, whichever of its deployments is used: as the broker declares them. */
 function schedules(asked: Asked): QueuePlace {
   return { namespace: apartNamespace(asked), resource: asked.route.project };
 }
 
-/** Its dead letters go where platform.yaml says; one of dead letters has none of its own. */
+/** Its dead letters go where platform.yaml says; a dead letter queue has none of its own. */
 function queue(asked: Asked): QueuePlace & { deadLetter: string | null } {
   const place = apartPlace(asked, 'queue');
   return { ...place, deadLetter: deadLettersOf(asked.artifact.manifest.queues ?? {}, place.resource) };

@@ -1,14 +1,10 @@
-// The hosts of one project and the routes that they lead to, from its record. Pure; route-table.ts puts those of all
-// projects together.
+// The hosts of one project and their routes, from its record. Pure; route-table.ts combines those of all projects.
 import type { RouteOwner, RouteProtection, RouteRecord } from '#core/manifest.ts';
 import { branchSlug } from '#core/names.ts';
 import type { Plan } from '#core/plans.ts';
 import { previewOf, variablesOf } from '#core/preview.ts';
 
-/**
- * Where a host leads. One object serves all hosts of a deployment, and stays the same object while nothing of it
- * changes.
- */
+/** Target of a host. One object serves all hosts of a deployment, and stays the same while nothing in it changes. */
 export interface Route {
   readonly project: string;
   /** Deployment id. */
@@ -18,55 +14,55 @@ export interface Route {
   readonly plan: Plan;
   readonly vars: Readonly<Record<string, string>>;
   readonly branch: string;
-  /** Slug of the branch whose own resources it has; null: production's. */
+  /** Slug of the branch whose resources it uses; null: production's. */
   readonly preview: string | null;
-  /** Whose project it is, where a control plane says so. */
+  /** Owner of the project, with a control plane. */
   readonly owner?: RouteOwner;
 }
 
-/** What stands between a host and what serves it: of previews, of production while it is split, of a redirect. */
+/** Gate in front of a host: for previews, for production while it is split, for a redirect. */
 export interface Gate {
   readonly project: string;
-  /** No search engine is to keep what it answers. */
+  /** Tells search engines not to index it. */
   readonly isPreview: boolean;
   readonly protection: RouteProtection | null;
-  /** Who serves so much of a hundred instead. */
+  /** The deployment that serves this percentage of visitors instead. */
   readonly split: { readonly route: Route; readonly percent: number } | null;
-  /** Host that visitors are sent on to. */
+  /** Host to which visitors are redirected. */
   readonly redirectTo: string | null;
 }
 
-/** A deployment whose pages are open on a host that leads to another one. */
+/** A deployment that still has open pages on a host of another one. */
 export interface Other {
   readonly route: Route;
-  /** When it was replaced, in milliseconds; Infinity: it is live too, production is split. */
+  /** When it was replaced, in milliseconds; Infinity: it is live too, because production is split. */
   readonly supersededAt: number;
 }
 
-/** Where a host leads; the gate is null where nothing stands before it. */
+/** Route match of a host; the gate is null without one. */
 export interface Lead {
   readonly route: Route;
   readonly gate: Gate | null;
-  /** Those that it led to before, the last one first; null: it leads to one deployment for good. */
+  /** Its former deployments, latest first; null: the host permanently leads to one deployment. */
   readonly others: readonly Other[] | null;
 }
 
-/** Of those that a host led to before, the last ones. */
+/** Limit for former deployments of a host. */
 const OTHERS_MAX = 20;
 
-/** What a record says. */
+/** Content of a record. */
 export interface ProjectRoutes {
   readonly routes: readonly Route[];
   readonly production: Route | null;
-  /** Hosts on the platform's own domains, which nobody else can have. */
+  /** Hosts on the platform's own domains, which are reserved for the project. */
   readonly hosts: ReadonlyMap<string, Lead>;
-  /** Custom hosts that lead somewhere; another project may want one as well. */
+  /** Custom hosts with their routes; another project may claim one as well. */
   readonly custom: readonly (readonly [host: string, to: Lead])[];
 }
 
 /**
- * @param domains the platform's own. @param before routes of the project: one that nothing changes of stays the same
- *   object.
+ * @param domains the platform's own. @param before previous routes of the project: an unchanged one stays the same
+ * object.
  */
 export function projectRoutes(
   record: RouteRecord,
@@ -107,13 +103,13 @@ export function projectRoutes(
     redirectTo: null,
   };
   const other = record.split == null ? null : route(record.split.deployment);
-  // Visitors of production never come to the data of a preview.
+  // Visitors of production never reach the data of a preview.
   const isSplit = other !== null && other !== production && other.preview === null;
   const split = isSplit ? { route: other, percent: record.split!.percent } : null;
   const open = { project, isPreview: false, protection: null };
   const gate: Gate | null = split === null ? null : { ...open, split, redirectTo: null };
   const othersOf = (to: Route): Other[] => {
-    // Nobody comes to a preview through production's host, to one that may be protected least of all.
+    // Production's host never leads to a preview, least of all to a protected one.
     const ids =
       to === production
         ? (record.productionHistory ?? [])
@@ -143,7 +139,7 @@ export function projectRoutes(
   }
   for (const [branch, id] of Object.entries(record.branches)) {
     const to = route(id);
-    // Of production, not the part of its visitors that another one serves.
+    // Production's route, not the share of its visitors that another one serves.
     const lead = to === null ? null : leadTo(to);
     add(`${project}--${branchSlug(branch, project)}`, lead === own && own !== null ? { ...own, gate: null } : lead);
   }
@@ -154,7 +150,7 @@ export function projectRoutes(
     claim(host, to === null ? null : leadTo(to));
   }
   for (const [host, redirectTo] of Object.entries(record.redirects ?? {})) {
-    // Sends on without a worker: whichever deployment there is.
+    // Redirects without a worker, so any deployment will do.
     const to = production ?? route(Object.keys(record.deployments)[0]);
     const sends = { ...open, split: null, redirectTo };
     claim(host, to === null ? null : { route: to, gate: sends, others: null });

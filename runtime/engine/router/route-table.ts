@@ -1,29 +1,29 @@
-// Host -> deployment: changed by project, and looked up per request. Pure: records come in, routes go out.
+// Host -> deployment: updated per project, looked up per request. Pure: records in, routes out.
 import type { RouteRecord } from '#core/manifest.ts';
 import { projectRoutes, type Lead, type Route } from './project-routes.ts';
 
-/** Two projects claim one custom host (the one whose name sorts first has it), or one claims a host of the platform. */
+/** Two projects claim one custom host (the first by name gets it), or one claims a host of the platform. */
 interface RouteConflict {
   readonly host: string;
-  /** Who does not get it. */
+  /** The project that does not get it. */
   readonly project: string;
-  /** Who has it: a project, or `the platform`. */
+  /** The owner: a project, or `the platform`. */
   readonly other: string;
 }
 
-/** The record of a project, or null: it is gone. */
+/** The new record of a project, or null: it is gone. */
 export interface RecordChange {
   readonly project: string;
   readonly record: RouteRecord | null;
 }
 
-/** What became of a change; of other projects nothing is said. */
+/** Result of a change; covers only the changed projects. */
 export interface RouteChanges {
-  /** All routes of the projects that changed. */
+  /** All routes of the changed projects. */
   readonly current: readonly Route[];
-  /** Those that they had and have no more. */
+  /** Their former routes that no longer exist. */
   readonly gone: readonly Route[];
-  /** Over the hosts that they claim or claimed. */
+  /** Conflicts over hosts that they claim or claimed. */
   readonly conflicts: readonly RouteConflict[];
 }
 
@@ -31,24 +31,27 @@ export interface RouteChanges {
 interface RouteTable {
   /** The route of a Host header: lower case, with or without a port. */
   find(host: string): Route | null;
-  /** The same with what stands before it. */
+  /** The same with its gate. */
   lead(host: string): Lead | null;
   /** The route of a deployment by its id. */
   findDeployment(id: string): Route | null;
-  /** Whether it is what its project serves. Not in the route: whoever becomes production, or was, goes on as it is. */
+  /**
+   * Whether it is its project's production. Not part of the route, so that a deployment that becomes production, or
+   * stops being it, continues unchanged.
+   */
   isProduction(route: Route): boolean;
-  /** Takes other records of some projects. */
+  /** Applies new records of some projects. */
   change(changes: Iterable<RecordChange>): RouteChanges;
-  /** Takes other records of all projects: those that are the same object as before cost nothing. */
+  /** Replaces the records of all projects: unchanged objects cost nothing. */
   replace(records: readonly RouteRecord[]): RouteChanges;
   routes(): Iterable<Route>;
-  /** Of one project. */
+  /** Routes of one project. */
   routesOf(project: string): readonly Route[];
-  /** How many there are. */
+  /** Number of routes. */
   readonly size: number;
 }
 
-/** A project as it is in the table. */
+/** A project in the table. */
 interface Entry {
   readonly record: RouteRecord;
   readonly routes: readonly Route[];
@@ -60,15 +63,15 @@ interface Entry {
 }
 
 /**
- * @param domains the platform's own: projects answer on `<project>.<domain>`, `<project>--<branch>.<domain>` and
- *   `<project>--<deployment id>.<domain>`.
+ * @param domains the platform's own: projects are served on `<project>.<domain>`, `<project>--<branch>.<domain>` and
+ * `<project>--<deployment id>.<domain>`.
  */
 export function createRouteTable(domains: readonly string[]): RouteTable {
   const hosts = new Map<string, Lead>();
   const projects = new Map<string, Entry>();
-  /** Custom host -> who claims it, sorted: the first one has it. */
+  /** Custom host -> projects that claim it, sorted: the first one gets it. */
   const claimants = new Map<string, readonly string[]>();
-  /** Two projects with the same artifact may have the same id: the last one that came is found. */
+  /** Two projects with the same artifact may have the same id: the latest is found. */
   const deployments = new Map<string, readonly Route[]>();
   let size = 0;
 
@@ -76,7 +79,7 @@ export function createRouteTable(domains: readonly string[]): RouteTable {
     return hosts.get(host) ?? (host.includes(':') || host.endsWith('.') ? (hosts.get(plainHost(host)) ?? null) : null);
   }
 
-  /** Also of projects that do not exist yet: nobody may take their host in advance. */
+  /** Also for projects that do not exist yet, so that their host cannot be claimed in advance. */
   function isOwnHost(host: string): boolean {
     return domains.some((domain) => host === domain || host.endsWith(`.${domain}`));
   }

@@ -1,20 +1,20 @@
-// How events come to the server of an ssr deployment: the worker that passes them on (core/rpc/events.mjs) fetches an
-// address that leads to that server alone, with a token of the deployment. Made by main.ts.
+// Delivers events to the server of an ssr deployment: the worker that forwards them (core/rpc/events.mjs) fetches a
+// URL that leads only to that server, with a token of the deployment. Made by main.ts.
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Exchange } from '../http/listener.ts';
 import type { Route } from '../router/project-routes.ts';
 
-/** Nobody else answers to names below it. */
+/** Reserved: no other host has a name below it. */
 const APP_DOMAIN = '.app.platform.internal';
 const EVENTS = '/__platform/';
 
-/** The way of events. */
+/** Transport of events. */
 export interface AppEvents {
-  /** What the worker of an ssr deployment sees, and its server. */
+  /** Variables for the worker and the server of an ssr deployment. */
   variablesOf(route: Pick<Route, 'project' | 'deployment'>): Readonly<Record<string, string>>;
-  /** Whether an address is that of a server. */
+  /** Whether a URL belongs to a server. */
   has(target: URL): boolean;
-  /** Of a worker's fetch. Only the worker that has the deployment's token gets through, and only to its route. */
+  /** Serves a worker's fetch. Only the worker with the deployment's token is let through, and only to its route. */
   serve(exchange: Exchange): void;
 }
 

@@ -1,5 +1,6 @@
-// Where servers of ssr projects call their bindings: a Unix socket that only the process of servers reaches, which says
-// in a header whose call it is. Each goes to the worker of that deployment, in its isolate. Opened by main.ts.
+// Socket on which servers of ssr projects call their bindings: a Unix socket that only the server process reaches,
+// which names the caller in a header. Each call goes to the worker of that deployment, in its isolate. Opened by
+// main.ts.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { SERVER_KEY_HEADER } from '#core/ssr/protocol.ts';
 import { HeadCache } from '../http/header-block.ts';
@@ -7,11 +8,11 @@ import { InsideExchange } from '../http/inside-exchange.ts';
 import type { Exchange } from '../http/listener.ts';
 import { blockOf } from './proxied-request.ts';
 
-/** What it is made of. */
+/** Dependencies. */
 interface BindingCallsParts {
   readonly path: string;
   readonly bodyBytesMax: number;
-  /** False: this engine knows no such deployment. */
+  /** False: this engine does not know the deployment. */
   readonly call: (key: string, exchange: Exchange) => boolean;
 }
 
@@ -32,7 +33,7 @@ export async function openBindingCalls({ path, bodyBytesMax, call }: BindingCall
       },
       heads,
     );
-    response.once('close', () => exchange.abort(new Error('The caller is gone')));
+    response.once('close', () => exchange.abort(new Error('The caller disconnected')));
     answer(exchange, response).catch(() => response.destroy());
     if (typeof key !== 'string' || !call(key, exchange))
       exchange.send(404, 'content-type\0application/json\0', UNKNOWN);

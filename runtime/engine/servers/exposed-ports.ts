@@ -1,6 +1,6 @@
-// Exposed ports of sandboxes on the public listener: a request to a host of theirs goes to the sandbox service, and
-// what it answers to the visitor, both as streams with back-pressure. Who may pass, and what either side sees of the
-// other, the service decides (runtime/sandbox/port-visits.ts). Called for hosts that no deployment has.
+// Exposed ports of sandboxes on the public listener: proxies requests to their hosts to the sandbox service, and its
+// responses to the visitor, as streams with back-pressure. The service decides who may pass and what each side sees
+// (sandbox/routes/port-visits.ts). Called for hosts without a deployment.
 import { Readable } from 'node:stream';
 import { errorTable, isErrorCode, type ErrorCode } from '#core/errors.ts';
 import { exposedNameOf, PORTS_PATH, type PortVisit } from '#core/sandbox/exposed-port.ts';
@@ -13,21 +13,21 @@ import { refusePort } from '../http/pages.ts';
 import { publicOrigin } from '../http/public-origin.ts';
 import { openProxiedSocket, type ProxiedSocket } from './proxied-socket.ts';
 
-/** What they are made of. */
+/** Dependencies. */
 export interface ExposedPortsParts {
   readonly transport: Pick<SandboxTransport, 'request' | 'handshake'>;
-  /** The platform's own, below which their hosts lie. */
+  /** The platform's own domains, below which their hosts are. */
   readonly domains: readonly string[];
   readonly protocol: 'http' | 'https';
-  /** `PUBLIC_PORT`; null: that of the request. */
+  /** `PUBLIC_PORT`; null: the port of the request. */
   readonly publicPort: number | null;
-  /** A block of request headers as servers get it: with the visitor's address, and without what others say of it. */
+  /** Request headers for a server: with the visitor's address, and without forged ones. */
   readonly clientHeaders: (headerBlock: string, remoteAddress: string) => string;
   readonly webSocketMessageBytesMax: number;
 }
 
 export interface ExposedPorts {
-  /** Answers a request to a host of an exposed port; false: it is none. */
+  /** Answers a request to a host of an exposed port; false: it is not one. */
   take(exchange: Exchange): boolean;
 }
 
@@ -50,7 +50,7 @@ export function createExposedPorts(parts: ExposedPortsParts): ExposedPorts {
 async function visit(parts: ExposedPortsParts, exchange: Exchange, name: string): Promise<void> {
   const args = encodeURIComponent(JSON.stringify(visitOf(parts, exchange)));
   if (args.length > SANDBOX_BOUNDS.headerArgumentsCharsMax) return refusePort(exchange, 'headers_too_large', '');
-  // Listeners leave it to valid handshakes alone.
+  // Listeners keep this header only for valid handshakes.
   if (exchange.header('upgrade') !== null) return open(parts, exchange, `${PORTS_PATH}${name}`, args);
   const gone = new AbortController();
   const leave = (): void => gone.abort();
@@ -68,7 +68,7 @@ async function visit(parts: ExposedPortsParts, exchange: Exchange, name: string)
   refusePort(exchange, isErrorCode(code) ? code : 'sandbox_unavailable', String(message));
 }
 
-/** A WebSocket: the handshake goes to the server in the sandbox, through the service, and what it answers decides. */
+/** A WebSocket: the handshake goes through the service to the server in the sandbox, whose answer decides. */
 async function open(parts: ExposedPortsParts, exchange: Exchange, path: string, args: string): Promise<void> {
   let socket: ProxiedSocket | null = null;
   let isGone = false;
@@ -102,9 +102,9 @@ function visitOf(
 function bodyOf(exchange: Exchange, gone: AbortSignal): Readable | null {
   if (exchange.bodyBytes === 0) return null;
   const body = new Readable({ read: () => exchange.resumeBody() });
-  // Until somebody reads it, and after its reader has left.
+  // Until it is read, and after its reader has left.
   body.on('error', () => {});
-  gone.addEventListener('abort', () => body.destroy(new Error('the visitor is gone')));
+  gone.addEventListener('abort', () => body.destroy(new Error('the visitor disconnected')));
   exchange.readBody({
     chunk: (bytes) => body.destroyed || body.push(bytes),
     end: () => void (body.destroyed || body.push(null)),
@@ -112,7 +112,7 @@ function bodyOf(exchange: Exchange, gone: AbortSignal): Readable | null {
   return body;
 }
 
-/** The head is what the service says of what a stranger says: a block is checked as a worker's is. */
+/** The head comes from an untrusted server through the service, so it is validated like a worker's. */
 function pass(exchange: Exchange, { headers, body }: FetchedResponse): void {
   const at = headers.findIndex((name, index) => index % 2 === 0 && name.toLowerCase() === RESPONSE_HEADER);
   const head = JSON.parse(decodeURIComponent(headers[at + 1] ?? '')) as {
@@ -126,11 +126,7 @@ function pass(exchange: Exchange, { headers, body }: FetchedResponse): void {
     else exchange.begin(head.status, block);
   } catch {
     body.destroy();
-    return refusePort(
-      exchange,
-      'port_unreachable',
-      'The server in the sandbox answers with headers that none may have',
-    );
+    return refusePort(exchange, 'port_unreachable', 'The server in the sandbox responded with forbidden headers');
   }
   if (isBodiless) return void body.destroy();
   const onAbort = (): void => void body.destroy();
@@ -161,7 +157,7 @@ async function refusalIn({ body }: FetchedResponse): Promise<{ readonly code?: u
 
 function codeOf(error: unknown): ErrorCode {
   const { code } = error as { code?: unknown };
-  // The way to the service says it so.
+  // The code of an unreachable service.
   return isErrorCode(code) && code !== 'fetch_failed' && errorTable[code].blame !== 'platform'
     ? code
     : 'sandbox_unavailable';

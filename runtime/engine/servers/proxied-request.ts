@@ -1,24 +1,24 @@
-// One request on its way to a server and its response back, as streams with back-pressure both ways. server-lane.ts
-// makes one; what becomes of the invocation is decided there.
+// One request proxied to a server, and its response, as streams with back-pressure both ways. Made by server-lane.ts,
+// which decides about the invocation.
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Exchange } from '../http/listener.ts';
 import type { ServerDoor } from './server-door.ts';
 
-/** How it went. */
+/** Events of the proxied request. */
 export interface ProxyEvents {
-  /** The head of the response is out. */
+  /** The head of the response was sent. */
   begun(status: number): void;
   done(): void;
   /**
-   * The server cut it, or answered what cannot be sent.
+   * The server cut the response, or sent an invalid one.
    *
-   * @param untouched the server has not got it: it may be sent again.
+   * @param untouched the server has not received it: it may be sent again.
    */
   failed(error: NodeJS.ErrnoException, untouched: boolean): void;
 }
 
 const BODILESS = new Set(['GET', 'HEAD', 'OPTIONS', 'DELETE', 'TRACE']);
-/** What no connection was made for. */
+/** Errors of a connection that was never made. */
 const NOT_CONNECTED = new Set(['ECONNREFUSED', 'ENOENT']);
 
 export class ProxiedRequest {
@@ -53,9 +53,11 @@ export class ProxiedRequest {
     });
     this.#request.once('response', (response) => this.#respond(response));
     this.#request.on('error', (error: NodeJS.ErrnoException) => this.#fail(error));
+    // One that asks for another protocol ends the request without an error.
+    this.#request.once('close', () => this.#response === null && this.#fail(new Error('it ended without a response')));
   }
 
-  /** The client is gone. */
+  /** The client has disconnected. */
   abort(): void {
     this.#isOver = true;
     this.#request.destroy();
@@ -114,14 +116,14 @@ export class ProxiedRequest {
   }
 }
 
-/** How a body is framed where its client's header does not say it. */
+/** Framing of a body if the client's headers do not declare it. */
 function framing(method: string, bodyBytes: number, headers: readonly string[]): string[] {
   if (bodyBytes < 0) return ['transfer-encoding', 'chunked'];
   if (headers.some((name, at) => at % 2 === 0 && name === 'content-length')) return [];
   return bodyBytes === 0 && BODILESS.has(method) ? [] : ['content-length', String(bodyBytes)];
 }
 
-/** As a listener takes it. */
+/** In a listener's format. */
 export function blockOf(rawHeaders: readonly string[]): string {
   let block = '';
   for (let at = 0; at + 1 < rawHeaders.length; at += 2)

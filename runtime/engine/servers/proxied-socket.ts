@@ -1,5 +1,5 @@
-// A WebSocket between a visitor and a server: the handshake goes to the server first, and what it answers decides.
-// server-lane.ts makes one. Loads `ws` when the first one comes.
+// A WebSocket between a visitor and a server: the handshake goes to the server first, whose answer decides. Made by
+// server-lane.ts. Loads `ws` on first use.
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { handshakeHeaders } from '../http/handshake.ts';
@@ -7,10 +7,10 @@ import type { Exchange } from '../http/listener.ts';
 import type { SocketEvents, SocketWire } from '../bridge/sockets.ts';
 import { blockOf } from './proxied-request.ts';
 
-/** How it went. */
+/** Events of the proxied socket. */
 export interface ProxiedSocketEvents {
   opened(): void;
-  /** The server refused the handshake with a response of its own, whose head is out. */
+  /** The server refused the handshake with its own response, whose head was sent. */
   refused(status: number): void;
   /** It is closed, or the refusal is sent. */
   done(): void;
@@ -18,24 +18,24 @@ export interface ProxiedSocketEvents {
 }
 
 const HANDSHAKE_MS = 30_000;
-/** What one side has not taken, above which the other one waits, and how often that is looked at. */
+/** Bytes that one side has not received, above which the other one is paused, and how often this is checked. */
 const BUFFERED_BYTES_MAX = 1024 * 1024;
 const LOOK_MS = 20;
 
-/** One that both sides have. */
+/** A socket with both sides open. */
 export interface ProxiedSocket {
   close(code: number, reason: string): void;
-  /** At once. */
+  /** Closes it immediately. */
   cut(): void;
 }
 
-/** Where a server is: its address as `ws` takes it, and how it is connected to where that does not say it. */
+/** Address of a server for `ws`, and how to connect if the address does not say. */
 export interface SocketTarget {
   readonly url: string;
   readonly connect?: () => Socket;
 }
 
-/** @param headers names and values in turn, as the server gets them */
+/** @param headers names and values alternating, for the server */
 export async function openProxiedSocket(
   { url, connect }: SocketTarget,
   exchange: Exchange,
@@ -64,7 +64,7 @@ export async function openProxiedSocket(
   });
   let isOver = false;
   let block = '';
-  /** What the visitor's side says while the server's is not there yet cannot be: it opens first. */
+  /** The visitor's side sends nothing before the server's side is open, because it opens later. */
   let outer: SocketWire | null = null;
   const over = (tell: () => void): void => {
     if (isOver) return;
@@ -129,7 +129,7 @@ export async function openProxiedSocket(
     outer = exchange.upgrade(block, ofVisitor);
     if (outer === null) {
       inner.terminate();
-      over(() => events.failed(new Error('it answered 101 to what is no WebSocket handshake')));
+      over(() => events.failed(new Error('it answered 101 to a request that is not a WebSocket handshake')));
       return;
     }
     toServer = wireOf(inner, toVisitor, exchange.memory ?? null);
@@ -144,7 +144,7 @@ export async function openProxiedSocket(
   };
 }
 
-/** Whoever sends faster than the other side takes is not read for a while. */
+/** Pauses a sender that is faster than the other side. */
 function held(from: { pause(): void; resume(): void } | null, to: { readonly bufferedBytes: number } | null): void {
   if (from === null || to === null || to.bufferedBytes <= BUFFERED_BYTES_MAX) return;
   from.pause();

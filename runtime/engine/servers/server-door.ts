@@ -1,36 +1,36 @@
-// The way to a server as an engine uses it: its Unix socket, opened once and safely, and the connections that are kept
-// to it. The server's own code may put anything where its socket was, such as a link to a socket of the platform: what
-// is connected to is what was looked at, by its descriptor. Made by server-lane.ts.
+// An engine's connections to a server: its Unix socket, opened once and safely, and kept connections. The server's
+// own code may replace its socket, for example by a link to a socket of the platform, so connections go to the file
+// that was checked, by its descriptor. Made by server-lane.ts.
 import { closeSync, constants, fstatSync, openSync } from 'node:fs';
 import type { Agent } from 'node:http';
 
-/** Not among Node's constants: a descriptor that only names a file (Linux). */
+/** Not among Node's constants: a descriptor that only refers to a file (Linux). */
 const O_PATH = 0o10000000;
-/** Connections to one server; more requests wait. */
+/** Connections to one server; further requests wait. */
 const CONNECTIONS_MAX = 256;
 
 export class ServerDoor {
-  /** As the process of servers calls it. */
+  /** Path in the server process. */
   readonly socket: string;
-  /** What is connected to. */
+  /** Path to connect to. */
   readonly path: string;
   readonly agent: Agent;
   #descriptor: number;
 
-  /** @throws {Error} where it is no socket. */
+  /** @throws {Error} if it is not a socket. */
   constructor(socket: string) {
     this.socket = socket;
     this.#descriptor = openSync(socket, O_PATH | constants.O_NOFOLLOW);
     if (!fstatSync(this.#descriptor).isSocket()) {
       closeSync(this.#descriptor);
-      throw new Error('its socket is another file');
+      throw new Error('its socket was replaced by another file');
     }
     this.path = `/proc/self/fd/${this.#descriptor}`;
     const { Agent } = process.getBuiltinModule('node:http');
     this.agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS_MAX, maxFreeSockets: CONNECTIONS_MAX });
   }
 
-  /** Once no request uses it. */
+  /** Call when no request uses it. */
   close(): void {
     this.agent.destroy();
     closeSync(this.#descriptor);

@@ -1,5 +1,6 @@
-// The lane of an ssr deployment's requests: they go to its server, a process beside the engine, which is asked for with
-// the first one and held while there are any. deployment.ts makes one; it ends what the lane says is over.
+// The lane of an ssr deployment's requests: they go to its server, a process beside the engine, which is acquired
+// with the first request and held while there are any. Made by deployment.ts, which ends the invocations that the
+// lane reports.
 import { connect } from 'node:net';
 import { PlatformError } from '#core/errors.ts';
 import type { Limits } from '#core/limits.ts';
@@ -7,32 +8,32 @@ import type { ServerSpec } from '#core/ssr/protocol.ts';
 import type { Exchange } from '../http/listener.ts';
 import type { HttpInvocation } from '../invocation/invocation.ts';
 import { failed, isFailureCode, ok, type Outcome } from '../invocation/outcome.ts';
-import type { ServedDeployment } from '../deployments/config.ts';
+import type { ServedDeployment } from '../serving/config.ts';
 import { ProxiedRequest } from './proxied-request.ts';
 import { openProxiedSocket, type ProxiedSocket } from './proxied-socket.ts';
 import { ServerDoor } from './server-door.ts';
 import type { ServerLink, ServerListener } from './server-link.ts';
 
-/** What it is made of. */
+/** Dependencies. */
 export interface ServerLaneParts {
   readonly link: ServerLink;
   readonly spec: ServerSpec;
   readonly limits: Limits;
   /** Scheme that visitors use. */
   readonly protocol: 'http' | 'https';
-  /** Headers with the client's true address in them. */
+  /** Headers with the client's true address. */
   readonly clientHeaders: (headerBlock: string, remoteAddress: string) => string;
 }
 
-/** A server is held for so long after its last request: it is asked for once, not with each. */
+/** How long a server is held after its last request, so that it is not acquired for each one. */
 const HELD_MS = 1000;
-/** Times that a request which no server got is sent again. */
+/** How often a request that no server received is sent again. */
 const ATTEMPTS = 3;
 
 interface Running {
   readonly invocation: HttpInvocation;
   abort(): void;
-  /** Its response is an open WebSocket. */
+  /** Set if its response is an open WebSocket. */
   socket: ProxiedSocket | null;
 }
 
@@ -42,7 +43,7 @@ export class ServerLane implements ServerListener {
   #running = new Set<Running>();
   #door: Promise<ServerDoor> | null = null;
   #opened: ServerDoor | null = null;
-  /** Those that requests still use although their server is gone. */
+  /** Connections still in use by requests after their server is gone. */
   #left = new Set<ServerDoor>();
   lastUsedAt = 0;
 
@@ -51,12 +52,12 @@ export class ServerLane implements ServerListener {
     this.#parts = parts;
   }
 
-  /** Requests that run, and open WebSockets. */
+  /** Running requests and open WebSockets. */
   get load(): number {
     return this.#running.size;
   }
 
-  /** Without those whose response is an open WebSocket. */
+  /** Without requests whose response is an open WebSocket. */
   get busy(): number {
     let busy = 0;
     for (const { socket } of this.#running) if (socket === null) busy++;
@@ -71,7 +72,7 @@ export class ServerLane implements ServerListener {
     void this.#send(running, ATTEMPTS);
   }
 
-  /** Whether its server starts. */
+  /** Checks whether its server starts. */
   async start(): Promise<Outcome> {
     try {
       await this.#open();
@@ -134,7 +135,7 @@ export class ServerLane implements ServerListener {
     }
   }
 
-  /** The next request asks for a server again. */
+  /** The next request acquires a server again. */
   #drop(): void {
     if (this.#opened !== null) this.#left.add(this.#opened);
     this.#opened = null;
@@ -206,7 +207,7 @@ export class ServerLane implements ServerListener {
     this.#drop();
   }
 
-  /** As the server gets them. */
+  /** Headers for the server. */
   #headers(exchange: Exchange): string[] {
     const { clientHeaders, protocol } = this.#parts;
     const fields = clientHeaders(exchange.headerBlock, exchange.remoteAddress).split('\0');

@@ -1,29 +1,29 @@
-// An engine's connection to the process that runs servers of ssr projects (runtime/ssr/): made when the first server is
-// wanted, and again when it broke. server-lane.ts asks it; nothing here knows of requests.
+// An engine's connection to the process that runs servers of ssr projects (runtime/ssr/): opened for the first
+// server, and reopened after a failure. Used by server-lane.ts; independent of requests.
 import { connect, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { PlatformError } from '#core/errors.ts';
 import { readLines, type FromEngine, type ServerSpec, type ToEngine } from '#core/ssr/protocol.ts';
 
-/** Who has a server. */
+/** A user of a server. */
 export interface ServerListener {
-  /** A line that the server wrote, or that is about it. */
+  /** A line that the server wrote, or about the server. */
   line(level: 'info' | 'error', text: string): void;
   /** It answers no more. */
   ended(socket: string): void;
 }
 
-/** What a link is made of. */
+/** Dependencies of a link. */
 interface ServerLinkParts {
-  /** Where the process listens; '': there is none. */
+  /** Socket of the process; '': there is none. */
   readonly socket: string;
-  /** Where this engine answers calls of bindings. */
+  /** Socket on which this engine answers binding calls. */
   readonly calls: string;
-  /** Asks for the process; called again and again until it listens. */
+  /** Requests the process; called repeatedly until it listens. */
   readonly want: () => void;
 }
 
-/** How long the process may take to listen, and the pause between looks. */
+/** How long the process may take to listen, and the interval of checks. */
 const START_MS = 20_000;
 const LOOK_MS = 50;
 
@@ -45,7 +45,7 @@ export class ServerLink {
   }
 
   /**
-   * The Unix socket of a server, which runs until it is released.
+   * Acquires the Unix socket of a server, which runs until it is released.
    *
    * @throws {PlatformError} `server_start_failed`, `server_unavailable`, `overloaded`
    */
@@ -64,12 +64,12 @@ export class ServerLink {
     void this.#connection?.then((connection) => this.#say(connection, { type: 'release', key })).catch(() => {});
   }
 
-  /** It answers no connection. */
+  /** It accepts no connections. */
   lost(key: string, socket: string): void {
     void this.#connection?.then((connection) => this.#say(connection, { type: 'lost', key, socket })).catch(() => {});
   }
 
-  /** Nobody listens to it any more. */
+  /** The listener no longer uses it. */
   forget(key: string, listener: ServerListener): void {
     if (this.#listeners.get(key) === listener) this.#listeners.delete(key);
   }
@@ -108,7 +108,7 @@ export class ServerLink {
     connection.on('error', () => {});
     connection.once('close', () => {
       this.#connection = null;
-      for (const { reject } of this.#asked.values()) reject(unavailable('the process that runs servers ended'));
+      for (const { reject } of this.#asked.values()) reject(unavailable('the server process exited'));
       this.#asked.clear();
       for (const listener of this.#listeners.values()) listener.ended('');
     });
@@ -126,7 +126,7 @@ export class ServerLink {
   }
 }
 
-/** Where no servers run. */
+/** For engines without servers. */
 export const noServers = new ServerLink({ socket: '', calls: '', want: () => {} });
 
 function unavailable(reason: string): PlatformError {

@@ -1,8 +1,8 @@
-// What one project may hand on in a second, so that one that writes without end takes nothing from the others and
-// costs the engine no more than this. Used by recorder.ts.
+// Limits the telemetry of one project per second, so that a project that writes endlessly takes nothing from others
+// and costs the engine no more than this. Used by recorder.ts.
 import type { TelemetryLimits } from '#core/limits.ts';
 
-/** A number that fills up with time. */
+/** A token bucket that refills with time. */
 class Bucket {
   #perSecond: number;
   #left: number;
@@ -14,7 +14,7 @@ class Bucket {
     this.#at = now;
   }
 
-  /** @param kept what must be left afterwards, as a share of all of it. */
+  /** @param kept minimum that must remain, as a share of the whole. */
   take(count: number, now: number, kept: number): boolean {
     const most = 2 * this.#perSecond;
     this.#left = Math.min(most, this.#left + ((now - this.#at) / 1000) * this.#perSecond);
@@ -25,13 +25,13 @@ class Bucket {
   }
 }
 
-/** Of what there may be, what is left for lines that warn, and for invocations that failed. */
+/** Shares reserved for warnings, and for failed invocations. */
 const [LINES_KEPT, INVOCATIONS_KEPT] = [0.2, 0.5];
 
-/** One trace may have more, others have less; what a trace leads to adds to it. */
+/** An average: one trace may have more, others have less. */
 const SPANS_A_TRACE = 50;
 
-/** What a project may still hand on, and what of it was dropped. */
+/** Remaining telemetry of a project, and counts of dropped records. */
 export class Allowance {
   readonly dropped = { lines: 0, invocations: 0, spans: 0 };
   /** ms of `performance.now()`. */
@@ -50,7 +50,7 @@ export class Allowance {
     this.#spans = new Bucket(limits.tracesPerSecond * SPANS_A_TRACE, now);
   }
 
-  /** @param isGrave it warns, or is about an error. */
+  /** @param isGrave a warning, or about an error. */
   line(chars: number, isGrave: boolean, now: number): boolean {
     this.usedAt = now;
     const kept = isGrave ? 0 : LINES_KEPT;

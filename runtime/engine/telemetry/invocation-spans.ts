@@ -1,14 +1,14 @@
-// The spans of one sampled invocation: its own, and one a host call. Made by deployment.ts for those that are sampled
-// and for nobody else; bridge/guest-calls.ts begins and ends the spans of calls, bindings say what theirs are about.
+// The spans of one sampled invocation: its own, and one per host call. Made by deployment.ts only for sampled
+// invocations; bridge/guest-calls.ts begins and ends the spans of calls, and bindings set their attributes.
 import { randomBytes } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import { spanKinds, type SpanAttributes, type SpanKind, type SpanRecord } from '#core/telemetry.ts';
 import type { TraceContext } from '../invocation/trace.ts';
 
-/** Calls that go somewhere; the rest is work of the host for the worker's code. */
+/** Calls with an external effect; others are host work for the worker's code. */
 const TRACED = /^(?:ai|fetch|socket\.connect|cache|database|state|files|auth|queue|timer|workflow)\b/;
 const PRODUCERS = /^(?:queue\.send|database\.send|timer\.set|workflow\.trigger)$/;
-/** Of them, those that are steps of a run: they say when the step began. */
+/** Those that are steps of a run: they include the start time of the step. */
 const STEPS = /^workflow\.(?:stepDone|stepFailed|sleep|waitForEvent)$/;
 const TEXT_CHARS_MAX = 500;
 
@@ -27,32 +27,32 @@ export class CallSpan {
     this.startedAt = performance.now();
   }
 
-  /** Says something of what it is about; texts are cut. */
+  /** Sets an attribute; long texts are truncated. */
   set(name: string, value: string | number | boolean): void {
     this.attributes[name] =
       typeof value === 'string' ? value.slice(0, TEXT_CHARS_MAX).replaceAll('\0', '\ufffd').toWellFormed() : value;
   }
 }
 
-/** What the spans of an invocation are made with. */
+/** Dependencies of the spans of an invocation. */
 interface InvocationSpansParts {
   readonly telemetry: { span(span: Omit<SpanRecord, 'record' | 'project' | 'deployment'>): void };
   readonly invocation: string;
-  /** `performance.now()` when it came in. */
+  /** `performance.now()` at its arrival. */
   readonly startedAt: number;
-  /** What it continues; null: a trace begins with it. */
+  /** The trace it continues; null: it starts one. */
   readonly parent: TraceContext | null;
-  /** Its parent is of this platform. */
+  /** Whether the parent span is of this platform. */
   readonly isInside: boolean;
   readonly links: readonly string[];
   readonly spansMax: number;
 }
 
 export class InvocationSpans {
-  /** What requests, messages and lines of the invocation continue: its own span is their parent. */
+  /** Context for requests, messages and lines of the invocation: its own span is their parent. */
   readonly context: TraceContext;
   #parts: InvocationSpansParts;
-  /** Of `performance.now()` to milliseconds since 1970. */
+  /** From `performance.now()` to milliseconds since 1970. */
   #offset: number;
   #count = 0;
 
@@ -67,7 +67,7 @@ export class InvocationSpans {
     };
   }
 
-  /** Begins the span of a host call; null for what has none, and beyond what an invocation may have. */
+  /** Begins the span of a host call; null for calls without one, and beyond the limit of an invocation. */
   begin(name: string, args: unknown): CallSpan | null {
     if (!TRACED.test(name) || ++this.#count >= this.#parts.spansMax) return null;
     const span = new CallSpan(name, PRODUCERS.test(name) ? spanKinds.producer : spanKinds.client);
@@ -77,13 +77,13 @@ export class InvocationSpans {
       span.name = `step ${step}`.slice(0, TEXT_CHARS_MAX).toWellFormed();
       span.kind = spanKinds.internal;
       span.set('platform.workflow.step', step);
-      // In its words: a step begins where the worker's clock says so, but not before its invocation.
+      // A step begins at the time given by the worker's clock, but not before its invocation.
       if (typeof startedAt === 'number') span.startedAt = Math.max(this.#parts.startedAt, startedAt - this.#offset);
     }
     return span;
   }
 
-  /** Ends the span of a host call. @param error in one line; null: it went well. */
+  /** Ends the span of a host call. @param error in one line; null: success. */
   finish(span: CallSpan, error: string | null): void {
     const { id: spanId, name, kind, attributes, startedAt } = span;
     const { parentId } = this.context;
@@ -138,7 +138,7 @@ export function newTraceId(): string {
 
 export function newSpanId(): string {
   const bytes = randomBytes(8);
-  // All zeros mean that there is none.
+  // All zeros are an invalid id.
   bytes[0]! |= 1;
   return bytes.toString('hex');
 }

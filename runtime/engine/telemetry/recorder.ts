@@ -1,5 +1,5 @@
-// What an engine hands on of the work of its workers (core/telemetry.ts): lines, invocations, spans, within what each
-// project may. main.ts sends the texts to the supervisor once a second; nothing here waits or is read back.
+// Telemetry of an engine's workers (core/telemetry.ts): lines, invocations and spans, within each project's limits.
+// main.ts sends the texts to the supervisor once a second; nothing here waits or is read back.
 import { performance } from 'node:perf_hooks';
 import { errorMessage } from '#core/errors.ts';
 import type { TelemetryLimits } from '#core/limits.ts';
@@ -20,31 +20,31 @@ import { routeOf } from '../metrics/usage.ts';
 import { Allowance } from './allowance.ts';
 import { newSpanId, newTraceId } from './invocation-spans.ts';
 
-/** Of what is sent at a time, in characters. */
+/** Limit per batch, in characters. */
 const TAKEN_CHARS_MAX = 4 * 1024 * 1024;
 const PATH_CHARS_MAX = 1024;
 const ERROR_CHARS_MAX = 1024;
-/** Projects whose allowance is remembered. */
+/** Projects whose allowance is kept. */
 const PROJECTS_MAX = 10_000;
 const IDLE_MS = 60_000;
-/** After the loss of half a character, what is left of it is none of JSON's texts in Postgres. */
+/** A lone surrogate is not a valid JSON text in Postgres. */
 const [NUL, NO_NUL] = ['\0', '\ufffd'];
 
-/** What one deployment hands on. */
+/** Telemetry of one deployment. */
 export interface DeploymentTelemetry {
   line(line: LogLine, invocation: AnyInvocation | null): void;
   /** An invocation has ended. @param target of a request, `''` for others. */
   ended(invocation: AnyInvocation, outcome: Outcome, target: string, wallMs: number): void;
-  /** Whether an invocation is to be sampled that goes on with no sampled trace. */
+  /** Whether to sample an invocation that continues no sampled trace. */
   samples(): boolean;
-  /** Whether one is, that does. */
+  /** Whether to sample one that does. */
   continues(): boolean;
   span(span: Omit<SpanRecord, 'record' | 'project' | 'deployment'>): void;
 }
 
-/** Records that wait to be sent. */
+/** Records waiting to be sent. */
 export class TelemetryRecorder {
-  /** False: no control plane asks for what is recorded, and nothing is. */
+  /** False: the control plane does not request telemetry, and nothing is recorded. */
   isOn = true;
   #limits: TelemetryLimits;
   #sampleRate: number;
@@ -52,7 +52,7 @@ export class TelemetryRecorder {
   #waiting: string[] = [];
   #chars = 0;
 
-  /** @param sampleRate share of invocations that are sampled, of those within `tracesPerSecond`. */
+  /** @param sampleRate share of invocations that are sampled, within `tracesPerSecond`. */
   constructor(limits: TelemetryLimits, sampleRate: number) {
     this.#limits = limits;
     this.#sampleRate = sampleRate;
@@ -71,7 +71,7 @@ export class TelemetryRecorder {
         const { level, traceId } = line;
         const text =
           length > lineCharsMax
-            ? `${line.text.slice(0, lineCharsMax)} ... (${length - lineCharsMax} more characters, LOG_LINE_CHARS_MAX)`
+            ? `${line.text.slice(0, lineCharsMax)} ... (${length - lineCharsMax} more characters)`
             : line.text;
         const kind = invocation?.kind ?? null;
         const route = invocation === null ? '' : routeOfInvocation(invocation);
@@ -88,7 +88,7 @@ export class TelemetryRecorder {
         if (invocation.spans !== null) invocation.spans.end(name, kind, error, attributes);
         if (!isKept) return;
         if (!isFailure || invocation.spans !== null || this.#sampleRate === 0) return this.#add({ ...record, ...of });
-        // What failed has a trace although it was not sampled: of one span.
+        // A failed invocation gets a trace of one span even if it was not sampled.
         const traceId = invocation.trace?.traceId ?? newTraceId();
         const own = { spanId: newSpanId(), parentId: invocation.trace?.parentId ?? null, isRoot: true, links: [] };
         const { at, invocation: id } = record;
@@ -101,7 +101,7 @@ export class TelemetryRecorder {
     };
   }
 
-  /** Texts to send, one record a line, and of each project what was dropped; empty when there is nothing. */
+  /** Texts to send, one record per line, and the number of dropped ones by project; empty when there is nothing. */
   take(): string {
     const now = performance.now();
     for (const [project, allowance] of this.#allowances) {
@@ -119,7 +119,7 @@ export class TelemetryRecorder {
     return taken.join('\n');
   }
 
-  /** No control plane asks: nothing more is recorded, and what waits is given up. */
+  /** The control plane does not request telemetry: stops recording and discards waiting records. */
   stop(): void {
     this.isOn = false;
     this.#waiting = [];
@@ -154,7 +154,7 @@ export class TelemetryRecorder {
   }
 }
 
-/** Of a request its route; else the name of the queue, the timer, the schedule or the workflow. */
+/** For a request its route; otherwise the name of the queue, the timer, the schedule or the workflow. */
 function routeOfInvocation(invocation: AnyInvocation): string {
   if (!isHttp(invocation)) return storable(eventRecord(invocation.answer.kind, invocation.answer.event.head).name);
   return storable(routeOf(pathOf(invocation.answer.target)));
@@ -184,7 +184,7 @@ function invocationRecord(
   };
 }
 
-/** What the span of an invocation says, by its record. */
+/** Attributes of an invocation's span, from its record. */
 function rootSpan(
   record: Omit<InvocationRecord, 'project' | 'deployment'>,
   isFailure: boolean,
@@ -206,13 +206,13 @@ function rootSpan(
   return { name: `${kind} ${route}`, kind: spanKind, error, attributes: { ...own, 'platform.name': route } };
 }
 
-/** Without the query, which may hold secrets. */
+/** Without the query, which may contain secrets. */
 function pathOf(target: string): string {
   const end = target.indexOf('?');
   return end < 0 ? target : target.slice(0, end);
 }
 
-/** Postgres's text holds no NUL. */
+/** Postgres text cannot contain NUL. */
 function storable(text: string): string {
   return text.includes(NUL) ? text.replaceAll(NUL, NO_NUL) : text;
 }

@@ -1,4 +1,4 @@
-// Asymmetric keys of workers on the threads that work with them: read from DER with each operation, checked, described.
+// Asymmetric keys of workers on the threads that use them: parsed from DER for each operation, validated, described.
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
 import { tooMuch, type Fields } from './fields.ts';
 

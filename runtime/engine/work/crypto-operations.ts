@@ -1,5 +1,5 @@
-// The operations of node:crypto that block a thread: all but ciphers and hashes. They run on threads of host-work.ts;
-// the main thread asks only what they cost. Keys come as DER with each call, so nothing is kept.
+// Operations of node:crypto that block a thread: all except ciphers and hashes. They run on threads of host-work.ts;
+// the main thread only computes their cost. Keys are passed as DER with each call, so no state is kept.
 import {
   constants,
   createECDH,
@@ -35,7 +35,7 @@ const SCRYPT_MEMORY_BYTES_MAX = 160 * 1024 * 1024;
 const DERIVED_BYTES_MAX = 1024 * 1024;
 const SIGNED_BYTES_MAX = 32 * 1024 * 1024;
 const KEY_BYTES_MAX = 64 * 1024;
-/** What a millisecond signs. */
+/** Bytes signed per millisecond. */
 const BYTES_PER_MS = 500_000;
 
 const DIGESTS = [
@@ -52,7 +52,7 @@ const DIGESTS = [
   'sha3-512',
 ];
 
-/** What `sign` and `verify` take beside the key. */
+/** Parameters of `sign` and `verify` besides the key. */
 function signing(fields: Fields): { digest: string | null; options: object } {
   const [padding, saltLength] = [fields.optional('padding', 1, 6), fields.optional('saltLength', -3, 512)];
   return {
@@ -82,7 +82,7 @@ const importKey: ThreadOperation = (fields) => {
       throw new TypeError('The JWK must be an object');
   } else {
     const bytes = Buffer.from(bounded(fields.bytes(0), KEY_BYTES_MAX, 'The key'));
-    // How long a password takes to try is the file's choice.
+    // The file determines how long a password takes to try.
     if (/ENCRYPTED/.test(bytes.toString('latin1')))
       throw new Error('Encrypted keys are not supported in a worker: decrypt the key first');
     key = format === 'pem' ? bytes.toString('latin1') : bytes;
@@ -148,7 +148,7 @@ const transform: ThreadOperation = (fields) => {
   return { parts: [run(options, data)] };
 };
 
-/** What a derived key of some length takes. @throws {RangeError} when it is more than a worker may ask for. */
+/** Parameters of a derived key. @throws {RangeError} when the cost exceeds a worker's limit. */
 function checkedDerivation(fields: Fields): { digest: string; iterations: number; length: number; rounds: number } {
   const digest = fields.text('digest', DIGESTS);
   const iterations = fields.whole('iterations', 1, ITERATIONS_MAX);
@@ -224,7 +224,7 @@ export const cryptoOperations: Readonly<Record<string, ThreadOperation>> = {
   },
 };
 
-/** Milliseconds of 1000 iterations of PBKDF2; the others are as quick as SHA-256. */
+/** Milliseconds per 1000 iterations of PBKDF2; others are as fast as SHA-256. */
 const iterationCosts: Readonly<Record<string, number>> = {
   sha384: 0.25,
   sha512: 0.25,
@@ -232,16 +232,16 @@ const iterationCosts: Readonly<Record<string, number>> = {
   ripemd160: 0.3,
 };
 
-/** RSA grows with the cube of the modulus, of which a private key's DER is about five times as long as it. */
+/** RSA cost grows with the cube of the modulus; a private key's DER is about five times as long as the modulus. */
 function rsaCostMs(modulusBits: number): number {
   return Math.max(0.1, (modulusBits / 4096) ** 3 * 2);
 }
 
 /**
- * What an operation takes at least, in milliseconds, from its arguments alone: it decides what begins, the measured
- * time what is charged.
+ * Minimum cost of an operation, in milliseconds, computed from its arguments: it decides whether the operation
+ * begins; the measured time is charged.
  *
- * @throws {RangeError} when it is more than a worker may ask for.
+ * @throws {RangeError} when it exceeds a worker's limit.
  */
 export function cryptoCostMs(op: string, fields: Fields): number {
   switch (op) {
@@ -269,7 +269,7 @@ export function cryptoCostMs(op: string, fields: Fields): number {
   }
 }
 
-/** What an operation takes in memory beside its arguments. */
+/** Memory of an operation besides its arguments. */
 export function cryptoBytes(op: string, fields: Fields): number {
   if (op !== 'scrypt') return 0;
   const { N, r, p } = checkedScrypt(fields);

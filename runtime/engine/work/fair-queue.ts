@@ -1,11 +1,11 @@
-// Takes turns between deployments: of those that wait, each has its next piece of work done before any has another one.
-// Used by host-work.ts for the threads that work for workers, so that one deployment's queue holds up nobody else's.
+// A fair queue between deployments: each waiting deployment gets one piece of work done before any gets another. Used
+// by host-work.ts for the threads that work for workers, so that one deployment's queue does not delay others.
 
-/** Bounds of a queue. */
+/** Limits of a queue. */
 interface FairQueueLimits {
-  /** Pieces of work under way. */
+  /** Concurrent pieces of work. */
   readonly runningMax: number;
-  /** Of one deployment; fewer than the others, so that there is always a place for somebody else. */
+  /** Concurrent pieces of one deployment; fewer than the total, so that a slot is always left for others. */
   readonly laneRunningMax: number;
 }
 
@@ -17,7 +17,7 @@ interface Lane {
 export class FairQueue {
   #limits: FairQueueLimits;
   #lanes = new Map<object, Lane>();
-  /** Lanes with something that waits, in the order of their turns. */
+  /** Lanes with waiting work, in the order of their turns. */
   #turns: Lane[] = [];
   #running = 0;
 
@@ -25,10 +25,7 @@ export class FairQueue {
     this.#limits = limits;
   }
 
-  /**
-   * Does a piece of work when it is its turn; at once where there is room. @param of whose turns these are: a
-   * deployment.
-   */
+  /** Runs a piece of work in its turn; at once if there is room. @param of key of the turn: a deployment. */
   async run<Result>(of: object, work: () => Promise<Result>): Promise<Result> {
     let lane = this.#lanes.get(of);
     if (lane === undefined) this.#lanes.set(of, (lane = { waiting: [], running: 0 }));

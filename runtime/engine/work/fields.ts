@@ -1,7 +1,7 @@
-// Checked arguments of an operation that a worker asked for, and bounds that say what they are: on the main thread and
-// on those that work for workers.
+// Validated arguments of an operation requested by a worker, with errors that state the limits: used on the main
+// thread and on worker threads.
 
-/** The arguments of one operation; every field is hostile. */
+/** The arguments of one operation; every field is untrusted. */
 export class Fields {
   readonly #values: Readonly<Record<string, unknown>>;
   readonly #parts: readonly unknown[];
@@ -32,7 +32,7 @@ export class Fields {
     return value;
   }
 
-  /** The field as a whole number, or undefined where it is missing. */
+  /** The field as an integer, or undefined if it is missing. */
   optional(name: string, least: number, most: number): number | undefined {
     return this.raw(name) === undefined || this.raw(name) === null ? undefined : this.whole(name, least, most);
   }
@@ -44,7 +44,7 @@ export class Fields {
   }
 }
 
-/** An argument above what one call may cost. */
+/** Error for an argument above the cost limit of one call. */
 export function tooMuch(name: string, value: number, allowed: string): RangeError {
   return Object.assign(new RangeError(`${name} is ${value}, but a worker may use ${allowed}`), {
     code: 'ERR_OUT_OF_RANGE',

@@ -1,6 +1,5 @@
-// Work of the host for workers that takes time, each with its place, its turn and its account: the CPU is set aside
-// before it begins and corrected when it has ended (CallOwner). Made by engine.ts; the host halves of bindings do their
-// work with it.
+// Host work for workers that takes time, each with a slot, a turn and an account: CPU is reserved before it begins
+// and corrected when it has ended (CallOwner). Made by engine.ts; used by the host halves of bindings.
 import { availableParallelism } from 'node:os';
 import type { HostReply } from '../bridge/host-calls.ts';
 import type { CallOwner } from '../bridge/call-owner.ts';
@@ -8,36 +7,33 @@ import { FairQueue } from './fair-queue.ts';
 import { MainTurns } from './main-turns.ts';
 import { Threads, type ThreadAnswer } from './threads.ts';
 
-/** For whom work is done: a host call is one. */
+/** The owner charged for the work, for example a host call. */
 export interface WorkFor {
   readonly owner: Pick<CallOwner, 'reserveCpu' | 'settleCpu' | 'isOver'>;
-  /** Whose turn it is: a deployment has one account. */
+  /** Key of the turn: a deployment has one account. */
   readonly isolate: { readonly memory: { readonly whole: object } };
-  /** Nobody waits any more. */
+  /** Whether the result is no longer needed. */
   readonly isDropped?: boolean;
 }
 
-/**
- * What a piece of work on the main thread is charged at most: a busy machine must not charge a worker for its
- * neighbours.
- */
+/** Maximum charge for a piece of work on the main thread: a busy machine must not charge a worker for its neighbors. */
 const PIECE_MS_MAX = 0.2;
-/** Of the four threads of Node's pool: one is left to files and DNS. */
+/** Node's pool has four threads: one is left for files and DNS. */
 const POOL_RUNNING_MAX = 3;
 
 export class HostWork {
-  /** Of the engine's main thread. */
+  /** Turns on the engine's main thread. */
   readonly turns = new MainTurns();
   #pool = new FairQueue({ runningMax: POOL_RUNNING_MAX, laneRunningMax: POOL_RUNNING_MAX - 1 });
-  // One more than cores, and a place that no deployment alone can fill.
+  // One more than there are cores, with a slot that no single deployment can occupy.
   #threads = new Threads({ threadsMax: availableParallelism() + 1, laneRunningMax: availableParallelism() });
   #keeping = new Threads({ threadsMax: 1, laneRunningMax: 1, keeps: true });
 
   /**
-   * An operation of thread.ts, on a thread of its own; the memory of its parts is given away.
+   * Runs an operation of thread.ts on a separate thread; the memory of its parts is transferred.
    *
-   * @param estimateMs what it takes, rather too little than too much: nothing is refused that would fit.
-   * @param mostMs more than this it is not charged.
+   * @param estimateMs expected cost, rather too low than too high, so that nothing that fits is refused.
+   * @param mostMs maximum charge.
    * @throws {Error} what the operation threw; {PlatformError} `cpu_limit_exceeded`.
    */
   onThread(
@@ -51,7 +47,7 @@ export class HostWork {
     return this.#on(this.#threads, work, op, args, parts, estimateMs, mostMs);
   }
 
-  /** As `onThread`, always on the same thread, which keeps what the operation wants to find again. */
+  /** As `onThread`, always on the same thread, which keeps state between operations. */
   onKeepingThread(
     work: WorkFor,
     op: string,
@@ -84,10 +80,10 @@ export class HostWork {
   }
 
   /**
-   * Work on Node's own thread pool. It is charged by the time that passes, as it has a thread of its own, but no more
-   * than a bound: a busy machine must not charge a worker for its neighbours.
+   * Runs work on Node's thread pool. It is charged by elapsed time, since it has a thread, but at most a maximum: a
+   * busy machine must not charge a worker for its neighbors.
    *
-   * @param mostMs more than this it is not charged.
+   * @param mostMs maximum charge.
    */
   async onPool<Result>(work: WorkFor, estimateMs: number, mostMs: number, run: () => Promise<Result>): Promise<Result> {
     work.owner.reserveCpu(estimateMs);
@@ -107,7 +103,7 @@ export class HostWork {
     }
   }
 
-  /** A piece of work on the main thread, in its turn: at most 100 us. It is charged by the time that passes. */
+  /** Runs a piece of work on the main thread, in its turn: at most 100 us. It is charged by elapsed time. */
   piece<Result>(work: WorkFor, run: () => Result): Promise<Result> {
     return this.turns.piece(work.isolate.memory.whole, () => {
       if (!isWanted(work)) throw new DOMException('The call was aborted', 'AbortError');

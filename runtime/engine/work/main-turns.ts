@@ -1,11 +1,10 @@
-// How much of a turn of the event loop goes to the calls of workers: a bound over all of them, and turns between
-// deployments for what does not fit. What it begins is measured. One per engine; bridge/guest-calls.ts begins each host
-// call with it.
+// Limits how much of each event loop tick goes to calls of workers, with turns between deployments for the rest. The
+// work is measured. One per engine; bridge/guest-calls.ts begins each host call with it.
 
-/** Time of one turn of the event loop. The next one begins after whatever else has come meanwhile. */
+/** Time per tick of the event loop. The next tick runs after other pending events. */
 const TURN_MS = 2;
 
-/** What one deployment has waiting, in its order. */
+/** Waiting work of one deployment, in order. */
 interface Lane {
   readonly of: object;
   readonly waiting: (() => void)[];
@@ -16,12 +15,12 @@ export class MainTurns {
   #isScheduled = false;
   #lanes = new Map<object, Lane>();
 
-  /** Whether work of a deployment may begin at once. What of it waits goes first. */
+  /** Whether work of a deployment may begin at once. Its waiting work goes first. */
   mayBegin(of: object): boolean {
     return this.#usedMs < TURN_MS && (this.#lanes.size === 0 || !this.#lanes.has(of));
   }
 
-  /** Has work begin in its turn. */
+  /** Begins work in its turn. */
   defer(of: object, begin: () => void): void {
     const lane = this.#lanes.get(of);
     if (lane === undefined) this.#lanes.set(of, { of, waiting: [begin] });
@@ -29,13 +28,13 @@ export class MainTurns {
     this.#schedule();
   }
 
-  /** Main thread time was spent. */
+  /** Reports used main thread time. */
   used(ms: number): void {
     this.#usedMs += ms;
     this.#schedule();
   }
 
-  /** A piece of work that is too long for one turn together with others, in its own turn. */
+  /** Runs a piece of work that is too long to share a tick, in its own turn. */
   piece<Result>(of: object, work: () => Result): Promise<Result> {
     return new Promise((resolve, reject) => {
       this.defer(of, () => {

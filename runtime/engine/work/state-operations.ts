@@ -1,9 +1,9 @@
-// Updates of values that are too large to be parsed on the main thread (bindings/state.ts).
+// Updates of values that are too large to parse on the main thread (bindings/state.ts).
 import { applyUpdate, fromJson, parseUpdate } from '../bindings/update-document.ts';
 import type { ThreadReply } from './threads.ts';
 
 export const stateOperations: Readonly<Record<string, (args: unknown, parts: readonly Uint8Array[]) => ThreadReply>> = {
-  /** `{update}` and the value's JSON, nothing where there is none -> the new JSON. */
+  /** `{update}` and the value's JSON, or nothing if the key does not exist -> the new JSON. */
   'state.update': (args, [before]) => {
     const update = parseUpdate((args as { update: unknown }).update);
     const value =

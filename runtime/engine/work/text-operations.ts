@@ -1,11 +1,11 @@
-// Decoders of encodings whose tables the guest does not hold, on a thread that keeps those that are open. Labels come
-// from a worker; the decoder refuses those it does not know.
+// Decoders of encodings whose tables the guest does not have, on a thread that keeps open ones. Labels come from a
+// worker; the decoder refuses unknown ones.
 import { TextDecoder } from 'node:util';
 import type { ThreadReply } from './threads.ts';
 
 type Operation = (args: unknown, parts: readonly Uint8Array[]) => ThreadReply;
 
-/** By numbers of the host's. */
+/** By numbers that the host allocates. */
 const open = new Map<number, TextDecoder>();
 
 export function createTextDecoder(args: unknown): TextDecoder {
@@ -16,8 +16,8 @@ export function createTextDecoder(args: unknown): TextDecoder {
 
 export const textOperations: Readonly<Record<string, Operation>> = {
   /**
-   * `{id, isNew, label, fatal, isLast}` and bytes -> the text in UTF-8. It stays open unless it is the last piece, or
-   * malformed.
+   * `{id, isNew, label, fatal, isLast}` and bytes -> the text in UTF-8. It stays open unless this is the last piece,
+   * or malformed.
    */
   'text.decode': (args, [bytes]) => {
     const { id, isNew, isLast } = args as { id: number; isNew: boolean; isLast: boolean };

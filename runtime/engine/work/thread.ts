@@ -1,5 +1,5 @@
-// Root of a thread that works for workers, started by threads.ts: does one operation after the other and says what each
-// cost. All it is given is hostile.
+// Root of a thread that works for workers, started by threads.ts: runs one operation after the other and reports the
+// cost of each. All its input is untrusted.
 import { readlinkSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import { basename } from 'node:path';
@@ -11,10 +11,10 @@ import { subtleOperations } from './subtle-operations.ts';
 import { textOperations } from './text-operations.ts';
 import { transferable, type ThreadAnswer, type ThreadReply, type ThreadRequest } from './threads.ts';
 
-/** Resolution of the system's clock of a thread where it is a coarse one. */
+/** Resolution of the system's thread clock if it is coarse. */
 const TICK_MS = 4;
 
-// The main thread goes first where there are more threads than cores.
+// The main thread has priority if there are more threads than cores.
 try {
   setPriority(Number(basename(readlinkSync('/proc/thread-self'))), 10);
 } catch {
@@ -27,7 +27,7 @@ const operations: Record<string, Operation> = { ...subtleOperations, ...textOper
 for (const [name, run] of Object.entries(cryptoOperations))
   operations[`crypto.${name}`] = (args, parts) => run(new Fields(args, parts));
 
-/** Of this thread, in ms. */
+/** CPU of this thread, in ms. */
 function threadCpuMs(): number {
   const { user, system } = process.threadCpuUsage();
   return (user + system) / 1000;
@@ -45,14 +45,14 @@ parentPort?.on('message', async ({ op, args, parts }: ThreadRequest) => {
       error: { name: String(name), message: String(message), ...(typeof code === 'string' ? { code } : {}) },
     };
   }
-  // What it awaited was done for it by another thread: then the time that passed is what is known.
+  // If another thread did the awaited work, only the elapsed time is known.
   const wallMs = performance.now() - began;
   const cpuMs = op.startsWith('subtle.') ? wallMs : Math.min(wallMs, threadCpuMs() - cpuBefore + TICK_MS);
   const answer: ThreadAnswer = { ...outcome, cpuMs };
   parentPort?.postMessage(answer, transferable(answer.reply?.parts ?? []));
 });
 
-/** Bytes with memory of their own: what Node gives may lie in a pool with others'. */
+/** Bytes with a buffer of their own: those from Node may share a pool. */
 function whole(bytes: Uint8Array): Uint8Array {
   return bytes.byteLength === bytes.buffer.byteLength && bytes.constructor === Uint8Array
     ? bytes

@@ -1,11 +1,11 @@
-// Threads of our own for work of workers that blocks the thread it runs on: what Node has no asynchronous form of, and
-// what would fill the pool that files and DNS need too. Started when there is work, ended when there is none for a
-// while. What they do: thread.ts.
+// Threads for work of workers that blocks its thread: operations without an asynchronous version in Node, and those
+// that would fill the pool that files and DNS need. Started on demand, ended after some idle time. thread.ts has
+// their code.
 import { extname, join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { FairQueue } from './fair-queue.ts';
 
-/** What an operation gave. */
+/** Result of an operation. */
 export interface ThreadReply {
   readonly value?: unknown;
   readonly parts?: readonly Uint8Array[];
@@ -15,7 +15,7 @@ export interface ThreadReply {
 export interface ThreadAnswer {
   readonly reply?: ThreadReply;
   readonly error?: { readonly name: string; readonly message: string; readonly code?: string };
-  /** That the operation took. */
+  /** CPU of the operation. */
   readonly cpuMs: number;
 }
 
@@ -41,16 +41,16 @@ export class Threads {
   #all = new Set<Thread>();
   #keeps: boolean;
 
-  /** @param options.keeps threads hold state between operations, and so are not ended. */
+  /** @param options.keeps threads hold state between operations, so they are not ended. */
   constructor(options: { readonly threadsMax: number; readonly laneRunningMax: number; readonly keeps?: boolean }) {
     this.#queue = new FairQueue({ runningMax: options.threadsMax, laneRunningMax: options.laneRunningMax });
     this.#keeps = options.keeps === true;
   }
 
   /**
-   * Runs an operation in its turn; the memory of its parts is given away. Never rejects.
+   * Runs an operation in its turn; the memory of its parts is transferred. Never rejects.
    *
-   * @param isWanted asked when it is its turn; null comes back where nobody wants it any more.
+   * @param isWanted called when it is its turn; if the result is no longer needed, returns null.
    */
   run(of: object, request: ThreadRequest, isWanted: () => boolean): Promise<ThreadAnswer | null> {
     return this.#queue.run(of, async () => {
@@ -77,7 +77,7 @@ export class Threads {
 
   #start(): Thread {
     const script = join(import.meta.dirname, `thread${extname(import.meta.filename)}`);
-    // None of the operator's secrets, and nothing on the heap that is large.
+    // Without the operator's secrets, and without large objects on the heap.
     const worker = new Worker(script, {
       env: {},
       name: 'work',
@@ -108,7 +108,7 @@ export class Threads {
   }
 }
 
-/** The buffers whose memory goes over; of a part of one, and of a shared one, what is in it is copied. */
+/** The buffers to transfer; parts of a buffer and shared ones are copied. */
 export function transferable(parts: readonly Uint8Array[]): ArrayBuffer[] {
   const buffers = new Set<ArrayBuffer>();
   for (const { buffer, byteLength } of parts)
@@ -117,5 +117,5 @@ export function transferable(parts: readonly Uint8Array[]): ArrayBuffer[] {
   return [...buffers];
 }
 
-/** Up to here a copy is cheaper, and what others may still see of the memory stays. */
+/** Up to this size a copy is cheaper, and the original memory stays available to others. */
 const COPIED_BYTES_MAX = 4096;

@@ -1,42 +1,43 @@
-// The claim of one platform to its data folder. On one machine, containers included, the lock of the operating system
-// decides. A file system that machines share may not carry locks from one to the other (NFS without them), so whoever
-// holds it also gives a sign of life in `locks/databases.holder`. Taken by main.ts.
+// The claim of one platform to its data folder. On one machine, containers included, the operating system's lock
+// decides. A shared file system may not pass locks between machines (NFS without them), so the holder also writes a
+// heartbeat to `locks/databases.holder`. Taken by main.ts.
 import { randomUUID } from 'node:crypto';
 import { readFileSync, rmSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { readJson, writeWhole } from '#core/process/platform-record.ts';
-import { takeLock } from '#deployments/file-lock.ts';
+import { takeLock } from '#artifacts/file-lock.ts';
 
-/** Who works on a folder. */
+/** The platform that uses a folder. */
 interface Holder {
-  /** Of this claim. */
+  /** Id of this claim. */
   readonly id: string;
   readonly machine: string;
   readonly host: string;
   readonly pid: number;
-  /** Counts up while it lives: clocks of two machines need not agree. */
+  /** Increases while it runs, because clocks of two machines may differ. */
   readonly beat: number;
 }
 
-/** Between two signs of life. */
+/** Interval of heartbeats. */
 const BEAT_MS = 2000;
-/** Another machine that gave none for so many is gone. */
+/** Another machine is considered gone after missing this many heartbeats. */
 const SILENT_BEATS = 4;
 
-/** Parts of a claim. */
+/** Options of a claim. */
 interface ClaimOptions {
-  /** Somebody else took the folder, since no sign of life came through: this platform has to end. */
+  /** Another platform took the folder, because no heartbeat was visible: this one has to end. */
   readonly onLost: (reason: string) => void;
   readonly beatMs?: number;
   readonly machine?: string;
 }
 
 /**
- * Claims a data folder. Waits where the last holder was another machine, until that one has been silent long enough.
+ * Claims a data folder. If the last holder was another machine, waits until its heartbeat has been absent for long
+ * enough.
  *
- * @returns gives it back.
- * @throws {Error} that says who works on it, and what to do.
+ * @returns releases the claim.
+ * @throws {Error} that names the holder, and what to do.
  */
 export async function claimFolder(folder: string, options: ClaimOptions): Promise<() => void> {
   const { onLost, beatMs = BEAT_MS, machine = machineId() } = options;
@@ -55,7 +56,7 @@ export async function claimFolder(folder: string, options: ClaimOptions): Promis
     for (let beat = 0; beat < SILENT_BEATS; beat++) {
       await new Promise((resolve) => setTimeout(resolve, beatMs));
       const now = read();
-      // A clean end takes the file away.
+      // A clean end removes the file.
       if (now === null) break;
       if (now.id === before.id && now.beat === before.beat) continue;
       lock.release();
@@ -74,7 +75,7 @@ export async function claimFolder(folder: string, options: ClaimOptions): Promis
     try {
       writeWhole(holderFile, { ...own, beat: ++beat });
     } catch {
-      // A full disk: the next one may come through.
+      // The disk is full: the next heartbeat may succeed.
     }
   }, beatMs).unref();
   return () => {
@@ -84,7 +85,7 @@ export async function claimFolder(folder: string, options: ClaimOptions): Promis
   };
 }
 
-/** Of this start of this machine: all its containers have the same. */
+/** Id of this boot of the machine, shared by all its containers. */
 function machineId(): string {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();

@@ -1,5 +1,5 @@
-// Makes sure that a platform may work on its data folder: nothing there was cut off or is newer. Leaves word of what
-// works there. Called by main.ts, which holds the lock of the folder.
+// Verifies that a platform may use its data folder: no operation was interrupted, and its version is not newer.
+// Records the platform that uses it. Called by main.ts, which holds the lock of the folder.
 import {
   hasTablesOfPlatform,
   readDataFolderRecord,
@@ -12,16 +12,16 @@ import { schemaVersion } from '#postgres/schema-version.ts';
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Looks whether a platform may start on a folder.
+ * Checks whether a platform may start on a folder.
  *
- * @throws {Error} that says what stands in the way, and what to do.
+ * @throws {Error} that names the obstacle, and what to do.
  */
 export function checkDataFolder(environment: Environment, folder: string): void {
   const problem = startProblem(folder, schemaVersion(), environment['PLATFORM_UPGRADE'] ?? '');
   if (problem !== null) throw new Error(problem);
 }
 
-/** Leaves word of what works on a folder, and with what: for backups, and for the start of another version. */
+/** Records which platform uses a folder, and its settings: for backups, and for starting another version. */
 export function leaveRecord(
   environment: Environment,
   folder: string,
@@ -36,7 +36,9 @@ export function leaveRecord(
   if (JSON.stringify(old) !== JSON.stringify(now)) writeDataFolderRecord(folder, record);
 }
 
-/** The same before anything is made there: a first start that is cut off leaves no folder of an unknown version. */
+/**
+ * The same before anything is created there, so that an interrupted first start leaves no folder of unknown version.
+ */
 export function leaveFirstRecord(
   environment: Environment,
   folder: string,

@@ -1,18 +1,18 @@
-// Keeps the data folder for the platform's own user: what lies in it holds variables, code and data of projects. New
-// files get their modes where they are made; this mends what an older version or another hand has left open. Called by
-// the supervisor, or by an engine that has none.
+// Restricts the data folder to the platform's own user: it contains variables, code and data of projects. New files
+// are created with their modes; this fixes files left open by an older version or by hand. Called by the supervisor,
+// or by an engine without one.
 import { chmodSync, lstatSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** What lies in a data folder; Postgres looks after its own. */
+/** Folders in a data folder; Postgres protects its own. */
 const folders = ['artifacts', 'databases', 'edge', 'files', 'locks', 'routes', 'secrets'];
 
 /**
- * Makes the folders that everybody reads, and takes others' rights from all there are. Nothing is done to what another
- * user owns.
+ * Creates the shared folders, and removes others' permissions from all that exist. Files of another user are not
+ * changed.
  */
 export function keepPrivate(dataFolder: string): void {
-  // The user of an embedded Postgres has to come through it.
+  // The user of an embedded Postgres has to pass through it.
   mkdirSync(dataFolder, { recursive: true, mode: 0o755 });
   close(dataFolder, 0o002);
   for (const name of ['artifacts', 'routes']) mkdirSync(join(dataFolder, name), { recursive: true, mode: 0o700 });
@@ -23,11 +23,11 @@ export function keepPrivate(dataFolder: string): void {
   for (const name of readdirSync(routes)) if (name.endsWith('.json')) close(join(routes, name));
 }
 
-/** @param rights that nobody else may have. */
+/** @param rights permissions that others may not have. */
 function close(path: string, rights = 0o077): void {
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (found === undefined || found.uid !== process.getuid?.()) return;
-  // What a link leads to is not ours to change.
+  // The target of a link is not changed.
   if ((found.isDirectory() || found.isFile()) && (found.mode & rights) !== 0)
     chmodSync(path, found.mode & 0o777 & ~rights);
 }

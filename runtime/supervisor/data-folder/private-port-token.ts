@@ -1,10 +1,11 @@
-// The token of the private port where the operator has set none: made at the first start and kept in the data folder,
-// for the platform's own user. Read by the supervisor, which hands it to the services that need it, and by `bench`.
+// The token of the private port if the operator has set none: generated at the first start and stored in the data
+// folder, for the platform's own user. Read by the supervisor, which passes it to services that need it, and by
+// `bench`.
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { hexSecretIn } from '#core/process/secret-file.ts';
 
-/** @param folder data folder; '': the token is one of this start. */
+/** @param folder data folder; '': the token is only for this start. */
 export function privatePortToken(folder: string): string {
   return folder === '' ? randomBytes(32).toString('hex') : hexSecretIn(join(folder, 'private-port.token'));
 }

@@ -1,4 +1,4 @@
-// The supervisor's settings. It reads as little as it can: engines check theirs, and say what is wrong with it.
+// The supervisor's settings. It reads as few as possible: engines validate their own and report errors.
 import { availableParallelism } from 'node:os';
 import { limitsFrom, type Limits } from '#core/limits.ts';
 import { parseInteger } from '#core/parse-integer.ts';
@@ -7,29 +7,29 @@ import { partsFrom, type Parts } from './parts.ts';
 
 /** Settings of the supervisor. */
 export interface SupervisorConfig {
-  /** `PLATFORM_PARTS`: what runs here. */
+  /** `PLATFORM_PARTS`: parts that run here. */
   readonly parts: Parts;
-  /** `FS_PATH`; empty when it is not set, which engines refuse. */
+  /** `FS_PATH`; empty if it is not set, which engines refuse. */
   readonly folder: string;
   readonly host: string;
   readonly port: number;
   /** The first of `HANDLER_DOMAIN`. */
   readonly domain: string;
-  /** `HANDLER_PROCESSES`: engines that serve. */
+  /** `HANDLER_PROCESSES`: number of serving engines. */
   readonly processes: number;
-  /** `HANDLER_SPARES`: engines that wait, booted, for one to die. */
+  /** `HANDLER_SPARES`: booted engines that wait to replace a dead one. */
   readonly spares: number;
-  /** `ENGINE_MEMORY_MB` of its engines: they share half of the memory that there is, at most. */
+  /** `ENGINE_MEMORY_MB` of its engines: together at most half of the memory. */
   readonly engineMemoryMb: number;
   readonly limits: Limits;
 }
 
-/** All engines together keep to this part of the memory of the machine or the container. */
+/** Share of the machine's or container's memory for all engines together. */
 const ENGINES_MEMORY_PART = 0.5;
 
 /**
- * @param memoryBytes of the machine, or of the container. @throws {Error} naming the variable, its value and what it
- * takes.
+ * @param memoryBytes of the machine, or of the container. @throws {Error} naming the variable, its value and valid
+ * values.
  */
 export function supervisorConfig(
   environment: Readonly<Record<string, string | undefined>>,

@@ -1,38 +1,38 @@
-// Asks an engine over its Unix socket: `/_platform/...`, answered by main.ts of the engine. Used by the private port.
-// Nothing an engine answers is trusted: sizes and times are bounded here.
+// Calls an engine over its Unix socket: `/_platform/...`, answered by main.ts of the engine. Used by the private
+// port. Responses of engines are untrusted: sizes and times are limited here.
 import type { Agent } from 'node:http';
 
-// Not imported: that would load Node's HTTP client as well (docs/decisions/31-load-on-first-use.md).
+// Not imported: an import reads all exports and so loads Node's HTTP client, 67 ms of CPU in every process.
 const http = process.getBuiltinModule('node:http');
 
-/** One question. */
+/** One call. */
 interface EngineCall {
   readonly socketPath: string;
   readonly path: string;
-  /** Of a POST; a GET without it. */
+  /** Body of a POST; a GET without it. */
   readonly body?: Uint8Array;
-  /** Beside the body's length; its type is JSON unless they say another. */
+  /** In addition to the body's length; the type defaults to JSON. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Until the whole answer is there. */
+  /** Until the response is complete. */
   readonly timeoutMs: number;
   readonly bytesMax: number;
   readonly signal?: AbortSignal;
-  /** Of {@link createEngineConnections}; without it the connection is one of its own. */
+  /** From {@link createEngineConnections}; without it a new connection is opened. */
   readonly connections?: Agent;
 }
 
 /**
- * Connections to engines that are kept between questions: opening one costs more than a small question. Idle ones keep
- * nobody alive.
+ * Keeps connections to engines open between calls: opening one costs more than a small call. Idle ones do not keep
+ * the process alive.
  */
 export function createEngineConnections(): Agent {
   return new http.Agent({ keepAlive: true, maxFreeSockets: KEPT_MAX });
 }
 
-/** Idle connections to one engine. */
+/** Idle connections per engine. */
 const KEPT_MAX = 64;
 
-/** Its answer. */
+/** Its response. */
 export interface EngineAnswer {
   readonly status: number;
   readonly contentType: string;
@@ -40,8 +40,8 @@ export interface EngineAnswer {
 }
 
 /**
- * Why there is no answer. `unreached`: nobody listens, so nothing has been begun; `lost`: the connection broke; `late`;
- * `too_large`.
+ * Why there is no response. `unreached`: nothing listens, so nothing has been started; `lost`: the connection broke;
+ * `late`; `too_large`.
  */
 export class EngineCallError extends Error {
   readonly reason: 'unreached' | 'lost' | 'late' | 'too_large';
@@ -84,7 +84,7 @@ export function askEngine(call: EngineCall): Promise<EngineAnswer> {
     };
     const broken = (error: Error): void => fail(new EngineCallError(connected ? 'lost' : 'unreached', error.message));
     sent.on('socket', (socket) => {
-      // What breaks on a connection that was kept may have been begun with.
+      // A request on a reused connection that breaks may have been started.
       if (sent.reusedSocket) connected = true;
       else socket.once('connect', () => (connected = true));
     });
@@ -112,7 +112,7 @@ export function askEngine(call: EngineCall): Promise<EngineAnswer> {
   });
 }
 
-/** The JSON that an engine answers a GET with. @throws {EngineCallError} also when it is none. */
+/** The JSON response of an engine to a GET. @throws {EngineCallError} also if it is not JSON. */
 export async function readFromEngine(socketPath: string, path: string): Promise<unknown> {
   const { status, body } = await askEngine({ socketPath, path, timeoutMs: READ_MS_MAX, bytesMax: READ_BYTES_MAX });
   if (status !== 200) throw new EngineCallError('lost', `status ${status}`);
@@ -123,6 +123,6 @@ export async function readFromEngine(socketPath: string, path: string): Promise<
   }
 }
 
-/** An engine that does not answer by then is shown as such. */
+/** An engine without a response by then is shown as unresponsive. */
 const READ_MS_MAX = 1000;
 const READ_BYTES_MAX = 32 * 1024 * 1024;

@@ -1,5 +1,5 @@
-// One engine process as the supervisor holds it: started, spoken to, watched, and asked who was running when it died.
-// engines.ts decides what it is for.
+// One engine process in the supervisor: starts it, exchanges messages, monitors it, and finds out which code was
+// running when it died. engines.ts assigns its role.
 import { fork, type ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { nodeCommand } from '#core/process/node-command.ts';
 import type { FromEngine, ToEngine } from './messages.ts';
 import type { DeploymentKey, EngineRole, EngineState } from '../private-port/state.ts';
 
-/** What an engine process is started with. */
+/** Options of an engine process. */
 export interface EngineParts {
   readonly id: number;
   /** Module of the engine. */
@@ -16,13 +16,13 @@ export interface EngineParts {
   /** Private folder of the engines' sockets. */
   readonly sockets: string;
   readonly onMessage: (engine: EngineProcess, message: FromEngine, handle: SentHandle | null) => void;
-  /** It is gone; `blamed` of it is known a moment later. */
+  /** It has exited; its `blamed` is known a moment later. */
   readonly onExit: (engine: EngineProcess, code: number | null, signal: NodeJS.Signals | null) => void;
-  /** Everything it had to say has been read. */
+  /** All its messages have been read. */
   readonly onClosed: (engine: EngineProcess) => void;
 }
 
-/** A system socket without the object that Node makes of it. */
+/** A system socket without Node's object for it. */
 export interface SentHandle {
   close(): void;
 }
@@ -35,26 +35,26 @@ const PAGE_BYTES = 4096;
 export class EngineProcess {
   readonly id: number;
   readonly startedAt = Date.now();
-  /** Base of the names of its sockets. */
+  /** Base of its socket names. */
   readonly sockets: string;
   role: EngineRole = 'spare';
   place: number | DeploymentKey | null = null;
   restarts = 0;
-  /** `booted`: ready for an assignment; `assigned`: opens its sockets. */
+  /** `booted`: ready for an assignment; `assigned`: opening its sockets. */
   state: 'starting' | 'booted' | 'assigned' | 'listening' | 'draining' | 'gone' = 'starting';
-  /** Deployments whose code it was running when it last said so. */
+  /** Deployments whose code was running at its last report. */
   running: readonly DeploymentKey[] = [];
   load = 0;
   served = 0;
   forwarded = 0;
-  /** Of the last request of a quarantine engine. */
+  /** Time of the last request of a quarantine engine. */
   lastServedAt = Date.now();
   lostThreads = 0;
-  /** Of the last `measure`. */
+  /** From the last `measure`. */
   rssBytes = 0;
-  /** When it last said anything. */
+  /** Time of its last message. */
   heardAt = Date.now();
-  /** The supervisor ended it. */
+  /** Whether the supervisor ended it. */
   expected = false;
   #child: ChildProcess;
   #crashNote = '';
@@ -102,7 +102,7 @@ export class EngineProcess {
     return this.#child.pid ?? 0;
   }
 
-  /** Where other engines send it requests. */
+  /** Socket for requests from other engines. */
   get link(): string {
     return `${this.sockets}.link`;
   }
@@ -112,13 +112,14 @@ export class EngineProcess {
   }
 
   /**
-   * The deployment whose code the crashing thread ran. Its engine shares its memory with hostile code: believed only in
-   * this.
+   * The deployment whose code the crashing thread ran. Its engine shares its memory with hostile code, so only this
+   * one statement is trusted.
    */
   blamed(signal: NodeJS.Signals | null): DeploymentKey | null {
     const lines = this.#crashNote.split('\n');
     const [number, deployment] = (lines.at(-2) ?? '').split(' ') as [string, string?];
-    // A trap of WebAssembly that V8 handles is noted as well: the note counts when the process died of that signal.
+    // A WebAssembly trap that V8 handles is recorded as well: the record counts only if the process died of that
+    // signal.
     return signal !== null &&
       signal === signalNames[number] &&
       deployment !== undefined &&
@@ -127,7 +128,7 @@ export class EngineProcess {
       : null;
   }
 
-  /** @param handle a socket that goes along; it is closed here when it is there. */
+  /** @param handle a socket to send along; it is closed here once received. */
   send(message: ToEngine, handle: SentHandle | null = null): void {
     if (this.#child.connected) this.#child.send(message, (handle ?? undefined) as never, {}, () => handle?.close());
     else handle?.close();
@@ -139,7 +140,7 @@ export class EngineProcess {
   }
 
   /**
-   * Lets it finish what it has. @param deadlineMs after which it is killed. @param patient others serve in its place
+   * Lets it finish its work. @param deadlineMs after which it is killed. @param patient others serve in its place
    * meanwhile.
    */
   drain(deadlineMs: number, patient: boolean): void {
@@ -155,12 +156,12 @@ export class EngineProcess {
     this.#child.kill('SIGKILL');
   }
 
-  /** Ends it as a crash would: what it was running is suspected. */
+  /** Ends it like a crash: the code it was running is suspected. */
   abandon(): void {
     this.#child.kill('SIGKILL');
   }
 
-  /** Looks at its resident memory; 0 where the system does not say. */
+  /** Reads its resident memory; 0 if the system does not report it. */
   measure(): void {
     try {
       this.rssBytes = Number(readFileSync(`/proc/${this.pid}/statm`, 'latin1').split(' ')[1]) * PAGE_BYTES;
@@ -194,7 +195,7 @@ export class EngineProcess {
   }
 }
 
-/** As the native half notes them. */
+/** As recorded by the native half. */
 const signalNames: Readonly<Record<string, NodeJS.Signals>> = {
   4: 'SIGILL',
   5: 'SIGTRAP',

@@ -1,12 +1,12 @@
-// The secret that engines sign sessions and addresses of files with. It follows from AUTH_SECRET, so that all machines
-// of an installation have the same and no engine has that one itself; without it, one is made and kept in the data
-// folder. A handler apart is given it as ENGINE_SECRET, and never sees AUTH_SECRET.
+// The secret with which engines sign sessions and file URLs. It is derived from AUTH_SECRET, so that all machines of
+// an installation share it and no engine has AUTH_SECRET itself; without AUTH_SECRET, one is generated and stored in
+// the data folder. A separate handler gets it as ENGINE_SECRET, and never sees AUTH_SECRET.
 import { createHmac } from 'node:crypto';
 import { join } from 'node:path';
 import { secretProblem } from '#core/process/generated-secrets.ts';
 import { secretIn } from '#core/process/secret-file.ts';
 
-/** @throws {Error} for an AUTH_SECRET or ENGINE_SECRET that is weak. */
+/** @throws {Error} for a weak AUTH_SECRET or ENGINE_SECRET. */
 export function engineSecret(environment: Readonly<Record<string, string | undefined>>, folder: string): string {
   const given = (name: string): string => {
     const value = environment[name]?.trim() ?? '';

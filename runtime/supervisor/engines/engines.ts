@@ -1,52 +1,52 @@
-// The engine processes: how many there are, who takes whose place, and how one is replaced without a request being
-// dropped. A spare is booted all the time, so that the place of one that dies is filled within milliseconds. Knows
-// nothing of crash ledgers: main.ts hears of every death.
+// The engine processes: their number, replacement, and how to replace one without dropping a request. A spare is
+// always booted, so that a dead engine is replaced within milliseconds. Independent of crash ledgers: main.ts is
+// notified of every death.
 import type { EngineParts, EngineProcess, SentHandle } from './engine-process.ts';
 import { ListeningSockets } from './listening-sockets.ts';
 import type { FromEngine, ToEngine } from './messages.ts';
 import type { DeploymentKey, EngineState } from '../private-port/state.ts';
 import { EXIT_CONFIGURATION } from '#core/process/run-process.ts';
 
-/** What the engines are made of. */
+/** Dependencies of the engines. */
 interface EnginesParts {
   /** Starts a process. */
   readonly create: (parts: Pick<EngineParts, 'id' | 'onMessage' | 'onExit' | 'onClosed'>) => EngineProcess;
-  /** Serving engines. */
+  /** Number of serving engines. */
   readonly processes: number;
   readonly spares: number;
   readonly port: number;
   readonly drainMs: number;
-  /** Engines came or went. */
+  /** Engines started or stopped. */
   readonly onChange: () => void;
-  /** It will serve: what it must know before. */
+  /** It is about to serve: sends it the initial state. */
   readonly onAssigned: (engine: EngineProcess) => void;
   /** An engine accepts requests. */
   readonly onListening: (engine: EngineProcess) => void;
-  /** An engine that nobody had asked to end. */
+  /** An engine ended unexpectedly. */
   readonly onDeath: (
     engine: EngineProcess,
     code: number | null,
     signal: NodeJS.Signals | null,
     delayMs: number,
   ) => void;
-  /** None has ever served, and this one cannot start as configured: starting it again would not help. */
+  /** None has ever served, and this one cannot start with its configuration: starting it again would not help. */
   readonly onFatal: (code: number) => void;
-  /** Anything else that it says. */
+  /** Any other message. */
   readonly onMessage: (engine: EngineProcess, message: FromEngine) => void;
 }
 
 const BACKOFF_MS_MAX = 5000;
-/** An engine that dies younger than this did not get far: starting the next one waits longer each time. */
+/** An engine that dies younger than this did not start properly: starting the next one is delayed longer each time. */
 const YOUNG_MS = 3000;
 const HAND_OVER_MS = 3000;
-/** Beyond the engine's own deadline. */
+/** Added to the engine's own deadline. */
 const KILL_MS = 2000;
 
 export class Engines {
   #parts: EnginesParts;
   #places: Place[];
   #apart = new Map<DeploymentKey, Place>();
-  /** Not assigned: booting, or ready. */
+  /** Unassigned: booting, or ready. */
   #free: EngineProcess[] = [];
   #leaving = new Set<EngineProcess>();
   #sockets = new ListeningSockets();
@@ -75,7 +75,7 @@ export class Engines {
     return this.#places.flatMap(({ engine }) => (engine?.state === 'listening' ? [engine] : []));
   }
 
-  /** Everybody serves, and the spares are ready. */
+  /** All engines serve, and the spares are ready. */
   get isFull(): boolean {
     const booted = this.#free.filter(({ state }) => state === 'booted').length;
     return this.serving().length === this.#places.length && booted >= this.#parts.spares;
@@ -91,14 +91,14 @@ export class Engines {
     return [...this.#apart.keys()];
   }
 
-  /** Gives a deployment an engine of its own. */
+  /** Starts a dedicated engine for a deployment. */
   startQuarantineEngine(deployment: DeploymentKey): void {
     if (this.#apart.has(deployment)) return;
     this.#apart.set(deployment, { key: deployment, engine: null, successor: null, restarts: 0 });
     this.#fill();
   }
 
-  /** Takes it away again. */
+  /** Stops it. */
   endQuarantine(deployment: DeploymentKey): void {
     const place = this.#apart.get(deployment);
     if (place === undefined) return;
@@ -106,7 +106,7 @@ export class Engines {
     if (place.engine !== null) this.#dismiss(place.engine);
   }
 
-  /** Puts another process in an engine's place: it listens before the old one stops. False when that is under way. */
+  /** Replaces an engine by another process, which listens before the old one stops. False if that is in progress. */
   recycle(engine: EngineProcess): boolean {
     const place = this.#placeOf(engine);
     if (place === undefined || place.successor !== null || typeof place.key !== 'number') return false;
@@ -119,7 +119,7 @@ export class Engines {
     for (const { engine } of [...this.#places, ...this.#apart.values()]) engine?.send(message);
   }
 
-  /** All processes there are. */
+  /** All processes. */
   all(): EngineProcess[] {
     const places = [...this.#places, ...this.#apart.values()];
     const assigned = places.flatMap(({ engine, successor }) =>
@@ -155,14 +155,14 @@ export class Engines {
       this.#stopping?.();
   }
 
-  /** Gives ready processes to who needs one, and starts as many as are missing. */
+  /** Assigns ready processes to slots that need one, and starts missing ones. */
   #fill(): void {
     if (this.#stopping !== null) return;
     const all = [...this.#places, ...this.#apart.values()];
     for (const place of all) if (place.engine === null) this.#take((engine) => this.#assign(place, engine, null));
     for (const place of all) if (place.successor === 'wanted') this.#take((engine) => this.#succeed(place, engine));
     const wanting = all.filter(({ engine, successor }) => engine === null || successor === 'wanted').length;
-    // Spares boot when everybody else has, not beside them.
+    // Spares boot after all others, not at the same time.
     const spares = all.every(({ engine }) => engine !== null && engine.state !== 'assigned') ? this.#parts.spares : 0;
     const missing = wanting + spares - this.#free.length;
     if (missing > 0 && this.#waiting === null) for (let i = 0; i < missing; i++) this.#boot();
@@ -211,7 +211,7 @@ export class Engines {
       return;
     }
     old.send({ type: 'hand-over' });
-    // One that does not answer is replaced all the same.
+    // If it does not answer, it is replaced all the same.
     setTimeout(() => this.#inherit(place, null), HAND_OVER_MS).unref();
   }
 
@@ -231,7 +231,7 @@ export class Engines {
       if (place === undefined) handle?.close();
       else this.#inherit(place, handle);
     } else if (message.type === 'listening') {
-      // It may have been told to go meanwhile, or be gone.
+      // It may meanwhile have been told to end, or be gone.
       if (engine.state !== 'assigned') {
         handle?.close();
         return;
@@ -280,7 +280,7 @@ export class Engines {
         if (place.engine === null) this.#free.unshift(place.successor);
       }
       place.successor = null;
-      // A quarantine engine comes back when it is wanted.
+      // A quarantine engine is started again on demand.
       if (typeof place.key !== 'number') this.#apart.delete(place.key);
     }
     if (this.#stopping !== null) {
@@ -291,7 +291,7 @@ export class Engines {
     else {
       this.#sockets.onDeath(engine);
       this.#sockets.settle(this.serving());
-      // Later on it is not the configuration: something that the engine needs is away for a moment.
+      // Later failures are not caused by the configuration: a dependency of the engine is temporarily unavailable.
       if (code === EXIT_CONFIGURATION && !this.#hasServed) {
         this.#parts.onFatal(code);
         return;
@@ -307,7 +307,7 @@ export class Engines {
       this.#parts.onDeath(engine, code, signal, delayMs);
     }
     this.#fill();
-    // After a death, those who are left learn who is gone together with who did it: `onDeath` and what follows.
+    // After a death, the remaining engines learn who is gone together with the cause: `onDeath` and its consequences.
     if (engine.expected) this.#parts.onChange();
   }
 
@@ -316,11 +316,11 @@ export class Engines {
   }
 }
 
-/** What an engine can be assigned to. */
+/** A slot to which an engine can be assigned. */
 interface Place {
   readonly key: number | DeploymentKey;
   engine: EngineProcess | null;
-  /** Takes over from `engine`; `wanted`: no process is ready for it yet. */
+  /** Will replace `engine`; `wanted`: no process is ready for it yet. */
   successor: EngineProcess | 'wanted' | null;
   restarts: number;
 }

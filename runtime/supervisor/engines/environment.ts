@@ -1,5 +1,5 @@
-// What of the operator's environment an engine gets: the settings it reads, and nothing else. An engine shares its
-// memory with hostile code, so keys and passwords of other services must not be in it.
+// The environment of an engine: the settings it reads, and nothing else. An engine shares its memory with hostile
+// code, so it must not contain keys and passwords of other services.
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { limitVariables } from '#core/limits.ts';
@@ -7,14 +7,13 @@ import { cacheFolder, openCacheFolder } from '#core/process/cache-folder.ts';
 
 const system = 'PATH HOME LANG TZ TMPDIR XDG_CACHE_HOME NODE_ENV NODE_EXTRA_CA_CERTS NODE_COMPILE_CACHE';
 const handler =
-  'FS_PATH HANDLER_PORT HANDLER_HOST HANDLER_DOMAIN HANDLER_LISTENER PUBLIC_PROTOCOL PUBLIC_HTTPS PUBLIC_PORT LOG_LEVEL LOG_REQUESTS LOG_FORMAT NO_COLOR PLATFORM_CACHE_DIR TRUSTED_PROXIES WORKER_EGRESS_ALLOW WORKER_DNS_SERVERS UWS_HTTP_MAX_HEADERS_SIZE DB_URL DB_SERVICE_TOKEN DB_MIGRATIONS_EXECUTOR ENGINE_DATABASE_URL ENGINE_CACHE_URL AUTH_MAIL_URL ENGINE_AI_SOCKET ENGINE_AI_ORIGIN ENGINE_AI_URL TRACE_SAMPLE_RATE';
+  'FS_PATH HANDLER_PORT HANDLER_HOST HANDLER_DOMAIN HANDLER_LISTENER PUBLIC_PROTOCOL PUBLIC_HTTPS PUBLIC_PORT LOG_LEVEL LOG_REQUESTS LOG_FORMAT NO_COLOR PLATFORM_CACHE_DIR TRUSTED_PROXIES WORKER_EGRESS_ALLOW WORKER_DNS_SERVERS DB_URL DB_SERVICE_TOKEN DB_MIGRATIONS_EXECUTOR ENGINE_DATABASE_URL ENGINE_CACHE_URL AUTH_MAIL_URL ENGINE_AI_SOCKET ENGINE_AI_ORIGIN ENGINE_AI_URL TRACE_SAMPLE_RATE';
 const files =
   'FILES_S3_ENDPOINT FILES_S3_BUCKET FILES_S3_REGION FILES_S3_ACCESS_KEY_ID FILES_S3_SECRET_ACCESS_KEY FILES_S3_PREFIX';
 
 /**
- * Where Node keeps what it compiled of the platform's own sources, for the next process that loads them:
- * `NODE_COMPILE_CACHE`, else a part of the cache folder. Null where there is no folder to trust: then everything is
- * compiled at each start.
+ * Node's compile cache for the platform's own sources: `NODE_COMPILE_CACHE`, else a part of the cache folder. Null
+ * without a trusted folder: then everything is compiled at each start.
  */
 export function compileCache(environment: Readonly<Record<string, string | undefined>>): string | null {
   const given = environment['NODE_COMPILE_CACHE'];
@@ -30,12 +29,12 @@ export function compileCache(environment: Readonly<Record<string, string | undef
 
 const names = new Set<string>([...system.split(' '), ...handler.split(' '), ...files.split(' '), ...limitVariables]);
 
-/** What an engine gets whatever the operator's environment says. */
+/** Settings of an engine, regardless of the operator's environment. */
 export const engineProcessSettings = {
-  // Node's thread pool: what workers may have of it (work/host-work.ts), and as much again for files and DNS.
+  // Node's thread pool: the share of workers (work/host-work.ts), and as much again for files and DNS.
   UV_THREADPOOL_SIZE: '8',
-  // glibc gives each thread an arena of its own, up to eight a core: buffers of a worker that runs on one thread after
-  // the other then never get memory that was used a moment ago (docs/decisions/112-few-arenas.md).
+  // glibc gives each thread its own arena, up to eight per core: buffers of a worker that runs on different threads
+  // would never reuse recently freed memory. Half of the cores was only measured on two cores.
   MALLOC_ARENA_MAX: String(Math.max(1, Math.floor(availableParallelism() / 2))),
 } as const;
 

@@ -1,12 +1,12 @@
-// Copies of the sockets that engines listen on, for engines.ts. The system spreads new connections over all of them by
-// chance, and resets those that wait in one that is closed: so that of a dead engine stays open, and another engine
-// answers what comes to it until the next one at its place listens there. Where no engine is left, connections wait.
+// Copies of the engines' listening sockets, for engines.ts. The system distributes new connections over all of them
+// randomly, and resets those waiting in a closed one. So a dead engine's socket stays open, and another engine
+// accepts its connections until its replacement listens. If no engine is left, connections wait.
 import type { EngineProcess, SentHandle } from './engine-process.ts';
 
-/** The socket of a place whose engine died. */
+/** The socket of a slot whose engine died. */
 interface Orphan {
   readonly socket: SentHandle;
-  /** Answers what comes to it; null while nobody does. */
+  /** Accepts its connections; null while no engine does. */
   keeper: EngineProcess | null;
 }
 
@@ -14,20 +14,20 @@ export class ListeningSockets {
   #owned = new Map<EngineProcess, SentHandle>();
   #orphans = new Map<number, Orphan>();
 
-  /** An engine listens at a place. @param socket a copy of its socket, where its listener can share one. */
+  /** An engine listens at a slot. @param socket a copy of its socket, if its listener can share one. */
   onListening(engine: EngineProcess, socket: SentHandle | null): void {
     this.release(engine);
     if (socket !== null) this.#owned.set(engine, socket);
     if (typeof engine.place === 'number') this.#end(engine.place);
   }
 
-  /** It stops to listen, and its successor does already. */
+  /** It stops listening, and its successor already listens. */
   release(engine: EngineProcess): void {
     this.#owned.get(engine)?.close();
     this.#owned.delete(engine);
   }
 
-  /** It is gone, and nobody had asked it to go. */
+  /** It ended unexpectedly. */
   onDeath(engine: EngineProcess): void {
     const socket = this.#owned.get(engine);
     this.#owned.delete(engine);
@@ -36,12 +36,12 @@ export class ListeningSockets {
     this.#orphans.set(engine.place, { socket, keeper: null });
   }
 
-  /** What the next engine at a place goes on with. */
+  /** The socket for the next engine at a slot. */
   ofPlace(place: number): SentHandle | null {
     return this.#orphans.get(place)?.socket ?? null;
   }
 
-  /** Engines came or went: what nobody answers goes to the one that has least to do with others' connections. */
+  /** Engines started or stopped: assigns orphaned sockets to the engine with the fewest of them. */
   settle(serving: readonly EngineProcess[]): void {
     const able = serving.filter((engine) => this.#owned.has(engine));
     const kept = (engine: EngineProcess): number =>

@@ -1,11 +1,12 @@
-// Which parts of the platform one supervisor runs (`PLATFORM_PARTS`), so that they can run apart, in containers or on
-// machines of their own. What a part needs of one that runs elsewhere is demanded here by name, before anything starts.
+// The parts of the platform that one supervisor runs (`PLATFORM_PARTS`), so that they can run separately, in
+// containers or on several machines. Dependencies on parts that run elsewhere are checked here by name, before
+// anything starts.
 
 import { migrationsExecutorFrom } from '#core/migrations-executor.ts';
 import { isHttpsOn } from '#core/public-https.ts';
 import { MAKE_SECRETS, weakSecrets } from '#core/process/secret-variables.ts';
 
-/** What `PLATFORM_PARTS` may name; all of them where it is not set, the last ones as the other variables say. */
+/** Valid names in `PLATFORM_PARTS`; by default all, the last ones depending on other variables. */
 const names = [
   'handler',
   'databases',
@@ -19,7 +20,7 @@ const names = [
   'servers',
   'backups',
 ] as const;
-/** Those that no other part is without. */
+/** Parts that no other part depends on. */
 const ASIDE: readonly Part[] = ['migrator', 'sandbox', 'edge', 'servers', 'backups'];
 
 /** One part of the platform. */
@@ -28,7 +29,7 @@ export type Part = (typeof names)[number];
 /** The parts of one supervisor. */
 export interface Parts {
   has(part: Part): boolean;
-  /** Whether `PLATFORM_PARTS` is set: then nothing but what it names runs. */
+  /** Whether `PLATFORM_PARTS` is set: then only the named parts run. */
   readonly isChosen: boolean;
 }
 
@@ -38,9 +39,9 @@ const TOKEN_CHARS_MIN = 16;
 const SAME_FOR_ALL = `run \`${MAKE_SECRETS}\`, and give all parts the same .env`;
 
 /**
- * Reads `PLATFORM_PARTS`.
+ * Parses `PLATFORM_PARTS`.
  *
- * @throws {Error} with a line for everything that is missing or wrong.
+ * @throws {Error} with a line for each problem.
  * @example partsFrom({ PLATFORM_PARTS: 'broker,databases', ... }).has('broker') // true
  */
 export function partsFrom(environment: Environment): Parts {
@@ -100,7 +101,7 @@ export function partsFrom(environment: Environment): Parts {
           ...secret('DB_SERVICE_TOKEN', 'the migrator and the database service know each other by it'),
         ]
       : []),
-    // Beside others it just does not run.
+    // With other parts it is just not started.
     ...(has('migrator') && chosen.size === 1 && migrationsExecutorFrom(environment) !== 'migrator'
       ? ['DB_MIGRATIONS_EXECUTOR must be migrator: say so to the migrator, the API and the handlers alike']
       : []),

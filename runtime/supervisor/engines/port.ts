@@ -1,17 +1,17 @@
-// The public port, held for the supervisor's life: engines share it with each other (SO_REUSEPORT), so that the system
-// would let a second platform join them unnoticed. Used by main.ts before the first engine starts.
+// The public port, held as long as the supervisor runs: engines share it (SO_REUSEPORT), so the system would silently
+// let a second platform join them. Used by main.ts before the first engine starts.
 import { createServer, type AddressInfo, type Server } from 'node:net';
 
-/** A port that is ours. */
+/** A claimed port. */
 interface ClaimedPort {
   readonly port: number;
   release(): void;
 }
 
 /**
- * Takes a port, 0 for a free one; engines listen on it afterwards.
+ * Claims a port, 0 for a free one; engines listen on it afterwards.
  *
- * @throws {Error} `EADDRINUSE`, `EACCES` as the system says it.
+ * @throws {Error} `EADDRINUSE`, `EACCES` from the system.
  */
 export async function claimPort(host: string, port: number): Promise<ClaimedPort> {
   const probe = createServer();
@@ -19,8 +19,8 @@ export async function claimPort(host: string, port: number): Promise<ClaimedPort
   const chosen = (probe.address() as AddressInfo).port;
   let guard: Server | null = null;
   if (process.platform === 'linux') {
-    // A name without a file: it goes with its holder, and is one per network, as ports are. It also refuses a second
-    // starter at moments at which no engine listens.
+    // An abstract socket: it disappears with its holder, and is unique per network namespace, like ports. It also
+    // refuses a second platform at moments when no engine listens.
     guard = createServer((socket) => socket.destroy());
     try {
       await listen(guard, { path: `\0platform-handler-${chosen}` });

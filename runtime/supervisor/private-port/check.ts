@@ -1,17 +1,17 @@
-// `POST /_platform/check` on the private port, for `platform deploy`: whether the worker of an artifact starts, asked
-// of one engine, and whether a route record that was changed is known to all that serve.
+// `POST /_platform/check` on the private port, for `platform deploy`: checks on one engine whether the worker of an
+// artifact starts, and on all serving engines whether a changed route record is loaded.
 import type { IncomingMessage } from 'node:http';
 import { PlatformError } from '#core/errors.ts';
 import { askEngine, type EngineAnswer } from '../engines/engine-calls.ts';
 import { readJsonBody } from './json-body.ts';
 import type { SupervisorState } from './state.ts';
 
-/** A worker's top level may wait for seconds, and its isolate for a place. */
+/** A worker's top level may take seconds, and its isolate may wait for a slot. */
 const CHECK_MS_MAX = 60_000;
 const ANSWER_BYTES_MAX = 1024 * 1024;
 
 /**
- * What an engine answered, or `{routed}` over all of them. @throws {PlatformError} `bad_request`, `no_engine`,
+ * The engine's response, or `{routed}` over all of them. @throws {PlatformError} `bad_request`, `no_engine`,
  * `engine_lost`.
  */
 export async function check(

@@ -1,6 +1,6 @@
-// `POST /_platform/deliver` on the private port: takes one event (queue message, timer, cron run, workflow step), picks
-// an engine, and hands its answer back. It does not read events, and it never delivers one twice: only an engine that
-// was not reached is replaced by another.
+// `POST /_platform/deliver` on the private port: passes one event (queue message, timer, cron run, workflow step) to
+// an engine and returns its response. It does not parse events, and never delivers one twice: another engine is tried
+// only if the first was not reached.
 import type { Agent, IncomingMessage, ServerResponse } from 'node:http';
 import { encodeEvent, EVENT_HEADERS, EVENT_TYPE, traceHeaders, tracesOf } from '#core/event-codec.ts';
 import { eventKinds, isEventKind } from '#core/event.ts';
@@ -14,21 +14,21 @@ import {
 import { readBody, readJsonBody } from './json-body.ts';
 import type { DeploymentKey, EngineState, SupervisorState } from './state.ts';
 
-/** What deliveries need. */
+/** Dependencies of deliveries. */
 export interface DeliveryParts {
   readonly state: () => Pick<SupervisorState, 'engines' | 'quarantine'>;
-  /** Numbers of serving engines in the order in which a deployment is to be tried on them. */
+  /** Numbers of serving engines, in the order to try for a deployment. */
   readonly homes: (deployment: DeploymentKey, places: readonly number[]) => readonly number[];
-  /** A deployment that is quarantined has something to do, and no engine. */
+  /** A quarantined deployment without an engine has an event. */
   readonly want?: (deployment: DeploymentKey) => void;
-  /** Wall time that an event may take in its engine. */
+  /** Wall time limit of an event in its engine. */
   readonly eventWallMs: number;
   readonly bodyBytesMax: number;
-  /** Deliveries at a time. */
+  /** Concurrent deliveries. */
   readonly deliveriesMax: number;
 }
 
-/** What to answer. */
+/** Response to send. */
 interface DeliveryAnswer {
   readonly kind: string;
   readonly status: number;
@@ -36,12 +36,12 @@ interface DeliveryAnswer {
   readonly body: string | Buffer;
 }
 
-/** What an isolate may need to start, and an answer to travel, beside the wall time of the event. */
+/** Time to start an isolate and to send the response, besides the wall time of the event. */
 const MARGIN_MS = 60_000;
-/** What workers' handlers answer is small, but a workflow's output may be not. */
+/** Results of handlers are small, except perhaps a workflow's output. */
 const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
 
-/** A function that takes deliveries; it never rejects: what went wrong is the answer. */
+/** Creates the delivery function; it never rejects: failures are in the response. */
 export function createDelivery(
   parts: DeliveryParts,
 ): (request: IncomingMessage, response: ServerResponse) => Promise<DeliveryAnswer> {
@@ -52,7 +52,7 @@ export function createDelivery(
     running++;
     let kind = 'none';
     try {
-      // Whoever delivers has gone: its engine is let go too.
+      // If the client disconnects, the engine's call is ended too.
       const gone = new AbortController();
       response.once('close', () => {
         if (!response.writableFinished) gone.abort();
@@ -103,7 +103,7 @@ async function send(
   throw new PlatformError('no_engine');
 }
 
-/** The engines that may take an event, best first. @throws {PlatformError} `deployment_quarantined`. */
+/** Engines for an event, best first. @throws {PlatformError} `deployment_quarantined`. */
 function candidates({ deployment, project }: Envelope, { state, homes, want }: DeliveryParts): EngineState[] {
   const { engines, quarantine } = state();
   const isIt = (key: DeploymentKey): boolean =>
@@ -111,7 +111,7 @@ function candidates({ deployment, project }: Envelope, { state, homes, want }: D
   const listening = engines.filter((engine) => engine.state === 'listening');
   const apart = quarantine.find((entry) => isIt(entry.deployment));
   if (apart !== undefined) {
-    // Nobody else may run it: it kills engines.
+    // No other engine may run it: it kills engines.
     const own = listening.filter(({ role, place }) => role === 'quarantine' && place === apart.deployment);
     if (apart.until === null && own.length > 0) return own;
     if (apart.until === null) want?.(apart.deployment);
@@ -128,13 +128,13 @@ function candidates({ deployment, project }: Envelope, { state, homes, want }: D
 
 interface Envelope {
   readonly deployment: string;
-  /** Empty when the sender did not say; then it may not come to the engine that has it warm. */
+  /** Empty if the sender did not set it; then it may not reach the engine where it is warm. */
   readonly project: string;
   readonly kind: string;
   readonly traces: readonly string[];
 }
 
-/** Reads who gets an event. From the broker that stands in headers, and the event passes through unread. */
+/** Reads the recipient of an event. From the broker it is in headers, and the event passes through unparsed. */
 async function readEnvelope(request: IncomingMessage, bytesMax: number): Promise<{ body: Buffer; envelope: Envelope }> {
   const { headers } = request;
   if (headers['content-type'] !== EVENT_TYPE) return readJsonEnvelope(request, bytesMax);
@@ -150,7 +150,7 @@ async function readEnvelope(request: IncomingMessage, bytesMax: number): Promise
   return { body: await readBody(request, bytesMax), envelope };
 }
 
-/** What operators write. */
+/** Format used by operators. */
 async function readJsonEnvelope(
   request: IncomingMessage,
   bytesMax: number,

@@ -1,14 +1,14 @@
-// Caddy's own metrics, from its admin socket. Asked for by the private port; nothing else of the admin API goes out.
+// Caddy's own metrics, from its admin socket. Used by the private port; nothing else of the admin API is exposed.
 import { ADMIN_HOST } from '#core/process/edge-hop.ts';
 
 const { request } = process.getBuiltinModule('node:http');
 const ANSWER_MS_MAX = 5000;
 const BYTES_MAX = 16 * 1024 * 1024;
 
-/** @throws {Error} where Caddy does not answer. */
+/** @throws {Error} if Caddy does not answer. */
 export function readEdgeMetrics(socketPath: string): Promise<string> {
   return new Promise((resolve, reject) => {
-    // Without a wish for compression, and in the older format, which ours is too.
+    // Without compression, and in the older format, which the platform also uses.
     const headers = { host: ADMIN_HOST, accept: 'text/plain;version=0.0.4' };
     const sent = request({ socketPath, path: '/metrics', headers, timeout: ANSWER_MS_MAX }, (response) => {
       let text = '';

@@ -1,4 +1,4 @@
-// The body, mostly JSON, that a request to the private port brings. Used by delivery.ts and check.ts.
+// Reads the body of a request to the private port, mostly JSON. Used by delivery.ts and check.ts.
 import type { IncomingMessage } from 'node:http';
 import { PlatformError } from '#core/errors.ts';
 
@@ -19,7 +19,7 @@ export async function readJsonBody(
   request: IncomingMessage,
   bytesMax: number,
 ): Promise<{ body: Buffer; value: unknown }> {
-  // A page could send every other type without asking first.
+  // A web page can send any other type without a preflight.
   if (!/^application\/json\b/i.test(request.headers['content-type'] ?? ''))
     throw new PlatformError('bad_request', { reason: 'the content type is application/json' });
   const body = await readBody(request, bytesMax);

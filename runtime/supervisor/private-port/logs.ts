@@ -1,6 +1,5 @@
-// `GET /_platform/logs?project=<name>&after=<cursor>` on the private port: what the engines have kept of a project's
-// log, in the order of time, and a cursor to ask with for what comes after it. Lines of an engine that has died are
-// gone with it.
+// `GET /_platform/logs?project=<name>&after=<cursor>` on the private port: the engines' recent log lines of a
+// project, by time, and a cursor for the lines after them. Lines of a dead engine are lost.
 import { PlatformError } from '#core/errors.ts';
 import { isProjectName } from '#core/names.ts';
 import { readFromEngine } from '../engines/engine-calls.ts';
@@ -15,8 +14,7 @@ interface Read {
 export async function readLogs(url: string, state: () => SupervisorState): Promise<object> {
   const query = new URLSearchParams(url.split('?', 2)[1] ?? '');
   const project = query.get('project') ?? '';
-  if (!isProjectName(project))
-    throw new PlatformError('bad_request', { reason: 'project is to be the name of a project' });
+  if (!isProjectName(project)) throw new PlatformError('bad_request', { reason: 'project is the name of a project' });
   const after = cursorOf(query.get('after') ?? '');
   const next: Record<string, number> = {};
   const read = await Promise.all(
@@ -42,7 +40,7 @@ export async function readLogs(url: string, state: () => SupervisorState): Promi
 /** Numbers by engine: `1-200-2-17`. */
 function cursorOf(text: string): Readonly<Record<string, number>> {
   if (!/^(?:\d{1,15}-\d{1,15}(?:-\d{1,15}-\d{1,15}){0,300})?$/.test(text))
-    throw new PlatformError('bad_request', { reason: 'after is no cursor' });
+    throw new PlatformError('bad_request', { reason: 'after is not a cursor' });
   const numbers = text === '' ? [] : text.split('-');
   return Object.fromEntries(numbers.flatMap((engine, at) => (at % 2 === 0 ? [[engine, Number(numbers[at + 1])]] : [])));
 }

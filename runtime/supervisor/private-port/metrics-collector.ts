@@ -1,12 +1,12 @@
-// Keeps the totals of all engines' metrics: asks each of them now and then and when somebody reads /metrics, and
-// remembers what those that are gone had counted. Used by the private port.
+// Keeps the totals of all engines' metrics: polls each of them at intervals and when /metrics is read, and remembers
+// the counts of former engines. Used by the private port.
 import { isReport, labels, type Sample } from '../../engine/metrics/report.ts';
 import { MetricsTotals } from '../../engine/metrics/totals.ts';
 import { readFromEngine } from '../engines/engine-calls.ts';
 import { readProcessFigures } from './process-figures.ts';
 import type { SupervisorState } from './state.ts';
 
-/** What a dead engine counted after its last report is lost: at most this long. */
+/** Counts of a dead engine after its last report are lost: at most this long. */
 const INTERVAL_MS = 5000;
 
 /** Collects until `close`. */
@@ -14,7 +14,7 @@ export class MetricsCollector {
   #state: () => SupervisorState;
   #totals: MetricsTotals;
   #known = new Set<number>();
-  /** Engines that have said their last word. */
+  /** Engines that have sent their final report. */
   #final = new Set<number>();
   #collecting: Promise<void> | null = null;
   #timer: NodeJS.Timeout;
@@ -25,13 +25,13 @@ export class MetricsCollector {
     this.#timer = setInterval(() => void this.#collect(), INTERVAL_MS).unref();
   }
 
-  /** Totals of all engines, and what the supervisor knows itself. */
+  /** Totals of all engines, and the supervisor's own metrics. */
   async samples(): Promise<Sample[]> {
     await this.#collect();
     return [...this.#totals.samples(), ...supervisorSamples(this.#state())];
   }
 
-  // Readers that come together are served by one round.
+  // Concurrent readers share one poll.
   #collect(): Promise<void> {
     return (this.#collecting ??= this.#round().finally(() => (this.#collecting = null)));
   }
@@ -54,14 +54,14 @@ export class MetricsCollector {
     );
   }
 
-  /** The last word of an engine that ends in order: nothing that it counted is lost. */
+  /** The final report of an engine that ends normally: none of its counts are lost. */
   keepLast(engine: number, report: unknown): void {
     this.#final.add(engine);
     this.#update(engine, report);
   }
 
   #update(engine: number, report: unknown): void {
-    // One that is gone is summed up already: an answer that was under way would count it twice.
+    // A former engine is already summed up: a pending response would count it twice.
     if (!isReport(report) || !this.#state().engines.some(({ id }) => id === engine)) return;
     this.#known.add(engine);
     this.#totals.update(String(engine), report);
@@ -93,7 +93,7 @@ function supervisorSamples(state: SupervisorState): Sample[] {
   ];
 }
 
-/** Since it started: its own event loop is what every engine's start and every delivery goes through. */
+/** Since it started: every engine's start and every delivery goes through its event loop. */
 function supervisorFigures(): Sample[] {
   const service = labels({ service: 'supervisor' });
   const { user, system } = process.cpuUsage();
@@ -104,7 +104,7 @@ function supervisorFigures(): Sample[] {
   ];
 }
 
-/** Of the processes beside engines. One that is on demand and has ended is not up. */
+/** Metrics of processes beside engines. An on-demand one that has ended is not up. */
 function serviceSamples({
   name,
   pid,
@@ -118,7 +118,7 @@ function serviceSamples({
     ['platform_service_up', service, state === 'ready' ? 1 : 0],
     ['platform_service_restarts_total', service, restarts],
     ...told.map(([metric, given, value]): Sample => {
-      // What is of a process says of which; the rest is of the platform.
+      // Metrics of a process have its label; others are the platform's.
       const isOwn = metric.startsWith('platform_service_');
       return [metric, labels(isOwn ? { service: name, ...given } : given), value];
     }),

@@ -1,6 +1,6 @@
-// Operations of a release on the private port: `POST /_platform/warm` asks all engines that serve, the others ask one.
-// Those that change what a project has run one at a time for it, in the order they came in. All of them may be asked
-// again: what was done already is left as it is.
+// Operations of a release on the private port: `POST /_platform/warm` calls all serving engines, the others one.
+// Those that change a project's resources run one at a time per project, in order of arrival. All of them are
+// idempotent.
 import type { IncomingMessage } from 'node:http';
 import { errorMessage, PlatformError, type ErrorCode, type ErrorDetails } from '#core/errors.ts';
 import { isProjectName } from '#core/names.ts';
@@ -8,14 +8,14 @@ import { askEngine, type EngineAnswer, type EngineCallError } from '../engines/e
 import { readBody, readJsonBody } from './json-body.ts';
 import type { DeploymentKey, EngineState, SupervisorState } from './state.ts';
 
-/** How long an operation may take in its engine. */
+/** Timeout of an operation in its engine. */
 interface Operation {
   readonly msMax: number;
-  /** It passes through unread: it may bring a file, or be answered with one. */
+  /** Passed through unparsed: it may contain a file, or its response may. */
   readonly isLarge?: boolean;
-  /** It is of all projects, and names none. */
+  /** Concerns all projects, and names none. */
   readonly isOfAll?: boolean;
-  /** It changes what the project has. */
+  /** Changes the project's resources. */
   readonly alone: boolean;
 }
 
@@ -23,10 +23,10 @@ const MINUTE_MS = 60_000;
 const ANSWER_BYTES_MAX = 4 * 1024 * 1024;
 const BODY_BYTES_MAX = 1024 * 1024;
 const LARGE_BYTES_MAX = 64 * 1024 * 1024;
-/** Operations that wait for others of their project. */
+/** Limit for operations that wait for others of their project. */
 const WAITING_MAX = 1000;
 
-/** By the last part of their path. */
+/** By the last segment of their path. */
 export const operations: Readonly<Record<string, Operation>> = {
   warm: { msMax: MINUTE_MS, alone: false },
   migrate: { msMax: 15 * MINUTE_MS, alone: true },
@@ -39,7 +39,7 @@ export const operations: Readonly<Record<string, Operation>> = {
   data: { msMax: 5 * MINUTE_MS, alone: false, isLarge: true },
 };
 
-/** What an engine says of a start. */
+/** An engine's report of a start. */
 interface Warmed {
   readonly warmed: boolean;
   readonly outcome: string;
@@ -47,11 +47,11 @@ interface Warmed {
   readonly lines: readonly object[];
 }
 
-/** Runs operations by their names. @throws {PlatformError} `bad_request`, `no_engine`, `engine_lost`. */
+/** Runs operations by name. @throws {PlatformError} `bad_request`, `no_engine`, `engine_lost`. */
 export function createOperations(
   state: () => Pick<SupervisorState, 'engines' | 'quarantine'>,
 ): (name: string, request: IncomingMessage) => Promise<EngineAnswer> {
-  /** The last operation of each project that has one. */
+  /** The last pending operation of each project. */
   const last = new Map<string, Promise<unknown>>();
   let waiting = 0;
 
@@ -82,7 +82,7 @@ export function createOperations(
     throw new PlatformError('no_engine');
   }
 
-  /** The first engine alone: a worker that ends the engine it starts in ends no more than one. */
+  /** The first engine alone, so that a worker that crashes its engine crashes only one. */
   async function warm(body: Buffer, key: DeploymentKey): Promise<EngineAnswer> {
     const apart = state().quarantine.find(({ deployment }) => deployment === key);
     if (apart !== undefined) return failedStart('deployment_quarantined', { strikes: apart.strikes });
@@ -94,7 +94,7 @@ export function createOperations(
         started.push(JSON.parse(answer.body.toString('utf8')) as Warmed);
         return started.at(-1)!.warmed ? null : json({ ...started.at(-1), engines: started.length });
       } catch (error) {
-        // One that is just being replaced: the next starts what it is asked for.
+        // It is being replaced: its successor starts the deployment on demand.
         return (error as EngineCallError).reason === 'unreached' ? null : failedStart('engine_lost', {});
       }
     };
@@ -105,7 +105,7 @@ export function createOperations(
     return json({ ...started[0], engines: started.length });
   }
 
-  /** After all that came before it for this project. */
+  /** Runs after all earlier operations of this project. */
   async function inTurn(project: string, run: () => Promise<EngineAnswer>): Promise<EngineAnswer> {
     if (waiting >= WAITING_MAX) throw new PlatformError('deliveries_overloaded', { limit: WAITING_MAX });
     waiting++;

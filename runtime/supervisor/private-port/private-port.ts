@@ -1,6 +1,6 @@
-// The private port: health, status, metrics and delivery of events, for operators and the platform's own services. Runs
-// in the supervisor, where no tenant code is; asks engines over their Unix sockets. It must not be reachable from
-// outside.
+// The private port: health, status, metrics and delivery of events, for operators and the platform's own services.
+// Runs in the supervisor, which has no tenant code; calls engines over their Unix sockets. It must not be reachable
+// from outside.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { lastBackup } from '#core/process/backup-runs.ts';
@@ -22,29 +22,29 @@ import type { SupervisorState } from './state.ts';
 import type { TelemetryBuffer } from './telemetry.ts';
 import type { UsageLedger } from './usage.ts';
 
-// Imported, it would load Node's HTTP client too, and every process would start later by 65 ms of CPU.
+// Imported, it would also load Node's HTTP client, and every process would start 65 ms of CPU later.
 const { createServer } = process.getBuiltinModule('node:http');
 
-/** As every listener; Node closes a second later than it says without `keepAliveTimeoutBuffer`. */
+/** As for every listener; without `keepAliveTimeoutBuffer`, Node closes a second later than announced. */
 const IDLE_MS = 5000;
 
-/** What the private port is made of. */
+/** Dependencies of the private port. */
 export interface PrivatePortParts extends Omit<DeliveryParts, 'state'> {
   readonly settings: PrivatePortSettings;
-  /** Of the user who started the platform (local-record.ts): opens every route. */
+  /** Token of the user who started the platform (local-record.ts): opens every route. */
   readonly localToken: string;
   readonly usage: Pick<UsageLedger, 'take'>;
   readonly telemetry: Pick<TelemetryBuffer, 'take'>;
   readonly version: string;
   readonly state: () => SupervisorState;
-  /** The platform is going down: it lives, and is not ready. */
+  /** The platform is stopping: it is alive, and not ready. */
   readonly isStopping: () => boolean;
-  /** Where no engine runs here: whether the other parts do. */
+  /** Without engines here: whether the other parts are ready. */
   readonly isReady?: () => boolean;
   readonly metricsDeploymentsMax: number;
-  /** Unix socket on which Caddy tells its metrics; null: there is no edge here. */
+  /** Unix socket of Caddy's metrics; null: there is no edge here. */
   readonly edgeMetricsSocket?: () => string | null;
-  /** Where this supervisor makes backups: the last of them. */
+  /** The last backup, if this supervisor makes backups. */
   readonly backups?: () => LastBackup | null;
 }
 
@@ -53,7 +53,7 @@ type LastBackup = NonNullable<ReturnType<typeof lastBackup>>;
 /** An open private port. */
 export interface PrivatePort {
   readonly port: number;
-  /** What an engine says of its metrics by itself, as its last word. */
+  /** An engine's final metrics. */
   keepLastReport(engine: number, report: unknown): void;
   close(): Promise<void>;
 }
@@ -68,7 +68,7 @@ function backupSamples(last: LastBackup | null): Sample[] {
   ];
 }
 
-/** Opens it; rejects with the system's error (`EADDRINUSE`, `EACCES`) when the port cannot be had. */
+/** Opens it; rejects with the system's error (`EADDRINUSE`, `EACCES`) if the port is not available. */
 export async function openPrivatePort(parts: PrivatePortParts): Promise<PrivatePort> {
   const { settings, state } = parts;
   const metrics = new MetricsCollector({ deploymentsMax: parts.metricsDeploymentsMax, state });
@@ -168,7 +168,7 @@ export async function openPrivatePort(parts: PrivatePortParts): Promise<PrivateP
   closeIdleLate(server);
 
   async function handle(path: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
-    // Only a browser sends an Origin, and no page may reach what its visitor's machine can.
+    // Only browsers send an Origin, and web pages may not use ports of their visitor's machine.
     if (request.headers.origin !== undefined)
       throw new PlatformError('private_port_forbidden', { reason: 'requests of web pages are not allowed' });
     const route = Object.hasOwn(routes, path) ? routes[path] : undefined;
@@ -210,7 +210,7 @@ function listen(server: Server, { port, host }: PrivatePortSettings): Promise<vo
   });
 }
 
-/** Ready: somebody accepts requests, and nobody asked us to stop. */
+/** Ready: an engine accepts requests, and the platform is not stopping. */
 function sendHealth(
   response: ServerResponse,
   { state, isStopping, isReady }: PrivatePortParts,
@@ -225,9 +225,7 @@ function sendHealth(
   sendJson(response, ready || !wantsReady ? 200 : 503, { live: true, ready });
 }
 
-/**
- * All that is known, with what each engine says of itself; one that does not answer in time is shown with the reason.
- */
+/** The whole state, with each engine's own status; an engine that does not answer in time is shown with the reason. */
 async function status({ version, state, isStopping }: PrivatePortParts): Promise<object> {
   const { engines, services, ...own } = state();
   const asked = await Promise.all(
@@ -248,7 +246,7 @@ async function status({ version, state, isStopping }: PrivatePortParts): Promise
     rssBytes: process.memoryUsage.rss(),
     stopping: isStopping(),
     ...own,
-    // What they tell of themselves is for /metrics.
+    // Their metrics are only for /metrics.
     services: services.map(({ name, pid, state: at, restarts }) => ({ name, pid, state: at, restarts })),
     engines: asked,
   };

@@ -1,22 +1,22 @@
-// Memory and CPU of a process of this machine, as Linux tells them. Used by the metrics of the private port; elsewhere
-// there are none.
+// Memory and CPU of a process of this machine, from Linux. Used by the metrics of the private port; not available on
+// other systems.
 import { readFileSync } from 'node:fs';
 
-/** Of `/proc/<pid>/stat`: Linux counts in hundredths of a second, whatever its clock does. */
+/** `/proc/<pid>/stat` always counts in hundredths of a second. */
 const TICKS_PER_SECOND = 100;
 
-/** What a process has used. */
+/** Usage of a process. */
 export interface ProcessFigures {
   readonly residentBytes: number;
   /** User and system. */
   readonly cpuSeconds: number;
 }
 
-/** Null where it cannot be told: the process is gone, or the system is another one. */
+/** Null if unavailable: the process is gone, or the system is not Linux. */
 export function readProcessFigures(pid: number): ProcessFigures | null {
   try {
     const [, kilobytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1')) ?? [];
-    // Behind the name, which may hold anything.
+    // After the name, which may contain anything.
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     if (kilobytes === undefined) return null;

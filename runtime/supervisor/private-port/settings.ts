@@ -1,11 +1,11 @@
-// Where the private port listens and who may use it: HANDLER_PRIVATE_PORT, HOST, PRIVATE_PORT_TOKEN, checked. Pure but
-// for the token that is made where none is given.
+// Address and access of the private port: HANDLER_PRIVATE_PORT, HOST, PRIVATE_PORT_TOKEN, validated. Pure except for
+// a generated token.
 import { isInsideAddress } from '#core/inside-address.ts';
 import { parseInteger } from '#core/parse-integer.ts';
 
 /** Settings of the private port. */
 export interface PrivatePortSettings {
-  /** 0 = a free one. */
+  /** 0 = a free port. */
   readonly port: number;
   readonly host: string;
   /** Opens every route. */
@@ -18,7 +18,7 @@ const TOKEN_CHARS_MIN = 16;
 /**
  * The settings; null when the port is switched off (`HANDLER_PRIVATE_PORT=off`).
  *
- * @param makeToken where none is given: on this machine too, for builds of strangers run there.
+ * @param makeToken used if none is set: required on this machine too, because untrusted builds run there.
  * @throws {Error} naming the variable, its value and what to do.
  */
 export function privatePortSettings(
@@ -38,20 +38,18 @@ export function privatePortSettings(
         '(`openssl rand -hex 32`), bind HOST to 127.0.0.1 or a private address, or switch the port off with HANDLER_PRIVATE_PORT=off',
     );
   }
-  // The value itself stays out of the message.
+  // The value itself is not in the message.
   if (token !== '' && (token.length < TOKEN_CHARS_MIN || !/^[\x21-\x7e]+$/.test(token)))
     throw new Error(`PRIVATE_PORT_TOKEN must have at least ${TOKEN_CHARS_MIN} visible ASCII characters`);
   return { port, host, token: token === '' ? makeToken() : token };
 }
 
-/**
- * Whether an address is this machine's own or of a private network. Of a name nobody can tell, `localhost` excepted.
- */
+/** Whether an address belongs to this machine or a private network. Unknown for names, except `localhost`. */
 function isInside(host: string): boolean {
   return host === 'localhost' || isInsideAddress(host);
 }
 
-/** Where this machine reaches a port of its own. */
+/** The URL of a port on this machine. */
 export function originOf(host: string, port: number): string {
   if (host === '0.0.0.0' || host === '::') return `http://127.0.0.1:${port}`;
   return host.includes(':') ? `http://[${host}]:${port}` : `http://${host}:${port}`;

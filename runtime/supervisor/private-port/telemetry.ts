@@ -1,15 +1,15 @@
-// What engines recorded of lines, invocations and traces, held unread until the control plane has taken it
-// (`POST /_platform/telemetry`). A batch is given again and again until the next question acknowledges it. What is here
-// goes with the supervisor; where nobody asks, engines are told to record nothing.
+// Telemetry of engines: lines, invocations and traces, held unparsed until the control plane has fetched it (`POST
+// /_platform/telemetry`). A batch is repeated until the next request acknowledges it. The data is lost with the
+// supervisor; if it is not fetched, engines stop recording.
 import { randomBytes } from 'node:crypto';
 import { PlatformError } from '#core/errors.ts';
 import type { TelemetryBatch } from '#core/telemetry.ts';
 
-/** Of one batch, about, in characters. */
+/** Approximate size of one batch, in characters. */
 const BATCH_CHARS_MAX = 8 * 1024 * 1024;
 const WAIT_MS_MAX = 20_000;
 
-/** Holds, and hands over. */
+/** Buffers and hands over telemetry. */
 export class TelemetryBuffer {
   #chunks: string[] = [];
   #chars = 0;
@@ -22,10 +22,10 @@ export class TelemetryBuffer {
   #unaskedMs: number;
   #onRecording: (isOn: boolean) => void;
 
-  /** @param onRecording whether engines are to record, when that changes. */
+  /** @param onRecording called when engines have to start or stop recording. */
   constructor(options: {
     readonly heldBytesMax: number;
-    /** After so long without a question nobody is expected to ask. */
+    /** After this long without a request, none is expected. */
     readonly unaskedMs: number;
     readonly onRecording: (isOn: boolean) => void;
   }) {
@@ -35,12 +35,12 @@ export class TelemetryBuffer {
     this.#expect();
   }
 
-  /** Somebody takes what is recorded, or may come to. */
+  /** Whether telemetry is fetched, or may be. */
   get isOn(): boolean {
     return this.#isOn;
   }
 
-  /** From an engine; the oldest is given up for it where there is no room. */
+  /** Adds records of an engine; drops the oldest if there is no room. */
   add(records: string): void {
     if (!this.#isOn || records === '') return;
     this.#chunks.push(records);
@@ -54,9 +54,10 @@ export class TelemetryBuffer {
   }
 
   /**
-   * What there is, after at most `waitMs`.
+   * Returns available records, after at most `waitMs`.
    *
-   * @param question `{acknowledged, waitMs?}`: id of the batch that was kept; anything else gives the last one again.
+   * @param question `{acknowledged, waitMs?}`: id of the batch that was stored; anything else returns the last one
+   * again.
    * @throws {PlatformError} `bad_request`.
    */
   async take(question: unknown): Promise<TelemetryBatch> {
@@ -85,7 +86,7 @@ export class TelemetryBuffer {
   }
 
   #wait(ms: number): Promise<void> {
-    // One at a time: the control plane asks again when it has kept what it got.
+    // One at a time: the control plane asks again when it has stored the last batch.
     this.#arrived?.();
     return new Promise((resolve) => {
       const done = (): void => {

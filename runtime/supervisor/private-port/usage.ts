@@ -1,18 +1,18 @@
-// What the engines' deployments used, added up by hour until the control plane has taken it (`POST /_platform/usage`).
-// A batch is given again and again until the next question acknowledges it: whoever takes it and dies counts nothing
-// twice and loses nothing. What is here goes with the supervisor.
+// Usage of the engines' deployments, summed by hour until the control plane has fetched it (`POST /_platform/usage`).
+// A batch is repeated until the next request acknowledges it, so that a crash of the client neither loses usage nor
+// counts it twice. The data is lost with the supervisor.
 import { randomBytes } from 'node:crypto';
 import { addCounts, mergeCostliest, type UsageBatch, type UsageRow } from '#core/usage-row.ts';
 
-/** Rows that are kept; beyond, routes are put together as `*`. */
+/** Limit for rows; beyond it, routes are merged as `*`. */
 const ROWS_MAX = 50_000;
-/** Of one batch. */
+/** Rows per batch. */
 const BATCH_MAX = 10_000;
 const HOUR_MS = 3_600_000;
 
 type HourRow = UsageBatch['rows'][number];
 
-/** Adds up, and hands over. */
+/** Sums and hands over usage. */
 export class UsageLedger {
   #rows = new Map<string, HourRow>();
   #given: UsageBatch | null = null;
@@ -22,7 +22,7 @@ export class UsageLedger {
     this.#now = now;
   }
 
-  /** From an engine. */
+  /** Adds rows of an engine. */
   add(rows: readonly UsageRow[]): void {
     const hour = new Date(Math.floor(this.#now() / HOUR_MS) * HOUR_MS).toISOString();
     for (const row of rows) this.#add(hour, row);
@@ -46,7 +46,7 @@ export class UsageLedger {
     });
   }
 
-  /** @param acknowledged id of the batch that was kept; anything else gives the last one again. */
+  /** @param acknowledged id of the batch that was stored; anything else returns the last one again. */
   take(acknowledged: unknown): UsageBatch {
     if (this.#given !== null && this.#given.id !== acknowledged) return this.#given;
     this.#given = null;

@@ -1,5 +1,5 @@
-// The crash ledger in the data folder: read when the supervisor starts, replaced by a rename whenever it changes. A
-// folder that cannot be written costs the memory of a restart, nothing else.
+// The crash ledger in the data folder: read when the supervisor starts, replaced by a rename at every change. If the
+// folder is not writable, only the memory across restarts is lost.
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ledgerText, parseLedger, type Ledger } from './ledger.ts';

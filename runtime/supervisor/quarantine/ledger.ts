@@ -1,12 +1,10 @@
-// The crash ledger: which deployments were running when engines died, or lost them threads, and when that is often
-// enough to quarantine one. Pure; the supervisor keeps its text in a file, so that a restart forgets nothing.
+// The crash ledger: which deployments were running when engines died, or cost them threads, and when that justifies a
+// quarantine. Pure; the supervisor stores its text in a file, so that it survives a restart.
 import type { DeploymentKey, LedgerEntry } from '../private-port/state.ts';
 
-/** An engine died without being asked to, or has lost a thread. */
+/** An engine ended unexpectedly, or has lost a thread. */
 export interface Death {
-  /**
-   * The deployment whose code the crashing thread was running; null when nobody could tell (kill -9, out of memory).
-   */
+  /** The deployment whose code the crashing thread was running; null if unknown (kill -9, out of memory). */
   readonly blamed: DeploymentKey | null;
   /** The organization of the blamed deployment; null where it is unknown. */
   readonly organization: string | null;
@@ -16,9 +14,9 @@ export interface Death {
   readonly at: number;
 }
 
-/** What is held against one deployment. */
+/** Record of one deployment. */
 interface Blame {
-  /** Null where it is unknown. */
+  /** Null if unknown. */
   readonly organization: string | null;
   readonly exact: number;
   readonly suspected: number;
@@ -28,12 +26,12 @@ export type Ledger = ReadonlyMap<DeploymentKey, Blame>;
 
 /** Certain deaths after which a deployment is quarantined. */
 const EXACT_MAX = 2;
-/** Deaths by an unknown hand it was running at, after which it is. */
+/** Deaths of unknown cause while it was running, after which it is quarantined. */
 const SUSPECTED_MAX = 3;
-/** Deployments in the ledger; the oldest go. */
+/** Deployments in the ledger; the oldest are dropped. */
 const ENTRIES_MAX = 1000;
 
-/** The ledger with one more death. Whoever is blamed for certain clears all others. */
+/** The ledger with one more death. If one deployment is certainly to blame, all others are cleared. */
 export function withDeath(ledger: Ledger, { blamed, organization: told, running, at }: Death): Ledger {
   const next = new Map(ledger);
   for (const deployment of blamed === null ? running : [blamed]) {
@@ -57,8 +55,8 @@ export function withDeath(ledger: Ledger, { blamed, organization: told, running,
 const none: Blame = { organization: null, exact: 0, suspected: 0, lastAt: 0 };
 
 /**
- * What deployments of an organization have done counts for each other of them that does something as well, so that many
- * deployments may not do what one may not; its pauses are those of its own deeds.
+ * Deaths caused by an organization's deployments count for each of them that causes one itself, so that many
+ * deployments cannot exceed the limit of one; pauses depend on a deployment's own deaths.
  */
 function sharedBy(ledger: Ledger, organization: string | null): number {
   if (organization === null) return 0;
@@ -66,7 +64,7 @@ function sharedBy(ledger: Ledger, organization: string | null): number {
   return 0;
 }
 
-/** How many engines a deployment is held responsible for: 2 is too many. */
+/** Number of engines that a deployment is blamed for: 2 is too many. */
 export function strikesOf(ledger: Ledger, deployment: DeploymentKey): number {
   const { exact, suspected } = ledger.get(deployment) ?? none;
   return Math.max(exact, suspected - (SUSPECTED_MAX - EXACT_MAX));
@@ -77,7 +75,7 @@ export function isDangerous(ledger: Ledger, deployment: DeploymentKey): boolean 
   return strikesOf(ledger, deployment) >= EXACT_MAX;
 }
 
-/** After good behaviour: one more death and it is apart again. */
+/** After good behavior: one more death quarantines it again. */
 export function withRelease(ledger: Ledger, deployment: DeploymentKey): Ledger {
   const record = ledger.get(deployment);
   if (record === undefined) return ledger;
@@ -87,7 +85,7 @@ export function withRelease(ledger: Ledger, deployment: DeploymentKey): Ledger {
   return next;
 }
 
-/** Without what lies so long ago that it counts no more; the same object when nothing does. */
+/** Without entries too old to count; the same object if there are none. */
 export function faded(
   ledger: Ledger,
   now: number,
@@ -102,7 +100,7 @@ export function ledgerText(ledger: Ledger): string {
   return `${JSON.stringify({ version: 1, deployments: Object.fromEntries(ledger) })}\n`;
 }
 
-/** An unreadable ledger is an empty one: it protects, it is not needed to serve. */
+/** An unreadable ledger counts as empty: it protects, but is not needed to serve. */
 export function parseLedger(text: string): Ledger {
   const ledger = new Map<DeploymentKey, Blame>();
   let read: unknown;

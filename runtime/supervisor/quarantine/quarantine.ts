@@ -1,6 +1,6 @@
-// Who is quarantined because it kills engines or loses them threads, for how long, and when it is released. Holds the
-// policy and no process: the supervisor reports deaths and what the quarantine engines do, and asks it before it starts
-// one. Time comes in.
+// Which deployments are quarantined because they kill engines or cost them threads, for how long, and when they are
+// released. Contains the policy and no processes: the supervisor reports deaths and events of quarantine engines, and
+// asks before it starts one. The time is a parameter.
 import type { QuarantinedDeployment } from '../engines/messages.ts';
 import type { DeploymentKey, QuarantineState } from '../private-port/state.ts';
 import {
@@ -16,21 +16,21 @@ import {
 
 /** Periods, in ms. */
 interface QuarantinePolicy {
-  /** First pause; doubled with every further death. */
+  /** First pause; doubled after every further death. */
   readonly backoffMs: number;
   readonly backoffMsMax: number;
   /** How long it must serve without a death to be released. */
   readonly probationMs: number;
-  /** And how many requests. */
+  /** And how many requests it must serve. */
   readonly requestsMin: number;
-  /** After which a death counts no more. */
+  /** Time after which a death no longer counts. */
   readonly ledgerMs: number;
 }
 
-/** How long a pause is made longer for want of engines. */
+/** Maximum extension of a pause while engines are missing. */
 const FULL_MS_MAX = 60_000;
 
-/** What a deployment that is blamed for certain has done. */
+/** What a deployment that is certainly to blame did. */
 export interface Deed {
   /** For operators. */
   readonly reason: string;
@@ -38,34 +38,34 @@ export interface Deed {
   readonly burntMs: number;
 }
 
-const ended: Deed = { reason: 'its code ended the engine it ran in', burntMs: 0 };
+const ended: Deed = { reason: 'its code crashed its engine', burntMs: 0 };
 
 interface Restricted {
   readonly since: number;
   readonly lastAt: number;
   readonly strikes: number;
   readonly until: number;
-  /** Served in an engine of its own; else only paused. */
+  /** Served in a dedicated engine; otherwise only paused. */
   readonly apart: boolean;
   readonly reason: string;
-  /** When its engine began to serve; 0 while there is none. */
+  /** When its engine began to serve; 0 without one. */
   servedFrom: number;
   served: number;
 }
 
-/** Deployments that are quarantined. */
+/** Quarantined deployments. */
 export class Quarantine {
   #policy: QuarantinePolicy;
   #ledger: Ledger;
   #restricted = new Map<DeploymentKey, Restricted>();
 
-  /** @param ledger of an earlier run: who was dangerous still is. */
+  /** @param ledger of an earlier run, whose dangerous deployments stay quarantined. */
   constructor(policy: QuarantinePolicy, ledger: Ledger, now: number) {
     this.#policy = policy;
     this.#ledger = ledger;
     for (const deployment of ledger.keys()) {
       if (isDangerous(ledger, deployment))
-        this.#restrict(deployment, ledger.get(deployment)!.lastAt, now, 'ended engines before the last start');
+        this.#restrict(deployment, ledger.get(deployment)!.lastAt, now, 'crashed engines before the last start');
     }
   }
 
@@ -74,8 +74,8 @@ export class Quarantine {
   }
 
   /**
-   * An engine died, or has lost a thread. @param apart whose quarantine engine it was: then there is no doubt who did
-   * it.
+   * An engine died, or has lost a thread. @param apart deployment of that quarantine engine: then the cause is
+   * certain.
    *
    * @returns deployments that are now paused or quarantined because of it.
    */
@@ -86,14 +86,14 @@ export class Quarantine {
     const struck =
       blamed === null ? death.running.filter((deployment) => isDangerous(this.#ledger, deployment)) : [blamed];
     for (const deployment of struck) {
-      // Who burned more than that waits as long as it burned.
+      // A deployment that used more CPU waits as long as that.
       const first = Math.max(this.#policy.backoffMs, burntMs);
       const pause = first * 2 ** Math.max(0, strikesOf(this.#ledger, deployment) - 2);
       this.#restrict(
         deployment,
         at,
         at + Math.min(pause, this.#policy.backoffMsMax),
-        blamed === null ? 'was running at several deaths of engines' : reason,
+        blamed === null ? 'was running when several engines died' : reason,
       );
     }
     return struck;
@@ -106,7 +106,7 @@ export class Quarantine {
     this.#restricted.set(deployment, { since, lastAt: at, strikes, until, apart, reason, servedFrom: 0, served: 0 });
   }
 
-  /** Whether an engine of its own may be started for it now. */
+  /** Whether a dedicated engine may be started for it now. */
   mayServe(deployment: DeploymentKey, now: number): boolean {
     const restricted = this.#restricted.get(deployment);
     return restricted !== undefined && restricted.apart && restricted.until <= now;
@@ -122,23 +122,23 @@ export class Quarantine {
     if (restricted !== undefined) restricted.servedFrom = now;
   }
 
-  /** Its engine has answered so many requests so far. */
+  /** Its engine has answered this many requests so far. */
   onServed(deployment: DeploymentKey, served: number): void {
     const restricted = this.#restricted.get(deployment);
     if (restricted !== undefined) restricted.served = served;
   }
 
-  /** Its engine was stopped for want of requests: what it served well still counts. */
+  /** Its idle engine was stopped: requests it served well still count. */
   onIdle(deployment: DeploymentKey): void {
     const restricted = this.#restricted.get(deployment);
     if (restricted !== undefined) restricted.servedFrom = 0;
   }
 
   /**
-   * Releases those that behaved well, ends pauses, forgets what is long ago. Returns who is free now.
+   * Releases deployments that behaved well, ends pauses, drops old entries. Returns the released ones.
    *
-   * @param isFull all engines serve and a spare is ready: else a second death would leave nobody to serve, and pauses
-   *   go on.
+   * @param isFull all engines serve and a spare is ready: otherwise a second death would leave no engine to serve,
+   * and pauses are extended.
    */
   pass(now: number, isFull: boolean): DeploymentKey[] {
     const { probationMs, requestsMin, ledgerMs } = this.#policy;
@@ -156,7 +156,7 @@ export class Quarantine {
     return free;
   }
 
-  /** When `pass` has the next pause to end; null without any. */
+  /** When `pass` has to end the next pause; null without any. */
   get nextPauseEnd(): number | null {
     let next: number | null = null;
     for (const { apart, until } of this.#restricted.values())
@@ -164,7 +164,7 @@ export class Quarantine {
     return next;
   }
 
-  /** As engines are told. @param link where a deployment's engine takes requests; null without one. */
+  /** State for engines. @param link socket of a deployment's engine; null without one. */
   list(link: (deployment: DeploymentKey) => string | null): QuarantinedDeployment[] {
     return [...this.#restricted].map(([deployment, { strikes, until, apart }]) => ({
       deployment,

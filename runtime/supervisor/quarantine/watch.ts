@@ -1,5 +1,5 @@
-// Watches engines: holds deaths against the deployments that caused them, gives those an engine of their own, replaces
-// engines that hold too much memory or stay silent, and tells all engines who is where. Made by ../main.ts.
+// Monitors engines: attributes deaths to the deployments that caused them, gives those a dedicated engine, replaces
+// engines that use too much memory or are silent, and sends all engines the assignments. Made by ../main.ts.
 import type { Logger } from 'pino';
 import type { Limits } from '#core/limits.ts';
 import type { EngineProcess } from '../engines/engine-process.ts';
@@ -12,24 +12,24 @@ import { Quarantine, type Deed } from './quarantine.ts';
 
 /** Requests a deployment must serve in quarantine to be released. */
 const REQUESTS_MIN = 3;
-/** Engines speak once a second: one whose main thread does not come to it for so long serves nobody. */
+/** Engines report once a second: one whose main thread is blocked for this long serves nothing. */
 const SILENCE_MS = 30_000;
-/** Between looks at a pause that could end if only all engines were there. */
+/** Interval of checking a pause that only waits for all engines to be ready. */
 const LOOK_MS = 50;
 const BACKOFF_MS_MAX = 60_000;
 const WATCH_MS = 1000;
 
-/** Why a deployment is quarantined that loses threads, in words. */
+/** Why a deployment that costs threads is quarantined, in words. */
 const lossReasons = {
-  heap: 'its heap overflowed inside V8, and a thread was lost with it',
-  endless: 'its code could not be ended, and a thread was lost with it',
+  heap: 'its heap overflowed inside V8, which cost a thread',
+  endless: 'its code could not be terminated, which cost a thread',
 };
 
 interface EngineWatchParts {
-  /** Asked for later than this is made: engines report to it. */
+  /** A function, because engines are created after this and report to it. */
   readonly engines: () => Engines;
   readonly limits: Limits;
-  /** Folder of the crash ledger; '' keeps none. */
+  /** Folder of the crash ledger; '' stores none. */
   readonly ledgerFolder: string;
   readonly log: Logger;
 }
@@ -63,7 +63,7 @@ export class EngineWatch {
     this.#timer = setInterval(() => this.#look(), WATCH_MS);
   }
 
-  /** An engine serves the deployment that it was started for. */
+  /** A quarantine engine serves its deployment. */
   serving(deployment: string): void {
     this.#quarantine.onServing(deployment, Date.now());
   }
@@ -73,7 +73,7 @@ export class EngineWatch {
     this.#quarantine.onServed(deployment, served);
   }
 
-  /** An engine's process has exited; what it still had to say may be on its way. */
+  /** An engine's process has exited; its last messages may still arrive. */
   exited(engine: EngineProcess, signal: NodeJS.Signals | null): void {
     this.#exits.set(engine, signal);
   }
@@ -85,12 +85,12 @@ export class EngineWatch {
     this.#parts.log.error({ engine: id, place, code, signal, delayMs, lostRequests: load }, 'Engine exited');
   }
 
-  /** An engine is gone and has said all it had to say: who did it? */
+  /** An engine is gone and all its messages are read: determines the cause. */
   closed(engine: EngineProcess): void {
     if (engine.expected || this.#stopped) return;
     const signal = this.#exits.get(engine) ?? null;
     const blamed = engine.blamed(signal);
-    // One that ended by itself fell over nothing that a worker did.
+    // An engine that exited by itself was not crashed by a worker.
     if (signal !== null) {
       const apart = typeof engine.place === 'string' ? engine.place : null;
       this.#recordDeath({ blamed, organization: null, running: engine.running, at: Date.now() }, apart);
@@ -98,7 +98,7 @@ export class EngineWatch {
     this.#engines.broadcast({ type: 'death', link: engine.link, blamed });
   }
 
-  /** Says to all engines who is where. */
+  /** Sends the assignments to all engines. */
   tell(): void {
     if (this.#stopped) return;
     this.#engines.broadcast(this.clusterState());
@@ -114,13 +114,13 @@ export class EngineWatch {
     };
   }
 
-  /** Gives a deployment that is quarantined the engine of its own that somebody waits for. */
+  /** Starts the requested dedicated engine of a quarantined deployment. */
   want(deployment: string): void {
     const isFull = this.#engines.quarantined.length >= this.#parts.limits.quarantineEnginesMax;
     if (!isFull && this.#quarantine.mayServe(deployment, Date.now())) this.#engines.startQuarantineEngine(deployment);
   }
 
-  /** A deployment has lost an engine a thread. */
+  /** A deployment has cost an engine a thread. */
   lostThread(engine: EngineProcess, lost: FromEngine & { readonly type: 'lost-thread' }): void {
     const { deployment, organization, reason } = lost;
     this.#parts.log.warn({ engine: engine.id, place: engine.place, deployment, reason }, 'Thread lost');
@@ -129,7 +129,7 @@ export class EngineWatch {
     this.#recordDeath(death, apart, { reason: lossReasons[reason], burntMs: 0 });
   }
 
-  /** @param blamed whose doing it is: nobody else is to suffer from it again and again. */
+  /** @param blamed the deployment that caused it, so that others do not suffer from it repeatedly. */
   recycle(engine: EngineProcess, reason: string, blamed: BlamedDeployment | null): void {
     if (engine.state !== 'listening') return;
     const apart = typeof engine.place === 'string' ? engine.place : null;
@@ -157,7 +157,7 @@ export class EngineWatch {
     return this.#parts.engines();
   }
 
-  /** Holds a death, or what comes to the same, against those who did it. */
+  /** Attributes a death, or an equivalent event, to its causes. */
   #recordDeath(death: Death, apart: string | null, deed?: Deed): void {
     const struck = this.#quarantine.onDeath(death, apart, deed);
     for (const { deployment, strikes, until, reason } of this.#quarantine.state(Date.now()).quarantine) {
@@ -174,7 +174,7 @@ export class EngineWatch {
     if (end !== null) this.#pauseEnd = setTimeout(() => this.#pass(), Math.max(LOOK_MS, end - Date.now())).unref();
   }
 
-  /** Whose time is over comes back. */
+  /** Releases deployments whose time is over. */
   #pass(): void {
     const engines = this.#engines;
     const free = this.#quarantine.pass(Date.now(), engines.isFull);
@@ -183,7 +183,7 @@ export class EngineWatch {
         this.#parts.log.info({ deployment }, 'Deployment released from quarantine');
     if (free.length > 0) this.tell();
     else this.#awaitPauseEnd();
-    // Only now that no engine sends anything there any more.
+    // Only now that no engine sends requests there any more.
     for (const deployment of free) engines.endQuarantine(deployment);
     this.#keep();
   }

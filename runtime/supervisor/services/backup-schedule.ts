@@ -1,6 +1,6 @@
-// Backups at the times of BACKUP_CRON, and when the API asks for one, each by a process of its own
-// (operations/backup/main.ts), which says in the log how it went. Used by main.ts; whoever holds the lock of the data
-// folder's databases does it, and nobody else.
+// Backups at the times of BACKUP_CRON, and at the API's request, each in a separate process
+// (operations/backup/main.ts), which logs the result. Used by main.ts; only the holder of the lock of the data
+// folder's databases makes them.
 import { fork, type ChildProcess } from 'node:child_process';
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,30 +8,30 @@ import { backupRequestFile, backupRuns, endCutOff, writeBackupPlan } from '#core
 import { nodeCommand } from '#core/process/node-command.ts';
 import { parseCronSchedule } from '#core/schedules/cron-schedule.ts';
 import { nextCronTime } from '#core/schedules/cron-next.ts';
-import { takeLock } from '#deployments/file-lock.ts';
+import { takeLock } from '#artifacts/file-lock.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What a backup gets of the operator's environment: where data is, and nothing of what serves. */
+/** Environment of a backup: locations of data, and nothing for serving. */
 const kept =
   /^(?:PATH|TZ|TMPDIR|HOME|NODE_(?:ENV|EXTRA_CA_CERTS|COMPILE_CACHE)|LOG_LEVEL|LOG_FORMAT|NO_COLOR|DATABASE_URL|PG[A-Z]+|ENCRYPTION_KEY|AUTH_SECRET|(?:BACKUP|DB|FILES_S3)_[A-Z0-9_]+)$/;
-/** Longest that a timer may be set for. */
+/** Maximum duration of a timer. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
 
-/** Between looks at whether somebody asks for one: not every volume tells of changes. */
+/** Interval of checking for a request: not every volume reports changes. */
 const LOOK_MS = 1000;
 
 /** The schedule of this platform. */
 export interface BackupSchedule {
-  /** Ends a backup that is under way, and begins no other. */
+  /** Ends a running backup, and starts no other. */
   stop(): void;
 }
 
-/** @throws {Error} when BACKUP_CRON is no schedule. */
+/** @throws {Error} when BACKUP_CRON is not a schedule. */
 export function startBackupSchedule(environment: Environment, folder: string): BackupSchedule {
   const text = environment['BACKUP_CRON']?.trim() ?? '';
   const parsed = text === '' ? null : parseCronSchedule(text);
-  if (parsed !== null && 'problem' in parsed) throw new Error(`BACKUP_CRON is no schedule: ${parsed.problem}`);
+  if (parsed !== null && 'problem' in parsed) throw new Error(`BACKUP_CRON is not a schedule: ${parsed.problem}`);
   const schedule = parsed?.schedule ?? null;
   const target = environment['BACKUP_TARGET']?.trim() || `${join(folder, 'backups')}/`;
   const env = Object.fromEntries(Object.entries(environment).filter(([name]) => kept.test(name)));
@@ -58,7 +58,7 @@ export function startBackupSchedule(environment: Environment, folder: string): B
   }
 
   function begin(): void {
-    // One at a time: a time that comes while one is under way is passed over.
+    // One at a time: a time that comes while one is running is skipped.
     if (child !== null) return;
     child = fork(script, {
       execPath: program,
@@ -84,7 +84,7 @@ export function startBackupSchedule(environment: Environment, folder: string): B
   noteCutOff(folder);
   wait();
   rmSync(request, { force: true });
-  // By a look of our own: `watchFile` tells of nothing that came before its first one.
+  // Polled here: `watchFile` does not report changes before its first check.
   const looking = setInterval(look, LOOK_MS).unref();
   return {
     stop() {
@@ -95,7 +95,7 @@ export function startBackupSchedule(environment: Environment, folder: string): B
   };
 }
 
-/** A backup that was killed has said nothing; one that a command makes is under way. */
+/** A killed backup has reported nothing; one made by a command may be running. */
 function noteCutOff(folder: string): void {
   if (backupRuns(folder).every(({ endedAt }) => endedAt !== null)) return;
   const lock = takeLock(join(folder, 'locks', 'backup'));

@@ -1,5 +1,5 @@
-// How the supervisor runs the builder: on demand, when the control plane asks for it, and only beside a control plane.
-// The builder runs strangers' code in processes of its own; what it gets of the environment reaches none of them.
+// Runs the builder: on demand, when the control plane requests it, and only with a control plane. The builder runs
+// untrusted code in separate processes, which get nothing of its environment.
 import { fork } from 'node:child_process';
 import { join } from 'node:path';
 import { buildExecutor } from '#core/build-executor.ts';
@@ -9,34 +9,34 @@ import type { ServiceSpec } from './services.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What the process gets of the operator's environment. */
+/** Variables of the operator's environment for the process. */
 const KEPT =
   /^(?:PATH|TZ|LANG|TMPDIR|NODE_(?:ENV|EXTRA_CA_CERTS|COMPILE_CACHE)|SSL_CERT_(?:FILE|DIR)|(?:HTTPS?|NO|ALL)_PROXY|(?:https?|no|all)_proxy|LOG_LEVEL|LOG_FORMAT|NO_COLOR|WORKER_CONCURRENCY|DISK_FREE_BYTES_MIN|HANDLER_DOMAIN|WORKER_EGRESS_ALLOW|(?:GITHOST|GIT|PUBLIC|BUILD|npm_config)_[A-Za-z_]+)$/;
 
-/** Where builds run in sandboxes, and nowhere else. */
+/** Only if builds run in sandboxes. */
 const OF_SANDBOXES = /^SANDBOX_(?:URL|AUTH_TOKEN|PROVIDER|NETWORK_ISOLATION)$/;
 
 interface BuilderServiceParts {
   readonly environment: Environment;
   /** Data folder. */
   readonly folder: string;
-  /** Where deployments are served. */
+  /** Port of deployments. */
   readonly port: number;
   /** URL of the database's owner. */
   readonly databaseUrl: () => string;
-  /** Whether it runs all the time: no control plane beside it can ask for it. */
+  /** Whether it runs permanently: no control plane here can request it. */
   readonly stays: boolean;
-  /** Whether this supervisor runs servers for Node too. */
+  /** Whether this supervisor also runs servers for Node. */
   readonly runsServers: boolean;
 }
 
-/** After which a builder that stays would end for want of work. */
+/** Idle time after which a permanent builder would end. */
 const NEVER_MS = 2 ** 48;
 
-/** @throws {Error} when a setting of builds is one that no builder takes. */
+/** @throws {Error} when a build setting is invalid. */
 export function builderService(given: BuilderServiceParts): ServiceSpec {
   const { environment, folder, port, databaseUrl, stays, runsServers } = given;
-  // What is wrong is said at the platform's start rather than at the first build.
+  // Errors are reported at the platform's start rather than at the first build.
   const inSandboxes = buildExecutor(environment) !== null;
   const isKept = (name: string): boolean => KEPT.test(name) || (inSandboxes && OF_SANDBOXES.test(name));
   const own = Object.fromEntries(Object.entries(environment).filter(([name]) => isKept(name)));

@@ -1,6 +1,6 @@
-// The user that engines have in Redis: it reaches the keys of the cache and nothing else, since engines share memory
-// with hostile code and the rest of that server (`CACHE_URL`) is sessions. Made by the supervisor before engines start;
-// the counterpart of postgres/engine-role.ts.
+// The engines' user in Redis: it has access to the keys of the cache only, since engines share memory with hostile
+// code and the server (`CACHE_URL`) also holds sessions. Created by the supervisor before engines start; the
+// counterpart of postgres/engine-role.ts.
 import { createHmac } from 'node:crypto';
 import { createClient } from 'redis';
 
@@ -9,10 +9,10 @@ const rights = ['~cache:*', '+get', '+set', '+del', '+ping', '+hello', '+auth', 
 const CONNECT_MS = 5000;
 
 /**
- * Lets engines sign in at the cache, and returns their URL. Their password follows from the owner's.
+ * Creates the engines' user of the cache, and returns their URL. Their password is derived from the owner's.
  *
  * @param url `CACHE_URL`.
- * @throws {Error} that says what to do, when the server cannot be reached or the owner may not make users.
+ * @throws {Error} with instructions, when the server cannot be reached or the owner may not create users.
  */
 export async function openCacheUser(url: string): Promise<string> {
   const parsed = URL.parse(url);
@@ -34,7 +34,7 @@ export async function openCacheUser(url: string): Promise<string> {
     await client.sendCommand(['ACL', 'SETUSER', user, 'reset', 'on', `>${password}`, ...rights]);
   } catch (error) {
     throw new Error(
-      'The user of CACHE_URL may not make one for engines (ACL SETUSER). Make one yourself that reaches the keys cache:* only, ' +
+      'The user of CACHE_URL may not create one for engines (ACL SETUSER). Create one yourself with access to the keys cache:* only, ' +
         'and set ENGINE_CACHE_URL',
       { cause: error },
     );

@@ -1,5 +1,5 @@
-// How the supervisor runs the control plane (the API process). Only where `API_PORT` is set, as `platform start` does:
-// a handler alone, which is given its routes, needs none.
+// Runs the control plane (the API process). Only if `API_PORT` is set, as by `platform start`: a standalone handler,
+// which is given its routes, needs none.
 import { fork } from 'node:child_process';
 import { join } from 'node:path';
 import { operatorAiText, type OperatorAi } from '#core/ai-readiness.ts';
@@ -10,52 +10,59 @@ import type { WebHop } from './web-service.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What the process gets of the operator's environment. */
+/** Variables of the operator's environment for the process. */
 const kept =
-  /^(?:PATH|TZ|TMPDIR|NODE_(?:ENV|EXTRA_CA_CERTS|COMPILE_CACHE)|FS_PATH|NO_COLOR|CACHE_URL|AUTH_URL|WEB_TOKEN|SIGN_UP|HOST|TRUSTED_PROXIES|WORKER_CONCURRENCY|DB_MIGRATIONS_EXECUTOR|SANDBOX_(?:URL|AUTH_TOKEN)|(?:API|UI|GITHOST|GIT|PUBLIC|HANDLER|BUILD|CONTROL|WEBHOOK|UPLOAD|LOG|TRACE|OTEL|DRAIN|ALERT|DISK|STORAGE)_[A-Z_]+)$/;
+  /^(?:PATH|TZ|TMPDIR|NODE_(?:ENV|EXTRA_CA_CERTS|COMPILE_CACHE)|FS_PATH|NO_COLOR|CACHE_URL|AUTH_(?:MAIL_)?URL|WEB_TOKEN|SIGN_UP|HOST|TRUSTED_PROXIES|WORKER_CONCURRENCY|WORKER_CPU_LIMIT_MS_[A-Z_]+|DB_(?:MIGRATIONS_EXECUTOR|MAX_IMPORT_BYTES|DISK_FREE_BYTES_MIN)|SANDBOX_(?:URL|AUTH_TOKEN)|(?:API|UI|GITHOST|GIT|PUBLIC|HANDLER|BUILD|CONTROL|WEBHOOK|UPLOAD|LOG|TRACE|OTEL|DRAIN|ALERT|DISK|STORAGE)_[A-Z_]+)$/;
 
-/** What the control plane says of itself when it is ready. */
+/** State of the control plane when it is ready. */
 export interface ControlState {
   readonly port: number;
   readonly firstRun: {
-    /** Of the first admin, for the commands of the platform's user on this machine; null: it is gone or revoked. */
+    /**
+     * Token of the first admin, for the commands of the platform's user on this machine; null: it is gone or revoked.
+     */
     readonly token: string | null;
-    /** Whether this start made it. */
+    /** Whether this start created it. */
     readonly isNew: boolean;
   };
 }
 
-/** What the service needs to know, and tells. */
+/** Dependencies and callbacks of the service. */
 interface ControlServiceParts {
   readonly environment: Environment;
   readonly folder: string;
   /** URL of the database's owner; '' while it is not known. */
   readonly databaseUrl: () => string;
-  /** Of what comes over the edge; '': there is none. */
+  /** Identifies requests from the edge; '': there is none. */
   readonly edgeToken: string;
-  /** Where the handlers are: `API_HANDLER_URL`, or the private port of this supervisor. */
+  /** Addresses of the handlers: `API_HANDLER_URL`, or the private port of this supervisor. */
   readonly handlers: () => { readonly urls: string; readonly token: string };
-  /** Where it listens for the web process; null: as the environment says. */
+  /** Address for the web process; null: from the environment. */
   readonly webHop: WebHop | null;
-  /** Of the AI gateway, for what has a token; null: there is none. */
+  /** Socket of the AI gateway, for requests with a token; null: there is none. */
   readonly aiSocket: string | null;
-  /** What the operator has set of it, without keys; null as above. */
+  /** The operator's settings of the gateway, without keys; null as above. */
   readonly operatorAi: OperatorAi | null;
   readonly onReady: (state: ControlState) => void;
-  /** It asks for another service, such as the builder. */
+  /** It requests another service, such as the builder. */
   readonly onWant: (service: string) => void;
 }
 
-/** Whether an environment asks for a control plane. */
+/** Whether an environment configures a control plane. */
 export function hasControl(environment: Environment, folder: string): boolean {
   const get = (name: string): string => environment[name]?.trim().toLowerCase() ?? '';
   return folder !== '' && get('API_PORT') !== '' && get('API_PORT') !== 'off' && get('DATABASE_URL') !== 'none';
 }
 
+/** Variables that the process receives from the operator's environment, besides those set by the supervisor. */
+export function controlEnvironment(environment: Environment): Environment {
+  return Object.fromEntries(Object.entries(environment).filter(([name]) => kept.test(name)));
+}
+
 /** @throws {Error} when a secret is missing or weak. */
 export function controlService(parts: ControlServiceParts): ServiceSpec {
   const { environment, folder } = parts;
-  const own = Object.fromEntries(Object.entries(environment).filter(([name]) => kept.test(name)));
+  const own = controlEnvironment(environment);
   const secrets = sharedSecrets(environment, folder);
   const [program, ...before] = nodeCommand();
   const script = join(

@@ -1,5 +1,5 @@
-// How the supervisor runs the database service, and where engines find it: on this machine over a Unix socket, unless
-// `DB_URL` names another one.
+// Runs the database service, and determines its address for engines: a Unix socket on this machine, unless `DB_URL`
+// names another one.
 import { fork } from 'node:child_process';
 import { join } from 'node:path';
 import { nodeCommand } from '#core/process/node-command.ts';
@@ -7,16 +7,16 @@ import type { ServiceSpec } from './services.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What the service gets of the operator's environment: what is its own, and nothing of other services. */
+/** Variables for the service: its own, and none of other services. */
 const kept = /^(?:PATH|TZ|TMPDIR|HOST|NODE_(?:ENV|EXTRA_CA_CERTS|COMPILE_CACHE)|DB_[A-Z_]+|DBCLOUD_[A-Z_]+)$/;
 
 /**
- * The service of this machine; null where `DB_URL` names that of another. @param sockets private folder of the
+ * The service of this machine; null if `DB_URL` names another machine's. @param sockets private folder of the
  * platform's sockets.
  */
 export function databaseService(environment: Environment, folder: string, sockets: string): ServiceSpec | null {
   const own = Object.fromEntries(Object.entries(environment).filter(([name]) => kept.test(name)));
-  // Without a data folder nothing starts: engines say so.
+  // Without a data folder nothing starts: engines report it.
   if (own['DB_URL'] || (folder === '' && !own['DB_STORAGE_DIR'])) return null;
   const env = {
     ...own,
@@ -43,7 +43,7 @@ export function databaseService(environment: Environment, folder: string, socket
   };
 }
 
-/** What engines get to reach the service of this machine. */
+/** Variables for engines to reach the service of this machine. */
 export function databaseSockets(environment: Environment, sockets: string): Record<string, string> {
   return (environment['DB_URL'] ?? '') === '' ? { DB_SERVICE_SOCKETS: join(sockets, 'db') } : {};
 }

@@ -1,4 +1,4 @@
-// How the supervisor runs the edge (Caddy with runtime/edge/ beside it): only where PUBLIC_HTTPS is on.
+// Runs the edge (Caddy with runtime/edge/ beside it): only if PUBLIC_HTTPS is on.
 import { fork } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
@@ -9,13 +9,13 @@ import type { ServiceSpec } from './services.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What the process gets of the operator's environment: nothing of other services. */
+/** Variables of the operator's environment for the process: none of other services. */
 const KEPT =
   /^(?:PATH|TZ|TMPDIR|NODE_(?:ENV|COMPILE_CACHE)|FS_PATH|LOG_LEVEL|LOG_FORMAT|NO_COLOR|CADDY_BIN|TRUSTED_PROXIES|HANDLER_DOMAIN|PUBLIC_(?:PORT|API_URL)|AUTH_URL|DOCS_URL|(?:API|UI|DOCS)_PORT|(?:EDGE|ACME)_[A-Z_]+)$/;
 
 /**
- * The token by which engines and the API know what comes over the edge: `EDGE_TOKEN`, else one of this start; ''
- * where there is no edge here and none elsewhere. @throws {Error} for a weak one.
+ * The token by which engines and the API identify requests from the edge: `EDGE_TOKEN`, else one for this start; ''
+ * if there is no edge here or elsewhere. @throws {Error} for a weak one.
  */
 export function edgeToken(environment: Environment): string {
   const given = environment['EDGE_TOKEN']?.trim() ?? '';
@@ -24,13 +24,13 @@ export function edgeToken(environment: Environment): string {
   return given !== '' || !isHttpsOn(environment['PUBLIC_HTTPS'] ?? '') ? given : randomBytes(32).toString('hex');
 }
 
-/** Null where PUBLIC_HTTPS is off. @param port where deployments are served. */
+/** Null if PUBLIC_HTTPS is off. @param port of deployments. */
 export function edgeService(given: {
   readonly environment: Environment;
   readonly folder: string;
   readonly port: number;
   readonly token: string;
-  /** Caddy tells its metrics on a Unix socket. */
+  /** Unix socket of Caddy's metrics. */
   readonly onMetricsSocket: (path: string) => void;
 }): ServiceSpec | null {
   const { environment, folder, port, token, onMetricsSocket } = given;

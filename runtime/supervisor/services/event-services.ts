@@ -1,5 +1,5 @@
-// How the supervisor runs the database of bindings and the broker over it. `DATABASE_URL=none` switches both off:
-// queues, timers, workflows and state then say that they are not available.
+// Runs the database of bindings and the broker over it. `DATABASE_URL=none` switches both off: queues, timers,
+// workflows and state then report that they are not available.
 import { fork, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { nodeCommand } from '#core/process/node-command.ts';
@@ -7,30 +7,30 @@ import type { ServiceSpec } from './services.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What these services get of the operator's environment: what is theirs, and nothing of other services. */
+/** Variables for these services: their own, and none of other services. */
 const ofPostgres =
   /^(?:PATH|TZ|TMPDIR|NODE_(?:ENV|COMPILE_CACHE)|FS_PATH|DISK_FREE_BYTES_MIN|LOG_FORMAT|NO_COLOR|DATABASE_URL|ENGINE_DATABASE_URL|SANDBOX_DATABASE_URL|SANDBOX_PROVIDER|PG[A-Z]+)$/;
 const ofBroker =
   /^(?:PATH|TZ|TMPDIR|NODE_(?:ENV|COMPILE_CACHE)|FS_PATH|LOG_LEVEL|LOG_FORMAT|NO_COLOR|(?:QUEUE|DELIVERY|BROKER|TIMERS?|WORKFLOW|WORKER_CPU_LIMIT_MS)_[A-Z_]+)$/;
 
-/** What the services need to know, and tell. */
+/** Dependencies and callbacks of the services. */
 interface EventServiceParts {
   readonly environment: Environment;
   /** Data folder; '' for none. */
   readonly folder: string;
-  /** Engines sign in with this from now on. */
+  /** The engines' database URL from now on. */
   readonly onEngineUrl: (url: string) => void;
-  /** The owner's: for the control plane and the builder, which run no code of tenants. */
+  /** The owner's: for the control plane and the builder, which run no tenant code. */
   readonly onOwnerUrl: (url: string) => void;
-  /** The sandbox service signs in with this. */
+  /** The sandbox service's database URL. */
   readonly onSandboxUrl: (url: string) => void;
   /** Whether a broker runs here: without a private port nothing can be delivered. */
   readonly delivers: boolean;
-  /** Where the handlers are: `API_HANDLER_URL`, or the private port of this supervisor once it is open. */
+  /** Addresses of the handlers: `API_HANDLER_URL`, or the private port of this supervisor once it is open. */
   readonly handlers: () => { readonly urls: string; readonly token: string };
 }
 
-/** The services in the order they start in; none where there is no data folder, or they are switched off. */
+/** The services in their start order; none without a data folder, or if they are switched off. */
 export function eventServices({
   environment,
   folder,
@@ -53,7 +53,7 @@ export function eventServices({
       engineUrl = url;
       onEngineUrl(url);
     },
-    // The first start makes the data, and an upgrade may take its time.
+    // The first start creates the data, and an upgrade may take long.
     readyMsMax: 600_000,
     stopMsMax: 20_000,
   };

@@ -1,4 +1,4 @@
-// How the supervisor runs the AI gateway: where there is a database. It alone gets the keys of providers.
+// Runs the AI gateway, if there is a database. Only this process gets the keys of providers.
 import { fork } from 'node:child_process';
 import { join } from 'node:path';
 import type { OperatorAi } from '#core/ai-readiness.ts';
@@ -10,20 +10,20 @@ import type { ServiceSpec } from './services.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What the process gets of the operator's environment beside its own variables. */
+/** Variables of the operator's environment for the process, besides its own. */
 const KEPT =
   /^(?:PATH|TZ|TMPDIR|NODE_(?:ENV|EXTRA_CA_CERTS|COMPILE_CACHE)|SSL_CERT_(?:FILE|DIR)|LOG_LEVEL|LOG_FORMAT|NO_COLOR)$/;
 const isOwn = (name: string): boolean =>
   KEPT.test(name) || isAiVariable(name) || (name.startsWith('AI_') && limitVariables.includes(name));
 
-/** More than it takes to end what is under way. */
+/** More than it takes to finish pending requests. */
 const STOP_SPARE_MS = 5000;
 
-/** Where others find it. */
+/** Its sockets. */
 export interface GatewaySockets {
-  /** For whoever has a token. */
+  /** For requests with a token. */
   readonly tokens: string;
-  /** For engines, which say who calls. */
+  /** For engines, which identify the caller. */
   readonly engines: string;
 }
 
@@ -32,10 +32,10 @@ export function gatewaySockets(sockets: string): GatewaySockets {
 }
 
 /**
- * What engines get to reach a gateway: that of this machine, or over the API that `AI_GATEWAY_URL` names.
+ * Variables for engines to reach a gateway: that of this machine, or through the API at `AI_GATEWAY_URL`.
  *
  * @param sockets null: none runs here.
- * @throws {Error} when `AI_GATEWAY_URL` is no address.
+ * @throws {Error} when `AI_GATEWAY_URL` is not a URL.
  */
 export function engineAi(environment: Environment, sockets: GatewaySockets | null): Record<string, string> {
   const origin = environment['AI_GATEWAY_URL']?.trim() ?? '';
@@ -50,19 +50,21 @@ export function engineAi(environment: Environment, sockets: GatewaySockets | nul
   return where === null ? {} : { ...where, ENGINE_AI_URL: publicAiUrl(environment) };
 }
 
-/** What the operator has set of models, as far as everybody may know it. @throws {Error} when a variable is wrong. */
+/** The operator's public AI settings. @throws {Error} when a variable is invalid. */
 export function operatorAiOf(environment: Environment): OperatorAi {
   const { providers, auto } = aiSettingsFrom(environment);
   return { kinds: providers.map(({ kind }) => kind), auto };
 }
 
-/** Whether there is a key for what organizations keep: a supervisor without an API has none of a database elsewhere. */
+/**
+ * Whether there is a key for organizations' settings: a supervisor without an API has none for a database elsewhere.
+ */
 export function hasGateway(environment: Environment): boolean {
   const get = (name: string): string => environment[name]?.trim() ?? '';
   return get('DATABASE_URL') === '' || get('ENCRYPTION_KEY') !== '';
 }
 
-/** @throws {Error} when a variable of the gateway is wrong. */
+/** @throws {Error} when a variable of the gateway is invalid. */
 export function gatewayService(given: {
   readonly environment: Environment;
   /** Data folder. */
@@ -73,14 +75,14 @@ export function gatewayService(given: {
   readonly drainMs: number;
 }): ServiceSpec {
   const { environment, folder, sockets, databaseUrl, drainMs } = given;
-  // At the platform's start, and with the reason.
+  // Errors are reported at the platform's start.
   aiSettingsFrom(environment);
   const own = Object.fromEntries(Object.entries(environment).filter(([name]) => isOwn(name)));
   const ENCRYPTION_KEY = sharedEncryptionKey(environment, folder);
   const [program, ...before] = nodeCommand();
   const script = join(
     import.meta.dirname,
-    `../../../control/gateway/main${import.meta.filename.endsWith('.ts') ? '.ts' : '.js'}`,
+    `../../../gateway/main${import.meta.filename.endsWith('.ts') ? '.ts' : '.js'}`,
   );
   return {
     name: 'gateway',

@@ -1,13 +1,12 @@
-// Whether the platform has worked with a database of the operator's before. Where it has, and the database is away when
-// the platform starts, engines serve all the same what their route records say; a first start with a wrong address
-// fails. Used by main.ts.
+// Whether the platform has used an external database before. If so, and the database is unavailable when the platform
+// starts, engines serve from their route records all the same; a first start with a wrong URL fails. Used by main.ts.
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const FILE = 'known-database';
 
-/** @param url of the operator's database; '' and `none` are no such. */
+/** @param url of the external database; not '' or `none`. */
 export function isKnownDatabase(folder: string, url: string): boolean {
   if (folder === '' || url === '' || url.toLowerCase() === 'none') return false;
   try {
@@ -17,7 +16,7 @@ export function isKnownDatabase(folder: string, url: string): boolean {
   }
 }
 
-/** It answered. Nothing is kept in a folder that is there to be read, such as a migrator's in a container. */
+/** Records that it answered. Nothing is stored in a read-only folder, such as a migrator's in a container. */
 export function rememberDatabase(folder: string, url: string): void {
   if (folder === '' || url === '' || url.toLowerCase() === 'none' || isKnownDatabase(folder, url)) return;
   try {
@@ -27,7 +26,7 @@ export function rememberDatabase(folder: string, url: string): void {
   }
 }
 
-/** It holds a password: what is kept says no more than that it is the same. */
+/** It contains a password: only a digest is stored, to detect the same URL. */
 function digestOf(url: string): string {
   return `${createHash('sha256').update(url).digest('hex')}\n`;
 }

@@ -1,5 +1,5 @@
-// How the supervisor runs the migrator: where `DB_MIGRATIONS_EXECUTOR=migrator`, and releases are made. It reads
-// artifacts, writes to Postgres, and reaches the database service; it gets no secret of anything else.
+// Runs the migrator: with `DB_MIGRATIONS_EXECUTOR=migrator`, where releases are made. It reads artifacts, writes to
+// Postgres, and uses the database service; it gets no other secret.
 import { fork } from 'node:child_process';
 import { join } from 'node:path';
 import { nodeCommand } from '#core/process/node-command.ts';
@@ -7,11 +7,11 @@ import type { ServiceSpec } from './services.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What the process gets of the operator's environment. */
+/** Variables of the operator's environment for the process. */
 const KEPT =
   /^(?:PATH|TZ|TMPDIR|NODE_(?:ENV|EXTRA_CA_CERTS|COMPILE_CACHE)|LOG_LEVEL|LOG_FORMAT|NO_COLOR|DB_[A-Z_]+|MIGRATOR_[A-Z_]+)$/;
 
-/** @param sockets where the database service of this machine is found; empty: `DB_URL` names it. */
+/** @param sockets address of this machine's database service; empty: `DB_URL` names it. */
 export function migratorService({
   environment,
   folder,

@@ -1,8 +1,8 @@
-// Where the engines of a supervisor find the sandbox service: elsewhere, by `SANDBOX_URL`.
+// Address of the sandbox service for a supervisor's engines: elsewhere, by `SANDBOX_URL`.
 import { sandboxServiceFrom } from '#core/sandbox/service-address.ts';
 
 /**
- * What engines are told; nothing where there is no service.
+ * Variables for engines; none without a service.
  *
  * @throws {Error} as {@link sandboxServiceFrom}.
  */

@@ -1,5 +1,5 @@
-// How the supervisor runs the sandbox service: where SANDBOX_PROVIDER says what machines are, or it is a part that was
-// chosen. It gets the container engine, and of the database what its role may see.
+// Runs the sandbox service: if SANDBOX_PROVIDER selects a kind of machine, or it is a chosen part. It gets the
+// container engine, and the part of the database that its role may see.
 import { fork } from 'node:child_process';
 import { join } from 'node:path';
 import { nodeCommand } from '#core/process/node-command.ts';
@@ -7,7 +7,7 @@ import type { ServiceSpec } from './services.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What the process gets of the operator's environment; a key that makes keys is for nobody. */
+/** Variables of the operator's environment for the process; the admin key is never passed on. */
 const KEPT =
   /^(?:PATH|TZ|TMPDIR|HOST|DOCKER_HOST|NODE_(?:ENV|EXTRA_CA_CERTS|COMPILE_CACHE)|SSL_CERT_(?:FILE|DIR)|LOG_LEVEL|LOG_FORMAT|NO_COLOR|WORKER_EGRESS_ALLOW|(?:BUILD_)?SANDBOX_[A-Z_]+|HOSTED_(?!ADMIN_)[A-Z_]+)$/;
 
@@ -15,7 +15,7 @@ export function runsSandboxes(environment: Environment, isPart: boolean, isChose
   return isPart && (isChosen || (environment['SANDBOX_PROVIDER']?.trim() ?? '') !== '');
 }
 
-/** Where the API of this machine has the gateway: what sandboxes reach where SANDBOX_AI_URL says nothing else. */
+/** Address of the gateway in this machine's API: used by sandboxes unless SANDBOX_AI_URL is set. */
 export function apiAiUrl(environment: Environment): string | null {
   const [host = '', port = ''] = ['API_HOST', 'API_PORT'].map((name) => environment[name]?.trim());
   if (!/^[1-9][0-9]*$/.test(port)) return null;
@@ -34,17 +34,17 @@ export function sandboxService({
   /** Data folder. */
   readonly folder: string;
   readonly databaseUrl: () => string;
-  /** Where there is an AI gateway on this machine; null: there is none. */
+  /** Address of this machine's AI gateway; null: there is none. */
   readonly aiUrl: string | null;
 }): ServiceSpec {
   const own = Object.fromEntries(Object.entries(environment).filter(([name]) => KEPT.test(name)));
-  // Machines of a provider reach nothing here.
+  // A provider's machines cannot reach this machine.
   const isHosted = own['SANDBOX_PROVIDER']?.trim() === 'hosted';
   if (aiUrl !== null && !isHosted && (own['SANDBOX_AI_URL']?.trim() ?? '') === '') own['SANDBOX_AI_URL'] = aiUrl;
   const [program, ...before] = nodeCommand();
   const script = join(
     import.meta.dirname,
-    `../../sandbox/service/main${import.meta.filename.endsWith('.ts') ? '.ts' : '.js'}`,
+    `../../../sandbox/main${import.meta.filename.endsWith('.ts') ? '.ts' : '.js'}`,
   );
   return {
     name: 'sandbox',
@@ -55,7 +55,7 @@ export function sandboxService({
         env: { ...own, FS_PATH: folder, SANDBOX_DATABASE_URL: databaseUrl() },
         stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
       }),
-    // The first start fills a volume with the program of sandboxes.
+    // The first start copies the sandbox program to a volume.
     readyMsMax: 60_000,
     stopMsMax: 10_000,
   };

@@ -1,5 +1,6 @@
-// The platform's other processes (database, database service, broker): started in order, each when the one before it is
-// ready, started again with back-off when they die, stopped in reverse. Used by main.ts; knows nothing of what they do.
+// The platform's other processes (database, database service, broker): started in order, each when the previous one
+// is ready, restarted with back-off when they die, stopped in reverse. Used by main.ts; independent of their
+// functions.
 import type { ChildProcess } from 'node:child_process';
 import { figuresOf, type Figure } from '#core/process/figures.ts';
 import type { ServiceState } from '../private-port/state.ts';
@@ -8,29 +9,28 @@ import type { ServiceState } from '../private-port/state.ts';
 export interface ServiceSpec {
   readonly name: string;
   /**
-   * Starts the process. It is ready when it sends `{type: 'ready'}` (or `listening`); what it sends goes to
-   * `onMessage`.
+   * Starts the process. It is ready when it sends `{type: 'ready'}` (or `listening`); its messages go to `onMessage`.
    */
   readonly start: () => ChildProcess;
   readonly onMessage?: (message: unknown) => void;
-  /** Starts when somebody wants it (`want`), and ends by itself with exit code 0 when it has nothing to do. */
+  /** Starts on demand (`want`), and exits with code 0 when it is idle. */
   readonly isOnDemand?: boolean;
-  /** How long it may take to be ready, and to stop after SIGTERM. */
+  /** Timeouts for becoming ready, and for stopping after SIGTERM. */
   readonly readyMsMax: number;
   readonly stopMsMax: number;
 }
 
-/** What is told of services. */
+/** Callbacks about services. */
 export interface ServiceHooks {
   readonly onDeath: (name: string, code: number | null, signal: NodeJS.Signals | null, delayMs: number) => void;
   readonly onReady: (name: string) => void;
-  /** A service that somebody wanted did not start. */
+  /** A requested service did not start. */
   readonly onFailure?: (name: string, error: Error) => void;
 }
 
 const BACKOFF_MS = 100;
 const BACKOFF_MS_MAX = 10_000;
-/** A service that lived so long starts its back-off anew. */
+/** A service that ran this long resets its back-off. */
 const STEADY_MS = 10_000;
 
 export class Services {
@@ -52,19 +52,19 @@ export class Services {
     }));
   }
 
-  /** Resolves when all are ready. @throws {Error} when one dies or stays silent before it was ready once. */
+  /** Resolves when all are ready. @throws {Error} when one dies or times out before it was first ready. */
   async start(): Promise<void> {
     for (const service of this.#services) {
       if (this.#stopping) return;
-      // Started again after one of them could not: those before it run.
+      // Started again after a failure: those before it are running.
       if (service.spec.isOnDemand !== true && service.state === 'stopped') await this.#run(service);
     }
   }
 
   /**
-   * Starts a service that runs on demand, unless it runs or failed just now: whoever wants it asks again and again.
+   * Starts an on-demand service, unless it runs or failed just now: callers repeat the request.
    *
-   * @returns false when there is none of this name.
+   * @returns false for an unknown name.
    */
   want(name: string): boolean {
     const service = this.#services.find(({ spec }) => spec.name === name && spec.isOnDemand === true);
@@ -125,7 +125,7 @@ export class Services {
         if (isDone) service.deaths = 0;
         if (!wasReady)
           reject(new Error(`Service ${spec.name} ended before it was ready (${signal ?? `exit code ${code}`})`));
-        // One on demand that never was ready is not tried again until somebody wants it.
+        // An on-demand service that was never ready is not retried until it is requested.
         const mayRestart = spec.isOnDemand === true ? wasReady && !isDone : wasReady || service.restarts > 0;
         if (!this.#stopping && mayRestart) this.#again(service, code, signal);
       });
@@ -138,11 +138,11 @@ export class Services {
     service.state = 'waiting';
     const delayMs = service.deaths === 1 ? 0 : Math.min(BACKOFF_MS_MAX, BACKOFF_MS * 2 ** (service.deaths - 2));
     this.#hooks.onDeath(service.spec.name, code, signal, delayMs);
-    // Its end is heard as `exit` again: nothing to do about it here.
+    // Its end arrives as `exit` again: nothing to do here.
     service.timer = setTimeout(() => void this.#run(service).catch(() => {}), delayMs);
   }
 
-  /** The last one first, each gone before the one before it is asked. */
+  /** In reverse order, each after the previous one is gone. */
   async stop(): Promise<void> {
     this.#stopping = true;
     for (const service of this.#services.toReversed()) {

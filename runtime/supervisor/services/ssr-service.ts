@@ -1,5 +1,5 @@
-// How the supervisor runs the process of servers of ssr projects (runtime/ssr/): when an engine wants the first one. It
-// gets no key and no password: strangers' code runs in processes below it.
+// Runs the process of servers of ssr projects (runtime/ssr/): when an engine needs the first one. It gets no key and
+// no password: untrusted code runs in its child processes.
 import { fork } from 'node:child_process';
 import { join } from 'node:path';
 import { limitVariables, type Limits } from '#core/limits.ts';
@@ -10,22 +10,22 @@ import type { ServiceSpec } from './services.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What the process gets of the operator's environment beside bounds. */
+/** Variables of the operator's environment for the process, besides limits. */
 const KEPT =
   /^(?:PATH|TZ|TMPDIR|NODE_(?:ENV|COMPILE_CACHE)|PLATFORM_FENCE|LOG_LEVEL|LOG_FORMAT|NO_COLOR|FS_PATH|WORKER_(?:EGRESS_ALLOW|DNS_SERVERS))$/;
 
 /** More than its servers get to end. */
 const STOP_SPARE_MS = 5000;
 
-/** What runs here of servers for Node, and what engines are told of them. */
+/** Servers for Node that run here, and the variables for engines. */
 interface ServerParts {
   readonly specs: readonly ServiceSpec[];
   readonly engineEnvironment: Readonly<Record<string, string>>;
 }
 
 /**
- * Beside engines, when the first one is wanted; or on its own, for handlers that share a folder of sockets with it
- * (`SSR_SOCKETS_DIR`), as in containers.
+ * Beside engines, on demand; or standalone, for handlers that share a folder of sockets with it (`SSR_SOCKETS_DIR`),
+ * as in containers.
  *
  * @param sockets private folder of the supervisor's sockets
  */
@@ -55,7 +55,7 @@ function ssrService(given: {
   readonly environment: Environment;
   readonly sockets: string;
   readonly stopMs: number;
-  /** It runs whether it is wanted or not. */
+  /** It runs permanently. */
   readonly stays: boolean;
 }): ServiceSpec {
   const { environment, sockets, stopMs, stays } = given;

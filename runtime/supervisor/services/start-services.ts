@@ -1,11 +1,11 @@
-// Starts what needs the database. While a database that served before is away, requests are served without it, and the
-// start is tried again.
+// Starts services that need the database. While a database that was used before is unavailable, requests are served
+// without it, and the start is retried.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { isKnownDatabase, rememberDatabase } from './known-database.ts';
 import type { Services } from './services.ts';
 
-/** Between attempts to reach a database that is away. */
+/** Interval of attempts to reach an unavailable database. */
 const DATABASE_RETRY_MS = 2000;
 
 interface Parts {
@@ -14,13 +14,13 @@ interface Parts {
   readonly databaseUrl: string;
   readonly log: Logger;
   readonly isStopping: () => boolean;
-  /** Serves requests without the database; called once at most. */
+  /** Serves requests without the database; called at most once. */
   readonly serve: () => void;
 }
 
 /**
- * @returns false: the supervisor stops.
- * @throws why a service does not start, where the database was never reached: all of them are stopped then.
+ * @returns false: the supervisor is stopping.
+ * @throws why a service does not start, if the database was never reached: all of them are stopped then.
  */
 export async function startServices(parts: Parts): Promise<boolean> {
   const { services, folder, databaseUrl, log, isStopping } = parts;
@@ -30,13 +30,13 @@ export async function startServices(parts: Parts): Promise<boolean> {
       await services.start();
       break;
     } catch (error) {
-      // A service that was asked to end before it was ready did what it should.
+      // A service that was stopped before it was ready has not failed.
       if (isStopping()) return false;
       if (!isKnownDatabase(folder, databaseUrl)) {
         await services.stop();
         throw error;
       }
-      log.error({ reason: (error as Error).message }, 'Serving without the database, which is tried again');
+      log.error({ reason: (error as Error).message }, 'Serving without the database, retrying to connect');
     }
     if (!isServing) parts.serve();
     isServing = true;

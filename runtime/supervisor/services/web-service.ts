@@ -1,5 +1,5 @@
-// How the supervisor runs the web process (web/), which serves the dashboard and the documentation: beside a control
-// plane, unless `UI_PORT` and `DOCS_PORT` are both `off`.
+// Runs the web process (web/), which serves the dashboard and the documentation: with a control plane, unless
+// `UI_PORT` and `DOCS_PORT` are both `off`.
 import { fork } from 'node:child_process';
 import { join } from 'node:path';
 import { nodeCommand } from '#core/process/node-command.ts';
@@ -7,17 +7,17 @@ import type { ServiceSpec } from './services.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What the process gets of the operator's environment: nothing of other services. */
+/** Variables of the operator's environment for the process: none of other services. */
 const KEPT =
   /^(?:PATH|HOME|TZ|TMPDIR|XDG_CACHE_HOME|NODE_(?:ENV|COMPILE_CACHE)|LOG_LEVEL|LOG_FORMAT|NO_COLOR|PLATFORM_CACHE_DIR|API_HOST|AUTH_URL|(?:UI|DOCS|WEB)_[A-Z_]+)$/;
 
-/** What the web process says of itself when it is ready; null: that port is off. */
+/** State of the web process when it is ready; null: that port is off. */
 export interface WebState {
   readonly uiPort: number | null;
   readonly docsPort: number | null;
 }
 
-/** Where the API process listens for the web process, and by what it knows it. */
+/** Address of the API process for the web process, and the token that identifies it. */
 export interface WebHop {
   readonly socket: string;
   readonly token: string;
@@ -25,12 +25,12 @@ export interface WebHop {
 
 interface WebServiceParts {
   readonly environment: Environment;
-  /** Null: as the environment says. */
+  /** Null: from the environment. */
   readonly hop: WebHop | null;
   readonly onReady: (state: WebState) => void;
 }
 
-/** Null where nothing is to be served. */
+/** Null if there is nothing to serve. */
 export function webService({ environment, hop, onReady }: WebServiceParts): ServiceSpec | null {
   const isOff = (name: string): boolean => environment[name]?.trim().toLowerCase() === 'off';
   if (isOff('UI_PORT') && isOff('DOCS_PORT')) return null;

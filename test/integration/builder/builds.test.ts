@@ -1,12 +1,13 @@
 // From a push to an artifact that waits for its release: claims, order, cancellation, limits, environment and log of
 // builds, over real Postgres and Git.
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { runBuild } from '#builder/steps/run-build.ts';
+import { runBuild } from '#builder/service/run-build.ts';
 import type { RunBuild } from '#builder/steps/types.ts';
-import { watchBuilds } from '#control/deployments/want-builder.ts';
+import { createDeployment } from '#control/releases/create-deployment.ts';
+import { watchBuilds } from '#control/releases/want-builder.ts';
 import { approveDeployment } from '#control/git-host/approval.ts';
 import { openBuilds, type TestBuilds } from '#test/setup/builds.ts';
 import { shellSteps } from '#test/setup/shell-steps.ts';
@@ -287,11 +288,25 @@ test('a build that takes too long ends as timeout, one where the disk is nearly 
   await full.close();
 });
 
-test('a build of an organization whose storage is full does not begin', async () => {
+test('a build of an organization whose storage is full does not begin, and clears its caches where it is to', async () => {
   const builder = await other.start();
-  const { push } = await other.project('kept');
+  const { push, id: projectId } = await other.project('kept');
+  const cache = path.join(other.folder, 'builds', 'caches', `${projectId}.production`);
+  mkdirSync(path.join(cache, 'npm'), { recursive: true });
   await other.sql`UPDATE control.organization SET storage_full = true`;
-  const refused = await other.ended((await push({ 'build.sh': page })).id);
+  const { id, commit } = await push({ 'build.sh': page });
+  const refused = await other.ended(id);
+  assert.deepEqual(readdirSync(cache), ['npm']);
+  const { id: again } = await createDeployment(other, {
+    projectId,
+    branch: 'main',
+    commit,
+    source: 'redeploy',
+    createdBy: null,
+    input: { clearCache: true },
+  });
+  assert.equal((await other.ended(again)).reason, 'storage_full');
+  assert.equal(existsSync(cache), false);
   await other.sql`UPDATE control.organization SET storage_full = false`;
   assert.deepEqual(
     [refused.status, refused.reason, refused.error_message],

@@ -1,11 +1,11 @@
 // What builds leave behind goes when there is too much of it: caches that were used least recently, logs of the oldest
 // deployments that have ended.
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
-import { removeCaches, removeLogs } from '#builder/service/retention.ts';
+import { removeCaches, removeCachesOfDeleted, removeLogs } from '#builder/service/retention.ts';
 import { openBuilds } from '#test/setup/builds.ts';
 import { shellSteps } from '#test/setup/shell-steps.ts';
 
@@ -52,4 +52,17 @@ test('logs go of the oldest deployments that have ended, and of no other', async
   assert.equal(await removeLogs(builds.sql, 100_000_000), 0);
   assert.equal(await removeLogs(builds.sql, 0.5 * ofOne), 3);
   assert.deepEqual(await left(), [ids[0]]);
+});
+
+test('the caches of a deleted project go, and those of no other', async (t) => {
+  const builds = await openBuilds(shellSteps);
+  t.after(() => builds.close());
+  const [gone, there] = [await builds.project('gone'), await builds.project('there')];
+  const folder = mkdtempSync(path.join(tmpdir(), 'platform-caches-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const names = [`${gone.id}.production`, `${gone.id}.preview`, `${there.id}.production`, 'unknown.preview'];
+  for (const name of names) mkdirSync(path.join(folder, name, 'npm'), { recursive: true });
+  await builds.sql`UPDATE control.project SET deleted_at = now() WHERE id = ${gone.id}`;
+  await removeCachesOfDeleted(builds.sql, folder);
+  assert.deepEqual(readdirSync(folder).toSorted(), names.slice(2).toSorted());
 });

@@ -1,7 +1,7 @@
 // Which builds go to a sandbox, to which one, and which are refused there.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { createDeployment } from '#control/deployments/create-deployment.ts';
+import { createDeployment } from '#control/releases/create-deployment.ts';
 import { approveDeployment } from '#control/git-host/approval.ts';
 import { openSandboxClient } from '#core/sandbox/service-client.ts';
 import { buildPlace } from '#builder/steps/build-sandbox/place.ts';

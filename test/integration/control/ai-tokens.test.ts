@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { openPostgresAccounts, type PostgresAccounts } from '#control/gateway/accounts/postgres/accounts.ts';
-import { removeBranch } from '#control/deployments/branch-removal.ts';
+import { openPostgresAccounts, type PostgresAccounts } from '#gateway/accounts/postgres/accounts.ts';
+import { removeBranch } from '#control/releases/branch-removal.ts';
 import { until } from '#test/setup/until.ts';
 import { startReleaseControl, type DeployedSource, type ReleaseControl } from '#test/setup/release-control.ts';
 

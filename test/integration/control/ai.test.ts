@@ -3,12 +3,12 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
-import { openPostgresAccounts, type PostgresAccounts } from '#control/gateway/accounts/postgres/accounts.ts';
-import { createSettings, providerContext } from '#control/gateway/accounts/postgres/settings.ts';
-import { issueToken } from '#control/gateway/accounts/postgres/tokens.ts';
-import type { Caller, ProviderConfig, UsageRow } from '#control/gateway/contract.ts';
+import { openPostgresAccounts, type PostgresAccounts } from '#gateway/accounts/postgres/accounts.ts';
+import { createSettings, providerContext } from '#gateway/accounts/postgres/settings.ts';
+import { issueToken } from '#gateway/accounts/postgres/tokens.ts';
+import type { Caller, ProviderConfig, UsageRow } from '#gateway/contract/contract.ts';
 import { newId } from '#control/records/ids.ts';
-import { resealAll } from '#control/records/reseal.ts';
+import { resealAll } from '#control/operator/reseal.ts';
 import { encryptionKeys, unseal } from '#core/encryption.ts';
 import { defaultLimits } from '#core/limits.ts';
 import { openPostgres } from '#postgres/connection.ts';

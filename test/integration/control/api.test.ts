@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { defaultLimits } from '#core/limits.ts';
 import { createApi } from '#control/api/app.ts';
-import { createClientAddress, networkOf } from '#control/api/client-address.ts';
+import { createClientAddress, networkOf } from '#control/http/client-address.ts';
 import { sweepApi } from '#control/api/sweep.ts';
 import { openSql } from '#postgres/sql.ts';
 import { startControl, type TestControl } from '#test/setup/control.ts';

@@ -1,7 +1,7 @@
 // What comes of pushes: one build a branch, the same commit once, forks that wait.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { createDeployment } from '#control/deployments/create-deployment.ts';
+import { createDeployment } from '#control/releases/create-deployment.ts';
 import { startControl, type TestControl } from '#test/setup/control.ts';
 
 let control: TestControl;

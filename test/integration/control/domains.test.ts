@@ -6,9 +6,9 @@ import { after, before, beforeEach, test } from 'node:test';
 import { defaultLimits } from '#core/limits.ts';
 import type { EdgeState } from '#core/edge-state.ts';
 import { recheckDueDomains } from '#control/domains/recheck.ts';
-import { writeRoute } from '#control/deployments/project-routes.ts';
+import { writeRoute } from '#control/releases/project-routes.ts';
 import { newDeploymentId } from '#control/records/ids.ts';
-import { readRoute } from '#deployments/route-records.ts';
+import { readRoute } from '#artifacts/route-records.ts';
 import { startControl, type TestControl } from '#test/setup/control.ts';
 
 let control: TestControl;

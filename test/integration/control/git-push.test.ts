@@ -2,8 +2,17 @@
 // and ends the deployment.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -11,8 +20,10 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { deflateSync } from 'node:zlib';
 import { openGitPush, type GitPush } from '#control/git-push/git-push.ts';
 import { serveApi } from '#control/process/servers.ts';
+import { shrinkRepositories } from '#control/repositories/shrink.ts';
 import { repositoryFolder } from '#git/builtin-repositories.ts';
 import { startControl, type TestControl } from '#test/setup/control.ts';
 import { until } from '#test/setup/until.ts';
@@ -177,7 +188,7 @@ test('a push deploys where a restore left no hooks, or an upgrade those of anoth
   await pushAgain();
   writeFileSync(path.join(hooks, 'post-receive'), "#!/bin/sh\nexec '/gone/node' '/gone/post-receive.mjs'\n");
   await pushAgain();
-  assert.deepEqual(readdirSync(hooks).toSorted(), ['post-receive', 'update']);
+  assert.deepEqual(readdirSync(hooks).toSorted(), ['post-receive', 'pre-receive', 'update']);
 });
 
 test('without a token, with a wrong one and as a stranger nothing is read or written', async () => {
@@ -351,6 +362,96 @@ test('a name under which something is served already is not for another organiza
   assert.equal(made, undefined);
 });
 
+test('on a full organization, or a full disk, a push deletes and does nothing else; clones go on', async () => {
+  const push = (...refs: string[]): Promise<string> => git('push', remote('shop', control.owner.token), ...refs);
+  const refusal = (...refs: string[]): Promise<string> =>
+    push(...refs).catch(({ stderr }: { stderr: string }) => stderr);
+  const heads = async (): Promise<string> => {
+    const { stdout } = await run('git', ['ls-remote', remote('shop', control.owner.token)], { cwd: folder });
+    return [...stdout.matchAll(/refs\/\S+/g)].join(' ');
+  };
+  for (const branch of ['large', 'old']) {
+    const built = buildNext('success');
+    await push(`main:${branch}`);
+    await built;
+  }
+  await push('main:refs/tags/v1');
+  const before = await heads();
+  assert.match(before, /refs\/heads\/large.*refs\/heads\/old.*refs\/tags\/v1/);
+  await control.sql`UPDATE control.organization SET storage_full = true`;
+  const full =
+    /^remote: The organization stores 0 bytes, which is its share of the platform's disk: delete data that is not needed/m;
+  assert.match(await refusal('main:full'), full);
+  // It has no commit of its own, and none of the two is done.
+  assert.match(await refusal('main:full', ':old'), full);
+  writeFileSync(path.join(folder, 'large.bin'), randomBytes(3_000_000));
+  await git('add', '.');
+  await git('-c', 'user.name=Ada', '-c', 'user.email=ada@example.com', 'commit', '--quiet', '-m', 'Grow');
+  // So much goes in pieces, after a request that asks whether it may.
+  assert.match(await refusal('main:full'), full);
+  assert.equal(await heads(), before);
+  assert.match(await push('--delete', 'large', 'v1'), /^remote: Branch large is removed/m);
+  assert.doesNotMatch(await heads(), /large|v1/);
+  await control.sql`UPDATE control.organization SET storage_full = false`;
+  Object.assign(control.parts.storage, { diskFreeBytesMin: 2 ** 52 });
+  assert.match(await refusal('main:full'), /^remote: The disk of the platform is nearly full: try again later/m);
+  assert.match(await push('--delete', 'old'), /^remote: Branch old is removed/m);
+  Object.assign(control.parts.storage, { diskFreeBytesMin: 0 });
+});
+
+test('a first push of a full organization is refused before anything is sent', async () => {
+  await control.sql`UPDATE control.organization SET storage_full = true`;
+  const said = await git('push', remote('another', control.owner.token), 'main').catch(
+    ({ stderr }: { stderr: string }) => stderr,
+  );
+  assert.match(said, /^remote: The organization stores 0 bytes/m);
+  await control.sql`UPDATE control.organization SET storage_full = false`;
+});
+
+test('what deleted branches and deleted projects kept is given back, and nothing that a branch leads to', async () => {
+  const to = remote('shrunk', control.owner.token);
+  const push = async (ref: string): Promise<void> => {
+    const built = buildNext('success');
+    await git('push', to, ref);
+    await built;
+  };
+  await push('HEAD~1:refs/heads/main');
+  await push('HEAD:refs/heads/large');
+  const [{ id: projectId, repository } = { id: '', repository: '' }] = await control.sql<
+    { id: string; repository: string }[]
+  >`SELECT id, repository_id AS repository FROM control.project WHERE name = 'shrunk'`;
+  const bare = repositoryFolder(control.parts.folder, repository);
+  const bytes = (): number =>
+    readdirSync(path.join(bare, 'objects'), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .reduce((sum, { parentPath, name }) => sum + statSync(path.join(parentPath, name)).size, 0);
+  const age = async (): Promise<void> => {
+    await run('find', [bare, '-exec', 'touch', '-d', '2 hours ago', '{}', '+']);
+  };
+  const later = (): number => Date.now() + 2 * 3_600_000;
+  await age();
+  // What other tests have deleted.
+  await shrinkRepositories(control.parts, later());
+  assert.equal(await shrinkRepositories(control.parts, later()), 0);
+  assert.ok(bytes() > 3_000_000, String(bytes()));
+  await git('push', to, '--delete', 'large');
+  await age();
+  // It may be that a push which is under way builds on it.
+  assert.equal(await shrinkRepositories(control.parts), 0);
+  assert.equal(await shrinkRepositories(control.parts, later()), 1);
+  assert.ok(bytes() < 1_000_000, String(bytes()));
+  const { stdout } = await run('git', ['--git-dir', bare, 'show', 'main:index.html']);
+  assert.equal(stdout, '<h1>hello</h1>');
+  assert.equal(await shrinkRepositories(control.parts, later()), 0);
+  // It can be connected again.
+  await control.sql`UPDATE control.project SET repository_id = NULL WHERE id = ${projectId}`;
+  assert.equal(await shrinkRepositories(control.parts), 0);
+  await push('HEAD~1:refs/heads/main');
+  assert.equal((await control.call('DELETE', `/projects/${projectId}?name=shrunk`)).status, 204);
+  assert.equal(await shrinkRepositories(control.parts), 2);
+  assert.equal(existsSync(bare), false);
+});
+
 test('who asks too often is told when to come back: with a token, and without one by address', async () => {
   const limited = await openGitPush({
     ...control.parts,
@@ -392,17 +493,111 @@ test('who asks too often is told when to come back: with a token, and without on
   }
 });
 
-test('a push to a full organization, or onto a full disk, is refused before anything is sent; clones go on', async () => {
-  const refusal = async (): Promise<string> =>
-    git('push', remote('shop', control.owner.token), 'main:full').catch(({ stderr }: { stderr: string }) => stderr);
-  await control.sql`UPDATE control.organization SET storage_full = true`;
-  assert.match(
-    await refusal(),
-    /^remote: The organization stores 0 bytes, which is its share of the platform's disk: delete data that is not needed/m,
+/** A line of Git's protocol. */
+const line = (text: string): Buffer =>
+  Buffer.from((Buffer.byteLength(text) + 4).toString(16).padStart(4, '0') + text, 'latin1');
+
+/** Objects in a pack, each its type, its size and its bytes. */
+function packOf(objects: readonly (readonly [type: number, size: number, before: Buffer, bytes: Buffer])[]): Buffer {
+  const head = Buffer.from('PACK\0\0\0\x02\0\0\0\0', 'latin1');
+  head.writeUInt32BE(objects.length, 8);
+  const parts = objects.flatMap(([type, size, before, bytes]) => [headOf(type, size), before, deflateSync(bytes)]);
+  const pack = Buffer.concat([head, ...parts]);
+  return Buffer.concat([pack, createHash('sha1').update(pack).digest()]);
+}
+
+function headOf(type: number, size: number): Buffer {
+  const bytes: number[] = [(type << 4) | (size & 15)];
+  for (let rest = size >> 4; rest > 0; rest >>= 7) {
+    bytes[bytes.length - 1]! |= 0x80;
+    bytes.push(rest & 0x7f);
+  }
+  return Buffer.from(bytes);
+}
+
+/** A number as deltas have it. */
+function counted(size: number): Buffer {
+  const bytes: number[] = [];
+  for (let rest = size; ; rest = Math.floor(rest / 128)) {
+    bytes.push(rest < 128 ? rest : (rest % 128) | 0x80);
+    if (rest < 128) return Buffer.from(bytes);
+  }
+}
+
+const NONE = '0'.repeat(40);
+
+/** What the repository answers to a push of these refs, each at `commit`. */
+async function pushRaw(refs: readonly string[], commit: string, pack: Buffer): Promise<string> {
+  const commands = refs.map((ref, at) =>
+    line(`${NONE} ${commit} ${ref}${at === 0 ? '\0 report-status side-band-64k' : ''}\n`),
   );
-  await git('ls-remote', remote('shop', control.owner.token));
-  await control.sql`UPDATE control.organization SET storage_full = false`;
-  Object.assign(control.parts.storage, { diskFreeBytesMin: 2 ** 52 });
-  assert.match(await refusal(), /^remote: The disk of the platform is nearly full: try again later$/m);
-  Object.assign(control.parts.storage, { diskFreeBytesMin: 0 });
+  const answer = await fetch(`http://127.0.0.1:${server.port}/git/shop.git/git-receive-pack`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${control.owner.token}`,
+      'content-type': 'application/x-git-receive-pack-request',
+    },
+    body: new Uint8Array(Buffer.concat([...commands, Buffer.from('0000'), pack])),
+  });
+  return answer.text();
+}
+
+test('a small push that would take gigabytes of memory is refused', async () => {
+  const base = Buffer.alloc(65_536);
+  const name = createHash('sha1').update(`blob ${base.length}\0`).update(base).digest();
+  // Each byte copies 64 KB of the base.
+  const pieces = 24_000;
+  const delta = Buffer.concat([counted(base.length), counted(pieces * base.length), Buffer.alloc(pieces, 0x80)]);
+  const pack = packOf([
+    [3, base.length, Buffer.alloc(0), base],
+    [7, delta.length, name, delta],
+  ]);
+  assert.ok(pack.length < 1000);
+  const said = await pushRaw(['refs/heads/bomb'], 'a'.repeat(40), pack);
+  assert.match(said, /fatal: Out of memory/);
+  assert.match(said, /unpack unpack-objects abnormal exit/);
+});
+
+test('a push of more branches and tags than a repository may have is refused before any is made', async () => {
+  const { stdout } = await run('git', ['ls-remote', remote('shop', control.owner.token), 'refs/heads/main']);
+  const commit = stdout.slice(0, 40);
+  const refs = Array.from({ length: 10_001 }, (_, at) => `refs/tags/much/${at}`);
+  const said = await pushRaw(refs, commit, packOf([]));
+  assert.match(said, /platform: a repository has at most 10000 branches and tags/);
+  assert.match(said, /ng refs\/tags\/much\/10000 pre-receive hook declined/);
+  assert.equal((await run('git', ['ls-remote', remote('shop', control.owner.token), 'refs/tags/much/*'])).stdout, '');
+});
+
+test('one account takes a quarter of the places of Git, and gives them back', async () => {
+  const limits = { ...control.parts.limits, gitCallsMax: 4 };
+  const limited = await openGitPush({ ...control.parts, limits });
+  const other = await control.account('otto', { [control.organizationId]: 'owner' });
+  const ask = async (token: string, body: ReadableStream | null, signal?: AbortSignal): Promise<Response> =>
+    (await limited.fetch(
+      new Request(`http://x/git/shop.git/${body === null ? 'info/refs?service=git-upload-pack' : 'git-receive-pack'}`, {
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/x-git-receive-pack-request' },
+        ...(body !== null && { method: 'POST', body, duplex: 'half' }),
+        ...(signal !== undefined && { signal }),
+      } as RequestInit),
+    ))!;
+  try {
+    const gone = new AbortController();
+    // Its head is sent, its body never ends.
+    const slow = ask(control.owner.token, new ReadableStream(), gone.signal).catch(() => null);
+    await until(async () => (await ask(control.owner.token, null)).status === 429);
+    const refused = await ask(control.owner.token, null);
+    assert.deepEqual([refused.status, refused.headers.get('retry-after')], [429, '5']);
+    const answered = await ask(other.token, null);
+    assert.equal(answered.status, 200);
+    await answered.text();
+    gone.abort();
+    await slow;
+    await until(async () => {
+      const again = await ask(control.owner.token, null);
+      await again.text();
+      return again.status === 200;
+    });
+  } finally {
+    await limited.close();
+  }
 });

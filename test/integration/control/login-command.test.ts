@@ -11,7 +11,7 @@ import { after, before, beforeEach, test, type TestContext } from 'node:test';
 import { credentialsFile, readLogins } from '#cli/account/credentials.ts';
 import { loginInBrowser, loginWithCode } from '#cli/account/login.ts';
 import { run } from '#cli/main.ts';
-import { hashOf } from '#control/records/ids.ts';
+import { hashOf } from '#control/access/secrets.ts';
 import { startSignIn, type TestBrowser, type TestSignIn } from '#test/setup/signed-in.ts';
 import { until } from '#test/setup/until.ts';
 import { recordingShell } from '#test/unit/cli/shell-double.ts';

@@ -9,7 +9,8 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { nodeFlags } from '#core/node-flags.mjs';
 import { openSql, type Sql } from '#postgres/sql.ts';
-import { newId, newSecret } from '#control/records/ids.ts';
+import { newId } from '#control/records/ids.ts';
+import { newSecret } from '#control/access/secrets.ts';
 import { createTestDatabase } from '#test/setup/postgres.ts';
 
 const PROJECTS = 1000;

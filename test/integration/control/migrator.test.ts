@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, test, type TestContext } from 'node:test';
-import { callResource } from '#control/api/resource-calls.ts';
-import { applyMigrations } from '#control/deployments/apply-migrations.ts';
-import { EnginesAway } from '#control/deployments/engines.ts';
-import { runByMigrator } from '#control/deployments/migration-runs.ts';
+import { callResource } from '#control/api/resources/resource-calls.ts';
+import { applyMigrations } from '#control/releases/apply-migrations.ts';
+import { EnginesAway } from '#control/releases/engines.ts';
+import { runByMigrator } from '#control/releases/migration-runs.ts';
 import type { PrivatePort } from '#control/process/private-port.ts';
 import { PlatformError } from '#core/errors.ts';
 import { checkMigrator } from '#operations/doctor/migrator.ts';

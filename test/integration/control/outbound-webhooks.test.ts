@@ -10,7 +10,7 @@ import { after, before, beforeEach, test } from 'node:test';
 import { newDeploymentId, newId } from '#control/records/ids.ts';
 import { startWebhooks } from '#control/webhooks/deliveries.ts';
 import { enqueueEvent } from '#control/webhooks/events.ts';
-import { urlProblem } from '#control/outbound/post.ts';
+import { urlProblem } from '#core/way-out/post.ts';
 import { send, signatureOf } from '#control/webhooks/send.ts';
 import { startControl, type TestControl } from '#test/setup/control.ts';
 import { until } from '#test/setup/until.ts';

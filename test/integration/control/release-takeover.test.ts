@@ -6,13 +6,13 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { canonicalJson, hashOf } from '#core/artifact-id.ts';
 import { openSql } from '#postgres/sql.ts';
-import { runReleases } from '#control/deployments/release-jobs.ts';
-import { addRelease } from '#control/deployments/uploads.ts';
-import type { Parts } from '#control/parts.ts';
+import { runReleases } from '#control/releases/release-jobs.ts';
+import { addRelease } from '#control/releases/uploads.ts';
+import type { Dependencies } from '#control/process/dependencies.ts';
 import type { PrivatePort } from '#control/process/private-port.ts';
 import { createTurns } from '#control/process/turns.ts';
 import { newDeploymentId } from '#control/records/ids.ts';
-import { readRoute } from '#deployments/route-records.ts';
+import { readRoute } from '#artifacts/route-records.ts';
 import { staticArtifact } from '#test/setup/archives.ts';
 import { startControl, type TestControl } from '#test/setup/control.ts';
 import { until } from '#test/setup/until.ts';
@@ -64,10 +64,10 @@ function engines(applied: Set<string>, asked: string[], hangsAt: string | null, 
 }
 
 /** A process of its own, as far as the database can tell. */
-function process_(privatePort: PrivatePort): { parts: Parts; kill(): Promise<void>; stop(): Promise<void> } {
+function process_(privatePort: PrivatePort): { parts: Dependencies; kill(): Promise<void>; stop(): Promise<void> } {
   const sql = openSql({ url: control.databaseUrl, name: 'test release', connectionsMax: 4 });
   const stopping = new AbortController();
-  const parts: Parts = {
+  const parts: Dependencies = {
     ...control.parts,
     sql,
     privatePort,

@@ -4,10 +4,10 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { seal } from '#core/encryption.ts';
 import { variableContext } from '#core/variable-context.ts';
-import { createDeployment } from '#control/deployments/create-deployment.ts';
+import { createDeployment } from '#control/releases/create-deployment.ts';
 import { approveDeployment } from '#control/git-host/approval.ts';
 import { newId } from '#control/records/ids.ts';
-import { readRoute } from '#deployments/route-records.ts';
+import { readRoute } from '#artifacts/route-records.ts';
 import { until } from '#test/setup/until.ts';
 import { startReleaseControl, type DeployedSource, type ReleaseControl } from '#test/setup/release-control.ts';
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { encryptionKeys, seal, unseal } from '#core/encryption.ts';
 import { newDeploymentId, newId } from '#control/records/ids.ts';
-import { resealAll } from '#control/records/reseal.ts';
+import { resealAll } from '#control/operator/reseal.ts';
 import { startControl, type TestControl } from '#test/setup/control.ts';
 
 let control: TestControl;

@@ -6,9 +6,9 @@ import { encryptionKeys, unseal } from '#core/encryption.ts';
 import { isPreviewBypass, isPreviewPassword } from '#core/preview-access.ts';
 import { variableContext } from '#core/variable-context.ts';
 import { createApi } from '#control/api/app.ts';
-import { writeRoute } from '#control/deployments/project-routes.ts';
+import { writeRoute } from '#control/releases/project-routes.ts';
 import { newDeploymentId } from '#control/records/ids.ts';
-import { readRoute } from '#deployments/route-records.ts';
+import { readRoute } from '#artifacts/route-records.ts';
 import { startControl, type TestControl } from '#test/setup/control.ts';
 
 let control: TestControl;

@@ -7,11 +7,11 @@ import { after, before, test } from 'node:test';
 import { unseal } from '#core/encryption.ts';
 import type { RouteRecord } from '#core/manifest.ts';
 import { variableContext } from '#core/variable-context.ts';
-import { retire } from '#control/deployments/retention.ts';
-import { touchRoute, writeAllRoutes, writeRoute } from '#control/deployments/project-routes.ts';
+import { retire } from '#control/releases/retention.ts';
+import { touchRoute, writeAllRoutes, writeRoute } from '#control/releases/project-routes.ts';
 import { newDeploymentId } from '#control/records/ids.ts';
-import { readRoute } from '#deployments/route-records.ts';
-import { openRouteFiles } from '#deployments/route-source-files.ts';
+import { readRoute } from '#artifacts/route-records.ts';
+import { openRouteFiles } from '#artifacts/route-source-files.ts';
 import { createRouteTable } from '#runtime/engine/router/route-table.ts';
 import { startControl, type TestControl } from '#test/setup/control.ts';
 

@@ -1,7 +1,7 @@
 // What an organization keeps is counted, shown, and bounded by its plan: the stores of an engine and a database service
 // on the data folder of a control plane, with the real count between them.
 import assert from 'node:assert/strict';
-import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { defaultLimits } from '#core/limits.ts';
@@ -140,6 +140,10 @@ test('what was written is counted by kind and by project, and everybody of the o
   await control.sql`
     INSERT INTO sandbox.sandbox (key, project, resource, id, provider, state, options)
     VALUES ('k1', 'mail', '.snapshots.work', 's1', 'container', 'stopped', '{"taken": {"of": "a", "sizeBytes": 4096}}')`;
+  await control.sql`
+    INSERT INTO sandbox.sandbox (key, project, resource, id, provider, state, disk_bytes)
+    VALUES ('k2', 'mail', 'work', 'a', 'container', 'running', 10000),
+      ('k3', 'mail~~next', 'work', 'b', 'container', 'stopped', 500), ('k4', 'mail', 'work', 'c', 'hosted', 'running', NULL)`;
   await put('next', 'theirs', 4000);
   await count();
   const folder = path.join(databases.directory, 'shop');
@@ -158,7 +162,7 @@ test('what was written is counted by kind and by project, and everybody of the o
   );
   assert.deepEqual(shown, {
     shop: [
-      { kind: 'files', bytes: 901_000 },
+      { kind: 'files', bytes: 903_018 },
       { kind: 'databases', bytes: ofDatabases },
       { kind: 'logs', bytes: 12_345 },
     ],
@@ -168,11 +172,11 @@ test('what was written is counted by kind and by project, and everybody of the o
     ],
     mail: [
       { kind: 'queues', bytes: 100_100 },
+      { kind: 'sandboxes', bytes: 14_596 },
       { kind: 'workflows', bytes: 12_200 },
-      { kind: 'sandboxes', bytes: 4096 },
     ],
   });
-  assert.equal(bytes, 901_000 + ofDatabases + 12_345 + 300_103 + artifacts + 100_100 + 12_200 + 4096);
+  assert.equal(bytes, 903_018 + ofDatabases + 12_345 + 300_103 + artifacts + 100_100 + 12_200 + 14_596);
   const viewer = await control.account('vera', { [control.organizationId]: 'viewer' });
   assert.equal(
     (await control.call('GET', `/orgs/${control.organizationId}/storage`, undefined, viewer.token)).status,
@@ -223,6 +227,58 @@ test('after deleting and a new count it writes again', async () => {
   assert.equal(upload.status, 201);
   // What is written counts at once, without a count.
   await assert.rejects(put('shop', 'again', LIMIT), refused);
+});
+
+test('a repository is counted with its project, also after the project was disconnected from it', async () => {
+  const repository = path.join(control.parts.folder, 'repositories', 'rep_1.git');
+  mkdirSync(repository, { recursive: true });
+  writeFileSync(path.join(repository, 'pack'), Buffer.alloc(81_920, 1));
+  await control.sql`
+    INSERT INTO control.repository (id, organization_id, source, full_name, url)
+    VALUES ('rep_1', ${neighbour}, 'builtin', 'next', '/git/next.git')`;
+  const counted = async (): Promise<string[]> => {
+    await count();
+    const rows = await control.sql<{ id: string; bytes: number }[]>`
+      SELECT project_id AS id, bytes FROM control.storage WHERE kind = 'repositories'`;
+    return rows.filter(({ bytes }) => bytes >= 81_920 && bytes < 122_880).map(({ id }) => id);
+  };
+  await control.sql`UPDATE control.project SET repository_id = 'rep_1' WHERE id = ${ids['next']!}`;
+  assert.deepEqual(await counted(), [ids['next']]);
+  await control.sql`UPDATE control.project SET repository_id = NULL WHERE id = ${ids['next']!}`;
+  assert.deepEqual(await counted(), [ids['next']]);
+});
+
+test('what engines cannot say at the moment stays as it was counted last, and the count says so', async () => {
+  const kinds = async (): Promise<unknown> =>
+    (await control.call('GET', `/orgs/${control.organizationId}/storage`)).body.kinds;
+  await count();
+  const before = await kinds();
+  const away = { ...control.parts, privatePort: { ask: async () => ({ status: 503, body: {} as never }) } };
+  assert.deepEqual(await countStorage(away), ['no engine answers what files and databases keep']);
+  assert.deepEqual(await kinds(), before);
+  assert.deepEqual(await countStorage(control.parts), []);
+});
+
+test('after a restart what was counted a moment ago is published, and not counted again', async () => {
+  const follow = async (): Promise<number> => {
+    let counts = 0;
+    const stopping = new AbortController();
+    const ask = async (): Promise<{ status: number; body: never }> => ({
+      status: 200,
+      body: (counts++, await engine.kept()) as never,
+    });
+    const published = path.join(control.parts.folder, 'routes', 'storage');
+    rmSync(published);
+    const following = followStorage({ ...control.parts, privatePort: { ask }, stopping: stopping.signal });
+    await until(() => existsSync(published));
+    stopping.abort();
+    await following;
+    return counts;
+  };
+  await count();
+  assert.equal(await follow(), 0);
+  await control.sql`UPDATE control.storage SET counted_at = counted_at - interval '1 minute'`;
+  assert.equal(await follow(), 1);
 });
 
 test('a larger plan takes effect without a count', async () => {

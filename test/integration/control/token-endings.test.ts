@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { createHash, randomBytes } from 'node:crypto';
-import { hashOf, newId, newSecret } from '#control/records/ids.ts';
+import { newId } from '#control/records/ids.ts';
+import { hashOf, newSecret } from '#control/access/secrets.ts';
 import { startSignIn, type TestBrowser, type TestSignIn } from '#test/setup/signed-in.ts';
 
 let site: TestSignIn;

@@ -7,7 +7,7 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { serveApi } from '#control/process/servers.ts';
 import { createApi } from '#control/api/app.ts';
-import { retire } from '#control/deployments/retention.ts';
+import { retire } from '#control/releases/retention.ts';
 import { defaultLimits } from '#core/limits.ts';
 import { archiveOf, staticArtifact } from '#test/setup/archives.ts';
 import { startControl, type TestControl } from '#test/setup/control.ts';
@@ -125,7 +125,7 @@ test('what is not what was announced, or no artifact, is refused and nothing of 
     assert.equal((await control.call('GET', `/uploads/${body.id}`)).status, 404);
     assert.deepEqual([files('artifacts'), files('uploads')], [before, []]);
   };
-  await refuse(Buffer.from('hello'), 'archive_invalid', /The archive cannot be used: it is cut off/);
+  await refuse(Buffer.from('hello'), 'archive_invalid', /The archive cannot be used: it is truncated/);
   await refuse(archiveOf({ ...good.files, '../../x': 'x' }), 'archive_invalid', /"\.\.\/\.\.\/x" has the part "\.\."/);
   await refuse(
     archiveOf({ ...good.files, 'assets/index.html': 'x' }),

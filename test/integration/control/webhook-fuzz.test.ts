@@ -5,7 +5,7 @@ import { createHmac } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { receiveDelivery } from '#control/git-host/receive.ts';
 import { workOnDeliveries } from '#control/git-host/deliveries.ts';
-import { ApiError } from '#control/api/errors.ts';
+import { ApiError } from '#control/http/errors.ts';
 import { startConnectedHost, type ConnectedHost } from '#test/setup/connected-host.ts';
 import type { HostedRepository } from '#test/setup/git-host-state.ts';
 import { createSeededRandom, type SeededRandom } from '#test/setup/seeded-random.ts';

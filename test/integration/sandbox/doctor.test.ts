@@ -9,10 +9,10 @@ import path from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { createBearerCheck } from '#core/process/bearer.ts';
 import { checkSandboxes } from '#operations/doctor/sandboxes.ts';
-import { checkContainers } from '#runtime/sandbox/backends/container/checks.ts';
-import { openEngineApi } from '#runtime/sandbox/backends/container/engine-api.ts';
-import { createSandboxRoutes } from '#runtime/sandbox/routes.ts';
-import type { Sandboxes } from '#runtime/sandbox/sandboxes.ts';
+import { checkContainers } from '#sandbox/backends/container/checks.ts';
+import { openEngineApi } from '#sandbox/backends/container/engine-api.ts';
+import { createSandboxRoutes } from '#sandbox/routes/routes.ts';
+import type { Sandboxes } from '#sandbox/routes/held-sandboxes.ts';
 import { openDoubledBackend, startHostedProvider } from '#test/setup/hosted-provider.ts';
 
 const TOKEN = 'b7c9d1e3f5a7b9c1d3e5f7a9b1c3d5e7';

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { PlatformError } from '#core/errors.ts';
 import { NO_OPTIONS } from '#core/sandbox/options.ts';
-import type { SandboxBackend } from '#runtime/sandbox/backend.ts';
+import type { SandboxBackend } from '#sandbox/backends/backend.ts';
 import { openDoubledBackend, startHostedProvider, type HostedProviderDouble } from '#test/setup/hosted-provider.ts';
 
 const SPEC = { key: 'a1', place: { project: 'shop', resource: 'box', id: 'one' }, options: NO_OPTIONS };

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { command } from '#cli/commands/secrets/sandbox-key.ts';
-import { makeScopedKey, type ScopedKey } from '#runtime/sandbox/backends/hosted/scoped-key.ts';
+import { makeScopedKey, type ScopedKey } from '#sandbox/backends/hosted/scoped-key.ts';
 import { ADMIN_KEY, CERTIFICATE, startHostedProvider, type HostedProviderDouble } from '#test/setup/hosted-provider.ts';
 
 const NOW = Date.UTC(2026, 0, 1);

@@ -129,17 +129,12 @@ test('what a worker throws as it is loaded, and a syntax error, is answered with
 });
 
 for (const [what, files, more, message] of [
-  [
-    'the plugin twice',
-    { 'worker/index.js': '' },
-    [...platform()],
-    /platform\(\) is in the configuration of Vite twice/,
-  ],
+  ['the plugin twice', { 'worker/index.js': '' }, [...platform()], /platform\(\) is in the Vite configuration twice/],
   [
     'Nitro beside the plugin',
     { 'worker/index.js': '' },
     [{ name: 'nitro:main' }],
-    /nitro\(\) and platform\(\) are in the configuration of Vite.*: take nitro\(\) away/,
+    /nitro\(\) and platform\(\) are both in the Vite configuration.*: remove nitro\(\)/,
   ],
   ['no worker', {}, [], /platform\(\) found no worker in .*: create one of worker\/index\.ts, worker\/index\.js/],
   [

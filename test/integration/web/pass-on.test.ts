@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { createServer, request as httpRequest, type IncomingMessage, type Server } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
 import { test, type TestContext } from 'node:test';
-import { createClientAddress } from '#control/api/client-address.ts';
+import { createClientAddress } from '#control/http/client-address.ts';
 import { serveApi } from '#control/process/servers.ts';
 import { behindWeb, webClient } from '#control/process/web-hop.ts';
 import { defaultLimits, type WebLimits } from '#core/limits.ts';
@@ -213,7 +213,7 @@ test('more requests than are passed on at a time are refused with 503', async (t
   const second = await fetch(`http://127.0.0.1:${web}/api/x`);
   assert.deepEqual(
     [second.status, ((await second.json()) as { message: string }).message],
-    [503, 'Too many concurrent requests (WEB_PASSED_ON_MAX): try again'],
+    [503, 'Too many concurrent requests: try again'],
   );
   release();
   assert.equal(await (await first).text(), 'done');

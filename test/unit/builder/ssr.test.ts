@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { build } from '#builder/build.ts';
+import { build } from '#builder/build/build.ts';
 import { parseProjectConfig } from '#core/config/project-config.ts';
 import type { Manifest } from '#core/manifest.ts';
 import { projectFolder } from './project-folder.ts';

@@ -74,7 +74,7 @@ test('everything that is wrong is said at once, by variable, and no key is in it
     'AI_PROVIDER_E_KEY has characters that no key has',
     'AI_PROVIDER_OPENAI_KEY is not set',
     'AI_ALIASES: fast must be provider/model of a provider that is set by AI_PROVIDER_<NAME>_KIND, but is "nobody/x"',
-    'AI_ALIASES: "a b" is no name for a model',
+    'AI_ALIASES: "a b" is not a valid model name',
     'AI_AUTO: "slow" must be an alias, or provider/model of a provider that is set by AI_PROVIDER_<NAME>_KIND',
     'AI_RATE_RPM_FREE must be a whole number of at least 0, but is "many"',
   ]);

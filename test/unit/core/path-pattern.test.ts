@@ -43,7 +43,7 @@ test('patterns that say nothing clear are refused', () => {
     ['/:a:b', ':b needs text before it'],
     ['/*:b', ':b needs text before it'],
     ['/:splat', 'a placeholder cannot be called :splat, which stands for *'],
-    ['/%zz', '"/%zz" holds a malformed % escape'],
+    ['/%zz', '"/%zz" contains a malformed % escape'],
   ] as const) {
     assert.throws(() => parsePathPattern(pattern), { message }, pattern);
   }

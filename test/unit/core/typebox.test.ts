@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
-import { readImports } from '#cli/tasks/imports.ts';
-import { root } from '#cli/tasks/processes.ts';
+import { readImports } from '#cli/tasks/tools/imports.ts';
+import { root } from '#cli/tasks/tools/processes.ts';
 import { bundledTypebox, bundleTypebox } from '#cli/tasks/typebox.ts';
 import Type, { Compile } from '#core/typebox/typebox.mjs';
 

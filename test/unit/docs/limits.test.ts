@@ -4,12 +4,13 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { aiLimitVariables, aiSettingsFrom } from '#core/ai-settings.ts';
-import { cpuLimitVariable, defaultLimits, limitRows } from '#core/limits.ts';
+import { boundRows, cpuLimitVariable, defaultLimits, limitRows } from '#core/limits.ts';
 import { invocationKinds, plans } from '#core/plans.ts';
 import { hostCalls } from '#runtime/engine/bridge/protocol.ts';
 
+const page = readFileSync(join(import.meta.dirname, '../../../docs/limits.md'), 'utf8');
 /** Rows of tables that begin with a variable: it, and the cells behind it. */
-const rows = readFileSync(join(import.meta.dirname, '../../../docs/limits.md'), 'utf8')
+const rows = page
   .split('\n')
   .map((line) => /^\| `([A-Z0-9_<>]+)` +\|(.*)\|$/.exec(line))
   .filter((found) => found !== null)
@@ -22,6 +23,23 @@ test('each bound is there once, with what it bounds and its default', () => {
     .filter(([name]) => !name.includes('<PLAN>'))
     .map(([name, cells]) => [name, Number(cells.at(-1)), cells[0]] as const);
   assert.deepEqual(sorted(found), sorted(limitRows));
+});
+
+test('each bound that nothing changes is there once, with its value and its unit', () => {
+  const found = [...page.matchAll(/^\| fixed +\|.*\n\|[ |-]+\n((?:\|.*\n)+)/gm)].flatMap(([, body]) =>
+    [...body!.matchAll(/^\| (.+?) +\| ([^|]+?) +\|$/gm)].map(([, what, value]) => `${what}: ${value}`),
+  );
+  const unitOf = (name: string): string => {
+    if (name.includes('Bytes')) return ' bytes';
+    if (name.includes('Ms')) return ' ms';
+    if (name.includes('Mb')) return ' MB';
+    return /Char/.test(name) ? ' characters' : '';
+  };
+  const fixed = boundRows.filter(([variable]) => variable === null);
+  assert.deepEqual(
+    found.toSorted(),
+    fixed.map(([, value, what, name]) => `${what}: ${value}${unitOf(name)}`).toSorted(),
+  );
 });
 
 test('the CPU of each kind and plan is there', () => {
@@ -47,8 +65,7 @@ test('the limits of the AI gateway of each plan are there, and off', () => {
 });
 
 test('each call of the host is in one table of what runs on the main thread, synchronous ones with a row of their own', () => {
-  const text = readFileSync(join(import.meta.dirname, '../../../docs/limits.md'), 'utf8');
-  const section = text.slice(text.indexOf("## What runs on an engine's main thread"));
+  const section = page.slice(page.indexOf("## What runs on an engine's main thread"));
   const split = section.indexOf('Others:');
   const named = (part: string): string[] =>
     part

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
-import { root } from '#cli/tasks/processes.ts';
+import { root } from '#cli/tasks/tools/processes.ts';
 import { versionOf } from '#test/frameworks/project.ts';
 import { folderOf } from '#test/frameworks/row.ts';
 import { rows } from '#test/frameworks/rows.ts';

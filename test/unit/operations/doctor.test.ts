@@ -38,7 +38,7 @@ test('a backup is missed, made, too old, failed', () => {
   endRun(folder, beginRun(folder), { error: 'The disk is full' });
   assert.deepEqual(
     backupRuns(folder).map(({ error }) => error),
-    ['The disk is full', 'It was cut off', null],
+    ['The disk is full', 'It was interrupted', null],
   );
   const failed = checkBackups({ BACKUP_CRON: '0 3 * * *' }, folder, now);
   assert.deepEqual(
@@ -133,6 +133,14 @@ test('bounds that a variable changes are named with it, and one that is none fai
   assert.equal(of({ API_PROJECTS_MAX: 'many' }).status, 'fail');
 });
 
+test('a variable that is no setting any more is a warning, with the value that holds', () => {
+  const found = checkMachine({ WORKFLOW_STEPS_MAX: '5', QUEUE_DELAY_MS_MAX: '' }, folder);
+  assert.deepEqual(
+    found.filter(({ name, status }) => name === 'limits' && status === 'warn').map(({ message }) => message),
+    ['WORKFLOW_STEPS_MAX is no longer a setting: its value is 1024'],
+  );
+});
+
 test('builds in sandboxes are named, and what keeps a builder from starting', () => {
   const said = (environment: Record<string, string>): string[] =>
     checkBuildExecutor(environment).map(({ status, message }) => `${status} ${message}`);
@@ -149,7 +157,7 @@ test('builds in sandboxes are named, and what keeps a builder from starting', ()
     'ok Builds of 2 organizations run in sandboxes',
   ]);
   assert.deepEqual(said({ ...sandbox, SANDBOX_NETWORK_ISOLATION: '' }), [
-    'fail BUILD_EXECUTOR=sandbox: SANDBOX_NETWORK_ISOLATION must be true: builds run in sandboxes that reach no network of yours',
+    'fail BUILD_EXECUTOR=sandbox: SANDBOX_NETWORK_ISOLATION must be true: builds must run in sandboxes without access to your network',
   ]);
   assert.deepEqual(said({ BUILD_EXECUTOR: 'vm' }), ['fail BUILD_EXECUTOR is "vm": it takes local or sandbox']);
 });

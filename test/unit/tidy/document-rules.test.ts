@@ -94,6 +94,10 @@ test('a comment names files that exist, and no document from elsewhere', () => {
   assert.deepEqual(findings("// a.ts calls it, and gone.ts; src/index.ts is a project's.\n"), [
     'core/a.ts:1 names gone.ts, which does not exist',
   ]);
+  assert.deepEqual(
+    commentFindings({ 'postgres/migrations/000001_first.sql': '-- See core/gone.ts.\n' }, (name) => files.has(name)),
+    [],
+  );
   const [number, page] = [['spec', '2.7'].join(' '), ['design', 'md'].join('.')];
   assert.deepEqual(findings(`/** ${number} */\n// ${page}\n`), [
     'core/a.ts:1 names spec 2.7: name a page of docs/ instead',

@@ -8,7 +8,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { importFindings } from '#test/tidy/import-rules.ts';
-import type { Sources } from '#cli/tasks/sources.ts';
+import type { Sources } from '#cli/tasks/tools/sources.ts';
 import { formatFinding } from '#test/tidy/findings.ts';
 
 const manifest = JSON.stringify({
@@ -29,7 +29,7 @@ test('core imports nothing of ours', () => {
 test('everything may import core', () => {
   assert.deepEqual(
     found({
-      'builder/build.ts': "import { x } from '#core/names.ts';",
+      'builder/build/build.ts': "import { x } from '#core/names.ts';",
       'cli/main.ts': "import { x } from '#core/names.ts';",
       'runtime/engine/http/listener.ts': "import { x } from '#core/names.ts';",
       'core/names.ts': "import { y } from './plans.ts';",
@@ -88,7 +88,7 @@ test('handler.ts joins the parts, but nobody joins the guest', () => {
         "import { Pool } from './isolates/pool.ts';\nimport { listen } from './http/listener-node.ts';\nimport { g } from './guest/main.ts';",
     }),
     [
-      'runtime/engine/handler.ts:3 imports runtime/engine/guest/main.ts: runtime/engine/ may import only itself and core/, deployments/, runtime/stores/, runtime/supervisor/data-folder/private-folders.ts',
+      'runtime/engine/handler.ts:3 imports runtime/engine/guest/main.ts: runtime/engine/ may import only itself and core/, artifacts/, runtime/stores/, runtime/supervisor/data-folder/private-folders.ts',
     ],
   );
 });
@@ -109,8 +109,19 @@ test('the cli reaches the runtime through dev.ts and the provider of sandboxes o
         "const { startDev } = await import('#runtime/dev/dev.ts');\nimport { Pool } from '#runtime/engine/isolates/pool.ts';",
     }),
     [
-      'cli/commands/dev.ts:2 imports runtime/engine/isolates/pool.ts: cli/ may import only itself and core/, builder/, control/gateway/, dashboard/build/, web/build/, web/docs-site/, deployments/, operations/, packages/create/project.ts, packages/worker/client.ts, runtime/dev/dev.ts, runtime/sandbox/backends/hosted/, types of control/api/app.ts, types of packages/vite/messages.ts',
+      'cli/commands/dev.ts:2 imports runtime/engine/isolates/pool.ts: cli/commands/ may import only itself and core/, cli/, artifacts/, operations/, packages/create/project.ts, runtime/dev/dev.ts, sandbox/backends/hosted/, types of packages/vite/messages.ts',
     ],
+  );
+});
+
+test('nothing in control imports what stands above it', () => {
+  assert.deepEqual(
+    found({
+      'control/domains/recheck.ts': "import { needs } from '../api/request/needs.ts';",
+      'control/records/projects.ts': "import type { Proof } from '../domains/proof.ts';",
+      'control/api/routes/domains.ts': "import { readDomain } from '../../records/domains.ts';",
+    }).map((line) => line.split(':', 2)[0]),
+    ['control/domains/recheck.ts', 'control/records/projects.ts'],
   );
 });
 
@@ -129,14 +140,14 @@ test('a quarantined library stays in its folder, also when it is imported lazily
     found({
       'runtime/engine/isolates/isolate.ts': "import ivm from 'isolated-vm';",
       'runtime/engine/handler.ts': "const ivm = await import('isolated-vm');",
-      'builder/build.ts': "import { defineCommand } from 'citty';",
+      'builder/build/build.ts': "import { defineCommand } from 'citty';",
       'runtime/databases/sqlite/connection.ts': "import { DatabaseSync } from 'node:sqlite';",
       'runtime/stores/state-sqlite.ts': "import { DatabaseSync } from 'node:sqlite';",
     }),
     [
       'runtime/engine/handler.ts:1 imports isolated-vm: it stays in runtime/engine/isolates/',
-      'builder/build.ts:1 imports citty: it stays in cli/, web/docs-site/',
-      'runtime/stores/state-sqlite.ts:1 imports node:sqlite: it stays in runtime/databases/, deployments/file-lock.ts',
+      'builder/build/build.ts:1 imports citty: it stays in cli/, web/docs-site/',
+      'runtime/stores/state-sqlite.ts:1 imports node:sqlite: it stays in runtime/databases/, artifacts/file-lock.ts',
     ],
   );
 });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sourceFindings } from '#test/tidy/source-rules.ts';
-import type { Sources } from '#cli/tasks/sources.ts';
+import type { Sources } from '#cli/tasks/tools/sources.ts';
 import { formatFinding } from '#test/tidy/findings.ts';
 
 function found(sources: Sources): string[] {

@@ -1,6 +1,6 @@
 // Generates the API reference from the API's OpenAPI document.
 import { createApi } from '#control/api/app.ts';
-import type { Parts } from '#control/parts.ts';
+import type { Dependencies } from '#control/process/dependencies.ts';
 import { defaultLimits } from '#core/limits.ts';
 import { openLog } from '#core/log/log.ts';
 import { madeFrom, code, table } from './table.ts';
@@ -67,14 +67,14 @@ async function openApiDocument(): Promise<Document> {
 }
 
 /** Minimal dependencies of the API for its description: no sessions, no metrics. */
-function descriptionParts(): Parts {
-  const parts: Pick<Parts, 'log' | 'limits' | 'clientAddress' | 'findSession'> = {
+function descriptionParts(): Dependencies {
+  const parts: Pick<Dependencies, 'log' | 'limits' | 'clientAddress' | 'findSession'> = {
     log: openLog('docs', { LOG_LEVEL: 'silent' }),
     limits: defaultLimits.control,
     clientAddress: () => null,
     findSession: () => Promise.resolve(null),
   };
-  return parts as Parts;
+  return parts as Dependencies;
 }
 
 function describe(method: string, path: string, operation: Operation, document: Document): string {

@@ -1,5 +1,5 @@
 // Generates the page of errors from the error tables of engines and API.
-import { apiErrors } from '#control/api/errors.ts';
+import { apiErrors } from '#control/http/errors.ts';
 import { errorTable } from '#core/errors.ts';
 import { code, madeFrom, table } from './table.ts';
 
@@ -36,6 +36,6 @@ ${table(
   Object.entries(apiErrors).map(([name, [status, message]]) => [code(name), String(status), code(message)]),
 )}
 
-${madeFrom('control/api/errors.ts')}
+${madeFrom('control/http/errors.ts')}
 `;
 }

@@ -55,9 +55,13 @@ export function PromotionChanges({ preview }: { readonly preview: Promotion }) {
               <li key={sha}>
                 <span className={signClass}>{sign}</span>
                 <code className={styles.faint}>{sha.slice(0, 7)}</code>
-                <Link to="/deployments/$deployment" params={{ deployment: deploymentId }}>
-                  {message ?? 'No commit message'}
-                </Link>
+                {deploymentId === null ? (
+                  <span>{message ?? 'No commit message'}</span>
+                ) : (
+                  <Link to="/deployments/$deployment" params={{ deployment: deploymentId }}>
+                    {message ?? 'No commit message'}
+                  </Link>
+                )}
               </li>
             ))}
           </ul>

@@ -16,7 +16,7 @@ export function SlowStatements({ place }: { readonly place: BindingPlace }) {
   if (data.items.length === 0)
     return (
       <EmptyState title="No slow queries">
-        Statements of 10 ms and more (DB_SLOW_STATEMENT_MS) are listed here since the database was opened last.
+        Statements of 10 ms and more appear here, since the database was last opened.
       </EmptyState>
     );
   return (

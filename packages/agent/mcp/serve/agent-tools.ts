@@ -1,5 +1,5 @@
-// What clients of the Model Context Protocol may call: the author's tools that need no word of a user, and two that
-// send the agent a message and fetch its answer. Called by endpoint.ts.
+// Tools for clients of the Model Context Protocol: the author's tools that need no approval, and two that send the
+// agent a message and fetch its answer. Called by endpoint.ts.
 import type { AgentConfig, AgentContext, AgentEnv, McpServing, ToolContext } from '../../config-types.ts';
 import { MCP_PLATFORM, messengerOf } from '../../messengers.ts';
 import type { Parts } from '../../parts.ts';
@@ -12,7 +12,7 @@ import type { Served } from './rpc.ts';
 
 const ASK = 'ask_agent';
 const GET_ANSWER = 'get_answer';
-/** Clients give up after a minute. */
+/** Clients time out after a minute. */
 const WAIT_MS = 45_000;
 const LOOK_MS_LEAST = 50;
 const LOOK_MS_MOST = 1000;
@@ -30,7 +30,7 @@ const own: Served['tools'] = [
   },
 ];
 
-/** The author's tools that are served. @throws TypeError when one is named that cannot be. */
+/** The author's tools that are served. @throws TypeError when a listed tool cannot be served. */
 export function servedTools<Env extends AgentEnv>(
   { tools }: Parts<Env>,
   { tools: written = [] }: AgentConfig<Env>,
@@ -39,13 +39,13 @@ export function servedTools<Env extends AgentEnv>(
   const asksNobody = written.filter(({ approval = false }) => approval === false).map(({ name }) => name);
   for (const name of names ?? [])
     if (!asksNobody.includes(name))
-      throw new TypeError(`mcpServer.tools: ${name} is no tool of yours without approval`);
+      throw new TypeError(`mcpServer.tools: ${name} is not one of your tools without approval`);
   for (const { name } of written)
     if (own.some((tool) => tool.name === name)) throw new TypeError(`mcpServer has a tool ${name} of its own`);
   return tools.filter(({ name }) => (names ?? asksNobody).includes(name));
 }
 
-/** What one user is served. */
+/** Tools served to one user. */
 export function servedTo<Env extends AgentEnv>(
   parts: Parts<Env>,
   tools: readonly ReadyTool[],
@@ -113,7 +113,7 @@ async function run<Env extends AgentEnv>(
   }
 }
 
-/** Sends a message where there is one, and waits for the answer. */
+/** Sends a message, if there is one, and waits for the answer. */
 async function talk<Env extends AgentEnv>(
   tool: string,
   args: unknown,
@@ -132,7 +132,7 @@ async function talk<Env extends AgentEnv>(
   for (let pause = LOOK_MS_LEAST; ; pause = Math.min(pause * 2, LOOK_MS_MOST)) {
     const answer = answerTo(messageId, await readWorkspace(agent.env.PLATFORM_AGENT_STATE, userId));
     if (answer.is === 'said') return answer;
-    if (answer.is === 'unknown') throw new ToolError(`There is no answer to the message ${messageId}`);
+    if (answer.is === 'unknown') throw new ToolError(`There is no reply to the message ${messageId}`);
     const later = `Call ${GET_ANSWER} with messageId "${messageId}" later.`;
     if (answer.approval !== null)
       return { text: `The user has to approve a call of ${answer.approval} first. ${later}`, isError: false };

@@ -1,14 +1,14 @@
-// The answer to a message, for a client that waits for it instead of being sent it. Called by agent-tools.ts.
+// Finds the answer to a message for a client that polls instead of receiving it. Called by agent-tools.ts.
 import { reveal } from '../../secrets.ts';
 import type { Workspace } from '../../workspace-types.ts';
 
-/** What became of a message. */
+/** State of a message. */
 export type Answer =
   | { readonly is: 'said'; readonly text: string; readonly isError: boolean }
   | { readonly is: 'waiting'; readonly approval: string | null }
   | { readonly is: 'unknown' };
 
-/** Looks for it in the history: after the message, before the next one. */
+/** Searches the history after the message, up to the next one. */
 export function answerTo(messageId: string, workspace: Workspace | null): Answer {
   if (workspace === null) return { is: 'unknown' };
   const { messages, queue, memory, approvals, activeRunId } = workspace;
@@ -16,7 +16,7 @@ export function answerTo(messageId: string, workspace: Workspace | null): Answer
   const at = messages.findIndex((message) => message.role === 'user' && message.id === messageId);
   if (at === -1) return { is: 'unknown' };
   for (const message of messages.slice(at + 1)) {
-    // The next message was taken without an answer to this one: its run was cancelled.
+    // The next message was started without an answer to this one: its run was cancelled.
     if (message.role === 'user') return { is: 'unknown' };
     if (message.role === 'assistant' && message.tool_calls === undefined)
       return { is: 'said', text: reveal(message.content ?? '', memory), isError: message.isError === true };

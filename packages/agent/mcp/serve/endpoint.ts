@@ -1,5 +1,5 @@
-// The path where an agent is a server of the Model Context Protocol: who may call, then what is answered. Never open:
-// without a function that tells who calls, a bearer token is wanted. Called by agent.ts.
+// The path where an agent serves the Model Context Protocol: authentication, then the response. Never open: without
+// an authentication function, a bearer token is required. Called by agent.ts.
 import type { AgentContext, AgentEnv, McpServing } from '../../config-types.ts';
 import type { Parts } from '../../parts.ts';
 import { workspaceKey } from '../../workspaces.ts';
@@ -8,7 +8,7 @@ import { answerRpc, refuse } from './rpc.ts';
 
 const TOKEN_NAME = 'AGENT_MCP_TOKEN';
 const TOKEN_CHARS_LEAST = 16;
-/** Whose workspace clients with the token share. */
+/** User id of clients with the token, who share a workspace. */
 const TOKEN_USER = 'mcp';
 const UNAUTHORISED = -32001;
 
@@ -18,7 +18,7 @@ export interface McpEndpoint<Env extends AgentEnv> {
   answer(request: Request, env: Env, agent: AgentContext<Env>): Promise<Response>;
 }
 
-/** The endpoint of an agent that has one. @throws TypeError that names what is wrong with its configuration. */
+/** The endpoint of an agent, if enabled. @throws TypeError that names the problem in its configuration. */
 export function createMcpEndpoint<Env extends AgentEnv>(parts: Parts<Env>): McpEndpoint<Env> | null {
   const { mcpServer = false } = parts.config;
   if (mcpServer === false) return null;
@@ -48,7 +48,7 @@ async function byToken(request: Request, env: unknown): Promise<string | null> {
   return (await isSame(given, token)) ? TOKEN_USER : null;
 }
 
-/** In a time that says nothing of the token: digests are compared whole. */
+/** In constant time: compares complete digests. */
 async function isSame(given: string, wanted: string): Promise<boolean> {
   const [left, right] = await Promise.all([digest(given), digest(wanted)]);
   return left.reduce((different, byte, at) => different | (byte ^ right[at]!), 0) === 0;

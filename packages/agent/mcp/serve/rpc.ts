@@ -1,8 +1,8 @@
-// The Model Context Protocol as a server speaks it over streamable HTTP, in both eras and without sessions: which
-// request is which, and how an answer is written. Knows no agent. Called by endpoint.ts.
+// Server side of the Model Context Protocol over streamable HTTP, in both generations and without sessions:
+// dispatches requests and formats responses. Independent of agents. Called by endpoint.ts.
 import { META, STATELESS, WITH_SESSION } from '../versions.ts';
 
-/** What a server offers. */
+/** Capabilities of a server. */
 export interface Served {
   readonly name: string;
   readonly tools: readonly { readonly name: string; readonly description: string; readonly inputSchema: object }[];
@@ -20,7 +20,7 @@ const INVALID_PARAMS = -32602;
 const HEADER_MISMATCH = -32020;
 const NO_VERSION = -32022;
 
-/** Answers a request that is let in. */
+/** Answers an authenticated request. */
 export async function answerRpc(request: Request, served: Served): Promise<Response> {
   if (request.method !== 'POST') return refuse(405, INVALID_REQUEST, 'Only POST is served', null, { allow: 'POST' });
   const type = (request.headers.get('content-type') ?? '').split(';')[0]!.trim().toLowerCase();
@@ -33,12 +33,12 @@ export async function answerRpc(request: Request, served: Served): Promise<Respo
   try {
     message = JSON.parse(text);
   } catch {
-    return refuse(400, PARSE_ERROR, 'The body is no JSON');
+    return refuse(400, PARSE_ERROR, 'The body is not JSON');
   }
   if (!isJson(message) || message['jsonrpc'] !== '2.0')
     return refuse(400, INVALID_REQUEST, 'The body must be one message of JSON-RPC 2.0');
   const { id, method } = message;
-  // Notifications and answers want none.
+  // Notifications and responses get no answer.
   if (id === undefined || typeof method !== 'string') return new Response(null, { status: 202 });
   if (typeof id !== 'string' && typeof id !== 'number')
     return refuse(400, INVALID_REQUEST, 'The id must be a text or a number');
@@ -55,14 +55,14 @@ interface Asked {
   readonly params: Json;
 }
 
-/** 2026-07-28: every request says who asks, in which version, and headers repeat what it is. */
+/** 2026-07-28: every request names the client and the version, and headers repeat its kind. */
 async function answerStateless(request: Request, asked: Asked, version: unknown, served: Served): Promise<Response> {
   const { id, method, params } = asked;
   if (version !== STATELESS)
     return refuse(
       400,
       NO_VERSION,
-      'This version of the protocol is not served',
+      'This version of the protocol is not supported',
       id,
       {},
       { supported: [STATELESS], requested: version },
@@ -89,7 +89,7 @@ async function answerStateless(request: Request, asked: Asked, version: unknown,
   }
 }
 
-/** Versions that begin with `initialize`. No session is kept: nothing of an answer depends on one. */
+/** Versions that start with `initialize`. No session is kept: no response depends on one. */
 async function answerOlder(request: Request, asked: Asked, served: Served): Promise<Response> {
   const { id, method, params } = asked;
   const version = request.headers.get('mcp-protocol-version');
@@ -99,7 +99,7 @@ async function answerOlder(request: Request, asked: Asked, served: Served): Prom
     return refuse(
       400,
       NO_VERSION,
-      'This version of the protocol is not served',
+      'This version of the protocol is not supported',
       id,
       {},
       { supported: [STATELESS, ...WITH_SESSION], requested: version },
@@ -143,7 +143,7 @@ function result(id: string | number, value: object): Response {
   return Response.json({ jsonrpc: '2.0', id, result: value }, { headers: { 'cache-control': 'no-store' } });
 }
 
-/** An error of the protocol. */
+/** A protocol error. */
 export function refuse(
   status: number,
   code: number,

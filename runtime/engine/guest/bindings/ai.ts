@@ -1,5 +1,5 @@
-// The guest half of the AI binding: makes the request to the gateway of what `run` is given, and reads its answer. A
-// module of lazy.ts.
+// The guest half of the AI binding: turns the inputs of `run` into a request to the gateway, and reads its response.
+// A module of lazy.ts.
 import type { LazyParts } from '../lazy.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -15,7 +15,7 @@ interface RunOptions {
   readonly returnRawResponse?: boolean;
 }
 
-/** As the gateway says it. */
+/** An error as the gateway reports it. */
 interface Refusal {
   readonly message?: unknown;
   readonly type?: unknown;
@@ -23,14 +23,14 @@ interface Refusal {
   readonly param?: unknown;
 }
 
-/** Why the gateway gave no answer. */
+/** Error of the gateway. */
 class AiError extends Error {
   readonly status: number;
   readonly code: string | null;
   readonly type: string | null;
-  /** The field of the inputs that it is about. */
+  /** The input field that caused it. */
   readonly param: string | null;
-  /** By which the operator finds the call. */
+  /** Id by which the operator finds the call. */
   readonly requestId: string | null;
 
   constructor(status: number, { message, type, code, param }: Refusal, requestId: string | null) {
@@ -65,7 +65,7 @@ export default function createAi({ createFetcher, currentInvocation }: LazyParts
     try {
       refusal = (JSON.parse(text) as { error?: Refusal }).error ?? {};
     } catch {
-      // Of something between here and the gateway: its status is all that is known.
+      // From something between this worker and the gateway: only its status is known.
     }
     return new AiError(response.status, refusal, response.headers.get('x-request-id'));
   }
@@ -79,7 +79,7 @@ export default function createAi({ createFetcher, currentInvocation }: LazyParts
       method: 'POST',
       headers: { ...options?.extraHeaders, 'content-type': 'application/json', ...headersOf(options) },
       body: JSON.stringify(body),
-      // Words that nobody reads are not paid for.
+      // Stops paying for output that is no longer read.
       signal: options?.signal === undefined ? (currentInvocation()?.signal() ?? null) : options.signal,
     });
     if (options?.returnRawResponse === true) return response;
@@ -98,7 +98,7 @@ export default function createAi({ createFetcher, currentInvocation }: LazyParts
   return { create: () => ({ run, models }) };
 }
 
-/** What is asked of the gateway, and where. */
+/** The gateway's path and body for a model and its inputs. */
 function requestOf(
   model: string,
   inputs: Fields,
@@ -115,7 +115,7 @@ function requestOf(
   return { path: '/chat/completions', body: { ...body, messages: [{ role: 'user', content: prompt }] } };
 }
 
-/** Metadata is a map of texts on the wire. */
+/** On the wire, metadata maps texts to texts. */
 function textsOf(metadata: Fields): Record<string, string> {
   const texts: Record<string, string> = {};
   for (const [name, value] of Object.entries(metadata)) texts[name] = String(value);
@@ -135,7 +135,7 @@ function headersOf(options: RunOptions | null | undefined): Record<string, strin
   };
 }
 
-/** Of `{text}`: vectors alone, as libraries that know Workers AI read them. */
+/** For `{text}`: vectors only, as libraries for Workers AI expect. */
 function vectorsOf(answer: Fields): object {
   const data = (answer['data'] as readonly { readonly embedding: readonly number[] }[]).map(
     ({ embedding }) => embedding,

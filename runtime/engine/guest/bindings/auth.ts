@@ -1,4 +1,4 @@
-// The guest half of the auth binding (`PLATFORM_AUTH`): asks the host who somebody is. A module of lazy.ts.
+// The guest half of the auth binding (`PLATFORM_AUTH`): asks the host for users and sessions. A module of lazy.ts.
 import type { LazyParts } from '../lazy.ts';
 
 export default function createAuth({ callHost, isRequest }: LazyParts): { create(name: string): object } {
@@ -10,7 +10,7 @@ export default function createAuth({ callHost, isRequest }: LazyParts): { create
   const auth = {
     getUser: (token: unknown): Promise<unknown> => ask('getUser', { token }),
     verifyToken: async (token: unknown): Promise<boolean> => (await ask('getUser', { token })) !== null,
-    /** Of a request, by its session cookie or `Authorization: Bearer`. */
+    /** The session of a request, by its cookie or `Authorization: Bearer`. */
     async getSession(request: unknown): Promise<unknown> {
       if (!isRequest(request)) throw new TypeError('getSession takes the request');
       const { headers } = request as unknown as { headers: { get(name: string): string | null } };

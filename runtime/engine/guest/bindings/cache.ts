@@ -1,4 +1,4 @@
-// The guest half of the cache binding: texts under keys, for a while. A module of lazy.ts.
+// The guest half of the cache binding: texts by key, with expiry. A module of lazy.ts.
 import type { LazyParts } from '../lazy.ts';
 
 export default function createCache({ callHost }: LazyParts): { create(name: string): object } {

@@ -1,5 +1,5 @@
-// The guest half of the db binding: the shape of D1 (docs/database.md), and interactive transactions. A module of
-// lazy.ts. Requests and answers are JSON that only the database reads (core/database-request.ts has the shapes).
+// The guest half of the db binding: the API of D1 (docs/database.md), and interactive transactions. A module of
+// lazy.ts. Requests and replies are JSON that only the database interprets (core/database-request.ts has the shapes).
 import type { LazyParts } from '../lazy.ts';
 import { BegunByStatements, type Begun } from './database/begun.ts';
 import { failure, typeError } from './database/errors.ts';
@@ -21,12 +21,12 @@ export default function createDb({
 } {
   const { toWire, toRows, toObjects, toResult } = createWire({ atob, btoa, isAnyArrayBuffer });
 
-  /** A database, a session of it or a transaction: where statements go. */
+  /** The target of statements: a database, one of its sessions or a transaction. */
   class Channel {
     readonly binding: string;
     readonly #transaction: number;
     readonly #begun: BegunByStatements | null;
-    /** The newest state that an answer has shown; 0 for none. */
+    /** The latest version that a reply has shown; 0 for none. */
     version = 0;
 
     constructor(binding: string, transaction = 0, begun: BegunByStatements | null = null) {
@@ -40,12 +40,12 @@ export default function createDb({
       return this.#begun?.run(args[0]) ?? this.join<WireResult>(ops.query, args);
     }
 
-    /** As `ask`, in the transaction that a statement began. */
+    /** As `ask`, in the transaction started by a statement. */
     join<Answer>(op: number, args: unknown): Promise<Answer> {
       return this.ask(op, args, this.#begun?.current()?.transaction);
     }
 
-    /** The answer's JSON, without refusals. */
+    /** The JSON of the reply; refusals are thrown. */
     async ask<Answer>(op: number, args: unknown, transaction = this.#transaction): Promise<Answer> {
       const { binding } = this;
       let reply;
@@ -60,7 +60,7 @@ export default function createDb({
       return this.#read<Answer>(reply.parts[0]);
     }
 
-    /** Puts messages into the transaction; what is wrong with one is said as `queue.send` says it. */
+    /** Adds messages to the transaction; errors have the wording of `queue.send`. */
     async send(queue: string, messages: readonly object[], bodies: readonly string[]): Promise<string[]> {
       const { binding } = this;
       const transaction = this.#transaction;
@@ -206,7 +206,7 @@ export default function createDb({
       return runExec(this.#channel, sql);
     }
 
-    /** To a queue, if and only if the transaction commits. */
+    /** Sends to a queue, if and only if the transaction commits. */
     async send(queue: unknown, payload: unknown, options?: unknown): Promise<{ messageId: string }> {
       return { messageId: (await this.#send('send', queue, payload, options))[0] as string };
     }
@@ -227,7 +227,7 @@ export default function createDb({
       return sent;
     }
 
-    /** Resolves when no message is on its way into the transaction, however that ended. */
+    /** Resolves when no message is pending for the transaction, whether sent or failed. */
     static async sent(transaction: Transaction): Promise<void> {
       for (const sent of transaction.#sends) await sent.catch(() => {});
     }
@@ -262,7 +262,7 @@ export default function createDb({
     }
 
     withSession(start?: string): Session {
-      // One process owns a database and answers in order: every session sees all that was committed before it.
+      // One process owns a database and answers in order, so every session sees all earlier commits.
       const isBookmark =
         typeof start === 'string' &&
         start !== 'first-primary' &&
@@ -280,10 +280,10 @@ export default function createDb({
       try {
         const transaction = new Transaction(channel);
         result = await work(transaction);
-        // A message that was not awaited belongs to it all the same.
+        // Includes messages that were not awaited.
         await Transaction.sent(transaction);
       } catch (error) {
-        // What the worker threw is what counts; a transaction that is over already needs no end.
+        // The worker's own error takes precedence; the transaction may already have ended.
         await channel.ask(ops.rollback, []).catch(() => {});
         throw error;
       }

@@ -1,4 +1,4 @@
-// The guest half of the file binding: the shape of an R2 bucket, and more. A module of lazy.ts.
+// The guest half of the file binding: the API of an R2 bucket, and more. A module of lazy.ts.
 import type { LazyParts } from '../lazy.ts';
 import type { HostBody, HostReply } from '../host.ts';
 import type { HostCallName, Part } from '../../bridge/protocol.ts';
@@ -21,7 +21,7 @@ interface Range {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Header of HTTP -> field of a file. */
+/** HTTP header -> field of a file. */
 const headerFields: Readonly<Record<string, string>> = {
   'content-type': 'contentType',
   'content-language': 'contentLanguage',
@@ -30,11 +30,11 @@ const headerFields: Readonly<Record<string, string>> = {
   'cache-control': 'cacheControl',
 };
 
-/** Options of R2 that a platform of one's own does not have. */
+/** Options of R2 that this platform does not support. */
 const notHere: Readonly<Record<string, string>> = {
   ssecKey: 'encryption at rest is up to the storage',
   storageClass: 'there is one class, Standard',
-  cacheExpiry: 'say it in cacheControl, as max-age',
+  cacheExpiry: 'use max-age in cacheControl',
 };
 
 const digestNames = ['md5', 'sha1', 'sha256', 'sha384', 'sha512'];
@@ -66,7 +66,7 @@ export default function createFiles(parts: LazyParts): { create(name: string): o
 
   const isHeaders = (value: unknown): value is InstanceType<typeof Headers> => value instanceof Headers;
 
-  /** The value of a `put` as what crosses: a part, or a stream that is pumped while `send` runs. */
+  /** The value of a `put` in transferable form: a part, or a stream that is pumped while `send` runs. */
   async function withBody(
     value: unknown,
     send: (stream: number | null, parts: Part[]) => Promise<HostReply>,
@@ -88,7 +88,7 @@ export default function createFiles(parts: LazyParts): { create(name: string): o
     )
       throw new TypeError('A file is a string, an ArrayBuffer, a view of one, a Blob or a ReadableStream');
     if (ArrayBuffer.isView(value) || isAnyArrayBuffer(value)) {
-      // As it is now: the worker may write into it before this entry ends.
+      // Copied now: the worker may write to it before this entry ends.
       const copy = new Uint8Array(toBytes(value, 'A file'));
       if (copy.byteLength <= WHOLE_BYTES_MAX) {
         const sent = send(null, [copy]);
@@ -114,7 +114,7 @@ export default function createFiles(parts: LazyParts): { create(name: string): o
     try {
       return await send(stream, []);
     } finally {
-      // Refused before its end: nobody reads the rest.
+      // The call failed before the end of the body, so the rest is not read.
       cancelPump(stream);
     }
   }
@@ -140,7 +140,7 @@ export default function createFiles(parts: LazyParts): { create(name: string): o
     if (!isHeaders(given)) {
       const { etagMatches, etagDoesNotMatch, uploadedBefore, uploadedAfter, secondsGranularity } = given as Fields;
       const [before, after] = [toMs(uploadedBefore), toMs(uploadedAfter)];
-      // By the second in which a file was uploaded.
+      // Compares upload times in whole seconds.
       const inSeconds = secondsGranularity === true;
       return {
         etagMatches,
@@ -163,7 +163,7 @@ export default function createFiles(parts: LazyParts): { create(name: string): o
     return {
       etagMatches: tags('if-match'),
       etagDoesNotMatch: tags('if-none-match'),
-      // Headers have whole seconds.
+      // HTTP dates have whole seconds.
       uploadedAfter: since === undefined || given.has('if-none-match') ? undefined : since + 999,
       uploadedBefore: until === undefined || given.has('if-match') ? undefined : until + 1000,
     };
@@ -191,7 +191,7 @@ export default function createFiles(parts: LazyParts): { create(name: string): o
     return { headers, metadata: metadata ?? customMetadata, onlyIf: conditionOf(onlyIf), ...digests };
   }
 
-  /** Digests are given as hex or as bytes. */
+  /** Digests are hex or bytes. */
   function toHex(digest: unknown): unknown {
     if (digest === undefined || digest === null || typeof digest === 'string') return digest;
     const bytes = ArrayBuffer.isView(digest)
@@ -233,7 +233,7 @@ export default function createFiles(parts: LazyParts): { create(name: string): o
       });
     }
 
-    /** Sets the header fields that are kept with the file. */
+    /** Sets the header fields stored with the file. */
     writeHttpMetadata(headers: InstanceType<typeof Headers>): void {
       for (const [name, field] of Object.entries(headerFields)) {
         const value = this.httpMetadata[field];
@@ -349,7 +349,7 @@ export default function createFiles(parts: LazyParts): { create(name: string): o
         range: rangeOf(options?.['range']),
         onlyIf: conditionOf(options?.['onlyIf']),
       };
-      // The first chunks may come in the same entry as the head: their stream is open before the entry reads on.
+      // The first chunks may come in the same entry as the head: open their stream before the entry reads further.
       const call = startCall('files.get', args, [], (reply, owner) => {
         const stream = (reply.value as { stream: number | null } | null)?.stream ?? null;
         if (stream !== null) incoming = bodyToGuest(stream, owner, true);
@@ -402,7 +402,7 @@ export default function createFiles(parts: LazyParts): { create(name: string): o
   return { create: (name) => new Files(name) };
 }
 
-/** Bytes by name, and as JSON the hex digits. */
+/** Digests as bytes; their JSON has hex digits. */
 function checksumsOf(digests: Readonly<Record<string, string>>): object {
   const checksums: Record<string, unknown> = { toJSON: () => ({ ...digests }) };
   for (const [name, hex] of Object.entries(digests))

@@ -1,22 +1,20 @@
-// The guest half of the queue binding: sends messages. How they come in is events/queue.ts. A module of lazy.ts.
+// The guest half of the queue binding: sends messages. events/queue.ts receives them. A module of lazy.ts.
 import type { BindingModule, LazyParts } from '../lazy.ts';
 
-/** How a message is sent; checked on the host. */
+/** Options of a message; validated on the host. */
 interface SendOptions {
   readonly delaySeconds?: number;
-  /** A message with this id is taken once within the queue's time to remember it. */
+  /** A message with a known id is dropped within the queue's deduplication window. */
   readonly dedupeId?: string;
-  /** Messages with one key are delivered one after the other, in their order. */
+  /** Messages with the same key are delivered one at a time, in order. */
   readonly orderingKey?: string;
-  /** How the body travels: `json` (default), `text`, `bytes`, or `v8` for what structuredClone can copy. */
+  /** Encoding of the body: `json` (default), `text`, `bytes`, or `v8` for anything that structuredClone can copy. */
   readonly contentType?: unknown;
 }
 
 type Batch = Iterable<SendOptions & { readonly payload?: unknown; readonly body?: unknown }>;
 
-/**
- * Messages as the host takes them: how each is sent, and beside it its body, encoded here and decoded by its consumer.
- */
+/** Messages for the host: the options of each, and its body, encoded here and decoded by its consumer. */
 interface Encoded {
   readonly messages: SendOptions[];
   readonly bodies: string[];
@@ -26,9 +24,9 @@ export default function createQueue(parts: LazyParts): BindingModule {
   const { callHost, fromJson, invalidArgument, toBytes, toJson, useModule } = parts;
 
   /**
-   * A body as JSON, from which its consumer makes the value again (events/queue.ts).
+   * Encodes a body as JSON, which its consumer decodes (events/queue.ts).
    *
-   * @throws {TypeError} for a content type that is unknown, or not one of this body.
+   * @throws {TypeError} for an unknown content type, or one that does not fit the body.
    */
   function encodeBody(body: unknown, contentType: unknown): string {
     switch (contentType) {
@@ -36,9 +34,9 @@ export default function createQueue(parts: LazyParts): BindingModule {
       case null:
       case 'json': {
         if (body === undefined || typeof body === 'function' || typeof body === 'symbol')
-          throw new TypeError('A message must have a JSON form');
+          throw new TypeError('A message must be JSON');
         const text = toJson(body) ?? 'null';
-        // What looks like a stored value is one.
+        // A body that resembles an encoded value has to be encoded as well.
         return text.includes('$structured') ? stored(fromJson(text)) : text;
       }
       case 'text':
@@ -84,7 +82,7 @@ export default function createQueue(parts: LazyParts): BindingModule {
       this.#binding = binding;
     }
 
-    /** Null: that is no queue. */
+    /** Null: not a queue. */
     static nameOf(binding: unknown): string | null {
       return typeof binding === 'object' && binding !== null && #binding in binding ? binding.#binding : null;
     }
@@ -98,12 +96,12 @@ export default function createQueue(parts: LazyParts): BindingModule {
       return { messageId: (await this.#send(encode(payload, options)))[0] as string };
     }
 
-    /** Messages are `{payload, ...options}`, or `{body, ...options}` as workers of other platforms write them. */
+    /** Messages are `{payload, ...options}`, or `{body, ...options}` as on other platforms. */
     async sendBatch(messages: Batch, options?: SendOptions): Promise<object> {
       return { messageIds: await this.#send(encodeBatch(messages, options)) };
     }
 
-    /** Messages that wait, run and have failed for good. */
+    /** Counts of waiting, running and dead messages. */
     async metrics(): Promise<unknown> {
       const { oldestMessageTimestamp: oldest, ...counts } = (
         await callHost('queue.metrics', { binding: this.#binding })

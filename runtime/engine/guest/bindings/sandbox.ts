@@ -1,12 +1,12 @@
-// The guest half of sandboxes: a handle an id, each method of which is one request to the sandbox service
-// (core/sandbox/operations.ts in the repository says how it is formed), sent by the host. A module of lazy.ts.
+// The guest half of sandboxes: one handle per id, whose methods each send one request to the sandbox service through
+// the host (core/sandbox/operations.ts in the repository defines the requests). A module of lazy.ts.
 import type { LazyParts } from '../lazy.ts';
 import { exitOfEvents, type ExecResult } from './sandbox/exec-events.ts';
 import { openTerminal, type Terminal } from './sandbox/terminal.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What a session has of its own; a sandbox's variables are its agent's. */
+/** State of a session; the sandbox's variables are kept by its agent. */
 interface Own {
   readonly cwd: string | null;
   env: Fields | null;
@@ -31,7 +31,7 @@ interface TerminalOptions {
   readonly signal?: unknown;
 }
 
-/** Why a call failed. */
+/** Reason for a failed call. */
 class SandboxError extends Error {
   readonly code: string;
 
@@ -50,7 +50,7 @@ export default function createSandboxes(parts: LazyParts): { create(name: string
   const { createFetcher, Request, Response, TextDecoder, URL, btoa, toBytes, isUnsharedBufferSource } = parts;
   type Answer = Awaited<ReturnType<ReturnType<typeof createFetcher>['fetch']>>;
 
-  /** A failure that the service did not see, in words of sandboxes. */
+  /** Rewords a failure that happened outside the service for sandboxes. */
   function toSandboxError(error: unknown, code: string, message: string): unknown {
     const said = error as { code?: unknown; message?: unknown } | null;
     if (said?.code === 'fetch_failed') return new SandboxError(code, message);
@@ -72,7 +72,7 @@ export default function createSandboxes(parts: LazyParts): { create(name: string
     #path: string;
     #options: string | null;
 
-    /** @param options what the sandbox is made of, as the header has it. */
+    /** @param options of the sandbox, as header text. */
     constructor(binding: string, path: string, options: string | null = null) {
       this.#fetcher = createFetcher('sandbox.call', { binding });
       this.#binding = binding;
@@ -80,12 +80,12 @@ export default function createSandboxes(parts: LazyParts): { create(name: string
       this.#options = options;
     }
 
-    /** Another sandbox of the same binding. */
+    /** A handle for another sandbox of the same binding. */
     of(id: string): Sandbox {
       return new Sandbox(new Calls(this.#binding, `/${id}/`), id);
     }
 
-    /** The answer of an operation. @throws {SandboxError} */
+    /** The response of an operation. @throws {SandboxError} */
     async send(operation: string, init: Fields): Promise<Answer> {
       let answer: Answer;
       const headers = {
@@ -104,12 +104,12 @@ export default function createSandboxes(parts: LazyParts): { create(name: string
       try {
         ({ code, message } = (JSON.parse(text) as { error: { code: string; message: string } }).error);
       } catch {
-        // Of something between here and the service: its status is all that is known.
+        // From something between this worker and the service: only its status is known.
       }
       throw new SandboxError(code, message);
     }
 
-    /** Of an operation with JSON both ways. */
+    /** Calls an operation with JSON in both directions. */
     async ask(operation: string, args: Fields = {}, signal: unknown = null): Promise<unknown> {
       const answer = await this.send(operation, { method: 'POST', body: JSON.stringify(args), signal });
       return this.read(answer.json());
@@ -123,19 +123,19 @@ export default function createSandboxes(parts: LazyParts): { create(name: string
       }
     }
 
-    /** Of an operation that answers with a stream. */
+    /** Calls an operation that responds with a stream. */
     async stream(operation: string, args: Fields, signal: unknown = null): Promise<Answer> {
       return this.send(operation, { method: 'POST', body: JSON.stringify(args), signal });
     }
 
-    /** Of an operation whose body is bytes. */
+    /** Calls an operation whose body is bytes. */
     raw(operation: string, args: Fields, body: unknown, signal: unknown = null): Promise<Answer> {
       const headers = { 'sandbox-arguments': encodeURIComponent(JSON.stringify(args)) };
       return this.send(operation, { method: 'POST', headers, body, signal, duplex: 'half' });
     }
   }
 
-  /** Commands and files, in a working directory and with variables of its own. */
+  /** Commands and files, with a working directory and variables of its own. */
   class Session {
     #calls: Calls;
     #own: Own;
@@ -404,12 +404,12 @@ export default function createSandboxes(parts: LazyParts): { create(name: string
   return { create: (name) => new Sandboxes(name) };
 }
 
-/** The folder that git makes of an address. */
+/** The folder that `git clone` derives from a URL. */
 function nameOf(url: unknown): string {
   return /([^/]+?)(?:\.git)?\/*$/.exec(String(url))?.[1] ?? 'repository';
 }
 
-/** What the sandbox is made of as the header has it, as it is now: the service checks it. Null: nothing is said. */
+/** Options of a sandbox as header text, read now; the service validates them. Null: no options. */
 function optionsOf(options: unknown): string | null {
   if (options === undefined) return null;
   if (options === null || typeof options !== 'object' || Array.isArray(options))

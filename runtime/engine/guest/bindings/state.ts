@@ -1,4 +1,4 @@
-// The guest half of the state binding (docs/state.md): the shape of a KV namespace, and more. A module of lazy.ts.
+// The guest half of the state binding (docs/state.md): the API of a KV namespace, and more. A module of lazy.ts.
 import type { LazyParts } from '../lazy.ts';
 import type { Part } from '../../bridge/protocol.ts';
 
@@ -118,7 +118,7 @@ export default function createState({ callHost, fromJson, Response, TextDecoder,
       await this.#put(key, value, options);
     }
 
-    /** Writes only over the version that `getWithMetadata` gave; null: only where there is nothing. */
+    /** Writes only if the version is still the one from `getWithMetadata`; null: only if the key does not exist. */
     async compareAndSet(key: unknown, version: string | null, value: unknown, options?: PutOptions): Promise<boolean> {
       if (version !== null && typeof version !== 'string')
         throw new TypeError('The version is one that getWithMetadata gave, or null');
@@ -131,7 +131,7 @@ export default function createState({ callHost, fromJson, Response, TextDecoder,
 
     async setJSON(key: unknown, value: unknown, options?: PutOptions): Promise<void> {
       const text = JSON.stringify(value) as string | undefined;
-      if (text === undefined) throw new TypeError('The value has no JSON form');
+      if (text === undefined) throw new TypeError('The value cannot be converted to JSON');
       await this.#put(key, text, options);
     }
 

@@ -1,5 +1,5 @@
-// The guest half of the timer binding: sets, reads and deletes timers. How one that is due comes in is events/timer.ts.
-// A module of lazy.ts.
+// The guest half of the timer binding: sets, reads and deletes timers. events/timer.ts receives due ones. A module of
+// lazy.ts.
 import type { LazyParts } from '../lazy.ts';
 
 interface Options {
@@ -10,7 +10,7 @@ interface Options {
 }
 
 export default function createTimer({ callHost }: LazyParts): { create(name: string): object } {
-  /** A third argument with none of these is the payload itself. */
+  /** A third argument without any of these fields is the payload itself. */
   function toOptions(given: unknown): Options {
     const isOptions =
       given === undefined ||
@@ -20,7 +20,7 @@ export default function createTimer({ callHost }: LazyParts): { create(name: str
     return isOptions ? ((given ?? {}) as Options) : { payload: given };
   }
 
-  /** Milliseconds since 1970; a time from now is reckoned on the host, whose clock rules. */
+  /** Milliseconds since 1970; relative times are computed on the host, whose clock is authoritative. */
   function toTime(at: unknown): { at: number } | { afterMs: number } {
     if (at instanceof Date) return { at: at.getTime() };
     if (typeof at === 'number') return { at };

@@ -1,5 +1,5 @@
-// The guest half of the workflow binding: starts runs and looks at them. How a run goes on is events/workflow.ts. A
-// module of lazy.ts.
+// The guest half of the workflow binding: starts and reads runs. events/workflow.ts executes them. A module of
+// lazy.ts.
 import type { LazyParts } from '../lazy.ts';
 
 interface Execution {
@@ -16,7 +16,7 @@ export default function createWorkflow({ callHost, invalidArgument, useModule }:
 } {
   const { fromStored, toStored } = useModule('stored-values');
 
-  /** A run with the values that its handler had. */
+  /** A run with its values decoded. */
   function shown<Found extends Execution | null>(found: Found): Found {
     return found === null ? found : { ...found, input: fromStored(found.input), output: fromStored(found.output) };
   }
@@ -63,7 +63,7 @@ export default function createWorkflow({ callHost, invalidArgument, useModule }:
       await this.#call('resume', { id });
     }
 
-    /** Runs it again, from the beginning or from a step on: what steps before it returned stays. */
+    /** Runs it again, from the beginning or from a given step: results of earlier steps are kept. */
     async restart(id: unknown, options?: { fromStep?: string }): Promise<void> {
       await this.#call('restart', { id, fromStep: options?.fromStep });
     }
@@ -73,11 +73,11 @@ export default function createWorkflow({ callHost, invalidArgument, useModule }:
       await this.#call('sendEvent', { id, type, payload: toStored(payload ?? null) });
     }
 
-    /** As workers of other platforms start runs: an object that stands for the run. */
+    /** Starts a run as on other platforms and returns an object for it. */
     async create(options?: { id?: string; params?: unknown; retention?: unknown } | null): Promise<object> {
       if (options?.retention != null)
         throw invalidArgument(
-          'create does not take retention here: WORKFLOW_RETENTION_MS of the platform sets how long runs are kept',
+          'create does not support retention here: WORKFLOW_RETENTION_MS of the platform sets how long runs are kept',
         );
       const { executionId } = await this.trigger(options?.params, options?.id === undefined ? {} : { id: options.id });
       return this.#instance(executionId);
@@ -110,8 +110,11 @@ export default function createWorkflow({ callHost, invalidArgument, useModule }:
         restart: async (options?: { from?: { name?: string; count?: number; type?: string } } | null) => {
           const { name, count = 1, type = 'do' } = options?.from ?? {};
           if (count !== 1)
-            throw invalidArgument('restart does not take from.count here: it goes on from the first step of a name');
-          if (type !== 'do') throw invalidArgument(`restart goes on from a step of type do here, not ${String(type)}`);
+            throw invalidArgument(
+              'restart does not support from.count here: it continues from the first step of a name',
+            );
+          if (type !== 'do')
+            throw invalidArgument(`restart continues from a step of type do here, not ${String(type)}`);
           await this.restart(id, name === undefined ? {} : { fromStep: name });
         },
         sendEvent: (event: { type: string; payload?: unknown }) => this.sendEvent(id, event),
@@ -122,7 +125,7 @@ export default function createWorkflow({ callHost, invalidArgument, useModule }:
   return { create: (name) => new Workflow(name) };
 }
 
-/** What other platforms call a status. */
+/** Status names of other platforms. */
 const statuses: Readonly<Record<string, string>> = {
   pending: 'queued',
   completed: 'complete',

@@ -1,8 +1,8 @@
-// A run of a schedule of `cron`, for the worker's `scheduled` handler (or one named `cron`). A module of lazy.ts.
+// A run of a `cron` schedule, for the worker's `scheduled` handler (or one named `cron`). A module of lazy.ts.
 import type { LazyParts } from '../lazy.ts';
 import type { EventHandler } from '../dispatch.ts';
 
-/** What the host says of it. */
+/** The event from the host. */
 interface CronEvent {
   /** Its name in platform.yaml. */
   readonly name: string;
@@ -34,7 +34,7 @@ export default function createCronEvents({ noHandler, reportUncaught, currentInv
       try {
         await call.call(worker, controller, env, context);
       } catch (error) {
-        // A run that asked not to be tried again is over, whatever it threw.
+        // A run that opted out of retries is over, whatever it threw.
         if (isRetried) throw error;
         reportUncaught(error, 'Uncaught', currentInvocation());
         thrown = String((error as { message?: unknown } | null | undefined)?.message ?? error);

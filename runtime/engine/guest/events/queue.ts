@@ -1,16 +1,17 @@
-// Messages of a queue, for the worker's `message` handler (one by one) or its `queue` handler (as a batch). What
-// becomes of each message is the result; a handler that throws has its messages delivered again. A module of lazy.ts.
+// Messages of a queue, for the worker's `message` handler (one by one) or its `queue` handler (as a batch). The
+// result has an outcome for each message; if the handler throws, its messages are delivered again. A module of
+// lazy.ts.
 import type { LazyParts } from '../lazy.ts';
 import type { EventHandler } from '../dispatch.ts';
 
-/** What the host says of a delivery. */
+/** A delivery from the host. */
 interface QueueEvent {
   readonly queueName: string;
   /** Its name in `env`. */
   readonly binding: string;
   readonly messages: readonly {
     readonly id: string;
-    /** Of an event that an operator gave; else it is a body. */
+    /** Only for an event injected by an operator; otherwise it is a body. */
     readonly payload?: unknown;
     readonly attempt: number;
     readonly timestamp: number;
@@ -27,7 +28,7 @@ type Verdict =
       readonly ack: false;
       readonly delaySeconds?: number;
       readonly error?: string;
-      /** Another attempt would not help. */
+      /** Not retryable. */
       readonly final?: true;
     };
 
@@ -42,7 +43,7 @@ export default function createQueueEvents({
 } {
   const acknowledged: Verdict = { ack: true };
 
-  /** The value that was sent; most bodies are JSON and nothing else. */
+  /** The value that was sent; most bodies are plain JSON. */
   function decodeBody(text: string): unknown {
     const body = fromJson(text) as unknown;
     return text.startsWith('{"$structured"') ? useModule('stored-values').fromStored(body) : body;
@@ -68,9 +69,9 @@ export default function createQueueEvents({
       const payloads = messages.map(({ payload }, index) =>
         index < bodies.length ? decodeBody(bodies[index] as string) : payload,
       );
-      // By position: the first word on a message stands.
+      // By position: the first verdict on a message counts.
       const verdicts: (Verdict | undefined)[] = messages.map(() => undefined);
-      /** What the handler threw first. */
+      /** The first error of the handler. */
       let thrown: string | null = null;
       const decide = (index: number, verdict: Verdict): void => void (verdicts[index] ??= verdict);
       if (typeof worker?.['message'] === 'function') {

@@ -2,12 +2,12 @@
 import type { LazyParts } from '../lazy.ts';
 import type { EventHandler } from '../dispatch.ts';
 
-/** What the host says of it. */
+/** The event from the host. */
 interface TimerEvent {
   readonly binding: string;
   readonly id: string;
   readonly scheduledTime: number;
-  /** Of an event that an operator gave; else it is the body. */
+  /** Only for an event injected by an operator; otherwise it is the body. */
   readonly payload?: unknown;
   readonly intervalMs: number | null;
 }

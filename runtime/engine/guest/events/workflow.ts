@@ -1,19 +1,19 @@
-// One attempt at a run of a workflow: calls the handler from its beginning, gives it the results of the steps that are
-// done, runs those that are not, and ends when the handler has, or when all it waits for is time or an event. Each step
-// is durable on the host before the handler goes on. A module of lazy.ts.
+// One attempt at a run of a workflow: calls the handler from its beginning, replays the results of completed steps,
+// runs the others, and ends when the handler has, or when it only waits for time or an event. Each step is durable on
+// the host before the handler continues. A module of lazy.ts.
 import type { LazyParts } from '../lazy.ts';
 import type { EventHandler } from '../dispatch.ts';
 
-/** What the host knows of a step. */
+/** State of a step on the host. */
 interface KnownStep {
   readonly kind: StepKind;
-  /** `waiting`: asleep, waiting for an event, or for its next attempt. */
+  /** `waiting`: asleep, waiting for an event, or for a retry. */
   readonly status: 'done' | 'failed' | 'waiting';
   readonly result?: unknown;
   readonly error?: { readonly name: string; readonly message: string };
   /** Attempts that failed. */
   readonly attempts?: number;
-  /** When it goes on, ms since 1970; absent where only an event can wake it. */
+  /** When it continues, ms since 1970; absent if only an event can wake it. */
   readonly wakeAt?: number;
 }
 
@@ -22,9 +22,9 @@ type StepKind = 'run' | 'sleep' | 'event';
 interface WorkflowEvent {
   readonly workflow: string;
   readonly executionId: string;
-  /** Of this attempt: names it in the updates it sends. */
+  /** Lease of this attempt, sent with its updates. */
   readonly lease: string;
-  /** These two are the body, unless an operator gave the event. */
+  /** These two are in the body, unless an operator injected the event. */
   readonly input: unknown;
   readonly steps: Readonly<Record<string, KnownStep>>;
 }
@@ -67,7 +67,7 @@ export default function createWorkflowEvents(parts: LazyParts): { handle: EventH
       const uses = new Map<string, number>();
       let unseen = Object.keys(steps).length;
       let running = 0;
-      /** Waits for time or an event that nothing in this attempt will end. */
+      /** Steps that wait for time or an event beyond this attempt. */
       let asleep = 0;
       let suspend: (result: object) => void;
       const suspended = new Promise<object>((resolve) => (suspend = resolve));
@@ -84,12 +84,12 @@ export default function createWorkflowEvents(parts: LazyParts): { handle: EventH
           answer = ((await callHost(`workflow.${name}`, { lease, ...args })).value ?? {}) as typeof answer;
         } catch (error) {
           if (toFailure(error).code === 'invalid_argument') throw error;
-          // Whether the update was stored is unknown (the database is away): no fault of the handler. The run goes on
-          // from what is known.
+          // Unknown whether the update was stored (the database is unavailable): not the handler's fault. The run
+          // continues from its stored state.
           abandon(error);
           return new Promise(() => {});
         }
-        // Cancelled, or paused: nothing of this attempt counts any more.
+        // Cancelled or paused: nothing of this attempt counts any more.
         if (answer.ended !== undefined) {
           suspend({ status: 'suspended' });
           await new Promise(() => {});
@@ -97,13 +97,13 @@ export default function createWorkflowEvents(parts: LazyParts): { handle: EventH
         return answer;
       };
 
-      /** Never goes on in this attempt. Once nothing else runs, the attempt is over. */
+      /** Never resumes in this attempt. Once nothing else runs, the attempt is over. */
       const sleepOn = (): Promise<never> => {
         asleep++;
         settle();
         return new Promise(() => {});
       };
-      // The handler may still be about to start other steps: it gets a turn first.
+      // The handler may be about to start other steps: it gets a tick first.
       const settle = (): void => {
         if (asleep > 0 && running === 0)
           setImmediate(() => {
@@ -111,7 +111,7 @@ export default function createWorkflowEvents(parts: LazyParts): { handle: EventH
           });
       };
 
-      /** The name a step has in the history: a name used again, as in a loop, gets a number. */
+      /** The name of a step in the history: a repeated name, as in a loop, gets a number. */
       const take = (name: unknown, kind: StepKind): { name: string; known: KnownStep | undefined } => {
         if (typeof name !== 'string' || name === '') throw new TypeError('A step must have a name');
         const use = (uses.get(name) ?? 0) + 1;
@@ -133,7 +133,7 @@ export default function createWorkflowEvents(parts: LazyParts): { handle: EventH
         return error;
       };
 
-      /** Another attempt would return the same. */
+      /** A retry would return the same. */
       const stepResult = (name: string, result: unknown): unknown => {
         try {
           return toStored(result);
@@ -253,7 +253,7 @@ export default function createWorkflowEvents(parts: LazyParts): { handle: EventH
         step,
         env,
         executionId,
-        /** Lines of the part that is played back were written the first time. */
+        /** Replayed code has already logged its lines. */
         log(message: unknown, data?: unknown): void {
           if (unseen > 0) return;
           logged.push(
@@ -297,11 +297,11 @@ function toError(failure: { name: string; message: string } | undefined): Error 
   return error;
 }
 
-/** Options in our form, or in the one of other platforms: `{retries: {limit, delay, backoff}, timeout}`. */
+/** Options of this platform, or of others: `{retries: {limit, delay, backoff}, timeout}`. */
 function toOptions(given: unknown): StepOptions {
   const { retries, timeoutMs, timeout, backoff, sensitive } = (given ?? {}) as Record<string, unknown>;
   if (sensitive !== undefined)
-    throw new TypeError('A step does not take sensitive here: what it returns is kept in the history of its run');
+    throw new TypeError('A step does not support sensitive here: its result is kept in the history of its run');
   const other =
     typeof retries === 'object' && retries !== null
       ? (retries as { limit?: number; delay?: unknown; backoff?: string })
@@ -327,7 +327,7 @@ function wholeNumber(value: unknown, what: string): number {
   return Math.floor(value);
 }
 
-/** Time before the next attempt: exponential by default, from a second to five minutes, spread by a quarter. */
+/** Delay before the next attempt: exponential by default, from a second to five minutes, with 25% jitter. */
 function backoffMs({ backoff }: StepOptions, attempts: number): number {
   const type = (typeof backoff === 'string' ? backoff : backoff?.type) ?? 'exponential';
   const base = (typeof backoff === 'object' ? backoff.delayMs : undefined) ?? BACKOFF_MS_DEFAULT;
@@ -343,7 +343,7 @@ const units: Readonly<Record<string, number>> = {
   week: 604_800_000,
 };
 
-/** Milliseconds of a number of them, or of a text such as `5 minutes`. */
+/** Milliseconds from a number, or from a text such as `5 minutes`. */
 function toMs(value: unknown): number {
   if (typeof value === 'number' && value >= 0) return value;
   const [, count, unit] =

@@ -1,5 +1,6 @@
-// The Cache API (Service Workers 5.4): `caches.default`, `caches.open(name)`, and of a cache `match`, `put`, `delete`,
-// `add`, `addAll`. What is kept and for how long is decided on the host (bindings/cache.ts). A module of lazy.ts.
+// The Cache API (Service Workers 5.4): `caches.default`, `caches.open(name)`, and of a cache `match`, `put`,
+// `delete`, `add`, `addAll`. The host decides what is stored and for how long (bindings/cache.ts). A module of
+// lazy.ts.
 import type { HostBody } from '../host.ts';
 import type { LazyParts } from '../lazy.ts';
 import type { Part } from '../../bridge/protocol.ts';
@@ -23,7 +24,7 @@ export default function createCaches(parts: LazyParts): Record<string, unknown> 
     return { method, url, headers: headerBlock };
   }
 
-  /** A request that a cache may hold an answer to; null when its method rules that out. */
+  /** A request whose response may be cached; null when its method rules that out. */
   function lookup(input: unknown, options: unknown): { url: string; headers: string } | null {
     const { ignoreMethod } = toDictionary(options, 'Cache query options');
     const { method, url, headers } = toRequest(input);
@@ -43,7 +44,7 @@ export default function createCaches(parts: LazyParts): Record<string, unknown> 
       requireArguments(arguments.length, 1, 'Cache.match');
       const asked = lookup(request, options);
       if (asked === null || !/^https?:/.test(asked.url)) return undefined;
-      // The first chunks may come in the same entry as the head: their stream is open before the entry reads on.
+      // The first chunks may come in the same entry as the head: open their stream before the entry reads further.
       let incoming: HostBody | null = null;
       const call = startCall('cache.match', { cache: this.#name, ...asked }, [], (reply, owner) => {
         const head = reply.value as Head | null;
@@ -77,7 +78,7 @@ export default function createCaches(parts: LazyParts): Record<string, unknown> 
       try {
         await startCall('cache.put', args, bodyParts).reply;
       } finally {
-        // A body that is not kept need not be read to its end.
+        // A body that is not stored need not be read to its end.
         if (stream !== null) cancelPump(stream);
       }
     }

@@ -1,5 +1,5 @@
-// crypto: randomness from the host, drawn in batches where it is needed in small pieces; subtle is in crypto/subtle.ts.
-// A module of lazy.ts.
+// crypto: randomness from the host, drawn in batches for small amounts; subtle is in crypto/subtle.ts. A module of
+// lazy.ts.
 import { host } from '../host.ts';
 import { provideModule } from '../modules.ts';
 import { DOMException, QuotaExceededError } from '../web/dom-exception.ts';
@@ -69,7 +69,7 @@ export class Crypto {
       `${hex[pool[at]!]!}${hex[pool[at + 1]!]!}${hex[pool[at + 2]!]!}${hex[pool[at + 3]!]!}-${hex[pool[at + 4]!]!}${hex[pool[at + 5]!]!}` +
       `-${hex[version]!}${hex[pool[at + 7]!]!}-${hex[variant]!}${hex[pool[at + 9]!]!}-${hex[pool[at + 10]!]!}${hex[pool[at + 11]!]!}` +
       `${hex[pool[at + 12]!]!}${hex[pool[at + 13]!]!}${hex[pool[at + 14]!]!}${hex[pool[at + 15]!]!}`;
-    // What was handed out once is no longer in memory.
+    // Returned random bytes do not stay in memory.
     pool.fill(0, at, poolAt);
     return text;
   }

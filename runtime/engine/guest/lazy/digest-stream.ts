@@ -1,4 +1,4 @@
-// crypto.DigestStream: a writable stream that ends in the digest of all that was written to it, which lies on the host
+// crypto.DigestStream: a writable stream that computes the digest of everything written to it, kept on the host
 // meanwhile. A module of lazy.ts.
 import type { LazyParts } from '../lazy.ts';
 
@@ -59,7 +59,7 @@ export default function createDigestStream(parts: LazyParts): Record<string, unk
         resolve = settle;
         reject = fail;
       });
-      // Whoever only writes need not look at the digest.
+      // Code that only writes need not handle the digest.
       this.#digest.catch(() => {});
     }
 

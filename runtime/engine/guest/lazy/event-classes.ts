@@ -1,4 +1,4 @@
-// The events that carry data: CustomEvent, ErrorEvent, PromiseRejectionEvent, MessageEvent, CloseEvent. Plain readers.
+// Events with data: CustomEvent, ErrorEvent, PromiseRejectionEvent, MessageEvent, CloseEvent. Plain getters.
 import { provideModule } from '../modules.ts';
 import { copyEventsOf, Event } from '../web/events.ts';
 import { finishInterface, requireArguments, toDictionary, toDomString, toUsvString } from '../web/webidl.ts';

@@ -1,5 +1,5 @@
-// EventSource (HTML Standard 9.2) over fetch: reconnects with the last event's id, a second later or when the server
-// says. A module of lazy.ts.
+// EventSource (HTML Standard 9.2) over fetch: reconnects with the last event's id, after a second or the delay that
+// the server sets. A module of lazy.ts.
 import type { LazyParts } from '../lazy.ts';
 
 const CONNECTING = 0;
@@ -89,7 +89,7 @@ export default function createEventSource(parts: LazyParts): Record<string, unkn
       try {
         await this.#read(response);
       } catch {
-        // The connection broke: as its end.
+        // A broken connection is handled like its end.
       }
       this.#reconnect();
     }
@@ -150,7 +150,7 @@ export default function createEventSource(parts: LazyParts): Record<string, unkn
         if (done || this.#isClosed()) return;
         const chunk = decoder.decode(value as Uint8Array, { stream: true });
         if (chunk === '') continue;
-        // The second half of a line end whose first half was the end of the chunk before.
+        // The second half of a line break whose first half ended the previous chunk.
         rest += endedInReturn && chunk.startsWith('\n') ? chunk.slice(1) : chunk;
         endedInReturn = chunk.endsWith('\r');
         const lines = rest.split(/\r\n|\n|\r/);

@@ -1,5 +1,5 @@
-// FileReader and ProgressEvent (File API 6): reads a blob of this isolate with events, for code written for browsers. A
-// module of lazy.ts.
+// FileReader and ProgressEvent (File API 6): reads a blob of this isolate with events, for code written for browsers.
+// A module of lazy.ts.
 import type { LazyParts } from '../lazy.ts';
 import type { Blob } from '../web/blob.ts';
 
@@ -53,7 +53,7 @@ export default function createFileReader(parts: LazyParts): Record<string, unkno
     #state = EMPTY;
     #result: unknown = null;
     #error: unknown = null;
-    /** The read under way; another number than a task's own means that it was aborted. */
+    /** Number of the current read; a task with another number was aborted. */
     #reading = 0;
 
     get readyState(): number {
@@ -107,7 +107,7 @@ export default function createFileReader(parts: LazyParts): Record<string, unkno
       const bytes = blobBytes(blob);
       const total = bytes.byteLength;
       const task = (run: () => void): void => void setTimeout(() => reading === this.#reading && run());
-      // A task an event: what listeners leave in promises runs in between, as in a browser.
+      // One task per event: promises of listeners run in between, as in a browser.
       task(() => {
         task(() => (total > 0 ? progress() : load()));
         this.#fire('loadstart', 0, total);
@@ -137,7 +137,7 @@ export default function createFileReader(parts: LazyParts): Record<string, unkno
   finishInterface(FileReader);
   defineConstants(FileReader, { EMPTY, LOADING, DONE });
 
-  /** The encoding that was asked for, else the one the type names, else UTF-8; a byte order mark outweighs them all. */
+  /** The requested encoding, else the one in the type, else UTF-8; a byte order mark overrides all of them. */
   function decode(bytes: Uint8Array, label: string | null, type: string): string {
     if (bytes[0] === 0xfe && bytes[1] === 0xff) return new TextDecoder('utf-16be').decode(bytes);
     if (bytes[0] === 0xff && bytes[1] === 0xfe) return new TextDecoder('utf-16le').decode(bytes);

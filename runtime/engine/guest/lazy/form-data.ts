@@ -1,5 +1,5 @@
-// FormData with the codecs of its two wire forms, used by bodies. Multipart parts are found with byte searches; names
-// and values are decoded one by one, files are slices of the body. A module of lazy.ts.
+// FormData with its two encodings, used by bodies. Multipart parts are located by byte search; names and values are
+// decoded one by one, and files are slices of the body. A module of lazy.ts.
 import { provideModule } from '../modules.ts';
 import { Blob, blobBytes, createBlob, File, isBlob, isFile } from '../web/blob.ts';
 import { parseUrlencoded } from '../web/url-search-params.ts';
@@ -115,7 +115,7 @@ function escapeName(name: string): string {
   return name.replace(/\r\n|\r|\n/g, '%0D%0A').replaceAll('"', '%22');
 }
 
-/** The multipart/form-data form: one string when no file is in it, else bytes. */
+/** Encodes multipart/form-data: one string without files, else bytes. */
 export function toMultipart(form: FormData): { content: string | Uint8Array; type: string } {
   const boundary = `----formdata-${Array.from({ length: 3 }, () => Math.random().toString(36).slice(2, 10).padEnd(8, '0')).join('')}`;
   const chunks: (string | Uint8Array)[] = [];
@@ -139,9 +139,9 @@ export function toMultipart(form: FormData): { content: string | Uint8Array; typ
 }
 
 /**
- * The form in a body.
+ * Parses the form in a body.
  *
- * @throws {TypeError} when the content type is no form's, or the body is not well-formed.
+ * @throws {TypeError} when the content type is not a form's, or the body is malformed.
  */
 export function parseFormBody(bytes: Uint8Array, contentType: string | null): FormData {
   const essence = (contentType ?? '').split(';', 1)[0]!.trim().toLowerCase();

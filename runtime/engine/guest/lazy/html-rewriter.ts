@@ -1,5 +1,5 @@
-// HTMLRewriter, as Cloudflare Workers have it: handlers for parts of an HTML document that streams through. Changes
-// nothing that no handler changes. A module of lazy.ts; parsing is htmlparser2's and css-what's, in html/.
+// HTMLRewriter, as in Cloudflare Workers: handlers for parts of an HTML document as it streams through. Everything
+// else stays unchanged. A module of lazy.ts; htmlparser2 and css-what do the parsing, in html/.
 import type { LazyParts } from '../lazy.ts';
 import { Rewriting, type DocumentHandlers, type ElementHandlers, type Rules } from './html/rewriter.ts';
 import { compileSelector, type Matcher } from './html/selector.ts';
@@ -42,7 +42,7 @@ export default function createHtmlRewriter(parts: LazyParts): Record<string, unk
       const rules: Rules = { elements: [...this.#elements], documents: [...this.#documents] };
       const result = new Response(rewritten(response.body, decoder, rules), response);
       result.headers.delete('content-length');
-      // What goes out is UTF-8, whatever came in.
+      // Output is always UTF-8.
       if (decoder.encoding !== 'utf-8') result.headers.set('content-type', type!.replace(label!, 'utf-8'));
       return result;
     }
@@ -68,7 +68,7 @@ export default function createHtmlRewriter(parts: LazyParts): Record<string, unk
     return new ReadableStream({
       async pull(controller) {
         try {
-          // A piece may give nothing yet: a tag that is not complete.
+          // A piece may produce no output yet: an incomplete tag.
           for (let output = ''; output === '';) {
             const { done, value } = await reader.read();
             const text = done ? decoder.decode() : decoder.decode(value as Uint8Array, { stream: true });
@@ -81,7 +81,7 @@ export default function createHtmlRewriter(parts: LazyParts): Record<string, unk
             }
           }
         } catch (error) {
-          // What a handler threw ends both sides.
+          // A handler's error ends both sides.
           reader.cancel(error).catch(() => {});
           throw error;
         }

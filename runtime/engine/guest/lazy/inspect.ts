@@ -1,5 +1,5 @@
-// Values as text for `console`: the format string of the Console Standard, and objects the way Node shows them. Bounded
-// in depth, width and length; a hostile getter or Proxy costs its own invocation only. A module of lazy.ts.
+// Formats values for `console`: the format string of the Console Standard, and objects as Node shows them. Limited in
+// depth, width and length; a hostile getter or Proxy costs only its own invocation. A module of lazy.ts.
 import { provideModule } from '../modules.ts';
 
 const DEPTH_MAX = 4;
@@ -7,7 +7,7 @@ const ENTRIES_MAX = 100;
 const STRING_MAX = 10_000;
 const LINE_MAX = 76;
 
-/** `console.log`'s text: `%s %d %i %f %j %o %O %c %%` of a leading string, then the rest. */
+/** The text of `console.log`: `%s %d %i %f %j %o %O %c %%` of a leading string, then the rest. */
 export function format(values: readonly unknown[]): string {
   const [first, ...rest] = values;
   if (typeof first !== 'string') return values.map(show).join(' ');

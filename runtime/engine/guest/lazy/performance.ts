@@ -1,5 +1,5 @@
-// performance: the clock and user timing (marks and measures). Entries are kept until cleared, the oldest going first
-// beyond a bound. PerformanceObserver is told in a microtask. A module of lazy.ts.
+// performance: the clock and user timing (marks and measures). Entries are kept until cleared; beyond a limit the
+// oldest are dropped. PerformanceObserver is notified in a microtask. A module of lazy.ts.
 import { host } from '../host.ts';
 import { useModule } from '../modules.ts';
 import { DOMException } from '../web/dom-exception.ts';
@@ -77,12 +77,12 @@ let originMs: number | null = null;
 let startMs = 0;
 
 /**
- * Milliseconds since this isolate first asked for the time, in steps of 5 us: finer ones would let a worker time its
- * neighbours.
+ * Milliseconds since the first reading in this isolate, in steps of 5 us: finer ones would let a worker time its
+ * neighbors.
  */
 function now(): number {
   if (originMs === null) {
-    // The first reading is above zero, too.
+    // Keeps the first reading above zero.
     startMs = host.now() - 0.01;
     originMs = Date.now();
   }
@@ -119,7 +119,7 @@ function timeOfMark(mark: unknown): number {
 }
 
 export class Performance extends EventTarget {
-  /** Asked for by members that need nothing else of their object: only a Performance has it. */
+  /** Checked by members that need nothing else of their object: only a Performance has it. */
   readonly #brand = true;
   constructor(token: unknown = undefined) {
     if (token !== internal) throw new TypeError('Illegal constructor');

@@ -1,5 +1,5 @@
-// Values on their way into a store and back, as JSON: what JSON can hold stays as it is, anything else that
-// structuredClone can copy becomes a list of records. Used by the bindings that keep values (workflows, queues). A
+// Encodes values for a store as JSON and decodes them: JSON values stay as they are, anything else that
+// structuredClone can copy becomes a list of records. Used by bindings that store values (workflows, queues). A
 // module of lazy.ts.
 import { provideModule, useModule } from '../modules.ts';
 import { atob, btoa } from '../web/base64.ts';
@@ -7,25 +7,23 @@ import { fromUnits } from '../web/utf8.ts';
 import { DOMException } from '../web/dom-exception.ts';
 import { isBlob } from '../web/blob.ts';
 
-/** Names the form; its value is the version. An object of a worker that has this key is stored as records, too. */
+/** Marks the encoding; its value is the version. A worker's object with this key is stored as records as well. */
 const MARK = '$structured';
 const VERSION = 1;
-/** Deeper values are taken as records, whose encoding does not recurse into what it has seen. */
+/** Deeper values become records, whose encoding does not recurse into known objects. */
 const DEPTH_MAX = 200;
 
 /**
- * One value of a graph, which names others by their index. Texts, finite numbers, booleans and null stand for
+ * One value of a graph, which refers to others by index. Texts, finite numbers, booleans and null represent
  * themselves.
  */
 type Record_ = string | number | boolean | null | readonly [kind: string, ...rest: unknown[]];
 
 /**
- * A JSON value from which {@link fromStored} makes an equal value.
+ * A JSON value from which {@link fromStored} creates an equal value.
  *
  * @throws {DOMException} DataCloneError for a function, a symbol, or an object that cannot be copied.
- * @example
- * toStored({ at: 1 }); // { at: 1 }
- * toStored(new Date(0)); // { $structured: 1, records: [['date', 0]] }
+ * @example toStored({ at: 1 }); // { at: 1 } toStored(new Date(0)); // { $structured: 1, records: [['date', 0]] }
  */
 export function toStored(value: unknown): unknown {
   if (isJson(value, 0)) return value;
@@ -35,9 +33,9 @@ export function toStored(value: unknown): unknown {
 }
 
 /**
- * The value that was stored.
+ * Decodes a stored value.
  *
- * @throws {Error} for a form that a newer version wrote.
+ * @throws {Error} for an encoding of a newer version.
  */
 export function fromStored(stored: unknown): unknown {
   if (typeof stored !== 'object' || stored === null || !Object.hasOwn(stored, MARK)) return stored;
@@ -47,7 +45,7 @@ export function fromStored(stored: unknown): unknown {
   return new Decoder(records).at(0);
 }
 
-/** Whether JSON gives back an equal value, without a `toJSON` and without two ways to one object. */
+/** Whether JSON reproduces an equal value: no `toJSON`, and no object referenced twice. */
 function isJson(value: unknown, depth: number, seen = new Set<object>()): boolean {
   switch (typeof value) {
     case 'string':
@@ -65,7 +63,7 @@ function isJson(value: unknown, depth: number, seen = new Set<object>()): boolea
   seen.add(value);
   if (Array.isArray(value)) {
     const keys = Object.keys(value);
-    // Holes and further properties.
+    // Excludes holes and additional properties.
     const isDense = keys.length === value.length && (keys.length === 0 || keys.at(-1) === String(keys.length - 1));
     if (!isDense || Object.getPrototypeOf(value) !== Array.prototype) return false;
     return value.every((item) => isJson(item, depth + 1, seen));
@@ -78,7 +76,7 @@ function isJson(value: unknown, depth: number, seen = new Set<object>()): boolea
   return true;
 }
 
-/** Encodes what structuredClone made: no getters, no proxies, no classes but those of the language. */
+/** Encodes the result of structuredClone, which has no getters, no proxies, and no classes but built-in ones. */
 class Encoder {
   readonly records: Record_[] = [];
   readonly #known = new Map<unknown, number>();
@@ -163,7 +161,7 @@ function primitive(value: unknown): Record_ {
   }
 }
 
-/** Makes values of records; what names itself finds the object that is being made. */
+/** Creates values from records; a cyclic reference finds the object being created. */
 class Decoder {
   readonly #records: readonly Record_[];
   readonly #made = new Map<number, unknown>();

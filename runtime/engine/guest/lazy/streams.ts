@@ -1,6 +1,6 @@
-// The streams classes, from web-streams-polyfill (figures against Node: bench/README.md, npm test -- wpt streams), and
-// those built on them. A module of lazy.ts: two thirds of the guest's source, which a worker that answers with text
-// never needs.
+// The streams classes, from web-streams-polyfill (figures against Node: bench/README.md, npm test -- wpt streams),
+// and classes built on them. A module of lazy.ts: it is two thirds of the guest's source, and workers that respond
+// with text never need it.
 import * as polyfill from 'web-streams-polyfill';
 import type { LazyParts } from '../lazy.ts';
 import { createCompressionStreams } from './streams/compression.ts';
@@ -9,14 +9,14 @@ import { createTextStreams } from './streams/text-streams.ts';
 
 export default function createStreams(parts: LazyParts): Record<string, unknown> {
   const { ReadableStream, ReadableStreamDefaultController, TransformStream } = polyfill;
-  // The polyfill's asynchronous iterators are plain objects; in the standard they inherit from the language's own.
+  // The polyfill's asynchronous iterators are plain objects; in the standard they inherit from the built-in ones.
   const asyncGenerator = Object.getPrototypeOf(async function* () {}) as { prototype: object };
   Object.setPrototypeOf(
     Object.getPrototypeOf(new ReadableStream().values()) as object,
     Object.getPrototypeOf(asyncGenerator.prototype) as object,
   );
-  // What the standard keeps in slots are properties here, in circles. They are no data: to JSON a stream is an empty
-  // object. Not so a controller, of which the platform tests count the properties.
+  // Internal slots of the standard are properties here, with cycles. They are not data, so a stream's JSON is an
+  // empty object. Controllers are excluded, because the web platform tests count their properties.
   const toJSON = { value: () => ({}), writable: true, configurable: true };
   for (const [name, { prototype }] of Object.entries(polyfill) as [string, { prototype: object }][])
     if (!name.endsWith('Controller')) Object.defineProperty(prototype, 'toJSON', toJSON);

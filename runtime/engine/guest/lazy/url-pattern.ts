@@ -1,5 +1,4 @@
-// URLPattern, from urlpattern-polyfill: it needs nothing but our URL class, which it finds as a global. A module of
-// lazy.ts.
+// URLPattern, from urlpattern-polyfill: it only needs our URL class, as a global. A module of lazy.ts.
 import { URLPattern } from 'urlpattern-polyfill/urlpattern';
 
 export default function createUrlPattern(): Record<string, unknown> {

@@ -1,5 +1,5 @@
-// WebSocket and WebSocketPair. The two ends of a pair are joined in this isolate until a response carries one of them
-// away: then the network is the other end. A module of lazy.ts.
+// WebSocket and WebSocketPair. The two ends of a pair are joined in this isolate until a response takes one of them:
+// then the network is the other end. A module of lazy.ts.
 import type { Part } from '../../bridge/protocol.ts';
 import type { Context } from '../context.ts';
 import type { LazyParts } from '../lazy.ts';
@@ -10,7 +10,7 @@ const OPEN = 1;
 const CLOSING = 2;
 const CLOSED = 3;
 
-// What `close()` without a code sends and reports: no status.
+// Sent and reported for `close()` without a code: no status.
 const NO_CODE = 1005;
 const REASON_BYTES_MAX = 123;
 const token = /^[a-z0-9!#$%&'*+\-.^_`|~]+$/i;
@@ -45,16 +45,16 @@ export default function createWebSockets(parts: LazyParts): Record<string, unkno
     #protocol = '';
     #extensions = '';
     #binaryType: 'blob' | 'arraybuffer' = 'arraybuffer';
-    /** Made by `new WebSocket(url)`: stricter, as the WebSockets Standard says. */
+    /** Created by `new WebSocket(url)`: stricter, as the WebSockets Standard requires. */
     #isClient = false;
     #id = 0;
     #call = -1;
     #other: SocketEnd | null = null;
-    /** Everything that arrives goes there instead: the socket is part of a response. */
+    /** Receives all incoming events instead: the socket is part of a response. */
     #redirected: SocketEnd | null = null;
     #flows = false;
     #context: Context | undefined = undefined;
-    /** Events that arrived before `accept()`, or that this isolate itself caused. */
+    /** Events from before `accept()`, or caused by this isolate itself. */
     #queue: (() => void)[] = [];
     #scheduled = false;
     #sentLength = 0;
@@ -103,7 +103,7 @@ export default function createWebSockets(parts: LazyParts): Record<string, unkno
       if (this.#state !== CONNECTING) return;
       disconnectEnd(this.#id);
       this.#state = CLOSING;
-      // Two tasks: what waits for the first may still ask for the second.
+      // Two tasks: code that awaits the first may still add a listener for the second.
       setImmediate(() => {
         this.#failed(message);
         setImmediate(() => this.#closed(1006, '', false, false));
@@ -124,7 +124,7 @@ export default function createWebSockets(parts: LazyParts): Record<string, unkno
       },
       redirect: (to) => {
         this.#redirected = to;
-        // In the order in which they came: each now goes to the new end.
+        // In order of arrival: each is passed to the new end.
         for (const event of this.#queue.splice(0)) event();
       },
       opened: ({ url, protocol, extensions }, flows) => {
@@ -139,7 +139,7 @@ export default function createWebSockets(parts: LazyParts): Record<string, unkno
       },
     };
 
-    /** `isTask`: nothing of the worker is on the stack. Otherwise the event waits for a task of its own. */
+    /** `isTask`: no worker code is on the stack. Otherwise the event waits for a task of its own. */
     #arrive(isTask: boolean, event: () => void): void {
       if (isTask && this.#flows && this.#queue.length === 0) {
         runInContext(this.#context, event);
@@ -178,7 +178,7 @@ export default function createWebSockets(parts: LazyParts): Record<string, unkno
       );
     }
 
-    /** `answers`: the other end, in this isolate, waits for the answer to its close. */
+    /** `answers`: the other end, in this isolate, waits for the reply to its close. */
     #closed(code: number, reason: string, clean: boolean, answers: boolean): void {
       if (this.#redirected !== null) {
         if (answers) this.#redirected.closing(code, reason, false);
@@ -223,7 +223,7 @@ export default function createWebSockets(parts: LazyParts): Record<string, unkno
       if (type === 'blob' || type === 'arraybuffer') this.#binaryType = type;
     }
 
-    /** Cloudflare's: events begin to flow to this end of a pair, or to the socket of a response. */
+    /** Cloudflare's API: starts the events of this end of a pair, or of a response's socket. */
     accept(): void {
       if (this.#isClient)
         throw new TypeError('Only an end of a WebSocketPair, or the WebSocket of a response, is accepted');
@@ -246,7 +246,7 @@ export default function createWebSockets(parts: LazyParts): Record<string, unkno
     }
 
     close(code: unknown = undefined, reason: unknown = undefined): void {
-      // A worker that answers a `close` event with the event's own code, whichever it is, does so to a closed socket.
+      // A worker that handles a `close` event by closing with the event's code does so on a closed socket.
       if (!this.#isClient && this.#state >= CLOSING) return;
       const status = code === undefined ? NO_CODE : clampShort(code);
       if (
@@ -272,7 +272,7 @@ export default function createWebSockets(parts: LazyParts): Record<string, unkno
       this.#other?.closing(status, text, false);
     }
 
-    /** Sockets do not outlive their isolate here. */
+    /** Sockets do not outlive their isolate on this platform. */
     serializeAttachment(): never {
       this.#mustBeOwn();
       throw new DOMException(
@@ -371,7 +371,7 @@ export default function createWebSockets(parts: LazyParts): Record<string, unkno
     return code >= 1000 && code <= 4999 && code !== 1004 && code !== 1005 && code !== 1006 && code !== 1015;
   }
 
-  /** What crosses is a copy: the worker may go on writing into its buffer. */
+  /** Copied: the worker may keep writing to its buffer. */
   function toPart(data: unknown): Part {
     if (typeof data === 'string') return toUsvString(data);
     if (isAnyArrayBuffer(data)) return new Uint8Array(data).slice();

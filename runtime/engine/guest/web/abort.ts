@@ -1,5 +1,5 @@
-// AbortController and AbortSignal. A signal costs one object until somebody listens; dependents of `AbortSignal.any`
-// are held weakly by their sources unless they can still be observed through a listener.
+// AbortController and AbortSignal. A signal costs one object until it has a listener; sources of `AbortSignal.any`
+// hold their dependents weakly unless a listener can still observe them.
 import { DOMException } from './dom-exception.ts';
 import {
   dispatchTrusted,
@@ -12,9 +12,9 @@ import {
 } from './events.ts';
 import { finishInterface, internal, requireArguments } from './webidl.ts';
 
-/** Aborts a signal of this realm; does nothing when it already is. */
+/** Aborts a signal of this realm; has no effect if it is already aborted. */
 export let abortSignal: (signal: AbortSignal, reason?: unknown) => void;
-/** Runs a function when the signal aborts, before its event; the returned function takes it back. */
+/** Runs a function when the signal aborts, before its event; the returned function removes it. */
 export let onAbort: (signal: AbortSignal, run: () => void) => () => void;
 export let isAbortSignal: (value: unknown) => value is AbortSignal;
 
@@ -33,7 +33,7 @@ export class AbortSignal extends EventTarget {
   #reason: unknown = undefined;
   #algorithms: (() => void)[] | null = null;
   #dependents: Set<WeakRef<AbortSignal>> | null = null;
-  // Dependents that somebody listens to: they must live as long as the signal that may abort them.
+  // Dependents with a listener: they must live as long as the signal that may abort them.
   #held: Set<AbortSignal> | null = null;
   #sources: Set<AbortSignal> | null = null;
 
@@ -112,7 +112,7 @@ export class AbortSignal extends EventTarget {
     abortSignal = (signal, reason) => {
       if (signal.#aborted) return;
       setReason(signal, reason);
-      // All dependents are aborted before the first event runs, as the standard orders it.
+      // All dependents are aborted before the first event runs, as the standard requires.
       const reached: AbortSignal[] = [signal];
       if (signal.#dependents !== null) {
         for (const one of signal.#dependents) {
@@ -148,7 +148,7 @@ export function dependentSignal(signals: readonly AbortSignal[]): AbortSignal {
   }
   for (const signal of signals) {
     const sources = sourcesOf(signal);
-    // A dependent hangs on the signals its sources depend on, never on another dependent.
+    // A dependent is attached to its sources' sources, never to another dependent.
     if (sources === null) addDependent(signal, result);
     else for (const source of sources) addDependent(source, result);
   }

@@ -1,9 +1,9 @@
-// atob and btoa, on the native half of the guest.
+// atob and btoa, in native code.
 import { host } from '../host.ts';
 import { DOMException } from './dom-exception.ts';
 import { requireArguments, toDomString } from './webidl.ts';
 
-/** The global `atob`: base64 to one character a byte. */
+/** The global `atob`: base64 to one character per byte. */
 export function atob(data: string): string {
   requireArguments(arguments.length, 1, 'atob');
   const text = host.atob(toDomString(data));
@@ -11,11 +11,11 @@ export function atob(data: string): string {
   return text;
 }
 
-/** The global `btoa`: one character a byte to base64. */
+/** The global `btoa`: one character per byte to base64. */
 export function btoa(data: string): string {
   requireArguments(arguments.length, 1, 'btoa');
   const text = host.btoa(toDomString(data));
   if (text === undefined)
-    throw new DOMException('The string to encode holds a character above U+00FF', 'InvalidCharacterError');
+    throw new DOMException('The string to encode contains a character above U+00FF', 'InvalidCharacterError');
   return text;
 }

@@ -1,5 +1,5 @@
-// The blob URLs of this isolate: `URL.createObjectURL` (File API section 8). Used by URL, Request and fetch. Bounded,
-// since nothing but `revokeObjectURL` lets go of a blob.
+// The blob URLs of this isolate: `URL.createObjectURL` (File API section 8). Used by URL, Request and fetch. Their
+// number is limited, since only `revokeObjectURL` releases a blob.
 import { SafeMap } from '../safe.ts';
 import { useModule } from '../modules.ts';
 import { isBlob, type Blob } from './blob.ts';
@@ -7,11 +7,11 @@ import { isBlob, type Blob } from './blob.ts';
 const BLOB_URLS_MAX = 10_000;
 const blobs = new SafeMap<string, Blob>();
 
-/** A URL for a blob; its origin is opaque, as a worker's own is. @throws {TypeError} for anything but a Blob. */
+/** A URL for a blob; its origin is opaque, as a worker's is. @throws {TypeError} for anything but a Blob. */
 export function createBlobUrl(blob: unknown): string {
   if (!isBlob(blob)) throw new TypeError('URL.createObjectURL needs a Blob');
   if (blobs.size >= BLOB_URLS_MAX)
-    throw new TypeError(`An isolate holds at most ${BLOB_URLS_MAX} blob URLs: revoke those that are done with`);
+    throw new TypeError(`An isolate can have at most ${BLOB_URLS_MAX} blob URLs: revoke unused ones`);
   const url = `blob:null/${useModule('crypto').crypto.randomUUID()}`;
   blobs.set(url, blob);
   return url;
@@ -21,7 +21,7 @@ export function revokeBlobUrl(url: string): void {
   blobs.delete(url);
 }
 
-/** The blob behind a serialised URL, whose fragment does not matter; undefined when there is none. */
+/** The blob of a serialized URL, ignoring its fragment; undefined when there is none. */
 export function blobOfUrl(href: string): Blob | undefined {
   const hash = href.indexOf('#');
   return blobs.get(hash < 0 ? href : href.slice(0, hash));

@@ -1,4 +1,4 @@
-// Blob and File. The bytes lie in the isolate's memory, copied once when the object is made; slices share them.
+// Blob and File. The bytes are in the isolate's memory, copied once when the object is created; slices share them.
 import { createByteStream, type ReadableStream } from './streams.ts';
 import { decodeBody, isAnyArrayBuffer, toBytes } from './text.ts';
 import { encodeUtf8 } from './utf8.ts';
@@ -12,11 +12,11 @@ import {
   toUsvString,
 } from './webidl.ts';
 
-/** The bytes of a blob, shared with it: whoever changes or transfers them copies first. */
+/** The bytes of a blob, shared with it: copy them before changing or transferring them. */
 export let blobBytes: (blob: Blob) => Uint8Array;
 export let isBlob: (value: unknown) => value is Blob;
 export let isFile: (value: unknown) => value is File;
-/** A blob over bytes that nobody else changes. */
+/** A blob over bytes that nothing else changes. */
 export let createBlob: (bytes: Uint8Array, type: string) => Blob;
 
 function normalType(type: string): string {
@@ -25,7 +25,7 @@ function normalType(type: string): string {
 
 function clampIndex(value: unknown, size: number): number {
   const number = Number(value);
-  // [Clamp] rounds to the nearest whole number, ties to even.
+  // [Clamp] rounds to the nearest integer, ties to even.
   let index = Number.isNaN(number) ? 0 : Math.round(number);
   if (index - number === 0.5 && index % 2 !== 0) index--;
   return index < 0 ? Math.max(size + index, 0) : Math.min(index, size);

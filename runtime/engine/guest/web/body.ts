@@ -1,5 +1,5 @@
-// The Body mixin of Request and Response. Content stays what it was made from (a string, bytes, a body on the host) and
-// is handed on as it is; a ReadableStream exists only once `.body` was read. Nothing here knows requests or responses.
+// The Body mixin of Request and Response. Content keeps its original type (a string, bytes, a body on the host) and
+// is passed on as it is; a ReadableStream exists only after `.body` is read. Independent of requests and responses.
 import type { HostBody } from '../host.ts';
 import { giveBack } from '../give-back.ts';
 import { Blob, blobBytes, isBlob } from './blob.ts';
@@ -22,24 +22,24 @@ import { isUrlSearchParams } from './url-search-params.ts';
 import { encodeUtf8 } from './utf8.ts';
 import { toUsvString } from './webidl.ts';
 
-/** What a body is made of. A string is text that has not been encoded yet; a HostBody is pulled from the host. */
+/** Content of a body. A string is text that has not been encoded yet; a HostBody is pulled from the host. */
 export type BodyContent = null | string | Uint8Array | HostBody | ReadableStream<unknown>;
 
 export const textType = 'text/plain;charset=UTF-8';
 
-/** Whether content lies on the host and nobody has read it. */
+/** Whether content is on the host and unread. */
 function isHostBody(content: BodyContent): content is HostBody {
   return (
     typeof content === 'object' && content !== null && !(content instanceof Uint8Array) && !isReadableStream(content)
   );
 }
 
-/** A body and how far it was used; one for each Request or Response that has content and was looked into. */
+/** A body and its state; one for each Request or Response with content that was accessed. */
 export class Body {
   content: Exclude<BodyContent, null>;
   stream: ReadableStream<unknown> | null;
   used = false;
-  /** The bytes belong to a clone or a blob as well: whoever hands them out copies them. */
+  /** The bytes also belong to a clone or a blob: copy them before handing them out. */
   shared: boolean;
 
   constructor(content: Exclude<BodyContent, null>, shared = false) {
@@ -49,12 +49,12 @@ export class Body {
   }
 }
 
-/** What a body argument says. */
+/** Content extracted from a body argument. */
 interface ExtractedBody {
   readonly content: Exclude<BodyContent, null>;
-  /** The content type that it implies. */
+  /** The implied content type. */
   readonly type: string | null;
-  /** Its bytes are a blob's. */
+  /** Whether its bytes belong to a blob. */
   readonly shared?: boolean;
 }
 
@@ -85,7 +85,7 @@ function assertUsable(body: Body): void {
   if (body.stream !== null && isLocked(body.stream)) throw new TypeError('The body is locked to a reader');
 }
 
-/** The stream of `.body`, made on first use. */
+/** The stream of `.body`, created on first use. */
 function bodyStream(body: Body | null): ReadableStream<unknown> | null {
   if (body === null) return null;
   if (body.stream !== null) return body.stream;
@@ -100,8 +100,8 @@ function bodyStream(body: Body | null): ReadableStream<unknown> | null {
 }
 
 /**
- * Takes the content away from a body, which counts as used from then on. The original content comes back where its
- * stream was made but not read.
+ * Takes the content from a body, which counts as used afterwards. Returns the original content if its stream was
+ * created but not read.
  *
  * @throws {TypeError} when the body was used or is locked.
  */
@@ -110,7 +110,7 @@ export function takeBody(body: Body | null): BodyContent {
   assertUsable(body);
   body.used = true;
   if (body.stream === null) return body.content;
-  // Another body's stream, passed on unread, is what that one was made of.
+  // If the body is another body's unread stream, takes the content of that one.
   if (body.stream === body.content) return takeSource(body.stream) ?? body.content;
   body.stream.getReader();
   return body.content;
@@ -130,13 +130,13 @@ export function cloneBody(body: Body | null): Body | null {
   return new Body(other);
 }
 
-/** Hands the content of one body over to a new one, which leaves the old one used: `new Request(request)`. */
+/** Moves the content of one body to a new one and leaves the old one used: `new Request(request)`. */
 export function moveBody(body: Body | null): Body | null {
   if (body === null) return null;
   const content = takeBody(body);
   const moved = new Body(content as Exclude<BodyContent, null>, body.shared);
   if (isReadableStream(content)) {
-    // The old object's stream stays visible there, locked and disturbed.
+    // The old object's stream stays visible, locked and disturbed.
     body.stream = createSpentStream();
     body.content = body.stream;
   }
@@ -157,7 +157,7 @@ async function consumeBytes(body: Body | null): Promise<Uint8Array<ArrayBuffer>>
   return isHostBody(content) ? readHostBody(content) : readAllBytes(content);
 }
 
-/** The text of a body; a string never leaves its form. */
+/** The text of a body; a string is never encoded and decoded. */
 async function consumeText(body: Body | null): Promise<string> {
   if (body === null) return '';
   const { content } = body;
@@ -168,12 +168,12 @@ async function consumeText(body: Body | null): Promise<string> {
   }
   const bytes = await consumeBytes(body);
   const text = decodeBody(bytes);
-  // Nobody else has seen them.
+  // They have no other reader.
   if (isHostBody(content) && body.stream === null) giveBack(bytes);
   return text;
 }
 
-/** What the mixin adds to an interface. */
+/** Members that the mixin adds to an interface. */
 export interface BodyMembers {
   readonly body: ReadableStream<Uint8Array> | null;
   readonly bodyUsed: boolean;
@@ -185,7 +185,7 @@ export interface BodyMembers {
   text(): Promise<string>;
 }
 
-/** Defines the mixin's members on a prototype; `bodyOf` throws a TypeError when its argument is something else. */
+/** Defines the mixin's members on a prototype; `bodyOf` throws a TypeError for any other argument. */
 export function installBodyMembers(
   prototype: object,
   bodyOf: (owner: object) => Body | null,

@@ -1,7 +1,7 @@
-// How platform objects are cloned and transferred: whoever has such objects says so here, and structuredClone, which
-// comes with its first use (../lazy/messages), reads it.
+// Cloning and transfer of platform objects: their modules register the steps here, for structuredClone, which is
+// loaded on first use (../lazy/messages).
 
-/** How a kind of platform object is cloned or transferred. */
+/** Steps to clone or transfer one kind of platform object. */
 interface CloneSteps {
   /** A copy, or undefined when the value is of another kind. */
   clone?(value: object): object | undefined;
@@ -11,7 +11,7 @@ interface CloneSteps {
   transfer?(value: object): object;
 }
 
-/** All that were registered, oldest first. */
+/** All registered steps, oldest first. */
 export const platformSteps: CloneSteps[] = [];
 
 export function registerCloneSteps(steps: CloneSteps): void {

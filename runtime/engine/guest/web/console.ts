@@ -1,4 +1,4 @@
-// `console` and the reporting of errors nobody caught: text that goes to the deployment's log, bounded per invocation.
+// `console` and the reporting of uncaught errors: text for the deployment's log, limited per invocation.
 import { toHost } from '../../bridge/protocol.ts';
 import { host } from '../host.ts';
 import { currentInvocation, type GuestInvocation } from '../invocation.ts';
@@ -14,7 +14,7 @@ export function connectConsole(options: { logBytesMax: number }): void {
   logBytesMax = options.logBytesMax;
 }
 
-// Log lines outside every invocation (a module's top level, code that outlives its request) share one allowance.
+// Log lines outside every invocation (a module's top level, code that outlives its request) share one limit.
 const nobody = { logBytes: 0 };
 
 function write(level: LogLevel, text: string, invocation: GuestInvocation | undefined = currentInvocation()): void {
@@ -28,7 +28,7 @@ function write(level: LogLevel, text: string, invocation: GuestInvocation | unde
   send(toHost.log, invocation?.id ?? 0, level, toJson(line));
 }
 
-/** Logs an error that no code of the worker caught; the host maps its stack to the sources. */
+/** Logs an error that the worker did not catch; the host maps its stack to the sources. */
 export function reportUncaught(error: unknown, prefix: string, invocation: GuestInvocation | undefined): void {
   let text: string;
   try {
@@ -40,8 +40,8 @@ export function reportUncaught(error: unknown, prefix: string, invocation: Guest
 }
 
 /**
- * The stack of an error, with its `cause` and `errors`: there libraries say why, such as the message of a database.
- * Undefined for what has no stack.
+ * The stack of an error, with its `cause` and `errors`, where libraries put the reason, such as the message of a
+ * database. Undefined for a value without a stack.
  */
 export function stackOf(error: unknown): string | undefined {
   if (error === null || typeof error !== 'object') return undefined;
@@ -50,7 +50,7 @@ export function stackOf(error: unknown): string | undefined {
   return cause === undefined && errors === undefined ? stack : inspect(error);
 }
 
-/** The text of values; text alone, which most lines are, needs no more. */
+/** Formats values as text; a single string, which most lines are, needs no formatting. */
 function format(values: readonly unknown[]): string {
   const [first] = values;
   return values.length === 1 && typeof first === 'string' && !first.includes('%')
@@ -73,7 +73,7 @@ function print(level: LogLevel, values: unknown[]): void {
 
 function stackHere(): string {
   const frames = (new Error('').stack ?? '').split('\n').slice(1);
-  // Our own are left out already where places are those of the sources.
+  // The platform's own frames are already removed if positions are mapped.
   return frames.filter((frame) => !frame.includes('platform:guest')).join('\n');
 }
 

@@ -1,5 +1,5 @@
-// DOMException: an Error whose name and message are read-only accessors on the prototype and that carries a legacy
-// code. Thrown by every API of web/ that the standards let throw one.
+// DOMException: an Error whose name and message are read-only accessors on the prototype, with a legacy code. Thrown
+// by the APIs of web/ where the standards say so.
 import { captureStackTrace, defineConstants, finishInterface, toDictionary, toDomString } from './webidl.ts';
 
 const legacyCodes: Record<string, number> = {
@@ -27,8 +27,8 @@ const legacyCodes: Record<string, number> = {
   DataCloneError: 25,
 };
 
-// The object must come out of Error's own constructor to be an error for V8, yet DOMException itself must not inherit
-// from Error, so the private slots are put onto the finished object: a base class may return any object.
+// Only Error's own constructor creates an object that V8 treats as an error, but DOMException must not inherit from
+// Error, so the private slots are added to the finished object: a base class may return any object.
 class Slotted {
   constructor(target: object) {
     // oxlint-disable-next-line no-constructor-return
@@ -95,15 +95,13 @@ for (const [name, code] of Object.entries(legacyCodes)) {
   const stem = name.slice(0, -'Error'.length).replace(/(?<=[a-z])(?=[A-Z])/g, '_');
   constantNames[`${stem.replace('URLMismatch', 'URL_Mismatch').replace('In_Use', 'InUse').toUpperCase()}_ERR`] = code;
 }
-// Scripts that list the constants see them by code.
+// The constants are listed in the order of their codes.
 defineConstants(
   DOMException,
   Object.fromEntries(Object.entries(constantNames).sort(([, one], [, other]) => one - other)),
 );
 
-/**
- * What is thrown beyond a bound of an API: a DOMException that may say how much is allowed and how much was asked for.
- */
+/** Thrown beyond a limit of an API: a DOMException that may state the quota and the requested amount. */
 export class QuotaExceededError extends DOMException {
   readonly #quota: number | null;
   readonly #requested: number | null;

@@ -1,5 +1,5 @@
-// Event and EventTarget as far as a tree-less realm needs them: one target, no propagation path. Event classes with
-// data of their own are in ../lazy/event-classes.ts. Listeners that throw are handed to report-error.ts.
+// Event and EventTarget for a realm without a tree: one target, no propagation path. Event classes with own data are
+// in ../lazy/event-classes.ts. Exceptions of listeners go to report-error.ts.
 import { host } from '../host.ts';
 import { DOMException } from './dom-exception.ts';
 import { reportException } from './report-error.ts';
@@ -22,7 +22,7 @@ let stopped: (event: Event) => boolean;
 let isDispatching: (event: Event) => boolean;
 let isTrustedEvent: (event: Event) => boolean;
 
-// One getter for all instances: script can neither take it away nor replace it on an event.
+// One getter for all instances: script can neither remove nor replace it on an event.
 const trustDescriptor: PropertyDescriptor = {
   get: Object.getOwnPropertyDescriptor(
     {
@@ -38,13 +38,13 @@ const trustDescriptor: PropertyDescriptor = {
 
 const { defineProperty } = Object;
 
-// An event that owns `isTrusted`. To copy it in the native half costs a fifth of defining that on every event.
+// An event that owns `isTrusted`. Copying it natively costs a fifth of defining the property on every event.
 let pattern: Event | null = null;
-// The same for the class of events that come most often, which has fields of its own: they are added to the copy.
+// The same for the most frequent event class, which has fields of its own: they are added to the copy.
 let derivedClass: typeof Event | null = null;
 let derivedPattern: Event | null = null;
 
-/** From now on events of a class that script can construct are copies as well. */
+/** From now on events of a class that script can construct are copied as well. */
 export function copyEventsOf(type: typeof Event): void {
   derivedPattern = Reflect.construct(Event, [''], type) as Event;
   derivedClass = type;
@@ -55,7 +55,7 @@ export class Event {
   #type = '';
   #flags = 0;
   #target: EventTarget | null = null;
-  // Not a number from the start: V8 would keep numbers in a box, which the copies of an event would share.
+  // Not a number from the start: V8 would box it, and all copies of an event would share the box.
   #createdMs: number | null = null;
 
   constructor(type: string, init: unknown = undefined) {
@@ -129,7 +129,7 @@ export class Event {
   get composed(): boolean {
     return (this.#flags & COMPOSED) !== 0;
   }
-  /** Milliseconds since 1970: the guest has no finer clock that is free to read. */
+  /** Milliseconds since 1970: the guest has no finer clock that is cheap to read. */
   get timeStamp(): number {
     return this.#createdMs!;
   }
@@ -170,7 +170,7 @@ defineConstants(Event, { NONE: 0, CAPTURING_PHASE: 1, AT_TARGET: 2, BUBBLING_PHA
 
 type EventListener = ((this: unknown, event: Event) => unknown) | { handleEvent(event: Event): unknown };
 
-/** An AbortSignal as listeners need it; abort.ts fills it in, which would otherwise be an import cycle. */
+/** An AbortSignal as listeners need it; set by abort.ts to avoid an import cycle. */
 interface RemovalSignal {
   readonly aborted: boolean;
 }
@@ -201,7 +201,7 @@ let handlersOf: (target: EventTarget) => Map<string, { callback: EventListener |
 export let watchListeners: (target: EventTarget, added: () => void) => void;
 /** Fires a trusted event that the platform made. */
 export let dispatchTrusted: (target: EventTarget, event: Event) => boolean;
-/** Whether anything listens for the type: spares making an event nobody sees. */
+/** Whether the type has a listener: avoids creating an event without one. */
 export let hasListeners: (target: EventTarget, type: string) => boolean;
 
 export class EventTarget {
@@ -319,7 +319,7 @@ function call(target: EventTarget, event: Event, listener: Listener): void {
   if (listener.passive) setPassive(event, false);
 }
 
-/** Defines an `on<type>` attribute on a prototype. The handler keeps the place in the order where it was first set. */
+/** Defines an `on<type>` attribute on a prototype. The handler keeps its position from when it was first set. */
 export function defineEventHandler(prototype: object, type: string): void {
   const name = `on${type}`;
   const descriptor = Object.getOwnPropertyDescriptor(

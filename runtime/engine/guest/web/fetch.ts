@@ -1,5 +1,5 @@
-// `fetch`: the guest half. The network is the host's (egress policy, limits, connection pool); what crosses is the
-// request's head and body and the response's.
+// `fetch`: the guest half. The host has the network (egress policy, limits, connection pool); the head and body of
+// the request and the response cross the bridge.
 import type { HostCallName, Part } from '../../bridge/protocol.ts';
 import { dropCall, startCall } from '../calls.ts';
 import type { HostBody, HostReply } from '../host.ts';
@@ -20,7 +20,7 @@ interface Head {
   stream: number | null;
   /** The body came as a part. */
   part: boolean;
-  /** The socket that was asked for is open. */
+  /** Whether the requested WebSocket is open. */
   upgraded?: boolean;
   protocol?: string;
   extensions?: string;
@@ -28,8 +28,8 @@ interface Head {
 
 const upgrade = /(?:^|\0)upgrade\0websocket\0/i;
 
-// Streams that the guest sends outside a response have negative ids, so that they never meet an invocation's or the
-// host's.
+// Streams that the guest sends outside a response have negative ids, so that they never collide with those of an
+// invocation or the host.
 let nextStream = -1;
 
 /** An id for a body that goes to the host outside a response. */
@@ -42,7 +42,7 @@ export function fetch(input: unknown, init?: unknown): Promise<Response> {
   return fetchThrough('fetch', {}, input, init);
 }
 
-/** `env.ASSETS.fetch` and its like: the same call to another place on the host. */
+/** `env.ASSETS.fetch` and similar: the same call with another target on the host. */
 export function createFetcher(
   name: HostCallName,
   target: Record<string, string>,
@@ -56,7 +56,7 @@ async function fetchThrough(
   input: unknown,
   init: unknown,
 ): Promise<Response> {
-  // Constructing a Request validates everything and rejects with the TypeError that the Fetch Standard names.
+  // Constructing a Request validates everything and rejects with the TypeError of the Fetch Standard.
   const request = init === undefined && input instanceof Request ? input : new Request(input as never, init as never);
   const { method, url, headerBlock, body, redirect, signal, blob } = takeRequest(request);
   if (signal?.aborted) throw signal.reason;
@@ -69,7 +69,7 @@ async function fetchThrough(
     stream = nextStream--;
     openPump(stream, body, () => {});
   }
-  // The first chunks may come in the same entry as the head: their stream is open before the entry reads on.
+  // The first chunks may come in the same entry as the head: open their stream before the entry reads further.
   let incoming: HostBody | null = null;
   const socket = name === 'fetch' && method === 'GET' && upgrade.test(headerBlock) ? prepareFetchedSocket() : null;
   const args = {
@@ -85,7 +85,7 @@ async function fetchThrough(
     const { stream: id } = reply.value as Head;
     if (id === null) return;
     incoming = bodyToGuest(id, owner, true);
-    // The answer crossed the abort on its way: whatever it opens is closed again.
+    // The reply crossed the abort: close what it opened.
     if (signal?.aborted) incoming.cancel();
   });
   let reply: HostReply;

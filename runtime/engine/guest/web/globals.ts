@@ -1,5 +1,5 @@
-// Puts the web APIs on a global object. Called once by main.ts while the snapshot is made; those of rarely used
-// APIs and of streams are put there by ../lazy.ts.
+// Defines the web APIs on a global object. Called once by main.ts while the snapshot is created; ../lazy.ts defines
+// rarely used APIs and streams.
 import { AbortController, AbortSignal } from './abort.ts';
 import { Blob, File } from './blob.ts';
 import { DOMException, QuotaExceededError } from './dom-exception.ts';
@@ -39,7 +39,7 @@ const members = { atob, btoa, queueMicrotask, reportError };
 const attributes = { navigator };
 
 function define(target: object, name: string, value: unknown, enumerable: boolean): void {
-  // A bundler renames what shares its name with a global that some other module mentions.
+  // A bundler renames functions that share their name with a global mentioned in another module.
   if (typeof value === 'function' && value.name !== name)
     Object.defineProperty(value, 'name', { value: name, configurable: true });
   Object.defineProperty(target, name, { value, enumerable, writable: true, configurable: true });

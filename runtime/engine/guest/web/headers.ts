@@ -1,8 +1,7 @@
-// Headers over a flat list of lower-case names and values. A list that came over the bridge stays one unparsed block
-// until somebody looks inside, and a plain object becomes a block without a list. Used by request.ts, response.ts,
-// fetch.
+// Headers over a flat list of lower-case names and values. A list from the bridge stays one unparsed block until it
+// is read, and a plain object becomes a block without a list. Used by request.ts, response.ts, fetch.
 //
-// Like other server runtimes it refuses no header name by its meaning: `cookie`, `host` and `set-cookie` are ordinary.
+// Like other server runtimes it refuses no header by its meaning: `cookie`, `host` and `set-cookie` are ordinary.
 import {
   finishInterface,
   finishIterator,
@@ -19,14 +18,14 @@ const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const beyondText = /[^\t\x20-\x7e\x80-\xff]/;
 const edgeSpace = /^[\t\n\r ]+|[\t\n\r ]+$/g;
 
-/** What was learnt about a name as it was written, with the last value sent under it. */
+/** Validation result of a header name in its original spelling, with the last value sent under it. */
 interface KnownName {
   readonly lower: string;
   value: string;
   piece: string;
 }
 
-// Workers send the same few headers with every response: both their checks and their serialisation are done once.
+// Workers send the same few headers with every response: both validation and serialization are cached.
 const knownNames = new Map<string, KnownName>();
 const KNOWN_NAMES_MAX = 500;
 
@@ -45,7 +44,7 @@ function normalName(name: unknown): string {
   return knownName(typeof name === 'string' ? name : toByteString(name)).lower;
 }
 
-/** Trims HTTP whitespace and refuses what no header value may hold: NUL, CR, LF. */
+/** Trims HTTP whitespace and refuses characters that no header value may contain: NUL, CR, LF. */
 function normalValue(value: unknown): string {
   let text = typeof value === 'string' ? value : `${value as string}`;
   const first = text.charCodeAt(0);
@@ -53,7 +52,7 @@ function normalValue(value: unknown): string {
   if (first <= 32 || last <= 32) text = text.replace(edgeSpace, '');
   if (beyondText.test(text)) {
     toByteString(text);
-    if (/[\0\r\n]/.test(text)) throw new TypeError('A header value holds a line break or a NUL');
+    if (/[\0\r\n]/.test(text)) throw new TypeError('A header value contains a line break or a NUL');
   }
   return text;
 }
@@ -71,9 +70,9 @@ function pieceOf(name: string, value: unknown): string {
   return piece;
 }
 
-/** Control characters are legal in the Headers class but in no HTTP message, and they frame the bridge's records. */
+/** Control characters are legal in the Headers class but in no HTTP message, and they delimit the bridge's records. */
 function refuseControls(value: string): void {
-  if (beyondText.test(value)) throw new TypeError('A header value holds a control character, which cannot be sent');
+  if (beyondText.test(value)) throw new TypeError('A header value contains a control character, which cannot be sent');
 }
 
 function parseBlock(block: string): string[] {
@@ -89,13 +88,13 @@ const SHORT_LIST = 128;
 let listOf: (headers: Headers) => string[];
 let sortedOf: (headers: Headers) => string[];
 let blockOf: (headers: Headers) => string;
-/** As the constructor, with what was learnt of how the object is iterated. */
+/** As the constructor, given how the object is iterated. */
 let headersFromInit: (init: unknown, method: unknown) => Headers;
 let create: (block: string, guard: HeadersGuard) => Headers;
 export let isHeaders: (value: unknown) => value is Headers;
 /** A copy with a guard of its own. */
 export let copyHeaders: (headers: Headers, guard: HeadersGuard) => Headers;
-/** Appends a header unless one of that name is there, whatever the guard says: the implied content type. */
+/** Appends a header unless its name is present, regardless of the guard: the implied content type. */
 export let addMissing: (headers: Headers, name: string, value: string) => void;
 
 export class Headers {
@@ -282,7 +281,7 @@ export function headersFromBlock(block: string, guard: HeadersGuard): Headers {
 /**
  * The block `name\0value\0...` of headers.
  *
- * @throws {TypeError} when a value holds a control character.
+ * @throws {TypeError} when a value contains a control character.
  */
 export function headersToBlock(headers: Headers): string {
   return blockOf(headers);
@@ -300,8 +299,8 @@ export function blockFromInit(init: unknown, impliedType: string | null): string
     if (impliedType !== null) addMissing(headers, 'content-type', impliedType);
     return blockOf(headers);
   }
-  // A copy asks a Proxy once for its keys, and of each for its descriptor and its value, as the standard wants it; of a
-  // plain object it costs a third of asking for them one by one.
+  // Copying reads a Proxy's keys once, and for each its descriptor and its value, as the standard requires; for a
+  // plain object it costs a third of reading them one by one.
   const record = { ...(init as Record<string, unknown>) };
   if (Object.getOwnPropertySymbols(record).length > 0) throw new TypeError(symbolName);
   let block = '';
@@ -325,7 +324,10 @@ function joinBlock(list: readonly string[]): string {
   return block;
 }
 
-/** How an object is iterated; undefined where it is not, and so a record. Asked for once: it may be a getter. */
+/**
+ * The iterator method of an object; undefined if there is none, so that it is a record. Read once: it may be a
+ * getter.
+ */
 function iteratorOf(init: object): unknown {
   return (init as Partial<Iterable<unknown>>)[Symbol.iterator] ?? undefined;
 }
@@ -350,7 +352,7 @@ function listFromInit(init: object, method: unknown): string[] {
 
 const notPair = 'A header must be a pair of name and value';
 
-/** A record of byte strings, asked for as WebIDL says: its keys once, then of each the descriptor and the value. */
+/** A record of byte strings, read as WebIDL requires: its keys once, then the descriptor and value of each. */
 function toRecord(init: object): [name: string, value: string][] {
   const entries: [string, string][] = [];
   for (const key of Reflect.ownKeys(init)) {
@@ -363,7 +365,7 @@ function toRecord(init: object): [name: string, value: string][] {
 
 const isEnumerable = Object.prototype.propertyIsEnumerable;
 
-/** Sorted by name, values of one name combined, except `set-cookie`, which stays apart. */
+/** Sorted by name, values of one name combined, except `set-cookie`, whose values stay separate. */
 function sortAndCombine(list: readonly string[]): string[] {
   const positions = Array.from({ length: list.length / 2 }, (_, index) => index * 2);
   positions.sort((a, b) => (list[a]! < list[b]! ? -1 : list[a]! > list[b]! ? 1 : a - b));
@@ -388,7 +390,7 @@ class HeadersIterator {
     this.#kind = kind;
   }
   next(): IteratorResult<unknown> {
-    // The list is looked up at every step: iteration is live.
+    // The list is read at every step: iteration is live.
     const sorted = sortedOf(this.#headers);
     const at = this.#at;
     if (at >= sorted.length) return { value: undefined, done: true };

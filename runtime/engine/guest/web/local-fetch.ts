@@ -1,19 +1,16 @@
-// `fetch` of URLs that name no host: `blob:` and `data:` (Fetch Standard, scheme fetch and data: URL processor).
-// Nothing of it leaves the isolate.
+// `fetch` of URLs without a host: `blob:` and `data:` (Fetch Standard, scheme fetch and data: URL processor), all
+// inside the isolate.
 import { atob } from './base64.ts';
 import { blobBytes, type Blob } from './blob.ts';
 import { createIncomingResponse, type Response } from './response.ts';
 import { percentDecodeBytes } from './url-encode.ts';
 
-/** Whether `fetchLocal` answers for a URL. */
+/** Whether `fetchLocal` handles a URL. */
 export function isLocal(url: string): boolean {
   return url.startsWith('blob:') || url.startsWith('data:');
 }
 
-/**
- * @param blob what a blob URL named when the request was made. @throws {TypeError} as the network error of the
- * standard.
- */
+/** @param blob of the blob URL when the request was made. @throws {TypeError} as the network error of the standard. */
 export function fetchLocal(method: string, url: string, blob: Blob | null): Response {
   if (url.startsWith('data:')) {
     const { type, bytes } = readDataUrl(url);

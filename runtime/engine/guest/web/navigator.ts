@@ -1,4 +1,4 @@
-// navigator: what libraries read to find out where they run.
+// navigator: lets libraries detect the runtime.
 import { finishInterface, internal } from './webidl.ts';
 
 export class Navigator {

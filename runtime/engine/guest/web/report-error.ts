@@ -1,11 +1,11 @@
-// reportError and the way out for exceptions that no script can catch (event listeners, microtasks, timers). main.ts
-// sets `uncaught.report`, which fires the `error` event of the global and logs what is left.
+// reportError and the reporting of exceptions that no script can catch (event listeners, microtasks, timers). main.ts
+// sets `uncaught.report`, which fires the `error` event of the global and logs what is not handled.
 import { requireArguments } from './webidl.ts';
 
-/** Where uncaught exceptions go; swallowed until the engine sets it. */
+/** Receives uncaught exceptions; ignores them until the engine sets it. */
 export const uncaught: { report(error: unknown): void } = { report: () => {} };
 
-/** Hands an exception that a callback threw to the engine. */
+/** Reports an exception of a callback to the engine. */
 export function reportException(error: unknown): void {
   uncaught.report(error);
 }

@@ -1,5 +1,5 @@
-// Request. The one that dispatch makes for an invocation holds only strings: its URL is not parsed, its headers are one
-// block, its signal and its body exist once they are asked for.
+// Request. The one that dispatch creates for an invocation holds only strings: its URL is not parsed, its headers are
+// one block, and its signal and body are created on first use.
 import { AbortController, dependentSignal, isAbortSignal, type AbortSignal } from './abort.ts';
 import type { Blob } from './blob.ts';
 import { blobOfUrl } from './blob-url.ts';
@@ -30,7 +30,7 @@ const methodToken = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const safelistedMethods = new Set(['GET', 'HEAD', 'POST']);
 const normalisedMethods = new Set(['DELETE', 'GET', 'HEAD', 'OPTIONS', 'POST', 'PUT']);
 
-/** The members that change nothing here but are kept and shown. */
+/** Members without effect here that are stored and returned. */
 interface RequestModes {
   cache: string;
   credentials: string;
@@ -53,7 +53,7 @@ const defaultModes: RequestModes = {
   referrerPolicy: '',
 };
 
-/** What fetch sends of a request. */
+/** Parts of a request that fetch sends. */
 interface TakenRequest {
   readonly method: string;
   readonly url: string;
@@ -61,12 +61,13 @@ interface TakenRequest {
   readonly body: BodyContent;
   readonly redirect: 'follow' | 'error' | 'manual';
   readonly signal: AbortSignal | null;
-  /** What a blob URL named when the request was made. */
+  /** The blob of a blob URL when the request was made. */
   readonly blob: Blob | null;
 }
 
 /**
- * The request of an invocation. The url is absolute and serialised, the block's names are lower-case; both are trusted.
+ * The request of an invocation. The url is absolute and serialized, the block's names are lower-case; both are
+ * trusted.
  */
 export let createIncomingRequest: (
   method: string,
@@ -76,7 +77,7 @@ export let createIncomingRequest: (
   signal: () => AbortSignal,
 ) => Request;
 /**
- * Takes a request apart to send it; its body counts as used afterwards. @throws {TypeError} when it was used already.
+ * Takes a request apart to send it; its body counts as used afterwards. @throws {TypeError} when it was already used.
  */
 export let takeRequest: (request: Request) => TakenRequest;
 export let isRequest: (value: unknown) => value is Request;
@@ -96,12 +97,13 @@ export class Request {
   #headers: Headers | null = null;
   #immutable = false;
   #body: Body | null = null;
-  // The signal this request follows, a function that makes it, or none; and the request's own, made from it on demand.
+  // The signal that this request follows, a function that creates it, or none; and the request's own, created from it
+  // on demand.
   #followed: AbortSignal | (() => AbortSignal) | null = null;
   #signal: AbortSignal | null = null;
   #modes: RequestModes = defaultModes;
   #blob: Blob | null = null;
-  // What the platform knows of a request beside HTTP, or what a worker gave it; made on demand for one that came in.
+  // Request properties beyond HTTP, from the platform or the worker; created on demand for an incoming request.
   #cf: unknown = undefined;
   #isIncoming = false;
 
@@ -151,7 +153,7 @@ export class Request {
       throw new TypeError(`A ${this.#method} request cannot have a body`);
     if (given) {
       const { content, type, shared } = extractBody(body);
-      // What a worker hands on of ours (`body: request.body`) is known from its beginning on.
+      // A body of ours that a worker forwards (`body: request.body`) is available from its beginning.
       if (isReadableStream(content) && !hasSource(content)) {
         if (this.#modes.keepalive) throw new TypeError('A request with keepalive cannot have a stream as its body');
         if (!isDuplex) throw new TypeError('A request whose body is a stream needs the option duplex: "half"');
@@ -256,8 +258,8 @@ export class Request {
     return false;
   }
   /**
-   * `httpProtocol` of the connection to this handler and the client's `accept-encoding`. What would be a guess
-   * (country, TLS version behind a proxy, round-trip time) is absent.
+   * `httpProtocol` of the connection to this handler and the client's `accept-encoding`. Properties that would be
+   * guesses (country, TLS version behind a proxy, round-trip time) are absent.
    */
   get cf(): unknown {
     if (this.#cf === undefined && this.#isIncoming) {

@@ -1,5 +1,5 @@
 // Response. The hot path is `new Response(text, { headers })` -> takeResponse: no Headers object, no Body object, no
-// stream and no encoding on the way, one header block built while the plain object is read.
+// stream and no encoding; one header block is built while the plain object is read.
 import { blockFromInit, copyHeaders, headersFromBlock, headersToBlock, type Headers } from './headers.ts';
 import {
   Body,
@@ -19,7 +19,7 @@ const reasonPhrase = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 type ResponseType = 'default' | 'error' | 'basic';
 
-/** What dispatch sends of a response; header names are lower-case, the implied content type included. */
+/** Parts of a response that dispatch sends; header names are lower-case, including the implied content type. */
 interface TakenResponse {
   readonly status: number;
   readonly statusText: string;
@@ -32,13 +32,13 @@ interface TakenResponse {
 /**
  * Takes a response apart to send it; its body counts as used afterwards.
  *
- * @returns null when the value is no Response.
+ * @returns null when the value is not a Response.
  * @throws {TypeError} when its body was used or is locked, or a header cannot be sent.
  */
 export let takeResponse: (value: unknown) => TakenResponse | null;
 
 export let isResponse: (value: unknown) => value is Response;
-/** The response of a fetch, its headers immutable. The block and url are trusted. */
+/** The response of a fetch, with immutable headers. The block and url are trusted. */
 export let createIncomingResponse: (
   status: number,
   statusText: string,
@@ -63,14 +63,14 @@ export class Response {
   #statusText = '';
   #url = '';
   #redirected = false;
-  // The header block until `headers` was read, null from then on.
+  // The header block until `headers` is read, then null.
   #block: string | null = '';
   #headers: Headers | null = null;
   #immutable = false;
-  // Untouched content; it moves into a Body with the first look at it.
+  // Untouched content; it moves into a Body on first access.
   #content: BodyContent = null;
   #body: Body | null = null;
-  // Sent without ever having had a Body.
+  // Sent without ever having a Body.
   #taken = false;
   #webSocket: unknown = null;
 
@@ -101,14 +101,14 @@ export class Response {
     };
     if (status !== undefined) {
       const code = typeof status === 'number' ? Math.trunc(status) : Math.trunc(Number(status));
-      // 101 is what an upgrade to WebSocket answers with.
+      // 101 is the response to an upgrade to WebSocket.
       if (!(code >= 200 && code <= 599) && code !== 101)
         throw new RangeError(`A response's status must be 101 or between 200 and 599, not ${String(status)}`);
       this.#status = code;
     }
     if (statusText !== undefined && statusText !== '') {
       const text = toByteString(statusText);
-      if (!reasonPhrase.test(text)) throw new TypeError('The status text holds a control character');
+      if (!reasonPhrase.test(text)) throw new TypeError('The status text contains a control character');
       this.#statusText = text;
     }
     if (webSocket !== undefined && webSocket !== null) {
@@ -147,7 +147,7 @@ export class Response {
   static json(data: unknown, init: unknown = undefined): Response {
     requireArguments(arguments.length, 1, 'Response.json');
     const text = JSON.stringify(data) as string | undefined;
-    if (text === undefined) throw new TypeError('The value has no JSON form');
+    if (text === undefined) throw new TypeError('The value cannot be converted to JSON');
     const response = new Response(internal);
     response.#content = text.isWellFormed() ? text : text.toWellFormed();
     if (init === undefined || init === null) response.#block = 'content-type\0application/json\0';
@@ -174,7 +174,7 @@ export class Response {
   get statusText(): string {
     return this.#statusText;
   }
-  /** The socket that the response opens, or that a `fetch` has opened; null without one. */
+  /** The WebSocket that the response opens, or that a `fetch` has opened; null without one. */
   get webSocket(): unknown {
     return this.#webSocket;
   }

@@ -1,5 +1,5 @@
-// What bodies need of streams: reading their internal slots, streams over host bodies and bytes. The classes themselves
-// are in ../lazy/streams.ts and come with the first stream.
+// Stream functions for bodies: reading internal slots, streams over host bodies and bytes. The classes themselves are
+// in ../lazy/streams.ts and are loaded with the first stream.
 import type { ReadableStream, UnderlyingByteSource } from 'web-streams-polyfill';
 import type { HostBody } from '../host.ts';
 import { giveBack } from '../give-back.ts';
@@ -7,7 +7,7 @@ import { encodeUtf8 } from './utf8.ts';
 
 export type { ReadableStream } from 'web-streams-polyfill';
 
-/** What this file takes from the module of the classes. */
+/** Exports of the classes' module that this file needs. */
 interface StreamClasses {
   readonly ReadableStream: typeof ReadableStream;
   /** The getter of `locked`, which script may replace on the prototype. */
@@ -54,19 +54,19 @@ export function isLocked(stream: ReadableStream<unknown>): boolean {
   return streams().locked.call(stream) as boolean;
 }
 
-/** Whether a stream was ever read from or cancelled. */
+/** Whether a stream was ever read or cancelled. */
 export function isDisturbed(stream: ReadableStream<unknown>): boolean {
   return (stream as unknown as Slots)._disturbed;
 }
 
-/** What becomes of one read; called at once where a chunk lies in the queue. */
+/** Callbacks for one read; called synchronously if a chunk is queued. */
 export interface ReadRequest {
   _chunkSteps(chunk: unknown): void;
   _closeSteps(): void;
   _errorSteps(error: unknown): void;
 }
 
-/** A reader that needs no promise per chunk. */
+/** A reader without a promise per chunk. */
 export interface StreamReader {
   read(request: ReadRequest): void;
   cancel(reason: unknown): void;
@@ -102,11 +102,11 @@ export function createByteStream(source: UnderlyingByteSource): ReadableStream<U
   return new (streams().ReadableStream)(source);
 }
 
-/** What a stream of ours is made from: it can be had without the stream while nobody has read that. */
+/** The content of a platform stream: available without the stream while it is unread. */
 export type StreamSource = string | Uint8Array | HostBody;
 
 let sourceOf: (stream: object) => StreamSource | null;
-/** Whether a stream is one of ours that was made of something. */
+/** Whether a stream is a platform stream with known content. */
 export let hasSource: (stream: object) => boolean;
 
 class Returned {
@@ -115,7 +115,7 @@ class Returned {
   }
 }
 
-/** Puts a stream's source where script does not find it: in a private field of the stream itself. */
+/** Stores a stream's source out of reach of script: in a private field of the stream itself. */
 class SourcedStream extends Returned {
   #source: () => StreamSource;
 
@@ -130,10 +130,7 @@ class SourcedStream extends Returned {
   }
 }
 
-/**
- * Takes the source back from a stream of ours that nobody has read, which counts as read from then on; null for any
- * other stream.
- */
+/** Takes the source of an unread platform stream, which counts as read afterwards; null for any other stream. */
 export function takeSource(stream: ReadableStream<unknown>): StreamSource | null {
   const slots = stream as unknown as ReadableSlots;
   if (slots._disturbed || slots._state !== 'readable' || isLocked(stream)) return null;
@@ -144,7 +141,7 @@ export function takeSource(stream: ReadableStream<unknown>): StreamSource | null
   return source;
 }
 
-/** A byte stream over bytes that lie on the host; nothing is pulled before somebody reads. */
+/** A byte stream over bytes on the host; nothing is pulled before it is read. */
 export function streamFromHostBody(body: HostBody): ReadableStream<Uint8Array> {
   const stream = createByteStream({
     type: 'bytes',
@@ -165,8 +162,8 @@ export function streamFromHostBody(body: HostBody): ReadableStream<Uint8Array> {
 }
 
 /**
- * A byte stream of one chunk, made when it is asked for. The buffer is the stream's own from then on, and whoever takes
- * the source back owns it.
+ * A byte stream of one chunk, created on demand. The stream owns the buffer, and so does a caller that takes the
+ * source back.
  */
 export function streamFromContent(source: () => string | Uint8Array): ReadableStream<Uint8Array> {
   const stream = createByteStream({
@@ -183,7 +180,7 @@ export function streamFromContent(source: () => string | Uint8Array): ReadableSt
   return stream;
 }
 
-/** A stream whose content was consumed some other way: disturbed, locked and at its end. */
+/** A stream whose content was consumed another way: disturbed, locked and closed. */
 export function createSpentStream(): ReadableStream<Uint8Array> {
   const stream = createByteStream({ type: 'bytes' });
   void stream.cancel();
@@ -192,7 +189,7 @@ export function createSpentStream(): ReadableStream<Uint8Array> {
 }
 
 /**
- * All bytes of a stream, which gets locked for good.
+ * All bytes of a stream, which stays locked.
  *
  * @throws {TypeError} when a chunk is not a Uint8Array.
  */

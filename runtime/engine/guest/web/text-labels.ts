@@ -1,5 +1,5 @@
-// The labels of the Encoding Standard (section 4.2). One string, split on the first label that is not UTF-8's own, so
-// that an isolate which never asks holds no table.
+// The labels of the Encoding Standard (section 4.2). One string, split on the first label other than UTF-8's, so that
+// isolates that never need it hold no table.
 
 const table = `utf-8 unicode-1-1-utf-8 unicode11utf8 unicode20utf8 utf-8 utf8 x-unicode20utf8
 ibm866 866 cp866 csibm866 ibm866

@@ -5,10 +5,10 @@ import { encodingOf } from './text-labels.ts';
 import { createUtf8Carry, decodeUtf8, encodeInto, encodeUtf8, fromUnits, type Utf8Carry } from './utf8.ts';
 import { finishInterface, toDictionary, toDomString, toUsvString } from './webidl.ts';
 
-// U+FFFD, made so that no minifier writes the character itself into the source (see windows1252High).
+// U+FFFD, created so that no minifier writes the character itself into the source (see windows1252High).
 const replacement = fromUnits(new Uint16Array([0xfffd]), 1);
 
-// Below this V8's decoder costs more to reach than the loop in utf8.ts takes.
+// Below this size, calling V8's decoder costs more than the loop in utf8.ts.
 const NATIVE_BYTES_MIN = 16;
 
 export class TextEncoder {
@@ -29,7 +29,7 @@ export class TextEncoder {
 }
 finishInterface(TextEncoder);
 
-/** The bytes behind a BufferSource, not copied; none when it is detached. */
+/** The bytes of a BufferSource, not copied; empty when it is detached. */
 export function toBytes(source: unknown, what: string): Uint8Array {
   if (source instanceof Uint8Array) return source;
   if (ArrayBuffer.isView(source)) {
@@ -43,7 +43,7 @@ export function toBytes(source: unknown, what: string): Uint8Array {
 
 const byteLengthGetter = Object.getOwnPropertyDescriptor(ArrayBuffer.prototype, 'byteLength')!.get!;
 
-/** Whether a value is an ArrayBuffer or SharedArrayBuffer, of whatever realm. */
+/** Whether a value is an ArrayBuffer or SharedArrayBuffer, of any realm. */
 export function isAnyArrayBuffer(value: unknown): value is ArrayBuffer {
   if (typeof value !== 'object' || value === null) return false;
   if (value instanceof ArrayBuffer || isUnshared(value)) return true;
@@ -60,7 +60,7 @@ function isUnshared(value: unknown): boolean {
   }
 }
 
-/** Whether a value is a BufferSource over memory that no other thread sees: what WebIDL takes without [AllowShared]. */
+/** Whether a value is a BufferSource over unshared memory: what WebIDL accepts without [AllowShared]. */
 export function isUnsharedBufferSource(value: unknown): boolean {
   return isUnshared(ArrayBuffer.isView(value) ? value.buffer : value);
 }
@@ -71,21 +71,19 @@ export function decodeBody(bytes: Uint8Array): string {
   return decodeWhole(start === 0 ? bytes : bytes.subarray(start), false);
 }
 
-/** Decodes UTF-8 that is complete; a byte order mark stays. */
+/** Decodes complete UTF-8; a byte order mark is kept. */
 export function decodeWhole(bytes: Uint8Array, fatal: boolean): string {
   if (bytes.length < NATIVE_BYTES_MIN) return decodeUtf8(bytes, fatal);
   const text = host.utf8Decode(bytes);
-  // The native decoder only replaces; whether a U+FFFD was there before is for the slow one to say.
+  // The native decoder only replaces; the slow one determines whether a U+FFFD was already in the input.
   return fatal && text.includes(replacement) ? decodeUtf8(bytes, true) : text;
 }
 
-/** Up to here the host decodes at once, and in pieces of that many bytes what is longer (bindings/text.ts). */
+/** Up to this size the host decodes synchronously, and longer input in pieces of this size (bindings/text.ts). */
 const SHORT_BYTES_MAX = 4096;
 const PIECE_BYTES_MAX = 256 * 1024;
 
-/**
- * Decodes what a legacy encoding's decoder on the host has not seen yet. @param handle of that decoder; 0 opens one.
- */
+/** Decodes new input with a legacy encoding's decoder on the host. @param handle of that decoder; 0 opens one. */
 function convertOnHost(
   handle: number,
   label: string,
@@ -114,7 +112,7 @@ export class TextDecoder {
   #bomSeen = false;
   #carry: Utf8Carry | null = null;
   #utf16Tail: Uint8Array | null = null;
-  // The decoder on the host that holds the state of a legacy encoding between chunks.
+  // The host's decoder that holds the state of a legacy encoding between chunks.
   #hostDecoder: number | null = null;
 
   constructor(label: unknown = 'utf-8', options: unknown = undefined) {
@@ -152,7 +150,7 @@ export class TextDecoder {
     try {
       text = this.#decode(bytes, stream);
     } catch (error) {
-      // After an error the next call starts afresh.
+      // After an error the next call starts over.
       this.#streaming = false;
       throw error;
     }
@@ -186,14 +184,14 @@ export class TextDecoder {
     let size = 0;
     for (let at = 0; at + 1 < input.length; at += 2) units[size++] = input[at + (1 - big)]! * 256 + input[at + big]!;
     let keep = input.length % 2;
-    // A high surrogate at the end may find its other half in the next chunk.
+    // A high surrogate at the end may be completed by the next chunk.
     if (stream && size > 0 && isHigh(units[size - 1]!)) {
       size--;
       keep += 2;
     }
     this.#utf16Tail = stream && keep > 0 ? input.slice(input.length - keep) : null;
     if (!stream && keep > 0) {
-      // An unfinished unit swallows a pending high surrogate: one error for both.
+      // An unfinished unit absorbs a pending high surrogate: one error for both.
       if (size > 0 && isHigh(units[size - 1]!)) size--;
       units[size++] = 0xd800;
     }
@@ -209,7 +207,7 @@ export class TextDecoder {
     const before = this.#hostDecoder ?? 0;
     if (!stream && before === 0 && bytes.length <= SHORT_BYTES_MAX)
       return host.callSync('text.decode', { label, fatal }, bytes) as string;
-    // The host forgets a decoder that is done or has failed.
+    // The host discards a decoder that has finished or failed.
     this.#hostDecoder = null;
     const { handle, text } = convertOnHost(before, label, fatal, bytes, !stream);
     if (stream) this.#hostDecoder = handle;
@@ -230,7 +228,7 @@ function joinBytes(before: Uint8Array | null, bytes: Uint8Array): Uint8Array {
   return joined;
 }
 
-// Bytes 0x80 to 0x9f. Written in hex: one character beyond Latin-1 would double the size of the whole guest's source.
+// Bytes 0x80 to 0x9f. Written in hex: one character beyond Latin-1 would double the size of the guest's whole source.
 const windows1252High = new Uint16Array(
   '20ac 81 201a 192 201e 2026 2020 2021 2c6 2030 160 2039 152 8d 17d 8f 90 2018 2019 201c 201d 2022 2013 2014 2dc 2122 161 203a 153 9d 17e 178'
     .split(' ')

@@ -1,5 +1,5 @@
-// setTimeout, setInterval, setImmediate and scheduler.wait. The host keeps one timer an isolate, for the earliest
-// deadline; which timers are due is decided here, in a binary heap. A timer runs in the context of whoever set it.
+// setTimeout, setInterval, setImmediate and scheduler.wait. The host keeps one timer per isolate, for the earliest
+// deadline; a binary heap here determines which timers are due. A timer runs in the context that set it.
 import { checkpoint, currentContext, runInContext, type Context } from '../context.ts';
 import { currentInvocation, touch, type GuestInvocation } from '../invocation.ts';
 import { host } from '../host.ts';
@@ -103,7 +103,7 @@ export function clearTimeout(id?: unknown): void {
   byId.delete(key);
 }
 
-/** Whether anything will run by itself later. Timers of invocations that are over do not count and never run. */
+/** Whether anything is scheduled. Timers of ended invocations do not count and never run. */
 export function hasTimers(): boolean {
   drop();
   return heap.length > 0;
@@ -118,7 +118,7 @@ function drop(): void {
 }
 
 /**
- * Milliseconds until the earliest timer, rounded up; -1 for none. Quantised so that an unchanged deadline is not sent
+ * Milliseconds until the earliest timer, rounded up; -1 for none. Quantized so that an unchanged deadline is not sent
  * again.
  */
 export function nextWake(): number {
@@ -127,10 +127,10 @@ export function nextWake(): number {
   return Math.max(0, Math.ceil((heap[0] as Timer).at));
 }
 
-/** Runs what is due. */
+/** Runs due timers. */
 export function dueTimers(): void {
   const now = host.now();
-  // One at a time: a callback that is ended by force leaves the others in the heap.
+  // One at a time: a callback that is terminated leaves the others in the heap.
   for (drop(); heap.length > 0 && (heap[0] as Timer).at <= now; drop()) {
     const timer = pop();
     if (timer.every === null) {

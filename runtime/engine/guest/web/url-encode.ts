@@ -12,7 +12,7 @@ export const encodeSets = {
   form: 64,
 } as const;
 
-/** For every ASCII code, the sets it belongs to. */
+/** The sets of each ASCII code. */
 const setsOf = new Uint8Array(128);
 
 function mark(sets: number, characters: string): void {
@@ -29,7 +29,7 @@ mark(userinfo, ' "#<>?^`{}/:;=@[\\]|');
 mark(form, '"#<>?^`{}/:;=@[\\]|$%&+,!\'()~');
 void control;
 
-// `%00` to `%FF`; made with the first one that is needed.
+// `%00` to `%FF`; created on first use.
 let encodedBytes: readonly string[] | null = null;
 
 function encodeByte(byte: number): string {
@@ -43,7 +43,7 @@ function encodeByte(byte: number): string {
 /**
  * Percent-encodes the characters of a set, as UTF-8. Lone surrogates become U+FFFD.
  *
- * @param spaceAsPlus whether a space, which must not be in the set then, is written as `+`.
+ * @param spaceAsPlus writes a space as `+`; the set must not contain it then.
  */
 export function percentEncode(text: string, set: number, spaceAsPlus = false): string {
   let from = 0;
@@ -78,7 +78,7 @@ function hexValue(unit: number): number {
   return lower >= 97 && lower <= 102 ? lower - 87 : -1;
 }
 
-/** Percent-decodes to bytes; a `%` without two hex digits stays as it is. */
+/** Percent-decodes to bytes; a `%` without two hex digits is kept. */
 export function percentDecodeBytes(text: string): Uint8Array {
   const bytes = encodeUtf8(text);
   let size = 0;
@@ -95,11 +95,11 @@ export function percentDecodeBytes(text: string): Uint8Array {
   return bytes.subarray(0, size);
 }
 
-/** Percent-decodes to text, ill-formed UTF-8 as U+FFFD; a byte order mark stays. */
+/** Percent-decodes to text, ill-formed UTF-8 as U+FFFD; a byte order mark is kept. */
 export function percentDecode(text: string): string {
   let at = text.indexOf('%');
   if (at < 0) return text;
-  // Characters of one and two bytes here; V8's own takes longer for each call.
+  // Characters of one and two bytes are decoded here; V8's decoder costs more per call.
   let from = 0;
   let result = '';
   while (at >= 0) {
@@ -119,7 +119,7 @@ export function percentDecode(text: string): string {
   return result + text.slice(from);
 }
 
-/** The byte that a `%` and two digits stand for; below 0 where they are none. */
+/** The byte of a `%` and two digits; below 0 if they are not hex. */
 function byteAt(text: string, at: number): number {
   const high = hexValue(text.charCodeAt(at + 1));
   const low = hexValue(text.charCodeAt(at + 2));
@@ -130,7 +130,7 @@ function percentDecodeWhole(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    // A stray `%`, ill-formed UTF-8 or a lone surrogate: the slow way.
+    // A stray `%`, ill-formed UTF-8 or a lone surrogate: the slow path.
     return decodeUtf8(percentDecodeBytes(text));
   }
 }

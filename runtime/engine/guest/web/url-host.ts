@@ -1,5 +1,5 @@
-// The host parser and serialiser of the URL Standard (section 3.5): domains, IPv4, IPv6, opaque hosts.
-// Internationalised names need tables that are on the host.
+// The host parser and serializer of the URL Standard (section 3.5): domains, IPv4, IPv6, opaque hosts.
+// Internationalized names need tables on the host.
 import { host as bridge } from '../host.ts';
 import { encodeSets, percentDecode, percentEncode } from './url-encode.ts';
 
@@ -33,7 +33,7 @@ function domainToAscii(domain: string): string | null {
   return result;
 }
 
-/** Whether a host's last label is a number, which makes the whole an IPv4 address or an error. */
+/** Whether a host's last label is a number, which makes the host an IPv4 address or an error. */
 function endsInNumber(name: string): boolean {
   const labels = name.split('.');
   if (labels.at(-1) === '') {
@@ -102,7 +102,7 @@ function parsePieces(text: string, atEnd: boolean): number[] | null {
   return pieces.length <= 8 ? pieces : null;
 }
 
-/** The longest run of two or more zero pieces, the first of equals, is written as `::`. */
+/** The longest run of two or more zero pieces, or the first of several, is written as `::`. */
 function serialiseIpv6(pieces: readonly number[]): string {
   let start = -1;
   let length = 1;

@@ -1,29 +1,29 @@
-// From a string to a serialised URL with the places of its components: the URL class and Request use nothing else of a
-// URL. Ordinary URLs are found to be in serialised form already by the native half (isolates/native/codecs/url.h), in
-// one pass over their characters; all others go through the parser in url-record.ts.
+// Parses a string to a serialized URL with the offsets of its components, which is all that the URL class and Request
+// use. Native code detects ordinary URLs that are already serialized (isolates/native/codecs/url.h), in one pass over
+// their characters; all others go through the parser in url-record.ts.
 import { host } from '../host.ts';
 import { parseRecord, type UrlRecord } from './url-record.ts';
 
-/** A serialised URL and where its components are in it. */
+/** A serialized URL and the offsets of its components. */
 export interface UrlPlaces {
   href: string;
   /** After the scheme's colon. */
   schemeEnd: number;
-  /** After user name and password; schemeEnd when there is no host. */
+  /** After user name and password; schemeEnd without a host. */
   hostStart: number;
   /** Before the port's colon. */
   hostEnd: number;
   pathStart: number;
-  /** Of the question mark; the hash's place when there is no query. */
+  /** Offset of the question mark; that of the hash when there is no query. */
   queryStart: number;
-  /** Of the hash sign; the length when there is no fragment. */
+  /** Offset of the hash sign; the length when there is no fragment. */
   hashStart: number;
   opaque: boolean;
 }
 
 const plain = new Uint32Array(6);
 
-/** Parses a URL, relative to a base where one is given; null when it is not valid. */
+/** Parses a URL, relative to a base if given; null when it is not valid. */
 export function parsePlaces(text: string, base?: string): UrlPlaces | null {
   const href = host.plainUrl(text, base, plain);
   if (href !== undefined) {
@@ -63,12 +63,12 @@ export function toRecord(places: UrlPlaces): UrlRecord {
   };
 }
 
-/** Whether a URL has a host, be it empty. */
+/** Whether a URL has a host, even an empty one. */
 export function hasAuthority(places: UrlPlaces): boolean {
   return places.hostStart > places.schemeEnd;
 }
 
-/** Serialises components and notes their places. */
+/** Serializes components and records their offsets. */
 export function serialise(url: UrlRecord): UrlPlaces {
   let href = `${url.scheme}:`;
   const schemeEnd = href.length;
@@ -83,7 +83,7 @@ export function serialise(url: UrlRecord): UrlPlaces {
     hostEnd = href.length;
     if (url.port !== null) href += `:${url.port}`;
   } else if (!url.opaque && url.path.startsWith('//')) {
-    // Two slashes would read as the start of a host.
+    // Two slashes would be parsed as the start of a host.
     href += '/.';
   }
   const pathStart = href.length;

@@ -1,6 +1,6 @@
-// The basic URL parser of the URL Standard (section 4.4) over a record of components, with its serialiser. The parser
-// is written by components rather than by character, since no state but a few looks at more than one of them. The
-// setters of the URL class are in url-setters.ts, the shortcut for ordinary URLs in url-parse.ts.
+// The basic URL parser of the URL Standard (section 4.4) over a record of components, with its serializer. It works
+// by component rather than by character, since few states look at more than one of them. The setters of the URL class
+// are in url-setters.ts, the shortcut for ordinary URLs in url-parse.ts.
 import { encodeSets, percentEncode } from './url-encode.ts';
 import { parseHost } from './url-host.ts';
 
@@ -9,7 +9,7 @@ export interface UrlRecord {
   scheme: string;
   username: string;
   password: string;
-  /** Serialised; null = none, '' = the empty host. */
+  /** Serialized; null = none, '' = the empty host. */
   host: string | null;
   /** Null = none or the scheme's default. */
   port: number | null;
@@ -73,7 +73,7 @@ export function parseRecord(input: string, base: UrlRecord | null): UrlRecord | 
 function finishOpaque(url: UrlRecord, rest: string): UrlRecord {
   const end = endOfPath(rest);
   let path = rest.slice(0, end);
-  // A space at the very end would be trimmed when the URL is parsed again.
+  // A trailing space would be trimmed when the URL is parsed again.
   if (end < rest.length && path.endsWith(' ')) path = `${path.slice(0, -1)}%20`;
   url.path = percentEncode(path, encodeSets.control);
   return parseQuery(url, rest.slice(end));
@@ -105,7 +105,7 @@ function parseRelativePath(url: UrlRecord, rest: string, base: UrlRecord): UrlRe
   return continuePath(merged, rest);
 }
 
-/** The rest of a relative reference that starts inside the path, at the query, at the fragment or nowhere. */
+/** Continues a relative reference inside the path, at the query, at the fragment or nowhere. */
 function continuePath(url: UrlRecord, rest: string): UrlRecord {
   if (rest === '' || rest[0] === '#') return parseQuery(url, rest);
   url.query = null;
@@ -163,7 +163,7 @@ function setCredentials(url: UrlRecord, text: string): void {
   if (colon >= 0) url.password = percentEncode(text.slice(colon + 1), encodeSets.userinfo);
 }
 
-/** Where the port's colon is, outside brackets; -1 for none. */
+/** Offset of the port's colon, outside brackets; -1 for none. */
 export function portColon(text: string): number {
   let inBrackets = false;
   for (let at = 0; at < text.length; at++) {

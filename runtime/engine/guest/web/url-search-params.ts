@@ -1,5 +1,5 @@
-// URLSearchParams and the application/x-www-form-urlencoded codec. Pairs lie flat in one list; a URL that owns the
-// object is told of every change.
+// URLSearchParams and the application/x-www-form-urlencoded codec. Pairs are in one flat list; a URL that owns the
+// object is notified of every change.
 import { encodeSets, percentDecode, percentEncode } from './url-encode.ts';
 import { finishInterface, finishIterator, internal, requireArguments, toUsvString } from './webidl.ts';
 
@@ -7,7 +7,7 @@ import { finishInterface, finishIterator, internal, requireArguments, toUsvStrin
 export function parseUrlencoded(text: string): string[] {
   const list: string[] = [];
   const { length } = text;
-  // Of the pair that is read: where it and its value begin, and whether what is read of them needs to be decoded.
+  // For the current pair: where it and its value begin, and whether they have to be decoded.
   let from = 0;
   let valueFrom = -1;
   let name = '';
@@ -42,7 +42,7 @@ function encodeForm(text: string): string {
   return percentEncode(text, encodeSets.form, true);
 }
 
-/** Serialises a flat list of names and values. */
+/** Serializes a flat list of names and values. */
 function toUrlencoded(list: readonly string[]): string {
   let text = '';
   for (let at = 0; at < list.length; at += 2)
@@ -50,7 +50,7 @@ function toUrlencoded(list: readonly string[]): string {
   return text;
 }
 
-/** A URLSearchParams over the query of a URL; `changed` gets the new query. */
+/** A URLSearchParams over the query of a URL; `changed` receives the new query. */
 export let createUrlParams: (query: string, changed: (query: string) => void) => URLSearchParams;
 /** Replaces the pairs after the URL's query changed. */
 export let replaceParams: (params: URLSearchParams, query: string) => void;
@@ -129,7 +129,7 @@ export class URLSearchParams {
   sort(): void {
     const list = this.#list;
     const positions = Array.from({ length: list.length / 2 }, (_, index) => index * 2);
-    // By UTF-16 code units; the order of equal names stays.
+    // By UTF-16 code units; equal names keep their order.
     positions.sort((a, b) => (list[a]! < list[b]! ? -1 : list[a]! > list[b]! ? 1 : a - b));
     this.#list = positions.flatMap((at) => [list[at]!, list[at + 1]!]);
     this.#tell();

@@ -1,5 +1,5 @@
-// The setters of the URL class (section 6.1 of the URL Standard): what the parser does when it is told to read a single
-// component. Each changes a record and says whether anything may have changed.
+// The setters of the URL class (section 6.1 of the URL Standard): the parser with a state override. Each changes a
+// record and returns whether anything may have changed.
 import { percentEncode, encodeSets } from './url-encode.ts';
 import { parseHost } from './url-host.ts';
 import {
@@ -66,7 +66,7 @@ export function setHost(url: UrlRecord, value: string, withPort: boolean): boole
   return true;
 }
 
-/** Leading digits count, whatever follows them. */
+/** Leading digits count, regardless of what follows. */
 function setPortFrom(url: UrlRecord, text: string): boolean {
   const digits = /^[0-9]*/.exec(text)![0];
   return digits !== '' && setPort(url, digits);

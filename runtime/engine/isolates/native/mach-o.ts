@@ -1,5 +1,5 @@
-// Reads the symbols of a binary for macOS (Mach-O, 64 bits, one machine). build.ts and a test call it, with binaries of
-// our own.
+// Reads the symbols of a macOS binary (Mach-O, 64 bits, one architecture). Used by build.ts and a test, with our own
+// binaries.
 
 const MAGIC = 0xfeedfacf;
 const HEADER_BYTES = 32;
@@ -8,7 +8,7 @@ const LC_CODE_SIGNATURE = 0x1d;
 const SYMBOL_BYTES = 16;
 const TYPE_BITS = 0x0e;
 const EXTERNAL_BIT = 0x01;
-/** Kept for debuggers, no symbols. */
+/** Debugger entries, not symbols. */
 const STAB_BITS = 0xe0;
 
 interface MachSymbol {
@@ -16,24 +16,24 @@ interface MachSymbol {
   readonly isDefined: boolean;
 }
 
-/** Symbols that a binary needs of others, with the leading underscore of that system. */
+/** Symbols that a binary imports, with the leading underscore of that system. */
 export function undefinedSymbols(binary: Buffer): string[] {
   return symbolsOf(binary).flatMap(({ name, isDefined }) => (isDefined ? [] : [name]));
 }
 
-/** Symbols that a binary offers others. */
+/** Symbols that a binary exports. */
 export function exportedSymbols(binary: Buffer): string[] {
   return symbolsOf(binary).flatMap(({ name, isDefined }) => (isDefined ? [name] : []));
 }
 
-/** Whether it carries a signature: that system loads no code without one. */
+/** Whether it is signed: macOS loads no unsigned code. */
 export function isSigned(binary: Buffer): boolean {
   return commandsOf(binary).some(({ kind }) => kind === LC_CODE_SIGNATURE);
 }
 
-/** Processor (`0x0100000c`: arm64). @throws {Error} for what is no such binary. */
+/** Processor (`0x0100000c`: arm64). @throws {Error} for any other kind of file. */
 export function processorOf(binary: Buffer): number {
-  if (binary.length < HEADER_BYTES || binary.readUInt32LE(0) !== MAGIC) throw new Error('This is no Mach-O binary');
+  if (binary.length < HEADER_BYTES || binary.readUInt32LE(0) !== MAGIC) throw new Error('This is not a Mach-O binary');
   return binary.readUInt32LE(4);
 }
 

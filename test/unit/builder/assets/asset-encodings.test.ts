@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import { build } from '#builder/build.ts';
+import { build } from '#builder/build/build.ts';
 import { hashOf } from '#core/artifact-id.ts';
 import { configOf, projectFolder } from '../project-folder.ts';
 

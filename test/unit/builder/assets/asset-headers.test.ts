@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseHeaders } from '#builder/assets/asset-headers.ts';
-import { formatBuildError, type BuildError } from '#builder/build-error.ts';
+import { formatBuildError, type BuildError } from '#builder/project/build-error.ts';
 
 const parse = (text: string): unknown => parseHeaders({ text, file: 'public/_headers' });
 
@@ -46,9 +46,9 @@ test('everything that means nothing is said with its line, all of it at once', (
     ),
     [
       'public/_headers:1:1 "X-A: b" stands before the first path: begin with a line such as /*',
-      'public/_headers:2:1 "/a b" is no pattern: it holds white space',
+      'public/_headers:2:1 "/a b" is no pattern: it contains white space',
       'public/_headers:4:3 "nonsense" is neither a path nor a header: write Name: value, or ! Name',
-      'public/_headers:5:3 "bad name" is no header name',
+      'public/_headers:5:3 "bad name" is not a header name',
       'public/_headers:6:3 The header x-empty has no value: to remove it, write ! x-empty',
       'public/_headers:7:3 The header content-length is set by the server and cannot be changed',
       'public/_headers:8:3 The header vary cannot be removed: caches would mix compressed and plain answers',

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseRedirects } from '#builder/assets/asset-redirects.ts';
-import type { BuildError } from '#builder/build-error.ts';
+import type { BuildError } from '#builder/project/build-error.ts';
 
 const parse = (text: string): unknown => parseRedirects({ text, file: '_redirects' });
 
@@ -52,16 +52,16 @@ test('everything that means nothing is said with its line, all of it at once', (
     '1 A redirect needs two fields: from and to, with a status after them if need be',
     '2 The source of a redirect is a path: redirects of whole hosts are not supported',
     '3 The source "a" does not begin with /',
-    '4 The source "/a?x=1" holds a query or a fragment: only paths are matched',
+    '4 The source "/a?x=1" contains a query or a fragment: only paths are matched',
     '5 Query parameters in the source are not supported',
     '6 The status "404" is not one of 200, 301, 302, 303, 307, 308',
     '7 "Country=de" after the status is not supported',
     '8 The source "/*/*" is no pattern: it has * twice',
-    '9 The target "//evil.example" is neither a path that begins with one / nor an http(s) URL',
+    '9 The target "//evil.example" is neither a path with a single leading / nor an http(s) URL',
     '10 The target "https://example.com" is not a path of this site: the status 200 serves one of its own files',
     '11 The target "/:b" uses :b, which the source does not have',
     '12 "/a" redirects to itself',
-    '13 The target "ftp://x" is neither a path that begins with one / nor an http(s) URL',
+    '13 The target "ftp://x" is neither a path with a single leading / nor an http(s) URL',
   ]);
 });
 

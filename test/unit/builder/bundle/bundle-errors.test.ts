@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { join } from 'node:path';
 import { codeFrame } from '#core/code-frame.ts';
-import { BuildError, formatBuildError } from '#builder/build-error.ts';
+import { BuildError, formatBuildError } from '#builder/project/build-error.ts';
 import { bundle } from '#builder/bundle/bundle.ts';
 import { bundleFiles, projectFolder } from '../project-folder.ts';
 

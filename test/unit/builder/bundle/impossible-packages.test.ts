@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { impossibilities, impossiblePackages } from '#builder/bundle/impossible-packages.ts';
-import type { BuildError } from '#builder/build-error.ts';
+import type { BuildError } from '#builder/project/build-error.ts';
 import { bundleFiles, run } from '../project-folder.ts';
 
 const specifiers = Object.entries(impossiblePackages).flatMap(([name, { paths = [] }]) => [

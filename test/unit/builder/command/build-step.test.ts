@@ -4,8 +4,8 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { build } from '#builder/build.ts';
-import type { Artifact } from '#builder/artifact.ts';
+import { build } from '#builder/build/build.ts';
+import type { Artifact } from '#builder/build/artifact.ts';
 import { configOf, projectFolder } from '../project-folder.ts';
 
 const worker = 'export default { fetch: () => new Response("made") };';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
-import { build } from '#builder/build.ts';
+import { build } from '#builder/build/build.ts';
 import { adapterVariables, assetsBinding, clearAdapted, findAdapted } from '#builder/frameworks/adapters.ts';
 import { configOf, projectFolder, writeFiles } from '../project-folder.ts';
 

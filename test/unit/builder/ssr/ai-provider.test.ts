@@ -14,7 +14,7 @@ import {
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { BuildError } from '#builder/build-error.ts';
+import { BuildError } from '#builder/project/build-error.ts';
 import { writeAiProvider } from '#builder/ssr/ai-provider.ts';
 
 const ai = { ai: true, kind: null } as const;

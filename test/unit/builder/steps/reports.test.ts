@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { makeArtifact } from '#builder/steps/make-artifact.ts';
-import type { Sandbox, SandboxCommand } from '#builder/steps/sandbox.ts';
+import type { Fence, FencedCommand } from '#builder/steps/fence.ts';
 import type { BuildRequest } from '#builder/steps/types.ts';
 
 const plan = { root: '/work', workspace: '/work', config: { build: null } } as never;
@@ -12,14 +12,14 @@ const request = { limits: { diskBytesMax: 1000 }, variables: {}, onLine() {}, on
 
 /** Ends a build whose process reports these lines. */
 function reported(...lines: readonly object[]): Promise<string> {
-  const sandbox = {
+  const fence = {
     folders: { artifact: '/artifact' },
-    run(command: SandboxCommand) {
+    run(command: FencedCommand) {
       for (const line of lines) command.onReport?.(Buffer.from(`${JSON.stringify(line)}\n`));
       return Promise.resolve({ code: 1, signal: null, stdout: '', stderr: '' });
     },
   };
-  return makeArtifact(request as unknown as BuildRequest, plan, sandbox as unknown as Sandbox, { tools, program });
+  return makeArtifact(request as unknown as BuildRequest, plan, fence as unknown as Fence, { tools, program });
 }
 
 test('a failure has a known reason, whatever its code', async () => {

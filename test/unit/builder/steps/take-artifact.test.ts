@@ -6,7 +6,7 @@ import { execFileSync } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, test } from 'node:test';
-import { build } from '#builder/build.ts';
+import { build } from '#builder/build/build.ts';
 import { takeArtifact } from '#builder/steps/take-artifact.ts';
 import { artifactId, canonicalJson } from '#core/artifact-id.ts';
 import { parseProjectConfig } from '#core/config/project-config.ts';
@@ -111,7 +111,7 @@ test('a pipe in place of a file is refused', async () => {
 });
 
 test('an id that is a path is refused', async () => {
-  await refused(/its id is no hash/, 'artifact_invalid', {}, '../../private');
+  await refused(/its id is not a hash/, 'artifact_invalid', {}, '../../private');
 });
 
 test('a manifest under the id of another one is refused', async () => {

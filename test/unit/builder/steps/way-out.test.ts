@@ -9,7 +9,7 @@ import { test } from 'node:test';
 import { openListener } from '#builder/steps/way-out/listener.ts';
 import { buildWayOut, type BuildWayOut } from '#builder/steps/way-out/reach.ts';
 import { withWayOut } from '#builder/steps/way-out/inside.ts';
-import { guardedLookup } from '#runtime/engine/bindings/host-names.ts';
+import { guardedLookup } from '#core/way-out/host-names.ts';
 
 const policy = { loopback: false, private: false };
 

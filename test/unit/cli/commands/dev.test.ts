@@ -24,14 +24,14 @@ interface Running {
   readonly unbuilt: string[];
 }
 
-function running(t: TestContext, files: Record<string, string>, flags: DevFlags = {}): Running {
+function running(t: TestContext, files: Record<string, string>, flags: DevFlags = {}, env = {}): Running {
   const folder = mkdtempSync(path.join(tmpdir(), 'dev-'));
   const write = (name: string, text: string): void => {
     mkdirSync(path.dirname(path.join(folder, name)), { recursive: true });
     writeFileSync(path.join(folder, name), text);
   };
   for (const [name, text] of Object.entries(files)) write(name, text);
-  const recording = recordingShell(folder);
+  const recording = recordingShell(folder, env);
   const complaints: { pattern: RegExp; resolve: (line: string) => void }[] = [];
   const shell: RecordingShell = {
     ...recording,
@@ -183,6 +183,14 @@ test('a warning about platform.yaml is told once', async (t) => {
   dev.write('platform.yaml', 'kind: worker\ncompatibility_flags: [nodejs_compat, nodejs_compat]\n\n');
   await dev.next();
   assert.equal(dev.shell.errors.length, 1, dev.shell.errors.join('\n'));
+});
+
+test('a variable that is no setting any more is told once', async (t) => {
+  const dev = running(t, { 'src/index.ts': worker('one') }, {}, { DASHBOARD_RECORDS_MAX: '5' });
+  await dev.next();
+  dev.write('src/index.ts', worker('two'));
+  await dev.next();
+  assert.deepEqual(dev.shell.errors, ['DASHBOARD_RECORDS_MAX is no longer a setting: its value is 1000']);
 });
 
 test('a platform.yaml that is deleted, or replaced as editors do, is read again', async (t) => {

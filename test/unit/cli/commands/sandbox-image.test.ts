@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { runCommand } from 'citty';
 import { command } from '#cli/commands/sandbox/image.ts';
 import { stageProgram } from '#cli/tasks/pack.ts';
-import { root } from '#cli/tasks/processes.ts';
+import { root } from '#cli/tasks/tools/processes.ts';
 import { recordingShell } from '../shell-double.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'sandbox-image-'));
@@ -31,7 +31,7 @@ const dockerfile = (name: string): string => readFileSync(path.join(root, name),
 test('the image of sandboxes, and that of builds, are made from the Dockerfile alone', async () => {
   assert.match(await run([]), /^Built platform-sandbox: SANDBOX_DEFAULT_IMAGE=platform-sandbox$/m);
   assert.equal(asked('docker'), 'build -t platform-sandbox -');
-  assert.equal(readFileSync(path.join(folder, 'docker.file'), 'utf8'), dockerfile('Dockerfile.sandbox'));
+  assert.equal(readFileSync(path.join(folder, 'docker.file'), 'utf8'), dockerfile('containers/Dockerfile.sandbox'));
   const words = ['build', '--engine', 'podman', '-t', 'tools:3', '--base', 'debian:trixie'];
   assert.match(
     await run(words, { npm_config_registry: 'https://npm.example.com/' }),
@@ -41,7 +41,10 @@ test('the image of sandboxes, and that of builds, are made from the Dockerfile a
     asked('podman'),
     'build -t tools:3 --build-arg BASE=debian:trixie --build-arg REGISTRY=https://npm.example.com -',
   );
-  assert.equal(readFileSync(path.join(folder, 'podman.file'), 'utf8'), dockerfile('Dockerfile.sandbox-build'));
+  assert.equal(
+    readFileSync(path.join(folder, 'podman.file'), 'utf8'),
+    dockerfile('containers/Dockerfile.sandbox-build'),
+  );
   // The password would stay in the image's history.
   await run(['build'], { npm_config_registry: 'https://ada:secret@npm.example.com/' });
   assert.equal(asked('docker'), 'build -t platform-sandbox-build -');
@@ -56,7 +59,7 @@ test('what cannot be is refused with what to do', async () => {
 });
 
 test('an installed program has both Dockerfiles where the command looks for them', () => {
-  const names = ['Dockerfile.sandbox', 'Dockerfile.sandbox-build'];
+  const names = ['containers/Dockerfile.sandbox', 'containers/Dockerfile.sandbox-build'];
   const program = stageProgram(path.join(folder, 'program'), (name) => names.includes(name));
   for (const name of names) assert.ok(existsSync(path.join(program, name)), name);
 });

@@ -7,8 +7,8 @@ import path from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { startPlatform, type StartParts } from '#cli/commands/start.ts';
-import { publishExamples } from '#cli/local/example-projects.ts';
-import { takeLock } from '#deployments/file-lock.ts';
+import { publishExamples } from '#cli/start/example-projects.ts';
+import { takeLock } from '#artifacts/file-lock.ts';
 import { recordingShell, type RecordingShell } from '../shell-double.ts';
 
 const supervisor = fileURLToPath(new URL('../../../fixtures/supervisor-double.mjs', import.meta.url));

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
-import { resolveOwn } from '#cli/tasks/import-graph.ts';
-import { readImports } from '#cli/tasks/imports.ts';
-import { root } from '#cli/tasks/processes.ts';
+import { resolveOwn } from '#cli/tasks/tools/import-graph.ts';
+import { readImports } from '#cli/tasks/tools/imports.ts';
+import { root } from '#cli/tasks/tools/processes.ts';
 
 /** What a module imports statically: most of them are reached from each entry. */
 const importsOf = memoized((file) =>

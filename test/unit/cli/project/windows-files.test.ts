@@ -1,10 +1,10 @@
 // A project whose files were saved by editors of Windows: UTF-16 or a byte order mark, and CRLF.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { containmentOf } from '#builder/bundle/containment.ts';
+import { containmentOf } from '#builder/project/containment.ts';
 import { detect } from '#builder/frameworks/detect.ts';
 import { filesIn } from '#builder/frameworks/project-files.ts';
-import { readMigrations } from '#builder/migrations.ts';
+import { readMigrations } from '#builder/build/migrations.ts';
 import { lacksAgentFlag, loadProject } from '#cli/project/project.ts';
 import { findLink } from '#cli/project/link.ts';
 import type { Shell } from '#cli/terminal/shell.ts';

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { run } from '#cli/tasks/check.ts';
 import { bannedWords, formatFigures, sourceFigures } from '#cli/tasks/figures.ts';
-import type { Sources } from '#cli/tasks/sources.ts';
+import type { Sources } from '#cli/tasks/tools/sources.ts';
 
 /** The value of a figure, followed by what it counts. */
 function figure(name: string, sources: Sources, glossary = ''): (string | number)[] {

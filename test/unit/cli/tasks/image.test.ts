@@ -4,9 +4,9 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { contentsOf } from '#cli/tasks/image.ts';
-import { readModules } from '#cli/tasks/import-graph.ts';
-import { root } from '#cli/tasks/processes.ts';
-import { readSources } from '#cli/tasks/sources.ts';
+import { readModules } from '#cli/tasks/tools/import-graph.ts';
+import { root } from '#cli/tasks/tools/processes.ts';
+import { readSources } from '#cli/tasks/tools/sources.ts';
 
 test('an image whose modules work out schedules holds the package for that, which is loaded when the first is due', () => {
   const modules = readModules(readSources(root));

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { completed, linkedFolders, lockedFolders, missingOptional, type Lockfile } from '#cli/tasks/lock.ts';
-import { root } from '#cli/tasks/processes.ts';
+import { root } from '#cli/tasks/tools/processes.ts';
 
 for (const folder of lockedFolders) {
   test(`the lockfile of ${folder} names every optional package of other machines, so that npm ci takes it`, () => {

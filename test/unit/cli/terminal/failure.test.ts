@@ -1,7 +1,7 @@
 // How failures of every origin become text and data.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { BuildError } from '#builder/build-error.ts';
+import { BuildError } from '#builder/project/build-error.ts';
 import { CliError, exitCodeOf, failuresOf, formatFailure } from '#cli/terminal/failure.ts';
 
 test('a failure reads: where, what, the code frame, what to do', () => {

@@ -201,7 +201,7 @@ const wrong: readonly (readonly [string, string])[] = [
   ['- a\n- b', '1:1 : The file must be a map of keys, not a list'],
   ['just text', '1:1 : The file must be a map of keys, not "just text"'],
   ['42', '1:1 : The file must be a map of keys, not 42'],
-  ['kind: ssr\n---\nkind: ssr', '2:1 : The file holds more than one YAML document'],
+  ['kind: ssr\n---\nkind: ssr', '2:1 : The file contains more than one YAML document'],
   // Keys.
   ['kind: ssr\nkind: ssr', '2:1 kind: kind is there twice'],
   ['db: { DB: a, DB: b }', '1:14 db.DB: db.DB is there twice'],

@@ -4,15 +4,15 @@ import { createHash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
-import { root } from '#cli/tasks/processes.ts';
+import { root } from '#cli/tasks/tools/processes.ts';
 import { FENCE_ARCHITECTURES, fenceProgram } from '#core/process/confinement/fence/program.ts';
-import { TERMINAL_ARCHITECTURES, terminalProgram } from '#runtime/sandbox/agent/terminal/program.ts';
+import { TERMINAL_ARCHITECTURES, terminalProgram } from '#sandbox/agent/terminal/program.ts';
 
 const fence = 'core/process/confinement/fence';
 const programs = [
   {
     name: 'terminal',
-    folder: 'runtime/sandbox/agent/terminal',
+    folder: 'sandbox/agent/terminal',
     files: TERMINAL_ARCHITECTURES.map((each) => [each, terminalProgram(each)] as const),
   },
   {

@@ -60,6 +60,6 @@ test('half an answer, an error frame and nonsense are errors', async () => {
   await assert.rejects(read(text('half an')), /ended before the answer did/);
   await assert.rejects(read(`${text('a')}data: [DONE]\n\n`), /ended before the answer did/);
   await assert.rejects(read(`${text('a')}data: {"error":{"message":"gone"}}\n\n`), /^Error: gone$/);
-  await assert.rejects(read('data: {"choi\n\n'), /no JSON/);
+  await assert.rejects(read('data: {"choi\n\n'), /invalid JSON/);
   await assert.rejects(read(text('x'.repeat(1_100_000), 'stop')), /too long/);
 });

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { build } from '#builder/build.ts';
+import { build } from '#builder/build/build.ts';
 import { configOf, evaluate, projectFolder } from '../../builder/project-folder.ts';
 
 const runtime = `

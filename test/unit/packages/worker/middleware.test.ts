@@ -79,7 +79,7 @@ test('middleware that answers nothing, or goes on twice, is a failure with a log
     assert.equal((await call(app, 'GET /nothing')).status, 500);
     assert.equal((await call(app, 'GET /twice')).status, 500);
   });
-  assert.match(lines.join('\n'), /Middleware returned no answer[^]*called next\(\) twice/);
+  assert.match(lines.join('\n'), /Middleware returned no response[^]*called next\(\) twice/);
 });
 
 test('cors: simple requests, preflights, lists of origins, failures', async () => {
@@ -173,7 +173,7 @@ test('auth: the binding, required or not, with exceptions', async () => {
   assert.equal((await call(app, 'GET /public/x', { env })).status, 200);
   assert.equal((await call(app, 'GET /publicx', { env })).status, 401);
   const lines = await errorsOf(async () => assert.equal((await call(app, 'GET /me')).status, 500));
-  assert.match(lines.join('\n'), /PLATFORM_AUTH is no auth binding/);
+  assert.match(lines.join('\n'), /PLATFORM_AUTH is not an auth binding/);
   const optional = platform()
     .use(auth({ required: false }))
     .get('/', (ctx) => ({ who: ctx.state.user?.id ?? 'nobody' }))
@@ -411,7 +411,7 @@ test('rateLimit: isolates that share a state binding share the count', async (t)
   t.mock.timers.setTime(1_000_000_020_000);
   assert.equal((await call(isolates[0]!, 'GET /', { env, headers: { 'x-key': 'a b' } })).status, 200);
   const lines = await errorsOf(async () => assert.equal((await call(isolates[0]!, 'GET /')).status, 500));
-  assert.match(lines.join('\n'), /KV is no state binding/);
+  assert.match(lines.join('\n'), /KV is not a state binding/);
 });
 
 test('rateLimit: whatever text tells clients apart is a short name in the store', async () => {

@@ -207,7 +207,7 @@ test('mistakes are errors when the app is made', () => {
   const no = (): undefined => undefined;
   assert.throws(() => platform().get('users', no), /does not begin with/);
   assert.throws(() => platform().get('/a/:x/:x', no), /names x twice/);
-  assert.throws(() => platform().get('/*/a', no), /goes on after \*/);
+  assert.throws(() => platform().get('/*/a', no), /continues after \*/);
   assert.throws(() => platform().get('/file.:ext', no), /a parameter is a whole segment/);
   assert.throws(() => platform().get('/:__proto__', no), /no parameter/);
   assert.throws(() => platform().get('/a', no).get('/a', no).build(), /two routes GET \/a/);

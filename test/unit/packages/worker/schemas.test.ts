@@ -136,7 +136,10 @@ test('schemas by status: each answer has its own, 204 has no body, an undeclared
   const lines = await errorsOf(async () => {
     for (const path of ['/odd', '/wrong', '/broken']) assert.equal((await call(app, `GET ${path}`)).status, 500, path);
   });
-  assert.match(lines.join('\n'), /status 418 is not declared[^]*error: Invalid input[^]*is JSON and is not/);
+  assert.match(
+    lines.join('\n'),
+    /status 418 is not declared[^]*error: Invalid input[^]*is declared as JSON, but is not/,
+  );
 });
 
 test('with a JSON Schema, texts of path, query and headers become what it asks for, and defaults are filled in', async () => {

@@ -25,8 +25,8 @@ test('an upload that waits goes on when it becomes the eldest, and one that is c
   await first.take(10);
   const [waiting, closed] = [second.take(50), third.take(1)];
   third.close();
-  await assert.rejects(closed, { message: 'The upload is over' });
-  await assert.rejects(third.take(1), { message: 'The upload is over' });
+  await assert.rejects(closed, { message: 'The upload has ended' });
+  await assert.rejects(third.take(1), { message: 'The upload has ended' });
   first.close();
   await waiting;
   assert.equal(budget.held('a'), 50);

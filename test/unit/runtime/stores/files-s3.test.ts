@@ -69,7 +69,10 @@ const lists: Record<string, [string, RegExp]> = {
   ],
   'a document of 17 MB': [`<a>${'x'.repeat(17 * 1024 * 1024)}</a>`, /more than 16777216 bytes/],
   'a key that is not encoded': ['<a><Contents><Key>org/files/%zz</Key></Contents></a>', /not encoded/],
-  'a list that has no end': ['<a><IsTruncated>true</IsTruncated></a>', /does not go on where the page before ended/],
+  'a list that has no end': [
+    '<a><IsTruncated>true</IsTruncated></a>',
+    /does not continue where the previous page ended/,
+  ],
 };
 for (const [name, [document, reason]] of Object.entries(lists)) {
   test(`${name}: the storage fails, and nothing else`, async (t) => {
@@ -77,6 +80,14 @@ for (const [name, [document, reason]] of Object.entries(lists)) {
     await assert.rejects(store.list(PLACE, LIST), isUnavailable(reason));
   });
 }
+
+test('each file of a bucket counts with its key and what it takes besides', async (t) => {
+  const store = await storeThatAnswers(t, (response) => {
+    response.end(`<a><Contents><Key>org/files/a</Key><Size>7</Size></Contents>
+      <Contents><Key>org/files/${'%C3%A9'.repeat(50)}</Key><Size>0</Size></Contents></a>`);
+  });
+  assert.deepEqual([...(await store.kept())], [['org', 7 + 1000 + 1 + 1000 + 100]]);
+});
 
 test('a list that comes back to where it was ends the removal of a branch', async (t) => {
   const store = await storeThatAnswers(t, (response, target) => {

@@ -1,4 +1,4 @@
-// Shows the conversation as the worker tells it, and sends what is typed.
+// Shows the conversation of the worker, and sends typed messages.
 const $ = (selector) => document.querySelector(selector);
 
 function line(role, text, result) {
@@ -20,7 +20,7 @@ function show({ messages, waiting, partial, isBusy, reminders }) {
   $('#messages').lastElementChild?.scrollIntoView({ block: 'nearest' });
 }
 
-// It comes back by itself when the connection ends. Its first answer brings the cookie that says who this is.
+// Reconnects automatically when the connection ends. Its first response sets the cookie that identifies the user.
 const events = new EventSource('/api/events');
 const opened = new Promise((resolve) => events.addEventListener('open', resolve, { once: true }));
 events.addEventListener('message', ({ data }) => show(JSON.parse(data)));

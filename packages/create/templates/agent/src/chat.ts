@@ -1,15 +1,15 @@
-// How the agent reaches the page. A run may go on in another isolate than the one that the page is connected to, so
-// what is said goes through the state: the conversation, which the agent keeps there, and the answer being written.
+// Connects the agent to the page. A run may continue in another isolate than the page's connection, so its output
+// goes through the state: the conversation, which the agent keeps there, and the answer being generated.
 import type { AgentContext, ChatMessage, Messenger } from '@platform-run/agent';
 
 const LOOK_MS = 150;
-/** The page connects again after it. */
+/** After this, the page reconnects. */
 const STREAM_MS = 50_000;
 const PARTIAL_SECONDS = 120;
 
 const partialKey = (chatId: string): string => `partial:${chatId}`;
 
-/** What the agent says. */
+/** The messenger of the agent. */
 export function chat({ PLATFORM_AGENT_STATE: state }: PlatformEnv): Messenger {
   return {
     // The conversation has it by now.
@@ -21,7 +21,7 @@ export function chat({ PLATFORM_AGENT_STATE: state }: PlatformEnv): Messenger {
   };
 }
 
-/** The conversation as server-sent events: all of it whenever something of it has changed. */
+/** The conversation as server-sent events: all of it at every change. */
 export function liveEvents(userId: string, env: PlatformEnv, agent: AgentContext<PlatformEnv>): Response {
   let isGone = false;
   const stream = new ReadableStream<Uint8Array>({
@@ -43,7 +43,7 @@ export function liveEvents(userId: string, env: PlatformEnv, agent: AgentContext
   return new Response(stream, { headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' } });
 }
 
-/** What the page shows. */
+/** Data for the page. */
 async function viewOf(userId: string, env: PlatformEnv, agent: AgentContext<PlatformEnv>): Promise<object> {
   const [workspace, partial] = await Promise.all([
     agent.workspace(userId),

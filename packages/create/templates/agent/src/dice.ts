@@ -1,5 +1,4 @@
-// A tool of one's own: what it takes, and what it does. A call that was made is not made again, whatever happens to the
-// run.
+// A custom tool: its parameters and its function. A completed call is not repeated, whatever happens to the run.
 import { defineTool } from '@platform-run/agent';
 
 export const rollDice = defineTool({

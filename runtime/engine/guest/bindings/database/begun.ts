@@ -1,4 +1,4 @@
-// Transactions that drivers begin by a statement: the code that awaits a `BEGIN` is in its transaction
+// Transactions that drivers begin with a statement: the code that awaits a `BEGIN` is in its transaction
 // (docs/decisions/117-transactions-begun-by-statements.md). packages/dev/begun.ts does the same in Node.
 import { failure } from './errors.ts';
 import { ops, type WireResult } from './wire.ts';
@@ -8,15 +8,15 @@ const control =
   /^\s*(?:(begin)(?:\s+(?:deferred|immediate|exclusive))?|(?:(commit)|end)|(rollback))(?:\s+transaction)?[\s;]*$/i;
 const CONTROL_CHARS_MAX = 40;
 
-/** A transaction that a statement began. */
+/** A transaction begun by a statement. */
 export interface Begun {
   /** Its id; 0 before its BEGIN has returned and after its end. */
   transaction: number;
-  /** The transaction that its BEGIN was sent in. */
+  /** The transaction in which its BEGIN was sent. */
   readonly outer: Begun | undefined;
 }
 
-/** Keeps the transaction of a chain of `await`. */
+/** Carries the transaction through a chain of `await`. */
 interface Storage {
   getStore(): Begun | undefined;
   enterWith(begun: Begun | undefined): void;
@@ -24,10 +24,10 @@ interface Storage {
 
 type Ask = (op: number, args: readonly unknown[], transaction: number) => Promise<unknown>;
 
-/** Made for each statement: its lists are given to the caller. */
+/** Created for each statement, because the caller owns its lists. */
 const nothing = (): WireResult => ({ c: [], r: [], m: [0, 0, 0, 0, 0, 0, 0, 0, 0] });
 
-/** The transactions of a database that statements begin: the code that awaits a `BEGIN` is in its transaction. */
+/** Transactions of a database begun by statements: the code that awaits a `BEGIN` is in its transaction. */
 export class BegunByStatements {
   readonly #storage: Storage;
   readonly #ask: Ask;
@@ -37,11 +37,12 @@ export class BegunByStatements {
     this.#ask = ask;
   }
 
-  /** The transaction of the running code. */
+  /** The transaction of the current code. */
   current(): Begun | undefined {
     const found = this.#storage.getStore();
     if (found === undefined || found.transaction !== 0) return found;
-    // Its own code waits for the BEGIN, so this is concurrent code: it leaves the transaction for good.
+    // The transaction's own code is waiting for the BEGIN, so this is concurrent code: it leaves the transaction
+    // permanently.
     let at: Begun | undefined = found;
     while (at !== undefined && at.transaction === 0) at = at.outer;
     this.#storage.enterWith(at);
@@ -57,7 +58,7 @@ export class BegunByStatements {
 
   async #begin(): Promise<WireResult> {
     const begun: Begun = { transaction: 0, outer: this.current() };
-    // Enters it for the caller, which has not awaited anything yet.
+    // Enters the transaction for the caller, which has not awaited anything yet.
     this.#storage.enterWith(begun);
     begun.transaction = ((await this.#ask(ops.begin, [], 0)) as { t: number }).t;
     return nothing();
@@ -67,7 +68,7 @@ export class BegunByStatements {
     const begun = this.current();
     if (begun === undefined) throw failure('D1_ERROR', 'SQLITE_ERROR', `cannot ${how} - no transaction is active`);
     const { transaction } = begun;
-    // A failed commit leaves it current: drivers send ROLLBACK next, which must not fail.
+    // After a failed commit it stays current: drivers send ROLLBACK next, which must not fail.
     if (how === 'commit') await this.#ask(ops.commit, [], transaction);
     begun.transaction = 0;
     if (how === 'rollback')

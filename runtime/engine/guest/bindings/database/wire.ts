@@ -74,7 +74,7 @@ export function createWire({
     return btoa(text);
   }
 
-  /** What JSON has no word for; blobs are arrays of numbers, as in D1. */
+  /** Values that JSON cannot represent; blobs are arrays of numbers, as in D1. */
   function fromWire(value: { b?: string; i?: string; n?: string }): unknown {
     if (value.i !== undefined) return BigInt(value.i);
     if (value.n !== undefined) return Number(value.n);

@@ -1,6 +1,6 @@
-// The events of `execStream`, read for `exec` with `onOutput`.
+// Reads the events of `execStream`, for `exec` with `onOutput`.
 
-/** As packages/types/sandbox.d.ts has it. */
+/** As in packages/types/sandbox.d.ts. */
 export interface ExecResult {
   readonly stdout: string;
   readonly stderr: string;
@@ -27,10 +27,10 @@ interface Decoder {
   decode(bytes?: Uint8Array, options?: { readonly stream: boolean }): string;
 }
 
-/** As much as `exec` without events gives of each. */
+/** Limit per output, as for `exec` without events. */
 const OUTPUT_CHARS_MAX = 10 * 1024 * 1024;
 
-/** @throws what reading fails with; null where the events end before the command does. */
+/** @throws errors of reading; null if the events end before the command does. */
 export async function exitOfEvents(
   reader: Reader,
   decoder: Decoder,

@@ -1,8 +1,8 @@
-// A terminal in a sandbox as two streams: frames of the operation `terminal` (core/sandbox/terminal-frames.ts in the
-// repository) written and read, each way no faster than the other side takes them.
+// A terminal in a sandbox as two streams: writes and reads frames of the operation `terminal`
+// (core/sandbox/terminal-frames.ts in the repository), with back-pressure both ways.
 import type { LazyParts } from '../../lazy.ts';
 
-/** As packages/types/sandbox.d.ts has it. */
+/** As in packages/types/sandbox.d.ts. */
 export interface Terminal {
   readonly readable: object;
   readonly writable: object;
@@ -26,17 +26,17 @@ interface Reader {
 
 type Signal = InstanceType<LazyParts['AbortController']>['signal'];
 
-/** What it takes besides. */
+/** Dependencies. */
 interface Given {
   readonly cols: unknown;
   readonly rows: unknown;
-  /** Of the worker: ends it. */
+  /** The worker's signal, which ends the terminal. */
   readonly signal: Signal | null;
-  /** Sends the operation. */
+  /** Sends the operation to the service. */
   send(body: object, signal: object): Promise<Answer>;
   /** @param code `invalid_argument` or `sandbox_lost`. */
   fail(code: string, message: string): Error;
-  /** In words of sandboxes. */
+  /** Rewords an error for sandboxes. */
   toError(error: unknown): unknown;
 }
 
@@ -54,10 +54,10 @@ type Parts = Pick<
 const FRAME = { bytes: 0, size: 1, exit: 3 };
 const HEAD_BYTES = 5;
 const SIDE_MAX = 1000;
-/** What is read ahead of whoever reads, so that a short output does not hide how the program ended. */
+/** Bytes read ahead of the consumer, so that a short output does not delay the exit status. */
 const AHEAD_BYTES = 64 * 1024;
 const LOST = 'The sandbox was lost during the call';
-/** What a terminal that is closed ends with, as a shell has it. */
+/** Exit status of a closed terminal, as in a shell. */
 const HUNG_UP = { exitCode: 129, signal: 'SIGHUP' };
 
 export async function openTerminal(parts: Parts, given: Given): Promise<Terminal> {
@@ -94,7 +94,7 @@ export async function openTerminal(parts: Parts, given: Given): Promise<Terminal
   const stop = (): void => ended.abort(signal!.reason);
   if (signal?.aborted) throw signal.reason;
 
-  // What is sent: a new size before what was typed, and of several the last.
+  // Outgoing frames: a new size goes before typed input, and only the last size is sent.
   let newSize: Uint8Array | null = sizeFrame(given.cols, given.rows);
   let wanted = (): void => {};
   let sender: { enqueue(chunk: Uint8Array): void; close(): void; error(reason: unknown): void };
@@ -136,7 +136,7 @@ export async function openTerminal(parts: Parts, given: Given): Promise<Terminal
   const exited = new Promise<TerminalExit>((resolve, reject) => {
     settle = { resolve, reject };
   });
-  // Nobody has to wait for it.
+  // It does not have to be awaited.
   exited.catch(() => {});
 
   function finish(how: { exit: TerminalExit } | { failure: unknown }): void {
@@ -151,7 +151,7 @@ export async function openTerminal(parts: Parts, given: Given): Promise<Terminal
     ended.abort();
   }
 
-  // What comes: frames, of which those with printed bytes go on as they come.
+  // Incoming frames; printed bytes are passed on as they arrive.
   let head: number[] = [];
   let left = 0;
   let text = '';
@@ -225,7 +225,7 @@ export async function openTerminal(parts: Parts, given: Given): Promise<Terminal
   };
 }
 
-/** Until it is there, `stop` ends the call; afterwards the terminal. */
+/** Until the terminal is open, `stop` ends the call; afterwards the terminal. */
 async function openWith(signal: Signal | null, stop: () => void, send: () => Promise<Answer>): Promise<Answer> {
   signal?.addEventListener('abort', stop);
   try {

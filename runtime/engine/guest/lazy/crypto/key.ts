@@ -1,15 +1,15 @@
-// CryptoKey: the host's key seen from the guest. The material of a non-extractable key never enters the isolate, except
-// that an imported key remembers what it was imported from, so that the host may forget it and ask again.
+// CryptoKey: the guest's handle of a key on the host. The material of a non-extractable key never enters the isolate,
+// except that an imported key keeps its import arguments, so that the host may evict it and request it again.
 import { registerCloneSteps } from '../../web/clone-steps.ts';
 import { finishInterface, internal } from '../../web/webidl.ts';
 
-/** How to import a key once more. */
+/** Arguments to import a key again. */
 interface KeyRecipe {
   readonly args: Readonly<Record<string, unknown>>;
   readonly parts: readonly Uint8Array[];
 }
 
-/** What the host says of a key. */
+/** The host's description of a key. */
 export interface KeyDescription {
   readonly handle: number;
   readonly type: 'public' | 'private' | 'secret';
@@ -79,7 +79,7 @@ export class CryptoKey {
 }
 finishInterface(CryptoKey);
 
-/** The public exponent of an RSA key travels as a list of numbers. */
+/** The public exponent of an RSA key is sent as a list of numbers. */
 function toAlgorithm(algorithm: Record<string, unknown>): Record<string, unknown> {
   const { publicExponent } = algorithm;
   return Array.isArray(publicExponent)

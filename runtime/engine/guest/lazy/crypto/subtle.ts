@@ -1,6 +1,6 @@
-// SubtleCrypto: every operation is an asynchronous host call; keys go as numbers, bytes as parts beside the arguments.
-// Arguments are read and copied here at once, and judged on the host, which follows the Web Cryptography API to the
-// letter.
+// SubtleCrypto: every operation is an asynchronous host call; keys are sent as numbers, bytes as parts beside the
+// arguments. Arguments are read and copied here synchronously and validated on the host, which implements the Web
+// Cryptography API.
 import { host, type HostReply } from '../../host.ts';
 import type { HostCallName } from '../../../bridge/protocol.ts';
 import { createCryptoKey, isCryptoKey, linkOf, type CryptoKey, type KeyDescription, type KeyLink } from './key.ts';
@@ -29,7 +29,7 @@ const algorithmMembers = [
 ];
 const webIdlErrors = new Set(['TypeError', 'RangeError', 'Error']);
 
-/** One call as it is put together: arguments for JSON, bytes beside them, keys that the host may have forgotten. */
+/** One call being assembled: arguments for JSON, bytes beside them, keys that the host may have evicted. */
 class Operation {
   readonly args: Record<string, unknown> = {};
   readonly parts: Uint8Array[] = [];
@@ -102,7 +102,7 @@ function bufferOf(reply: HostReply): ArrayBuffer {
   return toBytes(reply.parts[0], 'The answer').slice().buffer as ArrayBuffer;
 }
 
-// Keys that were generated or derived exist on the host alone; it is told when the last CryptoKey of one is gone.
+// Generated and derived keys exist only on the host, which is notified when the last CryptoKey of one is collected.
 let released: FinalizationRegistry<number> | null = null;
 
 function keyFrom(value: unknown): CryptoKey {
@@ -122,7 +122,7 @@ const digestBits: Readonly<Record<string, number>> = {
   'SHA-384': 384,
   'SHA-512': 512,
 };
-// Longer ones are the host's: nothing can end a digest before its end.
+// Longer digests are computed on the host: nothing can interrupt one here.
 const OWN_DIGEST_BYTES_MAX = 1_048_576;
 
 let brand: (subtle: SubtleCrypto) => void;
@@ -144,7 +144,7 @@ export class SubtleCrypto {
     operation.bytes(data, 'The data');
     const { name } = (operation.args['algorithm'] = operation.algorithm(algorithm));
     const [bytes] = operation.parts as [Uint8Array];
-    // No algorithm of Web Crypto, yet other systems' checksums are.
+    // Not an algorithm of Web Crypto, but used for checksums by other systems.
     if ((name as string).toUpperCase() === 'MD5')
       return bufferOf(await host.call('crypto.digestPush', { handle: 0, algorithm: 'MD5', last: true }, [bytes]));
     const bits = bytes.byteLength <= OWN_DIGEST_BYTES_MAX ? digestBits[(name as string).toUpperCase()] : undefined;
@@ -288,7 +288,7 @@ export class SubtleCrypto {
     return keyFrom((await operation.send('crypto.unwrapKey')).value);
   }
 
-  /** Compares two byte sequences of equal length in a time that does not depend on their content. */
+  /** Compares two byte sequences of equal length in constant time. */
   timingSafeEqual(a: unknown, b: unknown): boolean {
     brand(this);
     const left = toBytes(a, 'The first operand');

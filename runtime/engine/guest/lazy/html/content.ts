@@ -1,28 +1,28 @@
-// What handlers of HTMLRewriter get: an element, its end tag, a comment, a piece of text, the doctype, the end of the
-// document. Each is a view of edits, which rewriter.ts makes before the handlers run and carries out after them.
+// Arguments of HTMLRewriter handlers: an element, its end tag, a comment, a piece of text, the doctype, the end of
+// the document. Each is a view of edits, which rewriter.ts creates before the handlers run and applies after them.
 import type { AttributeToken } from './tokens.ts';
 
-/** What handlers want done around a token. */
+/** Edits that handlers request around a token. */
 export interface Edits {
   before: string;
   after: string;
   replacement: string;
   removed: boolean;
-  /** Handlers run: afterwards the token has gone by. */
+  /** True while handlers run: afterwards the token has passed. */
   live: boolean;
 }
 
-/** And with an element. */
+/** Edits of an element, in addition. */
 export interface ElementEdits extends Edits {
   name: string;
   attributes: AttributeToken[];
-  /** Name or attributes are not what the document says. */
+  /** Whether its name or attributes were changed. */
   changed: boolean;
   readonly hasContent: boolean;
   readonly namespace: string;
   prepend: string;
   append: string;
-  /** In place of all that the element contains. */
+  /** Replacement for the whole content of the element. */
   inner: string | null;
   keepsContent: boolean;
   endHandlers: ((end: EndTag) => unknown)[];
@@ -37,11 +37,11 @@ export function createEdits(): Edits {
 }
 
 function live<T extends Edits>(edits: T): T {
-  if (!edits.live) throw new TypeError('This part of the document has gone by: use it in its handler only');
+  if (!edits.live) throw new TypeError('This part of the document has passed: only use it in its handler');
   return edits;
 }
 
-/** The markup that a content argument stands for. */
+/** Converts a content argument to markup. */
 function markup(content: unknown, options: unknown): string {
   if (typeof content === 'object' && content !== null && ('getReader' in content || 'body' in content))
     throw new TypeError('Content must be a string: streams and responses are not supported here');
@@ -66,7 +66,7 @@ class Content<T extends Edits> {
     return this;
   }
 
-  /** Right after the token: before what an earlier call put there. */
+  /** Directly after the token: before content added by an earlier call. */
   after(content: string, options?: unknown): this {
     const edits = live(this.#edits);
     edits.after = markup(content, options) + edits.after;
@@ -114,11 +114,11 @@ export class Text extends Content<TextEdits> {
     this.#last = last;
   }
 
-  /** As it is written, character references included. */
+  /** As written, with character references. */
   get text(): string {
     return live(this.#edits).text;
   }
-  /** The end of a text; this piece itself is empty. */
+  /** Whether this is the end of a text; this piece itself is empty. */
   get lastInTextNode(): boolean {
     live(this.#edits);
     return this.#last;

@@ -1,6 +1,5 @@
-// Runs a document through the handlers of an HTMLRewriter: knows which elements are open, asks the handlers whose
-// selectors fit, and writes what they left of each token. Used by ../html-rewriter.ts, which knows bodies and
-// encodings.
+// Runs a document through the handlers of an HTMLRewriter: tracks open elements, calls the handlers whose selectors
+// match, and writes each token with its edits. Used by ../html-rewriter.ts, which handles bodies and encodings.
 import {
   Comment,
   createEdits,
@@ -45,9 +44,7 @@ const namespaces: Readonly<Record<Namespace, string>> = {
   math: 'http://www.w3.org/1998/Math/MathML',
 };
 
-/**
- * End tags that HTML lets authors leave out: a start tag on the left ends an open element on the right (HTML 13.1.2.4).
- */
+/** Optional end tags: a start tag on the left closes an open element on the right (HTML 13.1.2.4). */
 const impliedEnds = new Map<string, ReadonlySet<string>>();
 for (const [names, ended] of [
   ['li', 'li'],
@@ -66,7 +63,7 @@ for (const [names, ended] of [
   for (const name of names.split(' ')) impliedEnds.set(name, new Set(ended.split(' ')));
 }
 
-/** Calls a handler that need not be there; null unless it returned something to wait for. */
+/** Calls an optional handler; null unless it returned a promise. */
 function waited(result: unknown): PromiseLike<unknown> | null {
   return typeof (result as { then?: unknown } | null | undefined)?.then === 'function'
     ? (result as PromiseLike<unknown>)
@@ -81,7 +78,7 @@ class OpenElement implements SelectableElement {
   readonly indexOfType: number;
   children = 0;
   readonly childrenOfType = new Map<string, number>();
-  /** Rules whose selectors fit it. */
+  /** Rules whose selectors match it. */
   rules: number[] = [];
   edits: ElementEdits | null = null;
   readonly #token: StartToken;
@@ -103,7 +100,7 @@ class OpenElement implements SelectableElement {
     return this.#token.attributes.find((attribute) => attribute.name === name)?.value ?? null;
   }
 
-  /** Whether what it contains does not go out. */
+  /** Whether its content is removed. */
   get hidesContent(): boolean {
     return this.edits !== null && (this.edits.inner !== null || (this.edits.removed && !this.edits.keepsContent));
   }
@@ -115,9 +112,9 @@ export class Rewriting {
   readonly #tokens = createHtmlTokens();
   readonly #root = { children: 0, childrenOfType: new Map<string, number>() };
   #innermost: OpenElement | null = null;
-  /** How many open elements each rule fits. */
+  /** Number of open elements that match each rule. */
   readonly #active: number[];
-  /** Open elements whose content does not go out. */
+  /** Open elements whose content is removed. */
   #hidden = 0;
   #inText = false;
   #output = '';
@@ -127,7 +124,7 @@ export class Rewriting {
     this.#active = rules.elements.map(() => 0);
   }
 
-  /** Takes a piece of the document; gives what can go out. */
+  /** Accepts a piece of the document; returns the output that is complete. */
   async write(piece: string): Promise<string> {
     for (const token of this.#tokens.write(piece)) {
       const waiting = this.#token(token);
@@ -161,7 +158,9 @@ export class Rewriting {
     if (this.#hidden === 0) this.#output += text;
   }
 
-  /** Null when it is done already: most tokens have no handler, and waiting costs more than all the rest. */
+  /**
+   * Null when finished synchronously: most tokens have no handler, and awaiting would cost more than everything else.
+   */
   #token(token: HtmlToken): Promise<void> | null {
     if (token.kind === 'text') {
       this.#inText = true;
@@ -308,7 +307,7 @@ export class Rewriting {
     if (element.hidesContent) this.#hidden++;
   }
 
-  /** Leaves an element without its end tag. */
+  /** Leaves an element without an end tag. */
   #close(element: OpenElement): void {
     this.#leave(element);
     const { edits } = element;

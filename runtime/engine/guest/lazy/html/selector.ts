@@ -1,5 +1,5 @@
-// CSS selectors of HTMLRewriter, matched against open elements while the document streams by: what lies before an
-// element and around it is known, what follows is not. Used by rewriter.ts.
+// CSS selectors of HTMLRewriter, matched against open elements while the document streams: preceding and enclosing
+// elements are known, following ones are not. Used by rewriter.ts.
 import {
   AttributeAction,
   parse,
@@ -9,12 +9,12 @@ import {
   type Selector,
 } from 'css-what';
 
-/** An element as selectors see it. */
+/** An element, for matching. */
 export interface SelectableElement {
   /** Lower case. */
   readonly name: string;
   readonly parent: SelectableElement | null;
-  /** Which child of its parent it is, from 1; and which of those with its name. */
+  /** Index among its parent's children, from 1; and among those with its name. */
   readonly index: number;
   readonly indexOfType: number;
   attribute(name: string): string | null;
@@ -111,7 +111,7 @@ function attributeTest(action: AttributeAction, value: string): (found: string) 
       return (found) => value !== '' && !/\s/.test(value) && found.split(/[\t\n\f\r ]+/).includes(value);
     case AttributeAction.Hyphen:
       return (found) => found === value || found.startsWith(`${value}-`);
-    // An empty part is in nothing (Selectors 4, 6.2).
+    // An empty operand matches nothing (Selectors 4, 6.2).
     case AttributeAction.Start:
       return (found) => value !== '' && found.startsWith(value);
     case AttributeAction.End:
@@ -145,7 +145,7 @@ function pseudoMatcher({ name, data }: PseudoSelector, text: string): Matcher {
   }
 }
 
-/** `odd`, `even`, `5`, `2n`, `-n+3` and the like. */
+/** `odd`, `even`, `5`, `2n`, `-n+3` and similar. */
 function nth(data: unknown, text: string): (index: number) => boolean {
   const formula = String(data)
     .toLowerCase()

@@ -1,12 +1,12 @@
-// Cuts HTML that comes in pieces into tokens, each with the text it was written as: what is not changed goes out as it
-// came in. The state machine is htmlparser2's; this file keeps the text that its positions mean. Used by rewriter.ts.
+// Splits streamed HTML into tokens, each with its original text: unchanged tokens are written as they were read.
+// htmlparser2 has the state machine; this file keeps the text that its positions refer to. Used by rewriter.ts.
 import { QuoteType, Tokenizer } from 'htmlparser2';
 
 /** An attribute of a start tag. */
 export interface AttributeToken {
   /** Lower case. */
   readonly name: string;
-  /** As it is written, character references included. */
+  /** As written, with character references. */
   readonly value: string;
   readonly raw: string;
 }
@@ -20,43 +20,43 @@ export type HtmlToken =
       readonly raw: string;
       readonly name: string;
       readonly attributes: readonly AttributeToken[];
-      /** Written with a slash: it has no content in SVG and MathML, and the slash means nothing in HTML. */
+      /** Written with a slash: the element is empty in SVG and MathML; HTML ignores the slash. */
       readonly selfClosing: boolean;
       readonly namespace: Namespace;
-      /** No end tag and no content belong to it. */
+      /** The element has no end tag and no content. */
       readonly isEmpty: boolean;
     }
   | { readonly kind: 'end'; readonly raw: string; readonly name: string }
   | { readonly kind: 'comment'; readonly raw: string; readonly text: string }
   | { readonly kind: 'doctype'; readonly raw: string; readonly text: string }
-  /** CDATA, bogus comments, `</>`: nothing that handlers see. */
+  /** CDATA, bogus comments, `</>`: not visible to handlers. */
   | { readonly kind: 'other'; readonly raw: string };
 
-/** A source of tokens: give it text, take what is complete. */
+/** Tokenizer: add text, take complete tokens. */
 interface HtmlTokens {
   write(text: string): HtmlToken[];
-  /** What is left at the end of the document, complete or not. */
+  /** The remaining tokens at the end of the document, complete or not. */
   end(): HtmlToken[];
 }
 
 const voidElements = new Set(
   'area base basefont bgsound br col embed frame hr img input keygen link meta param source track wbr'.split(' '),
 );
-/** Elements of SVG and MathML whose content is HTML again (HTML 13.2.6, integration points). */
+/** Elements of SVG and MathML whose content is HTML (HTML 13.2.6, integration points). */
 const integrationPoints = new Set('foreignobject desc title mi mo mn ms mtext annotation-xml'.split(' '));
 
 export function createHtmlTokens(): HtmlTokens {
-  // The text from `base` on, as far as it is not in a token yet.
+  // The text from `base` on that is not in a token yet.
   let text = '';
   let base = 0;
   let done = 0;
   let tokens: HtmlToken[] = [];
   let tag: { readonly start: number; readonly name: string; readonly attributes: AttributeToken[] } | null = null;
   let attribute = { start: 0, name: '', value: '' };
-  // An end tag whose name was seen; its `>` follows, or comes with the next piece.
+  // An end tag whose name was read; its `>` follows, perhaps in the next piece.
   let ending: { readonly start: number; readonly nameEnd: number } | null = null;
 
-  // Open elements from the outermost of SVG or MathML on: there, tags are read by other rules.
+  // Open elements from the outermost of SVG or MathML on, in which other parsing rules apply.
   const foreign: { readonly name: string; readonly namespace: Namespace }[] = [];
 
   function namespaceOf(name: string): Namespace {
@@ -89,7 +89,7 @@ export function createHtmlTokens(): HtmlTokens {
     );
   }
 
-  /** Everything before a token of its own. */
+  /** Emits the text before a token as a token. */
   function before(start: number): void {
     finishEnding();
     if (start > done) push({ kind: 'other', raw: slice(done, start) }, start);
@@ -103,7 +103,7 @@ export function createHtmlTokens(): HtmlTokens {
         return parent !== undefined && parent.namespace !== 'html' && !integrationPoints.has(parent.name);
       },
       ontext(start, end) {
-        // A tag that the document breaks off in: no text, and the tokenizer does not know where it began.
+        // An unfinished tag at the end of the document is not text, and the tokenizer does not know its start.
         if (start < done) {
           before(end);
           return;

@@ -1,5 +1,5 @@
-// MessageChannel, MessagePort and BroadcastChannel within one isolate. Messages are cloned when they are sent and
-// delivered as tasks of their own.
+// MessageChannel, MessagePort and BroadcastChannel within one isolate. Messages are cloned when sent, and each is
+// delivered as a task.
 import { useModule } from '../../modules.ts';
 import { defineEventHandler, dispatchTrusted, EventTarget } from '../../web/events.ts';
 import { DOMException } from '../../web/dom-exception.ts';

@@ -1,5 +1,5 @@
-// structuredClone within one realm: a deep copy that keeps cycles and identities. Used by the global, by message ports
-// and by bindings that store values. Transferred buffers are detached only after everything was copied.
+// structuredClone within one realm: a deep copy that preserves cycles and identities. Used by the global, by message
+// ports and by bindings that store values. Transferred buffers are detached only after everything was copied.
 import { Blob, blobBytes, createBlob, File, isBlob, isFile } from '../../web/blob.ts';
 import { platformSteps, registerCloneSteps } from '../../web/clone-steps.ts';
 import { DOMException } from '../../web/dom-exception.ts';
@@ -9,7 +9,7 @@ function dataClone(what: string): DOMException {
   return new DOMException(`${what} cannot be cloned`, 'DataCloneError');
 }
 
-/** Runs a getter that throws for objects without the internal slot it reads. */
+/** Detects an internal slot by a getter that throws without it. */
 function hasSlot(value: object, getter: (this: never) => unknown): boolean {
   try {
     getter.call(value as never);
@@ -75,7 +75,7 @@ class Walk {
 
   #properties(value: object, copied: object): void {
     for (const key of Object.keys(value)) {
-      // A getter that ran before may have deleted it.
+      // An earlier getter may have deleted it.
       if (!Object.hasOwn(value, key)) continue;
       const item = this.copy((value as Record<string, unknown>)[key]);
       if (key === '__proto__')
@@ -84,7 +84,7 @@ class Walk {
     }
   }
 
-  /** Objects whose prototype says nothing: plain ones, unless V8 knows better (`arguments` counts as plain). */
+  /** Objects with an unknown prototype: plain, unless V8 identifies them as exotic (`arguments` counts as plain). */
   #plainOrExotic(value: object): object {
     const kind = classOf.call(value);
     if (kind !== '[object Object]' && kind !== '[object Arguments]') return this.#special(value, null);
@@ -213,7 +213,9 @@ function define(target: object, key: string, value: unknown): void {
   Object.defineProperty(target, key, { value, writable: true, configurable: true, enumerable: false });
 }
 
-/** Whether a typed array grows with its buffer: only such a one reaches exactly to the end of a resizable buffer. */
+/**
+ * Whether a typed array tracks its buffer's length: only then does it reach exactly to the end of a resizable buffer.
+ */
 function isLengthTracking(view: Uint8Array): boolean {
   const { buffer } = view;
   if (!(buffer instanceof ArrayBuffer) || !buffer.resizable || buffer.byteLength === buffer.maxByteLength) return false;
@@ -229,7 +231,7 @@ function isRealError(value: object): boolean {
   return classOf.call(value) === '[object Error]' || Object.hasOwn(value, 'stack');
 }
 
-// Built-in kinds with internal slots that have no clone.
+// Built-in kinds with internal slots that cannot be cloned.
 const uncloneable = new Set<object>([
   WeakMap.prototype,
   WeakSet.prototype,
@@ -253,13 +255,16 @@ registerCloneSteps({
   },
 });
 
-/** The transferred copies of a clone, in the order of the list. */
+/** A clone with its transferred copies, in the order of the list. */
 interface CloneResult {
   readonly value: unknown;
   readonly transferred: readonly object[];
 }
 
-/** Clones a value and moves the listed objects. @throws {DOMException} DataCloneError for what cannot be. */
+/**
+ * Clones a value and moves the listed objects. @throws {DOMException} DataCloneError for values that cannot be
+ * cloned.
+ */
 export function cloneWithTransfer(value: unknown, transfer: readonly unknown[]): CloneResult {
   const walk = new Walk();
   const transferred: object[] = [];
@@ -267,12 +272,15 @@ export function cloneWithTransfer(value: unknown, transfer: readonly unknown[]):
   const listed = new Set<unknown>();
   for (const item of transfer) {
     if (typeof item !== 'object' || item === null || listed.has(item))
-      throw new DOMException('The transfer list holds something twice, or no object', 'DataCloneError');
+      throw new DOMException(
+        'The transfer list contains a duplicate, or a value that is not an object',
+        'DataCloneError',
+      );
     listed.add(item);
     if (hasSlot(item, getBufferLength)) {
       const buffer = item as ArrayBuffer;
       if (buffer.detached) throw new DOMException('A detached ArrayBuffer cannot be transferred', 'DataCloneError');
-      // The bytes are copied first and the original detached last: a failure on the way leaves it whole.
+      // Bytes are copied first and the original detached last, so that a failure in between leaves it intact.
       transferred.push(walk.copy(buffer) as ArrayBuffer);
       finish.push(() => void buffer.transfer(0));
       continue;

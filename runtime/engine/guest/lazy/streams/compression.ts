@@ -1,5 +1,5 @@
-// CompressionStream and DecompressionStream: zlib runs on the host, a chunk at a time. What comes out of one chunk may
-// take several answers, so that a small input cannot fill the memory at once.
+// CompressionStream and DecompressionStream: zlib runs on the host, a chunk at a time. The output of one chunk may
+// take several replies, so that a small input cannot fill the memory at once.
 import type { ReadableStream, TransformStream, WritableStream } from 'web-streams-polyfill';
 import type { LazyParts } from '../../lazy.ts';
 
@@ -7,7 +7,7 @@ const formats = ['deflate', 'deflate-raw', 'gzip', 'brotli'] as const;
 
 interface Answer {
   readonly handle: number;
-  /** More output is ready. */
+  /** Whether more output is ready. */
   readonly more: boolean;
 }
 
@@ -28,7 +28,7 @@ export function createCompressionStreams(parts: LazyParts, Transform: typeof Tra
       for (;;) {
         const { handle, more } = reply.value as Answer;
         open.handle = handle;
-        // Cancelled while the host was at work.
+        // Cancelled during the host call.
         if (open.released) return release();
         for (const part of reply.parts) if (typeof part !== 'string' && part.byteLength > 0) controller.enqueue(part);
         if (!more) return;

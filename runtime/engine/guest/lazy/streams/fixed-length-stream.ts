@@ -1,5 +1,5 @@
-// IdentityTransformStream and FixedLengthStream as workers know them: bytes pass through unchanged; the second fails
-// when more or fewer bytes pass than were announced.
+// IdentityTransformStream and FixedLengthStream of Workers: bytes pass through unchanged; the second fails when more
+// or fewer bytes pass than declared.
 import type { TransformStream } from 'web-streams-polyfill';
 import type { LazyParts } from '../../lazy.ts';
 

@@ -17,7 +17,7 @@ export function createTextStreams(parts: LazyParts, Transform: typeof TransformS
           let text = high + toDomString(chunk);
           high = '';
           const last = text.charCodeAt(text.length - 1);
-          // Half of a character waits for its other half.
+          // A high surrogate waits for the other half.
           if (last >= 0xd800 && last <= 0xdbff) {
             high = text.slice(-1);
             text = text.slice(0, -1);

@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { nodeFlags } from '#core/node-flags.mjs';
-import { root, runProgram } from '#cli/tasks/processes.ts';
+import { root, runProgram } from '#cli/tasks/tools/processes.ts';
 
 /** Writes test files below test/unit/, where files share a process; their paths in the checkout. */
 function writeFiles(t: TestContext, sources: Readonly<Record<string, string>>): string[] {

@@ -62,6 +62,6 @@ test('a tool that is named and cannot be served fails the deployment', () => {
   const pay = { name: 'pay', description: '', parameters: { type: 'object' }, approval: true, execute: () => '' };
   const make = (tools: string[]) => () =>
     createAgent({ systemPrompt: '', handle: () => new Response(), tools: [pay], mcpServer: { tools } });
-  assert.throws(make(['pay']), /^TypeError: mcpServer\.tools: pay is no tool of yours without approval$/);
-  assert.throws(make(['none']), /none is no tool of yours/);
+  assert.throws(make(['pay']), /^TypeError: mcpServer\.tools: pay is not one of your tools without approval$/);
+  assert.throws(make(['none']), /none is not one of your tools/);
 });

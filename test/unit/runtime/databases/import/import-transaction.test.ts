@@ -112,10 +112,10 @@ test('what a worker may not do, a file may not', (t) => {
     [`DELETE FROM platform_internal_db_migrations`, /^not authorized: tables platform_internal_\* belong to/],
     [`DROP TABLE platform_internal_db_migrations`, /^not authorized: tables platform_internal_\* belong to/],
     [`INSERT INTO platform_internal_db_migrations VALUES('x',1,2)`, /is a file, a time and a SHA-256/],
-    [`INSERT INTO platform_internal_db_migrations SELECT 1, 2, 3`, /are taken from VALUES \(\.\.\.\) alone/],
+    [`INSERT INTO platform_internal_db_migrations SELECT 1, 2, 3`, /are only imported from VALUES \(\.\.\.\)/],
     [`ATTACH '/etc/passwd' AS p`, /^not authorized: ATTACH/],
     [`VACUUM INTO '/tmp/copy'`, /^cannot VACUUM from within a transaction/],
-    [`CREATE TABLE cut (a); ROLLBACK; -- due to errors`, /^the file ends in a ROLLBACK: .* is not whole$/],
+    [`CREATE TABLE cut (a); ROLLBACK; -- due to errors`, /^the file ends in a ROLLBACK: .* is incomplete$/],
     [`SAVEPOINT a`, /^not authorized: the file is one transaction/],
     [`PRAGMA trusted_schema=ON`, /^not authorized: PRAGMA trusted_schema is not available/],
     [`CREATE TEMP TABLE x (a)`, /^not authorized: temporary tables/],
@@ -124,7 +124,7 @@ test('what a worker may not do, a file may not', (t) => {
     [`DELETE FROM sqlite_schema`, /^table sqlite_master may not be modified/],
     [
       `INSERT INTO sqlite_schema VALUES('table','x','x',2,'CREATE TABLE x(a)')`,
-      /^not authorized: of the schema only rows of virtual tables/,
+      /^not authorized: only rows of virtual tables are imported/,
     ],
     [
       `INSERT INTO sqlite_schema VALUES('table','x','x',0,'CREATE VIRTUAL TABLE x USING dbstat')`,
@@ -181,7 +181,7 @@ test('text of PowerShell is read, bytes that are no text are named', async (t) =
   const long = `-- ${'é€𝄞'.repeat(100_000)}\n${text}`;
   assert.ok((await read(Buffer.from(long))) === long, 'a character that is cut by the end of a piece is whole');
   await assert.rejects(read(Buffer.from([0x2d, 0x2d, 0xff, 0x0a])), {
-    message: 'the file is no text of UTF-8 (between bytes 0 and 4)',
+    message: 'the file is not UTF-8 text (between bytes 0 and 4)',
   });
 });
 

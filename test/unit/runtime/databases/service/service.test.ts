@@ -135,16 +135,16 @@ test('a transaction has its time, and those that wait for it have theirs', async
   await ask(client, ops.query, ['INSERT INTO t VALUES (1)', []], at, transaction as number);
   const waiting = [1, 2, 3].map((value) => query(client, 'INSERT INTO t VALUES (?)', [value + 10]));
   assert.deepEqual(await Promise.all(waiting), [
-    ['SQLITE_BUSY', 'database is locked: a transaction took longer than DB_WAIT_MS (100)'],
-    ['SQLITE_BUSY', 'database is locked: a transaction took longer than DB_WAIT_MS (100)'],
-    ['SQLITE_BUSY', 'more than DB_WAITING_MAX (2) requests wait for a transaction of this database'],
+    ['SQLITE_BUSY', 'database is locked: a transaction took longer than 100 ms'],
+    ['SQLITE_BUSY', 'database is locked: a transaction took longer than 100 ms'],
+    ['SQLITE_BUSY', 'more than 2 requests wait for a transaction of this database'],
   ]);
   for (;;) {
     const { e } = await ask(client, ops.query, ['SELECT 1', []], at, transaction as number);
     if (e === undefined) continue;
     assert.deepEqual(e, [
       'SQLITE_ABORT',
-      'the transaction is over: it took longer than DB_TRANSACTION_MS (300) and was rolled back',
+      'the transaction has ended: it took longer than DB_TRANSACTION_MS (300) and was rolled back',
     ]);
     break;
   }
@@ -158,7 +158,7 @@ test('a transaction is rolled back when its engine goes away, and belongs to tha
   const { t: transaction } = await ask(engine, ops.begin, [], at);
   await ask(engine, ops.query, ['INSERT INTO t VALUES (1)', []], at, transaction as number);
   const stranger = await ask(client, ops.query, ['SELECT 1', []], at, transaction as number);
-  assert.deepEqual(stranger['e'], ['SQLITE_ABORT', 'the transaction is over: it is not known here']);
+  assert.deepEqual(stranger['e'], ['SQLITE_ABORT', 'the transaction has ended: it is unknown here']);
   const write = query(client, 'INSERT INTO t VALUES (2)', [], at);
   engine.close();
   assert.deepEqual(await write, []);
@@ -180,16 +180,13 @@ test('every bound is named in the error that it makes', async (t) => {
   };
   const { client } = await startFor(t, limits);
   const long = `SELECT '${'x'.repeat(300)}'`;
-  assert.match(
-    String(await query(client, long)),
-    /statement too long: 309 bytes exceeds DB_MAX_SQL_LENGTH_BYTES \(200\)/,
-  );
+  assert.match(String(await query(client, long)), /statement too long: 309 bytes, at most 200 are allowed/);
   const one = ['SELECT 1', []];
   assert.deepEqual((await ask(client, ops.batch, [one, one, one]))['e'], [
     'SQLITE_TOOBIG',
-    'the batch exceeds DB_MAX_BATCH_STATEMENTS (2)',
+    'the batch exceeds 2 statements',
   ]);
-  assert.match(String((await ask(client, ops.exec, [long]))['e']), /DB_MAX_EXEC_BYTES \(100\)/);
+  assert.match(String((await ask(client, ops.exec, [long]))['e']), /exceeds 100 bytes/);
   assert.match(String((await ask(client, ops.exec, ['SELECT 1;SELECT 2;SELECT 3']))['e']), /more than 2 statements/);
   const many = 'WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 1000) SELECT x FROM c';
   assert.deepEqual(await query(client, many), ['SQLITE_TOOBIG', 'the result exceeds DB_MAX_RESULT_BYTES (1000)']);
@@ -197,11 +194,11 @@ test('every bound is named in the error that it makes', async (t) => {
   assert.deepEqual(await query(client, 'SELECT ?', ['x'.repeat(501)]), ['SQLITE_TOOBIG', 'string or blob too big']);
   assert.deepEqual(await query(client, 'SELECT ?', ['x'.repeat(6000)]), [
     'SQLITE_TOOBIG',
-    'the request exceeds DB_MAX_REQUEST_BYTES (5000)',
+    'the request exceeds 5000 bytes',
   ]);
   assert.match(String(await query(client, 'SELECT ?, ?, ?, ?', [1, 2, 3, 4])), /too many SQL variables/);
   await query(client, 'CREATE TABLE t (a)');
-  assert.match(String((await ask(client, ops.dump, []))['e']), /DB_MAX_DUMP_BYTES \(1000\)/);
+  assert.match(String((await ask(client, ops.dump, []))['e']), /exceeds 1000 bytes/);
   let answer: unknown;
   for (let row = 0; row < 200 && (answer === undefined || (answer as unknown[]).length === 0); row++)
     answer = await query(client, 'INSERT INTO t VALUES (randomblob(400))');

@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { defaultLimits } from '#core/limits.ts';
 import type { AssetFile, AssetRules, Manifest } from '#core/manifest.ts';
-import type { OpenArtifact } from '#deployments/artifact-source.ts';
+import type { OpenArtifact } from '#artifacts/artifact-source.ts';
 import { createAssetServer } from '#runtime/engine/assets/assets.ts';
 import { openNodeListener } from '#runtime/engine/http/listener-node.ts';
 import { connectRaw, type RawResponse } from '#test/contract/raw-client.ts';

@@ -38,13 +38,13 @@ test('a document or a field that cannot be is refused with its name', () => {
   refuses({}, { $set: 1 }, '$set must be an object of fields');
   refuses({}, { $inc: { a: '1' } }, '$inc.a must be a finite number');
   refuses({}, { $pop: { a: 2 } }, '$pop.a must be 1 (the last) or -1 (the first)');
-  refuses({ a: 'x' }, { $inc: { a: 1 } }, '$inc.a: the field is no number');
+  refuses({ a: 'x' }, { $inc: { a: 1 } }, '$inc.a: the field is not a number');
   refuses({ a: 1e308 }, { $inc: { a: 1e308 } }, '$inc.a: 1e+308 and 1e+308 are more than a number can be');
-  refuses({ a: 'x' }, { $push: { a: 1 } }, '$push.a: the field is no array');
-  refuses({ a: 'x' }, { $set: { 'a.b': 1 } }, '"a" of the path a.b is no object');
-  refuses([1], { $set: { length: 5 } }, '$set.length: "length" is no index of an array');
-  refuses(3, { $set: { a: 1 } }, 'The value is no JSON object, so it has no fields to update');
-  refuses({}, { $set: { '': 1 } }, '$set has the field "", which is no path');
+  refuses({ a: 'x' }, { $push: { a: 1 } }, '$push.a: the field is not an array');
+  refuses({ a: 'x' }, { $set: { 'a.b': 1 } }, '"a" of the path a.b is not an object');
+  refuses([1], { $set: { length: 5 } }, '$set.length: "length" is not an index of an array');
+  refuses(3, { $set: { a: 1 } }, 'The value is not a JSON object, so it has no fields to update');
+  refuses({}, { $set: { '': 1 } }, '$set has the field "", which is not a path');
 });
 
 test('no path reaches a prototype', () => {

@@ -149,7 +149,7 @@ test('a thread that comes back and stays behind the others is a reason to replac
   threads.look();
   assert.deepEqual(
     [early, threads.replacement?.reason],
-    [null, 'a thread that was lost came back, and runs behind all others'],
+    [null, 'a lost thread returned, and runs at the lowest priority'],
   );
   assert.equal(threads.isEmpty, true);
 });

@@ -108,7 +108,7 @@ test('operators see since when, how often and until when', () => {
       since: '1970-01-01T00:00:01.000Z',
       strikes: 2,
       until: '1970-01-01T00:00:03.000Z',
-      reason: 'its code ended the engine it ran in',
+      reason: 'its code crashed its engine',
     },
   ]);
   assert.equal(quarantine.state(3000).quarantine[0]?.until, null);

@@ -1,0 +1,25 @@
+// Source of route records: a snapshot, and notifications of changes.
+import type { RouteRecord } from '#core/manifest.ts';
+
+/** A new or changed record, or a deleted one (null). */
+export interface RouteRecordChange {
+  readonly project: string;
+  readonly record: RouteRecord | null;
+}
+
+/** A source of route records. */
+export interface RouteSource {
+  /** All current records, sorted by project name. */
+  readonly routes: readonly RouteRecord[];
+  /** SHA-256 of a project's record as received, in hex; null if there is none. */
+  hashOf(project: string): string | null;
+  /** Calls back after every change of `routes`, with all changes. */
+  onChange(listener: (changes: readonly RouteRecordChange[]) => void): void;
+  close(): void;
+}
+
+/** An invalid record; its last good version stays. */
+export interface RouteProblem {
+  readonly file: string;
+  readonly reason: string;
+}

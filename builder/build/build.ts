@@ -1,0 +1,288 @@
+// Source folder -> artifact: the whole of a build, joined from the parts beside it. Called by the CLI and by build
+// jobs.
+import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ownPreviewSettings } from '#core/preview-settings.ts';
+import { defaultLimits } from '#core/limits.ts';
+import type { AssetRules, Manifest, ServerRules } from '#core/manifest.ts';
+import { rpcWorkerCode } from '#core/rpc/worker-code.ts';
+import type { AssetsConfig } from '#core/config/project-config.ts';
+import { hashOf } from '#core/artifact-id.ts';
+import { encodeAssets } from '../assets/asset-encodings.ts';
+import { parseHeaders } from '../assets/asset-headers.ts';
+import { parseRedirects } from '../assets/asset-redirects.ts';
+import { clientRouterWarning } from '../assets/client-router.ts';
+import { collectAssets, tooLarge, type ArtifactLimits, type Assets } from '../assets/assets.ts';
+import { BuildError, projectPath } from '../project/build-error.ts';
+import { runBuild } from '../command/build-step.ts';
+import { bundle, type Bundle } from '../bundle/bundle.ts';
+import { containmentOf, isInside } from '../project/containment.ts';
+import { assetsBinding } from '../frameworks/adapters.ts';
+import { findEntry, type ProjectEntry } from '../frameworks/entry.ts';
+import { outputFolder } from '../frameworks/output-folder.ts';
+import { hasNodeCompat, type BuildConfig } from '../project/project.ts';
+import { archiveServer } from '../ssr/archive.ts';
+import { findServer, standaloneWarning, type ProjectServer } from '../ssr/server.ts';
+import { writeArtifact, type Artifact } from './artifact.ts';
+import { readMigrations } from './migrations.ts';
+
+const IMMUTABLE = 'public, max-age=31536000, immutable';
+/** Behaviour of a worker that names no date: fixed, so that old sources keep their artifact id. */
+const DEFAULT_COMPATIBILITY_DATE = '2025-04-02';
+
+export const defaultAssets: AssetsConfig = { binding: null, notFoundHandling: 'none', runWorkerFirst: false };
+/** Who builds a site writes its `404.html` for it. */
+const siteAssets: AssetsConfig = { ...defaultAssets, notFoundHandling: '404-page' };
+
+/** What to build, and where to. */
+interface BuildOptions {
+  /** The project's folder (repository root plus `base`). */
+  readonly root: string;
+  /** The repository where it is a workspace: its files may be imported too. Default: only the project's. */
+  readonly workspace?: string;
+  readonly config: BuildConfig;
+  /** Folder that artifacts are written into. */
+  readonly artifacts: string;
+  /** Output of the `build` command, as it comes. */
+  readonly onOutput?: (text: string) => void;
+  /** Variables for the `build` command. */
+  readonly environment?: Readonly<Record<string, string>>;
+  /** Bounds; defaults from core/limits.ts. */
+  readonly limits?: ArtifactLimits & { readonly bundleBytesMax: number };
+  /** Bundle made already (by watch.ts), used instead of bundling. */
+  readonly bundle?: Bundle;
+  /** What the build command made, where it has run already (build-step.ts): it does not run again. */
+  readonly made?: readonly string[] | null;
+  /** Gets what the author should know of a build that succeeds. */
+  readonly onWarning?: (text: string) => void;
+  /** Wait until the artifact is safely on the disk; default true. */
+  readonly durable?: boolean;
+  /** What of the disk stays free; default 0. */
+  readonly keepsFreeBytes?: number;
+  /** Make compressed forms of the assets; default true. */
+  readonly compress?: boolean;
+}
+
+/**
+ * Builds a project. The same sources give the same artifact id, wherever they lie.
+ *
+ * @throws {BuildError} for everything that is wrong with the project; nothing is left in `artifacts` then.
+ * @example
+ * const { id, folder } = await build({ root: '/srv/app', config, artifacts: '/srv/data/artifacts' });
+ */
+export async function build(options: BuildOptions): Promise<Artifact> {
+  const limits = options.limits ?? defaultLimits;
+  const root = await realpath(options.root).catch(() => {
+    throw new BuildError('unknown_kind', `The project folder ${options.root} does not exist`);
+  });
+  // Before anything is looked for: the command may make the entry as well as the files.
+  const made = options.made === undefined ? await runBuild(root, options.config, options) : options.made;
+  const project = findEntry(root, options.config);
+  if (project.kind === 'ssr') return buildServer(root, options, limits);
+  const bundling = bundleOf(project, root, options);
+  const [worker, assets] = await Promise.all([bundling, assetsOf(project, root, options, made, bundling)]);
+  for (const warning of worker?.warnings ?? []) options.onWarning?.(warning);
+  return finish(project.kind, root, options, { worker, assets, server: null });
+}
+
+/** A server of its own, beside a worker that answers its calls of bindings. */
+async function buildServer(root: string, options: BuildOptions, limits: ArtifactLimits): Promise<Artifact> {
+  const workspace = options.workspace === undefined ? root : await realpath(options.workspace);
+  const server = findServer(root, workspace, options.config);
+  await mkdir(options.artifacts, { recursive: true });
+  const folder = await mkdtemp(join(options.artifacts, '.server-'));
+  try {
+    const file = join(folder, 'server.tar');
+    const [rules, assets] = await Promise.all([
+      archiveServer(server, root, limits, file),
+      serverAssets(server, root, options),
+    ]);
+    const warning = standaloneWarning(server, root, rules.bytes);
+    if (warning !== null) options.onWarning?.(warning);
+    const code = rpcWorkerCode(defaultLimits.dashboardBodyBytesMax);
+    return await finish('ssr', root, options, { worker: { code, map: null }, assets, server: { ...rules, file } });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** What was made of a project. */
+interface Made {
+  readonly worker: { readonly code: string; readonly map: string | null } | null;
+  readonly assets: RuledAssets | null;
+  readonly server: (ServerRules & { readonly file: string }) | null;
+}
+
+async function finish(
+  kind: Manifest['kind'],
+  root: string,
+  options: BuildOptions,
+  { worker, assets, server }: Made,
+): Promise<Artifact> {
+  const limits = options.limits ?? defaultLimits;
+  if (kind === 'static' && assets !== null && options.config.assets === null) {
+    const warning = await clientRouterWarning(root, Object.keys(assets.files));
+    if (warning !== null) options.onWarning?.(warning);
+  }
+  const rules = {
+    ...(options.config.assets ?? (kind === 'static' ? siteAssets : defaultAssets)),
+    binding: assetsBinding(root, options.config),
+  };
+  const migrations = await readMigrations(containmentOf(root, options.workspace), options.config.bindings.db);
+  const migrationsText = migrations.length === 0 ? null : JSON.stringify(migrations);
+  const code = worker === null ? 0 : Buffer.byteLength(worker.code) + Buffer.byteLength(worker.map ?? '');
+  const total = (assets?.bytes ?? 0) + (server?.bytes ?? 0) + code;
+  if (total > limits.artifactBytesMax)
+    throw tooLarge('bytes', total, limits.artifactBytesMax, 'BUILD_ARTIFACT_MAX_BYTES');
+  const write = (files: AssetRules['files'], encoded?: ReadonlyMap<string, string>): Promise<Artifact> => {
+    const manifest = {
+      ...toManifest(kind, { ...options.config, assets: rules }, worker, assets && { ...assets, files }),
+      ...(server === null ? {} : { server: rulesOf(server) }),
+      ...(migrationsText === null ? {} : { migrations: { hash: hashOf(migrationsText) } }),
+    };
+    const content = {
+      manifest,
+      worker,
+      assets: assets?.sources ?? new Map<string, string>(),
+      ...(migrationsText === null ? {} : { migrations: migrationsText }),
+      ...(server === null ? {} : { server: server.file }),
+    };
+    return writeArtifact(
+      options.artifacts,
+      encoded === undefined ? content : { ...content, encoded },
+      options.durable,
+      options.keepsFreeBytes,
+    );
+  };
+  if (assets === null || options.compress === false) return write(assets?.files ?? {});
+  await mkdir(options.artifacts, { recursive: true });
+  const folder = await mkdtemp(join(options.artifacts, '.encoded-'));
+  try {
+    const encoded = await encodeAssets(assets, folder);
+    return await write(encoded.files, encoded.sources);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function bundleOf(project: ProjectEntry, root: string, options: BuildOptions): Promise<Bundle | null> {
+  if (project.entry === null) return null;
+  if (options.bundle) return options.bundle;
+  const bytesMax = (options.limits ?? defaultLimits).bundleBytesMax;
+  const workspace = options.workspace ?? root;
+  return bundle({ root, workspace, entry: project.entry, nodeCompat: hasNodeCompat(options.config), bytesMax });
+}
+
+/** The assets with the rules of their folder. */
+type RuledAssets = Assets & Pick<AssetRules, 'headers' | 'redirects'>;
+
+async function assetsOf(
+  project: ProjectEntry,
+  root: string,
+  { config, limits = defaultLimits, onWarning }: BuildOptions,
+  made: readonly string[] | null,
+  bundling: Promise<Bundle | null>,
+): Promise<RuledAssets | null> {
+  if (project.kind === 'ssr') return null;
+  const folder = outputFolder(root, project.kind, config, made);
+  if (folder === null) return null;
+  const isMade = project.entry !== null && isInside(folder, await realpath(project.entry));
+  const assets = await collectAssets(folder, limits, {
+    isProject: folder === root,
+    worker: isMade ? ((await bundling)?.inputs ?? []) : [],
+  });
+  return ruled(assets, root, folder, onWarning);
+}
+
+/** The folders of a server that are served as they are, as one. */
+async function serverAssets(
+  { assets: folders }: ProjectServer,
+  root: string,
+  { limits = defaultLimits, onWarning }: BuildOptions,
+): Promise<RuledAssets | null> {
+  const parts: RuledAssets[] = [];
+  for (const [prefix, folder] of folders) {
+    const found = ruled(await collectAssets(folder, limits), root, folder, onWarning);
+    parts.push(prefix === '' ? found : withPrefix(found, prefix));
+  }
+  const [first] = parts;
+  if (first === undefined) return null;
+  return {
+    ...first,
+    files: Object.fromEntries(parts.flatMap(({ files }) => Object.entries(files)).sort(([a], [b]) => (a < b ? -1 : 1))),
+    sources: new Map(parts.flatMap(({ sources }) => [...sources])),
+    headers: parts.flatMap(({ headers = [] }) => headers),
+    bytes: parts.reduce((sum, { bytes }) => sum + bytes, 0),
+  };
+}
+
+/** A folder of its own under a prefix is a framework's, with a hash in each name or in the folder's. */
+function withPrefix(assets: RuledAssets, prefix: string): RuledAssets {
+  const { files, sources, headers = [] } = assets;
+  return {
+    ...assets,
+    headers: [...headers, { pattern: `/${prefix}*`, set: [['cache-control', IMMUTABLE]], remove: [] }],
+    files: Object.fromEntries(Object.entries(files).map(([path, file]) => [prefix + path, file])),
+    sources: new Map([...sources].map(([path, file]) => [prefix + path, file])),
+  };
+}
+
+/** With the rules of its folder. */
+function ruled(assets: Assets, root: string, folder: string, onWarning: BuildOptions['onWarning']): RuledAssets {
+  if (assets.withheld.length > 0) onWarning?.(`Not published, since they are keys: ${assets.withheld.join(', ')}`);
+  const pathOf = (name: string): string => projectPath(root, join(folder, name));
+  const { headers, redirects } = assets.rules;
+  return {
+    ...assets,
+    ...(headers === null ? {} : { headers: parseHeaders({ text: headers, file: pathOf('_headers') }) }),
+    ...(redirects === null ? {} : { redirects: parseRedirects({ text: redirects, file: pathOf('_redirects') }) }),
+  };
+}
+
+/** As the manifest has them. */
+function rulesOf({ hash, bytes, start, folder }: ServerRules): ServerRules {
+  return { hash, bytes, start, folder };
+}
+
+/** What the handler is told. What platform.yaml leaves out is written as its default, so that ids are stable. */
+export function toManifest(
+  kind: Manifest['kind'],
+  config: BuildConfig,
+  worker: Made['worker'],
+  assets: Pick<AssetRules, 'files' | 'headers' | 'redirects'> | null,
+): Manifest {
+  const cron = Object.entries(config.cron).map(([name, { schedule, timezone, overlap }]) => [
+    name,
+    { schedule, timezone, ...(overlap === 'queue' && { overlap }) },
+  ]);
+  const previews = ownPreviewSettings(config.previews);
+  return {
+    version: 1,
+    kind,
+    worker: worker && {
+      hash: hashOf(worker.code),
+      bytes: Buffer.byteLength(worker.code),
+      mapHash: worker.map === null ? null : hashOf(worker.map),
+    },
+    compatibilityDate: config.compatibilityDate ?? DEFAULT_COMPATIBILITY_DATE,
+    compatibilityFlags: config.compatibilityFlags,
+    assets: assets && {
+      ...(config.assets ?? defaultAssets),
+      files: assets.files,
+      // Left out where there are none, so that the ids of projects without them stay as they were.
+      ...(assets.headers?.length ? { headers: assets.headers } : {}),
+      ...(assets.redirects?.length ? { redirects: assets.redirects } : {}),
+    },
+    bindings: Object.fromEntries(
+      Object.entries({
+        ...config.bindings,
+        auth: config.auth === null ? {} : { [config.auth.binding]: 'users' },
+      }).filter(([, declared]) => Object.keys(declared).length > 0),
+    ),
+    ...(Object.keys(config.queues).length > 0 ? { queues: config.queues } : {}),
+    cron: Object.fromEntries(cron),
+    ...(previews === null ? {} : { previews }),
+    ai: config.ai,
+    skewProtection: config.skewProtection,
+  };
+}

@@ -1,0 +1,37 @@
+// Backs up an older data folder before `platform start` runs a newer version on it, so that the upgrade can be undone,
+// as in `platform upgrade`. Called by commands/start.ts, which holds the lock of the folder.
+import path from 'node:path';
+import { beginUpgrade, endUpgrade, interruptedUpgrade, isOlder } from '#operations/upgrade/upgrade.ts';
+import type { UpgradeState } from '#operations/upgrade/state.ts';
+import type { Shell } from '../terminal/shell.ts';
+import { packageFolder } from '../local/locations.ts';
+import { programVersion } from '../local/program-version.ts';
+
+/**
+ * Starts a pending upgrade, or resumes an interrupted one to this version.
+ *
+ * @returns null if there is nothing to do, or another process upgrades. With `UPGRADE_BACKUP=off` there is no backup
+ *   and no undo.
+ * @throws {BackupError} if the backup fails; nothing has changed then.
+ */
+export async function upgradeOnStart(shell: Shell, folder: string): Promise<UpgradeState | null> {
+  const { env } = shell;
+  if ((env['PLATFORM_UPGRADE'] ?? '') !== '' || env['UPGRADE_BACKUP'] === 'off') return null;
+  const interrupted = interruptedUpgrade(folder);
+  if (interrupted !== null) return interrupted;
+  if (!isOlder(folder)) return null;
+  shell.out(`${folder} has an older version: creating a backup first`);
+  return beginUpgrade({
+    folder,
+    environment: env,
+    version: programVersion(),
+    program: path.resolve(packageFolder),
+    launcher: path.join(packageFolder, 'cli', 'run.mjs'),
+    say: (line) => shell.out(line),
+  });
+}
+
+/** Completes the upgrade; from now on `platform upgrade --undo` reverts it. */
+export function upgradeDone(folder: string, upgrade: UpgradeState | null): void {
+  if (upgrade !== null) endUpgrade(folder, upgrade);
+}

@@ -1,0 +1,48 @@
+// A build log as server-sent events: what is there, then what comes, until the deployment has ended. Woken by NOTIFY,
+// with a poll besides. Sent by event-stream.ts.
+import type { Dependencies } from '../../process/dependencies.ts';
+import { hasEnded, readLog, readState, toLine } from '../../records/deployments.ts';
+import { createWake } from './wake.ts';
+
+const POLL_MS = 2000;
+const LINES_TOGETHER = 500;
+
+/**
+ * Events `line` (with its number as id), `status`, and `end` at last.
+ *
+ * @param after the last line that the client has.
+ */
+export async function* buildLogEvents(
+  parts: Dependencies,
+  deploymentId: string,
+  after: number,
+  gone: AbortSignal,
+): AsyncGenerator<string, void> {
+  const wake = createWake(gone);
+  const heard = (payload: string): void => {
+    if (payload === deploymentId) wake.now();
+  };
+  // It listens before it reads: what comes between is not missed.
+  const stops = [await parts.onNotify('control_log', heard), await parts.onNotify('control_deployment', heard)];
+  let [seq, shown] = [after, ''];
+  try {
+    yield ': build log\n\n';
+    while (!gone.aborted) {
+      // The state first: lines are written before the end.
+      const state = await readState(parts.sql, deploymentId);
+      const rows = await readLog(parts.sql, deploymentId, seq, LINES_TOGETHER);
+      let text = rows.map((row) => `id: ${row.seq}\nevent: line\ndata: ${JSON.stringify(toLine(row))}\n\n`).join('');
+      seq = rows.at(-1)?.seq ?? seq;
+      const said = state === null ? '' : JSON.stringify(state);
+      const hasAll = rows.length < LINES_TOGETHER;
+      if (hasAll && said !== shown) text += `event: status\ndata: ${(shown = said)}\n\n`;
+      const isEnd = hasAll && (state === null || hasEnded(state.status));
+      if (isEnd) text += 'event: end\ndata: {}\n\n';
+      yield text;
+      if (isEnd) return;
+      if (hasAll) await wake.wait(POLL_MS);
+    }
+  } finally {
+    await Promise.all(stops.map((stop) => stop()));
+  }
+}

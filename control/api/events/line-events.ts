@@ -1,0 +1,35 @@
+// The lines of a project as server-sent events, as they come: `line` with its number as id. Woken by NOTIFY, with a
+// poll besides. Sent by event-stream.ts.
+import type { Dependencies } from '../../process/dependencies.ts';
+import { lastSeq, readLinesAfter, type LineQuestion } from '../../telemetry/lines.ts';
+import { createWake } from './wake.ts';
+
+const POLL_MS = 5000;
+const LINES_TOGETHER = 500;
+
+/** @param after number of the last line that the client has; null: what comes from now on. */
+export async function* lineEvents(
+  parts: Dependencies,
+  projectId: string,
+  asked: LineQuestion,
+  after: number | null,
+  gone: AbortSignal,
+): AsyncGenerator<string, void> {
+  const wake = createWake(gone);
+  // It listens before it reads: what comes between is not missed.
+  const stop = await parts.onNotify('control_telemetry', (projects) => {
+    if (projects === '*' || projects.includes(projectId)) wake.now();
+  });
+  try {
+    let seq = after ?? (await lastSeq(parts.sql));
+    yield ': lines\n\n';
+    while (!gone.aborted) {
+      const lines = await readLinesAfter(parts.sql, projectId, asked, seq, LINES_TOGETHER);
+      seq = Number(lines.at(-1)?.id ?? seq);
+      yield lines.map((line) => `id: ${line.id}\nevent: line\ndata: ${JSON.stringify(line)}\n\n`).join('');
+      if (lines.length < LINES_TOGETHER) await wake.wait(POLL_MS);
+    }
+  } finally {
+    await stop();
+  }
+}

@@ -1,0 +1,105 @@
+// `Idempotency-Key`: a request that changes something is done once under a key, and answered alike as often as it is
+// sent. Answers are kept sealed, since some show a secret once.
+import { createHash } from 'node:crypto';
+import { seal, unseal, type EncryptionKeys } from '#core/encryption.ts';
+import type { Sql } from '#postgres/sql.ts';
+import { ApiError } from '../../http/errors.ts';
+
+const KEY_CHARS_MAX = 200;
+/** A first request that has not ended after so long never will: its process is gone. */
+const STALE = '5 minutes';
+const ANSWER_CHARS_MAX = 1024 * 1024;
+
+interface Row {
+  readonly request: Buffer;
+  readonly status: number | null;
+  readonly headers: Record<string, string> | null;
+  readonly body: string | null;
+}
+
+/** What is asked, and by whom. */
+export interface Keyed {
+  /** Who asks: keys of others are others. */
+  readonly actor: string;
+  readonly key: string;
+  /** SHA-256 of method, path and body. */
+  readonly request: Buffer;
+}
+
+/** The key of a request, where it has one. @throws {ApiError} for one that is none. */
+export function idempotencyKey(headers: Headers): string | null {
+  const key = headers.get('idempotency-key');
+  if (key === null) return null;
+  if (key.length > KEY_CHARS_MAX || !/^[\x21-\x7e]+$/.test(key))
+    throw new ApiError('bad_request', {
+      reason: `Idempotency-Key takes 1 to ${KEY_CHARS_MAX} printable characters without spaces`,
+    });
+  return key;
+}
+
+/** What a request asks for. @param body as it came. */
+export function fingerprint(method: string, address: string, body: string): Buffer {
+  return createHash('sha256')
+    .update(JSON.stringify([method, address, body]))
+    .digest();
+}
+
+/**
+ * Answers a request once: runs it, or repeats the answer of the first.
+ *
+ * @throws {ApiError} `idempotency_mismatch` for another request under the key, `idempotency_running` while the first
+ *   runs.
+ */
+export async function answerOnce(
+  { sql, keys }: { readonly sql: Sql; readonly keys: EncryptionKeys },
+  { actor, key, request }: Keyed,
+  run: () => Promise<Response>,
+): Promise<Response> {
+  const context = `idempotency:${actor}:${key}`;
+  const [mine] = await sql`
+    INSERT INTO control.idempotency AS known (actor, key, request) VALUES (${actor}, ${key}, ${request})
+    ON CONFLICT (actor, key) DO UPDATE SET created_at = now()
+      WHERE known.status IS NULL AND known.request = excluded.request AND known.created_at < now() - ${STALE}::interval
+    RETURNING 1`;
+  if (mine === undefined) {
+    const [known] = await sql<Row[]>`
+      SELECT request, status, headers, body FROM control.idempotency WHERE actor = ${actor} AND key = ${key}`;
+    if (known === undefined) throw new ApiError('idempotency_running', {}, { 'retry-after': '1' });
+    if (!known.request.equals(request)) throw new ApiError('idempotency_mismatch');
+    if (known.status === null) throw new ApiError('idempotency_running', {}, { 'retry-after': '1' });
+    const text = known.body === null ? null : unseal(keys, Buffer.from(known.body, 'base64'), context);
+    return new Response(text, {
+      status: known.status,
+      headers: { ...known.headers, 'idempotency-replayed': 'true' },
+    });
+  }
+  const forget = (): Promise<unknown> => sql`DELETE FROM control.idempotency WHERE actor = ${actor} AND key = ${key}`;
+  let response: Response;
+  try {
+    response = await run();
+  } catch (error) {
+    await forget();
+    throw error;
+  }
+  const type = response.headers.get('content-type') ?? '';
+  // What failed on our side or was refused for now may be tried again; streams are no answers to keep.
+  if (response.status >= 500 || response.status === 429 || (response.body !== null && !type.includes('json'))) {
+    await forget();
+    return response;
+  }
+  const text = response.body === null ? null : await response.text();
+  if (text !== null && text.length > ANSWER_CHARS_MAX) await forget();
+  else {
+    const sealed = text === null ? null : seal(keys, text, context).toString('base64');
+    await sql`
+      UPDATE control.idempotency
+      SET status = ${response.status}, body = ${sealed}, headers = ${sql.json(type === '' ? {} : { 'content-type': type })}
+      WHERE actor = ${actor} AND key = ${key}`;
+  }
+  return new Response(text, { status: response.status, headers: response.headers });
+}
+
+/** Forgets answers that are old enough. */
+export async function sweepIdempotency(sql: Sql, keepMs: number): Promise<void> {
+  await sql`DELETE FROM control.idempotency WHERE created_at < now() - make_interval(secs => ${keepMs / 1000})`;
+}

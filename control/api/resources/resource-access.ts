@@ -1,0 +1,152 @@
+// Answers questions about bindings (resources/) for the API: asks for the permission on the project, asks the engines,
+// and writes what was changed into the audit log: which binding, by which operation, never a value.
+import { mkdirSync } from 'node:fs';
+import path from 'node:path';
+import { PlatformError } from '#core/errors.ts';
+import type { ResourceOperation } from '#core/resource-call.ts';
+import {
+  permissionOf,
+  permissionOfCall,
+  type Refusal,
+  type ResourceAccess,
+  type ResourceQuestion,
+  type SandboxCall,
+} from '#resources/access.ts';
+import { refusalOf } from '#resources/refusals.ts';
+import { callSandbox } from '#resources/sandbox-calls.ts';
+import type { Dependencies } from '../../process/dependencies.ts';
+import type { RequestState } from '../request/middleware.ts';
+import { ApiError } from '../../http/errors.ts';
+import { failureOf } from '../../http/failures.ts';
+import { callResource } from './resource-calls.ts';
+
+const STATEMENT_CHARS_MAX = 200;
+
+/** What the routes find in `ctx.state.resources`. */
+export function resourceAccess(parts: Dependencies, { access, audit, requestId }: RequestState): ResourceAccess {
+  return {
+    async ask(operation, question) {
+      const { project: id, branch, binding, args, waitMs } = question;
+      const { projectId, organizationId } = await access.project(permissionOf(operation), id);
+      const asked = {
+        projectId,
+        branch,
+        args,
+        ...(binding !== undefined && { binding }),
+        ...(waitMs !== undefined && { waitMs }),
+      };
+      const given = await callResource(parts, operation, asked);
+      const details = changeOf(operation, question, given);
+      if (details !== null)
+        await audit(parts.sql, {
+          organizationId,
+          projectId,
+          action: `data.${operation}`,
+          subjectKind: operation.split('.')[0]!,
+          subjectId: binding ?? null,
+          details: { target: branch === undefined ? 'production' : branch, ...details },
+        });
+      return given;
+    },
+    async sandbox({ project: id, branch, binding, request, signal }) {
+      const { projectId, organizationId } = await access.project(permissionOfCall(request.operation), id);
+      const place = await callResource(parts, 'sandbox.place', { projectId, branch, binding, args: {} });
+      const note = async (): Promise<void> => {
+        if (permissionOfCall(request.operation) === 'data:read') return;
+        await audit(parts.sql, {
+          organizationId,
+          projectId,
+          action: `data.sandbox.${request.operation}`,
+          subjectKind: 'sandbox',
+          subjectId: binding,
+          details: { target: branch === undefined ? 'production' : branch, ...namesOf(request) },
+        });
+      };
+      try {
+        const answer = await callSandbox(parts.sandboxes, place, request, signal);
+        await note();
+        return answer;
+      } catch (error) {
+        if (!(error instanceof PlatformError)) throw error;
+        // Who hangs up has had something done as well.
+        if (error.code === 'sandbox_lost' || error.code === 'sandbox_destroyed') await note();
+        throw refusedBySandbox(error);
+      }
+    },
+    async explain(error) {
+      const known = error instanceof PlatformError ? refusedBySandbox(error) : error;
+      const answer = failureOf(known, { log: parts.log, requestId, method: 'GET', route: null });
+      const { code, message } = (await answer.json()) as { code: string; message: string };
+      return { code, message };
+    },
+    refuse(why: Refusal, reason: string) {
+      if (why === 'not_found') return new ApiError('not_found');
+      return why === 'payload_too_large' ? new ApiError(why, { allowed: reason }) : new ApiError(why, { reason });
+    },
+    importLimits: parts.databaseLimits,
+    get transit() {
+      const folder = path.join(parts.folder, 'exports');
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      return folder;
+    },
+  };
+}
+
+function refusedBySandbox(error: PlatformError): ApiError {
+  return new ApiError(refusalOf(error.code, error.status), { reason: error.message });
+}
+
+/** Of a call for a sandbox: commands and what they are given may hold secrets. */
+function namesOf(request: SandboxCall['request']): Readonly<Record<string, string>> {
+  const { operation, args = {} } = request;
+  if (operation === 'list' || operation === 'listSnapshots') return {};
+  const { path, id, port, auth } = args as Readonly<Record<string, unknown>>;
+  const what = operation === 'snapshot' || operation === 'fork' ? operation : 'process';
+  return {
+    name: request.sandbox,
+    ...(typeof path === 'string' && { path }),
+    ...(typeof id === 'string' && { [what]: id }),
+    ...(typeof port === 'number' && { port: String(port) }),
+    ...(auth === 'public' && { auth }),
+  };
+}
+
+/** What the audit log says of a change; null where nothing changed. Names are told, values are not. */
+function changeOf(
+  operation: ResourceOperation,
+  { args }: ResourceQuestion<ResourceOperation>,
+  given: unknown,
+): Readonly<Record<string, string | number | boolean>> | null {
+  if (permissionOf(operation) === 'data:read') return null;
+  // Asked many times of one import.
+  if (operation === 'db.import-state' && (args as { cancel?: boolean }).cancel !== true) return null;
+  const { sql, key, keys, id, name, dead, fromStep, type, replace } = args as Readonly<Record<string, unknown>>;
+  const { meta, count, removed, written } = given as Readonly<Record<string, unknown>>;
+  if (removed === false || written === false || count === 0) return null;
+  if (operation === 'db.query' && (meta as { changes: number }).changes === 0 && isReading(String(sql))) return null;
+  const one = key ?? id ?? name ?? (keys as readonly string[] | undefined)?.[0];
+  return {
+    ...(typeof sql === 'string' && { statement: withoutValues(sql) }),
+    ...(typeof one === 'string' && { name: one }),
+    ...(typeof count === 'number' && { count }),
+    ...(dead === true && { dead }),
+    ...(replace === true && { replace }),
+    ...(typeof fromStep === 'string' && { fromStep }),
+    ...(typeof type === 'string' && { type }),
+  };
+}
+
+function isReading(sql: string): boolean {
+  return /^\s*(?:select|values|explain|pragma)\b/i.test(sql);
+}
+
+/** A statement whose texts and numbers are gone: they are somebody's data. */
+function withoutValues(sql: string): string {
+  return sql
+    .slice(0, 10 * STATEMENT_CHARS_MAX)
+    .replace(/'(?:[^']|'')*(?:'|$)/g, '?')
+    .replace(/\b\d[\w.]*/g, '?')
+    .replace(/\s+/g, ' ')
+    .trim()
+    .slice(0, STATEMENT_CHARS_MAX);
+}

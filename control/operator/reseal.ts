@@ -1,0 +1,85 @@
+// Seals under the current key of ENCRYPTION_KEY what an earlier key has sealed: variables, what deployments were
+// released with, credentials of repositories, tokens of the Git host, secrets of webhooks, drains and channels, headers
+// for collectors, keys of AI providers. Asked for by an operator; whatever the control plane seals for longer than a
+// day has its place here.
+import { isCurrent, seal, unseal, type EncryptionKeys } from '#core/encryption.ts';
+import { credentialsContext } from '#git/clone-source.ts';
+import type { Sql } from '#postgres/sql.ts';
+import { providerContext } from '#gateway/accounts/postgres/settings.ts';
+import { frozenContext } from '../releases/frozen-variables.ts';
+import { channelContext } from '../alerts/deliver.ts';
+import { drainContext } from '../drains/target.ts';
+import { GIT_HOST, tokenContext } from '../sign-in/git-host-token.ts';
+import { headersContext } from '../telemetry/project-collectors.ts';
+import { secretContext } from '../webhooks/deliveries.ts';
+import { resealVariables } from '../records/variables.ts';
+
+/** A column of sealed values. */
+interface Place {
+  readonly table: string;
+  /** Column that tells its rows apart. */
+  readonly id: string;
+  readonly column: string;
+  /** What the value belongs to. */
+  readonly context: (id: string) => string;
+}
+
+const places: readonly Place[] = [
+  { table: 'control.deployment', id: 'id', column: 'variables', context: frozenContext },
+  { table: 'control.repository', id: 'id', column: 'credentials', context: credentialsContext },
+  {
+    table: 'control.identity',
+    id: 'subject',
+    column: 'access_token',
+    context: (subject) => tokenContext(GIT_HOST, subject),
+  },
+  { table: 'control.webhook', id: 'id', column: 'secret', context: secretContext },
+  { table: 'control.log_drain', id: 'id', column: 'secret', context: drainContext },
+  { table: 'control.collector', id: 'project_id', column: 'headers', context: headersContext },
+  { table: 'control.alert_channel', id: 'id', column: 'secret', context: channelContext },
+  { table: 'control.ai_provider', id: 'id', column: 'key', context: providerContext },
+];
+
+const BATCH = 500;
+
+/** @returns how many were sealed anew, and how many no listed key opens. */
+export async function resealAll(
+  sql: Sql,
+  keys: EncryptionKeys,
+): Promise<{ readonly resealed: number; readonly unreadable: number }> {
+  const counts = { ...(await resealVariables(sql, keys)) };
+  for (const place of places) {
+    const found = await resealPlace(sql, keys, place);
+    counts.resealed += found.resealed;
+    counts.unreadable += found.unreadable;
+  }
+  return counts;
+}
+
+async function resealPlace(
+  sql: Sql,
+  keys: EncryptionKeys,
+  { table, id, column, context }: Place,
+): Promise<{ resealed: number; unreadable: number }> {
+  const counts = { resealed: 0, unreadable: 0 };
+  for (let last = ''; ;) {
+    const next = await sql.begin(async (tx) => {
+      const rows = await tx<{ id: string; sealed: Buffer }[]>`
+        SELECT ${tx(id)} AS id, ${tx(column)} AS sealed FROM ${tx(table)}
+        WHERE ${tx(column)} IS NOT NULL AND ${tx(id)} > ${last} ORDER BY ${tx(id)} LIMIT ${BATCH} FOR UPDATE`;
+      for (const row of rows) {
+        if (isCurrent(keys, row.sealed)) continue;
+        try {
+          const value = seal(keys, unseal(keys, row.sealed, context(row.id)), context(row.id));
+          await tx`UPDATE ${tx(table)} SET ${tx(column)} = ${value} WHERE ${tx(id)} = ${row.id}`;
+          counts.resealed++;
+        } catch {
+          counts.unreadable++;
+        }
+      }
+      return rows.at(-1)?.id ?? null;
+    });
+    if (next === null) return counts;
+    last = next;
+  }
+}

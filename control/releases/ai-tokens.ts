@@ -1,0 +1,87 @@
+// Tokens of the AI gateway for deployments: made when one with `ai: true` is released, kept as a hash for the gateway
+// and sealed with its variables for its route record. What takes a deployment away takes its tokens away: a trigger
+// does so.
+import { statementsOf, type Transaction } from '#postgres/sql.ts';
+import { issueToken, revokeDeploymentTokens } from '#gateway/accounts/postgres/tokens.ts';
+import { ApiError } from '../http/errors.ts';
+import type { Dependencies } from '../process/dependencies.ts';
+import { sealFrozen, unsealFrozen } from './frozen-variables.ts';
+import type { Audit } from './notes.ts';
+import { touchRoute, untilRouted, writeRoute } from './project-routes.ts';
+
+interface Owned {
+  readonly id: string;
+  readonly project_id: string;
+  readonly organization_id: string;
+  readonly branch: string;
+}
+
+/** Workers of engines that have not heard of the new one yet. */
+const OVERLAP_SECONDS = 60;
+
+/** @returns the token, for the variables that are sealed with the deployment. */
+export async function issueAiToken(
+  tx: Transaction,
+  { id, project_id, organization_id, branch }: Owned,
+): Promise<string> {
+  const caller = {
+    kind: 'worker',
+    organizationId: organization_id,
+    projectId: project_id,
+    deploymentId: id,
+    branch,
+    runId: null,
+  } as const;
+  return (await issueToken(statementsOf(tx), caller, null)).token;
+}
+
+/** Of a deployment that will not serve. */
+export async function revokeAiTokens(tx: Transaction, deploymentId: string): Promise<void> {
+  await revokeDeploymentTokens(statementsOf(tx), deploymentId, null);
+}
+
+/**
+ * Gives a deployment another token.
+ *
+ * @returns whether all engines have it; otherwise the old one ends after a minute.
+ * @throws {ApiError} `not_found`; `conflict` where it has none.
+ */
+export async function rotateAiToken(
+  parts: Dependencies,
+  { organizationId, projectId, deploymentId }: { organizationId: string; projectId: string; deploymentId: string },
+  audit: Audit,
+): Promise<{ routed: boolean }> {
+  const { sql, keys } = parts;
+  const token = await sql.begin(async (tx) => {
+    const [row] = await tx<(Owned & { variables: Uint8Array | null })[]>`
+      SELECT id, project_id, organization_id, branch, variables FROM control.deployment
+      WHERE id = ${deploymentId} AND removed_at IS NULL FOR UPDATE`;
+    if (row === undefined) throw new ApiError('not_found');
+    const frozen = unsealFrozen(keys, deploymentId, row.variables);
+    if (frozen.aiToken === undefined)
+      throw new ApiError('conflict', {
+        reason: `${deploymentId} has no token of the AI gateway: ai: true gives it one`,
+      });
+    await tx`
+      UPDATE control.ai_token SET expires_at = now() + ${OVERLAP_SECONDS} * interval '1 s'
+      WHERE deployment_id = ${deploymentId}`;
+    const aiToken = await issueAiToken(tx, row);
+    await tx`
+      UPDATE control.deployment SET variables = ${sealFrozen(keys, deploymentId, { ...frozen, aiToken })}
+      WHERE id = ${deploymentId}`;
+    await touchRoute(tx, projectId);
+    await audit(tx, {
+      organizationId,
+      projectId,
+      action: 'deployment.rotate_ai_token',
+      subjectKind: 'deployment',
+      subjectId: deploymentId,
+      details: {},
+    });
+    return aiToken;
+  });
+  await writeRoute(parts, projectId);
+  const routed = await untilRouted(parts, projectId);
+  if (routed) await sql.begin((tx) => revokeDeploymentTokens(statementsOf(tx), deploymentId, token));
+  return { routed };
+}

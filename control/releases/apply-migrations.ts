@@ -1,0 +1,96 @@
+// Brings databases to what a deployment needs, before anything leads to it: production's or its branch's. What ran is
+// written down with the deployment, so that a rollback can say it. Called by release.ts and promote.ts.
+import type { Dependencies } from '../process/dependencies.ts';
+import { addLogLines } from './deployment-log.ts';
+import { EngineRefusal, migrate, snapshot } from './engines.ts';
+import { runByMigrator, type EndedRun } from './migration-runs.ts';
+
+/** A migration failed; the message names its file. The databases stay as the last one that succeeded left them. */
+export class MigrationFailure extends Error {
+  override readonly name = 'MigrationFailure';
+}
+
+/** Files of one database, in the order in which they ran. */
+export interface RanMigrations {
+  readonly resource: string;
+  readonly files: readonly string[];
+}
+
+/** A deployment as far as its migrations go. */
+interface MigratedDeployment {
+  readonly id: string;
+  /** Of its project. */
+  readonly name: string;
+  readonly artifact: string;
+  /** Account that wants it released or promoted; null: a push, or the platform. */
+  readonly requestedBy: string | null;
+}
+
+/**
+ * Brings the databases of production (`branch` null) or of a branch to what an artifact needs, and writes down what
+ * ran.
+ *
+ * @throws {MigrationFailure}
+ */
+export async function applyMigrations(
+  parts: Dependencies,
+  { id, name, artifact, requestedBy }: MigratedDeployment,
+  branch: string | null,
+): Promise<readonly RanMigrations[]> {
+  const { sql } = parts;
+  const on = branch === null ? 'production' : 'preview';
+  let plan;
+  let ended: EndedRun;
+  try {
+    plan = await migrate(parts, name, artifact, branch, true);
+    const pending = plan.flatMap(({ resource, pending: files }) => (files.length > 0 ? [{ resource, files }] : []));
+    // Before they run: whoever takes over after a kill finds nothing pending any more.
+    if (pending.length > 0) await noteMigrations(parts, id, on, pending);
+    if (pending.length > 0 && branch === null) {
+      const resources = pending.map(({ resource }) => resource);
+      if (plan.some(({ present }) => present.length > 0)) await snapshot(parts, name, id, resources);
+    }
+    ended =
+      parts.migrationsExecutor === 'migrator'
+        ? await runByMigrator(parts, { deploymentId: id, artifact, branch, requestedBy })
+        : { databases: await migrate(parts, name, artifact, branch, false), error: null };
+  } catch (error) {
+    if (!(error instanceof EngineRefusal)) throw error;
+    throw new MigrationFailure(error.message);
+  }
+  const { databases: done } = ended;
+  for (const { resource, copied, applied, error } of done) {
+    const lines: (readonly ['info' | 'error', string])[] = [];
+    if (copied) lines.push(['info', `${resource}: copied from production`]);
+    for (const file of applied) lines.push(['info', `${resource}: applied ${file}`]);
+    if (error !== null) lines.push(['error', `${resource}: ${error.message}`]);
+    await addLogLines(sql, id, 'migrate', lines);
+  }
+  const failed = done.find(({ error }) => error !== null);
+  if (failed === undefined && ended.error === null)
+    return done.flatMap(({ resource, applied: files }) => (files.length > 0 ? [{ resource, files }] : []));
+  await sql`UPDATE control.deployment SET migrations = '[]' WHERE id = ${id}`;
+  const applied = done.filter(({ applied: files }) => files.length > 0);
+  if (applied.length > 0)
+    await noteMigrations(
+      parts,
+      id,
+      on,
+      applied.map(({ resource, applied: files }) => ({ resource, files })),
+    );
+  if (failed === undefined) throw new MigrationFailure(ended.error!);
+  const { file, line, message } = failed.error!;
+  const where = file === undefined ? failed.resource : `${file}${line === undefined ? '' : `:${line}`}`;
+  throw new MigrationFailure(message.includes(where) ? message : `${where}: ${message}`);
+}
+
+async function noteMigrations(
+  { sql }: Pick<Dependencies, 'sql'>,
+  deploymentId: string,
+  on: 'production' | 'preview',
+  ran: readonly { readonly resource: string; readonly files: readonly string[] }[],
+): Promise<void> {
+  const at = new Date().toISOString();
+  const entries = ran.map(({ resource, files }) => ({ resource, files: [...files], on, at }));
+  await sql`UPDATE control.deployment SET migrations = migrations || ${sql.json(entries)} WHERE id = ${deploymentId}`;
+}

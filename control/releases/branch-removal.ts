@@ -1,0 +1,155 @@
+// Takes a branch away: its deployments leave the route record, and once no engine leads to them its databases, state,
+// files and messages go. Interrupted, it is finished later: the branch's row says what is still to be done.
+import type { PlatformError } from '#core/errors.ts';
+import { ApiError } from '../http/errors.ts';
+import type { Dependencies } from '../process/dependencies.ts';
+import { supersede } from './create-deployment.ts';
+import { EnginesAway, removeBranchData } from './engines.ts';
+import type { Audit } from './notes.ts';
+import { withProject } from './project-lock.ts';
+import { touchRoute, untilRouted, writeRoute } from './project-routes.ts';
+
+const LOCK_WAIT_MS = 20_000;
+const POLL_MS = 60_000;
+
+/** Why a branch goes. */
+export type RemovalCause = 'branch_deleted' | 'pull_request_closed' | 'by_hand';
+
+/** What went with a branch. */
+export interface RemovedBranch {
+  readonly branch: string;
+  /** Deployments that are served no more. */
+  readonly deployments: number;
+  /** What was deleted, counted by kind; null: engines could not be asked, it is done later. */
+  readonly removed: Readonly<Record<string, number>> | null;
+}
+
+/**
+ * Removes a branch.
+ *
+ * @throws {ApiError} `not_found`; `conflict` for the branch of production.
+ */
+export function removeBranch(
+  parts: Dependencies,
+  given: { readonly projectId: string; readonly branch: string; readonly cause: RemovalCause },
+  audit: Audit,
+): Promise<RemovedBranch> {
+  const { projectId, branch, cause } = given;
+  return withProject(parts, projectId, LOCK_WAIT_MS, async () => {
+    const deployments = await parts.sql.begin(async (tx) => {
+      const [project] = await tx<{ organization_id: string; is_production: boolean }[]>`
+        SELECT p.organization_id, (p.default_branch = ${branch} OR coalesce(d.branch = ${branch}, false)
+          OR EXISTS (SELECT FROM control.deployment s WHERE s.id = p.split->>'deploymentId' AND s.branch = ${branch}))
+          AS is_production
+        FROM control.project p LEFT JOIN control.deployment d ON d.id = p.production_deployment_id
+        WHERE p.id = ${projectId} AND p.deleted_at IS NULL FOR UPDATE OF p`;
+      if (project === undefined) throw new ApiError('not_found');
+      if (project.is_production)
+        throw new ApiError('conflict', { reason: `${branch} is the branch of production: it cannot be removed` });
+      await supersede(tx, projectId, branch, 'branch_removed');
+      const [found] = await tx`
+        UPDATE control.branch SET removed_at = now(), deployment_id = NULL, removal = NULL, updated_at = now()
+        WHERE project_id = ${projectId} AND name = ${branch} AND removed_at IS NULL RETURNING name`;
+      // Of a branch whose removal was interrupted, the rest is still to be done.
+      if (found === undefined) {
+        const [rest] = await tx`
+          SELECT FROM control.branch WHERE project_id = ${projectId} AND name = ${branch} AND removal IS NULL`;
+        if (rest === undefined) throw new ApiError('not_found');
+      }
+      const removed = await tx<{ id: string }[]>`
+        UPDATE control.deployment SET removed_at = now(), updated_at = now()
+        WHERE project_id = ${projectId} AND branch = ${branch} AND removed_at IS NULL RETURNING id`;
+      await tx`
+        UPDATE control.job SET cancel_reason = 'branch_removed'
+        WHERE kind = 'release' AND project_id = ${projectId} AND branch = ${branch}`;
+      await tx`
+        UPDATE control.project
+        SET production_history = array(SELECT id FROM unnest(production_history) id WHERE id <> ALL(${removed.map(({ id }) => id)}))
+        WHERE id = ${projectId}`;
+      await touchRoute(tx, projectId);
+      await audit(tx, {
+        organizationId: project.organization_id,
+        projectId,
+        action: 'branch.remove',
+        subjectKind: 'branch',
+        subjectId: branch,
+        details: { cause, deployments: removed.length },
+      });
+      return removed.length;
+    });
+    await writeRoute(parts, projectId);
+    return { branch, deployments, removed: await removeData(parts, projectId, branch) };
+  });
+}
+
+/** Finishes the removal of a branch that is about to be deployed again: what it had is gone before it begins anew. */
+export async function finishBranchRemoval(parts: Dependencies, projectId: string, branch: string): Promise<void> {
+  const [waiting] = await parts.sql`
+    SELECT FROM control.branch
+    WHERE project_id = ${projectId} AND name = ${branch} AND removed_at IS NOT NULL AND removal IS NULL`;
+  if (waiting === undefined) return;
+  // It is in the record already, which keeps engines from removing anything: what it had stays for it.
+  if ((await removeData(parts, projectId, branch)) === null) throw new EnginesAway('The branch is still being removed');
+}
+
+/** Finishes removals that were interrupted, until the process ends. */
+export async function finishBranchRemovals(parts: Dependencies): Promise<void> {
+  const { sql, stopping, log } = parts;
+  while (!stopping.aborted) {
+    try {
+      const waiting = await sql<{ project_id: string; name: string }[]>`
+        SELECT b.project_id, b.name FROM control.branch b JOIN control.project p ON p.id = b.project_id
+        WHERE b.removed_at IS NOT NULL AND b.removal IS NULL AND p.deleted_at IS NULL LIMIT 100`;
+      for (const { project_id: projectId, name } of waiting) {
+        if (stopping.aborted) return;
+        await withProject(parts, projectId, 0, async () => {
+          await writeRoute(parts, projectId);
+          await removeData(parts, projectId, name);
+        }).catch((error: unknown) =>
+          log.warn({ err: error, project: projectId, branch: name }, 'Branch not removed yet'),
+        );
+      }
+    } catch (error) {
+      if (!stopping.aborted) log.error({ err: error }, 'Removed branches not read');
+    }
+    await pause(POLL_MS, stopping);
+  }
+}
+
+/** @returns null where engines cannot be asked now. */
+async function removeData(
+  parts: Dependencies,
+  projectId: string,
+  branch: string,
+): Promise<Readonly<Record<string, number>> | null> {
+  const { sql, log } = parts;
+  const [row] = await sql<{ name: string; resources: Record<string, Record<string, string>> }[]>`
+    SELECT p.name, b.resources FROM control.branch b JOIN control.project p ON p.id = b.project_id
+    WHERE b.project_id = ${projectId} AND b.name = ${branch} AND b.removed_at IS NOT NULL`;
+  if (row === undefined) return {};
+  try {
+    if (!(await untilRouted(parts, projectId))) return null;
+    const removed = await removeBranchData(parts, row.name, branch, row.resources);
+    await sql`
+      UPDATE control.branch SET removal = ${sql.json(removed)}, resources = '{}', updated_at = now()
+      WHERE project_id = ${projectId} AND name = ${branch} AND removed_at IS NOT NULL`;
+    return removed;
+  } catch (error) {
+    log.warn({ err: error, code: (error as PlatformError).code, project: row.name, branch }, 'Branch not removed yet');
+    return null;
+  }
+}
+
+/** Resolves after a time, or when the process is to end. */
+export function pause(ms: number, stopping: AbortSignal): Promise<void> {
+  if (stopping.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer);
+      stopping.removeEventListener('abort', end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    stopping.addEventListener('abort', end);
+  });
+}

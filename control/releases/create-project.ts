@@ -1,0 +1,46 @@
+// Makes a project of an organization: by the API, and by a first `git push` to the platform.
+import { isProjectName } from '#core/names.ts';
+import { ApiError } from '../http/errors.ts';
+import type { Dependencies } from '../process/dependencies.ts';
+import { addProject, countProjects } from '../records/projects.ts';
+import { touchStorage } from '../storage/follow.ts';
+import { isNameReserved } from './adopt-route.ts';
+import type { Audit } from './notes.ts';
+import { writeRoute } from './project-routes.ts';
+
+/** What is to be made. */
+type NewProject = Parameters<typeof addProject>[1];
+
+/**
+ * Makes it. What is served under its name already becomes its own, where the organization may have it.
+ *
+ * @returns its id.
+ * @throws {ApiError} `bad_request` for a name that is none, `conflict` for one that is taken, `limit_reached`.
+ */
+export async function createProject(parts: Dependencies, given: NewProject, audit: Audit): Promise<string> {
+  const { organizationId, name } = given;
+  if (!isProjectName(name))
+    throw new ApiError('bad_request', {
+      reason: 'body.name: takes lower-case letters, digits and single hyphens, at most 40 characters',
+    });
+  const allowed = parts.limits.projectsMax;
+  const projectId = await parts.sql.begin(async (tx) => {
+    if ((await countProjects(tx, organizationId)) >= allowed)
+      throw new ApiError('limit_reached', { what: 'Projects', allowed: `${allowed} (API_PROJECTS_MAX)` });
+    const isReserved = await isNameReserved(tx, parts.folder, organizationId, name);
+    const id = isReserved ? null : await addProject(tx, given);
+    if (id === null) throw new ApiError('conflict', { reason: `The name ${name} is taken` });
+    await audit(tx, {
+      organizationId,
+      projectId: id,
+      action: 'project.create',
+      subjectKind: 'project',
+      subjectId: id,
+      details: { name },
+    });
+    await touchStorage(tx);
+    return id;
+  });
+  await writeRoute(parts, projectId);
+  return projectId;
+}

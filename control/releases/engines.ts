@@ -1,0 +1,166 @@
+// What a release asks of the engines, over the private port of the supervisor: to start a deployment, to bring
+// databases up to date, to copy and restore them, to take a branch away. All of it may be asked again.
+import { openArtifact } from '#artifacts/artifact-source.ts';
+import type { Plan } from '#core/plans.ts';
+import type { Dependencies } from '../process/dependencies.ts';
+
+type EngineParts = Pick<Dependencies, 'privatePort' | 'folder'>;
+
+/** Nobody could be asked, for now. */
+export class EnginesAway extends Error {
+  override readonly name = 'EnginesAway';
+}
+
+/** The platform cannot do this, or refuses to. */
+export class EngineRefusal extends Error {
+  override readonly name = 'EngineRefusal';
+  readonly code: string;
+
+  constructor(code: string, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** How a worker began. */
+export interface Started {
+  readonly isStarted: boolean;
+  readonly error: string | null;
+  /** What its top level wrote. */
+  readonly lines: readonly { readonly level: string; readonly text: string }[];
+}
+
+/** What became of the migrations of one database. */
+export interface MigratedDatabase {
+  readonly resource: string;
+  readonly copied: boolean;
+  readonly applied: readonly string[];
+  readonly present: readonly string[];
+  readonly pending: readonly string[];
+  readonly error: {
+    readonly code: string;
+    readonly message: string;
+    readonly file?: string;
+    readonly line?: number;
+  } | null;
+}
+
+const WARM_MS_MAX = 90_000;
+const LONG_MS_MAX = 15 * 60_000;
+
+/** Starts a deployment that is in the route record on all engines, before anything leads to it. */
+export async function warm(parts: EngineParts, project: string, deployment: string): Promise<Started> {
+  const answer = await ask<{ warmed: boolean; error: string | null; lines?: Started['lines'] }>(
+    parts,
+    'warm',
+    { project, deployment },
+    WARM_MS_MAX,
+  );
+  return { isStarted: answer.warmed, error: answer.error, lines: answer.lines ?? [] };
+}
+
+/** Tries whether the worker of an artifact starts with these variables. */
+export async function check(
+  parts: EngineParts,
+  asked: { project: string; artifact: string; plan: Plan; vars: Readonly<Record<string, string>> },
+): Promise<Started> {
+  const answer = await ask<{ outcome: string; error: string | null; lines?: Started['lines'] }>(
+    parts,
+    'check',
+    asked,
+    WARM_MS_MAX,
+  );
+  return { isStarted: answer.outcome === 'ok', error: answer.error, lines: answer.lines ?? [] };
+}
+
+/**
+ * Applies the migrations of an artifact to the databases of production, or of a branch.
+ *
+ * @param branch null: production's. @param dryRun says what is pending, and changes nothing.
+ */
+export async function migrate(
+  parts: EngineParts,
+  project: string,
+  artifact: string,
+  branch: string | null,
+  dryRun: boolean,
+): Promise<readonly MigratedDatabase[]> {
+  if (!hasDatabases(parts, artifact)) return [];
+  const { databases } = await ask<{ databases: readonly MigratedDatabase[] }>(
+    parts,
+    'migrate',
+    { project, artifact, branch, dryRun },
+    LONG_MS_MAX,
+  );
+  return databases;
+}
+
+/** Copies production's databases aside. */
+export async function snapshot(
+  parts: EngineParts,
+  project: string,
+  name: string,
+  resources: readonly string[],
+): Promise<void> {
+  await ask(parts, 'snapshot', { project, name, resources }, LONG_MS_MAX);
+}
+
+/** Names of the copies there are. */
+export async function snapshots(parts: EngineParts, project: string): Promise<ReadonlySet<string>> {
+  const answer = await ask<{ snapshots: readonly { name: string }[] }>(parts, 'snapshots', { project }, WARM_MS_MAX);
+  return new Set(answer.snapshots.map(({ name }) => name));
+}
+
+/** Puts copies in the place of production's databases. @returns the databases. */
+export async function restore(parts: EngineParts, project: string, name: string): Promise<readonly string[]> {
+  const { restored } = await ask<{ restored: readonly (string | { resource: string })[] }>(
+    parts,
+    'restore',
+    { project, name },
+    LONG_MS_MAX,
+  );
+  return restored.map((one) => (typeof one === 'string' ? one : one.resource));
+}
+
+/** Takes away what a branch had of its own, once nothing leads to it. @returns what went, counted. */
+export async function removeBranchData(
+  parts: EngineParts,
+  project: string,
+  branch: string,
+  resources: Readonly<Record<string, Readonly<Record<string, string>>>>,
+): Promise<Readonly<Record<string, number>>> {
+  const { removed } = await ask<{ removed: Readonly<Record<string, number>> }>(
+    parts,
+    'remove-branch',
+    { project, branch, bindings: [resources] },
+    LONG_MS_MAX,
+  );
+  return removed;
+}
+
+/** Whether an artifact declares databases or brings migrations. */
+export function hasDatabases({ folder }: Pick<EngineParts, 'folder'>, artifact: string): boolean {
+  const { bindings, migrations } = openArtifact(folder, artifact).manifest;
+  return migrations !== undefined || Object.keys(bindings['db'] ?? {}).length > 0;
+}
+
+/** @throws {EnginesAway} @throws {EngineRefusal} */
+async function ask<Body>(
+  { privatePort }: EngineParts,
+  operation: string,
+  asked: object,
+  waitMs: number,
+): Promise<Body> {
+  let answer: { readonly status: number; readonly body: unknown };
+  try {
+    answer = await privatePort.ask<unknown>(`/_platform/${operation}`, asked, waitMs);
+  } catch (error) {
+    throw new EnginesAway(`The platform does not answer: ${(error as Error).message}`, { cause: error });
+  }
+  const { status, body } = answer;
+  if (status === 200) return body as Body;
+  const { error, code } = (body ?? {}) as { error?: unknown; code?: unknown };
+  const message = typeof error === 'string' ? error : `The platform answered with status ${status}`;
+  if (status >= 500 && code !== 'internal') throw new EnginesAway(message);
+  throw new EngineRefusal(typeof code === 'string' ? code : 'internal', message);
+}

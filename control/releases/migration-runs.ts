@@ -1,0 +1,109 @@
+// Asks the migrator for the migrations of a deployment, and waits for what becomes of them
+// (DB_MIGRATIONS_EXECUTOR=migrator). Called by apply-migrations.ts; applies nothing itself.
+import type { Dependencies } from '../process/dependencies.ts';
+import { newId } from '../records/ids.ts';
+import { EnginesAway, type MigratedDatabase } from './engines.ts';
+
+/** What is asked for. */
+interface MigrationWish {
+  readonly deploymentId: string;
+  readonly artifact: string;
+  /** Whose databases; null: production's. */
+  readonly branch: string | null;
+  /** Account whose wish it is. */
+  readonly requestedBy: string | null;
+}
+
+/** How it ended. */
+export interface EndedRun {
+  readonly databases: readonly MigratedDatabase[];
+  /** Null: everything is applied. */
+  readonly error: string | null;
+}
+
+type RunParts = Pick<Dependencies, 'sql' | 'onNotify' | 'stopping'>;
+
+interface State {
+  readonly status: 'queued' | 'running' | 'success' | 'failure' | 'canceled';
+  readonly error: string | null;
+  readonly databases: readonly MigratedDatabase[] | null;
+  /** No migrator has been heard of for a while. */
+  readonly isLonely: boolean;
+}
+
+/** For so long a migrator may be silent: it is started again meanwhile. */
+const LONELY_MS = 60_000;
+const POLL_MS = 1000;
+const OPEN_LOOKS = 5;
+
+/**
+ * Has the migrations of a deployment applied. One that is under way for the same databases is joined: whoever takes a
+ * release over asks again.
+ *
+ * @throws {EnginesAway} when no migrator is there; nothing is left behind that one could begin later.
+ */
+export async function runByMigrator(parts: RunParts, wish: MigrationWish): Promise<EndedRun> {
+  const { sql, stopping } = parts;
+  let wake = (): void => {};
+  const unlisten = await parts.onNotify('control_migration', () => wake());
+  const onStop = (): void => wake();
+  stopping.addEventListener('abort', onStop);
+  try {
+    const id = await openRun(parts, wish);
+    for (;;) {
+      const heard = new Promise<void>((resolve) => (wake = resolve));
+      const [run] = await sql<State[]>`
+        SELECT r.status, r.error_message AS error, r.databases,
+          greatest(r.created_at, r.due_at, r.lease_until) < now() - ${LONELY_MS} * interval '1 ms'
+            AND NOT EXISTS (SELECT FROM control.migration_run o WHERE o.status = 'running' AND o.lease_until > now())
+            AS "isLonely"
+        FROM control.migration_run r WHERE r.id = ${id}`;
+      if (run === undefined) throw new EnginesAway('The migrations were taken away with their project');
+      const { status, error, databases } = run;
+      if (status === 'success') return { databases: databases ?? [], error: null };
+      if (status === 'failure') return { databases: databases ?? [], error: error ?? 'The migrations failed' };
+      if (status === 'canceled') return { databases: [], error: error ?? 'The migrations were canceled' };
+      if (stopping.aborted) throw new EnginesAway('The API is being stopped');
+      if (run.isLonely && (await cancelRun(parts, id)))
+        throw new EnginesAway('No migrator takes the migrations: look whether one runs (docs/database.md)');
+      let timer: NodeJS.Timeout | undefined;
+      await Promise.race([heard, new Promise((resolve) => (timer = setTimeout(resolve, POLL_MS)))]);
+      clearTimeout(timer);
+    }
+  } finally {
+    stopping.removeEventListener('abort', onStop);
+    await unlisten().catch(() => {});
+  }
+}
+
+/** @returns its id. */
+async function openRun({ sql }: RunParts, wish: MigrationWish): Promise<string> {
+  const { deploymentId, artifact, branch, requestedBy } = wish;
+  // The open one may end between the two looks.
+  for (let look = 1; look <= OPEN_LOOKS; look++) {
+    const [made] = await sql<{ id: string }[]>`
+      WITH made AS (
+        INSERT INTO control.migration_run (id, deployment_id, project_id, artifact, branch, requested_by)
+        SELECT ${newId('migrationRun')}, d.id, d.project_id, ${artifact}, ${branch}, ${requestedBy}
+        FROM control.deployment d WHERE d.id = ${deploymentId}
+        ON CONFLICT DO NOTHING RETURNING id)
+      SELECT id, pg_notify('control_migration', id) FROM made`;
+    if (made !== undefined) return made.id;
+    const [open] = await sql<{ id: string }[]>`
+      SELECT id FROM control.migration_run
+      WHERE deployment_id = ${deploymentId} AND branch IS NOT DISTINCT FROM ${branch}
+        AND status IN ('queued', 'running')`;
+    if (open !== undefined) return open.id;
+  }
+  throw new EnginesAway(`Nothing can be asked of the migrator for ${deploymentId}: it is gone`);
+}
+
+/** @returns false: a migrator has it after all. */
+async function cancelRun({ sql }: RunParts, id: string): Promise<boolean> {
+  const rows = await sql`
+    UPDATE control.migration_run SET status = 'canceled', error_message = 'No migrator took it', lease = NULL,
+      lease_until = NULL, finished_at = now()
+    WHERE id = ${id} AND status IN ('queued', 'running') AND (lease_until IS NULL OR lease_until <= now())
+    RETURNING id`;
+  return rows.length > 0;
+}

@@ -1,0 +1,177 @@
+// Keeps the route records of handlers as the database says: after each change, when somebody NOTIFYs, by a poll, and
+// for all projects when the process starts. A handler needs nothing but these files. Records of projects that the
+// database does not know are left alone.
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { recordHash, recordText, removeRoute, replaceRoute } from '#artifacts/route-records.ts';
+import type { Sql, Transaction } from '#postgres/sql.ts';
+import type { Dependencies } from '../process/dependencies.ts';
+import { adoptRoute } from './adopt-route.ts';
+import { readProjectRows } from './project-rows.ts';
+import { toRouteRecord, type ProjectRows } from './route-projection.ts';
+
+type RouteParts = Pick<Dependencies, 'sql' | 'keys' | 'folder' | 'turns' | 'log' | 'privatePort' | 'addresses'>;
+
+const POLL_MS = 2000;
+const PROJECTS_TOGETHER = 200;
+const ROUTED_MS_MAX = 10_000;
+const [lookMsLeast, lookMsMost] = [5, 100];
+
+/** Marks that a project's record is to be made anew, in the transaction that changes what it is made of. */
+export async function touchRoute(tx: Sql | Transaction, projectId: string): Promise<void> {
+  await tx`UPDATE control.project SET route_version = route_version + 1, updated_at = now() WHERE id = ${projectId}`;
+  await tx`SELECT pg_notify('control_route', ${projectId})`;
+}
+
+/** Writes a project's record, if it is not as the database says. */
+export function writeRoute(parts: RouteParts, projectId: string): Promise<void> {
+  // A record that was read before another's change may not be written after it.
+  return parts.turns.inTurn(`route:${projectId}`, async () => {
+    const [rows] = await readProjectRows(parts.sql, [projectId]);
+    if (rows !== undefined) await writeOne(parts, rows, fileNames(parts.folder));
+  });
+}
+
+/**
+ * Waits until all engines have read a project's record: what it says holds from then on.
+ *
+ * @returns false when they have not within `waitMs`, or nobody can be asked.
+ */
+export async function untilRouted(
+  { privatePort, folder, sql }: Pick<RouteParts, 'privatePort' | 'folder' | 'sql'>,
+  projectId: string,
+  waitMs: number = ROUTED_MS_MAX,
+): Promise<boolean> {
+  const [project] = await sql<{ name: string }[]>`SELECT name FROM control.project WHERE id = ${projectId}`;
+  if (project === undefined) return false;
+  let pauseMs = lookMsLeast;
+  for (const until = performance.now() + waitMs; ;) {
+    // Somebody else's change may have come after ours: it holds that one, too.
+    const record = existsSync(fileOf(folder, project.name)) ? recordHash(folder, project.name) : null;
+    if (record !== null && (await isRouted(privatePort, project.name, record))) return true;
+    if (performance.now() > until) return false;
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    pauseMs = Math.min(lookMsMost, pauseMs * 2);
+  }
+}
+
+async function isRouted(privatePort: Dependencies['privatePort'], project: string, record: string): Promise<boolean> {
+  try {
+    const { body } = await privatePort.ask<{ routed?: unknown }>('/_platform/check', { project, record });
+    return body.routed === true;
+  } catch {
+    return false;
+  }
+}
+
+/** Looks at all projects once, then follows changes until the process ends. */
+export async function followRoutes(parts: Dependencies): Promise<void> {
+  const waiting = new Set<string>();
+  let wake: (() => void) | null = null;
+  const write = async (projectId: string): Promise<void> => {
+    try {
+      await writeRoute(parts, projectId);
+    } catch (error) {
+      parts.log.error({ err: error, project: projectId }, 'Route record not written');
+    }
+  };
+  await parts.onNotify('control_route', (projectId) => {
+    waiting.add(projectId);
+    wake?.();
+  });
+  parts.stopping.addEventListener('abort', () => wake?.());
+  let isFirst = true;
+  while (!parts.stopping.aborted) {
+    try {
+      if (isFirst) await writeAllRoutes(parts);
+      isFirst = false;
+      const behind = await parts.sql<{ id: string }[]>`
+        SELECT id FROM control.project WHERE route_version <> routed_version ORDER BY updated_at LIMIT 1000`;
+      for (const { id } of behind) waiting.add(id);
+    } catch (error) {
+      if (!parts.stopping.aborted) parts.log.error({ err: error }, 'Routes not read');
+    }
+    const until = performance.now() + POLL_MS;
+    while (!parts.stopping.aborted) {
+      for (const id of waiting) {
+        waiting.delete(id);
+        if (!parts.stopping.aborted) await write(id);
+      }
+      const leftMs = until - performance.now();
+      if (leftMs <= 0) break;
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, leftMs);
+        wake = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+        if (waiting.size > 0 || parts.stopping.aborted) wake();
+      });
+      wake = null;
+    }
+  }
+}
+
+/** Compares every project's record with what it should be, and writes those that are not. @returns how many it wrote */
+export async function writeAllRoutes(parts: RouteParts): Promise<number> {
+  const names = fileNames(parts.folder);
+  let written = 0;
+  for (let after = ''; ;) {
+    const ids = await parts.sql<{ id: string }[]>`
+      SELECT id FROM control.project WHERE id > ${after} AND (deleted_at IS NULL OR route_version <> routed_version)
+      ORDER BY id LIMIT ${PROJECTS_TOGETHER}`;
+    const last = ids.at(-1);
+    if (last === undefined) return written;
+    after = last.id;
+    for (const rows of await readProjectRows(
+      parts.sql,
+      ids.map(({ id }) => id),
+    )) {
+      try {
+        if (isAsItShouldBe(parts, rows, names)) continue;
+        // Read once more, in its turn.
+        await writeRoute(parts, rows.project.id);
+        written++;
+      } catch (error) {
+        parts.log.error({ err: error, project: rows.project.id }, 'Route record not written');
+      }
+    }
+  }
+}
+
+function isAsItShouldBe(parts: RouteParts, rows: ProjectRows, names: ReadonlySet<string>): boolean {
+  const { name, deleted_at: deletedAt, route_version: version, routed_version: routed } = rows.project;
+  if (version !== routed || deletedAt !== null || !names.has(name)) return false;
+  return (
+    readFileSync(fileOf(parts.folder, name), 'utf8') ===
+    recordText(toRouteRecord(parts.keys, rows, parts.addresses.api))
+  );
+}
+
+async function writeOne(parts: RouteParts, given: ProjectRows, names: ReadonlySet<string>): Promise<void> {
+  let rows = given;
+  const { id, name, route_version: version, routed_version: routed, deleted_at: deletedAt } = rows.project;
+  if (deletedAt !== null) {
+    const [heir] = await parts.sql`SELECT FROM control.project WHERE name = ${name} AND deleted_at IS NULL`;
+    if (heir === undefined) removeRoute(parts.folder, name);
+  } else {
+    // A record from before the project was one of the control plane's.
+    if (routed === 0 && names.has(name) && (await adoptRoute(parts, rows.project)))
+      [rows] = (await readProjectRows(parts.sql, [id])) as [ProjectRows];
+    replaceRoute(parts.folder, toRouteRecord(parts.keys, rows, parts.addresses.api));
+  }
+  await parts.sql`UPDATE control.project SET routed_version = ${version} WHERE id = ${id} AND routed_version <> ${version}`;
+}
+
+function fileOf(folder: string, name: string): string {
+  return path.join(folder, 'routes', `${name}.json`);
+}
+
+/** Projects that have a record. */
+function fileNames(folder: string): ReadonlySet<string> {
+  const routes = path.join(folder, 'routes');
+  if (!existsSync(routes)) return new Set();
+  return new Set(
+    readdirSync(routes).flatMap((name) => (name.endsWith('.json') ? [name.slice(0, -'.json'.length)] : [])),
+  );
+}

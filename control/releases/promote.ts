@@ -1,0 +1,386 @@
+// Moves production by hand: promote makes any successful deployment production, rollback goes back to an earlier one, a
+// split gives another deployment a part of the requests. Databases come first, then the pointer; nothing is answered
+// before all engines know.
+import { openArtifact } from '#artifacts/artifact-source.ts';
+import { previewOf } from '#core/preview.ts';
+import type { Transaction } from '#postgres/sql.ts';
+import { ApiError } from '../http/errors.ts';
+import type { Dependencies } from '../process/dependencies.ts';
+import { applyMigrations, MigrationFailure, type RanMigrations } from './apply-migrations.ts';
+import { check, EngineRefusal, EnginesAway, hasDatabases, migrate, restore, snapshots } from './engines.ts';
+import { readVariables, sealFrozen, unsealFrozen, withAi } from './frozen-variables.ts';
+import { riskyStatements } from './migration-risk.ts';
+import type { Audit } from './notes.ts';
+import { pointBranch, pointProduction, rollBackProduction, type ProductionPointer } from './pointers.ts';
+import { withProject } from './project-lock.ts';
+import { readProjectRows } from './project-rows.ts';
+import { touchRoute, untilRouted, writeRoute } from './project-routes.ts';
+import { toRouteRecord, type ProjectRow } from './route-projection.ts';
+
+const LOCK_WAIT_MS = 20_000;
+
+/** What became of it. */
+export interface Promoted {
+  readonly productionDeploymentId: string | null;
+  readonly previousDeploymentId: string | null;
+  /** Applied to production's databases for it. */
+  readonly migrations: readonly RanMigrations[];
+  readonly warnings: readonly string[];
+  /** Whether all engines are known to serve it. */
+  readonly routed: boolean;
+}
+
+/** What became of a rollback. */
+export interface RolledBack extends Promoted {
+  /** Migrations that ran on production since the deployment was replaced: its code meets their schema. */
+  readonly migrationsSince: readonly (RanMigrations & { readonly deploymentId: string })[];
+  /** Databases that were put back. */
+  readonly restored: readonly string[];
+}
+
+interface Candidate {
+  readonly id: string;
+  readonly artifact: string;
+  readonly branch: string;
+  readonly target: 'production' | 'preview';
+  readonly variables: Uint8Array | null;
+}
+
+/**
+ * Makes a deployment production.
+ *
+ * @param confirm that the deployment which serves now may meet a schema it does not know
+ * @throws {ApiError} `conflict`, `confirmation_needed`, `unprocessable` (a worker or a migration that fails)
+ */
+export function promote(
+  parts: Dependencies,
+  given: {
+    readonly projectId: string;
+    readonly deploymentId: string;
+    readonly confirm: boolean;
+    /** Account that asks. */
+    readonly requestedBy: string | null;
+  },
+  audit: Audit,
+): Promise<Promoted> {
+  return withProject(parts, given.projectId, LOCK_WAIT_MS, async () => {
+    const project = await readProject(parts, given.projectId);
+    const candidate = await readCandidate(parts, given.projectId, given.deploymentId);
+    const previous = project.production_deployment_id;
+    if (previous === candidate.id) {
+      const routed = await untilRouted(parts, project.id);
+      return { productionDeploymentId: previous, previousDeploymentId: previous, migrations: [], warnings: [], routed };
+    }
+    const ready = await readyForProduction(parts, project, candidate, given);
+    await move(parts, project, audit, 'deployment.promote', candidate.id, async (tx, before) => {
+      await pointProduction(tx, project.id, before, candidate.id);
+      await pointBranch(tx, project.id, candidate.branch, candidate.id);
+    });
+    return {
+      productionDeploymentId: candidate.id,
+      previousDeploymentId: previous,
+      ...ready,
+      routed: await untilRouted(parts, project.id),
+    };
+  });
+}
+
+/**
+ * Goes back to the production deployment before this one, or to a named one.
+ *
+ * @param restoreDatabase puts production's databases back to the copy from before the first migration since: what was
+ *   written meanwhile is lost, so it needs `confirm`.
+ * @throws {ApiError} `conflict`, `confirmation_needed`
+ */
+export function rollback(
+  parts: Dependencies,
+  given: {
+    readonly projectId: string;
+    readonly deploymentId: string | null;
+    readonly restoreDatabase: boolean;
+    readonly confirm: boolean;
+  },
+  audit: Audit,
+): Promise<RolledBack> {
+  return withProject(parts, given.projectId, LOCK_WAIT_MS, async () => {
+    const project = await readProject(parts, given.projectId);
+    const { production_deployment_id: previous } = project;
+    const earlier = given.deploymentId ?? (await lastAvailable(parts, project));
+    if (earlier === null || previous === null)
+      throw new ApiError('conflict', { reason: 'There is no production deployment before this one' });
+    if (earlier === previous) throw new ApiError('conflict', { reason: `${earlier} is production already` });
+    const at = project.production_history.lastIndexOf(earlier);
+    if (at < 0) throw new ApiError('conflict', { reason: `${earlier} was never production: promote it instead` });
+    const candidate = await readCandidate(parts, project.id, earlier);
+    const left = project.production_history.slice(at + 1).concat(previous);
+    const since = await migrationsSince(parts, project, left);
+    const copy = given.restoreDatabase ? await copyOf(parts, project.name, since) : null;
+    if (copy !== null && !given.confirm)
+      throw new ApiError('confirmation_needed', {
+        reason: `Restoring the databases loses what was written since ${copy} was released`,
+      });
+    const history = project.production_history.slice(0, at);
+    await move(parts, project, audit, 'deployment.rollback', candidate.id, (tx) =>
+      rollBackProduction(tx, project.id, candidate, history, left),
+    );
+    const routed = await untilRouted(parts, project.id);
+    const restored = copy === null ? [] : await asked(() => restore(parts, project.name, copy));
+    const names = since.map(({ resource, files }) => `${resource}: ${files.join(', ')}`).join('; ');
+    const isKept = since.length > 0 && restored.length === 0;
+    return {
+      productionDeploymentId: candidate.id,
+      previousDeploymentId: previous,
+      migrations: [],
+      migrationsSince: since,
+      restored,
+      warnings: isKept ? [`The schema is newer than this deployment: these migrations ran since (${names})`] : [],
+      routed,
+    };
+  });
+}
+
+/**
+ * Gives a deployment a part of production's requests: 0 ends that, 100 promotes it.
+ *
+ * @throws {ApiError} as {@link promote}
+ */
+export function split(
+  parts: Dependencies,
+  given: {
+    readonly projectId: string;
+    readonly deploymentId: string;
+    readonly percent: number;
+    readonly confirm: boolean;
+    readonly requestedBy: string | null;
+  },
+  audit: Audit,
+): Promise<Promoted> {
+  if (given.percent === 100) return promote(parts, given, audit);
+  return withProject(parts, given.projectId, LOCK_WAIT_MS, async () => {
+    const project = await readProject(parts, given.projectId);
+    const { production_deployment_id: production } = project;
+    const candidate = await readCandidate(parts, project.id, given.deploymentId);
+    if (production === null || production === candidate.id)
+      throw new ApiError('conflict', { reason: 'A split needs a production deployment, and another one beside it' });
+    const isEnd = given.percent === 0;
+    const ready = isEnd ? { migrations: [], warnings: [] } : await readyForProduction(parts, project, candidate, given);
+    await move(parts, project, audit, 'deployment.split', candidate.id, async (tx) => {
+      const next = isEnd ? null : { deploymentId: candidate.id, percent: given.percent };
+      await tx`UPDATE control.project SET split = ${next === null ? null : tx.json(next)} WHERE id = ${project.id}`;
+    });
+    const routed = await untilRouted(parts, project.id);
+    return { productionDeploymentId: production, previousDeploymentId: production, ...ready, routed };
+  });
+}
+
+async function readProject({ sql }: Dependencies, projectId: string): Promise<ProjectRow> {
+  const [rows] = await readProjectRows(sql, [projectId]);
+  if (rows === undefined || rows.project.deleted_at !== null) throw new ApiError('not_found');
+  return rows.project;
+}
+
+async function readCandidate({ sql, folder }: Dependencies, projectId: string, id: string): Promise<Candidate> {
+  const [row] = await sql<(Candidate & { status: string; is_fork: boolean; removed_at: Date | null })[]>`
+    SELECT id, artifact, branch, target, variables, status, is_fork, removed_at FROM control.deployment
+    WHERE id = ${id} AND project_id = ${projectId}`;
+  if (row === undefined) throw new ApiError('not_found');
+  if (row.status !== 'success')
+    throw new ApiError('conflict', { reason: `${id} cannot serve: its status is ${row.status}` });
+  if (row.is_fork)
+    throw new ApiError('conflict', { reason: `${id} is of a fork: merge its pull request, production is then built` });
+  if (row.removed_at !== null) throw new ApiError('conflict', { reason: `${id} was removed: deploy its commit again` });
+  try {
+    openArtifact(folder, row.artifact);
+  } catch {
+    throw new ApiError('conflict', { reason: `The artifact of ${id} is gone: deploy its commit again` });
+  }
+  return row;
+}
+
+/** What has been production last and can be so again. */
+async function lastAvailable(
+  { sql }: Dependencies,
+  { production_history: history }: ProjectRow,
+): Promise<string | null> {
+  const rows = await sql<{ id: string }[]>`
+    SELECT id FROM control.deployment
+    WHERE id = ANY(${[...history]}) AND removed_at IS NULL AND status = 'success' AND artifact IS NOT NULL`;
+  const available = new Set(rows.map(({ id }) => id));
+  return history.findLast((id) => available.has(id)) ?? null;
+}
+
+/** Freezes variables, tries the worker with them, brings production's databases to its schema. */
+async function readyForProduction(
+  parts: Dependencies,
+  project: ProjectRow,
+  candidate: Candidate,
+  { confirm, requestedBy }: { readonly confirm: boolean; readonly requestedBy: string | null },
+): Promise<Pick<Promoted, 'migrations' | 'warnings'>> {
+  const { sql, keys } = parts;
+  const frozen = unsealFrozen(keys, candidate.id, candidate.variables);
+  const vars = frozen.production ?? (await sql.begin((tx) => readVariables(tx, keys, project.id))).production;
+  const isPreview = await isPreviewNow(parts, project.id, candidate.id);
+  const warnings: string[] = [];
+  if (isPreview || frozen.production === null) {
+    const started = await asked(() =>
+      check(parts, {
+        project: project.name,
+        artifact: candidate.artifact,
+        plan: project.plan,
+        vars: withAi(vars, frozen, parts.addresses.api),
+      }),
+    );
+    if (!started.isStarted)
+      throw new ApiError('unprocessable', {
+        reason: `Its worker does not start with the variables of production: ${started.error ?? 'no reason is known'}`,
+      });
+  }
+  if (hasDatabases(parts, candidate.artifact))
+    warnings.push(...(await schemaWarnings(parts, project, candidate, confirm)));
+  try {
+    const migrations = hasDatabases(parts, candidate.artifact)
+      ? await asked(() =>
+          applyMigrations(
+            parts,
+            { id: candidate.id, name: project.name, artifact: candidate.artifact, requestedBy },
+            null,
+          ),
+        )
+      : [];
+    if (frozen.production === null)
+      await sql`
+        UPDATE control.deployment SET variables = ${sealFrozen(keys, candidate.id, { ...frozen, production: vars })}
+        WHERE id = ${candidate.id}`;
+    return { migrations, warnings };
+  } catch (error) {
+    if (error instanceof MigrationFailure) throw new ApiError('unprocessable', { reason: error.message });
+    throw error;
+  }
+}
+
+async function isPreviewNow({ sql, keys, addresses }: Dependencies, projectId: string, id: string): Promise<boolean> {
+  const [rows] = await readProjectRows(sql, [projectId]);
+  return rows !== undefined && previewOf(toRouteRecord(keys, rows, addresses.api), id) !== null;
+}
+
+/** What the deployment that serves now will meet. @throws {ApiError} `confirmation_needed` where it may not survive. */
+async function schemaWarnings(
+  parts: Dependencies,
+  project: ProjectRow,
+  { id, artifact }: Candidate,
+  confirm: boolean,
+): Promise<string[]> {
+  const plan = await asked(() => migrate(parts, project.name, artifact, null, true));
+  const pending = plan.filter(({ pending: files }) => files.length > 0);
+  if (pending.length === 0) return [];
+  const names = pending.map(({ resource, pending: files }) => `${resource}: ${files.join(', ')}`).join('; ');
+  const risky = riskyIn(
+    parts,
+    artifact,
+    pending.map(({ resource, pending: files }) => ({ resource, files })),
+  );
+  const old = project.production_deployment_id;
+  if (risky.length > 0 && old !== null && !confirm)
+    throw new ApiError('confirmation_needed', {
+      reason:
+        `${id} brings migrations that ${old}, which serves now, may not survive (${risky.slice(0, 5).join('; ')}). ` +
+        `All that would be applied to production: ${names}. Send "confirm": true to go on`,
+    });
+  return [`Migrations were applied to production, which ${old ?? 'nothing'} served until now (${names})`];
+}
+
+/** Statements of these migrations that the deployment before them may not survive, each behind its file. */
+export function riskyIn(
+  { folder }: Pick<Dependencies, 'folder'>,
+  artifact: string,
+  pending: readonly { readonly resource: string; readonly files: readonly string[] }[],
+): string[] {
+  const texts = new Map(
+    openArtifact(folder, artifact)
+      .migrations()
+      .map((one) => [one.resource, one.files]),
+  );
+  return pending.flatMap(({ resource, files }) =>
+    (texts.get(resource) ?? [])
+      .filter(([name]) => files.includes(name))
+      .flatMap(([name, sql]) => riskyStatements(sql).map((statement) => `${name}: ${statement}`)),
+  );
+}
+
+/** Why a deployment cannot be production; null: it can. */
+export async function candidateObjection(parts: Dependencies, projectId: string, id: string): Promise<string | null> {
+  try {
+    await readCandidate(parts, projectId, id);
+    return null;
+  } catch (error) {
+    if (error instanceof ApiError) return error.message;
+    throw error;
+  }
+}
+
+/** The migrations that later deployments brought to production's databases. */
+export async function migrationsSince(
+  { sql }: Pick<Dependencies, 'sql'>,
+  project: ProjectRow,
+  later: readonly string[],
+): Promise<RolledBack['migrationsSince']> {
+  const rows = await sql<
+    { id: string; migrations: readonly (RanMigrations & { on: string })[] }[]
+  >`SELECT id, migrations FROM control.deployment
+    WHERE project_id = ${project.id} AND id = ANY(${[...later]}) AND migrations <> '[]'`;
+  return rows
+    .toSorted((a, b) => later.indexOf(a.id) - later.indexOf(b.id))
+    .flatMap(({ id, migrations }) =>
+      migrations
+        .filter(({ on }) => on === 'production')
+        .map(({ resource, files }) => ({ deploymentId: id, resource, files })),
+    );
+}
+
+/** The copy from before the first of these migrations. @throws {ApiError} where there is none. */
+async function copyOf(parts: Dependencies, project: string, since: RolledBack['migrationsSince']): Promise<string> {
+  const [first] = since;
+  if (first === undefined)
+    throw new ApiError('conflict', { reason: 'No migration ran since: there is nothing to restore' });
+  if (!(await asked(() => snapshots(parts, project))).has(first.deploymentId))
+    throw new ApiError('conflict', {
+      reason: `There is no copy of the databases from before ${first.deploymentId} was released`,
+    });
+  return first.deploymentId;
+}
+
+async function move(
+  parts: Dependencies,
+  project: ProjectRow,
+  audit: Audit,
+  action: string,
+  deploymentId: string,
+  change: (tx: Transaction, before: ProductionPointer) => Promise<void>,
+): Promise<void> {
+  await parts.sql.begin(async (tx) => {
+    const [before] = await tx<ProductionPointer[]>`
+      SELECT production_deployment_id, production_history FROM control.project WHERE id = ${project.id} FOR UPDATE`;
+    await change(tx, before!);
+    await touchRoute(tx, project.id);
+    await audit(tx, {
+      organizationId: project.organization_id,
+      projectId: project.id,
+      action,
+      subjectKind: 'deployment',
+      subjectId: deploymentId,
+      details: { previous: before!.production_deployment_id },
+    });
+  });
+  await writeRoute(parts, project.id);
+}
+
+/** What engines say, in words of the API. */
+async function asked<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof EnginesAway) throw new ApiError('unavailable', { reason: error.message });
+    if (error instanceof EngineRefusal) throw new ApiError('unprocessable', { reason: error.message });
+    throw error;
+  }
+}

@@ -1,0 +1,102 @@
+// Releases an artifact once more, with the variables as they are now: after a change of them, by hand or, where the
+// project's setting `redeployOnVariables` asks for it, by itself. Nothing is built.
+import { openArtifact } from '#artifacts/artifact-source.ts';
+import type { Transaction } from '#postgres/sql.ts';
+import { ApiError } from '../http/errors.ts';
+import type { Dependencies } from '../process/dependencies.ts';
+import { newDeploymentId } from '../records/ids.ts';
+import { systemAudit, tell, type Audit } from './notes.ts';
+import type { ProjectSettings } from './route-projection.ts';
+import { addRelease } from './uploads.ts';
+
+/** Variables that were changed: of production, of all previews, or of those of one branch. */
+export interface ChangedVariables {
+  readonly scope: 'production' | 'preview' | 'branch' | 'dev';
+  /** Of scope `branch`; '' otherwise. */
+  readonly branch: string;
+}
+
+/**
+ * Makes a deployment of the same artifact, which is released at once.
+ *
+ * @returns its id.
+ * @throws {ApiError} `not_found`; `conflict` where the artifact is gone.
+ */
+export function redeploy(
+  { sql, folder }: Pick<Dependencies, 'sql' | 'folder'>,
+  deploymentId: string,
+  createdBy: string | null,
+  audit: Audit = systemAudit,
+): Promise<string> {
+  return sql.begin(async (tx) => {
+    const [from] = await tx<{ artifact: string | null; removed_at: Date | null }[]>`
+      SELECT artifact, removed_at FROM control.deployment WHERE id = ${deploymentId}`;
+    if (from === undefined) throw new ApiError('not_found');
+    try {
+      if (from.artifact === null || from.removed_at !== null) throw new Error('gone');
+      openArtifact(folder, from.artifact);
+    } catch {
+      throw new ApiError('conflict', { reason: `The artifact of ${deploymentId} is gone: build it again` });
+    }
+    return insert(tx, deploymentId, createdBy, audit);
+  });
+}
+
+/**
+ * To be called in the transaction that changes variables: releases what they are for once more, where the project wants
+ * that.
+ *
+ * @returns ids of the deployments that were made; none: the change asks for a redeploy.
+ */
+export async function redeployOnVariables(
+  tx: Transaction,
+  projectId: string,
+  changed: readonly ChangedVariables[],
+  createdBy: string | null,
+  audit: Audit = systemAudit,
+): Promise<string[]> {
+  const [project] = await tx<{ settings: ProjectSettings; production_deployment_id: string | null }[]>`
+    SELECT settings, production_deployment_id FROM control.project WHERE id = ${projectId} AND deleted_at IS NULL`;
+  if (project?.settings.redeployOnVariables !== true) return [];
+  const live = new Set<string>();
+  if (changed.some(({ scope }) => scope === 'production') && project.production_deployment_id !== null)
+    live.add(project.production_deployment_id);
+  const allPreviews = changed.some(({ scope }) => scope === 'preview');
+  const branches = changed.filter(({ scope }) => scope === 'branch').map(({ branch }) => branch);
+  if (allPreviews || branches.length > 0) {
+    const previews = await tx<{ id: string }[]>`
+      SELECT d.id FROM control.branch b JOIN control.deployment d ON d.id = b.deployment_id
+      WHERE b.project_id = ${projectId} AND b.removed_at IS NULL AND d.target = 'preview' AND d.status = 'success'
+        AND d.removed_at IS NULL AND d.id IS DISTINCT FROM ${project.production_deployment_id}
+        AND (${allPreviews} OR b.name = ANY(${branches}))`;
+    for (const { id } of previews) live.add(id);
+  }
+  const made: string[] = [];
+  for (const id of live) made.push(await insert(tx, id, createdBy, audit));
+  return made;
+}
+
+async function insert(tx: Transaction, from: string, createdBy: string | null, audit: Audit): Promise<string> {
+  const id = newDeploymentId();
+  const [made] = await tx<{ project_id: string; organization_id: string; branch: string; target: string }[]>`
+    INSERT INTO control.deployment (id, project_id, organization_id, status, target, branch, commit_sha,
+      commit_message, author, pull_request, is_fork, approved_by, source, created_by, kind, artifact, created_at)
+    SELECT ${id}, d.project_id, d.organization_id, 'uploading',
+      -- What is production stays so, whatever it was deployed as.
+      CASE WHEN p.production_deployment_id = d.id THEN 'production' ELSE d.target END,
+      d.branch, d.commit_sha, d.commit_message, d.author, d.pull_request, d.is_fork, d.approved_by, 'redeploy',
+      ${createdBy}, d.kind, d.artifact, clock_timestamp()
+    FROM control.deployment d JOIN control.project p ON p.id = d.project_id WHERE d.id = ${from}
+    RETURNING project_id, organization_id, branch, target`;
+  await addRelease(tx, id);
+  await audit(tx, {
+    organizationId: made!.organization_id,
+    projectId: made!.project_id,
+    action: 'deployment.create',
+    subjectKind: 'deployment',
+    subjectId: id,
+    details: { branch: made!.branch, source: 'redeploy', from },
+  });
+  await tell(tx, id);
+  return id;
+}

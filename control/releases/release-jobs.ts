@@ -1,0 +1,133 @@
+// The loop that claims releases: under a lease that is renewed while it lasts, one of a project at a time. Woken by
+// NOTIFY, and by a slow poll besides. Runs in the API process.
+import { randomUUID } from 'node:crypto';
+import type { Dependencies } from '../process/dependencies.ts';
+import { EnginesAway } from './engines.ts';
+import { withProject } from './project-lock.ts';
+import { giveUp, JobLeaseLost, NotRouted, release, type ReleaseJob } from './release.ts';
+
+/** Promotions and rollbacks find room beside them (process/turns.ts). */
+const AT_ONCE_MAX = 2;
+const LEASE_MS = 30_000;
+const POLL_MS = 2000;
+const AGAIN_MS = 1000;
+/** A platform that is down is waited for: its releases are no failures. */
+const AWAY_MS_MAX = 10 * 60_000;
+const LOCK_WAIT_MS = 60_000;
+/** A release that is under way when the process ends may take so long. */
+const STOP_MS = 3000;
+
+/** Releases what is there, until the process ends. */
+export async function runReleases(parts: Dependencies): Promise<void> {
+  const { sql, stopping, log } = parts;
+  const member = `api.${randomUUID()}`;
+  const running = new Map<number, Promise<void>>();
+  let wake: (() => void) | null = null;
+  let isWoken = false;
+  const look = (): void => {
+    isWoken = true;
+    wake?.();
+  };
+  await parts.onNotify('control_job', (kind) => kind === 'release' && look());
+  stopping.addEventListener('abort', look);
+  const renewing = setInterval(() => {
+    if (running.size === 0) return;
+    void sql`
+      UPDATE control.job SET lease_until = now() + ${LEASE_MS} * interval '1 ms'
+      WHERE lease LIKE ${`${member}.%`} AND id = ANY(${[...running.keys()]})`.catch((error: unknown) =>
+      log.warn({ err: error }, 'Leases of releases not renewed'),
+    );
+  }, LEASE_MS / 3);
+  // The supervisor starts one API process: whoever held these leases is gone.
+  await sql`UPDATE control.job SET lease_until = now() WHERE kind = 'release' AND lease LIKE 'api.%'`;
+  let claims = 0;
+  while (!stopping.aborted) {
+    isWoken = false;
+    try {
+      while (running.size < AT_ONCE_MAX && !stopping.aborted) {
+        const job = await claim(parts, `${member}.${++claims}`, [...running.keys()]);
+        if (job === null) break;
+        const done = runOne(parts, job).finally(() => {
+          running.delete(job.id);
+          look();
+        });
+        running.set(job.id, done);
+      }
+    } catch (error) {
+      if (!stopping.aborted) log.error({ err: error }, 'Releases not claimed');
+    }
+    if (isWoken && running.size < AT_ONCE_MAX) continue;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, POLL_MS);
+      wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+      if (stopping.aborted || isWoken) wake();
+    });
+    wake = null;
+  }
+  clearInterval(renewing);
+  // What takes longer is taken over by the next process.
+  let late: NodeJS.Timeout | undefined;
+  const isLate = new Promise((resolve) => (late = setTimeout(resolve, STOP_MS)));
+  await Promise.race([Promise.allSettled(running.values()), isLate]);
+  clearTimeout(late);
+}
+
+async function claim({ sql }: Dependencies, lease: string, running: readonly number[]): Promise<ReleaseJob | null> {
+  const [row] = await sql<
+    { id: number; deployment_id: string; project_id: string; attempt: number; attempts_max: number }[]
+  >`
+    UPDATE control.job SET attempt = attempt + 1, lease = ${lease},
+      lease_until = now() + ${LEASE_MS} * interval '1 ms'
+    WHERE id = (
+      SELECT j.id FROM control.job j
+      WHERE j.kind = 'release' AND j.due_at <= now() AND (j.lease_until IS NULL OR j.lease_until <= now())
+        AND j.id <> ALL(${[...running]})
+        AND NOT EXISTS (SELECT FROM control.job o WHERE o.kind = 'release' AND o.project_id = j.project_id
+          AND o.id <> j.id AND o.lease_until > now())
+      ORDER BY j.due_at, j.id LIMIT 1 FOR UPDATE SKIP LOCKED)
+    RETURNING id, deployment_id, project_id, attempt, attempts_max`;
+  if (row === undefined) return null;
+  return {
+    id: row.id,
+    deploymentId: row.deployment_id,
+    projectId: row.project_id,
+    attempt: row.attempt,
+    attemptsMax: row.attempts_max,
+    lease,
+  };
+}
+
+async function runOne(parts: Dependencies, job: ReleaseJob): Promise<void> {
+  const { sql, log } = parts;
+  try {
+    await withProject(parts, job.projectId, LOCK_WAIT_MS, () => release(parts, job));
+  } catch (error) {
+    if (error instanceof JobLeaseLost) return;
+    const isWaiting = error instanceof EnginesAway || error instanceof NotRouted;
+    log.warn({ err: error, deployment: job.deploymentId, attempt: job.attempt }, 'Release interrupted');
+    try {
+      const [waits] = await sql<{ ms: number }[]>`
+        SELECT (extract(epoch FROM now() - created_at) * 1000)::float8 AS ms FROM control.job WHERE id = ${job.id}`;
+      const isOver = isWaiting ? (waits?.ms ?? 0) > AWAY_MS_MAX : job.attempt >= job.attemptsMax;
+      if (isOver && !(error instanceof NotRouted)) return await giveUp(parts, job, inWords(error));
+      // Waiting for the platform is no attempt.
+      await sql`
+        UPDATE control.job SET lease = NULL, lease_until = NULL, due_at = now() + ${AGAIN_MS} * interval '1 ms',
+          attempt = attempt - ${isWaiting ? 1 : 0}
+        WHERE id = ${job.id} AND lease = ${job.lease}`;
+    } catch (failure) {
+      // The lease ends by itself.
+      log.error({ err: failure, deployment: job.deploymentId }, 'Release not given back');
+    }
+  }
+}
+
+/** What its author may read: causes of our own stay in the log. */
+function inWords(error: unknown): string {
+  return error instanceof EnginesAway
+    ? error.message
+    : 'The release was interrupted too often; the log of the platform says by what';
+}

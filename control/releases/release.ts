@@ -1,0 +1,292 @@
+// Releases one deployment, step by step: checked, in the route record without anything that leads to it, started on all
+// engines, databases migrated, then the pointer moves, and all engines know it. Each step may run again: whoever takes
+// the job over after a kill begins at the top. Called by release-jobs.ts under the project's lock.
+import { openArtifact } from '#artifacts/artifact-source.ts';
+import type { PlatformError } from '#core/errors.ts';
+import type { Manifest } from '#core/manifest.ts';
+import type { Transaction } from '#postgres/sql.ts';
+import { readReadiness } from '../records/ai-readiness.ts';
+import type { Dependencies } from '../process/dependencies.ts';
+import { issueAiToken, revokeAiTokens } from './ai-tokens.ts';
+import { addLogLines } from './deployment-log.ts';
+import { applyMigrations, MigrationFailure } from './apply-migrations.ts';
+import { hasDatabases, warm } from './engines.ts';
+import { previewVariables, readVariables, sealFrozen, unsealFrozen } from './frozen-variables.ts';
+import { systemAudit, tell } from './notes.ts';
+import { pointBranch, pointProduction } from './pointers.ts';
+import { touchRoute, untilRouted, writeRoute } from './project-routes.ts';
+import { finishBranchRemoval } from './branch-removal.ts';
+
+/** A claimed job. */
+export interface ReleaseJob {
+  readonly id: number;
+  readonly deploymentId: string;
+  readonly projectId: string;
+  /** From 1. */
+  readonly attempt: number;
+  readonly attemptsMax: number;
+  readonly lease: string;
+}
+
+/** The release ends with another status than `success`. */
+class ReleaseEnd extends Error {
+  readonly status: 'failure' | 'canceled';
+  readonly reason: string;
+
+  constructor(status: 'failure' | 'canceled', reason: string, message: string) {
+    super(message);
+    this.status = status;
+    this.reason = reason;
+  }
+}
+
+/** The lease is somebody else's now: nothing more may be changed. */
+export class JobLeaseLost extends Error {}
+
+/** Not all engines know the record yet: to be tried again. */
+export class NotRouted extends Error {}
+
+interface Row {
+  readonly id: string;
+  readonly project_id: string;
+  readonly organization_id: string;
+  readonly status: string;
+  readonly target: 'production' | 'preview';
+  readonly branch: string;
+  readonly artifact: string | null;
+  readonly variables: Uint8Array | null;
+  readonly is_fork: boolean;
+  readonly created_by: string | null;
+  readonly created_at: Date;
+  readonly name: string;
+  readonly deleted_at: Date | null;
+  readonly production_branch: string | null;
+  readonly is_pointed: boolean;
+}
+
+/**
+ * Runs a release to its end; every end is written down with the job's, in one transaction.
+ *
+ * @throws {EnginesAway} {NotRouted} to be tried again. {JobLeaseLost} to be left alone.
+ */
+export async function release(parts: Dependencies, job: ReleaseJob): Promise<void> {
+  const row = await readDeployment(parts, job);
+  if (row === null) return endJob(parts, job);
+  try {
+    await steps(parts, job, row);
+  } catch (error) {
+    if (!(error instanceof ReleaseEnd)) throw error;
+    await end(parts, job, row, error);
+  }
+}
+
+async function steps(parts: Dependencies, job: ReleaseJob, row: Row): Promise<void> {
+  const { sql, folder } = parts;
+  const say = (text: string, step: 'release' | 'migrate' = 'release'): Promise<void> =>
+    addLogLines(sql, row.id, step, [['info', text]]);
+  if (job.attempt > 1) await say(`The release begins again (attempt ${job.attempt})`);
+  if (!row.is_pointed) {
+    if (job.attempt > job.attemptsMax)
+      throw new ReleaseEnd('failure', 'release_failed', `The release was interrupted ${job.attemptsMax} times`);
+    await checkWanted(parts, job, row);
+    const { manifest } = checkArtifact(folder, row);
+    await finishBranchRemoval(parts, row.project_id, row.branch);
+    await prepare(parts, job, row, manifest);
+    await writeRoute(parts, row.project_id);
+    await startWorker(parts, row);
+    await say('The worker has started on all engines');
+    if (manifest.ai) await sayAi(parts, row);
+    await migrateDatabases(parts, job, row);
+    await checkWanted(parts, job, row);
+    await movePointer(parts, job, row);
+  }
+  await writeRoute(parts, row.project_id);
+  if (!(await untilRouted(parts, row.project_id))) throw new NotRouted('Not all engines know the route record yet');
+  await say(isProduction(row) ? 'Production leads to it' : `The URL of ${row.branch} leads to it`);
+  await succeed(parts, job, row);
+}
+
+/** It works on what production has. */
+function isProduction({ target, branch, production_branch: production }: Row): boolean {
+  return target === 'production' || branch === production;
+}
+
+async function readDeployment({ sql }: Dependencies, { deploymentId }: ReleaseJob): Promise<Row | null> {
+  const [row] = await sql<Row[]>`
+    SELECT d.id, d.project_id, d.organization_id, d.status, d.target, d.branch, d.artifact, d.variables, d.is_fork,
+      d.created_by, d.created_at, p.name, p.deleted_at, now_live.branch AS production_branch,
+      (b.deployment_id IS NOT DISTINCT FROM d.id
+        AND (d.target = 'preview' OR p.production_deployment_id IS NOT DISTINCT FROM d.id)) AS is_pointed
+    FROM control.deployment d JOIN control.project p ON p.id = d.project_id
+    LEFT JOIN control.branch b ON b.project_id = d.project_id AND b.name = d.branch
+    LEFT JOIN control.deployment now_live ON now_live.id = p.production_deployment_id
+    WHERE d.id = ${deploymentId} AND d.status IN ('queued', 'uploading', 'migrating')`;
+  return row ?? null;
+}
+
+/** Whether it is still to be released. */
+async function checkWanted({ sql }: Dependencies, { id, lease }: ReleaseJob, row: Row): Promise<void> {
+  if (row.deleted_at !== null) throw new ReleaseEnd('canceled', 'project_deleted', 'The project was deleted');
+  const [job] = await sql<{ cancel_reason: string | null; is_older: boolean }[]>`
+    SELECT cancel_reason, EXISTS (
+      SELECT FROM control.deployment d WHERE d.project_id = ${row.project_id} AND d.branch = ${row.branch}
+        AND d.status = 'success' AND d.removed_at IS NULL AND (d.created_at, d.id) > (${row.created_at}, ${row.id})
+    ) AS is_older
+    FROM control.job WHERE id = ${id} AND lease = ${lease}`;
+  if (job === undefined) throw new JobLeaseLost();
+  if (job.cancel_reason !== null) throw new ReleaseEnd('canceled', job.cancel_reason, 'It was canceled');
+  if (job.is_older)
+    throw new ReleaseEnd('canceled', 'superseded', `A newer deployment of ${row.branch} was released before it`);
+}
+
+function checkArtifact(folder: string, { artifact }: Row): { readonly manifest: Manifest } {
+  try {
+    if (artifact === null) throw new Error('The build left no artifact');
+    const opened = openArtifact(folder, artifact);
+    opened.workerText();
+    opened.migrations();
+    return opened;
+  } catch (error) {
+    throw new ReleaseEnd('failure', 'artifact_invalid', (error as PlatformError).message);
+  }
+}
+
+/** Freezes its variables, and notes what its branch has. */
+async function prepare(parts: Dependencies, job: ReleaseJob, row: Row, { bindings, ai }: Manifest): Promise<void> {
+  const { sql, keys } = parts;
+  await sql.begin(async (tx) => {
+    await checkLease(tx, job);
+    if (row.variables === null) {
+      const scoped = await readVariables(tx, keys, row.project_id);
+      // What a fork brings has no secrets: it gets no variables at all.
+      const preview = row.is_fork ? {} : previewVariables(scoped, row.branch);
+      const frozen = {
+        production: isProduction(row) ? scoped.production : null,
+        preview,
+        // Its code could use it from anywhere.
+        ...(ai && !row.is_fork && { aiToken: await issueAiToken(tx, row) }),
+      };
+      await tx`UPDATE control.deployment SET variables = ${sealFrozen(keys, row.id, frozen)} WHERE id = ${row.id}`;
+    } else unsealFrozen(keys, row.id, row.variables);
+    const resources = Object.fromEntries(
+      Object.entries(bindings).map(([kind, declared]) => [
+        kind,
+        Object.fromEntries(Object.values(declared).map((resource) => [resource, resource])),
+      ]),
+    );
+    const [branch] = await tx<{ resources: Record<string, Record<string, string>> }[]>`
+      INSERT INTO control.branch (project_id, name) VALUES (${row.project_id}, ${row.branch})
+      ON CONFLICT (project_id, name) DO UPDATE SET removed_at = NULL, removal = NULL RETURNING resources`;
+    const merged: Record<string, Record<string, string>> = { ...branch!.resources };
+    for (const [kind, own] of Object.entries(resources)) merged[kind] = { ...merged[kind], ...own };
+    await tx`
+      UPDATE control.branch SET resources = ${tx.json(merged)}, updated_at = now()
+      WHERE project_id = ${row.project_id} AND name = ${row.branch}`;
+    await touchRoute(tx, row.project_id);
+  });
+}
+
+async function startWorker(parts: Dependencies, row: Row): Promise<void> {
+  const { isStarted, error, lines } = await warm(parts, row.name, row.id);
+  // The end of the release logs why it failed.
+  const written = lines.flatMap(({ level, text }) =>
+    text === error ? [] : [[level === 'error' || level === 'warn' ? level : 'info', text] as const],
+  );
+  await addLogLines(parts.sql, row.id, 'release', written);
+  if (!isStarted) throw new ReleaseEnd('failure', 'worker_start_failed', error ?? 'The worker does not start');
+}
+
+/** Logs missing AI providers, which a push shows nowhere else before a call fails. */
+async function sayAi(parts: Dependencies, row: Row): Promise<void> {
+  const { state, advice } = await readReadiness(parts, row.organization_id);
+  if (advice === null) return;
+  await addLogLines(parts.sql, row.id, 'release', [[state === 'mock' ? 'info' : 'warn', `AI: ${advice}`]]);
+}
+
+async function migrateDatabases(parts: Dependencies, job: ReleaseJob, row: Row): Promise<void> {
+  const { sql } = parts;
+  const artifact = row.artifact!;
+  if (!hasDatabases(parts, artifact)) return;
+  await sql.begin(async (tx) => {
+    await checkLease(tx, job);
+    await tx`UPDATE control.deployment SET status = 'migrating', updated_at = now() WHERE id = ${row.id}`;
+    await tell(tx, row.id);
+  });
+  try {
+    const deployment = { id: row.id, name: row.name, artifact, requestedBy: row.created_by };
+    await applyMigrations(parts, deployment, isProduction(row) ? null : row.branch);
+  } catch (error) {
+    if (error instanceof MigrationFailure) throw new ReleaseEnd('failure', 'migration_failed', error.message);
+    throw error;
+  }
+}
+
+/** From here on requests reach it. */
+async function movePointer(parts: Dependencies, job: ReleaseJob, row: Row): Promise<void> {
+  await parts.sql.begin(async (tx) => {
+    const [project] = await tx<{ production_deployment_id: string | null; production_history: string[] }[]>`
+      SELECT production_deployment_id, production_history FROM control.project WHERE id = ${row.project_id} FOR UPDATE`;
+    if (project === undefined) throw new JobLeaseLost();
+    await checkLease(tx, job);
+    if (row.target === 'production') await pointProduction(tx, row.project_id, project, row.id);
+    await pointBranch(tx, row.project_id, row.branch, row.id);
+    await touchRoute(tx, row.project_id);
+  });
+}
+
+async function succeed(parts: Dependencies, job: ReleaseJob, row: Row): Promise<void> {
+  await parts.sql.begin(async (tx) => {
+    await checkLease(tx, job);
+    await tx`
+      UPDATE control.deployment SET status = 'success', reason = NULL, error_message = NULL, ready_at = now(),
+        updated_at = now()
+      WHERE id = ${row.id}`;
+    await finish(tx, job, row, 'deployment.succeed', {});
+  });
+}
+
+async function end(parts: Dependencies, job: ReleaseJob, row: Row, reason: ReleaseEnd): Promise<void> {
+  await addLogLines(parts.sql, row.id, 'release', [[reason.status === 'failure' ? 'error' : 'info', reason.message]]);
+  await parts.sql.begin(async (tx) => {
+    await checkLease(tx, job);
+    await tx`
+      UPDATE control.deployment SET status = ${reason.status}, reason = ${reason.reason},
+        error_message = ${reason.message.slice(0, 4000).replaceAll('\0', '').toWellFormed()}, updated_at = now()
+      WHERE id = ${row.id}`;
+    await revokeAiTokens(tx, row.id);
+    await touchRoute(tx, row.project_id);
+    await finish(tx, job, row, reason.status === 'failure' ? 'deployment.fail' : 'deployment.cancel', {
+      reason: reason.reason,
+    });
+  });
+}
+
+/** It was tried too often. */
+export async function giveUp(parts: Dependencies, job: ReleaseJob, message: string): Promise<void> {
+  const row = await readDeployment(parts, job);
+  if (row === null) return endJob(parts, job);
+  await end(parts, job, row, new ReleaseEnd('failure', 'release_failed', message));
+}
+
+async function finish(tx: Transaction, job: ReleaseJob, row: Row, action: string, details: object): Promise<void> {
+  await tx`DELETE FROM control.job WHERE id = ${job.id}`;
+  await systemAudit(tx, {
+    organizationId: row.organization_id,
+    projectId: row.project_id,
+    action,
+    subjectKind: 'deployment',
+    subjectId: row.id,
+    details: { ...details, branch: row.branch, target: row.target },
+  });
+  await tell(tx, row.id);
+}
+
+/** The deployment has ended, or is gone. */
+async function endJob({ sql }: Dependencies, { id, lease }: ReleaseJob): Promise<void> {
+  await sql`DELETE FROM control.job WHERE id = ${id} AND lease = ${lease}`;
+}
+
+async function checkLease(tx: Transaction, { id, lease }: ReleaseJob): Promise<void> {
+  const [held] = await tx`SELECT FROM control.job WHERE id = ${id} AND lease = ${lease} FOR UPDATE`;
+  if (held === undefined) throw new JobLeaseLost();
+}

@@ -1,0 +1,137 @@
+// What is kept of deployments, and for how long: artifacts that no URL, rollback or running release leads to go, the
+// newest of each project excepted; so do old lines of logs, uploads whose time is over, what deletions left in
+// repositories, and what a killed process left.
+import { readdir, rm, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { isArtifactId } from '#core/names.ts';
+import { readRoutes } from '#artifacts/route-records.ts';
+import { shrinkRepositories } from '../repositories/shrink.ts';
+import type { Dependencies } from '../process/dependencies.ts';
+import { pause } from './branch-removal.ts';
+import { touchRoute, untilRouted, writeRoute } from './project-routes.ts';
+import { removeExpiredUploads } from './uploads.ts';
+
+/** Deployments of a project whose artifacts stay, whatever leads to them; `keepDeployments` of its settings. */
+const KEEP_DEFAULT = 20;
+const LOG_DAYS = 30;
+/** A build stores its artifact before anything in the database names it. */
+const YOUNG_MS = 6 * 3_600_000;
+const LEFTOVER_MS = 24 * 3_600_000;
+const EVERY_MS = 3_600_000;
+const TOGETHER = 200;
+
+/** What went. */
+export interface Retired {
+  readonly deployments: number;
+  readonly artifacts: number;
+  readonly logLines: number;
+  readonly uploads: number;
+  /** Repositories on the platform itself, made smaller or removed. */
+  readonly repositories: number;
+}
+
+/** Looks once an hour, until the process ends. */
+export async function keepRetention(parts: Dependencies): Promise<void> {
+  while (!parts.stopping.aborted) {
+    // Not while everything else starts.
+    await pause(EVERY_MS, parts.stopping);
+    if (parts.stopping.aborted) return;
+    try {
+      const retired = await retire(parts);
+      parts.log.info({ ...retired }, 'Retention done');
+    } catch (error) {
+      if (!parts.stopping.aborted) parts.log.error({ err: error }, 'Retention failed');
+    }
+  }
+}
+
+/** Takes away what is over. */
+export async function retire(parts: Dependencies): Promise<Retired> {
+  const deployments = await retireDeployments(parts);
+  const [{ count: logLines } = { count: 0 }] = await parts.sql<{ count: number }[]>`
+    WITH gone AS (
+      DELETE FROM control.build_log WHERE deployment_id IN (
+        SELECT id FROM control.deployment d WHERE d.updated_at < now() - ${LOG_DAYS} * interval '1 day'
+          AND d.status IN ('success', 'failure', 'timeout', 'canceled')
+          AND d.id NOT IN (SELECT production_deployment_id FROM control.project WHERE production_deployment_id IS NOT NULL)
+      ) RETURNING 1)
+    SELECT count(*) AS count FROM gone`;
+  // What they did stays in control.database_migration_audit.
+  await parts.sql`
+    DELETE FROM control.migration_run WHERE finished_at < now() - ${LOG_DAYS} * interval '1 day'`;
+  const uploads = await removeExpiredUploads(parts);
+  const artifacts = await removeArtifacts(parts);
+  await removeLeftovers(parts.folder);
+  const repositories = await shrinkRepositories(parts);
+  return { deployments, artifacts, logLines, uploads, repositories };
+}
+
+/** Marks deployments that nothing leads to and that are not among the newest: they leave the route records. */
+async function retireDeployments(parts: Dependencies): Promise<number> {
+  const { sql } = parts;
+  const retired = await sql.begin(async (tx) => {
+    const rows = await tx<{ id: string; project_id: string }[]>`
+      WITH ranked AS (
+        SELECT d.id, d.project_id, d.status, d.updated_at, p.production_deployment_id, p.production_history, p.split,
+          coalesce(CASE WHEN p.settings->>'keepDeployments' ~ '^[0-9]{1,4}$'
+            THEN (p.settings->>'keepDeployments')::int END, ${KEEP_DEFAULT}) AS keep,
+          row_number() OVER (PARTITION BY d.project_id ORDER BY d.created_at DESC, d.id DESC) AS rank
+        FROM control.deployment d JOIN control.project p ON p.id = d.project_id
+        WHERE d.artifact IS NOT NULL AND d.removed_at IS NULL AND p.deleted_at IS NULL)
+      UPDATE control.deployment SET removed_at = now(), updated_at = now()
+      WHERE id IN (
+        SELECT r.id FROM ranked r
+        WHERE r.rank > r.keep AND r.status IN ('success', 'failure', 'timeout', 'canceled')
+          AND r.id IS DISTINCT FROM r.production_deployment_id
+          AND r.id <> ALL(r.production_history[greatest(1, array_length(r.production_history, 1) - r.keep + 1):])
+          AND r.id IS DISTINCT FROM r.split->>'deploymentId'
+          AND NOT EXISTS (SELECT FROM control.branch b WHERE b.project_id = r.project_id AND b.deployment_id = r.id))
+      RETURNING id, project_id`;
+    for (const projectId of new Set(rows.map((row) => row.project_id))) await touchRoute(tx, projectId);
+    return rows;
+  });
+  for (const projectId of new Set(retired.map((row) => row.project_id))) {
+    await writeRoute(parts, projectId);
+    // Its files go only when no engine leads to them; where none can be asked, next time.
+    await untilRouted(parts, projectId, 1000);
+  }
+  return retired.length;
+}
+
+/** Deletes artifacts that neither a deployment nor a route record names. */
+async function removeArtifacts(parts: Dependencies): Promise<number> {
+  const folder = path.join(parts.folder, 'artifacts');
+  const names = (await readdir(folder).catch(() => [])).filter(isArtifactId);
+  // Also those of records that the database does not know.
+  const named = new Set(
+    readRoutes(parts.folder).flatMap(({ deployments }) => Object.values(deployments).map(({ artifact }) => artifact)),
+  );
+  let removed = 0;
+  for (let at = 0; at < names.length && !parts.stopping.aborted; at += TOGETHER) {
+    const some = names.slice(at, at + TOGETHER).filter((id) => !named.has(id));
+    if (some.length === 0) continue;
+    const used = await parts.sql<{ artifact: string }[]>`
+      SELECT DISTINCT d.artifact FROM control.deployment d JOIN control.project p ON p.id = d.project_id
+      WHERE d.artifact = ANY(${some}) AND d.removed_at IS NULL AND p.deleted_at IS NULL`;
+    const kept = new Set(used.map(({ artifact }) => artifact));
+    for (const id of some) {
+      if (kept.has(id) || !(await isOlder(path.join(folder, id), YOUNG_MS))) continue;
+      await rm(path.join(folder, id), { recursive: true, force: true });
+      removed++;
+    }
+  }
+  return removed;
+}
+
+/** What a process that was killed had begun to write. */
+async function removeLeftovers(dataFolder: string): Promise<void> {
+  for (const folder of ['artifacts', 'routes'])
+    for (const name of await readdir(path.join(dataFolder, folder)).catch(() => []))
+      if (name.startsWith('.') && (await isOlder(path.join(dataFolder, folder, name), LEFTOVER_MS)))
+        await rm(path.join(dataFolder, folder, name), { recursive: true, force: true });
+}
+
+async function isOlder(file: string, ms: number): Promise<boolean> {
+  const found = await stat(file).catch(() => null);
+  return found !== null && Date.now() - found.mtimeMs > ms;
+}

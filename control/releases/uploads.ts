@@ -1,0 +1,320 @@
+// Artifacts on their way in from `platform deploy`: their bytes lie in `uploads/` of the data folder until they are all
+// there, are verified by their hash, and become an artifact and a deployment. What breaks off goes on where it was.
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { mkdir, open, rm, stat, statfs } from 'node:fs/promises';
+import path from 'node:path';
+import { ArchiveError } from '#core/archive/archive-error.ts';
+import { receiveArtifact } from '#artifacts/archive/receive-artifact.ts';
+import { ApiError } from '../http/errors.ts';
+import type { Dependencies, UploadLimits } from '../process/dependencies.ts';
+import { newDeploymentId, newId } from '../records/ids.ts';
+import { refuseFull } from '../storage/refuse.ts';
+import { supersede } from './create-deployment.ts';
+import { addLogLines } from './deployment-log.ts';
+import { tell, type Audit } from './notes.ts';
+
+/** What an upload becomes. */
+export interface UploadInput {
+  readonly branch: string;
+  /** Null: production for the project's default branch, else a preview. */
+  readonly target: 'production' | 'preview' | null;
+  readonly commit: string | null;
+  readonly message: string | null;
+}
+
+/** An upload as far as it has come. */
+export interface Upload {
+  readonly id: string;
+  readonly projectId: string;
+  readonly bytes: number;
+  readonly sha256: string;
+  /** Bytes that are there: the next ones begin here. */
+  readonly received: number;
+  readonly expiresAt: Date;
+  readonly deploymentId: string | null;
+}
+
+interface Row {
+  readonly id: string;
+  readonly project_id: string;
+  readonly bytes: number;
+  readonly sha256: string;
+  readonly received: number;
+  readonly expires_at: Date;
+  readonly deployment_id: string | null;
+  readonly input: UploadInput;
+}
+
+type UploadParts = Pick<Dependencies, 'sql' | 'folder' | 'turns' | 'storage'> & { readonly uploadLimits: UploadLimits };
+
+const OPEN_MAX = 20;
+const LIFE_MS = 24 * 3_600_000;
+/** A file of an archive has up to so many bytes of names and padding beside its own. */
+const FILE_OVERHEAD_BYTES = 4096;
+const NOTED_EVERY_BYTES = 8 * 1024 * 1024;
+const PIECE_MS_MAX = 60_000;
+
+/**
+ * Announces an archive; one that was announced before by the same account, and is not all there yet, goes on.
+ *
+ * @throws {ApiError} `payload_too_large`, `storage_full`, `conflict` (too many at once), `unavailable` (disk)
+ */
+export async function beginUpload(
+  parts: UploadParts,
+  given: { readonly projectId: string; readonly bytes: number; readonly sha256: string } & UploadInput,
+  accountId: string,
+): Promise<Upload> {
+  const { sql, folder, uploadLimits: limits } = parts;
+  const { projectId, bytes, sha256, ...input } = given;
+  const bytesMax = limits.artifactBytesMax + limits.artifactFilesMax * FILE_OVERHEAD_BYTES;
+  if (bytes > bytesMax) throw new ApiError('payload_too_large', { allowed: bytesMax });
+  await mkdir(folderOf(folder), { recursive: true, mode: 0o700 });
+  const { bavail, bsize } = await statfs(folderOf(folder));
+  // The archive, and what it holds.
+  if (bavail * bsize < 2 * bytes + limits.diskFreeBytesMin)
+    throw new ApiError('unavailable', { reason: 'The disk of the platform is too full for this upload' });
+  return sql.begin(async (tx) => {
+    const [project] = await tx<{ organization_id: string }[]>`
+      SELECT organization_id FROM control.project WHERE id = ${projectId} FOR UPDATE`;
+    if (project === undefined) throw new ApiError('not_found');
+    await refuseFull(parts, tx, project.organization_id);
+    const [same] = await tx<Row[]>`
+      UPDATE control.upload SET input = ${tx.json(input as never)}, expires_at = ${new Date(Date.now() + LIFE_MS)}
+      WHERE project_id = ${projectId} AND sha256 = ${sha256} AND bytes = ${bytes} AND created_by = ${accountId}
+        AND deployment_id IS NULL AND expires_at > now()
+      RETURNING *`;
+    if (same !== undefined) return toUpload(same);
+    const [open_] = await tx<{ count: number }[]>`
+      SELECT count(*) FROM control.upload
+      WHERE project_id = ${projectId} AND deployment_id IS NULL AND expires_at > now()`;
+    if (open_!.count >= OPEN_MAX)
+      throw new ApiError('conflict', { reason: `${OPEN_MAX} uploads of this project are open: finish or wait` });
+    const [made] = await tx<Row[]>`
+      INSERT INTO control.upload (id, project_id, created_by, bytes, sha256, input, expires_at)
+      VALUES (${newId('upload')}, ${projectId}, ${accountId}, ${bytes}, ${sha256}, ${tx.json(input as never)},
+        ${new Date(Date.now() + LIFE_MS)})
+      RETURNING *`;
+    return toUpload(made!);
+  });
+}
+
+/** @throws {ApiError} `not_found` */
+export async function readUpload({ sql }: Pick<Dependencies, 'sql'>, id: string): Promise<Upload> {
+  return toUpload(await readRow(sql, id));
+}
+
+/**
+ * Takes bytes of an archive.
+ *
+ * @param offset where they belong: where the last ones ended.
+ * @returns as far as it has come; what arrived before a connection broke is kept.
+ * @throws {ApiError} `conflict` for another offset, `payload_too_large` for more than was announced.
+ */
+export function addToUpload(
+  parts: UploadParts,
+  id: string,
+  offset: number,
+  content: ReadableStream<Uint8Array> | null,
+): Promise<Upload> {
+  const { sql, folder, turns } = parts;
+  return turns.inTurn(`upload:${id}`, async () => {
+    const row = await readRow(sql, id);
+    if (row.deployment_id !== null) throw new ApiError('conflict', { reason: 'This upload is a deployment already' });
+    if (offset !== row.received)
+      throw new ApiError(
+        'conflict',
+        { reason: `${row.received} bytes are there: go on from there` },
+        { 'upload-offset': String(row.received) },
+      );
+    let received = row.received;
+    let noted = received;
+    const noteReceived = async (): Promise<void> => {
+      if (noted === received) return;
+      noted = received;
+      await sql`UPDATE control.upload SET received = ${received} WHERE id = ${id}`;
+    };
+    await using file = await open(fileOf(folder, id), received === 0 ? 'w' : 'r+', 0o600);
+    // What a process wrote that was killed before it noted it is written once more.
+    await file.truncate(received);
+    try {
+      for await (const piece of pieces(content)) {
+        if (received + piece.length > row.bytes)
+          throw new ApiError('payload_too_large', { allowed: row.bytes - row.received });
+        await file.write(piece, 0, piece.length, received);
+        received += piece.length;
+        if (received - noted >= NOTED_EVERY_BYTES) await noteReceived();
+      }
+    } finally {
+      await file.datasync();
+      await noteReceived();
+    }
+    return toUpload({ ...row, received });
+  });
+}
+
+/**
+ * Makes a deployment of an upload that is all there; asked again, it answers the same one.
+ *
+ * @throws {ApiError} `conflict` while bytes are missing; codes of archives when it is not what it should be: then
+ *   nothing of it is kept, neither.
+ */
+export function deployUpload(
+  parts: UploadParts,
+  id: string,
+  audit: Audit,
+  accountId: string,
+): Promise<{ readonly deploymentId: string; readonly artifact: string }> {
+  const { sql, folder, turns } = parts;
+  return turns.inTurn(`upload:${id}`, async () => {
+    const row = await readRow(sql, id);
+    if (row.deployment_id !== null) {
+      const [made] = await sql<{ artifact: string }[]>`
+        SELECT artifact FROM control.deployment WHERE id = ${row.deployment_id}`;
+      return { deploymentId: row.deployment_id, artifact: made?.artifact ?? '' };
+    }
+    if (row.received !== row.bytes)
+      throw new ApiError(
+        'conflict',
+        { reason: `${row.received} of ${row.bytes} bytes are there: send the rest first` },
+        { 'upload-offset': String(row.received) },
+      );
+    const file = fileOf(folder, id);
+    let artifact: Awaited<ReturnType<typeof receiveArtifact>>;
+    try {
+      await checkHash(file, row);
+      artifact = await receiveArtifact(folder, file, parts.uploadLimits);
+    } catch (error) {
+      const isWrong = error instanceof ArchiveError || error instanceof ApiError;
+      if (isWrong) await forget(parts, id);
+      if (error instanceof ArchiveError) throw new ApiError(error.reason, { reason: error.message });
+      throw error;
+    }
+    const deploymentId = await insertDeployment(parts, row, artifact, audit, accountId);
+    await rm(file, { force: true });
+    return { deploymentId, artifact: artifact.id };
+  });
+}
+
+/** Removes uploads whose time is over, with their bytes. */
+export async function removeExpiredUploads({ sql, folder }: Pick<Dependencies, 'sql' | 'folder'>): Promise<number> {
+  const gone = await sql<{ id: string }[]>`DELETE FROM control.upload WHERE expires_at < now() RETURNING id`;
+  for (const { id } of gone) await rm(fileOf(folder, id), { force: true });
+  return gone.length;
+}
+
+async function insertDeployment(
+  { sql }: UploadParts,
+  row: Row,
+  artifact: {
+    readonly id: string;
+    readonly manifest: { readonly kind: string };
+    readonly files: number;
+    readonly bytes: number;
+  },
+  audit: Audit,
+  accountId: string,
+): Promise<string> {
+  const { branch, target: given, commit, message } = row.input;
+  const id = newDeploymentId();
+  await sql.begin(async (tx) => {
+    const [project] = await tx<{ organization_id: string; default_branch: string }[]>`
+      SELECT organization_id, default_branch FROM control.project
+      WHERE id = ${row.project_id} AND deleted_at IS NULL FOR UPDATE`;
+    if (project === undefined) throw new ApiError('not_found');
+    const target = given ?? (branch === project.default_branch ? 'production' : 'preview');
+    await supersede(tx, row.project_id, branch);
+    await tx`
+      INSERT INTO control.deployment (id, project_id, organization_id, status, target, branch, commit_sha,
+        commit_message, source, created_by, kind, artifact, created_at)
+      VALUES (${id}, ${row.project_id}, ${project.organization_id}, 'uploading', ${target}, ${branch}, ${commit},
+        ${message}, 'upload', ${accountId}, ${artifact.manifest.kind}, ${artifact.id}, clock_timestamp())`;
+    await addRelease(tx, id);
+    await tx`UPDATE control.upload SET deployment_id = ${id} WHERE id = ${row.id}`;
+    await addLogLines(tx, id, 'upload', [
+      ['info', `Received ${artifact.files} files, ${artifact.bytes} bytes: artifact ${artifact.id.slice(0, 12)}`],
+    ]);
+    await audit(tx, {
+      organizationId: project.organization_id,
+      projectId: row.project_id,
+      action: 'deployment.create',
+      subjectKind: 'deployment',
+      subjectId: id,
+      details: { branch, commit, source: 'upload', target },
+    });
+    await tell(tx, id);
+  });
+  return id;
+}
+
+/** Adds the release of a deployment whose artifact is there, and wakes whoever releases. */
+export async function addRelease(tx: Parameters<typeof tell>[0], deploymentId: string): Promise<void> {
+  await tx`
+    INSERT INTO control.job (kind, deployment_id, project_id, branch)
+    SELECT 'release', id, project_id, branch FROM control.deployment WHERE id = ${deploymentId}
+    ON CONFLICT (kind, deployment_id) DO NOTHING`;
+  await tx`SELECT pg_notify('control_job', 'release')`;
+}
+
+async function checkHash(file: string, { bytes, sha256 }: Row): Promise<void> {
+  const { size } = await stat(file).catch(() => ({ size: 0 }));
+  const hash = createHash('sha256');
+  if (size === bytes) for await (const chunk of createReadStream(file)) hash.update(chunk as Uint8Array);
+  if (size !== bytes || hash.digest('hex') !== sha256)
+    throw new ApiError('archive_invalid', {
+      reason: 'What arrived has not the hash that was announced: upload it again',
+    });
+}
+
+async function forget({ sql, folder }: UploadParts, id: string): Promise<void> {
+  await sql`DELETE FROM control.upload WHERE id = ${id}`;
+  await rm(fileOf(folder, id), { force: true });
+}
+
+async function readRow(sql: Dependencies['sql'], id: string): Promise<Row> {
+  const [row] = await sql<Row[]>`SELECT * FROM control.upload WHERE id = ${id} AND expires_at > now()`;
+  if (row === undefined) throw new ApiError('not_found');
+  return row;
+}
+
+/** The pieces of a body; one that stops in the middle is given up, and ends like a broken connection. */
+async function* pieces(content: ReadableStream<Uint8Array> | null): AsyncGenerator<Uint8Array> {
+  if (content === null) return;
+  const reader = content.getReader();
+  try {
+    for (;;) {
+      const late = AbortSignal.timeout(PIECE_MS_MAX);
+      const gone = new Promise<never>((_, reject) =>
+        late.addEventListener('abort', () =>
+          reject(new ApiError('bad_request', { reason: 'The body stopped coming' })),
+        ),
+      );
+      const { done, value } = await Promise.race([reader.read(), gone]);
+      if (done) return;
+      yield value;
+    }
+  } finally {
+    await reader.cancel().catch(() => {});
+  }
+}
+
+function folderOf(folder: string): string {
+  return path.join(folder, 'uploads');
+}
+
+/** Ids are made by us: no path comes from outside. */
+function fileOf(folder: string, id: string): string {
+  return path.join(folderOf(folder), path.basename(id));
+}
+
+function toUpload(row: Row): Upload {
+  return {
+    id: row.id,
+    projectId: row.project_id,
+    bytes: row.bytes,
+    sha256: row.sha256,
+    received: row.received,
+    expiresAt: row.expires_at,
+    deploymentId: row.deployment_id,
+  };
+}

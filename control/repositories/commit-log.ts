@@ -1,0 +1,48 @@
+// Commits of a repository on the platform itself, for what lists them. Called by promotion-preview.ts.
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { repositoryFolder } from '#git/builtin-repositories.ts';
+import { isCommitSha } from '#git/remote-url.ts';
+import type { Dependencies } from '../process/dependencies.ts';
+import { boundedGit, gitEnvironment } from './repositories.ts';
+
+const run = promisify(execFile);
+const LOG_MS = 5000;
+const OUTPUT_BYTES_MAX = 256 * 1024;
+
+/** A commit. */
+export interface LoggedCommit {
+  readonly sha: string;
+  readonly author: string;
+  /** First line of its message. */
+  readonly message: string;
+}
+
+/**
+ * Commits that lead to `to` and not to `from`, the newest first, at most `max`.
+ *
+ * @returns null where the repository does not know both of them, or does not say it within five seconds.
+ */
+export async function logBetween(
+  { folder: dataFolder, limits }: Pick<Dependencies, 'folder' | 'limits'>,
+  repositoryId: string,
+  { from, to, max }: { readonly from: string; readonly to: string; readonly max: number },
+): Promise<LoggedCommit[] | null> {
+  if (!isCommitSha(from) || !isCommitSha(to)) return null;
+  const folder = repositoryFolder(dataFolder, repositoryId);
+  const format = '--format=%H%x00%an%x00%s';
+  const words = ['--git-dir', folder, 'log', '--no-mailmap', `--max-count=${max}`, format, to, `^${from}`, '--'];
+  try {
+    const { stdout } = await run(...boundedGit(limits, words), {
+      env: gitEnvironment(),
+      timeout: LOG_MS,
+      maxBuffer: OUTPUT_BYTES_MAX,
+    });
+    return stdout.split('\n').flatMap((line): LoggedCommit[] => {
+      const [sha, author = '', message = ''] = line.split('\0');
+      return sha === '' ? [] : [{ sha: sha!, author, message }];
+    });
+  } catch {
+    return null;
+  }
+}

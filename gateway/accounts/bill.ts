@@ -1,0 +1,95 @@
+// The account of one call: room before it, and what it used after it, once. An answer waits for nothing of it but the
+// room.
+import type { Used } from '../contract/chat.ts';
+import type { Caller, GatewayParts, Price, Remaining, TokenCount } from '../contract/contract.ts';
+import { GatewayError } from '../contract/errors.ts';
+
+/** How a call ended. */
+export interface Ending {
+  /** Null: nothing was used. */
+  readonly used: Used | null;
+  /** `provider/model` that answered; null: none did. */
+  readonly model: string | null;
+  readonly error: GatewayError | null;
+  /** When the answer began, ms since 1970; null: it did not. */
+  readonly begunAt: number | null;
+}
+
+export interface Bill {
+  /** Whether the answer is to be held to what was reserved. */
+  readonly isBounded: boolean;
+  /** What limits are left, as headers. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly estimate: TokenCount;
+  /** Counts once; never throws. */
+  close(ending: Ending): void;
+}
+
+interface Opened {
+  readonly id: string;
+  readonly caller: Caller;
+  readonly startedAt: number;
+  readonly modelRequested: string;
+  readonly isStream: boolean;
+  readonly estimate: TokenCount;
+}
+
+/** @throws {GatewayError} 429 */
+export async function openBill(parts: GatewayParts, opened: Opened): Promise<Bill> {
+  const { id, caller, startedAt, modelRequested, isStream, estimate } = opened;
+  const room = await parts.ledger.reserve(caller, estimate);
+  if ('code' in room) {
+    const error = new GatewayError(room.code, room.message, { retryAfterMs: room.retryAfterMs });
+    throw error.with(remainingHeaders(room.of, room.left));
+  }
+  let isClosed = false;
+  return {
+    isBounded: room.isBounded,
+    headers: { ...remainingHeaders('requests', room.requests), ...remainingHeaders('tokens', room.tokens) },
+    estimate,
+    close({ used, model, error, begunAt }) {
+      if (isClosed) return;
+      isClosed = true;
+      const status = error?.status ?? 200;
+      const counted = used ?? sentFor(error, estimate);
+      room.settle(counted);
+      parts.usage.record({
+        id,
+        at: startedAt,
+        caller,
+        modelRequested,
+        model,
+        promptTokens: counted?.promptTokens ?? 0,
+        completionTokens: counted?.completionTokens ?? 0,
+        cachedTokens: counted?.cachedTokens ?? 0,
+        reasoningTokens: counted?.reasoningTokens ?? 0,
+        isEstimated: counted?.isEstimated ?? false,
+        costMicros: counted === null ? 0 : costOf(model === null ? null : parts.price(model), counted),
+        status,
+        isStream,
+        firstByteMs: begunAt === null ? null : begunAt - startedAt,
+        totalMs: parts.now() - startedAt,
+      });
+    },
+  };
+}
+
+/** Who hangs up before the answer has had the provider read the request all the same. */
+function sentFor(error: GatewayError | null, { promptTokens }: TokenCount): Used | null {
+  if (error?.code !== 'client_gone' && error?.code !== 'upstream_timeout') return null;
+  return { promptTokens, completionTokens: 0, cachedTokens: 0, reasoningTokens: 0, isEstimated: true };
+}
+
+function costOf(price: Price | null, { promptTokens, completionTokens }: Used): number | null {
+  if (price === null) return null;
+  return Math.ceil((promptTokens * price.prompt + completionTokens * price.completion) / 1_000_000);
+}
+
+function remainingHeaders(of: string, left: Remaining | null): Record<string, string> {
+  if (left === null) return {};
+  return {
+    [`x-ratelimit-limit-${of}`]: String(left.limit),
+    [`x-ratelimit-remaining-${of}`]: String(left.remaining),
+    [`x-ratelimit-reset-${of}`]: `${Math.ceil(left.resetMs / 1000)}s`,
+  };
+}

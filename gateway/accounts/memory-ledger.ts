@@ -1,0 +1,75 @@
+// Room for calls, in memory: a call takes from every limit that applies to it, or from none. Taking is one step without
+// a pause in it, so that calls at the same moment see each other.
+import type { Caller, Ledger, TokenCount } from '../contract/contract.ts';
+import type { Limit, LimitsOf } from './accounts.ts';
+import { keyOf, nearest, refusalOf, type Room } from './room.ts';
+import { windowOf } from './window.ts';
+
+interface Counter {
+  readonly endsAt: number;
+  used: number;
+  reserved: number;
+}
+
+interface Applied extends Room {
+  readonly counter: Counter;
+}
+
+const SWEEP_AT_LEAST = 1000;
+
+export function createMemoryLedger({
+  now,
+  limitsOf,
+}: {
+  readonly now: () => number;
+  readonly limitsOf: LimitsOf;
+}): Ledger {
+  const counters = new Map<string, Counter>();
+  let sweepAt = SWEEP_AT_LEAST;
+
+  const apply = (caller: Caller, limit: Limit): Applied[] => {
+    const key = keyOf(caller, limit);
+    if (key === null) return [];
+    const kept = counters.get(key);
+    if (kept !== undefined && kept.endsAt > now()) return [{ limit, counter: kept }];
+    const counter = { endsAt: windowOf(limit.per, now()).endsAt, used: 0, reserved: 0 };
+    counters.set(key, counter);
+    return [{ limit, counter }];
+  };
+  const sweep = (): void => {
+    if (counters.size < sweepAt) return;
+    for (const [key, { endsAt }] of counters) if (endsAt <= now()) counters.delete(key);
+    sweepAt = Math.max(SWEEP_AT_LEAST, counters.size * 2);
+  };
+
+  return {
+    reserve(caller, estimate) {
+      sweep();
+      const applied = limitsOf(caller).flatMap((limit) => apply(caller, limit));
+      const tokens = estimate.promptTokens + estimate.completionTokens;
+      for (const one of applied) {
+        const refusal = refusalOf(one, tokens, now());
+        if (refusal !== null) return Promise.resolve(refusal);
+      }
+      for (const { limit, counter } of applied) {
+        if (limit.of === 'requests') counter.used += 1;
+        else counter.reserved += tokens;
+      }
+      let isSettled = false;
+      return Promise.resolve({
+        isBounded: applied.some(({ limit }) => limit.of === 'tokens'),
+        requests: nearest(applied, 'requests', now()),
+        tokens: nearest(applied, 'tokens', now()),
+        settle(used: TokenCount | null) {
+          if (isSettled) return;
+          isSettled = true;
+          for (const { limit, counter } of applied) {
+            if (limit.of === 'requests') continue;
+            counter.reserved -= tokens;
+            if (used !== null) counter.used += used.promptTokens + used.completionTokens;
+          }
+        },
+      });
+    },
+  };
+}

@@ -1,0 +1,214 @@
+// Room for calls, in Postgres: a call takes from every limit that applies to it, or from none, in one statement: all
+// gateways of an installation share their limits. What calls have used follows later, and together. What a gateway
+// holds counts as long as it says that it lives.
+import { randomUUID } from 'node:crypto';
+import type { Postgres } from '#postgres/connection.ts';
+import { isConnectionTrouble, sqlState } from '#postgres/postgres-error.ts';
+import type { Caller, GatewayParts, Ledger, TokenCount } from '../../contract/contract.ts';
+import type { Limit } from '../accounts.ts';
+import { keyOf, nearest, refusalOf, type Room } from '../room.ts';
+import { windowOf } from '../window.ts';
+import { count } from './usage.ts';
+
+interface Parts {
+  readonly sql: Postgres;
+  readonly now: () => number;
+  readonly limitsOf: (caller: Caller) => Promise<readonly Limit[]>;
+  readonly log: GatewayParts['log'];
+  /** How long what a gateway holds outlives its last sign of life. */
+  readonly leaseMs?: number;
+}
+
+/** One counter. */
+interface Window {
+  readonly key: string;
+  readonly startsAt: number;
+  readonly endsAt: number;
+}
+
+/** A limit in the window of now. */
+interface Wanted extends Window {
+  readonly limit: Limit;
+}
+
+/** What is still to be told of a counter. */
+interface Owed extends Window {
+  used: number;
+  freed: number;
+}
+
+const LEASE_MS = 30_000;
+const SIGNS_A_LEASE = 3;
+const SETTLE_MS = 250;
+/** While the database is away. */
+const AGAIN_MS = 2000;
+/** More than any call uses, and sums of it are no column's bound. */
+const TOKENS_MAX = 1e12;
+const HELD_MAX = 1e15;
+
+const RESERVE = `SELECT * FROM control.ai_reserve($1, $2::text[], $3::timestamptz[], $4::timestamptz[], $5::bigint[],
+  $6::bigint[], $7::boolean[], $8::bigint[], $9)`;
+const SETTLE = `SELECT control.ai_settle($1, $2::text[], $3::timestamptz[], $4::timestamptz[], $5::bigint[], $6::bigint[])`;
+const LIVE = `
+  INSERT INTO control.ai_holder (id, lease_until) VALUES ($1, clock_timestamp() + $2 * interval '1 ms')
+  ON CONFLICT (id) DO UPDATE SET lease_until = excluded.lease_until`;
+const END = `
+  WITH gone AS (DELETE FROM control.ai_holder WHERE id = $1 RETURNING id)
+  DELETE FROM control.ai_held WHERE holder IN (SELECT id FROM gone)`;
+
+/** Resolves when it lives. @throws {PostgresError} when the database is away. */
+export async function createPostgresLedger(parts: Parts): Promise<Ledger & { close(): Promise<void> }> {
+  const { sql, now, log, leaseMs = LEASE_MS } = parts;
+  const holder = randomUUID();
+  const owed = new Map<string, Owed>();
+  /** Calls that hold something of a counter, or are about to. */
+  const holding = new Map<string, number>();
+  /** Counters of which more may be held than calls know of: nobody heard whether a statement was done. */
+  const doubtful = new Set<string>();
+  let timer: NodeJS.Timeout | null = null;
+  let settling: Promise<void> = Promise.resolve();
+
+  const live = (): Promise<unknown> => sql.all(LIVE, holder, leaseMs);
+  await live();
+  const signs = setInterval(() => {
+    live().catch((error: unknown) => log('warn', 'the ledger gave no sign of life', { code: sqlState(error) }));
+  }, leaseMs / SIGNS_A_LEASE);
+
+  function owe(more: Owed): void {
+    const id = idOf(more);
+    const one = owed.get(id);
+    if (one === undefined) owed.set(id, { ...more });
+    else {
+      one.used += more.used;
+      one.freed += more.freed;
+    }
+  }
+
+  function take(id: string): Owed | undefined {
+    const found = owed.get(id);
+    owed.delete(id);
+    return found;
+  }
+
+  /** A call holds nothing any more. @param freed what it held */
+  function leave(window: Window, used: number, freed: number): void {
+    const id = idOf(window);
+    const others = (holding.get(id) ?? 0) - 1;
+    if (others > 0) holding.set(id, others);
+    else holding.delete(id);
+    // With the last one goes what was held in doubt.
+    const isAll = others <= 0 && doubtful.delete(id);
+    if (!isAll && used === 0 && freed === 0) return;
+    owe({ ...window, used, freed: isAll ? HELD_MAX : freed });
+    later();
+  }
+
+  const settle = (): Promise<void> => (settling = settling.then(settleAll, settleAll));
+  const later = (ms: number = SETTLE_MS): void => {
+    timer ??= setTimeout(() => void settle().catch(() => {}), ms);
+  };
+
+  async function settleAll(): Promise<void> {
+    if (timer !== null) clearTimeout(timer);
+    timer = null;
+    const all = [...owed.values()];
+    if (all.length === 0) return;
+    owed.clear();
+    try {
+      await sql.all(
+        SETTLE,
+        holder,
+        ...columnsOf(all),
+        all.map(({ used }) => used),
+        all.map(({ freed }) => freed),
+      );
+    } catch (error) {
+      for (const one of all) owe(one);
+      log('warn', 'what AI calls have used was not counted yet', { code: sqlState(error) });
+      later(AGAIN_MS);
+      throw error;
+    }
+  }
+
+  return {
+    async reserve(caller, estimate) {
+      const at = now();
+      const wanted = wantedOf(caller, await parts.limitsOf(caller), at);
+      if (wanted.length === 0) return { isBounded: false, requests: null, tokens: null, settle() {} };
+      const tokens = tokensOf(estimate);
+      const held = wanted.flatMap(({ limit, ...window }) => (limit.of === 'tokens' ? [window] : []));
+      for (const window of held) holding.set(idOf(window), (holding.get(idOf(window)) ?? 0) + 1);
+      const due = wanted.map((one) => take(idOf(one)));
+      let rows: readonly { readonly used: number; readonly held: number; readonly is_taken: boolean }[];
+      try {
+        rows = await sql.all(
+          RESERVE,
+          holder,
+          ...columnsOf(wanted),
+          due.map((one) => one?.used ?? 0),
+          due.map((one) => one?.freed ?? 0),
+          wanted.map(({ limit }) => limit.of === 'tokens'),
+          wanted.map(({ limit }) => limit.most),
+          tokens,
+        );
+      } catch (error) {
+        for (const one of due) if (one !== undefined) owe(one);
+        if (isConnectionTrouble(error)) for (const window of held) doubtful.add(idOf(window));
+        for (const window of held) leave(window, 0, 0);
+        throw error;
+      }
+      const isTaken = rows[0]!.is_taken;
+      const rooms = wanted.map(({ limit, endsAt }, n): Room => {
+        const { used, held } = rows[n]!;
+        const isRequests = limit.of === 'requests';
+        const [more, moreHeld] = !isTaken ? [0, 0] : isRequests ? [1, 0] : [0, tokens];
+        return { limit, counter: { endsAt, used: used + more, reserved: held + moreHeld } };
+      });
+      if (!isTaken) {
+        for (const window of held) leave(window, 0, 0);
+        return rooms.map((room) => refusalOf(room, tokens, at)).find((refusal) => refusal !== null)!;
+      }
+      let isSettled = false;
+      return {
+        isBounded: held.length > 0,
+        requests: nearest(rooms, 'requests', at),
+        tokens: nearest(rooms, 'tokens', at),
+        settle(used) {
+          if (isSettled) return;
+          isSettled = true;
+          const spent = used === null ? 0 : tokensOf(used);
+          for (const window of held) leave(window, spent, tokens);
+        },
+      };
+    },
+    async close() {
+      clearInterval(signs);
+      await settle().catch(() => {});
+      if (timer !== null) clearTimeout(timer);
+      await sql.all(END, holder).catch(() => {});
+    },
+  };
+}
+
+/** Limits on the same counter are one: the smallest. */
+function wantedOf(caller: Caller, limits: readonly Limit[], at: number): Wanted[] {
+  const byKey = new Map<string, Wanted>();
+  for (const limit of limits) {
+    const key = keyOf(caller, limit);
+    if (key === null || (byKey.get(key)?.limit.most ?? Infinity) <= limit.most) continue;
+    byKey.set(key, { limit, key, ...windowOf(limit.per, at) });
+  }
+  return [...byKey.values()];
+}
+
+const idOf = ({ key, startsAt }: Window): string => `${key} ${startsAt}`;
+
+const columnsOf = (all: readonly Window[]) =>
+  [
+    all.map(({ key }) => key),
+    all.map(({ startsAt }) => new Date(startsAt).toISOString()),
+    all.map(({ endsAt }) => new Date(endsAt).toISOString()),
+  ] as const;
+
+const tokensOf = ({ promptTokens, completionTokens }: TokenCount): number =>
+  Math.min(TOKENS_MAX, count(promptTokens) + count(completionTokens));

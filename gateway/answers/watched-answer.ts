@@ -1,0 +1,67 @@
+// An answer of the gateway on its way to a client, told whole to who keeps answers once it has passed whole.
+import { isJson, isList, type Json } from '../contract/chat.ts';
+import { SseReader } from '../streams/sse-reader.ts';
+import { encodeFrames, frame } from '../streams/sse-writer.ts';
+import { createCompletionReader } from './completion.ts';
+
+const DONE = '[DONE]';
+
+interface Watch {
+  readonly showsUsage: boolean;
+  readonly eventCharactersMax: number;
+  /** A longer answer passes, and is told to nobody. */
+  readonly charactersMax: number;
+  /** Called once. @param completion null: the answer broke, or its client went. */
+  readonly onEnd: (completion: Json | null) => void;
+}
+
+/** @param body a stream that has usage in it, for us. */
+export function watchStream(body: ReadableStream<Uint8Array>, watch: Watch): ReadableStream<Uint8Array> {
+  const from = body.getReader();
+  const events = new SseReader(watch.eventCharactersMax);
+  const whole = createCompletionReader();
+  let length = 0;
+  let isEnded = false;
+  const end = (completion: Json | null): void => {
+    if (!isEnded) watch.onEnd(completion);
+    isEnded = true;
+  };
+  const pass = (data: string): string => {
+    if (data === DONE) {
+      end(whole.completion());
+      return frame(DONE);
+    }
+    const chunk = JSON.parse(data) as unknown;
+    if (!isJson(chunk) || 'error' in chunk) return frame(data);
+    length += data.length;
+    if (length > watch.charactersMax) end(null);
+    if (!isEnded) whole.take(chunk);
+    if (watch.showsUsage || !('usage' in chunk)) return frame(data);
+    const { usage, ...shown } = chunk;
+    void usage;
+    return isList(chunk['choices']) && chunk['choices'].length === 0 ? '' : frame(JSON.stringify(shown));
+  };
+  return new ReadableStream(
+    {
+      async pull(controller) {
+        for (;;) {
+          const { done, value } = await from.read();
+          if (done) {
+            end(null);
+            return controller.close();
+          }
+          const found = events.push(value);
+          // A comment that keeps the connection open.
+          if (found.length === 0) return controller.enqueue(value);
+          const frames = found.map(({ data }) => pass(data)).join('');
+          if (frames !== '') return controller.enqueue(encodeFrames(frames));
+        }
+      },
+      cancel(reason) {
+        end(null);
+        return from.cancel(reason);
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}

@@ -1,0 +1,71 @@
+// Root of the process `gateway`: the AI gateway over two Unix sockets, one for tokens and one for engines. The only
+// process that has the keys of providers. Started by the supervisor, which hears `{type: 'ready'}`.
+import { setTimeout as pause } from 'node:timers/promises';
+import { openLog } from '#core/log/log.ts';
+import { tellFigures } from '#core/process/figures.ts';
+import { runProcess } from '#core/process/run-process.ts';
+import { ServedResponse, serveHttp } from '#core/process/serve-http.ts';
+import { openPostgresAccounts } from './accounts/postgres/accounts.ts';
+import type { GatewayParts } from './contract/contract.ts';
+import { createGateway } from './gateway.ts';
+import { readConfiguration } from './process/configuration.ts';
+import { createCallCounts } from './process/counts.ts';
+import { createDoor } from './process/door.ts';
+import { openPrices } from './process/prices.ts';
+import { operatorTable } from './process/operator-table.ts';
+import { openOutlet } from './process/send.ts';
+
+// The gateway itself knows no server.
+globalThis.Response = ServedResponse;
+
+const CONNECTIONS_MAX = 8;
+/** For the last frames of streams that are ended. */
+const LAST_FRAMES_MS = 1000;
+
+const pino = openLog('gateway', process.env);
+const log: GatewayParts['log'] = (level, message, details) => pino[level](details, message);
+
+async function start(): Promise<() => Promise<void>> {
+  const config = readConfiguration(process.env);
+  const { limits, planLimits, settings } = config;
+  const prices = openPrices(settings.pricesFile, log);
+  const outlet = openOutlet();
+  const accounts = await openPostgresAccounts({
+    connection: { url: config.databaseUrl, name: 'platform gateway', connectionsMax: CONNECTIONS_MAX },
+    now: Date.now,
+    limitsOf: ({ plan }) => planLimits[plan],
+    table: operatorTable(settings),
+    keys: config.keys,
+    usageDays: limits.usageDays,
+    log,
+  });
+  const counts = createCallCounts();
+  const gateway = createGateway({
+    ...accounts,
+    usage: counts.counted(accounts.usage),
+    price: prices.price,
+    send: outlet.send,
+    log,
+    now: Date.now,
+    limits,
+  });
+  const door = { gateway, counts, callsMax: limits.callsMax };
+  const servers = [
+    await serveHttp({ socket: config.socket, fetch: createDoor({ ...door, isForEngines: false }) }),
+    await serveHttp({ socket: config.enginesSocket, fetch: createDoor({ ...door, isForEngines: true }) }),
+  ];
+  process.send?.({ type: 'ready' });
+  tellFigures(() => counts.figures());
+  return async () => {
+    const drained = Promise.all(servers.map((server) => server.drain()));
+    await Promise.race([drained, pause(limits.drainMs)]);
+    await gateway.close().catch((error: unknown) => pino.error({ err: error }, 'Usage was not kept'));
+    await Promise.race([drained, pause(LAST_FRAMES_MS)]);
+    await Promise.all(servers.map((server) => server.close()));
+    prices.close();
+    await accounts.close();
+    await outlet.close();
+  };
+}
+
+await runProcess(pino, start);

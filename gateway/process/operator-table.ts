@@ -1,0 +1,17 @@
+// The operator's providers as the gateway has them. Pure.
+import type { AiSettings } from '#core/ai-settings.ts';
+import type { ModelTable } from '../contract/contract.ts';
+import { mockModels } from '../providers/mock.ts';
+
+/** Only the operator's own may be private. */
+export function operatorTable({ providers, aliases, auto }: AiSettings): ModelTable {
+  return {
+    providers: providers.map((provider) => ({
+      ...provider,
+      isPrivate: true,
+      models: provider.kind === 'mock' && provider.models.length === 0 ? mockModels : provider.models,
+    })),
+    aliases,
+    auto,
+  };
+}

@@ -1,0 +1,69 @@
+// The table of prices: a file that the operator edits, read again when it has changed.
+import { readFileSync, statSync } from 'node:fs';
+import Type, { Compile } from '#core/typebox/typebox.mjs';
+import type { GatewayParts, Price } from '../contract/contract.ts';
+
+const LOOK_MS = 5000;
+const schema = Compile(
+  Type.Record(
+    Type.String(),
+    Type.Object(
+      { prompt: Type.Number({ minimum: 0 }), completion: Type.Number({ minimum: 0 }) },
+      { additionalProperties: false },
+    ),
+  ),
+);
+
+export interface Prices {
+  readonly price: GatewayParts['price'];
+  close(): void;
+}
+
+/** @param file null: no model has a price. @throws {Error} when it cannot be read, or is none. */
+export function openPrices(file: string | null, log: GatewayParts['log'], lookMs: number = LOOK_MS): Prices {
+  if (file === null) return { price: () => null, close() {} };
+  let known = stampOf(file);
+  let prices = readPrices(file);
+  const look = (): void => {
+    const stamp = stampOf(file);
+    if (stamp === known) return;
+    // Taken before the file is read: what changes while it is read is seen the next time.
+    known = stamp;
+    try {
+      prices = readPrices(file);
+      log('info', 'the table of prices was read again', { models: prices.size });
+    } catch (error) {
+      log('error', `the table of prices stays as it was: ${(error as Error).message}`, {});
+    }
+  };
+  const timer = setInterval(look, lookMs);
+  return { price: (model) => prices.get(model) ?? null, close: () => clearInterval(timer) };
+}
+
+/** Differs when the file was written, replaced or taken away. */
+function stampOf(file: string): string {
+  const stat = statSync(file, { bigint: true, throwIfNoEntry: false });
+  return stat === undefined ? '' : `${stat.ino} ${stat.size} ${stat.mtimeNs}`;
+}
+
+/** @throws {Error} that names the file and what is wrong. */
+export function readPrices(file: string): ReadonlyMap<string, Price> {
+  const value = parse(file);
+  if (!schema.Check(value)) {
+    const [first] = schema.Errors(value);
+    const at = first === undefined ? '' : ` at ${first.instancePath || '/'}: ${first.message}`;
+    throw new Error(`AI_PRICES_FILE ${file} must be {"provider/model": {"prompt": number, "completion": number}}${at}`);
+  }
+  return new Map(Object.entries(value));
+}
+
+function parse(file: string): unknown {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'));
+  } catch (error) {
+    const { code, name } = error as NodeJS.ErrnoException;
+    throw new Error(`AI_PRICES_FILE ${file} cannot be read: ${name === 'SyntaxError' ? 'it is no JSON' : code}`, {
+      cause: error,
+    });
+  }
+}

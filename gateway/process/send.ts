@@ -1,0 +1,68 @@
+// The way out to providers: connections that are kept, none of them to an address that the egress policy forbids unless
+// the operator named the provider; redirects are not followed. The gateway itself holds an answer to its times and
+// sizes.
+import type { Agent, Dispatcher } from 'undici';
+import { guardedLookup, urlProblem } from '#core/way-out/post.ts';
+import type { GatewayParts, ProviderResponse } from '../contract/contract.ts';
+
+const CONNECT_MS = 10_000;
+const KEPT_MS = 30_000;
+const FORBIDDEN = 'EGRESS_FORBIDDEN';
+
+export interface Outlet {
+  readonly send: GatewayParts['send'];
+  close(): Promise<void>;
+}
+
+export function openOutlet(): Outlet {
+  // A gateway of the mock alone needs none of it.
+  const open = async (isPrivate: boolean): Promise<Agent> => {
+    const { Agent: Connections } = await import('undici');
+    return new Connections({
+      connect: { lookup: guardedLookup(isPrivate), timeout: CONNECT_MS },
+      allowH2: false,
+      bodyTimeout: 0,
+      headersTimeout: 0,
+      keepAliveTimeout: KEPT_MS,
+    });
+  };
+  const agents = new Map<boolean, Promise<Agent>>();
+  const agentOf = (isPrivate: boolean): Promise<Agent> => {
+    const agent = agents.get(isPrivate) ?? open(isPrivate);
+    agents.set(isPrivate, agent);
+    return agent;
+  };
+  return {
+    async send({ url, headers, body, signal }, { isPrivate }) {
+      const problem = urlProblem(url, isPrivate);
+      if (problem !== null) throw Object.assign(new Error(`The URL of the provider ${problem}`), { code: FORBIDDEN });
+      const { origin, pathname, search } = new URL(url);
+      const agent = await agentOf(isPrivate);
+      return toResponse(
+        await agent.request({
+          origin,
+          path: `${pathname}${search}`,
+          method: 'POST',
+          headers,
+          body,
+          signal,
+        }),
+      );
+    },
+    async close() {
+      for (const agent of agents.values()) await (await agent).destroy();
+    },
+  };
+}
+
+/** Without the streams and headers of the web, which cost a call more than all else that the gateway does for it. */
+const toResponse = ({ statusCode, headers, body }: Dispatcher.ResponseData): ProviderResponse => ({
+  status: statusCode,
+  headers: {
+    get(name) {
+      const value = headers[name];
+      return Array.isArray(value) ? value.join(', ') : (value ?? null);
+    },
+  },
+  body,
+});

@@ -1,0 +1,21 @@
+// The wire of Anthropic's Messages API. It has no embeddings.
+import { BadAnswer, type Wire } from '../contract/wire.ts';
+import { chatAnswer, openStream, saidOf } from './anthropic-answer.ts';
+import { messagesRequest } from './anthropic-request.ts';
+
+const VERSION = '2023-06-01';
+
+export const anthropicWire: Wire = {
+  chatRequest: ({ provider, model }, request, { tokensDefault }) => ({
+    path: '/messages',
+    headers: { 'x-api-key': provider.key, 'anthropic-version': VERSION },
+    body: messagesRequest(model, request, tokensDefault),
+  }),
+  chatAnswer,
+  openStream,
+  embeddingsRequest: null,
+  embeddingsAnswer() {
+    throw new BadAnswer('no embeddings');
+  },
+  said: saidOf,
+};

@@ -1,0 +1,219 @@
+// One attempt at a provider: sends, holds it to its times and sizes, and reads what it answers.
+import type { GatewayLimits } from '#core/limits.ts';
+import type { GatewayParts, ProviderResponse } from '../contract/contract.ts';
+import { GatewayError } from '../contract/errors.ts';
+import type { Pieces } from '../streams/chat-stream.ts';
+import { SseReader } from '../streams/sse-reader.ts';
+import { BadAnswer, type StreamPiece, type Target, type Wire, type WireRequest, nameOf } from '../contract/wire.ts';
+import { badAnswer, failureOf, outage, UpstreamFailure } from './failure.ts';
+import { answerMock } from './mock.ts';
+
+/** Counts how many gateways a request has passed. */
+export const HOPS_HEADER = 'x-platform-ai-hops';
+
+const REFUSAL_BYTES_MAX = 1_000_000;
+const TOO_LONG = 'ANSWER_TOO_LONG';
+/** Codes of ours: they say nothing of the connection. */
+const OWN_CODES: ReadonlySet<string> = new Set([TOO_LONG, 'EGRESS_FORBIDDEN']);
+
+/** What attempts of one call share. */
+export interface CallContext {
+  readonly send: GatewayParts['send'];
+  readonly limits: GatewayLimits;
+  /** Of the client. */
+  readonly signal: AbortSignal;
+  /** What the client gives each attempt; null: it does not say. */
+  readonly timeoutMs: number | null;
+  /** Gateways that the request has passed. */
+  readonly hops: number;
+}
+
+/** A provider's stream that has begun. */
+export interface OpenedStream {
+  readonly first: readonly StreamPiece[];
+  readonly rest: Pieces;
+  readonly abort: () => void;
+}
+
+/** @throws {UpstreamFailure} @throws {GatewayError} when the client is gone. */
+export async function askForJson<Answer>(
+  context: CallContext,
+  target: Target,
+  wire: Wire,
+  request: WireRequest,
+  read: (answer: unknown) => Answer,
+): Promise<Answer> {
+  const attempt = begin(context, target);
+  try {
+    const response = await attempt.send(request);
+    if (!isGood(response)) throw await refused(response, target, wire, context.limits);
+    return read(JSON.parse(await readText(response, context.limits.answerBytesMax)));
+  } catch (error) {
+    throw attempt.explain(error);
+  } finally {
+    attempt.close();
+  }
+}
+
+const isGood = ({ status }: ProviderResponse): boolean => status >= 200 && status <= 299;
+
+/** Resolves when the answer has begun. @throws {UpstreamFailure} @throws {GatewayError} when the client is gone. */
+export async function askForStream(
+  context: CallContext,
+  target: Target,
+  wire: Wire,
+  request: WireRequest,
+): Promise<OpenedStream> {
+  const attempt = begin(context, target);
+  try {
+    const response = await attempt.send(request);
+    if (!isGood(response)) throw await refused(response, target, wire, context.limits);
+    const rest = readPieces(response, wire, context.limits, attempt);
+    let first: readonly StreamPiece[] = [];
+    for (;;) {
+      const { done, value } = await rest.next();
+      if (done === true) throw badAnswer(nameOf(target), 'the stream ended before it began');
+      // What it has counted says nothing to the client.
+      const begun = value.find(({ kind }) => kind !== 'usage');
+      first = begun === undefined ? [...first, ...value].slice(-1) : [...first, ...value];
+      if (begun === undefined) continue;
+      if (begun.kind === 'error') throw badAnswer(nameOf(target), begun.said.message);
+      if (begun.kind === 'done') throw badAnswer(nameOf(target), 'the stream ended before it began');
+      attempt.begun();
+      return { first, rest, abort: attempt.abort };
+    }
+  } catch (error) {
+    const explained = attempt.explain(error);
+    attempt.abort();
+    throw explained;
+  }
+}
+
+type Attempt = ReturnType<typeof begin>;
+
+function begin({ send, limits, signal, timeoutMs, hops }: CallContext, target: Target) {
+  const name = nameOf(target);
+  const own = new AbortController();
+  const waitMs = Math.min(timeoutMs ?? limits.answerMs, limits.answerMs);
+  let lateMs: number | null = null;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const end = (): void => clearTimeout(timer);
+  const waitFor = (ms: number): ReturnType<typeof setTimeout> =>
+    setTimeout(() => {
+      lateMs = ms;
+      own.abort();
+    }, ms);
+  // Bytes that say nothing do not put it off.
+  const deadline = waitFor(waitMs);
+  const abort = (): void => {
+    close();
+    own.abort();
+  };
+  const close = (): void => {
+    end();
+    clearTimeout(deadline);
+    signal.removeEventListener('abort', abort);
+  };
+  // One signal that follows another by hand costs a call less than AbortSignal.any, which makes a third; and that one
+  // is held weakly: once it was collected, a client that goes aborted nothing.
+  signal.addEventListener('abort', abort);
+  if (signal.aborted) abort();
+  return {
+    end,
+    /** Nothing is waited for any more. */
+    close,
+    abort,
+    /** The next bytes have their time from now. */
+    goesOn: () => void (timer = waitFor(limits.streamIdleMs)),
+    begun: () => clearTimeout(deadline),
+    send({ path, headers, body }: WireRequest): Promise<ProviderResponse> {
+      const { kind, url } = target.provider;
+      const isMock = kind === 'mock';
+      const request = {
+        url: `${isMock ? 'http://mock.invalid' : url.replace(/\/+$/, '')}${path}`,
+        headers: { 'content-type': 'application/json', ...headers, [HOPS_HEADER]: String(hops + 1) },
+        body: JSON.stringify(body),
+        signal: own.signal,
+      };
+      if (!isMock) return send(request, target.provider);
+      const { url: mockUrl, ...init } = request;
+      return answerMock(new Request(mockUrl, { ...init, method: 'POST' }));
+    },
+    /** What a failure means. */
+    explain(error: unknown): UpstreamFailure | GatewayError {
+      if (error instanceof UpstreamFailure) return error;
+      if (signal.aborted) return new GatewayError('client_gone', 'The client closed the connection');
+      if (lateMs !== null) {
+        const failure = outage(name, `the provider was silent for ${lateMs} ms`, 'upstream_timeout');
+        // A client's own impatience says nothing of the provider, nor is it tried again.
+        const isOwn = timeoutMs !== null && lateMs === timeoutMs;
+        return isOwn ? new UpstreamFailure(failure.told, { isRetryable: false, isOutage: false }) : failure;
+      }
+      if (error instanceof BadAnswer) return badAnswer(name, `an answer that cannot be read: ${error.message}`);
+      if (error instanceof SyntaxError) return badAnswer(name, 'the provider answered something that is no JSON');
+      const code = codeOf(error);
+      if (code === null) return badAnswer(name, 'no answer of the provider that could be read');
+      const what = `no answer from the provider: ${code}`;
+      return OWN_CODES.has(code) ? badAnswer(name, what) : outage(name, what);
+    },
+  };
+}
+
+/** Of an error of the network; never its message, which names addresses. Null: it has none. */
+function codeOf(error: unknown): string | null {
+  const { code, cause } = error as { code?: unknown; cause?: { code?: unknown } };
+  const found = code ?? cause?.code;
+  const isWord = typeof found === 'string' && /^[A-Z][A-Z0-9_]{1,60}$/.test(found);
+  return isWord ? found : null;
+}
+
+async function refused(response: ProviderResponse, target: Target, wire: Wire, limits: GatewayLimits) {
+  const text = await readText(response, Math.min(REFUSAL_BYTES_MAX, limits.answerBytesMax)).catch(() => '');
+  let answer: unknown = null;
+  try {
+    answer = JSON.parse(text);
+  } catch {
+    // A page of a proxy in front of it: its status says enough.
+  }
+  return failureOf(nameOf(target), response, wire.said(answer));
+}
+
+async function* readPieces(
+  response: ProviderResponse,
+  wire: Wire,
+  limits: GatewayLimits,
+  attempt: Attempt,
+): AsyncGenerator<readonly StreamPiece[], void, void> {
+  const events = new SseReader(limits.eventCharactersMax);
+  const read = wire.openStream();
+  const pieces: StreamPiece[] = [];
+  try {
+    for await (const bytes of response.body ?? []) {
+      // While the client takes what there is, the provider is not waited for.
+      attempt.end();
+      for (const event of events.push(bytes)) pieces.push(...read(event));
+      if (pieces.length > 0) yield pieces.splice(0);
+      attempt.goesOn();
+    }
+    const last = events.end();
+    if (last !== null) yield read(last);
+  } catch (error) {
+    const explained = attempt.explain(error);
+    // What came whole before a broken event, in the same bytes.
+    if (pieces.length > 0) yield pieces;
+    throw explained instanceof UpstreamFailure ? explained.told : explained;
+  } finally {
+    attempt.close();
+  }
+}
+
+async function readText(response: ProviderResponse, bytesMax: number): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of response.body ?? []) {
+    size += chunk.byteLength;
+    if (size > bytesMax) throw Object.assign(new Error('too long'), { code: TOO_LONG });
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}

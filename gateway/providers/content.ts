@@ -1,0 +1,156 @@
+// What messages of the chat-completions wire are made of, read for wires that put them in another way. Pure.
+import { isJson, isList, type Json } from '../contract/chat.ts';
+import { wrong } from '../contract/request-body.ts';
+
+/** A part of a message's content; `source` has fields that a wire may know beside these. */
+export type Part =
+  | { readonly kind: 'text'; readonly text: string; readonly source: Json }
+  /** A picture, sound or file within the request. */
+  | { readonly kind: 'data'; readonly mediaType: string; readonly base64: string; readonly source: Json }
+  | { readonly kind: 'link'; readonly url: string; readonly source: Json }
+  /** None that the chat-completions wire has: the provider's own, passed on as it is. */
+  | { readonly kind: 'own'; readonly source: Json };
+
+/** A tool call of an assistant. */
+export interface ToolCall {
+  readonly id: string;
+  readonly name: string;
+  /** An object; what is none is put into one, for the model to see what it wrote. */
+  readonly input: Json;
+  readonly source: Json;
+}
+
+/** The parts of a content that was checked by request-body.ts; texts without a character are left out. */
+export function partsOf(content: unknown, at: string): Part[] {
+  if (typeof content === 'string') return content === '' ? [] : [{ kind: 'text', text: content, source: {} }];
+  if (!isList(content)) return [];
+  return content
+    .filter(isJson)
+    .map((part, index) => partOf(part, `${at}[${index}]`))
+    .filter((part) => part.kind !== 'text' || part.text !== '');
+}
+
+function partOf(source: Json, at: string): Part {
+  const { type } = source;
+  if (type === 'text' || type === 'refusal') {
+    const text = source[type];
+    if (typeof text !== 'string') throw wrong(`${at}.${type}`, 'a text');
+    return { kind: 'text', text, source };
+  }
+  if (type === 'image_url' || type === 'video_url') {
+    const given = source[type];
+    const url = isJson(given) ? given['url'] : given;
+    if (typeof url !== 'string') throw wrong(`${at}.${type}.url`, 'a URL');
+    if (!url.startsWith('data:')) return linkOf(url, source, `${at}.${type}.url`);
+    return dataOf(url, source, `${at}.${type}.url`);
+  }
+  if (type === 'file') {
+    const { file_data: data } = isJson(source['file']) ? source['file'] : {};
+    if (typeof data !== 'string') throw wrong(`${at}.file.file_data`, 'a data: URL: files by id are not known here');
+    return dataOf(data, source, `${at}.file.file_data`);
+  }
+  if (type === 'input_audio') {
+    const { data, format } = isJson(source['input_audio']) ? source['input_audio'] : {};
+    if (typeof data !== 'string' || typeof format !== 'string')
+      throw wrong(`${at}.input_audio`, 'an object with data and format');
+    return { kind: 'data', mediaType: `audio/${format}`, base64: data, source };
+  }
+  return { kind: 'own', source };
+}
+
+function linkOf(url: string, source: Json, at: string): Part {
+  if (URL.parse(url)?.protocol !== 'https:') throw wrong(at, 'a data: or an https: URL');
+  return { kind: 'link', url, source };
+}
+
+function dataOf(url: string, source: Json, at: string): Part {
+  const comma = url.indexOf(',');
+  const [mediaType = '', ...parameters] = url.slice('data:'.length, comma).split(';');
+  if (comma === -1 || !url.startsWith('data:') || parameters.at(-1) !== 'base64' || !mediaType.includes('/'))
+    throw wrong(at, 'a data: URL with a media type and base64');
+  return { kind: 'data', mediaType, base64: url.slice(comma + 1), source };
+}
+
+/** All texts of a content, one after the other. */
+export function textOf(content: unknown, at: string): string {
+  return partsOf(content, at)
+    .map((part) => (part.kind === 'text' ? part.text : ''))
+    .join('');
+}
+
+/** The calls of an assistant's message. @throws {GatewayError} 400 */
+export function toolCallsOf(message: Json, at: string): ToolCall[] {
+  const calls = message['tool_calls'];
+  if (!isList(calls)) return [];
+  return calls.filter(isJson).map((source, index) => {
+    const called = isJson(source['function']) ? source['function'] : {};
+    const { name, arguments: input } = called;
+    if (typeof source['id'] !== 'string') throw wrong(`${at}.tool_calls[${index}].id`, 'a text');
+    if (typeof name !== 'string') throw wrong(`${at}.tool_calls[${index}].function.name`, 'a text');
+    return { id: source['id'], name, input: inputOf(input), source };
+  });
+}
+
+function inputOf(text: unknown): Json {
+  if (text === '' || text === undefined || text === null) return {};
+  try {
+    const value = JSON.parse(String(text)) as unknown;
+    if (isJson(value)) return value;
+  } catch {
+    // What a model wrote may be no JSON: the tool's answer tells it so.
+  }
+  return { arguments: text };
+}
+
+/** A tool of the chat-completions wire; null: the provider's own. */
+export interface FunctionTool {
+  readonly name: string;
+  readonly description: string | null;
+  readonly parameters: Json | null;
+  readonly isStrict: boolean;
+}
+
+/** @throws {GatewayError} 400 */
+export function functionToolOf(tool: Json, at: string): FunctionTool | null {
+  if (tool['type'] !== 'function') return null;
+  const { name, description, parameters, strict } = isJson(tool['function']) ? tool['function'] : {};
+  if (typeof name !== 'string') throw wrong(`${at}.function.name`, 'a text');
+  return {
+    name,
+    description: typeof description === 'string' ? description : null,
+    parameters: isJson(parameters) ? parameters : null,
+    isStrict: strict === true,
+  };
+}
+
+/** Which tools an answer may or must call. */
+export type ToolChoice =
+  | { readonly kind: 'auto' | 'none' | 'required' }
+  | { readonly kind: 'one'; readonly name: string };
+
+/** Null: the request does not say. @throws {GatewayError} 400 */
+export function toolChoiceOf(choice: unknown): ToolChoice | null {
+  if (choice === undefined || choice === null) return null;
+  if (choice === 'auto' || choice === 'none' || choice === 'required') return { kind: choice };
+  const named = isJson(choice) && isJson(choice['function']) ? choice['function']['name'] : null;
+  if (typeof named === 'string') return { kind: 'one', name: named };
+  throw wrong('tool_choice', '"auto", "none", "required" or a function by its name');
+}
+
+/** What form an answer is to have. */
+export type AnswerForm = 'text' | 'json' | { readonly schema: Json };
+
+/** @throws {GatewayError} 400 */
+export function answerFormOf(format: unknown): AnswerForm {
+  if (!isJson(format) || format['type'] === 'text') return 'text';
+  if (format['type'] === 'json_object') return 'json';
+  const { schema } = isJson(format['json_schema']) ? format['json_schema'] : {};
+  if (format['type'] === 'json_schema' && isJson(schema)) return { schema };
+  throw wrong('response_format', 'of the type text, json_object or json_schema, the latter with a schema');
+}
+
+/** What a request calls its stop texts. */
+export const stopsOf = (stop: unknown): readonly string[] | undefined => {
+  if (typeof stop === 'string') return [stop];
+  return isList(stop) ? stop.map(String) : undefined;
+};

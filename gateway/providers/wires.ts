@@ -1,0 +1,14 @@
+// Which wire a provider of a kind speaks.
+import type { ProviderKind } from '../contract/contract.ts';
+import type { Wire } from '../contract/wire.ts';
+import { anthropicWire } from './anthropic.ts';
+import { googleWire } from './google.ts';
+import { openaiWire } from './openai.ts';
+
+export const wires: Readonly<Record<ProviderKind, Wire>> = {
+  openai: openaiWire,
+  anthropic: anthropicWire,
+  google: googleWire,
+  // It answers as OpenAI does.
+  mock: openaiWire,
+};

@@ -1,0 +1,62 @@
+// One call as the routes see it: who makes it, what it may try, and what its answer says beside its body.
+import type { KeptAnswers } from '../answers/answer-store.ts';
+import { isList, type Json } from '../contract/chat.ts';
+import type { AdmittedCall } from '../contract/contract.ts';
+import { GatewayError } from '../contract/errors.ts';
+import { HOPS_HEADER, type CallContext } from '../providers/call.ts';
+import type { RefusedFields } from '../providers/refused-fields.ts';
+import { type Target, nameOf } from '../contract/wire.ts';
+import type { Tried } from '../routing/attempts.ts';
+import type { CircuitBreaker } from '../routing/circuit-breaker.ts';
+import { headerText, targetsOf } from '../routing/model-names.ts';
+import { readModel, wrong } from '../contract/request-body.ts';
+
+const HOPS_MAX = 3;
+const TIMEOUT_HEADER = 'x-platform-timeout-ms';
+const FALLBACKS_HEADER = 'x-platform-fallbacks';
+
+/** A call, with what all of them share. */
+export interface Call extends AdmittedCall {
+  readonly breaker: CircuitBreaker;
+  readonly refusedFields: RefusedFields;
+  readonly kept: KeptAnswers;
+  /** Ends each stream that is open, when the gateway closes. */
+  readonly open: Set<(error: GatewayError) => void>;
+}
+
+/** What attempts of a call share. @throws {GatewayError} 400 */
+export function contextOf({ request, parts }: Call): CallContext {
+  const hops = Number(request.headers.get(HOPS_HEADER) ?? 0);
+  if (!(hops < HOPS_MAX))
+    throw new GatewayError('loop_detected', `The request has passed ${HOPS_MAX} gateways: a provider's URL leads back`);
+  const timeout = request.headers.get(TIMEOUT_HEADER);
+  if (timeout !== null && !/^[1-9][0-9]{0,8}$/.test(timeout))
+    throw wrong(TIMEOUT_HEADER, 'a whole number of milliseconds');
+  return {
+    send: parts.send,
+    limits: parts.limits,
+    signal: request.signal,
+    timeoutMs: timeout === null ? null : Number(timeout),
+    hops,
+  };
+}
+
+/** What is tried in turn: the model of the body, then its `models`, then those of the header. */
+export async function targetsOfCall({ request, parts, caller }: Call, body: Json): Promise<Target[]> {
+  const inBody = isList(body['models']) ? body['models'].map(String) : [];
+  const header = request.headers.get(FALLBACKS_HEADER) ?? '';
+  const inHeader = header.split(',').flatMap((name) => (name.trim() === '' ? [] : [name.trim()]));
+  const table = await parts.models(caller.organizationId);
+  return targetsOf(table, [readModel(body), ...inBody, ...inHeader], parts.limits.modelsMax);
+}
+
+/** Headers of an answer. @param upstreamMs how long the provider took. */
+export function answerHeaders({ parts, startedAt }: Call, { target, attempts }: Tried<unknown>, upstreamMs: number) {
+  const overheadMs = Math.max(0, parts.now() - startedAt - upstreamMs);
+  return {
+    'x-platform-model': headerText(nameOf(target)),
+    'x-platform-attempts': String(attempts),
+    'x-platform-overhead-ms': String(Math.round(overheadMs)),
+    'openai-processing-ms': String(Math.round(upstreamMs)),
+  };
+}

@@ -1,0 +1,44 @@
+// POST /sdk/embedding-model: values that the AI SDK wants embedded, by the route for embeddings.
+import { isJson, isList, type Json } from '../../contract/chat.ts';
+import { readJson, missing } from '../../contract/request-body.ts';
+import type { Call } from '../call.ts';
+import { embeddings } from '../embeddings.ts';
+import { gatewayFields, providerFields, providerOf } from './provider-options.ts';
+import { readModelHeader, readVersion, wireWarning } from './sdk-call.ts';
+
+/** @throws {GatewayError} */
+export async function embeddingModel(call: Call): Promise<Response> {
+  const { request, parts, caller, id } = call;
+  const version = readVersion(request);
+  const model = readModelHeader(request);
+  const options = await readJson(request, parts.limits.bodyBytesMax);
+  // Version 2 calls them `input`.
+  const input = options['values'] ?? options['input'];
+  if (input === undefined) throw missing('values');
+  const provider = providerOf(await parts.models(caller.organizationId), model);
+  const gateway = gatewayFields(options['providerOptions']);
+  const response = await embeddings(call, {
+    ...providerFields(options['providerOptions'], provider).fields,
+    ...gateway.fields,
+    ...(options['dimensions'] === undefined ? {} : { dimensions: options['dimensions'] }),
+    model,
+    input,
+    encoding_format: 'float',
+  });
+  const { headers } = response;
+  const { data, usage } = (await response.json()) as { readonly data: readonly Json[]; readonly usage?: Json };
+  const tokens = isJson(usage) ? (usage['prompt_tokens'] ?? usage['total_tokens']) : undefined;
+  const result = {
+    embeddings: inOrder(data).map(({ embedding }) => embedding),
+    ...(typeof tokens === 'number' ? { usage: { tokens } } : {}),
+    warnings: gateway.warnings.map((warning) => wireWarning(warning, version)),
+    providerMetadata: { gateway: { model: headers.get('x-platform-model') ?? model, requestId: id } },
+  };
+  return Response.json(result, { headers });
+}
+
+/** Providers may answer in another order than they were asked in. */
+function inOrder(data: readonly Json[]): readonly Json[] {
+  const found = data.filter(isJson).filter(({ embedding }) => isList(embedding));
+  return found.toSorted((one, other) => Number(one['index'] ?? 0) - Number(other['index'] ?? 0));
+}

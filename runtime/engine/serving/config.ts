@@ -1,0 +1,84 @@
+// What a deployment runs, and what the files of this folder need to serve it. handler.ts makes both; types only.
+import type { Limits } from '#core/limits.ts';
+import type { InvocationKind, Plan } from '#core/plans.ts';
+import type { ServerSpec } from '#core/ssr/protocol.ts';
+import type { WorkerText } from '#core/worker-text.ts';
+import type { HostFunctions } from '../bridge/host-calls.ts';
+import type { HostMemory } from '../bridge/host-memory.ts';
+import type { Exchange } from '../http/listener.ts';
+import type { AnyInvocation, HttpInvocation } from '../invocation/invocation.ts';
+import type { LogLine } from '../invocation/log.ts';
+import type { Outcome } from '../invocation/outcome.ts';
+import type { DeploymentCounters, EngineCounters } from '../metrics/counters.ts';
+
+/** What a deployment runs. */
+export interface DeploymentConfig {
+  readonly id: string;
+  readonly project: string;
+  /** The organization that owns the project; null without a control plane. */
+  readonly organization: string | null;
+  readonly plan: Plan;
+  readonly vars: Readonly<Record<string, string>>;
+  /** Binding name -> kind. */
+  readonly bindings: Readonly<Record<string, string>>;
+  /** The bundle and its hash. */
+  readonly code: () => { readonly text: WorkerText; readonly hash: string };
+  readonly sourceMap: () => string | null;
+  /**
+   * Work to complete before the worker is loaded: its migrations. Null when there is none, or none left. Rejects with
+   * a PlatformError.
+   */
+  readonly prepare?: (() => Promise<void>) | null;
+  /** The server that answers requests of an ssr project. The worker makes the server's binding calls. */
+  readonly server?: ServerSpec | null;
+}
+
+/** Dependencies of serving, apart from the isolate. */
+export interface ServingParts {
+  /** Counters of the deployment. */
+  readonly counters: DeploymentCounters;
+  readonly engineCounters: EngineCounters;
+  readonly hostFunctions: HostFunctions;
+  readonly limits: Limits;
+  /** Headers as the worker receives them, with the client's true address. */
+  readonly clientHeaders: (headerBlock: string, remoteAddress: string) => string;
+  /** Scheme that workers see in `request.url`. */
+  readonly protocol: 'http' | 'https';
+  /**
+   * Called when a fetch handler that called `passThroughOnException` throws: true when the request was answered
+   * another way.
+   */
+  readonly passThrough: (exchange: Exchange, deployment: DeploymentConfig) => boolean;
+}
+
+/** Identifies an invocation whose code still runs after its end. */
+export interface BurningInvocation {
+  readonly kind: InvocationKind;
+  /** URL of a request; '' for other events. */
+  readonly target: string;
+}
+
+/** The deployment that is served. */
+export interface ServedDeployment {
+  readonly config: DeploymentConfig;
+  /** Memory held for the deployment outside its isolates. */
+  readonly hostMemory: HostMemory;
+  /** Open WebSockets in all its isolates. */
+  readonly openSockets: { count: number };
+  /** Ends an invocation: sends a response if none was sent, and writes the log line and the record. */
+  end(invocation: AnyInvocation, outcome: Outcome, now?: number): void;
+  /** Answers a request whose handler failed while its other work continues. */
+  answerFailed(invocation: HttpInvocation, outcome: Outcome & { kind: 'failed' }): void;
+  /** A text with its bundle positions mapped to the sources. */
+  mapped(text: string): string;
+  /** As `mapped`; null when the bundle has no source map. */
+  mapStack(text: string): string | null;
+  log(level: LogLine['level'], text: string, invocation: AnyInvocation | null): void;
+  /**
+   * Reports CPU used by code that belongs to no running invocation. @param of the invocation that started the code;
+   * null: none.
+   */
+  burnt(of: BurningInvocation | null, cpuMs: number): void;
+  /** Runs an invocation again after it lost its isolate before it had any effect. */
+  restart(invocation: AnyInvocation): void;
+}

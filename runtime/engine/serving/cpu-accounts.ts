@@ -1,0 +1,158 @@
+// Accounts for the CPU of the invocations in one isolate: how much of its budget each has used, by its own code and
+// by host work. Made by serving.ts. The isolate detects a budget exceeded by its own code
+// (isolates/native/guest/cpu-watch.cc); this file detects one exceeded by host work.
+import { PlatformError } from '#core/errors.ts';
+import type { Link } from '../bridge/link.ts';
+import type { AnyInvocation, CpuMeter } from '../invocation/invocation.ts';
+import { failed } from '../invocation/outcome.ts';
+import type { ServedDeployment, ServingParts } from './config.ts';
+import type { RunningInvocations } from './running-invocations.ts';
+
+/** How often an open WebSocket gets a new budget without a message. */
+const RENEWAL_MS = 10_000;
+/** Host CPU below this is not reported to the isolate yet. */
+const UNREPORTED_MS_MAX = 1;
+
+export class CpuAccounts implements CpuMeter {
+  #deployment: ServedDeployment;
+  #parts: Pick<ServingParts, 'counters' | 'limits'>;
+  #running: RunningInvocations;
+  #link: Link;
+
+  constructor(
+    deployment: ServedDeployment,
+    parts: Pick<ServingParts, 'counters' | 'limits'>,
+    running: RunningInvocations,
+    link: Link,
+  ) {
+    this.#deployment = deployment;
+    this.#parts = parts;
+    this.#running = running;
+    this.#link = link;
+  }
+
+  /** CPU limit of an invocation; 0: none. */
+  limitMs({ kind }: AnyInvocation): number {
+    return this.#parts.limits.cpu[kind][this.#deployment.config.plan];
+  }
+
+  /** Charges an invocation its share of an entry, unless the entry charged it separately. */
+  chargeShare(invocation: AnyInvocation, shareMs: number): void {
+    if (invocation.charged) return;
+    invocation.cpuMs += shareMs;
+    this.#parts.counters.charge(invocation.kind, shareMs);
+  }
+
+  /**
+   * Charges an entry whose shares are unknown, because its isolate was abandoned during the entry or V8 no longer
+   * knows whose code ran. All invocations in the isolate pay the same; if there are none, only the deployment pays.
+   */
+  chargeAlike(invocations: readonly AnyInvocation[], cpuMs: number): void {
+    if (!(cpuMs > 0)) return;
+    if (invocations.length === 0) this.#deployment.burnt(null, cpuMs);
+    const shareMs = cpuMs / invocations.length;
+    for (const invocation of invocations) {
+      invocation.cpuMs += shareMs;
+      this.#parts.counters.charge(invocation.kind, shareMs);
+    }
+  }
+
+  /**
+   * @param cpuMs CPU used so far in this isolate, in total.
+   * @throws {Error} if it is less than before: usage cannot decrease.
+   */
+  charge(invocation: AnyInvocation, cpuMs: number): void {
+    this.#add(invocation, cpuMs);
+    if (invocation.hostCpuMs > 0 && this.leftOf(invocation) <= 0) this.#exceeded(invocation, 0);
+  }
+
+  #add(invocation: AnyInvocation, cpuMs: number): void {
+    const usedMs = invocation.lostCpuMs + cpuMs;
+    if (usedMs < invocation.cpuMs) throw new Error(`guest reported ${usedMs} ms of CPU after ${invocation.cpuMs} ms`);
+    this.#parts.counters.charge(invocation.kind, usedMs - invocation.cpuMs);
+    invocation.cpuMs = usedMs;
+    invocation.charged = true;
+  }
+
+  /**
+   * Makes the last charge of an invocation whose own code exceeded its budget; null: code that belongs to no
+   * invocation.
+   *
+   * @param cpuMs used of the current budget. For a socket, that is the budget of its last message; earlier usage is
+   * charged already.
+   * @returns the budget and the CPU used of it.
+   */
+  chargeBreach(invocation: AnyInvocation | null, cpuMs: number): { readonly limitMs: number; readonly usedMs: number } {
+    if (invocation === null)
+      return { limitMs: this.#parts.limits.cpu.http[this.#deployment.config.plan], usedMs: Math.round(cpuMs) };
+    this.#add(invocation, Math.max(cpuMs, invocation.cpuMs - invocation.lostCpuMs));
+    return {
+      limitMs: this.limitMs(invocation),
+      usedMs: Math.round(cpuMs + invocation.hostCpuMs - invocation.hostCpuBefore),
+    };
+  }
+
+  leftOf(invocation: AnyInvocation): number {
+    const limitMs = this.limitMs(invocation);
+    return limitMs === 0 ? Number.POSITIVE_INFINITY : limitMs - usedOf(invocation);
+  }
+
+  reserve(invocation: AnyInvocation, cpuMs: number): void {
+    if (cpuMs > this.leftOf(invocation)) {
+      this.#exceeded(invocation, cpuMs);
+      throw new PlatformError('cpu_limit_exceeded');
+    }
+    invocation.reservedCpuMs += cpuMs;
+  }
+
+  settle(invocation: AnyInvocation, reservedMs: number, usedMs: number): void {
+    invocation.reservedCpuMs -= reservedMs;
+    invocation.hostCpuMs += usedMs;
+    this.#parts.counters.chargeHost(invocation.kind, usedMs);
+    if (invocation.phase === 'over') return;
+    if (this.leftOf(invocation) <= 0) this.#exceeded(invocation, 0);
+    else if (invocation.hostCpuMs - invocation.hostCpuReported >= UNREPORTED_MS_MAX) {
+      invocation.hostCpuReported = invocation.hostCpuMs;
+      this.#link.reportHostCpu(invocation.id, invocation.hostCpuMs - invocation.hostCpuBefore);
+    }
+  }
+
+  /** Starts a new budget for a message of a WebSocket, as the guest does. */
+  renew(invocation: AnyInvocation): void {
+    renewBudget(invocation, performance.now());
+  }
+
+  /** Renews the budget of an open WebSocket from time to time without a message, as the guest does. */
+  renewNowAndThen(invocation: AnyInvocation): void {
+    const now = performance.now();
+    if (now - invocation.budgetFrom >= RENEWAL_MS) renewBudget(invocation, now);
+  }
+
+  /**
+   * Ends an invocation whose host work exceeded its budget. The isolate is not at fault and continues to serve.
+   *
+   * @param moreMs CPU it requested in addition.
+   */
+  #exceeded(invocation: AnyInvocation, moreMs: number): void {
+    const limitMs = this.limitMs(invocation);
+    const usedMs = Math.round(usedOf(invocation) + moreMs);
+    const { plan } = this.#deployment.config;
+    this.#deployment.log(
+      'error',
+      `CPU limit exceeded: used ${usedMs} ms of ${limitMs} ms (plan ${plan}), most of it by work of the host`,
+      invocation,
+    );
+    this.#running.endNow(invocation, failed('cpu_limit_exceeded', { limitMs, usedMs }), 'CPU limit exceeded');
+  }
+}
+
+/** CPU used of the current budget. */
+function usedOf({ totalCpuMs, cpuBefore, hostCpuBefore }: AnyInvocation): number {
+  return totalCpuMs - cpuBefore - hostCpuBefore;
+}
+
+function renewBudget(invocation: AnyInvocation, now: number): void {
+  invocation.budgetFrom = now;
+  invocation.cpuBefore = invocation.cpuMs;
+  invocation.hostCpuBefore = invocation.hostCpuMs;
+}

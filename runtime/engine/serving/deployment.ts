@@ -1,0 +1,430 @@
+// One deployment on this engine: gives requests to one lane and events to another (lane.ts), each with its own
+// isolate, and ends every invocation. handler.ts makes one per deployment it serves.
+import { performance } from 'node:perf_hooks';
+import { errorMessage, type PlatformError } from '#core/errors.ts';
+import type { InvocationKind } from '#core/plans.ts';
+import type { EngineMemory, HostMemory } from '../bridge/host-memory.ts';
+import type { Part } from '../bridge/protocol.ts';
+import type { Delivery } from '../invocation/delivery.ts';
+import type { InvocationIds } from '../invocation/invocation-id.ts';
+import { eventRecord, thrownIn, type EventRecord } from '../invocation/event-record.ts';
+import {
+  Invocation,
+  isHttp,
+  type AnyInvocation,
+  type EventInvocation,
+  type HttpInvocation,
+} from '../invocation/invocation.ts';
+import { StackMapper, type LogLine, type SourceFrame } from '../invocation/log.ts';
+import {
+  failed,
+  failureResponse,
+  isFailureCode,
+  ok,
+  type FailureResponse,
+  type Outcome,
+} from '../invocation/outcome.ts';
+import { ServerLane } from '../servers/server-lane.ts';
+import type { ServerLink } from '../servers/server-link.ts';
+import type { Exchange } from '../http/listener.ts';
+import type { DeploymentUsage } from '../metrics/usage.ts';
+import { InvocationSpans } from '../telemetry/invocation-spans.ts';
+import type { DeploymentTelemetry } from '../telemetry/recorder.ts';
+import type { ProxyRequestIds } from '../http/request-id.ts';
+import type { BurningInvocation, DeploymentConfig, ServedDeployment } from './config.ts';
+import { Lane, type LaneParts } from './lane.ts';
+import { collectBody } from './request-body.ts';
+
+/** The end of one invocation, for the log and the counters. */
+export interface RequestRecord {
+  readonly kind: InvocationKind;
+  /** Id of the invocation. */
+  readonly invocation: string;
+  readonly traceId: string | null;
+  /** The request id from a trusted proxy; null otherwise. */
+  readonly requestId: string | null;
+  readonly deployment: string;
+  readonly project: string;
+  /** Method of a request; empty for other events. */
+  readonly method: string;
+  readonly target: string;
+  /** 0 for events other than requests. */
+  readonly status: number;
+  /** Set for events other than requests. */
+  readonly event: EventRecord | null;
+  readonly outcome: Outcome;
+  readonly cpuMs: number;
+  readonly wallMs: number;
+}
+
+/** Why a request failed, as the author of its worker sees it. */
+interface Explained {
+  /** In words, without the worker's own message. */
+  readonly title: string;
+  /** Name of a thrown error. */
+  readonly name?: string;
+  readonly message: string;
+  /** Mapped to the sources. */
+  readonly stack: string | null;
+  readonly place: SourceFrame | null;
+}
+
+/** Makes the response of a failed request. @param plain the response that visitors may see. */
+export type Explain = (exchange: Exchange, plain: FailureResponse, failure: Explained) => FailureResponse;
+
+/** Dependencies of a deployment. */
+export interface DeploymentParts extends LaneParts {
+  readonly hostMemory: EngineMemory;
+  readonly usage: DeploymentUsage;
+  /** Null when telemetry is off and only the log is written. */
+  readonly telemetry: DeploymentTelemetry | null;
+  readonly onLog: (deployment: DeploymentConfig, line: LogLine) => void;
+  /** Null without a listener, so that no record is made. */
+  readonly onRequest: ((record: RequestRecord) => void) | null;
+  /** Whether `onRequest` also receives successful requests. */
+  readonly recordsAll: boolean;
+  readonly ids: InvocationIds;
+  /** Answers failed requests with details for the author of the worker; null: only what visitors may see. */
+  readonly explain: Explain | null;
+  /** Null when no proxy is trusted. */
+  readonly proxyRequestId: ProxyRequestIds | null;
+  readonly servers: ServerLink;
+}
+
+/** Share of host memory that events may hold; the rest is reserved for requests. */
+const EVENTS_MEMORY_SHARE = 0.75;
+
+/** A deployment and the isolates that currently serve it. */
+export class Deployment implements ServedDeployment {
+  readonly config: DeploymentConfig;
+  readonly hostMemory: HostMemory;
+  readonly openSockets = { count: 0 };
+  #parts: DeploymentParts;
+  #mapper: StackMapper;
+  #http: Lane;
+  /**
+   * Queues, timers, schedules and workflows. They run apart, so that their CPU use and failures do not delay
+   * requests.
+   */
+  #events: Lane;
+  /** Serves the requests of an ssr project; null otherwise. */
+  #server: ServerLane | null;
+  /** Requests the deployment may have while the engine is overloaded. */
+  admitted = Number.POSITIVE_INFINITY;
+  #closed = false;
+  /** Another deployment has replaced it: its isolates are released early. */
+  #isRetired = false;
+  /** Work to complete before the worker is loaded; null when it is done. */
+  #prepare: (() => Promise<void>) | null;
+
+  constructor(config: DeploymentConfig, parts: DeploymentParts) {
+    this.config = config;
+    this.hostMemory = parts.hostMemory.open(`${config.project}/${config.id}`);
+    this.#prepare = config.prepare ?? null;
+    this.#parts = parts;
+    this.#mapper = new StackMapper(config.sourceMap);
+    this.#http = new Lane(this, parts, 1);
+    this.#events = new Lane(this, parts, EVENTS_MEMORY_SHARE);
+    const { server: spec = null } = config;
+    this.#server = spec === null ? null : new ServerLane(this, { ...parts, link: parts.servers, spec });
+  }
+
+  /** Requests and events that run or wait, and open WebSockets. */
+  get load(): number {
+    return this.#http.load + this.#events.load + (this.#server?.load ?? 0);
+  }
+
+  /** Requests and events that run or wait. */
+  get requests(): number {
+    return this.#http.busy + this.#events.busy + (this.#server?.busy ?? 0);
+  }
+
+  /** Whether its code runs on a thread at this moment. */
+  get isEntered(): boolean {
+    return this.#http.isEntered || this.#events.isEntered;
+  }
+
+  /** Whether requests find a warm isolate. */
+  get hasIsolate(): boolean {
+    return this.#server !== null || this.#http.hasIsolate;
+  }
+
+  /** Serves a request; every possible end ends the exchange. */
+  fetch(exchange: Exchange): void {
+    this.#take(exchange, false);
+  }
+
+  /** A binding call from the deployment's own server. */
+  call(exchange: Exchange): void {
+    this.#take(exchange, true);
+  }
+
+  #take(exchange: Exchange, isCall: boolean): void {
+    const { limits } = this.#parts;
+    const { ids, proxyRequestId } = this.#parts;
+    const invocation: HttpInvocation = new Invocation(ids, 'http', exchange, performance.now(), limits.subrequestsMax);
+    exchange.memory = this.hostMemory;
+    exchange.requestId = proxyRequestId?.(exchange) ?? invocation.uid;
+    if (this.#parts.telemetry?.samples() === true) this.#trace(invocation, false);
+    invocation.isCall = isCall;
+    const { bodyBytes } = exchange;
+    if (this.#server !== null && !isCall) {
+      if (!this.#refuses(invocation, this.#server.busy, this.admitted)) this.#start(invocation, null);
+      return;
+    }
+    this.#http.lastUsedAt = invocation.startedAt;
+    if (this.#refuses(invocation, this.#http.busy, this.admitted)) return;
+    if (bodyBytes > 0 && bodyBytes <= limits.inlineBodyBytesMax) this.#collect(exchange, invocation);
+    else this.#start(invocation, bodyBytes === 0 ? null : undefined);
+  }
+
+  #collect(exchange: Exchange, invocation: HttpInvocation): void {
+    const onAbort = (): void => invocation.close();
+    collectBody(exchange, onAbort, (body) => {
+      if (invocation.phase !== 'over') this.#start(invocation, body);
+    });
+  }
+
+  /** Accepts an event other than a request; `delivery.onEnd` is called at its end. */
+  deliver(delivery: Delivery): void {
+    const { ids, limits } = this.#parts;
+    const invocation: EventInvocation = new Invocation(
+      ids,
+      delivery.kind,
+      delivery,
+      performance.now(),
+      limits.subrequestsMax,
+    );
+    const isSampled = (Number.parseInt(invocation.trace?.flags ?? '0', 16) & 1) === 1;
+    const { telemetry } = this.#parts;
+    if (telemetry !== null && (invocation.trace === null ? telemetry.samples() : isSampled && telemetry.continues()))
+      this.#trace(invocation, invocation.trace !== null);
+    this.#events.lastUsedAt = invocation.startedAt;
+    // Events give way to requests and are delivered again later; requests never give way to events.
+    if (!this.#refuses(invocation, this.#events.busy, Math.max(0, this.admitted - this.#http.busy)))
+      this.#start(invocation, null);
+  }
+
+  /** @param isInside whether the trace continues one of this platform. */
+  #trace(invocation: AnyInvocation, isInside: boolean): void {
+    const { telemetry, limits } = this.#parts;
+    invocation.spans = new InvocationSpans({
+      telemetry: telemetry!,
+      invocation: invocation.uid,
+      startedAt: invocation.startedAt,
+      parent: invocation.trace,
+      isInside,
+      links: isHttp(invocation) ? [] : (invocation.answer.event.traces ?? []).slice(1),
+      spansMax: limits.telemetry.spansMax,
+    });
+  }
+
+  #refuses(invocation: AnyInvocation, waiting: number, admitted: number): boolean {
+    const limit = Math.min(this.#parts.limits.requestsPerDeploymentMax, admitted);
+    const refused = waiting >= limit;
+    if (refused) this.end(invocation, failed('overloaded', { waiting, limit }));
+    return refused;
+  }
+
+  #laneOf(invocation: AnyInvocation): Lane {
+    return isHttp(invocation) ? this.#http : this.#events;
+  }
+
+  #start(invocation: AnyInvocation, body: Part | null | undefined): void {
+    if (this.#closed) {
+      this.end(invocation, failed('draining'));
+      return;
+    }
+    if (this.#prepare !== null) {
+      this.#startPrepared(this.#prepare, invocation, body);
+      return;
+    }
+    if (this.#server !== null && isHttp(invocation) && !invocation.isCall) this.#server.serve(invocation);
+    else this.#laneOf(invocation).serve(invocation, body);
+  }
+
+  restart(invocation: AnyInvocation): void {
+    this.#start(invocation, null);
+  }
+
+  /** Waits until the worker may be loaded at all. */
+  #startPrepared(prepare: () => Promise<void>, invocation: AnyInvocation, body: Part | null | undefined): void {
+    const lane = this.#laneOf(invocation);
+    lane.preparing++;
+    const onAbort = (): void => invocation.close();
+    if (isHttp(invocation)) invocation.answer.onAbort = onAbort;
+    prepare().then(
+      () => {
+        lane.preparing--;
+        this.#prepare = null;
+        if (invocation.phase !== 'over') this.#start(invocation, body);
+      },
+      ({ code, details, message }: PlatformError) => {
+        lane.preparing--;
+        this.log('error', message, invocation);
+        this.end(invocation, isFailureCode(code) ? failed(code, details) : failed('internal'));
+      },
+    );
+  }
+
+  /** Starts an isolate ahead of the first request. */
+  warm(): void {
+    if (this.#prepare === null && this.#server === null) this.#http.warm();
+  }
+
+  /** Starts the worker unless it runs, and returns the outcome: its top level has run, or the reason it failed. */
+  start(): Promise<Outcome> {
+    return this.#server?.start() ?? this.#http.start();
+  }
+
+  /** Releases an idle isolate. */
+  rest(): void {
+    if (this.#http.isIdle) this.#http.evict();
+  }
+
+  /** Ends an invocation: sends a response if none was sent, and writes the log line and the record. */
+  end(invocation: AnyInvocation, ending: Outcome, now = performance.now()): void {
+    if (invocation.phase === 'over') return;
+    let outcome: Outcome = invocation.failure ?? ending;
+    let method = '';
+    let target = '';
+    let requestId = '';
+    if (isHttp(invocation)) {
+      ({ method, target, requestId } = invocation.answer);
+      if (outcome.kind === 'failed' && invocation.failure === null) this.#endFailed(invocation, outcome);
+      invocation.close();
+    } else {
+      invocation.close();
+      // The handler's response counts, regardless of how the work in `waitUntil` ended.
+      const { result, onEnd } = invocation.answer;
+      this.#events.lastUsedAt = now;
+      onEnd({ outcome: result === null ? outcome : ok, result, cpuMs: invocation.totalCpuMs });
+      const thrown = outcome.kind === 'ok' ? thrownIn(result) : null;
+      if (thrown !== null) outcome = failed('worker_threw', { reason: thrown });
+    }
+    const wallMs = now - invocation.startedAt;
+    this.#parts.counters.ended(invocation.kind, outcome, wallMs);
+    const { kind, cpuMs, hostCpuMs, cpuBefore, hostCpuBefore } = invocation;
+    const budgetMs = cpuMs + hostCpuMs - cpuBefore - hostCpuBefore;
+    this.#parts.usage.ended(kind, target, outcome.kind === 'failed', cpuMs, hostCpuMs, budgetMs, invocation);
+    this.#parts.telemetry?.ended(invocation, outcome, target, wallMs);
+    if (this.#parts.onRequest === null || (outcome.kind === 'ok' && !this.#parts.recordsAll)) return;
+    const { uid } = invocation;
+    this.#parts.onRequest({
+      kind: invocation.kind,
+      invocation: uid,
+      traceId: invocation.trace?.traceId ?? null,
+      requestId: requestId === '' || requestId === uid ? null : requestId,
+      deployment: this.config.id,
+      project: this.config.project,
+      method,
+      target,
+      status: invocation.status,
+      event: isHttp(invocation) ? null : eventRecord(invocation.answer.kind, invocation.answer.event.head),
+      outcome,
+      cpuMs: invocation.totalCpuMs,
+      wallMs,
+    });
+  }
+
+  burnt(of: BurningInvocation | null, cpuMs: number): void {
+    this.#parts.usage.burnt(of?.kind ?? 'http', of?.target ?? '', cpuMs);
+  }
+
+  /** Answers a request whose handler failed while its other work continues. */
+  answerFailed(invocation: HttpInvocation, outcome: Outcome & { kind: 'failed' }): void {
+    this.#endFailed(invocation, outcome);
+    invocation.failure = outcome;
+    invocation.phase = 'answered';
+  }
+
+  #endFailed(invocation: HttpInvocation, outcome: Outcome & { kind: 'failed' }): void {
+    const exchange = invocation.answer;
+    if (invocation.phase === 'answered' && !invocation.isClientGone) {
+      exchange.destroy();
+      return;
+    }
+    const { explain } = this.#parts;
+    const plain = failureResponse(outcome);
+    const response = explain === null ? plain : explain(exchange, plain, this.#explained(outcome));
+    invocation.status = response.status;
+    exchange.onAbort = null;
+    if (outcome.code !== 'client_gone') exchange.send(response.status, response.headerBlock, response.body);
+  }
+
+  #explained({ code, details, thrown }: Outcome & { kind: 'failed' }): Explained {
+    const { reason = '', ...others } = details;
+    const title = errorMessage(code, others).replace(/: \{reason\}$/, '');
+    // When a worker does not start, `reason` holds the cause.
+    const stack = thrown === undefined ? String(reason) : (thrown.stack ?? '');
+    const [said] = this.#mapper.map(String(reason)).split('\n', 1);
+    return {
+      title,
+      message: thrown?.message ?? (said || title),
+      ...(thrown !== undefined && { name: thrown.name }),
+      stack: stack.includes('\n') ? this.#mapper.map(stack) : null,
+      place: this.#mapper.frame(stack),
+    };
+  }
+
+  /** A text with its bundle positions mapped to the sources. */
+  mapped(text: string): string {
+    return this.#mapper.map(text);
+  }
+
+  mapStack(text: string): string | null {
+    return this.#mapper.hasMap ? this.#mapper.map(text) : null;
+  }
+
+  log(level: LogLine['level'], text: string, invocation: AnyInvocation | null): void {
+    const line: LogLine = {
+      level,
+      text: this.#mapper.map(text),
+      invocation: invocation?.uid ?? null,
+      traceId: invocation?.trace?.traceId ?? null,
+    };
+    this.#parts.onLog(this.config, line);
+    this.#parts.telemetry?.line(line, invocation);
+  }
+
+  /** The deployment replaces another: requests the preparation of its databases again. */
+  promote(): void {
+    this.#isRetired = false;
+    this.#prepare = this.config.prepare ?? null;
+  }
+
+  /** Another deployment replaces this one: asks clients of open WebSockets to reconnect. */
+  retire(): void {
+    this.#isRetired = true;
+    this.#http.closeSockets(1012, 'Service restart');
+    this.#server?.closeSockets(1012, 'Service restart');
+    this.#events.closeSockets(1012, 'Service restart');
+  }
+
+  /**
+   * Called about once a second: ends invocations over their wall limit, and disposes an isolate that has had no event
+   * for a while, or no request since another deployment replaced this one.
+   */
+  checkWall(now: number): void {
+    this.#http.checkWall(now);
+    this.#events.checkWall(now);
+    this.#server?.checkWall(now);
+    this.#events.evictAfter(this.#parts.limits.eventIsolateIdleMs, now);
+    if (this.#isRetired) this.#http.evictAfter(this.#parts.limits.eventIsolateIdleMs, now);
+  }
+
+  /** Called often while entries run: detects isolates that died without an event. */
+  checkAlive(): void {
+    this.#http.checkAlive();
+    this.#events.checkAlive();
+  }
+
+  /** Refuses new requests; cuts off running ones unless `load` is 0. */
+  close(): void {
+    this.#closed = true;
+    this.#http.close();
+    this.#events.close();
+    this.#server?.close();
+    this.#parts.hostMemory.close(this.hostMemory);
+  }
+}

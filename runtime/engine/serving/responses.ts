@@ -1,0 +1,164 @@
+// Sends the responses of one isolate's workers to clients: from the guest's record to the exchange in one step,
+// whole, as a stream, or as an open WebSocket. Made by dispatch.ts.
+import type { ErrorDetails, PlatformError } from '#core/errors.ts';
+import type { Link } from '../bridge/link.ts';
+import { STREAM, type Part, type RecordReader } from '../bridge/protocol.ts';
+import { withoutInvalidLength } from '../http/header-block.ts';
+import type { Exchange } from '../http/listener.ts';
+import { isHttp, type HttpInvocation } from '../invocation/invocation.ts';
+import { failed, ok, type Outcome } from '../invocation/outcome.ts';
+import type { ServedDeployment } from './config.ts';
+import type { RunningInvocations } from './running-invocations.ts';
+
+/** Sink for a discarded body. */
+const DISCARD = { write: () => true, end: () => {}, destroy: () => {} };
+
+/** Dependencies of sending responses. */
+export interface ResponseParts {
+  readonly deployment: ServedDeployment;
+  readonly link: Link;
+  readonly running: RunningInvocations;
+  /** The worker's isolate. */
+  readonly isolate: { readonly isCondemned: boolean };
+}
+
+export class Responses {
+  #deployment: ServedDeployment;
+  #link: Link;
+  #running: RunningInvocations;
+  #isolate: { readonly isCondemned: boolean };
+
+  constructor({ deployment, link, running, isolate }: ResponseParts) {
+    this.#deployment = deployment;
+    this.#link = link;
+    this.#running = running;
+    this.#isolate = isolate;
+  }
+
+  respond(reader: RecordReader): void {
+    const id = reader.number();
+    const status = reader.number();
+    const headerBlock = reader.part(reader.field()) as string;
+    const field = reader.field();
+    const body = field === STREAM ? undefined : reader.part(field);
+    const isOver = reader.field() === '1';
+    const invocation = this.#running.get(id);
+    if (invocation !== undefined && isHttp(invocation)) this.#send(invocation, status, headerBlock, body, isOver);
+    else if (body === undefined) this.#refuseStream(id);
+  }
+
+  /** @param body undefined: it follows as a stream. @param isOver no further record follows. */
+  #send(
+    invocation: HttpInvocation,
+    status: number,
+    headerBlock: string,
+    body: Part | null | undefined,
+    isOver: boolean,
+  ): void {
+    this.#running.unanswered = 0;
+    const { id, answer: exchange } = invocation;
+    if (invocation.isClientGone) {
+      invocation.phase = 'answered';
+      this.#running.breakBody(id);
+      if (body === undefined) this.#refuseStream(id);
+      if (isOver) this.#running.end(id, ok);
+      return;
+    }
+    invocation.status = status;
+    try {
+      if (body !== undefined) {
+        exchange.send(status, headerBlock, body, true);
+        invocation.phase = 'answered';
+        this.#running.breakBody(id);
+      } else {
+        exchange.begin(status, headerBlock);
+        invocation.phase = 'answered';
+        if (exchange.method === 'HEAD') {
+          exchange.end();
+          this.#refuseStream(id);
+          return;
+        }
+        this.#stream(id, exchange);
+      }
+    } catch (error) {
+      const repaired = withoutInvalidLength(headerBlock, error);
+      if (repaired !== null) {
+        this.#deployment.log('warn', 'Response content-length dropped: not a number', invocation);
+        this.#send(invocation, status, repaired, body, isOver);
+        return;
+      }
+      this.#deployment.log('error', `Response not sent: ${(error as Error).message}`, invocation);
+      if (body === undefined) this.#refuseStream(id);
+      this.#running.end(id, unsent(error as Error));
+      return;
+    }
+    if (exchange.refusedCookies !== '') this.#warnOfCookies(invocation);
+    if (isOver) this.#running.end(id, ok);
+  }
+
+  #stream(id: number, exchange: Exchange): void {
+    const stream = this.#link.receiveStream(id, {
+      write: (chunk, transfer) => exchange.write(chunk, transfer),
+      end: () => {
+        exchange.end();
+        this.#running.breakBody(id);
+      },
+      destroy: () => exchange.destroy(),
+    });
+    const onDrain = (): void => stream.drained();
+    exchange.onDrain = onDrain;
+  }
+
+  #warnOfCookies(invocation: HttpInvocation): void {
+    const { refusedCookies, host } = invocation.answer;
+    this.#deployment.log(
+      'warn',
+      `Cookies dropped: Domain is not the host of the request (${host}): ${refusedCookies}`,
+      invocation,
+    );
+  }
+
+  /** Tells the guest to stop sending a body that is not needed. */
+  #refuseStream(id: number): void {
+    this.#link.receiveStream(id, DISCARD);
+    this.#link.cancelStream(id);
+  }
+
+  /** A response that opens a WebSocket. */
+  upgrade(reader: RecordReader): void {
+    const id = reader.number();
+    const headerBlock = reader.part(reader.field()) as string;
+    const invocation = this.#running.get(id);
+    if (invocation === undefined || !isHttp(invocation)) return;
+    const { answer: exchange } = invocation;
+    invocation.status = 101;
+    try {
+      const socket = this.#link.openSocket(id, id);
+      if (invocation.isClientGone) {
+        invocation.phase = 'answered';
+        socket.closed(1006, '', false);
+        return;
+      }
+      const wire = exchange.upgrade(headerBlock, socket);
+      if (wire === null) throw new Error('status 101 is only for WebSocket handshakes');
+      invocation.phase = 'answered';
+      if (exchange.refusedCookies !== '') this.#warnOfCookies(invocation);
+      exchange.onAbort = null;
+      this.#running.socketOpened(invocation);
+      socket.attach(wire);
+      if (this.#isolate.isCondemned) socket.close(1012, 'Service restart');
+    } catch (error) {
+      this.#link.forgetSocket(id);
+      const { message, code, details } = error as { message: string; code?: unknown; details?: ErrorDetails };
+      this.#deployment.log('error', `Response not sent: ${message}`, invocation);
+      const isBound = code === 'websocket_limit_exceeded' || code === 'host_memory_exceeded';
+      this.#running.end(id, isBound ? failed(code, details) : failed('worker_threw', { reason: message }));
+    }
+  }
+}
+
+/** The end of an invocation whose response the listener refuses. */
+function unsent(error: Error): Outcome & { kind: 'failed' } {
+  const { code, details, message } = error as Partial<PlatformError> & Error;
+  return code === 'illegal_response' ? failed(code, details) : failed('worker_threw', { reason: message });
+}

@@ -1,0 +1,220 @@
+// Makes the deployment of a route: its configuration, its host functions with the bindings of its project, and the
+// shared dependencies of the engine. handler.ts calls it for deployments that are served and for those that are
+// checked first.
+import { createHash } from 'node:crypto';
+import type { Limits } from '#core/limits.ts';
+import type { ServerRules } from '#core/manifest.ts';
+import type { ServerSpec } from '#core/ssr/protocol.ts';
+import { AI_TOKEN_VARIABLE, LOCAL_ORGANIZATION } from '#core/ai-caller.ts';
+import { ofPreview } from '#core/preview.ts';
+import { toWorkerText } from '#core/worker-text.ts';
+import type { OpenArtifact } from '#artifacts/artifact-source.ts';
+import type { AssetServer } from '../assets/assets.ts';
+import { createAiCalls } from '../bindings/ai.ts';
+import { createAssetCalls } from '../bindings/assets.ts';
+import { createBindingCalls, type BindingStores, type BindingTools } from '../bindings/bindings.ts';
+import { createCacheCalls, type CacheStore } from '../bindings/cache.ts';
+import type { HostFunctions } from '../bridge/host-calls.ts';
+import type { Engine } from '../engine.ts';
+import { createTrust } from '../http/client-address.ts';
+import { publicOrigin } from '../http/public-origin.ts';
+import { createProxyRequestIds } from '../http/request-id.ts';
+import type { SignedFiles } from '../http/signed-files.ts';
+import { createInvocationIds } from '../invocation/invocation-id.ts';
+import type { LogLine } from '../invocation/log.ts';
+import type { DeploymentCounters } from '../metrics/counters.ts';
+import type { DeploymentUsage } from '../metrics/usage.ts';
+import type { Route } from '../router/project-routes.ts';
+import type { TelemetryRecorder } from '../telemetry/recorder.ts';
+import { noServers, type ServerLink } from '../servers/server-link.ts';
+import type { DeploymentConfig, ServingParts } from './config.ts';
+import { prepareDatabases, type ProjectDatabases } from './database-preparation.ts';
+import { Deployment, type DeploymentParts, type Explain, type RequestRecord } from './deployment.ts';
+
+/** For deployments without a worker. */
+const NO_TEXT = toWorkerText(Buffer.alloc(0));
+
+/** Dependencies for making deployments. */
+export interface RouteDeploymentParts {
+  readonly engine: Engine;
+  readonly limits: Limits;
+  readonly protocol: 'http' | 'https';
+  /** Port in public URLs; null: the port of the request. */
+  readonly publicPort?: number | null;
+  /** Addresses and CIDR ranges. */
+  readonly trustedProxies: readonly string[];
+  readonly assets: AssetServer;
+  readonly cache: CacheStore;
+  readonly stores: BindingStores;
+  /** Null without a database service, and when deployments are published with their databases ready. */
+  readonly databases: ProjectDatabases | null;
+  /** Whether a route is its project's production; absent: none is. */
+  readonly isProduction?: (route: Route) => boolean;
+  /** Null: no signed file URLs. */
+  readonly signedFiles: SignedFiles | null;
+  /** Production host of a project. */
+  readonly hostOf: (project: string) => string;
+  /** The namespace of a project's bindings: its own name, or that of the workspace whose bindings it shares. */
+  readonly namespaceOf: (project: string) => string;
+  /** Answers failed requests with details for the worker's author; absent: only what visitors may see. */
+  readonly explain?: Explain;
+  /** Absent: no servers of ssr projects run with this engine. */
+  readonly servers?: ServerLink;
+  readonly onLog: (deployment: DeploymentConfig, line: LogLine) => void;
+  readonly onRequest: ((record: RequestRecord) => void) | null;
+  /** Whether `onRequest` receives only failed requests. */
+  readonly onlyFailures?: boolean;
+  /** How events reach the server of an ssr deployment; absent: they do not. */
+  readonly appVariablesOf?: (route: Route) => Readonly<Record<string, string>>;
+  /** Records log lines, invocations and spans for the control plane; absent: nothing is recorded. */
+  readonly telemetry?: Pick<TelemetryRecorder, 'open'>;
+}
+
+/** Deployments by their routes. */
+export interface RouteDeployments {
+  /** Opens a deployment to serve it: its migrations run before its first request. */
+  open(route: Route, artifact: OpenArtifact, counters: DeploymentCounters, usage: DeploymentUsage): Deployment;
+  /** Opens a deployment to check it: nothing is prepared, and its log lines go to the caller. */
+  openForCheck(
+    route: Route,
+    artifact: OpenArtifact,
+    counters: DeploymentCounters,
+    onLog: (line: LogLine) => void,
+  ): Deployment;
+}
+
+/** @param serving dependencies shared by all deployments. */
+export function createRouteDeployments(
+  parts: RouteDeploymentParts,
+  serving: Pick<ServingParts, 'clientHeaders' | 'passThrough'>,
+): RouteDeployments {
+  const { engine } = parts;
+  const shared: Omit<DeploymentParts, 'counters' | 'usage' | 'hostFunctions' | 'telemetry'> = {
+    ...serving,
+    engineCounters: engine.counters,
+    pool: engine.pool,
+    hostMemory: engine.hostMemory,
+    limits: parts.limits,
+    protocol: parts.protocol,
+    onLog: parts.onLog,
+    onRequest: parts.onRequest,
+    recordsAll: parts.onlyFailures !== true,
+    ids: createInvocationIds(),
+    explain: parts.explain ?? null,
+    servers: parts.servers ?? noServers,
+    proxyRequestId: createProxyRequestIds(parts.trustedProxies.length === 0 ? null : createTrust(parts.trustedProxies)),
+  };
+
+  /** The engine's host functions, and the project's own: its cache and its files. */
+  function hostFunctionsOf(route: Route, artifact: OpenArtifact): HostFunctions {
+    const { hostFunctions, counters, work } = engine;
+    const { project, branch, deployment, preview } = route;
+    const cache = createCacheCalls(ofPreview(project, preview), parts.cache, {
+      entryBytesMax: parts.limits.cacheEntryBytesMax,
+    });
+    const owner = { namespace: parts.namespaceOf(project), project, branch, deployment, preview };
+    const bindings = createBindingCalls(owner, artifact.manifest, parts.stores, {
+      signUrl: signUrlOf(route),
+      work,
+      cache: parts.cache,
+      cacheEntryBytesMax: parts.limits.cacheEntryBytesMax,
+      sandboxes: engine.sandboxes === null ? null : { transport: engine.sandboxes, places: engine.openFetches },
+    });
+    const own = counters.calls.count({ ...cache, ...bindings, ...assetCalls(artifact), ...aiCalls(route, artifact) });
+    return { ...hostFunctions, async: { ...hostFunctions.async, ...own } };
+  }
+
+  function aiCalls(route: Route, artifact: OpenArtifact): HostFunctions['async'] {
+    if (!artifact.manifest.ai) return {};
+    const { owner, project, deployment: deploymentId, branch, plan } = route;
+    // A deployment published without a control plane belongs to the operator.
+    const { organization: organizationId, project: projectId } = owner ?? { organization: LOCAL_ORGANIZATION, project };
+    const caller = { organizationId, projectId, deploymentId, branch, plan };
+    const token = route.vars[AI_TOKEN_VARIABLE] ?? null;
+    return createAiCalls({ transport: engine.ai, places: engine.openFetches, caller, token });
+  }
+
+  function signUrlOf({ project }: Route): BindingTools['signUrl'] {
+    const { signedFiles } = parts;
+    if (signedFiles === null) return null;
+    return (host) =>
+      (...grant) =>
+        signedFiles.sign(
+          publicOrigin(parts.protocol, parts.publicPort ?? null, host ?? parts.hostOf(project)),
+          ...grant,
+        );
+  }
+
+  // `env.ASSETS.fetch` returns what the asset layer would.
+  function assetCalls(artifact: OpenArtifact): HostFunctions['async'] {
+    if (artifact.manifest.assets?.binding == null) return {};
+    return createAssetCalls((request) => parts.assets.fetch(request, artifact));
+  }
+
+  return {
+    open(route, artifact, counters, usage) {
+      const { databases } = parts;
+      const prepare =
+        databases === null
+          ? null
+          : prepareDatabases(
+              databases,
+              parts.namespaceOf(route.project),
+              route,
+              artifact,
+              () => parts.isProduction?.(route) ?? false,
+            );
+      const hostFunctions = hostFunctionsOf(route, artifact);
+      const telemetry = parts.telemetry?.open(route.project, route.deployment) ?? null;
+      return new Deployment(
+        { ...configOf(route, artifact, parts.appVariablesOf), prepare },
+        { ...shared, counters, usage, hostFunctions, telemetry },
+      );
+    },
+    openForCheck(route, artifact, counters, onLog) {
+      const hostFunctions = hostFunctionsOf(route, artifact);
+      return new Deployment(configOf(route, artifact, parts.appVariablesOf), {
+        ...shared,
+        counters,
+        usage: engine.usage.open(route.project, route.deployment),
+        hostFunctions,
+        telemetry: null,
+        onLog: (_deployment, line) => onLog(line),
+      });
+    },
+  };
+}
+
+function configOf(
+  route: Route,
+  artifact: OpenArtifact,
+  appVariablesOf: RouteDeploymentParts['appVariablesOf'],
+): Omit<DeploymentConfig, 'prepare'> {
+  const { manifest } = artifact;
+  const bindings: Record<string, string> = {};
+  for (const [kind, names] of Object.entries(manifest.bindings))
+    for (const name of Object.keys(names)) bindings[name] = kind;
+  // Under its declared name and under a fixed one (docs/static-files.md).
+  if (manifest.bindings['auth'] !== undefined) bindings['PLATFORM_AUTH'] = 'auth';
+  if (manifest.assets?.binding) bindings[manifest.assets.binding] = 'assets';
+  if (manifest.ai) bindings['AI'] = 'ai';
+  const { server } = manifest;
+  const vars = server === undefined ? route.vars : { ...route.vars, ...appVariablesOf?.(route) };
+  return {
+    id: route.deployment,
+    project: route.project,
+    organization: route.owner?.organization ?? null,
+    plan: route.plan,
+    vars,
+    bindings,
+    code: () => ({ text: artifact.workerText() ?? NO_TEXT, hash: manifest.worker?.hash ?? '' }),
+    sourceMap: () => artifact.sourceMap(),
+    server: server === undefined ? null : serverOf({ ...route, vars }, server),
+  };
+}
+
+/** Different variables require a different process. */
+function serverOf({ project, deployment, artifact, vars }: Route, server: ServerRules): ServerSpec {
+  const seen = createHash('sha256').update(JSON.stringify(vars)).digest('hex').slice(0, 16);
+  return { key: `${project}/${deployment}/${seen}`, project, deployment, artifact, server, vars };
+}

@@ -1,0 +1,274 @@
+// One isolate that serves a deployment, from start to end: its state, when it stops taking work, and the consequences
+// of its death. Its parts: worker-start.ts (start), dispatch.ts (requests in, responses out), running-invocations.ts
+// (ends), cpu-accounts.ts. lane.ts makes one when it has none.
+import type { CallOwner } from '../bridge/call-owner.ts';
+import type { HostMemory } from '../bridge/host-memory.ts';
+import { Link, type LinkOwner } from '../bridge/link.ts';
+import type { Part } from '../bridge/protocol.ts';
+import { isHttp, type AnyInvocation } from '../invocation/invocation.ts';
+import { ok, type Outcome } from '../invocation/outcome.ts';
+import type { DeathReason, IsolateEvents, WorkerIsolate } from '../isolates/isolate.ts';
+import type { BurningInvocation, ServedDeployment, ServingParts } from './config.ts';
+import { CpuAccounts } from './cpu-accounts.ts';
+import { Dispatch, type DispatchedIsolate } from './dispatch.ts';
+import { deathOf, endOfEvent } from './isolate-death.ts';
+import { RunningInvocations } from './running-invocations.ts';
+import { StrayBudget, StrayOwner } from './stray-owner.ts';
+import { WorkerStart } from './worker-start.ts';
+
+const HANDLES_MAX = 1000;
+const CALLS_MAX = 10_000;
+
+/** The lane that owns the isolate: lane.ts. */
+export interface ServingLane {
+  /** The worker is loaded. */
+  started(): void;
+  startFailed(outcome: Outcome & { kind: 'failed' }): void;
+  /** It takes no new work and finishes its current work. */
+  retire(serving: Serving): void;
+  /** It is gone. */
+  forget(serving: Serving): void;
+}
+
+export class Serving implements IsolateEvents, LinkOwner, DispatchedIsolate {
+  #deployment: ServedDeployment;
+  #lane: ServingLane;
+  #parts: ServingParts;
+  #isolate: WorkerIsolate;
+  #state: 'starting' | 'ready' | 'condemned' | 'gone' = 'starting';
+  #link: Link;
+  #start: WorkerStart;
+  #running: RunningInvocations;
+  #accounts: CpuAccounts;
+  #dispatch: Dispatch;
+  /** Owner of host work that belongs to no invocation. */
+  #topLevel: StrayOwner;
+  #stray: StrayOwner;
+  /** Entries since the last heap trim, and invocations that ended in them. */
+  uses = 0;
+  /** It died in an entry that also brought requests, so its top level may not be the cause. */
+  #diedServing = false;
+  /** CPU of the entry whose records are being read. */
+  #unreadMs = 0;
+  /** The invocation during which it died; null: none. */
+  #burning: BurningInvocation | null = null;
+
+  constructor(
+    deployment: ServedDeployment,
+    lane: ServingLane,
+    parts: ServingParts,
+    isolate: WorkerIsolate,
+    memory: HostMemory,
+  ) {
+    this.#deployment = deployment;
+    this.#lane = lane;
+    this.#parts = parts;
+    this.#isolate = isolate;
+    this.#link = new Link({
+      memory,
+      hostFunctions: parts.hostFunctions,
+      limits: { ...parts.limits, handlesMax: HANDLES_MAX, callsMax: CALLS_MAX },
+      owner: this,
+      openSockets: deployment.openSockets,
+      request: () => isolate.request(),
+      mapStack: (text) => deployment.mapStack(text),
+    });
+    const budget = new StrayBudget({
+      limitMs: () => (this.isStarting ? parts.limits.startupCpuMs : parts.limits.cpu.http[deployment.config.plan]),
+      settled: (cpuMs) => parts.counters.chargeHost(null, cpuMs),
+    });
+    this.#topLevel = new StrayOwner(budget, 'no_invocation');
+    this.#stray = new StrayOwner(budget, 'invocation_ended');
+    this.#running = new RunningInvocations(deployment, parts.engineCounters, this.#link, () => this.#settle());
+    this.#accounts = new CpuAccounts(deployment, parts, this.#running, this.#link);
+    this.#dispatch = new Dispatch({
+      deployment,
+      serving: parts,
+      isolate: this,
+      link: this.#link,
+      running: this.#running,
+      accounts: this.#accounts,
+    });
+    this.#start = new WorkerStart({
+      deployment,
+      limits: parts.limits,
+      isolate,
+      link: this.#link,
+      onReady: () => {
+        this.#state = 'ready';
+        lane.started();
+      },
+      onFailed: (outcome) => this.dispose(outcome),
+    });
+    this.#link.start();
+  }
+
+  /** Invocations that run. */
+  get load(): number {
+    return this.#running.size;
+  }
+
+  /** Invocations whose response is an open WebSocket. */
+  get upgraded(): number {
+    return this.#running.upgraded;
+  }
+
+  /** Whether an entry runs on a thread. */
+  get isEntered(): boolean {
+    const { entryState } = this.#isolate;
+    return entryState !== 'idle' && entryState !== 'ready';
+  }
+
+  get isStarting(): boolean {
+    return this.#state === 'starting';
+  }
+
+  get isCondemned(): boolean {
+    return this.#state === 'condemned';
+  }
+
+  /** Sets the worker's code, which the first entry loads. */
+  loadWorker(): void {
+    if (this.#state !== 'gone') this.#start.load(this);
+  }
+
+  /** @param body of a request: null without a body, undefined when it is streamed. */
+  serve(invocation: AnyInvocation, body: Part | null | undefined): void {
+    this.#dispatch.send(invocation, body);
+  }
+
+  left(meta: string, text: string, shareMs: number, cpuMs: number, bytes: readonly Uint8Array[]): void {
+    this.#unreadMs = cpuMs;
+    this.#start.beginReading();
+    this.#running.beginReading();
+    this.#dispatch.read(meta, text, bytes);
+    // If the isolate died over its records, that has charged the entry.
+    if (this.#unreadMs > 0) this.#parts.counters.entered(cpuMs, shareMs);
+    this.#unreadMs = 0;
+    if (this.#state === 'starting') this.#start.endReading();
+    this.uses += 1 + this.#running.endReading(this.#accounts, shareMs);
+  }
+
+  sync(name: string, args: string, part: Part | undefined): unknown {
+    return this.#link.calls.sync(name, args, part);
+  }
+
+  waiting(id: number, name: string, args: string, parts: readonly Part[]): ReturnType<IsolateEvents['waiting']> {
+    return this.#link.calls.waiting(this.owner(id), name, args, parts);
+  }
+
+  /** The engine holds too much memory, and this isolate most of it. */
+  disposeForMemory(): void {
+    this.died('memory');
+  }
+
+  died(reason: DeathReason, error?: unknown): void {
+    this.#diedServing = this.#running.size > 0;
+    const { outcome, message, countsAs } = deathOf(reason, error, this.#parts.limits.isolateMemoryMb);
+    if (countsAs !== null) this.#parts.engineCounters[countsAs]++;
+    this.#deployment.log('error', message, null);
+    this.dispose(outcome, endOfEvent(outcome));
+  }
+
+  burnt(cpuMs: number): void {
+    const { counters } = this.#parts;
+    counters.entered(cpuMs, this.#burning === null ? 0 : cpuMs);
+    if (this.#burning !== null) counters.charge(this.#burning.kind, cpuMs);
+    this.#deployment.burnt(this.#burning, cpuMs);
+  }
+
+  started(state: string, reason: string): void {
+    if (this.#state === 'starting') this.#start.answered(state, reason);
+  }
+
+  owner(id: number): CallOwner {
+    const invocation = this.#running.get(id);
+    if (invocation === undefined) return id === 0 ? this.#topLevel : this.#stray;
+    invocation.calls++;
+    if (invocation.isSocketOpen) this.#accounts.renewNowAndThen(invocation);
+    return invocation;
+  }
+
+  messaged(id: number): void {
+    const invocation = this.#running.get(id);
+    if (invocation !== undefined) this.#accounts.renew(invocation);
+  }
+
+  socketClosed(id: number): void {
+    const invocation = this.#running.find(id);
+    if (invocation !== undefined) this.#running.socketClosed(invocation);
+  }
+
+  log(id: number, text: string): void {
+    this.#deployment.log('error', text, this.#running.find(id) ?? null);
+  }
+
+  overflowed(): void {
+    // Deferred, so that it does not interrupt the link.
+    queueMicrotask(() => this.died('memory'));
+  }
+
+  closeSockets(code: number, reason: string): void {
+    this.#link.closeSockets(code, reason);
+  }
+
+  /** Stops taking new work and finishes what it can; a fresh isolate replaces it. */
+  condemn(): void {
+    if (this.#state !== 'ready') return;
+    this.#state = 'condemned';
+    this.#parts.engineCounters.isolatesCondemned++;
+    this.#lane.retire(this);
+    this.#link.closeSockets(1012, 'Service restart');
+  }
+
+  #settle(): void {
+    if (this.#state === 'condemned' && this.load === 0) this.dispose(ok);
+  }
+
+  /** Charges the last entry before the invocations that ran in it end. */
+  #chargeEntry(runningMs: number): void {
+    const invocations = this.#running.all();
+    const [first] = invocations;
+    if (first !== undefined) this.#burning = { kind: first.kind, target: isHttp(first) ? first.answer.target : '' };
+    const cpuMs = runningMs + this.#unreadMs;
+    this.#unreadMs = 0;
+    if (cpuMs === 0) return;
+    this.#parts.counters.entered(cpuMs, invocations.length === 0 ? 0 : cpuMs);
+    this.#accounts.chargeAlike(invocations, cpuMs);
+  }
+
+  async trim(): Promise<void> {
+    this.uses = 0;
+    if (this.#state === 'ready') await this.#isolate.trim().catch(() => {});
+  }
+
+  /** 0 if the heap cannot be measured. */
+  heapBytes(): Promise<number> {
+    return this.#state === 'gone' ? Promise.resolve(0) : this.#isolate.heapBytes().catch(() => 0);
+  }
+
+  /** Called often while entries run: detects an isolate that died without an event, and an entry that does not end. */
+  checkAlive(): void {
+    this.#isolate.checkAlive();
+  }
+
+  /** Ends invocations over their wall limit. */
+  checkWall(now: number): void {
+    this.#running.endLate(now, this.#parts.limits);
+    this.#settle();
+  }
+
+  /** Disposes the isolate: every running and waiting invocation ends with the outcome. */
+  dispose(outcome: Outcome, ofEvents = outcome): void {
+    if (this.#state === 'gone') return;
+    if (this.#state === 'starting' && outcome.kind === 'failed' && !this.#diedServing) this.#lane.startFailed(outcome);
+    this.#state = 'gone';
+    this.#dispatch.close();
+    this.#start.close();
+    const isFault = outcome.kind === 'failed' && outcome.code !== 'isolate_replaced' && outcome.code !== 'draining';
+    this.#link.close(isFault ? 1011 : 1012, isFault ? 'Internal error' : 'Service restart');
+    this.#chargeEntry(this.#isolate.dispose());
+    this.#lane.forget(this);
+    this.#running.endAll(outcome, ofEvents);
+  }
+}

@@ -1,0 +1,57 @@
+// Limits the requests of each deployment while the engine is overloaded. All get the same number, so that the
+// greediest are refused first and modest ones are not affected. handler.ts evaluates it a few times a second; a
+// request compares one number. Pure.
+
+/** Limits above which an engine counts as overloaded. */
+interface SheddingLimits {
+  /** Running and waiting requests of all deployments. */
+  readonly engineRequestsMax: number;
+  /** Event loop delay that counts as overload, twice in a row. */
+  readonly engineLagMsMax: number;
+}
+
+/** With fewer requests than this, they are not the cause of a late event loop. */
+const LATE_LOAD_MIN = 64;
+
+/**
+ * The largest equal limit per deployment that keeps the total within `bound`; at least 1.
+ *
+ * @example fairShare([500, 30, 2], 100) // 68
+ */
+export function fairShare(loads: readonly number[], bound: number): number {
+  const sorted = loads.toSorted((a, b) => a - b);
+  let rest = bound;
+  for (const [at, load] of sorted.entries()) {
+    const share = rest / (sorted.length - at);
+    if (load > share) return Math.max(1, Math.floor(share));
+    rest -= load;
+  }
+  return Number.POSITIVE_INFINITY;
+}
+
+export class Shedder {
+  #limits: SheddingLimits;
+  #late = 0;
+  /** Requests allowed per deployment; infinite while nothing is shed. */
+  share = Number.POSITIVE_INFINITY;
+
+  constructor(limits: SheddingLimits) {
+    this.#limits = limits;
+  }
+
+  /** @param loads requests of each deployment. @param lagMs how late this call is. */
+  look(loads: readonly number[], lagMs: number): number {
+    const total = loads.reduce((sum, load) => sum + load, 0);
+    this.#late = lagMs > this.#limits.engineLagMsMax && total >= LATE_LOAD_MIN ? this.#late + 1 : 0;
+    if (this.#late >= 2) this.share = fairShare(loads, Math.floor(total / 2));
+    else if (total >= this.#limits.engineRequestsMax) {
+      const most = loads.reduce((max, load) => Math.max(max, load), 1);
+      this.share = Math.min(most, fairShare(loads, this.#limits.engineRequestsMax));
+    } else if (this.share !== Number.POSITIVE_INFINITY) {
+      // Recover in steps: lifting the limit at once would bring the overload back.
+      this.share *= 2;
+      if (this.share > this.#limits.engineRequestsMax) this.share = Number.POSITIVE_INFINITY;
+    }
+    return this.share;
+  }
+}

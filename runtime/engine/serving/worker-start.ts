@@ -1,0 +1,111 @@
+// Starts a worker in its isolate: reads its code, passes it to the first entry, and receives the outcome of its top
+// level from the guest. Made by serving.ts, which acts on it. start-pause.ts has the pause after a failed start.
+import { errorMessage, type ErrorDetails } from '#core/errors.ts';
+import type { Link } from '../bridge/link.ts';
+import { failed, isFailureCode, type Outcome } from '../invocation/outcome.ts';
+import type { IsolateEvents, WorkerIsolate } from '../isolates/isolate.ts';
+import type { ServedDeployment, ServingParts } from './config.ts';
+
+type Failed = Outcome & { kind: 'failed' };
+
+/** Dependencies of a start. */
+export interface WorkerStartParts {
+  readonly deployment: ServedDeployment;
+  readonly limits: ServingParts['limits'];
+  readonly isolate: WorkerIsolate;
+  readonly link: Link;
+  readonly onReady: () => void;
+  readonly onFailed: (outcome: Failed) => void;
+}
+
+export class WorkerStart {
+  #parts: WorkerStartParts;
+  #topLevelTimer: NodeJS.Timeout | undefined;
+  /** The time limit of the top level passed while its code ran. */
+  #isLate = false;
+  /** The entry being read has answered. While a top-level `await` is pending, every further entry has to ask again. */
+  #isAnswered = false;
+
+  constructor(parts: WorkerStartParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Reads the worker's code and passes it to the isolate before the first entry; any failure ends the waiting
+   * invocations.
+   */
+  load(events: IsolateEvents): void {
+    const { deployment, limits, isolate, link } = this.#parts;
+    const { config } = deployment;
+    try {
+      const worker = {
+        ...config.code(),
+        vars: config.vars,
+        bindings: config.bindings,
+        cpuLimitMs: limits.cpu.http[config.plan],
+        owner: `${config.project}/${config.id}`,
+        organization: config.organization,
+      };
+      isolate.load(worker, link.records, events);
+    } catch (error) {
+      const { code, details, message } = error as { code?: unknown; details?: ErrorDetails; message: string };
+      if (typeof code === 'string' && isFailureCode(code)) {
+        this.#fail(failed(code, details));
+      } else {
+        deployment.log('error', String((error as Error).stack ?? message), null);
+        this.#parts.onFailed(failed('internal'));
+      }
+    }
+  }
+
+  /** Begins reading an entry. */
+  beginReading(): void {
+    this.#isAnswered = false;
+  }
+
+  /** All records are read and the worker does not serve yet. */
+  endReading(): void {
+    if (!this.#isAnswered) this.#parts.link.start();
+  }
+
+  /** The guest reports the state of the top level. */
+  answered(state: string, said: string): void {
+    this.#isAnswered = true;
+    const reason = this.#parts.deployment.mapped(said);
+    const { startupCpuMs, isolateMemoryMb } = this.#parts.limits;
+    if (state === 'ready') {
+      this.close();
+      this.#parts.onReady();
+    } else if (state === 'pending') {
+      if (this.#isLate) this.#failLate();
+      else this.#topLevelTimer ??= setTimeout(this.#onLate, this.#parts.limits.startupWallMs);
+    } else if (state === 'syntax') this.#fail(failed('worker_syntax_error', { reason }));
+    else if (state === 'cpu') this.#fail(failed('startup_cpu_limit_exceeded', { limitMs: startupCpuMs }));
+    else if (state === 'memory') this.#fail(failed('memory_limit_exceeded', { limitMb: isolateMemoryMb }));
+    else if (state === 'no-handler') this.#fail(failed('no_fetch_handler'));
+    else this.#fail(failed('worker_start_failed', { reason }));
+  }
+
+  /** Running code is limited by CPU instead: on a busy machine it may get no CPU for that long. */
+  #onLate = (): void => {
+    if (this.#parts.isolate.entryState === 'idle') this.#failLate();
+    else this.#isLate = true;
+  };
+
+  #failLate(): void {
+    const { startupWallMs } = this.#parts.limits;
+    this.#fail(
+      failed('worker_start_failed', { reason: `a top-level await did not settle within ${startupWallMs} ms` }),
+    );
+  }
+
+  #fail(outcome: Failed): void {
+    this.#parts.deployment.log('error', errorMessage(outcome.code, outcome.details), null);
+    this.#parts.onFailed(outcome);
+  }
+
+  /** The worker serves, or the isolate is gone. */
+  close(): void {
+    clearTimeout(this.#topLevelTimer);
+  }
+}

@@ -1,0 +1,14 @@
+// The program that has a terminal (terminal.c), as it was built for the machines that sandboxes run on.
+import path from 'node:path';
+
+/** Path of one from the repository's root. */
+export const terminalProgram = (architecture: string): string =>
+  `sandbox/agent/terminal/prebuilt/terminal-linux-${architecture}`;
+
+export const TERMINAL_ARCHITECTURES = ['x64', 'arm64'] as const;
+
+/** Null: there is none for this machine. */
+export function ownTerminalProgram(): string | null {
+  const isBuilt = process.platform === 'linux' && (TERMINAL_ARCHITECTURES as readonly string[]).includes(process.arch);
+  return isBuilt ? path.join(import.meta.dirname, '../../..', terminalProgram(process.arch)) : null;
+}

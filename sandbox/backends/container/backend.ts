@@ -1,0 +1,375 @@
+// Sandboxes as containers of an engine of this machine (Docker, podman), for the service: each has a read-only system,
+// a disk of its own at /workspace, bounded processors, memory and processes, and no network at all. What it may reach
+// it reaches through the service (docs/decisions/90-sandboxes-have-no-network.md).
+import type { Duplex } from 'node:stream';
+import { PlatformError } from '#core/errors.ts';
+import { boundedLookup } from '#core/way-out/host-names.ts';
+import { machineSizes, type EgressChoice, type SandboxOptions } from '#core/sandbox/options.ts';
+import type { MachineSpec, MachineState, SandboxBackend } from '../backend.ts';
+import { createAiDoor } from './ai-door.ts';
+import { openChannel, type Channel } from './channel.ts';
+import { checkContainers } from './checks.ts';
+import {
+  containerName,
+  containerSpec,
+  egressOf,
+  labelsOf,
+  mayHaveAi,
+  ownerSpec,
+  settingsFor,
+  SANDBOX_USER,
+  type ContainerSettings,
+} from './container-spec.ts';
+import { openDisks, type Disks } from './disks.ts';
+import type { NarrowedEgress, SandboxEgress } from './egress.ts';
+import { ContainerEngineError, openEngineApi } from './engine-api.ts';
+import { openImages } from './images.ts';
+import { AI_URL } from './inside/ai-door.ts';
+import { openProgram } from './program.ts';
+
+/** What it takes. */
+export interface ContainerBackendParts extends ContainerSettings {
+  /** Socket of the engine. */
+  readonly socketPath: string;
+  /** Those that sandboxes may ask for, besides `image`. */
+  readonly images: readonly string[];
+  /** Whose volume has the program that runs inside; this installation's, where nothing is said. */
+  readonly programOwner?: string;
+  /** Where the disks of sandboxes lie, and how large each is; 0: volumes of the engine, without a limit. */
+  readonly diskFolder: string;
+  readonly diskMb: number;
+  readonly egress: SandboxEgress;
+  /** `SANDBOX_AI_URL`; null: sandboxes reach no AI gateway. */
+  readonly aiUrl: string | null;
+  /** How long the program in a sandbox may take to answer. */
+  readonly answerMs: number;
+  /** For operators: what the engine said. */
+  report(message: string): void;
+}
+
+/** Names that one sandbox has looked up at a time. */
+const LOOKUPS_MAX = 256;
+const REMOVALS_MAX = 3;
+const PAUSES_MAX = 3;
+
+interface Inspected {
+  readonly Config: { readonly Labels: Readonly<Record<string, string>> | null };
+  readonly State: { readonly Running: boolean; readonly Paused: boolean };
+}
+
+/** @throws {Error} with what to do, where the engine cannot be used. */
+export async function openContainerBackend(parts: ContainerBackendParts): Promise<SandboxBackend> {
+  const { egress, aiUrl, answerMs, report } = parts;
+  const api = openEngineApi(parts.socketPath);
+  const labels = labelsOf(parts);
+  const nameOf = (key: string): string => containerName(parts, key);
+  const room = await checkEngine();
+  const settings: ContainerSettings = {
+    ...parts,
+    // An engine refuses more than there are.
+    ...(parts.builds !== undefined && {
+      builds: { ...parts.builds, processorsMax: Math.min(parts.builds.processorsMax, room.processors) },
+    }),
+  };
+  const images = openImages({ api, waitMs: answerMs, report });
+  const disks: Disks | null = parts.diskMb === 0 ? null : await openDisks(parts.diskFolder, parts.diskMb, SANDBOX_USER);
+  const program = await openProgram(api, {
+    image: parts.image,
+    installation: parts.programOwner ?? parts.installation,
+    user: SANDBOX_USER,
+  });
+  const channels = new Map<string, Promise<Channel>>();
+
+  /** @returns what this machine has. */
+  async function checkEngine(): Promise<{ readonly processors: number; readonly memoryMb: number }> {
+    const { OSType, Architecture, NCPU, MemTotal } = await api.call<{
+      OSType: string;
+      Architecture: string;
+      NCPU: number;
+      MemTotal: number;
+    }>('GET', '/info');
+    const architecture = { x64: /^(?:x86_64|amd64)$/, arm64: /^(?:aarch64|arm64)$/ }[process.arch as 'x64' | 'arm64'];
+    if (OSType !== process.platform || architecture?.test(Architecture) !== true)
+      throw new Error(
+        `The container engine runs ${OSType} on ${Architecture}, and this Node is for ${process.platform} on ${process.arch}: sandboxes run the same one. Run the sandbox service in a container (compose.split.yaml)`,
+      );
+    await api.call('GET', `/images/${encodeURIComponent(parts.image)}/json`).catch((error: unknown) => {
+      if (!isMissing(error)) throw error;
+      throw new Error(
+        `The container engine has no image ${parts.image}: build it with \`platform sandbox image -t ${parts.image}\`, or name another one in SANDBOX_DEFAULT_IMAGE`,
+      );
+    });
+    return { processors: NCPU, memoryMb: MemTotal / 2 ** 20 };
+  }
+
+  function check({ machine, image }: SandboxOptions): void {
+    const refuse = (reason: string): never => {
+      throw new PlatformError('sandbox_option_refused', { reason });
+    };
+    if (image !== null && image !== parts.image && !parts.images.includes(image))
+      refuse(`image ${image} is not among those that the operator allows (SANDBOX_IMAGES)`);
+    if (machine === null) return;
+    const { processors, memoryMb } = machineSizes[machine];
+    if (processors > room.processors || memoryMb > room.memoryMb)
+      refuse(
+        `machine "${machine}" has ${processors} processors and ${memoryMb} MB, and where sandboxes run there are ${room.processors} and ${Math.floor(room.memoryMb)} MB`,
+      );
+  }
+
+  /** What the engine says goes to operators; its messages name paths of the machine. */
+  async function doing<Result>(what: string, work: () => Promise<Result>): Promise<Result> {
+    try {
+      return await work();
+    } catch (error) {
+      if (error instanceof PlatformError) throw error;
+      report(`${what}: ${(error as Error).message}`);
+      const reason =
+        error instanceof ContainerEngineError && error.status === 0
+          ? 'the container engine does not answer'
+          : `${what} failed`;
+      throw new PlatformError('sandbox_unavailable', { reason }, { cause: error });
+    }
+  }
+
+  function checkCopy(): void {
+    if (disks === null)
+      throw new PlatformError('sandbox_copy_refused', {
+        reason: 'sandboxes have no disks of their own here (SANDBOX_DISK_MB=0)',
+      });
+  }
+
+  async function inspect(key: string): Promise<(Inspected['State'] & Pick<Inspected['Config'], 'Labels'>) | null> {
+    try {
+      const { State, Config } = await api.call<Inspected>('GET', `/containers/${nameOf(key)}/json`);
+      return { ...State, Labels: Config.Labels };
+    } catch (error) {
+      if (isMissing(error)) return null;
+      throw error;
+    }
+  }
+
+  async function hasFiles(key: string): Promise<boolean> {
+    if (disks !== null) return disks.has(key);
+    return (await present(api.call('GET', `/volumes/${nameOf(key)}`))) !== null;
+  }
+
+  async function stateOf(key: string): Promise<MachineState> {
+    const state = await inspect(key);
+    if (state?.Running === true) return state.Paused ? 'suspended' : 'running';
+    return (await hasFiles(key)) ? 'stopped' : 'absent';
+  }
+
+  /** A container over the disk there is, or a new one. */
+  async function start(machine: MachineSpec): Promise<void> {
+    const { key, options } = machine;
+    check(options);
+    const { image } = settingsFor(settings, machine);
+    if (image !== parts.image) await images.have(image);
+    const name = nameOf(key);
+    let device: string | null = null;
+    if (disks !== null) {
+      device = await disks.attach(key);
+      // Under the device it has now.
+      await present(api.call('DELETE', `/volumes/${name}`));
+      await api.call('POST', '/volumes/create', {
+        Name: name,
+        Labels: labels,
+        Driver: 'local',
+        DriverOpts: { type: 'ext4', device, o: 'nosuid,nodev' },
+      });
+    } else if (!(await hasFiles(key))) await makeVolume(name);
+    const spec = containerSpec(settings, machine, { workspace: name, program });
+    await api.call('POST', `/containers/create?name=${name}`, spec);
+    const opening = openChannel({
+      api,
+      container: name,
+      egress: egressFor(options.egress),
+      ai: options.ai === false ? null : aiDoor(),
+      answerMs,
+      async afterAttach() {
+        await api.call('POST', `/containers/${name}/start`);
+        if (device !== null) await disks!.release(device);
+      },
+    });
+    keep(key, opening);
+    await opening;
+  }
+
+  /** A volume is root's: a container that may do nothing but that gives it to the user of commands. */
+  async function makeVolume(name: string): Promise<void> {
+    await api.call('POST', '/volumes/create', { Name: name, Labels: labels });
+    const { Id } = await api.call<{ Id: string }>(
+      'POST',
+      '/containers/create',
+      ownerSpec(parts, { workspace: name, program }),
+    );
+    try {
+      await api.call('POST', `/containers/${Id}/start`);
+      const { StatusCode } = await api.call<{ StatusCode: number }>('POST', `/containers/${Id}/wait`);
+      if (StatusCode !== 0) throw new Error(`the container that owns ${name} ended with ${StatusCode}`);
+    } catch (error) {
+      await present(api.call('DELETE', `/volumes/${name}`)).catch(() => {});
+      throw error;
+    } finally {
+      await present(api.call('DELETE', `/containers/${Id}?force=true`));
+    }
+  }
+
+  const egressFor = (choice: EgressChoice | null): NarrowedEgress => ({
+    ...egress,
+    choice,
+    lookup: boundedLookup(egress.lookup, LOOKUPS_MAX),
+  });
+
+  /** One for each container: what a sandbox may ask at a time is counted there. */
+  const aiDoor = (): ReturnType<typeof createAiDoor> | null => (aiUrl === null ? null : createAiDoor(aiUrl));
+
+  function keep(key: string, opening: Promise<Channel>): void {
+    channels.set(key, opening);
+    const forget = (): void => {
+      if (channels.get(key) === opening) channels.delete(key);
+    };
+    opening.then((channel) => channel.lost.then(forget), forget);
+  }
+
+  function drop(key: string): void {
+    const opening = channels.get(key);
+    channels.delete(key);
+    void opening?.then(
+      (channel) => channel.close(),
+      () => {},
+    );
+  }
+
+  /** Ends its processes, whatever they do about it. */
+  async function removeContainer(key: string): Promise<void> {
+    const name = nameOf(key);
+    for (let attempt = 1; ; attempt++) {
+      // Some engines do not end what stands still.
+      if ((await inspect(key))?.Paused === true) await present(api.call('POST', `/containers/${name}/unpause`));
+      try {
+        await present(api.call('DELETE', `/containers/${name}?force=true`));
+        break;
+      } catch (error) {
+        // It may have ended by itself between the engine's look and its signal.
+        if (attempt === REMOVALS_MAX || !(error instanceof ContainerEngineError) || error.status === 0) throw error;
+      }
+    }
+    drop(key);
+  }
+
+  async function remove(key: string): Promise<void> {
+    await removeContainer(key);
+    await present(api.call('DELETE', `/volumes/${nameOf(key)}`));
+    await disks?.remove(key);
+  }
+
+  return {
+    provider: 'container',
+    aiUrl: aiUrl === null ? null : AI_URL,
+    check,
+    checkCopy,
+    copy: (from, to) =>
+      doing('copying the sandbox', async () => {
+        checkCopy();
+        if (!(await hasFiles(from))) throw new PlatformError('sandbox_lost', { reason: 'its files are gone' });
+        return disks!.copy(from, to);
+      }),
+    create: (spec) =>
+      doing('making the sandbox', async () => {
+        if ((await stateOf(spec.key)) !== 'absent' || (await inspect(spec.key)) !== null) await remove(spec.key);
+        try {
+          await start(spec);
+        } catch (error) {
+          await remove(spec.key).catch(() => {});
+          throw error;
+        }
+      }),
+    resume: (spec) =>
+      doing('waking the sandbox', async () => {
+        const state = await stateOf(spec.key);
+        if (state === 'absent') throw new PlatformError('sandbox_lost', { reason: 'its files are gone' });
+        if (state === 'suspended') await api.call('POST', `/containers/${nameOf(spec.key)}/unpause`);
+        if (state !== 'stopped') return;
+        await removeContainer(spec.key);
+        try {
+          await start(spec);
+        } catch (error) {
+          await removeContainer(spec.key).catch(() => {});
+          throw error;
+        }
+      }),
+    suspend: (key) =>
+      doing('suspending the sandbox', async () => {
+        for (let attempt = 1; attempt <= PAUSES_MAX && (await stateOf(key)) === 'running'; attempt++) {
+          try {
+            await api.call('POST', `/containers/${nameOf(key)}/pause`);
+          } catch (error) {
+            // The kernel gives up on a busy machine: "unable to freeze".
+            if (attempt === PAUSES_MAX || !(error instanceof ContainerEngineError) || error.status === 0) throw error;
+          }
+        }
+      }),
+    stop: (key) =>
+      doing('stopping the sandbox', async () => {
+        await removeContainer(key);
+        // Its disk stays; a volume of the engine is the disk where there is no other.
+        if (disks !== null) await present(api.call('DELETE', `/volumes/${nameOf(key)}`));
+      }),
+    destroy: (key) => doing('destroying the sandbox', () => remove(key)),
+    state: (key) => doing('looking at the sandbox', () => stateOf(key)),
+    keys: () =>
+      doing('looking for sandboxes', async () => {
+        const filters = encodeURIComponent(
+          JSON.stringify({ label: Object.entries(labels).map(([name, value]) => `${name}=${value}`) }),
+        );
+        const containers = await api.call<{ Labels: Record<string, string> }[]>(
+          'GET',
+          `/containers/json?all=1&filters=${filters}`,
+        );
+        const volumes = await api.call<{ Volumes: { Name: string }[] | null }>('GET', `/volumes?filters=${filters}`);
+        const prefix = nameOf('');
+        return [
+          ...new Set([
+            ...containers.flatMap(({ Labels }) => Labels['platform.sandbox.key'] ?? []),
+            ...(volumes.Volumes ?? []).flatMap(({ Name }) =>
+              Name.startsWith(prefix) ? [Name.slice(prefix.length)] : [],
+            ),
+            ...(disks?.keys() ?? []),
+          ]),
+        ];
+      }),
+    connect: (key): Promise<Duplex> =>
+      doing('reaching the sandbox', async () => {
+        if (!channels.has(key)) {
+          const state = await inspect(key);
+          if (state?.Running !== true) throw new PlatformError('sandbox_lost', { reason: 'it does not run' });
+          const ai = mayHaveAi(state.Labels) ? aiDoor() : null;
+          const own = egressFor(egressOf(state.Labels));
+          if (!channels.has(key)) keep(key, openChannel({ api, container: nameOf(key), egress: own, ai, answerMs }));
+        }
+        return (await channels.get(key)!).connect();
+      }),
+    ...(disks !== null && { sizes: () => disks.sizes() }),
+    checks: () => checkContainers({ api, image: parts.image, labels, diskMb: parts.diskMb }),
+    async close() {
+      for (const key of channels.keys()) drop(key);
+      api.close();
+      await disks?.close();
+    },
+  };
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof ContainerEngineError && error.status === 404;
+}
+
+/** The answer; null where there is no such thing. */
+async function present<Answer>(asked: Promise<Answer>): Promise<Answer | null> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (isMissing(error)) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,387 @@
+// Many byte streams over one: the standard input and output of a sandbox's container carry all connections to its agent
+// and all connections out of it. Used on both sides (../channel.ts, main.ts): neither trusts the other. One side's
+// process may begin anew at any byte of the other's, so a beginning is marked by a greeting.
+import { randomBytes } from 'node:crypto';
+import { Duplex } from 'node:stream';
+
+/** What both sides agree on: a frame is its kind, the id of its stream, the length of what follows. */
+const HEADER_BYTES = 9;
+/** A zero where a frame begins is skipped: after a whole frame of them, one begins here for certain. */
+const [OPEN, DATA, END, RESET, CREDIT, TAKEN, HELLO, WELCOME] = [1, 2, 3, 4, 5, 6, 7, 8];
+const FRAME_BYTES_MAX = 16 * 1024;
+/** What one side may send on a stream before the other has read it. */
+const WINDOW_BYTES = 128 * 1024;
+/**
+ * What may be on its way of all streams together, where a frame costs its bytes and this much more: what lies in pipes
+ * and sockets between the two is nobody's to bound, and podman ends a connection that is read too slowly.
+ */
+const ON_ITS_WAY_MAX = 64 * 1024;
+/** What waits here to be written, answers to frames among it, before the side that greets gives the other one up. */
+const UNREAD_MAX = 256 * 1024;
+const FRAME_COST = 1024;
+const TAKEN_LEAST = 16 * 1024;
+/** Frames that are taken at once: of a flood of them, each turn of this process's other work. */
+const FRAMES_AT_ONCE = 64;
+/** Streams at a time that one side may have opened. */
+const STREAMS_MAX = 256;
+const TOPIC_BYTES_MAX = 512;
+const GREETING_BYTES = 16;
+
+/** One side of it. */
+export interface Streams {
+  /** A stream to the other side, which hears of it by `onOpen`. It ends with an error when the other side is lost. */
+  open(topic: string): Duplex;
+  /** Ends everything. */
+  close(): void;
+}
+
+interface StreamsParts {
+  /** Where frames are written; said false, `drained` resolves when it takes more. */
+  readonly channel: Duplex;
+  /** Greets, and is greeted back. The other side only answers greetings, each of which begins everything anew. */
+  readonly greets: boolean;
+  onOpen(topic: string, stream: Duplex): void;
+  /** Of the side that greets: the other side has answered. */
+  onGreeted?(): void;
+  onLost(error: Error): void;
+}
+
+/** What streams have in common. */
+interface Line {
+  send(kind: number, id: number, payload: Uint8Array, done?: () => void): void;
+  /** Whether more may be on its way; else `again` is called when it may, or when the stream is over. */
+  hasRoom(stream: OneStream, again: () => void): boolean;
+  forget(stream: OneStream): void;
+}
+
+class OneStream extends Duplex {
+  readonly id: number;
+  /** Bytes that may be sent, and that were read and not credited. */
+  credit = WINDOW_BYTES;
+  unread = 0;
+  isOver = false;
+  waiting: (() => void) | null = null;
+  #line: Line;
+  /** What came before anybody wanted it, in blocks: frames may have one byte each. */
+  #blocks: Buffer[] = [];
+  /** Bytes in the last block. */
+  #lastUsed = 0;
+  #isWanted = false;
+  #hasEnded = false;
+
+  constructor(id: number, line: Line) {
+    super({ allowHalfOpen: true, readableHighWaterMark: 1, writableHighWaterMark: FRAME_BYTES_MAX });
+    this.id = id;
+    this.#line = line;
+    // Whoever uses it hears of its end by its other events, too.
+    this.on('error', () => {});
+  }
+
+  override _write(chunk: Buffer, _encoding: string, done: (error?: Error | null) => void): void {
+    if (this.isOver) return done(lost());
+    if (chunk.length === 0) return done();
+    const size = Math.min(chunk.length, this.credit, FRAME_BYTES_MAX);
+    if (size === 0) {
+      this.waiting = () => this._write(chunk, _encoding, done);
+      return;
+    }
+    if (!this.#line.hasRoom(this, () => this._write(chunk, _encoding, done))) return;
+    this.credit -= size;
+    const isWhole = size === chunk.length;
+    this.#line.send(DATA, this.id, chunk.subarray(0, size), () =>
+      isWhole ? done() : this._write(chunk.subarray(size), _encoding, done),
+    );
+  }
+
+  override _final(done: () => void): void {
+    if (!this.isOver) this.#line.send(END, this.id, EMPTY);
+    done();
+  }
+
+  override _read(): void {
+    this.#isWanted = true;
+    this.#pass();
+    const kept = this.#blocks.length === 0 ? 0 : (this.#blocks.length - 1) * FRAME_BYTES_MAX + this.#lastUsed;
+    const read = this.unread - this.readableLength - kept;
+    // Not for every chunk.
+    if (this.isOver || read < WINDOW_BYTES / 4) return;
+    this.unread -= read;
+    this.#line.send(CREDIT, this.id, uint32(read));
+  }
+
+  /** Hands on what came first, where it is wanted. */
+  #pass(): void {
+    if (!this.#isWanted || (this.#blocks.length === 0 && !this.#hasEnded)) return;
+    this.#isWanted = false;
+    const isWhole = this.#blocks.length > 1 || this.#lastUsed === FRAME_BYTES_MAX;
+    const block = this.#blocks.shift();
+    if (block === undefined) this.push(null);
+    else this.push(isWhole ? block : copyOf(block.subarray(0, this.#lastUsed)));
+  }
+
+  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+    if (!this.isOver) {
+      this.isOver = true;
+      if (!(this.readableEnded && this.writableFinished)) this.#line.send(RESET, this.id, EMPTY);
+    }
+    this.#line.forget(this);
+    const { waiting } = this;
+    this.waiting = null;
+    waiting?.();
+    done(error);
+  }
+
+  /** What came. False: more than it was allowed. */
+  accept(chunk: Buffer): boolean {
+    this.unread += chunk.length;
+    if (this.unread > WINDOW_BYTES || this.#hasEnded) return false;
+    if (this.#isWanted && chunk.length > 0) {
+      this.#isWanted = false;
+      this.push(copyOf(chunk));
+      return true;
+    }
+    for (let at = 0; at < chunk.length;) {
+      if (this.#blocks.length === 0 || this.#lastUsed === FRAME_BYTES_MAX) {
+        this.#blocks.push(Buffer.allocUnsafe(FRAME_BYTES_MAX));
+        this.#lastUsed = 0;
+      }
+      const size = chunk.copy(this.#blocks.at(-1)!, this.#lastUsed, at);
+      this.#lastUsed += size;
+      at += size;
+    }
+    return true;
+  }
+
+  /** No more comes. */
+  finish(): void {
+    this.#hasEnded = true;
+    this.#pass();
+  }
+
+  wake(): void {
+    const { waiting } = this;
+    this.waiting = null;
+    waiting?.();
+  }
+}
+
+const EMPTY = new Uint8Array();
+
+/** In memory of its own: a part of a larger piece keeps all of that. */
+function copyOf(bytes: Buffer): Buffer {
+  const copy = Buffer.allocUnsafeSlow(bytes.length);
+  bytes.copy(copy);
+  return copy;
+}
+
+export function openStreams({ channel, greets, onOpen, onGreeted, onLost }: StreamsParts): Streams {
+  const streams = new Map<number, OneStream>();
+  let lastId = greets ? 1 : 0;
+  let theirs = 0;
+  let isOver = false;
+  let pending: Buffer[] = [];
+  let pendingBytes = 0;
+  /** Until the greeting is answered: what came before is of another time. */
+  let greeting: Buffer | null = greets ? randomBytes(GREETING_BYTES) : null;
+
+  /** Sent and not taken yet by the other side; taken here and not told. */
+  let onItsWay = 0;
+  let taken = 0;
+  const waiting = new Map<OneStream, () => void>();
+
+  const send = (kind: number, id: number, payload: Uint8Array, done?: () => void): void => {
+    if (isOver) return done?.();
+    if (kind !== TAKEN) onItsWay += FRAME_COST + payload.length;
+    const header = Buffer.allocUnsafe(HEADER_BYTES);
+    header.writeUInt8(kind, 0);
+    header.writeUInt32BE(id, 1);
+    header.writeUInt32BE(payload.length, 5);
+    if (payload.length === 0) channel.write(header, done);
+    else channel.write(Buffer.concat([header, payload]), done);
+  };
+  const line: Line = {
+    send,
+    hasRoom(stream, again) {
+      if (onItsWay < ON_ITS_WAY_MAX || isOver) return true;
+      waiting.set(stream, again);
+      return false;
+    },
+    forget(stream) {
+      const again = waiting.get(stream);
+      waiting.delete(stream);
+      again?.();
+      if (streams.get(stream.id) !== stream) return;
+      streams.delete(stream.id);
+      if (isTheirs(stream.id)) theirs--;
+    },
+  };
+  /** Lets those go on that waited. */
+  const room = (): void => {
+    const ready = [...waiting.values()];
+    waiting.clear();
+    for (const again of ready) again();
+  };
+  const isUnread = (): boolean => greets && channel.writableLength > UNREAD_MAX;
+  const isTheirs = (id: number): boolean => (id % 2 === 1) !== greets;
+
+  function dropAll(): void {
+    for (const stream of streams.values()) {
+      stream.isOver = true;
+      stream.destroy(lost());
+    }
+    streams.clear();
+    theirs = 0;
+    onItsWay = 0;
+    taken = 0;
+    room();
+  }
+
+  function end(error: Error): void {
+    if (isOver) return;
+    isOver = true;
+    dropAll();
+    channel.destroy();
+    onLost(error);
+  }
+
+  function take(kind: number, id: number, payload: Buffer): string | null {
+    if (kind === HELLO) {
+      if (greets || payload.length !== GREETING_BYTES) return 'a greeting';
+      dropAll();
+      send(WELCOME, 0, payload);
+      return null;
+    }
+    if (kind === OPEN) {
+      if (!isTheirs(id) || streams.has(id) || payload.length > TOPIC_BYTES_MAX) return 'a stream that cannot be';
+      const stream = new OneStream(id, line);
+      if (theirs >= STREAMS_MAX) {
+        send(RESET, id, EMPTY);
+        stream.isOver = true;
+        stream.destroy();
+        return null;
+      }
+      streams.set(id, stream);
+      theirs++;
+      onOpen(payload.toString(), stream);
+      return null;
+    }
+    if (kind === TAKEN && payload.length === 4) {
+      onItsWay = Math.max(0, onItsWay - payload.readUInt32BE(0));
+      room();
+      return null;
+    }
+    const stream = streams.get(id);
+    // Late for one that was ended here.
+    if (stream === undefined) return kind <= CREDIT ? null : `kind ${kind}`;
+    if (kind === DATA) return stream.accept(payload) ? null : 'more than the window of a stream';
+    if (kind === END) stream.finish();
+    else if (kind === RESET) {
+      stream.isOver = true;
+      stream.destroy(lost());
+    } else if (kind === CREDIT && payload.length === 4) {
+      stream.credit = Math.min(WINDOW_BYTES, stream.credit + payload.readUInt32BE(0));
+      stream.wake();
+    } else return `kind ${kind}`;
+    return null;
+  }
+
+  function read(chunk: Buffer): void {
+    pending.push(chunk);
+    pendingBytes += chunk.length;
+    // The payload of a frame is waited for without joining what came of it again and again.
+    if (needed > pendingBytes) return;
+    let rest = pending.length === 1 ? chunk : Buffer.concat(pending);
+    if (greeting !== null) {
+      const at = rest.indexOf(greeting);
+      if (at === -1) {
+        rest = rest.subarray(Math.max(0, rest.length - GREETING_BYTES));
+        pending = [rest];
+        pendingBytes = rest.length;
+        return;
+      }
+      greeting = null;
+      rest = rest.subarray(at + GREETING_BYTES);
+      onGreeted?.();
+    }
+    needed = 0;
+    for (let frames = 0; ; frames++) {
+      if (frames === FRAMES_AT_ONCE) return goOnLater(rest);
+      let at = 0;
+      while (at < rest.length && rest[at] === 0) at++;
+      rest = rest.subarray(at);
+      if (rest.length < HEADER_BYTES) break;
+      const length = rest.readUInt32BE(5);
+      if (length > FRAME_BYTES_MAX) return fail(`a frame of ${length} bytes`);
+      if (rest.length < HEADER_BYTES + length) {
+        needed = HEADER_BYTES + length;
+        break;
+      }
+      if (isUnread()) return fail('frames, and reads no answers');
+      const payload = rest.subarray(HEADER_BYTES, HEADER_BYTES + length);
+      const wrong = take(rest[0]!, rest.readUInt32BE(1), payload);
+      if (isOver) return;
+      if (rest[0] !== TAKEN) taken += FRAME_COST + length;
+      if (taken >= TAKEN_LEAST) {
+        send(TAKEN, 0, uint32(taken));
+        taken = 0;
+      }
+      if (wrong !== null) return fail(wrong);
+      rest = rest.subarray(HEADER_BYTES + length);
+    }
+    pending = rest.length === 0 ? [] : [rest];
+    pendingBytes = rest.length;
+  }
+  let needed = 0;
+
+  /** Goes on with what is left after all others had their turn. */
+  function goOnLater(left: Buffer): void {
+    pending = [];
+    pendingBytes = 0;
+    channel.pause();
+    setImmediate(() => {
+      if (isOver) return;
+      channel.resume();
+      read(left);
+    });
+  }
+
+  function fail(wrong: string): void {
+    // One that greets gives up; the other one waits for the next greeting, which comes after zeros.
+    if (greets) return end(new Error(`The other side of a sandbox's channel sent ${wrong}`));
+    dropAll();
+    pending = [];
+    pendingBytes = 0;
+    needed = 0;
+  }
+
+  channel.on('data', read);
+  channel.on('error', end);
+  channel.on('close', () => end(lost()));
+  channel.on('end', () => end(lost()));
+  if (greeting !== null) {
+    channel.write(Buffer.alloc(HEADER_BYTES + FRAME_BYTES_MAX));
+    send(HELLO, 0, greeting);
+  }
+  return {
+    open(topic) {
+      if (isUnread()) end(new Error("The other side of a sandbox's channel reads nothing"));
+      if (isOver) throw lost();
+      lastId += 2;
+      const stream = new OneStream(lastId, line);
+      streams.set(stream.id, stream);
+      send(OPEN, stream.id, Buffer.from(topic));
+      return stream;
+    },
+    close: () => end(lost()),
+  };
+}
+
+function lost(): Error {
+  return Object.assign(new Error('The connection to the sandbox is lost'), { code: 'ECONNRESET' });
+}
+
+function uint32(value: number): Buffer {
+  const bytes = Buffer.allocUnsafe(4);
+  bytes.writeUInt32BE(value, 0);
+  return bytes;
+}

@@ -1,0 +1,263 @@
+// Sandboxes as machines of a hosted provider, for the service. The agent inside is a file that is written to each
+// machine; every connection to it is a program that the provider starts there, which passes bytes on. No secret of the
+// platform is on a machine, and no container engine is needed here.
+import type { Duplex } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
+import { PlatformError } from '#core/errors.ts';
+import { BUILD_RESOURCE } from '#core/sandbox/operations.ts';
+import type { SandboxOptions } from '#core/sandbox/options.ts';
+import type { MachineSpec, MachineState, SandboxBackend } from '../backend.ts';
+import { checkProvider, keyExcess, keyExpiry, snapshotMismatch } from './checks.ts';
+import type { HostedSettings, PinnedTemplate } from './settings.ts';
+import { ProviderError, type HostedProvider, type ProviderMachine } from './provider.ts';
+
+/** What it takes. */
+export interface HostedBackendParts {
+  readonly provider: HostedProvider & { close(): Promise<void> };
+  readonly settings: HostedSettings;
+  /** What is written to each machine, and how it is called there. */
+  readonly program: HostedProgram;
+  /** Machines of this platform begin with it: several may share an organization. */
+  readonly installation: string;
+  /** How long a machine may take to run. */
+  readonly startMsMax: number;
+  /** For operators: what the provider said. */
+  report(message: string): void;
+}
+
+/** The agent for machines of a provider. */
+export interface HostedProgram {
+  /** One file for `/bin/sh`, which unpacks itself. */
+  readonly install: Uint8Array;
+  /** Ends with 0 where this version is installed. */
+  readonly isInstalled: readonly string[];
+  /** Passes its input to the agent and the agent's answer to its output; starts the agent where none runs. */
+  readonly call: readonly string[];
+}
+
+/** Below the home folder, where programs start. */
+const INSTALL_FILE = '.platform-sandbox-install';
+const POLL_MS = 100;
+
+/**
+ * @throws {Error} with what to do, where the provider does not know the key, the key may do too much and
+ * `HOSTED_REQUIRE_SCOPED_KEY` is set, the machine type is none of the provider's, or a template is not at its pinned
+ * snapshot.
+ */
+export async function openHostedBackend(parts: HostedBackendParts): Promise<SandboxBackend> {
+  const { provider, settings, program, installation, report } = parts;
+  const prefix = `platform-${installation}-`;
+  const nameOf = (key: string): string => `${prefix}${key}`;
+  /** Ids of the provider, which a name has until its machine is removed. */
+  const ids = new Map<string, string>();
+  await checkKey();
+  const machineTypes = await provider.machineTypes();
+  checkMachineType();
+  for (const resource of ['', BUILD_RESOURCE]) {
+    const mismatch = await mismatchOf(resource);
+    if (mismatch !== null) throw new Error(mismatch);
+  }
+
+  /** What a sandbox of a resource starts from. */
+  function templateOf(resource: string): PinnedTemplate {
+    return resource === BUILD_RESOURCE ? (settings.builds ?? settings) : settings;
+  }
+
+  /** Null where its template is as it was pinned. */
+  async function mismatchOf(resource: string): Promise<string | null> {
+    const isOfBuilds = resource === BUILD_RESOURCE && settings.builds !== null;
+    const pin = isOfBuilds ? 'BUILD_SANDBOX_TEMPLATE_SNAPSHOT_ID' : 'HOSTED_TEMPLATE_SNAPSHOT_ID';
+    return snapshotMismatch(provider, templateOf(resource), pin);
+  }
+
+  async function checkKey(): Promise<void> {
+    const key = await provider.key();
+    const excess = keyExcess(key);
+    if (excess !== null && settings.requiresScopedKey) throw new Error(`HOSTED_REQUIRE_SCOPED_KEY: ${excess}`);
+    if (excess !== null) report(excess);
+    const expiry = keyExpiry(key, Date.now());
+    if (expiry !== null) report(expiry);
+  }
+
+  function checkMachineType(): void {
+    if (!machineTypes.includes(settings.machineType))
+      throw new Error(
+        `HOSTED_MACHINE_TYPE is ${settings.machineType}, and the provider has ${machineTypes.join(', ') || 'none'}`,
+      );
+  }
+
+  function check({ machine, image, egress }: SandboxOptions): void {
+    const refuse = (reason: string): never => {
+      throw new PlatformError('sandbox_option_refused', { reason });
+    };
+    if (machine !== null && !machineTypes.includes(machine))
+      refuse(`the provider has no machine "${machine}": it has ${machineTypes.join(', ')}`);
+    if (image !== null)
+      refuse(`machines of a hosted provider are made of its template, and take no image (${image}): leave it out`);
+    if (egress !== null && egress.mode !== 'all')
+      refuse(`machines of a hosted provider have its network, which egress "${egress.mode}" cannot narrow`);
+  }
+
+  function checkCopy(): never {
+    throw new PlatformError('sandbox_copy_refused', {
+      reason: 'a hosted provider makes copies by snapshots, which the key of this platform must not write',
+    });
+  }
+
+  const typeOf = ({ machine }: SandboxOptions): string => machine ?? settings.machineType;
+
+  /** What the provider said goes to operators; tenants hear that it failed. */
+  async function doing<Result>(what: string, work: () => Promise<Result>): Promise<Result> {
+    try {
+      return await work();
+    } catch (error) {
+      if (error instanceof PlatformError) throw error;
+      report(`${what}: ${(error as Error).message}`);
+      const reason =
+        error instanceof ProviderError && (error.status === 0 || error.status >= 429)
+          ? 'the provider of sandboxes does not answer'
+          : `${what} failed`;
+      throw new PlatformError('sandbox_unavailable', { reason }, { cause: error });
+    }
+  }
+
+  async function find(key: string): Promise<ProviderMachine | null> {
+    const id = ids.get(key);
+    if (id !== undefined) {
+      const known = await present(provider.read(id));
+      if (known !== null) return known;
+      ids.delete(key);
+    }
+    const found = (await provider.list(nameOf(key))).find(({ name }) => name === nameOf(key)) ?? null;
+    if (found !== null) ids.set(key, found.id);
+    return found;
+  }
+
+  async function untilRunning(key: string): Promise<ProviderMachine> {
+    for (const end = Date.now() + parts.startMsMax; ;) {
+      const machine = await find(key);
+      if (machine === null) throw new PlatformError('sandbox_lost', { reason: 'the provider has no such machine' });
+      if (machine.state === 'running') return machine;
+      if (Date.now() > end)
+        throw new PlatformError('sandbox_unavailable', {
+          reason: `its machine did not run within ${parts.startMsMax} ms`,
+        });
+      await delay(POLL_MS);
+    }
+  }
+
+  async function install(id: string): Promise<void> {
+    if ((await run(id, program.isInstalled)).isDone) return;
+    await provider.writeFile(id, INSTALL_FILE, program.install);
+    const { isDone, output } = await run(id, ['/bin/sh', INSTALL_FILE]);
+    if (!isDone) throw new Error(`the agent cannot be installed (${output.trim().slice(-300)})`);
+  }
+
+  /** Its last line is its exit code: a stream has none. */
+  async function run(id: string, command: readonly string[]): Promise<{ isDone: boolean; output: string }> {
+    const stream = await provider.exec(id, ['/bin/sh', '-c', '"$@" 2>&1; printf "\\n%s" "$?"', 'sh', ...command]);
+    let output = '';
+    for await (const chunk of stream as AsyncIterable<Buffer>) output = (output + chunk.toString()).slice(-10_000);
+    return { isDone: output.endsWith('\n0'), output: output.replace(/\n\d+$/, '') };
+  }
+
+  async function remove(key: string): Promise<void> {
+    const machine = await find(key);
+    ids.delete(key);
+    if (machine !== null) await provider.remove(machine.id);
+  }
+
+  return {
+    provider: 'hosted',
+    aiUrl: settings.aiUrl,
+    check,
+    checkCopy,
+    // Its caller has asked before.
+    copy: async () => checkCopy(),
+    create: ({ key, place, options }) =>
+      doing('making the sandbox', async () => {
+        check(options);
+        const refused = await mismatchOf(place.resource);
+        if (refused !== null) throw new Error(refused);
+        await remove(key);
+        try {
+          const { ttlSeconds } = settings;
+          const { template } = templateOf(place.resource);
+          const machineType = typeOf(options);
+          const made = await created(provider.create({ name: nameOf(key), template, machineType, ttlSeconds }), key);
+          ids.set(key, made.id);
+          await untilRunning(key);
+          await install(made.id);
+        } catch (error) {
+          await remove(key).catch(() => {});
+          throw error;
+        }
+      }),
+    resume: ({ key, options }: MachineSpec) =>
+      doing('waking the sandbox', async () => {
+        check(options);
+        const machine = await find(key);
+        if (machine === null) throw new PlatformError('sandbox_lost', { reason: 'its files are gone' });
+        // One that stands still goes on as it was made.
+        if (machine.state === 'stopped' && machine.machineType !== typeOf(options))
+          await provider.update(machine.id, { machineType: typeOf(options) });
+        if (machine.state === 'suspended' || machine.state === 'stopped')
+          await provider.resume(machine.id, settings.ttlSeconds);
+        await untilRunning(key);
+        await install(machine.id);
+      }),
+    suspend: (key) => doing('suspending the sandbox', () => halt(key, true)),
+    stop: (key) => doing('stopping the sandbox', () => halt(key, false)),
+    destroy: (key) => doing('destroying the sandbox', () => remove(key)),
+    state: (key): Promise<MachineState> =>
+      doing('looking at the sandbox', async () => {
+        const state = (await find(key))?.state ?? 'absent';
+        return state === 'starting' ? 'running' : state;
+      }),
+    keys: () =>
+      doing('looking for sandboxes', async () =>
+        (await provider.list(prefix)).map(({ name }) => name.slice(prefix.length)),
+      ),
+    connect: (key): Promise<Duplex> =>
+      doing('reaching the sandbox', async () => {
+        const id = ids.get(key) ?? (await find(key))?.id;
+        if (id === undefined) throw new PlatformError('sandbox_lost', { reason: 'it does not run' });
+        try {
+          return await provider.exec(id, program.call);
+        } catch (error) {
+          if (!(error instanceof ProviderError) || (error.status !== 404 && error.status !== 409)) throw error;
+          throw new PlatformError('sandbox_lost', { reason: 'it does not run' });
+        }
+      }),
+    checks: () => checkProvider(provider, settings, Date.now()),
+    close: () => provider.close(),
+  };
+
+  /** A machine that a repeated request made is the one that was asked for. */
+  async function created(asked: Promise<ProviderMachine>, key: string): Promise<ProviderMachine> {
+    try {
+      return await asked;
+    } catch (error) {
+      const made = error instanceof ProviderError && error.status === 409 ? await find(key) : null;
+      if (made === null) throw error;
+      return made;
+    }
+  }
+
+  async function halt(key: string, keepsMemory: boolean): Promise<void> {
+    const machine = await find(key);
+    if (machine === null) return;
+    if (machine.state === 'stopped' || (keepsMemory && machine.state === 'suspended')) return;
+    await provider.stop(machine.id, keepsMemory);
+  }
+}
+
+/** Null for what the provider does not have. */
+async function present<Answer>(asked: Promise<Answer>): Promise<Answer | null> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (error instanceof ProviderError && error.status === 404) return null;
+    throw error;
+  }
+}

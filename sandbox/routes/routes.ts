@@ -1,0 +1,327 @@
+// The HTTP routes of the sandbox service, for its process and for `platform dev`: finds who is meant, holds the
+// sandbox, and passes request and answer between caller and agent. What the agent says is a tenant's word: only what an
+// operation's answer may be goes on.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { errorTable, isErrorCode, PlatformError, type ErrorCode } from '#core/errors.ts';
+import { toFields, type Fields } from '#core/sandbox/arguments.ts';
+import { PORT_ORIGIN_HEADER } from '#core/sandbox/exposed-port.ts';
+import { isSandboxId } from '#core/sandbox/sandbox-id.ts';
+import {
+  agentOperations,
+  ARGUMENTS_HEADER,
+  BUILD_RESOURCE,
+  isAgentOperation,
+  isPortOperation,
+  isServiceOperation,
+  RESPONSE_HEADER,
+  type AgentOperation,
+  type SandboxPlace,
+  type ServiceOperation,
+} from '#core/sandbox/operations.ts';
+import { OPTIONS_HEADER, optionsChangeIn, type SandboxOptionsChange } from '#core/sandbox/options.ts';
+import type { SandboxServiceStatus } from '#core/sandbox/service-status.ts';
+import { refusalOf } from './agent-refusal.ts';
+import { askAgent, HEAD_MS_MAX } from './agent-request.ts';
+import type { Call, CallPlacement } from './call.ts';
+import type { ExecLog } from './exec-log.ts';
+import type { ExposedPorts } from './exposed-ports.ts';
+import { createPortTunnels } from './port-tunnels.ts';
+import { createPortVisits } from './port-visits.ts';
+import { HeldElsewhere, PASSED_ON_HEADER, type Sandboxes } from './held-sandboxes.ts';
+import { TERMINAL_QUIET_MS, useForTerminal } from './terminal-use.ts';
+
+/** What they are made of. */
+export interface SandboxRoutesParts {
+  readonly sandboxes: Sandboxes;
+  /** Whether a request's `authorization` has the token. */
+  readonly isAuthorized: (authorization: string | undefined) => boolean;
+  /** Calls of one project at a time. */
+  readonly callsMax: number;
+  /** Without it, calls for sandboxes that another replica has are refused. */
+  readonly placement?: CallPlacement;
+  /** A connection to another replica, as rows name it; null: nobody answers there. */
+  readonly elsewhere?: (owner: string) => Promise<Duplex | null>;
+  /** Without it, what commands print is not logged. */
+  readonly execLog?: ExecLog | null;
+  /** For operators; without it, there is no such route. */
+  readonly status?: () => Promise<SandboxServiceStatus>;
+  /** Ports that have addresses, requests to those of one project at a time, and how long nothing may pass over one. */
+  readonly ports?: { readonly exposed: ExposedPorts; readonly visitsMax: number; readonly idleMs: number };
+  /** How long a terminal over which nothing passes keeps its sandbox from being suspended. */
+  readonly terminalQuietMs?: number;
+  readonly log: (level: 'info' | 'warn' | 'error', message: string) => void;
+}
+
+/** The status for that one, where the sandbox is not here either: it asks again elsewhere. */
+export const ELSEWHERE = 421;
+
+const FIELDS_BYTES_MAX = 64 * 1024;
+const LIST_MAX = 1000;
+const ID_FORM = 'has at most 63 letters, digits, ".", "_" and "-", and begins with a letter or a digit';
+const NAME = /^[a-z0-9][a-z0-9_~-]{0,127}$/;
+
+const contentTypes = {
+  json: 'application/json',
+  events: 'text/event-stream',
+  bytes: 'application/octet-stream',
+  forwarded: 'application/octet-stream',
+} as const;
+
+/** Answers requests; those for a WebSocket by `upgrade`. */
+export type SandboxRoutes = ((request: IncomingMessage, response: ServerResponse) => void) & {
+  readonly upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
+};
+
+export function createSandboxRoutes(parts: SandboxRoutesParts): SandboxRoutes {
+  const {
+    sandboxes,
+    isAuthorized,
+    callsMax,
+    placement = (_call, here) => here(),
+    execLog = null,
+    ports,
+    terminalQuietMs = TERMINAL_QUIET_MS,
+    log,
+    status,
+    elsewhere,
+  } = parts;
+  const visits = ports === undefined ? null : createPortVisits({ ...ports, sandboxes, placement });
+  /** Calls that run, by project. */
+  const calls = new Map<string, number>();
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = URL.parse(request.url ?? '', 'http://sandboxes');
+    if (url === null) throw invalid('The address is none');
+    if (url.pathname === '/healthz') return sendJson(response, { status: 'ok' });
+    if (!isAuthorized(request.headers.authorization)) throw new PlatformError('sandbox_unauthorized');
+    if (url.pathname === '/v1/status' && request.method === 'GET' && status !== undefined)
+      return sendJson(response, await status());
+    const [version, projects, project = '', kind, resource, id, operation, ...rest] = url.pathname
+      .slice(1)
+      .split('/')
+      .map(decoded);
+    const gone = new AbortController();
+    response.once('close', () => gone.abort());
+    const call = { request, response, gone: gone.signal };
+    if (version === 'v1' && projects === 'ports' && kind === undefined && request.method === 'POST' && visits)
+      return visits.request(project, call);
+    if (version !== 'v1' || projects !== 'projects' || kind !== 'sandboxes' || rest.length > 0)
+      throw new PlatformError('sandbox_operation_unknown', { operation: url.pathname.slice(0, 100) });
+    if (!NAME.test(project)) throw invalid('The project is not a name');
+    if (resource === undefined && request.method === 'DELETE')
+      return placement(call, async () => {
+        await sandboxes.destroyProject(project);
+        sendJson(response, {});
+      });
+    if (resource === undefined || (resource !== BUILD_RESOURCE && !NAME.test(resource)))
+      throw invalid('The resource is not a name');
+    if (id === undefined && request.method === 'GET') return list({ project, resource }, url.searchParams, response);
+    if (!isSandboxId(id)) throw invalid(`The id of a sandbox ${ID_FORM}`);
+    const place = { project, resource, id };
+    const change = optionsChangeIn(request.headers[OPTIONS_HEADER] as string | undefined);
+    if (request.method !== 'POST' || operation === undefined)
+      throw new PlatformError('sandbox_operation_unknown', { operation: (operation ?? '').slice(0, 100) });
+    if (isServiceOperation(operation))
+      return counted(project, operation === 'snapshot' || operation === 'fork', () =>
+        placement(call, async () => sendJson(response, await serve(operation, place, change, request))),
+      );
+    if (ports !== undefined && isPortOperation(operation)) {
+      const template = request.headers[PORT_ORIGIN_HEADER];
+      return placement(call, async () =>
+        sendJson(response, await ports.exposed.answer(operation, { place, change }, template, () => fieldsOf(request))),
+      );
+    }
+    if (!isAgentOperation(operation))
+      throw new PlatformError('sandbox_operation_unknown', { operation: operation.slice(0, 100) });
+    return counted(project, true, () => placement(call, () => forward(operation, place, change, call)));
+  }
+
+  /** @param isLong only those that may take long are counted. */
+  async function counted(project: string, isLong: boolean, work: () => Promise<void>): Promise<void> {
+    if (!isLong) return work();
+    const running = calls.get(project) ?? 0;
+    if (running >= callsMax)
+      throw new PlatformError('sandbox_limit', { what: 'One more call of this project at a time', limit: callsMax });
+    calls.set(project, running + 1);
+    try {
+      await work();
+    } finally {
+      const left = calls.get(project)! - 1;
+      if (left > 0) calls.set(project, left);
+      else calls.delete(project);
+    }
+  }
+
+  async function list(
+    within: Omit<SandboxPlace, 'id'>,
+    search: URLSearchParams,
+    response: ServerResponse,
+  ): Promise<void> {
+    const limit = Number(search.get('limit') ?? 100);
+    if (!Number.isInteger(limit) || limit < 1 || limit > LIST_MAX)
+      throw invalid(`limit must be a whole number from 1 to ${LIST_MAX}`);
+    const prefix = search.get('prefix') ?? '';
+    const cursor = search.get('cursor') ?? '';
+    for (const value of [prefix, cursor])
+      if (value !== '' && !isSandboxId(value))
+        throw invalid('prefix and cursor must be ids of sandboxes or their beginnings');
+    const page = { prefix, cursor, limit };
+    const isOfSnapshots = search.get('snapshots') === '1';
+    sendJson(response, await (isOfSnapshots ? sandboxes.listSnapshots : sandboxes.list)(within, page));
+  }
+
+  async function serve(
+    operation: ServiceOperation,
+    place: SandboxPlace,
+    change: SandboxOptionsChange | null,
+    request: IncomingMessage,
+  ): Promise<unknown> {
+    switch (operation) {
+      case 'snapshot': {
+        const { id } = argumentsIn(request);
+        if (id !== undefined && !isSandboxId(id)) throw invalid(`The id of a snapshot ${ID_FORM}`);
+        return sandboxes.snapshot(place, id ?? null);
+      }
+      case 'fork': {
+        const { id } = argumentsIn(request);
+        if (!isSandboxId(id)) throw invalid(`The id of a sandbox ${ID_FORM}`);
+        await sandboxes.fork(place, id);
+        return null;
+      }
+      case 'deleteSnapshot':
+        await sandboxes.deleteSnapshot(place);
+        return null;
+      case 'info':
+        return sandboxes.info(place);
+      case 'suspend':
+        await sandboxes.suspend(place);
+        return null;
+      case 'stop':
+        await sandboxes.stop(place);
+        return null;
+      case 'resume':
+        await sandboxes.resume(place, change);
+        return null;
+      case 'destroy':
+        await sandboxes.destroy(place);
+        return null;
+    }
+  }
+
+  async function forward(
+    operation: AgentOperation,
+    place: SandboxPlace,
+    change: SandboxOptionsChange | null,
+    { request, response, gone }: Call,
+  ): Promise<void> {
+    const held = await sandboxes.hold(place, change);
+    const use = operation === 'terminal' ? useForTerminal(sandboxes, place, held, terminalQuietMs) : null;
+    try {
+      if (gone.aborted) return;
+      if (request.headers.expect !== undefined) response.writeContinue();
+      const { answer: shape } = agentOperations[operation];
+      const connection = await held.connect();
+      const late = new AbortController();
+      const timer = setTimeout(() => late.abort(), HEAD_MS_MAX);
+      const given = request.headers[ARGUMENTS_HEADER];
+      // Its connection outlives an answer that comes before its end.
+      const body = request.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>;
+      const head = await askAgent(connection, {
+        operation,
+        args: typeof given === 'string' ? given : null,
+        body: use?.typed(body) ?? body,
+        signal: AbortSignal.any([gone, late.signal, ...(use === null ? [] : [use.lost])]),
+      }).finally(() => clearTimeout(timer));
+      if (head.statusCode !== 200) throw await refusalOf(head);
+      const headers: Record<string, string> = { 'content-type': contentTypes[shape] };
+      if (shape === 'forwarded') headers[RESPONSE_HEADER] = headOf(head);
+      response.writeHead(200, headers);
+      response.flushHeaders();
+      const logged = execLog?.(place, operation) ?? null;
+      const answered = use?.printed(head) ?? head;
+      await (logged === null ? pipeline(answered, response) : pipeline(answered, logged, response));
+    } finally {
+      use?.release();
+      held.release();
+    }
+  }
+
+  const routes = (request: IncomingMessage, response: ServerResponse): void => {
+    request.on('error', () => {});
+    response.on('error', () => {});
+    answer(request, response).catch((error: unknown) => {
+      if (response.headersSent || response.destroyed) {
+        response.destroy();
+        return;
+      }
+      const known = isErrorCode((error as { code?: unknown }).code);
+      if (!known) log('error', `a call of a sandbox failed: ${(error as Error).stack ?? String(error)}`);
+      const code: ErrorCode = known ? (error as PlatformError).code : 'internal';
+      const message = known ? (error as PlatformError).message : errorTable.internal.message;
+      const text = JSON.stringify({ error: { code, message } });
+      const isElsewhere = error instanceof HeldElsewhere && request.headers[PASSED_ON_HEADER] !== undefined;
+      response
+        .writeHead(isElsewhere ? ELSEWHERE : errorTable[code].status, {
+          'content-type': 'application/json',
+          'content-length': Buffer.byteLength(text),
+        })
+        .end(text);
+    });
+  };
+  return Object.assign(routes, {
+    upgrade: createPortTunnels({ visits, sandboxes, isAuthorized, elsewhere, idleMs: ports?.idleMs ?? 0, log }),
+  });
+}
+
+/** The arguments of what the service does by itself: small ones. */
+async function fieldsOf(request: IncomingMessage): Promise<Fields> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    bytes += chunk.byteLength;
+    if (bytes > FIELDS_BYTES_MAX) throw invalid(`The arguments have more than ${FIELDS_BYTES_MAX} bytes`);
+    chunks.push(chunk);
+  }
+  try {
+    return toFields(JSON.parse(Buffer.concat(chunks).toString() || '{}'));
+  } catch (error) {
+    throw error instanceof PlatformError ? error : invalid('The arguments are not JSON');
+  }
+}
+
+/** Arguments in a header: the body need not be read before the sandbox is known to be here. */
+function argumentsIn({ headers }: IncomingMessage): Fields {
+  const given = headers[ARGUMENTS_HEADER];
+  try {
+    return toFields(typeof given === 'string' ? JSON.parse(decodeURIComponent(given)) : {});
+  } catch (error) {
+    throw error instanceof PlatformError ? error : invalid(`The header ${ARGUMENTS_HEADER} is not JSON`);
+  }
+}
+
+function invalid(reason: string): PlatformError {
+  return new PlatformError('invalid_argument', { reason });
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+function sendJson(response: ServerResponse, value: unknown): void {
+  const text = JSON.stringify(value ?? null);
+  response.writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }).end(text);
+}
+
+/** Of a server in the sandbox: texts that a header may have, since an agent may say anything. */
+function headOf({ headers }: IncomingMessage): string {
+  const value = headers[RESPONSE_HEADER];
+  if (typeof value !== 'string' || !/^[\x21-\x7e]+$/.test(value))
+    throw new PlatformError('sandbox_lost', { reason: 'its agent does not answer as it should' });
+  return value;
+}

@@ -1,0 +1,161 @@
+// Snapshots and forks of sandboxes. A snapshot is a sandbox that never runs, in a resource that no platform.yaml can
+// name: it has a row and a machine that is stopped, counts among the project's sandboxes and goes with them. Called by
+// sandboxes.ts, which has the turns and the leases.
+import { randomBytes } from 'node:crypto';
+import { PlatformError } from '#core/errors.ts';
+import type { SandboxPlace, SandboxSnapshot, SandboxState } from '#core/sandbox/operations.ts';
+import type { StoredOptions } from '#core/sandbox/options.ts';
+import type { SandboxBackend } from '../backends/backend.ts';
+import type { Sandboxes } from '../routes/held-sandboxes.ts';
+import type { SandboxRow, SandboxRows } from './rows.ts';
+
+/** A sandbox that this replica has, as far as it matters here. */
+export interface CopiedEntry {
+  readonly key: string;
+  readonly place: SandboxPlace;
+  readonly state: SandboxState;
+  readonly options: StoredOptions;
+  readonly holds: number;
+}
+
+/** What it takes. Entries are worked on in turn. */
+export interface CopiesParts<Entry extends CopiedEntry> {
+  readonly backend: SandboxBackend;
+  readonly rows: SandboxRows;
+  claim(place: SandboxPlace): Promise<Entry>;
+  inTurn<Result>(entry: Entry, work: () => Promise<Result>): Promise<Result>;
+  own<Result>(place: SandboxPlace, work: (entry: Entry) => Promise<Result>): Promise<Result | null>;
+  save(entry: Entry, state: SandboxState): Promise<void>;
+  suspend(entry: Entry): Promise<void>;
+  wake(entry: Entry): Promise<void>;
+  /** Its machine and its row go. */
+  destroy(entry: Entry): Promise<void>;
+  /** Other replicas may have it. */
+  giveBack(entry: Entry): Promise<void>;
+}
+
+export interface Copies<Entry extends CopiedEntry> extends Pick<
+  Sandboxes,
+  'snapshot' | 'fork' | 'listSnapshots' | 'deleteSnapshot'
+> {
+  /** Gives a sandbox that was never made the files of a snapshot. In turn. */
+  begin(entry: Entry, snapshot: string): Promise<void>;
+}
+
+const within = ({ project, resource }: Omit<SandboxPlace, 'id'>): Omit<SandboxPlace, 'id'> => ({
+  project,
+  resource: `.snapshots.${resource}`,
+});
+const placeOf = (sandbox: SandboxPlace, id: string): SandboxPlace => ({ ...within(sandbox), id });
+
+export function createCopies<Entry extends CopiedEntry>(parts: CopiesParts<Entry>): Copies<Entry> {
+  const { backend, rows, claim, inTurn, own, save, suspend, wake, destroy, giveBack } = parts;
+  /** The copy of a project that was asked for last: one at a time, since disks are shared by all. */
+  const last = new Map<string, Promise<unknown>>();
+
+  /** To be called in turn of what is copied, and to wait for no turn. */
+  function inQueue<Result>({ project }: SandboxPlace, work: () => Promise<Result>): Promise<Result> {
+    const done = (last.get(project) ?? Promise.resolve()).then(work);
+    const settled: Promise<unknown> = done
+      .catch(() => {})
+      .then(() => last.get(project) === settled && last.delete(project));
+    last.set(project, settled);
+    return done;
+  }
+
+  /** Its files, with none of its processes at work. In turn of the source. @returns the bytes of the copy. */
+  async function copyStill(source: Entry, to: string): Promise<number> {
+    const ran = source.state === 'running';
+    await suspend(source);
+    try {
+      return await backend.copy(source.key, to);
+    } finally {
+      if (ran) await wake(source);
+    }
+  }
+
+  /** A sandbox at a place where none is. @param optionsOf what it is made of, by the bytes that it takes. */
+  async function copy(
+    of: SandboxPlace,
+    target: SandboxPlace,
+    optionsOf: (source: Entry, sizeBytes: number) => StoredOptions,
+  ): Promise<SandboxRow | null> {
+    return own(of, async (source) => {
+      if (source.state === 'creating')
+        throw new PlatformError('sandbox_copy_refused', { reason: 'it was never started' });
+      if ((await rows.find(target)) !== null)
+        throw new PlatformError('sandbox_exists', {
+          what: target.resource === of.resource ? 'sandbox' : 'snapshot',
+          id: target.id,
+        });
+      const made = await claim(target);
+      return inTurn(made, async () => {
+        try {
+          const sizeBytes = await inQueue(of, () => copyStill(source, made.key));
+          await rows.saveOptions(made.key, optionsOf(source, sizeBytes));
+          await save(made, 'stopped');
+        } catch (error) {
+          await destroy(made);
+          throw error;
+        }
+        const row = await rows.find(target);
+        // Somebody may be waiting for it already.
+        if (made.holds === 0) await giveBack(made);
+        return row;
+      });
+    });
+  }
+
+  const noSandbox = ({ id }: SandboxPlace): PlatformError =>
+    new PlatformError('sandbox_copy_refused', { reason: `there is no sandbox ${id}, which its first call makes` });
+
+  return {
+    async snapshot(place, id) {
+      backend.checkCopy();
+      const target = placeOf(place, id ?? randomBytes(8).toString('hex'));
+      const row = await copy(place, target, ({ options }, sizeBytes) => ({
+        ...options,
+        taken: { of: place.id, sizeBytes },
+      }));
+      if (row === null) throw noSandbox(place);
+      return snapshotOf(row)!;
+    },
+    async fork(place, id) {
+      backend.checkCopy();
+      if ((await copy(place, { ...place, id }, ({ options }) => options)) === null) throw noSandbox(place);
+    },
+    async begin(entry, snapshot) {
+      const { project } = entry.place;
+      try {
+        const row = await rows.find(placeOf(entry.place, snapshot));
+        if (row === null || snapshotOf(row) === null)
+          throw new PlatformError('snapshot_not_found', { project, name: snapshot });
+        await inQueue(entry.place, () => backend.copy(row.key, entry.key));
+        await save(entry, 'stopped');
+        // It is kept for as long after this as after its beginning; where another replica uses it now, that says so.
+        if ((await rows.claimKey(row.key)) === null) return;
+        await rows.save(row.key, 'stopped', Date.now());
+        await rows.release(row.key);
+      } catch (error) {
+        await destroy(entry);
+        throw error;
+      }
+    },
+    async listSnapshots(of, page) {
+      const found = await rows.list(within(of), { ...page, limit: page.limit + 1 });
+      const shown = found.slice(0, page.limit);
+      return {
+        items: shown.flatMap((row) => snapshotOf(row) ?? []),
+        cursor: found.length > page.limit ? (shown.at(-1)?.place.id ?? null) : null,
+      };
+    },
+    async deleteSnapshot(snapshot) {
+      await own(placeOf(snapshot, snapshot.id), destroy);
+    },
+  };
+}
+
+/** Null: it is not finished. */
+function snapshotOf({ place: { id }, state, createdAt, options: { taken } }: SandboxRow): SandboxSnapshot | null {
+  return state !== 'stopped' || taken === undefined ? null : { id, ...taken, createdAt };
+}

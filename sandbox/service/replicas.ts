@@ -1,0 +1,138 @@
+// Several replicas of the sandbox service over the same rows: a call for a sandbox that another one has goes on to that
+// one, over its internal address and with the token, with its streams; where it is gone, the call waits until its lease
+// is over, and then has the sandbox here. One hop at most.
+import type { IncomingMessage } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { pipeline } from 'node:stream/promises';
+import { setTimeout as wait } from 'node:timers/promises';
+import { PlatformError } from '#core/errors.ts';
+import { PORT_ORIGIN_HEADER } from '#core/sandbox/exposed-port.ts';
+import { ARGUMENTS_HEADER, RESPONSE_HEADER } from '#core/sandbox/operations.ts';
+import { OPTIONS_HEADER } from '#core/sandbox/options.ts';
+import { askOver, HEAD_MS_MAX } from '../routes/agent-request.ts';
+import type { Call, CallPlacement } from '../routes/call.ts';
+import { ELSEWHERE } from '../routes/routes.ts';
+import { HeldElsewhere, PASSED_ON_HEADER } from '../routes/held-sandboxes.ts';
+import { isInside } from './configuration.ts';
+
+/** What it takes. */
+export interface ReplicasParts {
+  /** The same at all of them. */
+  readonly token: string;
+  /** How long a call waits for a sandbox whose replica is gone: a lease, and a little more. */
+  readonly waitMs: number;
+  /** How long a replica may take to have the machine run. */
+  readonly startMs: number;
+}
+
+const CONNECT_MS = 3000;
+const RETRY_MS = 500;
+/** Of an answer, which goes on as it is. */
+const ANSWER_HEADERS = ['content-type', 'content-length', RESPONSE_HEADER];
+
+/** A replica as rows name it: two machines may have the same private address. @param address `http://10.0.0.5:4006` */
+export function ownerName(machine: string, address: string): string {
+  return `${machine} ${address}`;
+}
+
+/** Where a replica is reached; null: nowhere that may get the token. */
+export function addressOf(owner: string): { readonly host: string; readonly port: number } | null {
+  const url = URL.parse(owner.split(' ').at(-1) ?? '');
+  const host = url?.hostname.replace(/^\[|\]$/g, '') ?? '';
+  return url?.protocol === 'http:' && isInside(host) ? { host, port: Number(url.port || 80) } : null;
+}
+
+/** A connection to a replica as rows name it; null: nobody answers there. */
+export async function reachReplica(owner: string): Promise<Socket | null> {
+  const address = addressOf(owner);
+  return address === null ? null : connectionTo(address);
+}
+
+export function createReplicas({ token, waitMs, startMs }: ReplicasParts): CallPlacement {
+  /** False: it was not answered there, and nothing of its body was read. */
+  async function passOn(owner: string, { request, response, gone }: Call): Promise<boolean> {
+    const connection = await reachReplica(owner);
+    if (connection === null) return false;
+    let isTaken = false;
+    const late = new AbortController();
+    let timer = setTimeout(() => late.abort(), startMs);
+    async function* body(): AsyncGenerator<Uint8Array> {
+      isTaken = true;
+      clearTimeout(timer);
+      timer = setTimeout(() => late.abort(), HEAD_MS_MAX);
+      if (request.headers.expect !== undefined) response.writeContinue();
+      yield* request.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>;
+    }
+    const said = [ARGUMENTS_HEADER, OPTIONS_HEADER, PORT_ORIGIN_HEADER].flatMap((name) => {
+      const value = request.headers[name];
+      return typeof value === 'string' ? [[name, value] as const] : [];
+    });
+    let answer: IncomingMessage;
+    try {
+      answer = await askOver(connection, {
+        method: request.method!,
+        path: request.url!,
+        headers: {
+          host: 'sandboxes',
+          authorization: `Bearer ${token}`,
+          expect: '100-continue',
+          [PASSED_ON_HEADER]: '1',
+          ...Object.fromEntries(said),
+        },
+        // What comes after the answer of an operation that takes nothing more is left out there.
+        isDuplex: true,
+        body: body(),
+        signal: AbortSignal.any([gone, late.signal]),
+      });
+    } catch (error) {
+      if (isTaken || gone.aborted) throw error;
+      return false;
+    } finally {
+      clearTimeout(timer);
+    }
+    const { statusCode, headers } = answer;
+    if (statusCode === ELSEWHERE || statusCode === 401) {
+      answer.destroy();
+      if (statusCode === ELSEWHERE) return false;
+      throw new PlatformError('sandbox_unavailable', {
+        reason: `another replica of the service has it (${owner}), and another SANDBOX_AUTH_TOKEN`,
+      });
+    }
+    const kept = ANSWER_HEADERS.flatMap((name) => (headers[name] === undefined ? [] : [[name, headers[name]]]));
+    response.writeHead(statusCode!, Object.fromEntries(kept) as Record<string, string>);
+    response.flushHeaders();
+    await pipeline(answer, response);
+    return true;
+  }
+
+  return async (call, here) => {
+    const end = performance.now() + waitMs;
+    for (;;) {
+      const isLast = performance.now() >= end;
+      try {
+        return await here();
+      } catch (error) {
+        if (!(error instanceof HeldElsewhere)) throw error;
+        if (isLast || call.request.headers[PASSED_ON_HEADER] !== undefined) throw error;
+        if (await passOn(error.owner, call)) return;
+        await wait(Math.min(error.leaseMs, RETRY_MS), undefined, { signal: call.gone });
+      }
+    }
+  };
+}
+
+/** Null: nobody answers there. */
+function connectionTo(address: { readonly host: string; readonly port: number }): Promise<Socket | null> {
+  return new Promise((resolve) => {
+    const socket = connect(address);
+    const timer = setTimeout(() => socket.destroy(), CONNECT_MS);
+    const settle = (found: Socket | null): void => {
+      clearTimeout(timer);
+      resolve(found);
+    };
+    socket
+      .on('error', () => {})
+      .once('connect', () => settle(socket))
+      .once('close', () => settle(null));
+  });
+}

@@ -1,0 +1,32 @@
+// Variables that are no settings any more: each is said with the value that holds, and none is among the settings.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { goneSettings, goneVariables } from '#core/gone-variables.ts';
+import { limitVariables } from '#core/limits.ts';
+import { rowsOf, variableGroups } from '#cli/tasks/env.ts';
+
+test('one that is set is said with its value, one that is empty is not', () => {
+  assert.deepEqual(
+    goneSettings({
+      DB_MAX_BATCH_STATEMENTS: '10',
+      WORKFLOW_STEPS_MAX: '1024',
+      AI_MODELS_MAX: '',
+      WORKER_MEMORY_MB: '64',
+    }),
+    [
+      'DB_MAX_BATCH_STATEMENTS is no longer a setting: its value is 1000',
+      'WORKFLOW_STEPS_MAX is no longer a setting: its value is 1024',
+    ],
+  );
+});
+
+test('none of them is a setting', () => {
+  const settings = new Set([
+    ...limitVariables,
+    ...variableGroups.flatMap((group) => rowsOf(group).map(([name]) => name)),
+  ]);
+  assert.deepEqual(
+    goneVariables.filter((name) => settings.has(name)),
+    [],
+  );
+});
