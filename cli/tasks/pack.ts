@@ -1,6 +1,6 @@
-// `npm run pack`: creates the tarballs that users install, in dist/. Node refuses TypeScript under node_modules, so host
-// code is emitted as JavaScript (types stripped, nothing else changed); sources that are bundled at run time (the guest)
-// stay TypeScript.
+// `npm run pack`: creates the tarballs that users install, in dist/. Node refuses TypeScript under node_modules, so
+// host code is emitted as JavaScript (types stripped, nothing else changed); sources that are bundled at run time (the
+// guest) stay TypeScript.
 import {
   cpSync,
   existsSync,
