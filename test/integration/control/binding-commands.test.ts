@@ -55,7 +55,7 @@ test('a database is listed, asked, imported into, counted and copied', async () 
   const unknown = await call(['db', 'tables', 'BD']);
   assert.deepEqual(
     [unknown.code, unknown.errors[0]],
-    [2, 'error shop has no database "BD". Did you mean DB?\nIt has DB.'],
+    [2, 'error shop has no database "BD". Did you mean DB?\nChoose one of DB.'],
   );
 });
 
@@ -106,7 +106,7 @@ test('schedules are listed, and run once more when they are asked to', async () 
   assert.match(listed!, /^NIGHTLY\t0 3 \* \* \*\tUTC\t\d{4}-\d\d-\d\dT03:00:00\.000Z\t-\t-$/);
   assert.deepEqual(await ok('cron', 'run', 'NIGHTLY'), ['Started NIGHTLY; see `platform logs` for its output']);
   const { code, errors } = await call(['cron', 'run', 'HOURLY']);
-  assert.deepEqual([code, errors[0]], [2, 'error shop has no schedule "HOURLY"\nIt has NIGHTLY.']);
+  assert.deepEqual([code, errors[0]], [2, 'error shop has no schedule "HOURLY"\nSchedules: NIGHTLY.']);
 });
 
 test('queues say how they stand, and dead letters go back', async () => {

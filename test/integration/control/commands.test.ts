@@ -80,7 +80,10 @@ test('a first deploy whose build fails makes no project; one whose worker does n
   const { code, errors } = await call(['deploy', '--name', 'broken']);
   assert.equal(code, 1);
   assert.match(errors.join('\n'), /made of glass/);
-  assert.match(errors.join('\n'), /The project broken stays, .*: deploy again, or `platform projects delete broken`/);
+  assert.match(
+    errors.join('\n'),
+    /The project broken was created: deploy again, or delete it with `platform projects delete broken`/,
+  );
   assert.deepEqual(await projects(), ['broken']);
   file('src/index.ts', worker('mended'));
   const again = await call(['deploy']);
@@ -347,7 +350,7 @@ test('log drains are added, listed, tried and removed', async () => {
     '--level',
     'warn',
   ];
-  assert.deepEqual((await ok(...add))[0], 'Added localhost: lines of shop go to https://localhost/in');
+  assert.deepEqual((await ok(...add))[0], 'Added localhost: logs of shop go to https://localhost/in');
   const [row] = await ok('drains');
   assert.match(row!, /^localhost\ton\thttps:\/\/localhost\/in\twarn\t-\t-\tdrn_/);
   const tested = await call(['drains', 'test', 'localhost']);
@@ -395,7 +398,10 @@ test('link finds the project by its name, and a token does not go to an address 
   assert.doesNotMatch(readFileSync(path.join(other, '.platform/project.json'), 'utf8'), /plt_/);
   const hidden = recordingShell(other, { PLATFORM_HOME: home, PLATFORM_API_TOKEN: 'plt_secret' });
   assert.equal(await run(['deployments'], hidden), 1);
-  assert.match(hidden.errors[0]!, /is linked to http:\/\/127\.0\.0\.1:\d+, and PLATFORM_API_TOKEN does not say/);
+  assert.match(
+    hidden.errors[0]!,
+    /is linked to http:\/\/127\.0\.0\.1:\d+, but PLATFORM_API_TOKEN may be for another platform/,
+  );
   assert.equal(await run(['unlink'], hidden), 0);
   assert.equal(existsSync(path.join(other, '.platform/project.json')), false);
 });
@@ -407,7 +413,7 @@ test('doctor says of each thing whether it is well, and fails where something is
     lines.some((line) => line.startsWith('ok    node         Node 24.')),
     output.join('\n'),
   );
-  assert.ok(lines.includes(`ok    api          ${origin} answers`), output.join('\n'));
+  assert.ok(lines.includes(`ok    api          ${origin} is reachable`), output.join('\n'));
   assert.ok(
     lines.some((line) => line.startsWith('ok    token        ada')),
     output.join('\n'),
