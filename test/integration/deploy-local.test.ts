@@ -121,7 +121,7 @@ test('variables of production, previews and branches are apart, and are not prin
     [1, 'error OTHER is not set for production of shop\n`platform env list` shows the variables.'],
   );
   assert.match((await call('env', 'set', 'A=1', '--branch', 'main')).errors[0]!, /main is the production branch/);
-  assert.match((await call('env', 'lits')).errors[0]!, /`platform env` cannot lits. Did you mean list\?/);
+  assert.match((await call('env', 'lits')).errors[0]!, /Unknown command `platform env lits`. Did you mean list\?/);
   await ok('env', 'pull', 'production.env');
   assert.equal(readFileSync(path.join(project, 'production.env'), 'utf8'), "KEY='secret'\n");
   assert.equal((await call('env', 'pull', 'production.env')).code, 1);

@@ -363,7 +363,7 @@ test('log drains are added, listed, tried and removed', async () => {
   const unset = await call(bucket);
   assert.deepEqual([unset.code, unset.errors[0]!.split('\n')[0]], [2, 'error The keys of the bucket are missing']);
   const keys = { PLATFORM_DRAIN_ACCESS_KEY_ID: 'AK', PLATFORM_DRAIN_SECRET_ACCESS_KEY: 'SK' };
-  assert.equal((await call(bucket, keys)).output[0], 'Added logs: lines of shop go to s3://logs/');
+  assert.equal((await call(bucket, keys)).output[0], 'Added logs: logs of shop go to s3://logs/');
 });
 
 test('platform api calls any path, lists the operations, and completes their paths', async () => {
