@@ -1,5 +1,4 @@
-// The command line program: finds the command in commands/tree.ts, parses, dispatches, and prints what went wrong;
-// knows nothing of what the commands do.
+// The CLI program: finds the command in commands/tree.ts, parses arguments, runs it, and prints errors.
 import { stripVTControlCharacters } from 'node:util';
 import { parseArgs, renderUsage, runCommand, type ArgsDef, type CommandDef } from 'citty';
 import { nearestWord } from '#core/spelling.ts';
@@ -12,7 +11,7 @@ import { marked, ownLines } from './terminal/printed.ts';
 import { processShell, type Shell } from './terminal/shell.ts';
 
 /**
- * Runs the program and returns its exit code: 0, 1 when a command failed, 2 when it was called wrongly.
+ * Runs the program and returns its exit code: 0, 1 for a failed command, 2 for a usage error.
  *
  * @param words everything after `platform`.
  */
@@ -49,9 +48,9 @@ async function dispatch(words: readonly string[], shell: Shell): Promise<number>
       return 0;
     }
     if (entry.byDefault === undefined)
-      throw new CliError(`\`${called}\` needs to be told what to do: ${Object.keys(entry.commands).join(', ')}`, {
+      throw new CliError(`\`${called}\` needs a command: ${Object.keys(entry.commands).join(', ')}`, {
         exitCode: 2,
-        advice: `Run \`${called} --help\` to see what each does.`,
+        advice: `Run \`${called} --help\` for details.`,
       });
     return call(entry.commands[entry.byDefault] as Leaf, called, rest, shell);
   }
@@ -77,7 +76,7 @@ async function call(leaf: Leaf, called: string, rest: readonly string[], shell: 
   return typeof result === 'number' ? result : 0;
 }
 
-/** citty shows an alias with one dash; one that is a word has two. */
+/** citty prints aliases with one dash; word aliases need two. */
 function withLongAliases(command: CommandDef): CommandDef {
   const dashed = (alias: string): string => (alias.length === 1 ? alias : `-${alias}`);
   const args = Object.entries((command.args ?? {}) as ArgsDef).map(([name, definition]) => {
@@ -87,13 +86,13 @@ function withLongAliases(command: CommandDef): CommandDef {
   return { ...command, args: Object.fromEntries(args) as ArgsDef };
 }
 
-/** What citty objects to (a missing argument, a value outside of a list) is a wrong call. */
+/** Turns errors of citty (missing argument, invalid value) into usage errors. */
 function callable(parse: () => unknown, command: string): void {
   try {
     parse();
   } catch (error) {
     const message = stripVTControlCharacters((error as Error).message);
-    throw new CliError(message, { exitCode: 2, advice: `Run \`${command} --help\` to see what it takes.` });
+    throw new CliError(message, { exitCode: 2, advice: `Run \`${command} --help\` for usage.` });
   }
 }
 
@@ -102,7 +101,7 @@ function beforeDashes(words: readonly string[]): readonly string[] {
   return dashes === -1 ? words : words.slice(0, dashes);
 }
 
-/** What is wrong with a word that names nothing. */
+/** The error for an unknown command or flag. */
 function unknown(word: string, called: string, among: Readonly<Record<string, Entry>>): CliError {
   const isFlag = word.startsWith('-');
   const near = nearestWord(word, isFlag ? ['--help', '--version'] : Object.keys(among));
@@ -112,22 +111,22 @@ function unknown(word: string, called: string, among: Readonly<Record<string, En
       exitCode: 2,
       advice: 'Run `platform --help` to see all commands.',
     });
-  return new CliError(`\`${called}\` cannot ${word}${said}`, {
+  return new CliError(`Unknown command \`${called} ${word}\`${said}`, {
     exitCode: 2,
-    advice: `Run \`${called} --help\` to see what it takes.`,
+    advice: `Run \`${called} --help\` for usage.`,
   });
 }
 
 function usage(shell: Shell): string {
   return [
-    `platform ${programVersion()}: a serverless platform of your own`,
+    `platform ${programVersion()}: a self-hosted serverless platform`,
     '',
     `${shell.paint('bold', 'Usage')}  platform <command> [flags]`,
     '',
     ...listed(commands, shell),
     '',
-    '  platform <command> --help   what a command takes',
-    '  platform --version          this version',
+    '  platform <command> --help   help for a command',
+    '  platform --version          the version',
   ].join('\n');
 }
 
@@ -139,8 +138,8 @@ function groupUsage(called: string, { summary, commands: among, byDefault }: Gro
     '',
     ...listed(among, shell),
     '',
-    ...(byDefault === undefined ? [] : [`  ${called} alone is ${called} ${byDefault}`]),
-    `  ${called} <command> --help   what a command takes`,
+    ...(byDefault === undefined ? [] : [`  ${called} without a command runs ${called} ${byDefault}`]),
+    `  ${called} <command> --help   help for a command`,
   ].join('\n');
 }
 

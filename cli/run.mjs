@@ -11,12 +11,12 @@ import { fileURLToPath } from 'node:url';
 import { nodeFlags } from '#core/node-flags.mjs';
 
 const self = fileURLToPath(import.meta.url);
-/** For what runs isolates in its own process, and for tasks of the repository. The others start faster without. */
+/** Only for commands that run isolates, and tasks of the repository: others start faster without the flags. */
 const flags = /^(?:dev|vite|:.*)$/.test(process.argv[2] ?? '') ? nodeFlags : [];
-/** A process that is killed keeps nothing: it writes what it compiled once it has started, which takes it a moment. */
+/** The compile cache is written shortly after the start, since a killed process writes nothing. */
 const KEEP_AFTER_MS = 5000;
 
-// `npx` hands a signal to the shell between us and it, and that alone ends by it.
+// `npx` sends signals only to the shell in between, which exits without us.
 if (process.env.npm_command === 'exec') {
   const { ppid } = process;
   setInterval(() => process.ppid === ppid || process.kill(process.pid, 'SIGTERM'), 250).unref();
@@ -33,8 +33,8 @@ function isNode24() {
 }
 
 /**
- * The Node 24 to use: the running one, else the binary of the optional dependency. `bin` links are not relied on: an
- * install script makes them.
+ * The Node 24 to use: the running one, else the binary of the optional dependency. Does not rely on `bin` links, which
+ * an install script creates.
  */
 function findNode24() {
   if (isNode24()) return process.execPath;
@@ -43,7 +43,7 @@ function findNode24() {
     const binary = path.join(path.dirname(createRequire(self).resolve(`${name}/package.json`)), 'bin', 'node');
     if (existsSync(binary)) return binary;
   } catch {
-    // Not installed: the message below says so.
+    // Not installed: reported below.
   }
   const packaged = process.platform === 'linux' && (process.arch === 'x64' || process.arch === 'arm64');
   process.stderr.write(
@@ -56,8 +56,8 @@ function findNode24() {
 }
 
 /**
- * Runs this file again on the right Node, in place of this process where it can. Else the IPC channel tells the child
- * when the launcher is gone, however it ended.
+ * Runs this file with the right Node, replacing this process if possible. Otherwise the child notices by the IPC
+ * channel when the launcher exits.
  */
 function startAgain(binary) {
   const words = [...flags, '--', self, ...process.argv.slice(2)];
@@ -67,21 +67,20 @@ function startAgain(binary) {
     process.execve(binary, [binary, ...words]);
   const child = spawn(binary, words, { stdio: ['inherit', 'inherit', 'inherit', 'ipc'] });
   for (const signal of ['SIGTERM', 'SIGHUP', 'SIGQUIT']) process.on(signal, () => child.kill(signal));
-  // A terminal sends Ctrl-C to both processes; without one only this process got the signal.
+  // A terminal sends Ctrl-C to both processes; otherwise only this process receives the signal.
   process.on('SIGINT', () => process.stdin.isTTY || child.kill('SIGINT'));
   child.on('error', (error) => {
-    process.stderr.write(`platform: ${binary} cannot be started: ${error.message}\n`);
+    process.stderr.write(`platform: ${binary} could not be started: ${error.message}\n`);
     process.exit(1);
   });
   child.on('exit', (code, signal) => process.exit(signal === null ? (code ?? 1) : 128 + constants.signals[signal]));
 }
 
 /**
- * Keeps what Node compiles of the platform's sources for the next start, in the folder of core/process/cache-folder.ts:
- * without it each process compiles them, and in the repository holds the compiler of TypeScript. Nobody else may write
- * there.
+ * Enables Node's compile cache, in the folder of core/process/cache-folder.ts. Without it each process compiles the
+ * sources, and in the repository loads the TypeScript compiler. The folder must not be writable by others.
  *
- * @returns the folder; null: there is none to trust, or Node has been told of one.
+ * @returns the folder; null if there is no trusted folder, or NODE_COMPILE_CACHE is set.
  */
 function keepCompiled() {
   if (process.env.NODE_COMPILE_CACHE) return null;
@@ -96,7 +95,7 @@ function keepCompiled() {
     nodeModule.enableCompileCache(kept);
     return kept;
   } catch {
-    // Everything is compiled at each start.
+    // Works without a cache.
     return null;
   }
 }
@@ -106,12 +105,12 @@ async function handOver(words) {
     process.channel.unref();
     process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));
   }
-  // `platform ... | head` closes the pipe early: that is no failure.
+  // `platform ... | head` closes the pipe early, which is not an error.
   process.stdout.on('error', (error) => process.exit(error.code === 'EPIPE' ? 0 : 1));
   const first = words[0] ?? '';
   if (!first.startsWith(':')) {
     const kept = keepCompiled();
-    // Its processes are the platform's own; those of the others run what a project has.
+    // Only for `start`, whose child processes run the platform's own code.
     if (first === 'start' && kept !== null) process.env.NODE_COMPILE_CACHE = kept;
     else setTimeout(nodeModule.flushCompileCache, KEEP_AFTER_MS).unref();
   }

@@ -1,9 +1,9 @@
-// The environment of the web process, read and checked once. Everything that is wrong is said in one error.
+// Configuration of the web process from its environment, validated once; all problems are in one error.
 import { limitsFrom, type WebLimits } from '#core/limits.ts';
 import { parsePort } from '#core/parse-integer.ts';
 import { secretProblem } from '#core/process/generated-secrets.ts';
 
-/** Where the API process listens for us. */
+/** Address of the API process. */
 export type ApiAddress = { readonly socketPath: string } | { readonly host: string; readonly port: number };
 
 /** Settings of the web process. */
@@ -13,18 +13,18 @@ export interface Configuration {
   /** `UI_PORT`: the dashboard and `/api/`; null: off. */
   readonly ui: { readonly port: number; readonly api: ApiAddress; readonly token: string } | null;
   /**
-   * `DOCS_PORT`; null: off. Nobody asked for a port that is not given: where it is taken, there is no such site.
-   * `url`: `DOCS_URL`, or empty.
+   * `DOCS_PORT`; null: off. If the default port is in use, the documentation is not served. `url`: `DOCS_URL`, or
+   * empty.
    */
   readonly docs: { readonly port: number; readonly isGiven: boolean; readonly url: string } | null;
-  /** Whether people reach the dashboard by https (`AUTH_URL`), and the documentation (`DOCS_URL`). */
+  /** Whether the dashboard (`AUTH_URL`) and the documentation (`DOCS_URL`) are served over https. */
   readonly isHttps: { readonly ui: boolean; readonly docs: boolean };
   readonly limits: WebLimits;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** @throws {Error} with a line for everything that is wrong. */
+/** @throws {Error} with a line per problem. */
 export function readConfiguration(environment: Environment): Configuration {
   const problems: string[] = [];
   const get = (name: string): string => environment[name]?.trim() ?? '';

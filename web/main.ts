@@ -1,6 +1,6 @@
-// Root of the web process: serves the dashboard (`UI_PORT`, 3002), whose `/api/` it passes on to the API process, and
-// the documentation (`DOCS_PORT`, 3005). Started by the supervisor, or in a container of its own; runs no tenant code
-// and holds no secret but `WEB_TOKEN`.
+// Entry point of the web process: serves the dashboard (`UI_PORT`, 3002), proxies its `/api/` to the API process, and
+// serves the documentation (`DOCS_PORT`, 3005). Started by the supervisor, or in its own container; runs no tenant code
+// and has no secret except `WEB_TOKEN`.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { openLog } from '#core/log/log.ts';
@@ -14,7 +14,7 @@ import { answerWaiting } from './serve/waiting-page.ts';
 import { openSites, type SiteName } from './sites.ts';
 
 const log = openLog('web', process.env);
-/** Of the sign-in pages too: they are the API process's. */
+/** Includes the sign-in pages, which the API process serves. */
 const API_PATH = /^\/api(?:\/|$)/;
 
 async function start(): Promise<() => Promise<void>> {
@@ -36,7 +36,7 @@ async function start(): Promise<() => Promise<void>> {
   ): Promise<void> => {
     const state = sites.state(name);
     if (state.site !== null) await state.site.answer(request, response, path);
-    else answerWaiting(response, `${title} is not there yet`, `${state.reason}.`, state.isBuilding);
+    else answerWaiting(response, `${title} is not available yet`, `${state.reason}.`, state.isBuilding);
   };
 
   const answered = new Map<'api' | SiteName, number>();

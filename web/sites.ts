@@ -1,5 +1,5 @@
-// Where the built sites lie: in the packed program beside this file; of a clone in the cache, by the hash of their
-// sources, built by a process of its own when they are not there yet (web/build/main.ts). main.ts asks.
+// Finds the built sites: beside this file in the package; for a clone in the cache, by the hash of their sources, built
+// in a separate process if missing (web/build/main.ts). Called by main.ts.
 import { fork } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { setPriority } from 'node:os';
@@ -10,28 +10,28 @@ import { MANIFEST_FILE } from './serve/site-manifest.ts';
 
 export type SiteName = 'dashboard' | 'docs';
 
-/** A site, or why there is none. */
+/** A site, or the reason why it is missing. */
 export type SiteState =
   | { readonly site: Site }
   | { readonly site: null; readonly isBuilding: boolean; readonly reason: string };
 
 interface SitesParts {
   readonly wanted: readonly { readonly name: SiteName; readonly isHttps: boolean }[];
-  /** Builds what is missing; null in a packed program, which brings everything. */
+  /** Builds missing sites; null in the package, which contains all sites. */
   readonly builder: string | null;
   readonly log: Logger;
 }
 
-/** Sites that were built when this program was packed. */
+/** Sites in the package. */
 const packed: Readonly<Record<SiteName, string>> = {
   dashboard: join(import.meta.dirname, '../dashboard/dist'),
   docs: join(import.meta.dirname, 'docs-site/dist'),
 };
-/** Beside what people ask for, a build can wait. */
+/** Low priority of builds. */
 const NICE = 10;
 const BUILD_MS_MAX = 300_000;
 
-/** Sites by name, opened when they are there. */
+/** Opens sites by name when they are available. */
 export async function openSites({ wanted, builder, log }: SitesParts): Promise<{
   state(name: SiteName): SiteState;
   close(): void;
@@ -42,19 +42,19 @@ export async function openSites({ wanted, builder, log }: SitesParts): Promise<{
     const folder = packed[name];
     if (existsSync(join(folder, MANIFEST_FILE))) states.set(name, { site: await openSite(folder, isHttps) });
     else {
-      const reason = builder === null ? 'This installation was packed without it' : 'It is built at the first start';
+      const reason = builder === null ? 'This installation does not contain it' : 'It is built at the first start';
       states.set(name, { site: null, isBuilding: builder !== null, reason });
       if (builder !== null) missing.push({ name, isHttps });
     }
   }
   const stop = builder === null || missing.length === 0 ? () => {} : build(builder);
 
-  /** One process for all of them, one after another. */
+  /** Builds all sites sequentially in one process. */
   function build(script: string): () => void {
     const child = fork(
       script,
       missing.map(({ name }) => name),
-      // What bundlers print of their progress is nobody's here; a failure comes as a message.
+      // Ignore the output of bundlers; errors are sent as messages.
       { stdio: ['ignore', 'ignore', 'ignore', 'ipc'], execArgv: [...process.execArgv] },
     );
     if (child.pid !== undefined) setPriority(child.pid, NICE);
@@ -69,7 +69,7 @@ export async function openSites({ wanted, builder, log }: SitesParts): Promise<{
           states.set(message.name, {
             site: null,
             isBuilding: false,
-            reason: 'It could not be built; the log says why',
+            reason: 'The build failed; see the log',
           });
           log.error({ site: message.name, error: (error as Error).message }, 'Site not built');
         },
@@ -80,7 +80,7 @@ export async function openSites({ wanted, builder, log }: SitesParts): Promise<{
       for (const { name } of missing) {
         const state = states.get(name)!;
         if (state.site !== null || !state.isBuilding || code === 0) continue;
-        states.set(name, { site: null, isBuilding: false, reason: 'It could not be built; the log says why' });
+        states.set(name, { site: null, isBuilding: false, reason: 'The build failed; see the log' });
         log.error({ site: name, code, signal }, 'Site not built');
       }
     });

@@ -1,5 +1,5 @@
-// The API of a platform as commands call it: which platform, with whose token, and what its errors mean to the user.
-// Every command that is for the control plane goes through `openApi`.
+// The API client of commands: chooses platform and token, and turns errors into advice. Every command for the control
+// plane uses `openApi`.
 import type { ControlApi } from '#control/api/app.ts';
 import { createClient } from '#packages/worker/client.ts';
 import { localApis } from '../local/local-platform.ts';
@@ -8,24 +8,24 @@ import { plain } from '../terminal/plain.ts';
 import type { Shell } from '../terminal/shell.ts';
 import { readLogins } from './credentials.ts';
 
-/** How an API is reached. */
+/** URL and token of an API. */
 export interface ApiAccess {
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly origin: string;
   readonly token: string;
-  /** Where the token comes from: `PLATFORM_API_TOKEN`, `platform login`, or the platform of this machine. */
+  /** Source of the token: `PLATFORM_API_TOKEN`, `platform login`, or the platform on this machine. */
   readonly source: 'variable' | 'login' | 'machine';
 }
 
 /** The API of one platform. */
 export interface Api extends ApiAccess {
-  /** Calls routes by their types. Give what it answers to {@link dataOf}. */
+  /** Calls routes by their types. Pass the result to {@link dataOf}. */
   readonly client: ReturnType<typeof createClient<ControlApi>>;
   /**
    * Calls any path.
    *
-   * @returns the answer as it came, whatever its status.
-   * @throws {CliError} when nobody answers.
+   * @returns the response with any status.
+   * @throws {CliError} if there is no response.
    */
   fetch(path: string, init?: RequestInit): Promise<Response>;
 }
@@ -36,18 +36,18 @@ export const apiFlags = {
     type: 'string',
     alias: ['api-url'] as string[],
     valueHint: 'url',
-    description: 'Address of the API (default: PLATFORM_API_URL, else where you have logged in, else this machine)',
+    description: 'URL of the API (default: PLATFORM_API_URL, else the last login, else this machine)',
   },
 } as const;
 
 const DEFAULT_ORIGIN = 'http://localhost:4002';
-/** Until an answer begins; its body may take longer. */
+/** Timeout of the response headers; the body may take longer. */
 const ANSWER_MS_MAX = 60_000;
 
 /**
- * The API that a command is for, with a token.
+ * Opens the API of the chosen platform with a token.
  *
- * @throws {CliError} with what to do, when the user has no token for it.
+ * @throws {CliError} with advice, if there is no token.
  * @example
  * const api = await openApi(shell, { api: args.api });
  * const projects = dataOf(await api.client.get('/projects', {}));
@@ -57,9 +57,9 @@ export async function openApi(shell: Shell, options: { readonly api?: string | u
 }
 
 /**
- * Which API, and with which token, in this order. The address: `--api`, `PLATFORM_API_URL`, the platform of `FS_PATH`
- * where that is set and runs, the last login, the one platform that runs on this machine. The token:
- * `PLATFORM_API_TOKEN`, the login's, that of this machine's platform.
+ * Chooses URL and token, in this order. URL: `--api`, `PLATFORM_API_URL`, the running platform of `FS_PATH`, the last
+ * login, the only platform running on this machine. Token: `PLATFORM_API_TOKEN`, the login's, that of this machine's
+ * platform.
  */
 export async function findAccess(shell: Shell, { api }: { readonly api?: string | undefined }): Promise<ApiAccess> {
   const named = api ?? (shell.env['PLATFORM_API_URL'] || undefined);
@@ -79,14 +79,14 @@ export async function findAccess(shell: Shell, { api }: { readonly api?: string 
       {
         advice:
           machine.length > 1
-            ? `Name the one you mean: --api ${machine[0]!.origin}`
-            : 'Run `platform login --api <address of its API>`, set PLATFORM_API_TOKEN, or start a platform here: `npm start` in its clone.',
+            ? `Choose one with --api, for example --api ${machine[0]!.origin}`
+            : 'Run `platform login --api <url>`, set PLATFORM_API_TOKEN, or start a platform on this machine: `npm start` in its clone.',
       },
     );
   }
   if (variable) return { origin, token: variable, source: 'variable' };
   const login = logins.platforms[origin];
-  // The platform of this machine goes before a login that a reinstallation may have left behind.
+  // This machine's platform takes precedence over a login left behind by a reinstallation.
   const local = machine.find((one) => one.origin === origin);
   if (local !== undefined) return { origin, token: local.token, source: 'machine' };
   if (login !== undefined) return { origin, token: login.token, source: 'login' };
@@ -95,7 +95,7 @@ export async function findAccess(shell: Shell, { api }: { readonly api?: string 
   });
 }
 
-/** The API with this token. */
+/** Creates the client. */
 export function connect(access: ApiAccess): Api {
   const { origin, token } = access;
   const headers = { authorization: `Bearer ${token}` };
@@ -115,7 +115,7 @@ export function connect(access: ApiAccess): Api {
   };
 }
 
-/** The error for a revoked token that the platform of this machine keeps for its user. */
+/** The error for a revoked token of this machine's platform. */
 function revokedHere(origin: string): CliError {
   return new CliError(`The token of this machine for ${origin} was revoked`, {
     code: 'unauthorized',
@@ -124,9 +124,9 @@ function revokedHere(origin: string): CliError {
 }
 
 /**
- * Sends a request to an API. A redirect is an error: the token goes nowhere else.
+ * Sends a request to an API. Redirects are errors, so that the token is not sent elsewhere.
  *
- * @throws {CliError} when nobody answers.
+ * @throws {CliError} if there is no response.
  */
 export async function answerOf(origin: string, request: Request): Promise<Response> {
   const late = new AbortController();
@@ -138,15 +138,15 @@ export async function answerOf(origin: string, request: Request): Promise<Respon
     });
     if (response.status < 300 || response.status >= 400) return response;
     await response.body?.cancel();
-    throw new CliError(`${origin} is no API of a platform: it sends on to ${sentTo(response)}`, {
-      advice: 'Give its own address: --api, PLATFORM_API_URL, or `platform login`.',
+    throw new CliError(`${origin} is not a platform API: it redirects to ${sentTo(response)}`, {
+      advice: 'Use the URL of the API: --api, PLATFORM_API_URL, or `platform login`.',
     });
   } catch (error) {
     if (request.signal.aborted || error instanceof CliError) throw error;
     const { cause, message } = error as Error & { cause?: { code?: string; message?: string } };
-    const reason = late.signal.aborted ? `nothing came in ${ANSWER_MS_MAX / 1000} s` : (cause?.code ?? message);
+    const reason = late.signal.aborted ? `no response within ${ANSWER_MS_MAX / 1000} s` : (cause?.code ?? message);
     throw new CliError(`The platform at ${origin} does not answer: ${reason}`, {
-      advice: 'Look whether it runs and whether the address is right: --api, PLATFORM_API_URL or `platform login`.',
+      advice: 'Check that it is running and that the URL is right: --api, PLATFORM_API_URL or `platform login`.',
     });
   } finally {
     clearTimeout(timer);
@@ -160,21 +160,21 @@ function sentTo({ headers }: Response): string {
 type Answer = { readonly ok: boolean; readonly data: unknown; readonly response: Response };
 
 /**
- * What an answer holds.
+ * The data of a successful response.
  *
- * @throws {CliError} with the API's message, and what to do, when it did not go well.
+ * @throws {CliError} with the API's message and advice.
  */
 export function dataOf<Result extends Answer>(result: Result): Extract<Result, { readonly ok: true }>['data'] {
   if (result.ok) return result.data as never;
   throw apiFailure(result.response, result.data);
 }
 
-/** The error that an answer of the API stands for. */
+/** The error of an API response. */
 export function apiFailure({ status, headers, url }: Response, body: unknown): CliError {
   const { message, code, requestId } = (typeof body === 'object' && body !== null ? body : {}) as Partial<
     Record<'message' | 'code' | 'requestId', unknown>
   >;
-  const said = typeof message === 'string' ? message : `The platform answered ${status}`;
+  const said = typeof message === 'string' ? message : `The platform returned status ${status}`;
   const id = typeof requestId === 'string' ? requestId : headers.get('x-request-id');
   const advice = adviceFor(status, code, headers, originOf(url, ''));
   return new CliError(said, { advice, code: typeof code === 'string' ? code : null, requestId: id });
@@ -183,16 +183,16 @@ export function apiFailure({ status, headers, url }: Response, body: unknown): C
 function adviceFor(status: number, code: unknown, headers: Headers, origin: string): string | null {
   if (status === 401) return `Log in again: \`platform login${origin === '' ? '' : ` --api ${origin}`}\`.`;
   if (code === 'forbidden')
-    return 'Ask an owner or admin of the organization for the role, or use a token with a wider scope.';
+    return 'Ask an owner or admin of the organization for the role, or use a token with a broader scope.';
   if (status === 429) return `Wait ${headers.get('retry-after') ?? 'some'} seconds.`;
-  if (status >= 500) return 'Try again; `platform doctor` looks at what is wrong.';
+  if (status >= 500) return 'Try again, or run `platform doctor`.';
   return null;
 }
 
 /**
- * The address of an API as it is kept: without a slash at its end.
+ * Normalizes the URL of an API: without a trailing slash.
  *
- * @throws {CliError} when it is none.
+ * @throws {CliError} if it is not a URL.
  */
 export function originOf(address: string, otherwise?: string): string {
   const isLoopback = /^(?:localhost|127\.0\.0\.1|\[::1\])(?:[:/]|$)/i.test(address);
@@ -201,8 +201,8 @@ export function originOf(address: string, otherwise?: string): string {
   if (url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '')
     return `${url.origin}${otherwise === undefined ? url.pathname.replace(/\/+$/, '') : ''}`;
   if (otherwise !== undefined) return otherwise;
-  throw new CliError(`${address} is no address of an API`, {
+  throw new CliError(`Invalid API URL ${address}`, {
     exitCode: 2,
-    advice: 'Give one such as https://api.example.com or http://localhost:4002.',
+    advice: 'For example https://api.example.com or http://localhost:4002.',
   });
 }

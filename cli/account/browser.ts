@@ -1,9 +1,9 @@
-// Shows a page in the user's browser, where this machine has one.
+// Opens a page in the user's browser, if there is one.
 import { spawn } from 'node:child_process';
 import { platform } from 'node:os';
 import type { Shell } from '../terminal/shell.ts';
 
-/** Whether a browser can be expected on this machine: not over SSH, and not without a screen. */
+/** Whether this machine probably has a browser: not over SSH or without a display. */
 export function hasBrowser({ env }: Shell): boolean {
   if (env['BROWSER']) return true;
   if (env['SSH_CONNECTION'] || env['CI']) return false;
@@ -11,8 +11,8 @@ export function hasBrowser({ env }: Shell): boolean {
 }
 
 /**
- * Opens an address of http or https with `BROWSER`, else with the system's own program. What becomes of it is nobody's
- * concern: the address is printed as well.
+ * Opens an http or https URL with `BROWSER` or the system's default program. Errors are ignored, since the URL is also
+ * printed.
  */
 export function openPage({ env }: Shell, url: string): void {
   if (!/^https?:\/\//.test(url)) return;

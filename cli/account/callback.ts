@@ -1,5 +1,5 @@
-// The loopback port at which the browser hands over the answer of a login (RFC 8252): one path, one answer, then it is
-// closed. Nothing it receives is shown or run.
+// The loopback server that receives the redirect of a login (RFC 8252): one path, one request, then it closes. Received
+// data is never displayed or executed.
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -7,9 +7,9 @@ import { CliError } from '../terminal/failure.ts';
 
 /** An open port. */
 interface Callback {
-  /** Where the browser is to come back to. */
+  /** Redirect URL for the browser. */
   readonly url: string;
-  /** The query it came back with. Rejects with a CliError after five minutes. */
+  /** Query of the redirect. Rejects with a CliError after five minutes. */
   readonly answered: Promise<URLSearchParams>;
   close(): void;
 }
@@ -18,14 +18,14 @@ const WAIT_MS = 5 * 60_000;
 
 const PAGE = `<!doctype html><html lang="en"><meta charset="utf-8"><title>platform</title>
 <body style="font: 16px system-ui; margin: 4rem auto; max-width: 30rem">
-<h1>Go back to the terminal</h1><p>The command line has the answer. This page can be closed.</p>`;
+<h1>Go back to the terminal</h1><p>You are logged in. You can close this page.</p>`;
 
 /** Opens it on a free port. */
 export async function awaitCallback(): Promise<Callback> {
   const answer = Promise.withResolvers<URLSearchParams>();
   const server = createServer({ headersTimeout: 5000, maxHeaderSize: 16 * 1024 }, (request, response) => {
     const url = URL.parse(request.url ?? '', 'http://127.0.0.1');
-    // Only our own path, and only by its address: not for a page that has had its name lead here.
+    // Check path and Host header, against DNS rebinding.
     const isOurs =
       request.method === 'GET' &&
       url?.pathname === '/callback' &&
@@ -49,13 +49,13 @@ export async function awaitCallback(): Promise<Callback> {
   const timer = setTimeout(
     () =>
       answer.reject(
-        new CliError('Nobody came back from the browser in 5 minutes', {
+        new CliError('The login in the browser was not completed within 5 minutes', {
           advice: 'Log in again; `platform login --no-browser` works with a browser on another machine.',
         }),
       ),
     WAIT_MS,
   );
-  // Whoever gives up before it is answered does not wait for it.
+  // Not awaited if the login is aborted.
   answer.promise.catch(() => {});
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/callback`,

@@ -1,23 +1,23 @@
-// Tokens of the platforms that the user has logged in to, in `config.json` of the user's folder: by address of the API,
-// and which one commands are for. Only the user may read it; it is written whole or not at all.
+// Stores the tokens of logins in `config.json` of the user's folder, by API URL, and the current platform. Only the
+// user can read the file; it is written atomically.
 import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { userFolder } from '../local/locations.ts';
 import { CliError } from '../terminal/failure.ts';
 import type { Shell } from '../terminal/shell.ts';
 
-/** What is kept of a login. */
+/** A stored login. */
 export interface Credentials {
   readonly token: string;
   /** Login of the account. */
   readonly login: string;
-  /** ISO 8601; null: it does not expire. */
+  /** ISO 8601; null if it does not expire. */
   readonly expiresAt: string | null;
 }
 
 /** All logins of the user. */
 export interface Logins {
-  /** Origin of the API that commands are for, where nothing else says so. */
+  /** Origin of the default API. */
   readonly current: string | null;
   /** By origin of the API. */
   readonly platforms: Readonly<Record<string, Credentials>>;
@@ -31,9 +31,9 @@ export function credentialsFile(shell: Shell): string {
 }
 
 /**
- * What is kept; a file that others may read is closed to them.
+ * Loads the logins; fixes the mode of a file that others can read.
  *
- * @throws {CliError} when it is no such file.
+ * @throws {CliError} for an invalid file.
  */
 export function readLogins(shell: Shell): Logins {
   const file = credentialsFile(shell);
@@ -47,19 +47,19 @@ export function readLogins(shell: Shell): Logins {
   }
   const logins = parse(text);
   if (logins === null)
-    throw new CliError(`${file} holds no credentials that this version can read`, {
+    throw new CliError(`${file} has an unsupported format`, {
       advice: 'Delete it and log in again: `platform login`.',
     });
   return logins;
 }
 
-/** Adds a login, and makes its platform the one that commands are for. */
+/** Adds a login and makes its platform the default. */
 export function saveLogin(shell: Shell, origin: string, credentials: Credentials): void {
   const { platforms } = readLogins(shell);
   write(shell, { current: origin, platforms: { ...platforms, [origin]: credentials } });
 }
 
-/** Takes a login away. @returns the token it had. */
+/** Removes a login. @returns its token. */
 export function removeLogin(shell: Shell, origin: string): string | null {
   const { current, platforms } = readLogins(shell);
   const { [origin]: removed, ...others } = platforms;

@@ -1,5 +1,5 @@
-// Logging in to a platform, three ways: in the browser of this machine (RFC 8252: a code with PKCE, taken at a loopback
-// port), in a browser anywhere (RFC 8628: a code that is typed), or with a token that the user has.
+// Logs in to a platform in one of three ways: with the local browser (RFC 8252, loopback redirect with PKCE), with a
+// browser on any device (RFC 8628, device code), or with a token.
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -11,7 +11,7 @@ import type { Credentials } from './credentials.ts';
 const CLIENT_ID = 'platform-cli';
 const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
 
-/** What `POST /oauth/token` answers. */
+/** Response of `POST /oauth/token`. */
 interface Granted {
   readonly access_token: string;
   readonly expires_in?: number;
@@ -27,10 +27,10 @@ interface DeviceCodes {
 }
 
 /**
- * Logs in through the browser of this machine.
+ * Logs in with the local browser.
  *
- * @param openPage shows a page to the user.
- * @throws {CliError} when the user refuses, or does nothing for five minutes.
+ * @param openPage opens a page in the browser.
+ * @throws {CliError} if the user declines, or after five minutes.
  */
 export async function loginInBrowser(
   origin: string,
@@ -52,7 +52,7 @@ export async function loginInBrowser(
     await openPage(`${origin}/oauth/authorize?${query}`);
     const answer = await callback.answered;
     if (!isSame(answer.get('state') ?? '', state))
-      throw new CliError('The browser came back with an answer to another login', { advice: 'Log in again.' });
+      throw new CliError('The browser returned the result of another login', { advice: 'Log in again.' });
     const code = answer.get('code');
     if (code === null) throw refused(answer.get('error') ?? '', answer.get('error_description'));
     const form = { grant_type: 'authorization_code', code, redirect_uri: callback.url, code_verifier: verifier };
@@ -63,10 +63,10 @@ export async function loginInBrowser(
 }
 
 /**
- * Logs in by a code that the user types in a browser anywhere.
+ * Logs in with a device code.
  *
- * @param show tells the user where, and which code.
- * @param pause between questions whether it was typed.
+ * @param show shows the URL and the code.
+ * @param pause between polls.
  */
 export async function loginWithCode(
   origin: string,
@@ -89,12 +89,12 @@ export async function loginWithCode(
   throw refused('expired_token', null);
 }
 
-/** Logs in with a token that the user has. @throws {CliError} when the platform does not know it. */
+/** Logs in with a token. @throws {CliError} if it is invalid. */
 export async function loginWithToken(origin: string, token: string): Promise<Credentials> {
   if (!/^[\x21-\x7e]{8,512}$/.test(token))
-    throw new CliError('Standard input holds no token', {
+    throw new CliError('No token on standard input', {
       exitCode: 2,
-      advice: 'Give it alone on one line: `platform login --token < file`.',
+      advice: 'Pass the token on a single line: `platform login --token < file`.',
     });
   return toCredentials(origin, { access_token: token });
 }
@@ -132,8 +132,8 @@ async function post(origin: string, path: string, form: Record<string, string>):
   try {
     return { status: response.status, body: JSON.parse(text) as Record<string, unknown>, response };
   } catch {
-    throw new CliError(`${origin} is no API of a platform: it answered ${response.status} without JSON`, {
-      advice: 'Look at the address: PUBLIC_API_URL of the platform, such as http://localhost:4002.',
+    throw new CliError(`${origin} is not a platform API: it returned status ${response.status} without JSON`, {
+      advice: 'Check the URL: it is PUBLIC_API_URL of the platform, for example http://localhost:4002.',
     });
   }
 }
@@ -148,12 +148,12 @@ function failureOf({ body, response }: Posted): CliError {
 function refused(error: string, description: string | null): CliError {
   if (error === 'access_denied') return new CliError('The login was refused in the browser');
   if (error === 'expired_token' || error === 'invalid_grant')
-    return new CliError('The login took too long', { advice: 'Run `platform login` again.' });
-  const said = /^[\x20-\x7e]{1,200}$/.test(description ?? '') ? description : 'the platform gave no reason';
+    return new CliError('The login timed out', { advice: 'Run `platform login` again.' });
+  const said = /^[\x20-\x7e]{1,200}$/.test(description ?? '') ? description : 'unknown reason';
   return new CliError(`The login failed: ${said}`);
 }
 
-/** What the token is called in the list of tokens. */
+/** Name of the token. */
 function machineName(): string {
   return `Command line on ${hostname().replace(/[^\w.-]/g, '') || 'a machine'}`.slice(0, 64);
 }

@@ -1,4 +1,4 @@
-// What `login`, `logout` and `whoami` do; `platform auth` calls the same.
+// Implements `login`, `logout` and `whoami`, also for `platform auth`.
 import { text } from 'node:stream/consumers';
 import { CliError } from '../terminal/failure.ts';
 import type { Shell } from '../terminal/shell.ts';
@@ -11,27 +11,25 @@ import { localApis } from '../local/local-platform.ts';
 /** Flags of a login. */
 export interface LoginFlags {
   readonly api?: string | undefined;
-  /** False: by a code that is typed. */
+  /** False: uses a device code. */
   readonly browser?: boolean | undefined;
   /** Read a token from standard input. */
   readonly token?: boolean | undefined;
   readonly json?: boolean | undefined;
 }
 
-/** Logs in, and makes the platform the one that commands are for. */
+/** Logs in and makes the platform the default. */
 export async function login(shell: Shell, { api, browser, token, json }: LoginFlags): Promise<void> {
   const origin = await originFor(shell, api);
   if (origin.startsWith('http:') && !/^http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::|\/|$)/.test(origin))
-    shell.err(
-      `${shell.paint('yellow', 'warning')} ${origin} is plain HTTP: whoever listens on the way can take the token`,
-    );
+    shell.err(`${shell.paint('yellow', 'warning')} ${origin} is plain HTTP: the token can be intercepted`);
   const credentials =
     token === true
       ? await loginWithToken(origin, (await text(process.stdin)).trim())
       : browser === false || !hasBrowser(shell)
         ? await loginWithCode(origin, (page, code, whole) => {
             shell.err(
-              `Open ${shell.paint('cyan', page)} in any browser and type the code ${shell.paint('bold', code)}`,
+              `Open ${shell.paint('cyan', page)} in any browser and enter the code ${shell.paint('bold', code)}`,
             );
             shell.err(shell.paint('dim', `or open ${whole}`));
           })
@@ -45,9 +43,9 @@ export async function login(shell: Shell, { api, browser, token, json }: LoginFl
     return;
   }
   shell.out(`${shell.paint('green', 'Logged in')} to ${origin} as ${shell.paint('bold', credentials.login)}`);
-  shell.out(shell.paint('dim', `  kept in ${credentialsFile(shell)}`));
+  shell.out(shell.paint('dim', `  stored in ${credentialsFile(shell)}`));
   if (shell.env['PLATFORM_API_TOKEN'])
-    shell.err(`${shell.paint('yellow', 'warning')} PLATFORM_API_TOKEN is set, and goes before this login`);
+    shell.err(`${shell.paint('yellow', 'warning')} PLATFORM_API_TOKEN is set and overrides this login`);
 }
 
 /** Deletes a login from this machine. The token keeps working until it expires or is revoked. */
@@ -76,11 +74,11 @@ export async function logout(
       const until = platforms[origin]?.expiresAt ?? null;
       const end = until === null ? 'until you revoke it' : `until ${until}`;
       shell.out(`${shell.paint('green', 'Logged out')} of ${origin}`);
-      shell.out(shell.paint('dim', `  the token works ${end}: platform tokens revoke`));
+      shell.out(shell.paint('dim', `  the token stays valid ${end}: platform tokens revoke`));
     }
 }
 
-/** Prints who the user is to the platform that commands are for. */
+/** Prints the user's identity on the chosen platform. */
 export async function whoami(
   shell: Shell,
   { api, json }: { readonly api?: string | undefined; readonly json?: boolean | undefined },
@@ -102,7 +100,7 @@ export async function whoami(
   shell.out(shell.paint('dim', `  token from ${from[source]}${until}`));
 }
 
-/** The address to log in to: named, else the last one, else this machine's. */
+/** URL to log in to: given, else the last login, else this machine. */
 async function originFor(shell: Shell, api: string | undefined): Promise<string> {
   const named = api ?? (shell.env['PLATFORM_API_URL'] || undefined);
   if (named !== undefined) return originOf(named);
@@ -112,6 +110,6 @@ async function originFor(shell: Shell, api: string | undefined): Promise<string>
   if (machine !== undefined && more.length === 0) return machine.origin;
   throw new CliError('Log in to which platform?', {
     exitCode: 2,
-    advice: 'Give the address of its API: `platform login --api https://api.example.com`.',
+    advice: 'Pass the URL of its API: `platform login --api https://api.example.com`.',
   });
 }

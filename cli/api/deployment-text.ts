@@ -1,4 +1,4 @@
-// How deployments are told to the user, and which one a word means.
+// Formats deployments for the terminal, and finds a deployment by ID or branch.
 import type { Api } from '../account/api.ts';
 import { isDeploymentId } from '#core/names.ts';
 import { CliError } from '../terminal/failure.ts';
@@ -17,7 +17,7 @@ const styles: Readonly<Record<DeploymentStatus, Style>> = {
   canceled: 'yellow',
 };
 
-/** Whether nothing more comes of it. */
+/** Whether a deployment has finished. */
 export function isEnded(status: DeploymentStatus): boolean {
   return status === 'success' || status === 'failure' || status === 'timeout' || status === 'canceled';
 }
@@ -27,12 +27,12 @@ export function statusText({ status, reason }: Pick<Deployment, 'status' | 'reas
   return reason === null ? status : `${status} (${reason})`;
 }
 
-/** The addresses that lead to it, that of production first. */
+/** URLs of a deployment, production first. */
 export function urlsOf({ aliasUrls, url }: Deployment): string[] {
   return [...aliasUrls, ...(url === null ? [] : [url])];
 }
 
-/** A deployment as lines. */
+/** Prints a deployment. */
 export function describeDeployment(shell: Shell, project: Project, deployment: Deployment): void {
   const { id, branch, status, createdAt, commitSha, commitMessage, author, pullRequest, errorMessage } = deployment;
   const isProduction = project.productionDeploymentId === id;
@@ -50,9 +50,9 @@ export function describeDeployment(shell: Shell, project: Project, deployment: D
 }
 
 /**
- * The deployment that a word means: an id, or a branch, of which it is the newest that was successful.
+ * Finds a deployment by ID, or the newest successful one of a branch.
  *
- * @throws {CliError} where there is none.
+ * @throws {CliError} if not found.
  */
 export async function deploymentOf(api: Api, project: Project, word: string): Promise<Deployment> {
   if (isDeploymentId(word)) {
@@ -69,15 +69,15 @@ export async function deploymentOf(api: Api, project: Project, word: string): Pr
   if (newest !== undefined) return newest;
   throw new CliError(`${project.name} has no deployment and no branch "${word}"`, {
     exitCode: 2,
-    advice: `\`platform deployments --name ${project.name}\` lists what there is.`,
+    advice: `\`platform deployments --name ${project.name}\` lists the deployments.`,
   });
 }
 
-/** The newest deployment, of a branch where one is named. @throws {CliError} where there is none. */
+/** The newest deployment, optionally of a branch. @throws {CliError} if there is none. */
 export async function newestDeployment(api: Api, project: Project, branch: string | undefined): Promise<Deployment> {
   const [newest] = await allOf<Deployment>(api, '/deployments', { projectId: project.id, branch, limit: 1 }, 1);
   if (newest !== undefined) return newest;
   throw new CliError(`${project.name} has no deployments${branch === undefined ? '' : ` of ${branch}`} yet`, {
-    advice: 'Make one with `platform deploy`.',
+    advice: 'Create one with `platform deploy`.',
   });
 }

@@ -1,11 +1,11 @@
-// Server-sent events of the API, as they come: build logs.
+// Server-sent events of the API, for build logs.
 import type { Api } from '../account/api.ts';
 import { CliError } from '../terminal/failure.ts';
 import { open, type Query } from './requests.ts';
 
 /** One event. */
 export interface ServerEvent {
-  /** `message` where the sender gives no name. */
+  /** `message` by default. */
   readonly name: string;
   readonly id: string;
   readonly text: string;
@@ -13,7 +13,7 @@ export interface ServerEvent {
 
 const EVENT_CHARS_MAX = 1024 * 1024;
 
-/** Events until the sender ends, or the signal aborts. @throws {CliError} */
+/** Yields events until the stream ends or the signal aborts. @throws {CliError} */
 export async function* eventsOf(
   api: Api,
   path: string,
@@ -23,7 +23,7 @@ export async function* eventsOf(
   const response = await open(api, 'GET', path, { query, signal, headers: { accept: 'text/event-stream' } });
   if (!(response.headers.get('content-type') ?? '').startsWith('text/event-stream')) {
     await response.body?.cancel();
-    throw new CliError(`${api.origin} sends no events on ${path}`, { advice: 'Its version may be an older one.' });
+    throw new CliError(`${api.origin} sends no events on ${path}`, { advice: 'The platform may be an older version.' });
   }
   try {
     yield* parseEvents(response.body ?? new ReadableStream());
@@ -32,7 +32,7 @@ export async function* eventsOf(
   }
 }
 
-/** @throws {CliError} for an event without an end. */
+/** @throws {CliError} for an oversized event. */
 export async function* parseEvents(body: AsyncIterable<Uint8Array>): AsyncGenerator<ServerEvent> {
   const decoder = new TextDecoder();
   let rest = '';
@@ -40,7 +40,7 @@ export async function* parseEvents(body: AsyncIterable<Uint8Array>): AsyncGenera
   let chars = 0;
   for await (const bytes of body) {
     rest += decoder.decode(bytes, { stream: true });
-    // A lone \r at the end may be half of \r\n.
+    // A trailing \r may be the first half of \r\n.
     for (let end = /\r\n|\n|\r(?=[^\n])/.exec(rest); end !== null; end = /\r\n|\n|\r(?=[^\n])/.exec(rest)) {
       const line = rest.slice(0, end.index);
       rest = rest.slice(end.index + end[0].length);
@@ -56,6 +56,6 @@ export async function* parseEvents(body: AsyncIterable<Uint8Array>): AsyncGenera
       else if (field === 'event') event.name = value;
       else if (field === 'id') event.id = value;
     }
-    if (rest.length + chars > EVENT_CHARS_MAX) throw new CliError('The API sends an event without an end');
+    if (rest.length + chars > EVENT_CHARS_MAX) throw new CliError('The API sent an oversized event');
   }
 }

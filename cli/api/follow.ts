@@ -1,4 +1,4 @@
-// Follows a deployment until it ends: its log as it comes, and what became of it.
+// Follows a deployment until it ends, with its log.
 import type { Api } from '../account/api.ts';
 import { CliError } from '../terminal/failure.ts';
 import { plain } from '../terminal/plain.ts';
@@ -11,22 +11,22 @@ import { ask } from './requests.ts';
 
 const LOOK_MS = 120;
 const LOOK_MS_MAX = 2000;
-/** For how long nobody may answer: the API is being replaced, or Postgres is. */
+/** Tolerated downtime, while the API or Postgres restarts. */
 const SILENT_MS_MAX = 60_000;
 
 const styles: Readonly<Record<string, Style>> = { error: 'red', warn: 'yellow', debug: 'dim' };
 
-/** What following tells. */
+/** Callbacks. */
 export interface Following {
-  /** Null: the log is not read. */
+  /** Null: do not read the log. */
   readonly onLine: ((line: BuildLine) => void) | null;
   readonly signal?: AbortSignal;
 }
 
 /**
- * Resolves with the deployment as it ended.
+ * Resolves with the finished deployment.
  *
- * @throws {CliError} when nobody answers for a minute.
+ * @throws {CliError} if the API is unreachable for a minute.
  */
 export async function followDeployment(
   shell: Shell,
@@ -39,7 +39,7 @@ export async function followDeployment(
   const log = onLine === null ? Promise.resolve() : followLog(api, id, onLine, stop);
   try {
     const deployment = await untilEnded(shell, api, id, signal);
-    // The last lines come with the end: they are waited for, but not for ever.
+    // Wait for the last lines, with a timeout.
     await Promise.race([log, new Promise((resolve) => setTimeout(resolve, LOOK_MS_MAX).unref())]);
     return deployment;
   } finally {
@@ -67,7 +67,7 @@ async function untilEnded(shell: Shell, api: Api, id: string, signal: AbortSigna
   }
 }
 
-/** Lines of the log until the platform ends it; goes on from the last one where the connection breaks. */
+/** Follows the log to its end; resumes after a broken connection. */
 export async function followLog(
   api: Api,
   id: string,
@@ -110,17 +110,17 @@ export function formatBuildLine(shell: Shell, { at, step, level, text }: BuildLi
   return `${shell.paint('dim', `${time} ${plain(step).padEnd(8)}`)} ${style === undefined ? said : shell.paint(style, said)}`;
 }
 
-/** The error that a deployment's end is, unless it went well. */
+/** The error of an unsuccessful deployment, else null. */
 export function failureOfDeployment(deployment: Deployment): CliError | null {
   const { id, status, reason, errorMessage } = deployment;
   if (status === 'success') return null;
   const said = errorMessage ?? (reason === null ? null : reason.replaceAll('_', ' '));
   const why = said === null ? '' : `: ${continued(plain(said))}`;
   return new CliError(
-    `Deployment ${id} ${status === 'canceled' ? 'was canceled' : status === 'timeout' ? 'took too long' : 'failed'}${why}`,
+    `Deployment ${id} ${status === 'canceled' ? 'was canceled' : status === 'timeout' ? 'timed out' : 'failed'}${why}`,
     {
       code: reason,
-      advice: `\`platform deployments logs ${id}\` shows its log. What was served before is served as before.`,
+      advice: `\`platform deployments logs ${id}\` shows its log. The previous deployment keeps serving.`,
     },
   );
 }

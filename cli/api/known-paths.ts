@@ -1,5 +1,5 @@
-// Operations of the API, from its own description. The last list is kept, so that a shell can complete paths without
-// asking the platform at each key.
+// Operations of the API from its OpenAPI description. The last list is cached, so that shell completion needs no
+// requests.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Api } from '../account/api.ts';
@@ -8,10 +8,10 @@ import { plain } from '../terminal/plain.ts';
 import type { Shell } from '../terminal/shell.ts';
 import { ask } from './requests.ts';
 
-/** One operation. */
+/** An operation. */
 export interface Operation {
   readonly method: string;
-  /** With parameters in braces: `/projects/{id}`. */
+  /** With parameters: `/projects/{id}`. */
   readonly path: string;
   readonly summary: string;
 }
@@ -19,7 +19,7 @@ export interface Operation {
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
 const PATHS_MAX = 5000;
 
-/** All operations that the API describes. */
+/** All operations of the API. */
 export async function operationsOf(shell: Shell, api: Api): Promise<Operation[]> {
   const described = await ask<{ paths?: Record<string, Record<string, { summary?: string }>> }>(
     api,
@@ -39,12 +39,12 @@ export async function operationsOf(shell: Shell, api: Api): Promise<Operation[]>
     mkdirSync(path.dirname(fileOf(shell)), { recursive: true, mode: 0o700 });
     writeFileSync(fileOf(shell), [...new Set(operations.map((one) => one.path))].join('\n'));
   } catch {
-    // Only completion has less to offer.
+    // Affects only completion.
   }
   return operations;
 }
 
-/** Paths of the API that was asked last. */
+/** Cached paths of the last used API. */
 export function knownPaths(shell: Shell): string[] {
   try {
     return readFileSync(fileOf(shell), 'utf8')

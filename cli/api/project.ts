@@ -1,5 +1,5 @@
-// Which project and which organization a command is about: named, linked, by the name in platform.yaml, or by the Git
-// repository of the folder.
+// Finds the project and organization of a command: by flag, link, name in platform.yaml, or the folder's Git
+// repository.
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { nearestWord } from '#core/spelling.ts';
@@ -14,24 +14,24 @@ import { allOf, ask } from './requests.ts';
 import type { Organization, Project } from './records.ts';
 import { needApi, platformFlags, type PlatformFlags, type WhereToLook } from './target.ts';
 
-/** Flags of commands that are about one project. */
+/** Flags of commands for one project. */
 export const targetFlags = {
   name: {
     type: 'string',
     alias: ['n', 'project'] as string[],
     valueHint: 'name',
-    description: 'The project, by name or id (default: the linked one, else `name` of platform.yaml, else the folder)',
+    description: 'Project name or ID (default: the linked project, else `name` of platform.yaml, else the folder)',
   },
   config: { type: 'string', alias: 'c', valueHint: 'path', description: 'Configuration file (default: platform.yaml)' },
   org: {
     type: 'string',
     valueHint: 'slug',
-    description: 'The organization, by slug or id (default: whichever has the project)',
+    description: 'Organization slug or ID (default: the organization of the project)',
   },
   ...platformFlags,
 } as const;
 
-/** Their values. */
+/** Values of the flags. */
 export interface TargetFlags extends PlatformFlags {
   readonly name?: string | undefined;
   readonly config?: string | undefined;
@@ -48,7 +48,7 @@ export async function needProject(
   return { api, project: await projectOf(shell, api, flags) };
 }
 
-/** The project that is meant. @throws {CliError} where there is none, with what there is. */
+/** The project of a command. @throws {CliError} if not found, with a list of projects. */
 export async function projectOf(shell: Shell, api: Api, flags: TargetFlags, where: WhereToLook = {}): Promise<Project> {
   const { folder = shell.cwd } = where;
   const project = await findProject(shell, api, flags, where);
@@ -64,7 +64,7 @@ export async function projectOf(shell: Shell, api: Api, flags: TargetFlags, wher
   );
 }
 
-/** As {@link projectOf}; null where there is none. */
+/** Like {@link projectOf}, but null if not found. */
 export async function findProject(
   shell: Shell,
   api: Api,
@@ -89,13 +89,13 @@ async function linked(api: Api, id: string, folder: string): Promise<Project> {
     return await ask<Project>(api, 'GET', `/projects/${encodeURIComponent(id)}`);
   } catch (error) {
     if (!(error instanceof CliError) || error.code !== 'not_found') throw error;
-    throw new CliError(`${folder} is linked to a project that is not there any more, or is not yours`, {
-      advice: 'Link it to another one with `platform link <project>`, or run `platform unlink`.',
+    throw new CliError(`The project linked to ${folder} was deleted, or you do not have access`, {
+      advice: 'Link another project with `platform link <project>`, or run `platform unlink`.',
     });
   }
 }
 
-/** Projects of an organization, or of all of the user's. @param search only those whose names hold it. */
+/** Projects of an organization, or of all the user's organizations. @param search part of the name. */
 export async function projectsOf(api: Api, org?: string, search?: string): Promise<Project[]> {
   const organizations = org === undefined ? await organizationsOf(api) : [await organizationOf(api, org)];
   const found = await Promise.all(
@@ -110,32 +110,33 @@ export async function organizationsOf(api: Api): Promise<Organization[]> {
   return allOf<Organization>(api, '/orgs', { limit: 100 });
 }
 
-/** The organization that is meant: named, or the only one. @throws {CliError} */
+/** The organization of a command: given, or the only one. @throws {CliError} */
 export async function organizationOf(api: Api, named: string | undefined): Promise<Organization> {
   const organizations = await organizationsOf(api);
   const listed = organizations.map(({ slug }) => slug).join(', ');
   if (named !== undefined) {
     const found = organizations.find(({ id, slug, name }) => id === named || slug === named || name === named);
     if (found !== undefined) return found;
-    throw new CliError(`You are in no organization "${named}"`, {
+    throw new CliError(`You are not a member of an organization "${named}"`, {
       exitCode: 2,
-      advice: organizations.length === 0 ? 'You are in none.' : `Yours: ${listed}.`,
+      advice:
+        organizations.length === 0 ? 'You are not a member of any organization.' : `Your organizations: ${listed}.`,
     });
   }
   const [only, ...others] = organizations;
   if (only === undefined)
-    throw new CliError('You are in no organization', {
-      advice: 'Make one: `platform org create <name>`, or have its owner invite you.',
+    throw new CliError('You are not a member of an organization', {
+      advice: 'Create one with `platform org create <name>`, or ask an owner to invite you.',
     });
   if (others.length > 0)
-    throw new CliError(`You are in ${organizations.length} organizations: say which`, {
+    throw new CliError(`You are a member of ${organizations.length} organizations: choose one`, {
       exitCode: 2,
       advice: `--org <slug>: ${listed}.`,
     });
   return only;
 }
 
-/** The one project whose repository is that of the folder. */
+/** The only project with the folder's repository. */
 async function byRepository(api: Api, folder: string, org: string | undefined): Promise<Project | null> {
   const remotes = remotesOf(folder);
   if (remotes.length === 0) return null;
@@ -165,7 +166,7 @@ function isSame(fullName: string, remote: string): boolean {
   return bare === remote || bare.endsWith(`/${remote}`);
 }
 
-/** `owner/name` of the remotes of a folder's repository. */
+/** `owner/name` of the folder's remotes. */
 export function remotesOf(folder: string): string[] {
   const file = gitConfigFile(folder);
   if (file === null) return [];

@@ -1,4 +1,4 @@
-// Records of the API, as far as commands show them. Times are ISO 8601.
+// Types of API records used by commands. Times are ISO 8601.
 
 export interface Organization {
   readonly id: string;
@@ -21,7 +21,7 @@ export interface Project {
   readonly createdAt: string;
 }
 
-/** States of a deployment; the last four are ends. */
+/** Statuses of a deployment; the last four are final. */
 export type DeploymentStatus =
   | 'queued'
   | 'building'
@@ -50,7 +50,7 @@ export interface Deployment {
   readonly readyAt: string | null;
 }
 
-/** Of a project; `value` is null for a secret. */
+/** A variable; `value` is null for secrets. */
 export interface Variable {
   readonly id: string;
   readonly key: string;
@@ -89,7 +89,7 @@ export interface Domain {
   readonly status: string;
   readonly verification?: { readonly type?: string; readonly name?: string; readonly value?: string };
   readonly unicode?: string;
-  /** What to make in the DNS. */
+  /** DNS records to create. */
   readonly records?: readonly { readonly type: string; readonly name: string; readonly value: string }[];
   readonly problem?: string | null;
   readonly verifiedAt?: string | null;

@@ -1,4 +1,4 @@
-// What the API says of a promote or a rollback, as the user is told it; and the question where something may break.
+// Output of a promotion or rollback, and the confirmation of risky ones.
 import type { Api } from '../account/api.ts';
 import { confirm } from '../terminal/confirm.ts';
 import { CliError } from '../terminal/failure.ts';
@@ -14,20 +14,20 @@ interface Ran {
   readonly files: readonly string[];
 }
 
-/** What production leads to now. */
+/** The new production deployment. */
 interface Released {
   readonly productionDeploymentId: string | null;
   readonly previousDeploymentId: string | null;
-  /** That ran for it. */
+  /** Migrations applied by the promotion. */
   readonly migrations: readonly Ran[];
   readonly warnings: readonly string[];
-  /** Of a rollback: those that ran since, and stay. */
+  /** For rollbacks: later migrations, which are not reverted. */
   readonly migrationsSince?: readonly (Ran & { readonly deploymentId: string })[];
-  /** Databases that were put back. */
+  /** Restored databases. */
   readonly restored?: readonly string[];
 }
 
-/** Asks for it; where the platform wants a yes, the user is asked. @throws {CliError} */
+/** Sends the request; asks the user if the platform requires a confirmation. @throws {CliError} */
 export async function release(
   shell: Shell,
   api: Api,
@@ -44,7 +44,7 @@ export async function release(
   }
 }
 
-/** Says what production is now, and which migrations ran. */
+/** Prints the new production deployment and the applied migrations. */
 export async function tellReleased(
   shell: Shell,
   api: Api,
@@ -52,7 +52,7 @@ export async function tellReleased(
   { done, released, json }: { readonly done: string; readonly released: Released; readonly json: boolean | undefined },
 ): Promise<void> {
   const id = released.productionDeploymentId;
-  if (id === null) throw new CliError(`${project.name} has no production now`);
+  if (id === null) throw new CliError(`${project.name} has no production deployment`);
   const { productionDeploymentId: _, ...more } = released;
   const deployment = await ask<Deployment>(api, 'GET', `/deployments/${id}`);
   const urls = urlsOf(deployment);
@@ -60,12 +60,15 @@ export async function tellReleased(
     shell.out(`${shell.paint('green', done)} ${id} (${deployment.branch}) is production of ${project.name}`);
     for (const url of urls) shell.out(`  ${shell.paint('cyan', url)}`);
     for (const { resource, files } of released.migrations)
-      shell.out(`  migrations of ${resource} that ran: ${files.join(', ')}`);
+      shell.out(`  applied migrations of ${resource}: ${files.join(', ')}`);
     for (const { resource, files, deploymentId } of released.migrationsSince ?? [])
       shell.err(
-        shell.paint('yellow', `Migrations of ${resource} since stay, from ${deploymentId}: ${files.join(', ')}`),
+        shell.paint(
+          'yellow',
+          `Later migrations of ${resource} are not reverted, from ${deploymentId}: ${files.join(', ')}`,
+        ),
       );
-    for (const resource of released.restored ?? []) shell.out(`  ${resource} is as it was before`);
+    for (const resource of released.restored ?? []) shell.out(`  ${resource} was restored`);
     for (const warning of released.warnings) shell.err(shell.paint('yellow', plain(warning)));
   });
 }

@@ -1,5 +1,5 @@
-// Calls of the API by path: JSON out, JSON in, pages, and server-sent events. What comes back is bounded and checked:
-// the address may be a wrong one, and whoever answers there is not to be trusted with the user's terminal or memory.
+// API calls by path: JSON, pagination, raw responses. Responses are size-limited and sanitized: the URL may be wrong,
+// and an untrusted server must not control the terminal or exhaust memory.
 import { apiFailure, type Api } from '../account/api.ts';
 import { CliError } from '../terminal/failure.ts';
 import { plain } from '../terminal/plain.ts';
@@ -8,25 +8,25 @@ import { continued } from '../terminal/printed.ts';
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 export type Query = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
-/** What goes along with a call. */
+/** Query and body of a call. */
 export interface Sent {
   readonly query?: Query;
   /** Sent as JSON. */
   readonly body?: unknown;
-  /** Sent as it is, in place of `body`. */
+  /** Raw body, instead of `body`. */
   readonly bytes?: Uint8Array<ArrayBuffer>;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
 }
 
-/** Of one answer, in bytes. */
+/** Maximum size of a response. */
 const ANSWER_BYTES_MAX = 32 * 1024 * 1024;
 const PAGES_MAX = 1000;
 
 /**
- * Calls the API and returns what it answers.
+ * Calls the API and returns the response body.
  *
- * @throws {CliError} with the API's message, code and request id, or for an answer that is none of an API.
+ * @throws {CliError} with the API's message, code and request ID, or if the response is not from a platform API.
  * @example const { items } = await ask<Page<Project>>(api, 'GET', '/projects', { query: { search: 'shop' } });
  */
 export async function ask<Answer>(api: Api, method: Method, path: string, sent: Sent = {}): Promise<Answer> {
@@ -35,7 +35,7 @@ export async function ask<Answer>(api: Api, method: Method, path: string, sent: 
   return (await jsonOf(api, response)) as Answer;
 }
 
-/** An answer whose body the caller reads. @throws {CliError} when it did not go well. */
+/** A response whose body the caller reads. @throws {CliError} for an error status. */
 export async function open(api: Api, method: Method, path: string, sent: Sent = {}): Promise<Response> {
   const { query, body, bytes, headers, signal } = sent;
   const init: RequestInit = { method, headers: { accept: 'application/json', ...headers } };
@@ -50,7 +50,7 @@ export async function open(api: Api, method: Method, path: string, sent: Sent = 
   throw await failureOf(api, response);
 }
 
-/** The error that an answer stands for. */
+/** The error of a response. */
 export async function failureOf(api: Api, response: Response): Promise<CliError> {
   const text = await textOf(api, response);
   let body: unknown;
@@ -62,7 +62,7 @@ export async function failureOf(api: Api, response: Response): Promise<CliError>
   return apiFailure(response, cleaned(body));
 }
 
-/** Each entry of a list that comes in pages, as they come. */
+/** Iterates over a paginated list. */
 export async function* pagesOf<Item>(api: Api, path: string, query: Query = {}, most = Infinity): AsyncGenerator<Item> {
   let cursor: string | null | undefined;
   let count = 0;
@@ -95,7 +95,7 @@ function itemsOf<Item>(api: Api, answer: Page<Item>): readonly Item[] {
   throw notAnApi(api, 'a list without items');
 }
 
-/** The body as JSON, its texts without what a terminal would obey. */
+/** The body as JSON, with control characters removed from texts. */
 async function jsonOf(api: Api, response: Response): Promise<unknown> {
   const text = await textOf(api, response);
   try {
@@ -105,7 +105,7 @@ async function jsonOf(api: Api, response: Response): Promise<unknown> {
   }
 }
 
-/** The body as text. @throws {CliError} when it is larger than anything the API says. */
+/** The body as text. @throws {CliError} if it is too large. */
 export async function textOf(api: Api, response: Response, bytesMax = ANSWER_BYTES_MAX): Promise<string> {
   const parts: Uint8Array[] = [];
   let bytes = 0;
@@ -117,12 +117,14 @@ export async function textOf(api: Api, response: Response, bytesMax = ANSWER_BYT
     }
   } catch (error) {
     if (error instanceof CliError || response.bodyUsed === false) throw error;
-    throw new CliError(`The answer of ${api.origin} breaks off: ${(error as Error).message}`, { advice: 'Try again.' });
+    throw new CliError(`The response of ${api.origin} was interrupted: ${(error as Error).message}`, {
+      advice: 'Try again.',
+    });
   }
   return Buffer.concat(parts).toString('utf8');
 }
 
-/** Messages that a terminal prints; what is data for a file is not read as JSON. */
+/** Sanitizes texts for the terminal; file contents are not read as JSON. */
 function cleaned(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   const { message } = value as { message?: unknown };
@@ -130,8 +132,8 @@ function cleaned(value: unknown): unknown {
 }
 
 function notAnApi({ origin }: Api, found: string): CliError {
-  return new CliError(`${origin} does not answer as the API of a platform: ${found}`, {
-    advice: 'Look whether the address is right: --api, PLATFORM_API_URL, or that of `platform link`.',
+  return new CliError(`${origin} is not a platform API: ${found}`, {
+    advice: 'Check the URL: --api, PLATFORM_API_URL, or that of `platform link`.',
   });
 }
 

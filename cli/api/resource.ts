@@ -1,4 +1,4 @@
-// Which database, state, files or queue of a project a command is about, as a path of the API.
+// Resolves the database, state, files or queue of a command to an API path.
 import { nearestWord } from '#core/spelling.ts';
 import type { Api } from '../account/api.ts';
 import { CliError } from '../terminal/failure.ts';
@@ -7,42 +7,42 @@ import { needProject, targetFlags, type TargetFlags } from './project.ts';
 import type { Project } from './records.ts';
 import { ask, type Query } from './requests.ts';
 
-/** Flags of commands that are about what a binding leads to. */
+/** Flags of commands for a resource. */
 export const resourceFlags = {
   branch: {
     type: 'string',
     alias: 'b',
     valueHint: 'name',
-    description: 'That of the previews of a branch (default: production)',
+    description: 'Use the preview of this branch (default: production)',
   },
   ...targetFlags,
   json: { type: 'boolean', description: 'Print JSON' },
 } as const;
 
-/** Their values. */
+/** Values of the flags. */
 export interface ResourceFlags extends TargetFlags {
   readonly branch?: string | undefined;
   readonly json?: boolean | undefined;
 }
 
-/** A kind of binding that commands are about. */
+/** Kinds of bindings with commands. */
 type ResourceKind = 'db' | 'state' | 'fs' | 'queue' | 'sandbox';
 
-/** One binding of a deployment. */
+/** A binding of a deployment. */
 export interface Resource {
   readonly kind: ResourceKind;
   readonly binding: string;
   readonly resource: string;
 }
 
-/** What is meant, and how to ask for it. */
+/** The resource and its API path. */
 export interface FoundResource {
   readonly api: Api;
   readonly project: Project;
   readonly binding: string;
-  /** Such as `/projects/prj_.../databases/DB`. */
+  /** For example `/projects/prj_.../databases/DB`. */
   readonly path: string;
-  /** Part of each question. */
+  /** Query of every request. */
   readonly query: Query;
 }
 
@@ -54,7 +54,7 @@ const places: Readonly<Record<ResourceKind, { readonly path: string; readonly on
   sandbox: { path: 'sandboxes', one: 'sandbox binding' },
 };
 
-/** The bindings of a kind, or of all. */
+/** Bindings of one kind or all. */
 export async function resourcesOf(
   api: Api,
   project: Project,
@@ -73,9 +73,9 @@ export async function resourcesOf(
 }
 
 /**
- * The resource that a word means: a binding's name, or that of its resource; without a word the only one.
+ * Finds a resource by the name of its binding or resource; by default the only one.
  *
- * @throws {CliError} where there is none, or more than one, with what there is.
+ * @throws {CliError} if not found or ambiguous, with a list of resources.
  */
 export async function needResource(
   shell: Shell,
@@ -99,14 +99,14 @@ export async function needResource(
         : `${project.name} has no ${one} "${word}"${near === undefined ? '' : `. Did you mean ${near}?`}`,
       {
         exitCode: 2,
-        advice: names.length === 0 ? 'Declare one in platform.yaml and deploy.' : `It has ${names.join(', ')}.`,
+        advice: names.length === 0 ? 'Add one to platform.yaml and deploy.' : `Choose one of ${names.join(', ')}.`,
       },
     );
   }
   if (others.length > 0 && word === undefined)
-    throw new CliError(`${project.name} has more than one ${one}: say which`, {
+    throw new CliError(`${project.name} has more than one ${one}: choose one`, {
       exitCode: 2,
-      advice: `It has ${names.join(', ')}.`,
+      advice: `Choose one of ${names.join(', ')}.`,
     });
   const at = `/projects/${encodeURIComponent(project.id)}/${path}/${encodeURIComponent(first.binding)}`;
   return { api, project, binding: first.binding, path: at, query: { branch: flags.branch } };

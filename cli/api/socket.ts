@@ -1,5 +1,4 @@
-// A WebSocket of the API: opened with the token, its messages in turn, no faster than they are taken. A refusal is an
-// error like that of any other call.
+// WebSockets of the API: opened with the token, with backpressure. A refused connection is an error as for other calls.
 import type { IncomingMessage } from 'node:http';
 import type { WebSocket } from 'ws';
 import type { Api } from '../account/api.ts';
@@ -8,9 +7,9 @@ import { failureOf, withQuery, type Query } from './requests.ts';
 
 /** An open socket. */
 export interface ApiSocket {
-  /** Resolves once it is on its way. */
+  /** Resolves when the message is sent. */
   send(data: Uint8Array | string): Promise<void>;
-  /** Until it is closed, by whomever. */
+  /** Ends when either side closes. */
   readonly messages: AsyncIterable<{ readonly bytes: Uint8Array; readonly isBinary: boolean }>;
   close(): void;
 }
@@ -19,7 +18,7 @@ const REFUSAL_BYTES_MAX = 64 * 1024;
 const MESSAGE_BYTES_MAX = 1024 * 1024;
 const OPEN_MS = 60_000;
 
-/** @throws {CliError} with the API's message, or when nobody answers. */
+/** @throws {CliError} with the API's message, or if there is no response. */
 export async function openSocket(api: Api, path: string, query: Query): Promise<ApiSocket> {
   const { WebSocket: Socket } = await import('ws');
   const socket = new Socket(`${api.origin.replace(/^http/, 'ws')}${withQuery(path, query)}`, {
@@ -35,7 +34,7 @@ export async function openSocket(api: Api, path: string, query: Query): Promise<
     socket.on('error', (error: NodeJS.ErrnoException) =>
       reject(
         new CliError(`The platform at ${api.origin} does not answer: ${error.code ?? error.message}`, {
-          advice: 'Look whether it runs and whether the address is right: --api, PLATFORM_API_URL or `platform login`.',
+          advice: 'Check that it is running and that the URL is right: --api, PLATFORM_API_URL or `platform login`.',
         }),
       ),
     );
@@ -58,7 +57,7 @@ async function refusal(api: Api, answer: IncomingMessage): Promise<CliError> {
   return failureOf(api, new Response(Buffer.concat(chunks), { status: Math.max(400, answer.statusCode ?? 500) }));
 }
 
-/** From now on, so that none is missed before somebody takes them. */
+/** Buffers messages immediately, so that none is lost before iteration starts. */
 function messagesOf(socket: WebSocket): ApiSocket['messages'] {
   const waiting: { bytes: Uint8Array; isBinary: boolean }[] = [];
   let isClosed = false;

@@ -1,4 +1,4 @@
-// Lines that a control plane has stored: those that were, and those that come, for `platform logs`.
+// Stored log lines of a control plane, past and live, for `platform logs`.
 import type { Api } from '../account/api.ts';
 import type { LogLine } from '../project/log-line.ts';
 import { CliError } from '../terminal/failure.ts';
@@ -20,7 +20,7 @@ interface StoredLine {
 }
 
 /**
- * The last lines of a project, the oldest first, and the number to follow from.
+ * The last lines of a project, oldest first, and the ID to follow from.
  *
  * @param filters of `GET /projects/{id}/logs`.
  */
@@ -46,9 +46,9 @@ export async function readStoredLines(
 }
 
 /**
- * Lines as they come until the signal; goes on from the last one where the connection breaks.
+ * Follows lines until the signal; resumes after a broken connection.
  *
- * @param from number of the last line that is known; null: what comes from now on.
+ * @param from ID of the last known line; null: only new lines.
  */
 export async function* followStoredLines(
   api: Api,

@@ -1,25 +1,24 @@
-// Requests and events of a project that have ended, as a control plane has stored them: those that were, and those that
-// come, for `platform logs --requests`.
+// Stored requests and events of a control plane, past and live, for `platform logs --requests`.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Api } from '../account/api.ts';
 import { CliError } from '../terminal/failure.ts';
 import { allOf, ask, type Query } from './requests.ts';
 
 const AGAIN_MS = 1000;
-/** Engines tell of what has ended in batches: one may be stored behind another that ended after it. */
+/** Engines report in batches, so a request may be stored after one that ended later. */
 const LATE_MS = 10_000;
 const ATTEMPTS_MAX = 20;
 
-/** As `GET /projects/{id}/invocations` has it; milliseconds. */
+/** An item of `GET /projects/{id}/invocations`. Times in milliseconds. */
 export interface StoredRequest {
   readonly id: string;
   readonly at: string;
-  /** `http`, or what else called the worker. */
+  /** `http` or the kind of event. */
   readonly kind: string;
   readonly method: string;
   readonly path: string;
   readonly status: number;
-  /** `ok`, or the code that it failed with. */
+  /** `ok` or an error code. */
   readonly outcome: string;
   readonly cpuMs: number;
   readonly wallMs: number;
@@ -27,7 +26,7 @@ export interface StoredRequest {
   readonly traceId: string | null;
 }
 
-/** The last ones, the oldest first. @param filters of `GET /projects/{id}/invocations`. */
+/** The last requests, oldest first. @param filters of `GET /projects/{id}/invocations`. */
 export async function readStoredRequests(
   api: Api,
   project: string,
@@ -38,7 +37,7 @@ export async function readStoredRequests(
   return found.toReversed();
 }
 
-/** Those that end from now on, until the signal. @param known what was shown already. */
+/** Follows finished requests until the signal. @param known already shown requests. */
 export async function* followStoredRequests(
   api: Api,
   project: string,

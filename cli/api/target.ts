@@ -1,5 +1,5 @@
-// Which platform a command is for: one with a control plane, reached by its API, or the handler of this machine alone,
-// whose data folder is written to. What is named goes first, then the link of the folder, then what runs here.
+// Chooses the platform of a command: one with a control plane, through its API, or the local handler without one,
+// through its data folder. Precedence: flags and variables, link of the folder, local platform.
 import { apiFlags, findAccess, openApi, originOf, type Api } from '../account/api.ts';
 import { readLogins } from '../account/credentials.ts';
 import { findPlatform, localApis } from '../local/local-platform.ts';
@@ -8,30 +8,30 @@ import { findLink, type FoundLink } from '../project/link.ts';
 import { CliError } from '../terminal/failure.ts';
 import type { Shell } from '../terminal/shell.ts';
 
-/** Flags that say which platform is meant. */
+/** Flags that choose the platform. */
 export const platformFlags = {
   ...apiFlags,
   token: {
     type: 'string',
     valueHint: 'token',
-    description: 'Token for the API (default: PLATFORM_API_TOKEN, else the login)',
+    description: 'API token (default: PLATFORM_API_TOKEN, else the login)',
   },
 } as const;
 
-/** Their values. */
+/** Values of the flags. */
 export interface PlatformFlags {
   readonly api?: string | undefined;
   readonly token?: string | undefined;
 }
 
-/** Where a link is looked for. */
+/** Options of the search for a link. */
 export interface WhereToLook {
-  /** Default: where the command is called. */
+  /** Default: the current folder. */
   readonly folder?: string;
   readonly isLinkIgnored?: boolean;
 }
 
-/** The API of the platform that is meant; null: a handler of this machine without a control plane. */
+/** API of the chosen platform; null for a local handler without a control plane. */
 export async function findApi(
   shell: Shell,
   flags: PlatformFlags,
@@ -51,18 +51,18 @@ export async function findApi(
   return own === undefined ? null : openApi(given, { api: own.origin });
 }
 
-/** As {@link findApi}. @throws {CliError} where there is no control plane. */
+/** Like {@link findApi}. @throws {CliError} without a control plane. */
 export async function needApi(shell: Shell, flags: PlatformFlags, command: string, where?: WhereToLook): Promise<Api> {
   const api = await findApi(shell, flags, where);
   if (api !== null) return api;
-  throw new CliError(`\`${command}\` needs a control plane, and the platform on this machine has none`, {
-    advice: 'Start it with a database (without DATABASE_URL=none), or name another platform: --api, PLATFORM_API_URL.',
+  throw new CliError(`\`${command}\` requires a control plane, but the platform on this machine has none`, {
+    advice:
+      'Start it with a database (without DATABASE_URL=none), or choose another platform: --api, PLATFORM_API_URL.',
   });
 }
 
 /**
- * A link is a file of the folder, which may have come with somebody's repository: a token that is meant for another
- * platform is not sent to its address.
+ * The link file may come from an untrusted repository, so a token for another platform is not sent to its URL.
  */
 async function openLinked(shell: Shell, link: FoundLink, isTokenNamed: boolean): Promise<Api> {
   const origin = originOf(link.apiUrl);
@@ -70,8 +70,8 @@ async function openLinked(shell: Shell, link: FoundLink, isTokenNamed: boolean):
   if (isTokenNamed || !token) return openApi(shell, { api: origin });
   const trusted = await findAccess({ ...shell, env: others }, { api: origin }).catch(() => null);
   if (trusted !== null) return openApi(shell, { api: origin });
-  throw new CliError(`This folder is linked to ${origin}, and PLATFORM_API_TOKEN does not say that it is for that`, {
-    advice: `Set PLATFORM_API_URL=${origin} beside it, or take the link away with \`platform unlink\`.`,
+  throw new CliError(`This folder is linked to ${origin}, but PLATFORM_API_TOKEN may be for another platform`, {
+    advice: `Set PLATFORM_API_URL=${origin} too, or remove the link with \`platform unlink\`.`,
   });
 }
 

@@ -1,15 +1,15 @@
-// What the commands of `platform env` share: their flags, whose variables are meant, names and values from words.
+// Shared by the commands of `platform env`: flags, scope, and parsing of names and values.
 import { isVariableName } from '../project/variables.ts';
 import { CliError } from '../terminal/failure.ts';
 import type { Shell } from '../terminal/shell.ts';
 import { targetFlags, type TargetFlags } from './project.ts';
 
-/** Whose variables: production's, those of all previews, of the previews of one branch, or of `platform dev`. */
+/** Scope of variables: production, all previews, the previews of a branch, or `platform dev`. */
 export type Scope =
   | { readonly kind: 'production' | 'preview' | 'dev' }
   | { readonly kind: 'branch'; readonly branch: string };
 
-/** Flags of all of them. */
+/** Common flags. */
 export const scopeFlags = {
   target: {
     type: 'string',
@@ -21,26 +21,26 @@ export const scopeFlags = {
     type: 'string',
     alias: 'b',
     valueHint: 'name',
-    description: 'Those of the previews of one branch; they go before those of all',
+    description: 'Previews of one branch; overrides variables of all previews',
   },
   ...targetFlags,
   json: { type: 'boolean', description: 'Print JSON' },
 } as const;
 
-/** Their values. */
+/** Values of the flags. */
 export interface ScopeFlags extends TargetFlags {
   readonly target?: string | undefined;
   readonly branch?: string | undefined;
   readonly json?: boolean | undefined;
 }
 
-/** What --target and --branch mean; null without both. @throws {CliError} */
+/** Scope of --target and --branch; null without both. @throws {CliError} */
 export function scopeOf({ target, branch }: ScopeFlags): Scope | null {
   if (target !== undefined && target !== 'production' && target !== 'preview' && target !== 'dev')
     throw misuse(`--target must be production, preview or dev, but is "${target}"`);
   if (branch === undefined) return target === undefined ? null : { kind: target };
   if (target === 'production' || target === 'dev')
-    throw misuse(`--branch names previews: it does not go with --target ${target}`);
+    throw misuse(`--branch applies to previews and cannot be combined with --target ${target}`);
   return { kind: 'branch', branch };
 }
 
@@ -50,14 +50,14 @@ export function inWords(scope: Scope): string {
   return scope.kind === 'preview' ? 'previews' : scope.kind;
 }
 
-/** A name that is one. @throws {CliError} */
+/** Validates a name. @throws {CliError} */
 export function named(name: string): string {
   if (isVariableName(name)) return name;
-  throw misuse(`"${name}" cannot be the name of a variable: letters, digits and _, not beginning with a digit`);
+  throw misuse(`Invalid variable name "${name}": use letters, digits and _, not starting with a digit`);
 }
 
 /**
- * `NAME=value`; of `NAME` alone the value comes from standard input, where it stays out of the history of the shell.
+ * Parses `NAME=value`. The value of a lone `NAME` is read from standard input, to keep it out of the shell history.
  */
 export async function valuesOf(shell: Shell, words: readonly string[]): Promise<Record<string, string>> {
   const values: Record<string, string> = {};
@@ -65,10 +65,12 @@ export async function valuesOf(shell: Shell, words: readonly string[]): Promise<
     const at = word.indexOf('=');
     if (at >= 0) values[named(word.slice(0, at))] = word.slice(at + 1);
     else if (words.length > 1)
-      throw misuse(`${word} has no value: write ${word}=value, or name it alone to have its value read`);
+      throw misuse(
+        `${word} has no value: use ${word}=value, or pass only this name to read the value from standard input`,
+      );
     else {
       named(word);
-      if (process.stdin.isTTY) shell.err(`Value of ${word}, ended with Ctrl-D on a line of its own:`);
+      if (process.stdin.isTTY) shell.err(`Enter the value of ${word}, then press Ctrl-D on a new line:`);
       values[word] = Buffer.from(await shell.input())
         .toString()
         .replace(/\r?\n$/, '');
@@ -77,7 +79,7 @@ export async function valuesOf(shell: Shell, words: readonly string[]): Promise<
   return values;
 }
 
-/** A wrong call of `platform env`. */
+/** A usage error of `platform env`. */
 export function misuse(message: string): CliError {
-  return new CliError(message, { exitCode: 2, advice: 'Run `platform env --help` to see what it takes.' });
+  return new CliError(message, { exitCode: 2, advice: 'Run `platform env --help` for usage.' });
 }

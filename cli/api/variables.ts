@@ -1,4 +1,4 @@
-// Variables of a project by the API: read, and set or taken away by name and scope.
+// Reads, sets and removes variables of a project through the API.
 import type { Api } from '../account/api.ts';
 import { CliError } from '../terminal/failure.ts';
 import type { Shell } from '../terminal/shell.ts';
@@ -16,7 +16,7 @@ interface Listed {
   readonly value: string | null;
 }
 
-/** What came of a change; `redeploy` says what it takes until deployments have it. */
+/** Result of a change; `redeploy` tells when it takes effect. */
 interface Changed {
   readonly project: string;
   readonly scope: Scope;
@@ -26,7 +26,7 @@ interface Changed {
 
 const scopeOrder = ['production', 'preview', 'branch', 'dev'];
 
-/** The variables of a project, of all scopes or of one. */
+/** Variables of a project, of one scope or all. */
 export async function readVariables(
   shell: Shell,
   api: Api,
@@ -45,7 +45,7 @@ export async function readVariables(
   return { project: name, projectId: id, variables };
 }
 
-/** Sets variables, and takes those away that are null. @throws {CliError} for one to take away that is not set. */
+/** Sets variables; null removes one. @throws {CliError} if a removed variable is not set. */
 export async function changeVariables(
   shell: Shell,
   api: Api,
@@ -60,11 +60,11 @@ export async function changeVariables(
   for (const [name, value] of Object.entries(changes))
     if (value === null && !before.has(name))
       throw new CliError(`${name} is not set for ${inWords(scope)} of ${project}`, {
-        advice: '`platform env list` shows what is.',
+        advice: '`platform env list` shows the variables.',
       });
   const set = Object.entries(changes).flatMap(([key, value]) => {
     if (value === null) return [];
-    // What was a secret stays one.
+    // Secrets stay secrets.
     const kind = isSecret || before.get(key)?.kind === 'secret' ? 'secret' : 'plaintext';
     return [{ key, value, kind, scope: scope.kind, ...(scope.kind === 'branch' && { branch: scope.branch }) }];
   });
@@ -75,7 +75,7 @@ export async function changeVariables(
   return { project, scope, names: Object.keys(changes), redeploy: isServed ? 'the next deployment' : null };
 }
 
-/** Says what was changed. */
+/** Prints the changes. */
 export function tellChanged(
   shell: Shell,
   json: boolean | undefined,
@@ -85,7 +85,7 @@ export function tellChanged(
   shell.out(`${shell.paint('green', 'Changed')} ${names.join(', ')} for ${inWords(scope)} of ${project}`);
   if (redeploy !== null)
     shell.err(
-      shell.paint('dim', `It holds from ${redeploy} on: \`platform deploy\`, or \`platform deployments retry\``),
+      shell.paint('dim', `Takes effect on ${redeploy}: \`platform deploy\`, or \`platform deployments retry\``),
     );
 }
 

@@ -25,7 +25,7 @@ export const command = defineCommand({
     const near = nearestWord(action, Object.keys(actions));
     throw new CliError(`\`platform auth\` cannot ${action}${near === undefined ? '' : `. Did you mean ${near}?`}`, {
       exitCode: 2,
-      advice: 'Run `platform auth --help` to see what it takes.',
+      advice: 'Run `platform auth --help` for usage.',
     });
   },
 });

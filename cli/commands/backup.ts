@@ -1,5 +1,4 @@
-// `platform backup`: everything that a platform has, in one file or in a bucket, while it runs. operations/backup/
-// does it.
+// `platform backup`: writes all data of a running platform to a file or an S3 bucket, using operations/backup/.
 import path from 'node:path';
 import { defineCommand } from 'citty';
 import { runBackup, targetOf } from '#operations/backup/run.ts';
@@ -11,7 +10,7 @@ import type { Shell } from '../terminal/shell.ts';
 import { formatBytes, print } from '../terminal/table.ts';
 
 export const command = defineCommand({
-  meta: { name: 'backup', description: 'Write everything that the platform on this machine has into an archive' },
+  meta: { name: 'backup', description: 'Back up all data of the platform on this machine' },
   args: {
     out: {
       type: 'string',
@@ -20,16 +19,16 @@ export const command = defineCommand({
     },
     keys: {
       type: 'boolean',
-      description: 'Take the keys of the platform along (default: when BACKUP_PASSPHRASE is set)',
+      description: 'Include the keys of the platform (default: if BACKUP_PASSPHRASE is set)',
     },
     bucket: {
       type: 'boolean',
-      description: 'Take files that are in the bucket of FILES_S3_* along, such as to move them to a disk',
+      description: 'Include files from the bucket of FILES_S3_*, for example to move them to a disk',
     },
     keep: {
       type: 'string',
       valueHint: 'n',
-      description: 'Remove all but the newest n in the target (default: remove none)',
+      description: 'Keep only the newest n backups in the target (default: keep all)',
     },
     list: { type: 'boolean', description: 'List the backups in the target instead' },
     json: { type: 'boolean', description: 'Print JSON' },
@@ -70,11 +69,11 @@ export const command = defineCommand({
       );
       if (!report.isEncrypted)
         shell.out(
-          '  It is not encrypted, and holds variables of deployments: keep it as you keep passwords (BACKUP_PASSPHRASE encrypts)',
+          '  Not encrypted, and contains variables of deployments: store it securely, or set BACKUP_PASSPHRASE',
         );
-      for (const what of report.leftOut) shell.out(shell.paint('yellow', `  Not in it: ${what}`));
+      for (const what of report.leftOut) shell.out(shell.paint('yellow', `  Not included: ${what}`));
       if (report.location.startsWith(`${folder}${path.sep}`))
-        shell.out(shell.paint('yellow', '  It lies on the disk of what it is of: copy it to another machine'));
+        shell.out(shell.paint('yellow', '  Stored on the same disk as the data: copy it to another machine'));
       if (report.removed.length > 0) shell.out(`  Removed: ${report.removed.join(', ')}`);
     });
     return 0;

@@ -1,4 +1,4 @@
-// `platform build`: builds the project into an artifact and says what came out.
+// `platform build`: builds the project into an artifact and prints a summary.
 import path from 'node:path';
 import { defineCommand } from 'citty';
 import { chooseProjects, choiceFlags } from '../project/choose-projects.ts';

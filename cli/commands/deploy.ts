@@ -1,5 +1,5 @@
-// `platform deploy [dir]`: builds a project and publishes it, on the platform that is meant; with --remote it is built
-// there.
+// `platform deploy [dir]`: builds a project and publishes it on the chosen platform; with --remote the platform builds
+// it.
 import path from 'node:path';
 import { defineCommand } from 'citty';
 import { targetFlags } from '../api/project.ts';
@@ -26,19 +26,19 @@ export const command = defineCommand({
       valueHint: 'name',
       description: "Branch to deploy as (default: Git's current one; outside Git: main)",
     },
-    prod: { type: 'boolean', description: 'Make it production (a deployment of the default branch always is)' },
+    prod: { type: 'boolean', description: 'Deploy to production (the default branch always is)' },
     'env-file': {
       type: 'string',
       valueHint: 'path',
-      description: 'Replace the variables of what it becomes by those of this file: of production, or of the branch',
+      description: 'Replace the variables of production or the branch with those of this file',
     },
     prebuilt: {
       type: 'string',
       valueHint: 'folder',
-      description: 'Publish an artifact of `platform build`, build nothing',
+      description: 'Publish an artifact of `platform build` without a build',
     },
-    remote: { type: 'boolean', description: 'Have the platform build the branch of the connected repository' },
-    force: { type: 'boolean', description: 'Publish it also when its worker does not start (without a control plane)' },
+    remote: { type: 'boolean', description: 'Build the branch of the connected repository on the platform' },
+    force: { type: 'boolean', description: 'Publish even if the worker does not start (without a control plane)' },
     org: targetFlags.org,
     ...platformFlags,
     json: { type: 'boolean', description: 'Print JSON' },
@@ -48,14 +48,14 @@ export const command = defineCommand({
     if (args.remote === true) return deployRemotely(shell, { ...args, ref: args.dir });
     const folders = chooseProjects('platform deploy', { ...args, folder: folderOf(shell, args.dir) }, true);
     if (folders.length > 1 && (args.name !== undefined || args.prebuilt !== undefined))
-      throw new CliError(`--${args.name === undefined ? 'prebuilt' : 'name'} names one project, --all means several`, {
+      throw new CliError(`--${args.name === undefined ? 'prebuilt' : 'name'} cannot be combined with --all`, {
         exitCode: 2,
         advice: 'Give each a `name` in its platform.yaml.',
       });
     const file = args['env-file'];
     const flags = { ...args, vars: file === undefined ? null : variablesIn(shell, path.resolve(shell.cwd, file)) };
     for (const folder of folders) {
-      // What is wrong with the project is told before anything that is wrong elsewhere.
+      // Report errors of the project first.
       loadProject(shell, folder, args.config ?? null);
       const api = await findApi(shell, args, { folder });
       if (api === null) await deployLocally(shell, folder, flags);
@@ -69,7 +69,7 @@ function variablesIn(shell: Shell, file: string): Record<string, string> {
   if (variables === null)
     throw new CliError(`There is no file ${file}`, {
       exitCode: 2,
-      advice: '--env-file names a file of NAME=value lines.',
+      advice: '--env-file takes a file with NAME=value lines.',
     });
   return variables;
 }

@@ -26,7 +26,7 @@ import type { Shell } from '../terminal/shell.ts';
 /** Opens an engine: that of runtime/dev/dev.ts, or a recording one in tests. */
 export type StartDev = (options: DevOptions) => Promise<DevEngine>;
 
-/** The flags of `platform dev`; null or undefined where one was not given. */
+/** Flags of `platform dev`; null or undefined if not given. */
 export interface DevFlags {
   readonly port?: string | undefined;
   readonly host?: string | undefined;
@@ -68,7 +68,7 @@ export const command = defineCommand({
     verbose: {
       type: 'boolean',
       alias: 'v',
-      description: 'Say more: what is rebuilt and why, debug lines of the worker',
+      description: 'Print causes of rebuilds and debug lines of the worker',
     },
     'dashboard-port': {
       type: 'string',
@@ -82,7 +82,7 @@ export const command = defineCommand({
   },
 });
 
-// Spec 2.2. A configuration that cannot be read says so later, with its place.
+// Spec 2.2. An invalid configuration is reported later, with its position.
 function warnOfAgentFlag(shell: Shell, load: () => Project): void {
   try {
     if (lacksAgentFlag(load()))
@@ -93,11 +93,11 @@ function warnOfAgentFlag(shell: Shell, load: () => Project): void {
         ),
       );
   } catch {
-    // Not this function's to report.
+    // Reported by the session.
   }
 }
 
-/** Serves until the shell is asked to stop. */
+/** Serves until the shell is stopped. */
 export async function runDev(shell: Shell, flags: DevFlags, open: StartDev): Promise<number> {
   const began = performance.now();
   const watching = flags.watch !== false;
@@ -116,7 +116,7 @@ export async function runDev(shell: Shell, flags: DevFlags, open: StartDev): Pro
   const load = (): Project => {
     const warnings: string[] = [];
     const project = loadProject({ ...shell, err: (line) => void warnings.push(line) }, folder, flags.config ?? null);
-    // Once for as long as they stay the same: the file is read at every turn.
+    // Print unchanged warnings once: the file is read on every rebuild.
     if (warnings.join('\n') !== warned) for (const warning of warnings) shell.err(warning);
     warned = warnings.join('\n');
     return project;
@@ -124,7 +124,7 @@ export async function runDev(shell: Shell, flags: DevFlags, open: StartDev): Pro
   warnOfAgentFlag(shell, load);
   const root = rootOf(load) ?? folder;
   if (isViteProject(root)) {
-    if (!watching) shell.err(shell.paint('yellow', '--no-watch has no effect: Vite follows the files of this project'));
+    if (!watching) shell.err(shell.paint('yellow', '--no-watch has no effect: Vite watches the files of this project'));
     return runVite(shell, {
       command: 'dev',
       folder: root,
@@ -147,13 +147,13 @@ export async function runDev(shell: Shell, flags: DevFlags, open: StartDev): Pro
   });
   const { port: wanted, host } = addressFrom(load, { port: portFlag, host: flags.host ?? null }, watching);
   const plan = serverPlan(load);
-  // The framework's dev server is told a port: it has to be known before that one starts.
+  // The port must be known before the framework's dev server starts.
   const port = plan !== null && wanted === 0 ? await freePort(host) : wanted;
   const engine = await openEngine(open, {
     ...(plan === null ? { host, port } : { host: '127.0.0.1', port: 0, front: () => ({ host, port }) }),
     dashboardPort: dashboardFlag ?? dashboardPortOf(wanted),
     stateFolder: path.join(workspaceFolder(folder), '.platform', 'dev'),
-    // Tells its timers and schedules from those of the other projects of its workspace.
+    // Separates its timers and schedules from those of other projects of the workspace.
     project: projectNameFrom(folder),
     ai,
     log: (record) => printLog(shell, record, verbose),
@@ -193,7 +193,7 @@ export async function runDev(shell: Shell, flags: DevFlags, open: StartDev): Pro
   return 0;
 }
 
-/** Null where its configuration cannot be read: that is reported later. */
+/** Null if the configuration is invalid, which is reported later. */
 function rootOf(load: () => Project): string | null {
   try {
     return load().root;
@@ -202,7 +202,7 @@ function rootOf(load: () => Project): string | null {
   }
 }
 
-/** A configuration that cannot be read is reported later. */
+/** Null if the configuration is invalid, which is reported later. */
 function serverPlan(load: () => Project): ServerPlan | null {
   let project: Project;
   try {
@@ -214,8 +214,7 @@ function serverPlan(load: () => Project): ServerPlan | null {
 }
 
 /**
- * Flags, then `dev` of the file, then the defaults. A file that is broken now is reported by the session, which waits
- * for its repair.
+ * Flags, then `dev` of the file, then the defaults. An invalid file is reported by the session, which waits for a fix.
  */
 function addressFrom(
   load: () => Project,
@@ -238,13 +237,13 @@ async function openEngine(open: StartDev, options: DevOptions): Promise<DevEngin
     const { host, port } = options;
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EADDRINUSE') {
-      throw new CliError(`Port ${port} of ${host} is taken by another program`, {
+      throw new CliError(`Port ${port} of ${host} is already in use`, {
         advice: `Stop that program, or choose another port: --port ${port < 65_535 ? port + 1 : 3000}`,
       });
     }
     if (code === 'EACCES')
-      throw new CliError(`Port ${port} may not be opened by this user`, {
-        advice: 'Choose one above 1023: --port 3000',
+      throw new CliError(`No permission to open port ${port}`, {
+        advice: 'Choose a port above 1023: --port 3000',
       });
     if (code === 'ENOTFOUND' || code === 'EADDRNOTAVAIL')
       throw new CliError(`${host} is not an address of this machine`, { advice: 'Choose another: --host localhost' });
@@ -252,7 +251,7 @@ async function openEngine(open: StartDev, options: DevOptions): Promise<DevEngin
   }
 }
 
-/** Spec 4.5: port + 1000. A free one where that is none, or the port itself is any. */
+/** Spec 4.5: port + 1000. A free port if that is out of range, or if any port may be used. */
 function dashboardPortOf(port: number): number {
   return port === 0 || port + 1000 > 65_535 ? 0 : port + 1000;
 }
@@ -260,7 +259,7 @@ function dashboardPortOf(port: number): number {
 interface Announced {
   readonly url: string;
   readonly dashboardUrl: string | null;
-  /** Where answers of models come from; null: nobody asks, or there is nothing to say. */
+  /** Provider of the models, for the output; null if AI is not used. */
   readonly ai: () => string | null;
   readonly began: number;
   readonly verbose: boolean;
@@ -285,7 +284,7 @@ function sessionEvents(shell: Shell, { url, dashboardUrl, ai, began, verbose }: 
       toldOfAi ||= said !== null;
     },
     built(text) {
-      // What a failing build says is part of its error.
+      // The output of a failed build is part of its error.
       if (verbose) shell.err(ownLines(shell.paint('dim', coloured(text.trimEnd(), shell.isTerminal))));
     },
     warned: (message) => shell.err(shell.paint('yellow', message)),
@@ -294,7 +293,7 @@ function sessionEvents(shell: Shell, { url, dashboardUrl, ai, began, verbose }: 
       shell.err(
         shell.paint(
           'yellow',
-          serving ? 'The last version that built is still served' : `${url} shows this until it is mended`,
+          serving ? 'Still serving the last successful build' : `${url} shows this error until it is fixed`,
         ),
       );
       if (shell.env['PLATFORM_DEBUG'] === '1' && error instanceof Error) shell.err(ownLines(error.stack ?? ''));

@@ -1,5 +1,4 @@
-// `platform doctor`: looks at what may be wrong with this machine and with the platform that commands are for; each
-// line says what to do. Exit code 1 where something fails.
+// `platform doctor`: checks this machine and the chosen platform; each line has advice. Exit code 1 if a check fails.
 import { existsSync } from 'node:fs';
 import { defineCommand } from 'citty';
 import type { Api } from '../account/api.ts';
@@ -21,7 +20,7 @@ import { print } from '../terminal/table.ts';
 const styles: Readonly<Record<Finding['status'], Style>> = { ok: 'green', warn: 'yellow', fail: 'red' };
 
 export const command = defineCommand({
-  meta: { name: 'doctor', description: 'Look at what may be wrong with this machine and the platform' },
+  meta: { name: 'doctor', description: 'Check this machine and the platform for problems' },
   args: { ...platformFlags, json: { type: 'boolean', description: 'Print JSON' } },
   async run({ args, data }) {
     const shell = data as Shell;
@@ -47,7 +46,7 @@ export const command = defineCommand({
   },
 });
 
-/** Of the platform of this machine's data folder, where there is one. */
+/** Checks of the platform in this machine's data folder, if any. */
 async function checkOperations(shell: Shell): Promise<Finding[]> {
   const folder = dataFolder(shell);
   const machine = checkMachine(shell.env, folder);
@@ -57,7 +56,7 @@ async function checkOperations(shell: Shell): Promise<Finding[]> {
     return [...machine, ...services, ...checkInstallation(shell.env, folder, Date.now())];
   } catch (error) {
     const { message, advice } = error as { message: string; advice?: string };
-    return [...machine, fail('settings', message, advice ?? 'Look at the variables of the platform.')];
+    return [...machine, fail('settings', message, advice ?? 'Check the variables of the platform.')];
   }
 }
 
@@ -69,17 +68,17 @@ async function runningHere(shell: Shell): Promise<LocalPlatform | null> {
   }
 }
 
-/** Of the control plane, as a container sees it. */
+/** Check of the control plane from a container. */
 async function checkPart(shell: Shell, parts: readonly string[]): Promise<Finding> {
   if (!parts.includes('api'))
-    return ok('api', 'The control plane runs elsewhere: `platform doctor --api <address>` asks it');
+    return ok('api', 'The control plane runs elsewhere: check it with `platform doctor --api <url>`');
   const port = shell.env['API_PORT']?.trim() || '4002';
   const answer = await fetch(`http://127.0.0.1:${port}/health`, { signal: AbortSignal.timeout(5000) }).catch(
     () => null,
   );
   await answer?.body?.cancel();
-  if (answer?.ok === true) return ok('api', `The API answers on port ${port}; \`platform login\` to ask it more`);
-  return fail('api', `The API does not answer on port ${port}`, 'Look at the log of this container.');
+  if (answer?.ok === true) return ok('api', `The API responds on port ${port}; \`platform login\` enables more checks`);
+  return fail('api', `The API does not respond on port ${port}`, 'See the log of this container.');
 }
 
 async function checkPlatform(
@@ -91,7 +90,7 @@ async function checkPlatform(
     api = await findApi(shell, flags);
   } catch (error) {
     const { message, advice } = error as { message: string; advice?: string | null };
-    return [warn('api', message, advice ?? 'Name a platform with --api.')];
+    return [warn('api', message, advice ?? 'Choose a platform with --api.')];
   }
   const parts = partsHere(shell);
   if (api === null && parts !== null) return [await checkPart(shell, parts)];

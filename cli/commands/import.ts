@@ -1,5 +1,5 @@
-// `platform import [file]`: makes a platform.yaml of a wrangler.jsonc, wrangler.json or wrangler.toml, and says what of
-// it has no counterpart.
+// `platform import [file]`: converts a wrangler.jsonc, wrangler.json or wrangler.toml to platform.yaml, and lists
+// unsupported keys.
 import { existsSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { defineCommand } from 'citty';
@@ -17,24 +17,24 @@ const NAMES = ['wrangler.jsonc', 'wrangler.json', 'wrangler.toml'];
 const FILE_BYTES_MAX = 1024 * 1024;
 
 export const command = defineCommand({
-  meta: { name: 'import', description: 'Make platform.yaml from the configuration of Wrangler' },
+  meta: { name: 'import', description: 'Convert a Wrangler configuration to platform.yaml' },
   args: {
     file: {
       type: 'positional',
       required: false,
-      description: `The file (default: ${NAMES.join(', ')}, whichever is there)`,
+      description: `The file (default: ${NAMES.join(', ')})`,
     },
-    force: { type: 'boolean', description: 'Write over a platform.yaml that is there' },
-    print: { type: 'boolean', description: 'Print it, write nothing' },
+    force: { type: 'boolean', description: 'Overwrite an existing platform.yaml' },
+    print: { type: 'boolean', description: 'Print the result instead of writing it' },
     json: { type: 'boolean', description: 'Print JSON' },
   },
   run({ args, data }) {
     const shell = data as Shell;
     const name = args.file ?? NAMES.find((one) => existsSync(path.join(shell.cwd, one)));
     if (name === undefined)
-      throw new CliError(`There is no ${NAMES.join(', no ')} here`, {
+      throw new CliError(`Found no ${NAMES.join(', ')}`, {
         exitCode: 2,
-        advice: 'Name it: platform import <file>',
+        advice: 'Pass the file: platform import <file>',
       });
     const text = textOf(path.resolve(shell.cwd, name), name);
     const { yaml, variables, notes } = toPlatformYaml(readWrangler(text, name));
@@ -43,15 +43,15 @@ export const command = defineCommand({
     if (errors.length > 0 && args.print !== true)
       throw new AggregateError(
         errors.map((problem) => toCliError(problem, yaml)),
-        'What came of it is not valid',
+        'The result is not valid',
       );
     const target = path.join(path.dirname(path.resolve(shell.cwd, name)), 'platform.yaml');
     const variableFile = path.join(path.dirname(target), '.env');
     const writesVariables = Object.keys(variables).length > 0 && !existsSync(variableFile) && args.print !== true;
     if (args.print !== true) {
       if (existsSync(target) && args.force !== true)
-        throw new CliError('platform.yaml is there already', {
-          advice: 'Pass --force to write over it, or --print to see it.',
+        throw new CliError('platform.yaml already exists', {
+          advice: 'Pass --force to overwrite it, or --print to print the result.',
         });
       if (writesVariables) writeFileSync(variableFile, toVariableFile(variables), { mode: 0o600 });
       writeFileSync(target, yaml);

@@ -1,5 +1,5 @@
-// `platform init [template] [dir]`: makes a project from a template (packages/create/), with its packages from this
-// checkout or from tarballs where that is wanted; or, with `--from`, the platform.yaml of a project that is there.
+// `platform init [template] [dir]`: creates a project from a template (packages/create/), with packages from this
+// checkout or from tarballs if requested; with `--from`, writes platform.yaml for an existing project.
 import { existsSync, readdirSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import { defineCommand } from 'citty';
@@ -15,17 +15,17 @@ export const command = defineCommand({
   args: {
     template: { type: 'positional', required: false, description: 'worker, hono, static or agent (default: worker)' },
     dir: { type: 'positional', required: false, description: 'Folder of the new project (default: the current one)' },
-    force: { type: 'boolean', description: 'Write into a folder that is not empty' },
+    force: { type: 'boolean', description: 'Write to a folder that is not empty' },
     from: {
       type: 'string',
       valueHint: 'folder',
-      description: 'Write platform.yaml for the project in this folder, as its files show it',
+      description: 'Write platform.yaml for the existing project in this folder',
     },
     list: { type: 'boolean', description: 'List the templates' },
     packages: {
       type: 'string',
       valueHint: 'folder',
-      description: 'Take the platform packages from tarballs in this folder (PLATFORM_PACKAGES)',
+      description: 'Install the platform packages from tarballs in this folder (PLATFORM_PACKAGES)',
     },
     json: { type: 'boolean', description: 'Print JSON' },
   },
@@ -43,9 +43,9 @@ export const command = defineCommand({
     }
     if (args.from !== undefined) {
       if (args.template !== undefined)
-        throw new CliError('A template and --from do not go together', {
+        throw new CliError('A template and --from cannot be combined', {
           exitCode: 2,
-          advice: '`platform init --from .` describes a project that is there; a template starts a new one.',
+          advice: 'Use `platform init --from .` for an existing project, and a template for a new one.',
         });
       describe(shell, path.resolve(shell.cwd, args.from), args.json === true);
       return;
@@ -97,7 +97,7 @@ export function initProject(
   } catch (error) {
     if (!(error instanceof ProjectError)) throw error;
     if (error.code === 'folder_not_empty')
-      throw new CliError(error.message, { advice: 'Name another folder, or pass --force to write into this one.' });
+      throw new CliError(error.message, { advice: 'Choose another folder, or pass --force to use this one.' });
     const near = nearestWord(template, Object.keys(templates));
     throw new CliError(`${error.message}${near === undefined ? '' : `. Did you mean ${near}?`}`, {
       exitCode: 2,
@@ -106,7 +106,7 @@ export function initProject(
   }
 }
 
-/** Where a checkout has what the packages are made of: their commands and types work there as they are. */
+/** Folders of packages in a checkout that work without a build. */
 const linked: Readonly<Record<string, string>> = { '@platform-run/cli': 'cli/linked' };
 
 /** Points the platform's packages at local tarballs, else at the checkout that the command runs from. */
@@ -118,14 +118,14 @@ function withPackages(text: string, project: string, folder: string | null, chec
   const sourceOf = (name: string): string => {
     if (folder === null) {
       const target = path.join(checkout!, linked[name] ?? name.replace('@platform-run/', 'packages/'));
-      // Links are followed by where folders are, not by how they are called.
+      // Resolve symbolic links before computing the relative path.
       return path.relative(realpathSync(project), realpathSync(target));
     }
     const stem = name.slice(1).replace('/', '-');
     const tarball = tarballs.find((file) => file.startsWith(`${stem}-`) && /^\d/.test(file.slice(stem.length + 1)));
     if (tarball === undefined)
-      throw new CliError(`There is no tarball of ${name} in ${folder}`, {
-        advice: 'Make them with `npm run pack` in the checkout of the platform.',
+      throw new CliError(`Found no tarball of ${name} in ${folder}`, {
+        advice: 'Create them with `npm run pack` in the checkout of the platform.',
       });
     return path.join(folder, tarball);
   };

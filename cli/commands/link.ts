@@ -1,4 +1,4 @@
-// `platform link [project]`: writes down which project of which platform this folder belongs to.
+// `platform link [project]`: links this folder to a project of a platform.
 import path from 'node:path';
 import { defineCommand } from 'citty';
 import { organizationsOf, projectOf, targetFlags } from '../api/project.ts';
@@ -13,7 +13,7 @@ export const command = defineCommand({
     project: {
       type: 'positional',
       required: false,
-      description: 'Name or id (default: `name` of platform.yaml, the folder, or the Git repository)',
+      description: 'Name or ID (default: `name` of platform.yaml, the folder, or the Git repository)',
     },
     org: targetFlags.org,
     config: targetFlags.config,
@@ -32,7 +32,7 @@ export const command = defineCommand({
     print(shell, args.json, { file, ...link, project: project.name }, () => {
       const whose = organization === undefined ? '' : ` of ${organization.slug}`;
       shell.out(`${shell.paint('green', 'Linked')} this folder to ${project.name}${whose} on ${api.origin}`);
-      shell.out(shell.paint('dim', `  kept in ${path.relative(shell.cwd, file)}`));
+      shell.out(shell.paint('dim', `  stored in ${path.relative(shell.cwd, file)}`));
     });
   },
 });

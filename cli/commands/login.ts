@@ -9,8 +9,8 @@ export const loginFlags = {
   browser: {
     type: 'boolean',
     default: true,
-    description: 'Open the browser of this machine',
-    negativeDescription: 'Print an address and a code to type in a browser anywhere',
+    description: 'Open the browser',
+    negativeDescription: 'Print a URL and a code for a browser on any device',
   },
   token: { type: 'boolean', description: 'Read a token from standard input' },
 } as const;

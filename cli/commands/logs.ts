@@ -1,4 +1,4 @@
-// `platform logs [-f]`: what the workers of a project wrote, and what of them failed; with --build the log of a build.
+// `platform logs [-f]`: shows the logs of a project's workers; with --build, the log of a build.
 import { defineCommand } from 'citty';
 import type { Api } from '../account/api.ts';
 import { deploymentOf, newestDeployment } from '../api/deployment-text.ts';
@@ -21,42 +21,48 @@ const levels = ['debug', 'info', 'warn', 'error'] as const;
 const styles: Readonly<Record<LogLine['level'], Style>> = { debug: 'dim', info: 'cyan', warn: 'yellow', error: 'red' };
 
 export const command = defineCommand({
-  meta: { name: 'logs', description: 'Show the log of this project' },
+  meta: { name: 'logs', description: 'Show the logs of this project' },
   args: {
-    follow: { type: 'boolean', alias: 'f', description: 'Go on with what comes, until Ctrl-C' },
+    follow: { type: 'boolean', alias: 'f', description: 'Follow the logs until Ctrl-C' },
     requests: {
       type: 'boolean',
-      description: 'With a line for each request and event that has ended (default: with --follow on a terminal)',
+      description: 'Also show finished requests and events (default: with --follow on a terminal)',
     },
-    build: { type: 'boolean', description: 'The log of the newest build, or of that of --deployment' },
-    lines: { type: 'string', valueHint: 'n', default: '100', description: 'Lines of what has been' },
+    build: { type: 'boolean', description: 'Show the log of the newest build, or of --deployment' },
+    lines: { type: 'string', valueHint: 'n', default: '100', description: 'Number of past lines' },
     level: {
       type: 'string',
       valueHint: 'level',
       default: 'debug',
-      description: `${levels.join(', ')}: and those above it`,
+      description: `Minimum level: ${levels.join(', ')}`,
     },
-    since: { type: 'string', valueHint: 'time', description: 'Not before: 10m, 2h, 7d, or an ISO time' },
-    until: { type: 'string', valueHint: 'time', description: 'Not after' },
+    since: { type: 'string', valueHint: 'time', description: 'Start time: 10m, 2h, 7d, or an ISO time' },
+    until: { type: 'string', valueHint: 'time', description: 'End time' },
     search: { type: 'string', valueHint: 'text', description: 'Only lines with this text' },
-    route: { type: 'string', valueHint: 'route', description: 'Only of a route, such as /api/users/*' },
-    invocation: { type: 'string', valueHint: 'id', description: "Only of one request: its response's x-request-id" },
-    trace: { type: 'string', valueHint: 'id', description: 'Only of one trace' },
-    branch: { type: 'string', alias: 'b', valueHint: 'name', description: 'Only deployments of a branch' },
-    deployment: { type: 'string', alias: 'd', valueHint: 'id', description: 'Only one deployment' },
+    route: { type: 'string', valueHint: 'route', description: 'Only this route, for example /api/users/*' },
+    invocation: {
+      type: 'string',
+      valueHint: 'id',
+      description: 'Only this request, by the x-request-id of its response',
+    },
+    trace: { type: 'string', valueHint: 'id', description: 'Only this trace' },
+    branch: { type: 'string', alias: 'b', valueHint: 'name', description: 'Only this branch' },
+    deployment: { type: 'string', alias: 'd', valueHint: 'id', description: 'Only this deployment' },
     ...targetFlags,
-    json: { type: 'boolean', description: 'Print JSON, one object a line' },
+    json: { type: 'boolean', description: 'Print JSON, one object per line' },
   },
   async run({ args, data }) {
     const shell = data as Shell;
     const count = wholeNumber('platform logs', '--lines', args.lines, 0, 100_000);
     const least = levels.indexOf(args.level as LogLine['level']);
     if (least === -1)
-      throw new CliError(`--level is one of ${levels.join(', ')}`, { exitCode: 2, advice: 'debug shows all.' });
+      throw new CliError(`--level must be one of ${levels.join(', ')}`, {
+        exitCode: 2,
+        advice: 'debug shows all lines.',
+      });
     const api = await findApi(shell, args);
     if (args.build === true) {
-      if (api === null)
-        throw new CliError('Without a control plane there are no builds but those of `platform deploy`');
+      if (api === null) throw new CliError('Build logs require a control plane');
       const project = await projectOf(shell, api, args);
       const { id } = await (args.deployment === undefined
         ? newestDeployment(api, project, args.branch)
@@ -68,7 +74,7 @@ export const command = defineCommand({
     };
     if (api !== null) return showStored(shell, api, (await projectOf(shell, api, args)).id, args, { count, show });
     const stored = storedFlags.find((name) => args[name] !== undefined && args[name] !== false);
-    if (stored !== undefined) throw new CliError(`--${stored} asks for stored lines, which a control plane keeps`);
+    if (stored !== undefined) throw new CliError(`--${stored} requires a control plane, which stores log lines`);
     const read = await routeLog(shell, args);
     const been = await read();
     for (const line of count === 0 ? [] : been.slice(-count)) show(line);
@@ -83,9 +89,9 @@ export const command = defineCommand({
   },
 });
 
-/** What only stored lines are found by. */
+/** Flags for stored lines only. */
 const storedFlags = ['since', 'until', 'search', 'route', 'invocation', 'trace', 'requests'] as const;
-/** What lines alone have. */
+/** Flags for lines only, not for requests. */
 const lineFlags = ['search', 'invocation'] as const;
 
 interface Flags extends Partial<
@@ -99,7 +105,7 @@ interface Flags extends Partial<
   readonly follow?: boolean | undefined;
 }
 
-/** What comes is followed from the last line that was. */
+/** Prints stored lines; with `follow`, continues after the last one. */
 async function showStored(
   shell: Shell,
   api: Api,
@@ -119,15 +125,15 @@ async function showStored(
   const isOfLines = flags.level !== 'debug' || lineFlags.some((name) => flags[name] !== undefined);
   const refused = flags.level === 'debug' ? lineFlags.find((name) => flags[name] !== undefined) : 'level';
   if (flags.requests === true && refused !== undefined)
-    throw new CliError(`--${refused} finds lines, and --requests shows requests`, {
+    throw new CliError(`--${refused} cannot be combined with --requests`, {
       exitCode: 2,
-      advice: '--route, --trace, --branch, --deployment, --since and --until find both.',
+      advice: 'Supported with --requests: --route, --trace, --branch, --deployment, --since and --until.',
     });
   const withRequests =
     flags.requests ?? (flags.follow === true && shell.isTerminal && flags.json !== true && !isOfLines);
   const from = flags.since === undefined ? undefined : toMoment('--since', flags.since).toISOString();
   const to = flags.until === undefined ? undefined : toMoment('--until', flags.until).toISOString();
-  // One at least: it says from where to follow.
+  // At least one line, as the start for following.
   const { lines, last } = await readStoredLines(api, project, { ...filters, from, to }, Math.max(count, 1));
   const requestFilters: Query = {
     branch: flags.branch,
@@ -171,6 +177,6 @@ function formattedRequest(shell: Shell, request: StoredRequest): string {
 
 function formatted(shell: Shell, { time, level, deployment, text }: LogLine): string {
   const at = new Date(time).toISOString().slice(11, 23);
-  // Colours are stripped: they could imitate the program's own.
+  // Strip colours: a worker could imitate the CLI's output.
   return `${shell.paint('dim', `${at} ${deployment}`)} ${shell.paint(styles[level], level.padEnd(5))} ${plain(text)}`;
 }

@@ -1,4 +1,4 @@
-// `platform open`: opens what the project serves in the browser of this machine, or prints the address.
+// `platform open`: opens the project in the browser, or prints its URL.
 import { defineCommand } from 'citty';
 import { hasBrowser, openPage } from '../account/browser.ts';
 import { deploymentOf, urlsOf } from '../api/deployment-text.ts';
@@ -12,15 +12,15 @@ import { print } from '../terminal/table.ts';
 export const command = defineCommand({
   meta: { name: 'open', description: 'Open this project in the browser' },
   args: {
-    deployment: { type: 'positional', required: false, description: 'Id or branch (default: production)' },
+    deployment: { type: 'positional', required: false, description: 'ID or branch (default: production)' },
     ...targetFlags,
-    print: { type: 'boolean', description: 'Print the address, open nothing' },
+    print: { type: 'boolean', description: 'Print the URL instead of opening it' },
     json: { type: 'boolean', description: 'Print JSON' },
   },
   async run({ args, data }) {
     const shell = data as Shell;
     const url = await urlOf(shell, args);
-    if (!/^https?:\/\//.test(url)) throw new CliError(`${url} is no address of the Web`);
+    if (!/^https?:\/\//.test(url)) throw new CliError(`${url} is not an http URL`);
     print(shell, args.json, { url }, () => shell.out(shell.paint('cyan', url)));
     if (args.print !== true && args.json !== true && shell.isTerminal && hasBrowser(shell)) openPage(shell, url);
   },
@@ -47,7 +47,7 @@ function nothing(project: string, word: string | undefined): CliError {
   return new CliError(
     word === undefined ? `${project} has no production yet` : `${project} has no deployment "${word}"`,
     {
-      advice: '`platform deployments` lists what there is.',
+      advice: '`platform deployments` lists the deployments.',
     },
   );
 }

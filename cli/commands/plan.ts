@@ -1,5 +1,5 @@
-// `platform plan [plan]`: shows or sets the plan, which decides the CPU that invocations may use: of the project, or
-// with a control plane of its organization.
+// `platform plan [plan]`: shows or sets the plan, which sets CPU limits: of the organization, or of the project without
+// a control plane.
 import { defineCommand } from 'citty';
 import { defaultLimits } from '#core/limits.ts';
 import { type Plan, plans } from '#core/plans.ts';
@@ -26,7 +26,7 @@ export const command = defineCommand({
     const wanted = args.plan;
     if (wanted !== undefined && !isPlan(wanted)) {
       const near = nearestWord(wanted, plans);
-      throw new CliError(`There is no plan "${wanted}"${near === undefined ? '' : `. Did you mean ${near}?`}`, {
+      throw new CliError(`Unknown plan "${wanted}"${near === undefined ? '' : `. Did you mean ${near}?`}`, {
         exitCode: 2,
         advice: `Plans: ${plans.join(', ')}.`,
       });
@@ -39,7 +39,7 @@ export const command = defineCommand({
       const { plan, slug } = await ask<Organization>(api, 'GET', path);
       if (args.json) return shell.out(JSON.stringify({ organization: slug, plan }));
       return shell.out(
-        `${slug} is on the plan ${shell.paint('bold', plan)}: ${cpuOf(plan)} ms of CPU a request by default`,
+        `${slug} is on the plan ${shell.paint('bold', plan)}: ${cpuOf(plan)} ms of CPU per request by default`,
       );
     }
     const { platform, route } = await findDeployed(shell, args);
@@ -50,7 +50,7 @@ export const command = defineCommand({
     await untilRouted(platform, route.project);
     if (args.json) return shell.out(JSON.stringify({ project: changed.project, plan: changed.plan }));
     shell.out(
-      `${changed.project} is on the plan ${shell.paint('bold', changed.plan)}: ${defaultLimits.cpu.http[changed.plan]} ms of CPU a request by default`,
+      `${changed.project} is on the plan ${shell.paint('bold', changed.plan)}: ${defaultLimits.cpu.http[changed.plan]} ms of CPU per request by default`,
     );
   },
 });

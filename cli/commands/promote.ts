@@ -1,5 +1,4 @@
-// `platform promote <deployment>`: makes a deployment that is there what the project serves. `rollback` goes back with
-// it.
+// `platform promote <deployment>`: makes an existing deployment production. Also used by `rollback`.
 import { defineCommand } from 'citty';
 import { deploymentOf } from '../api/deployment-text.ts';
 import { projectOf, targetFlags } from '../api/project.ts';
@@ -15,7 +14,7 @@ export const command = defineCommand({
     deployment: {
       type: 'positional',
       required: true,
-      description: 'Id of the deployment, or a branch: then what its URL leads to',
+      description: 'ID of a deployment, or a branch for its current deployment',
     },
     ...yesFlag,
     ...targetFlags,

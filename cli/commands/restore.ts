@@ -1,5 +1,5 @@
-// `platform restore <backup>`: puts a backup in the place of the platform on this machine, which must not run.
-// operations/restore/ does it.
+// `platform restore <backup>`: replaces the data of the platform on this machine, which must be stopped, with a backup.
+// Uses operations/restore/.
 import { defineCommand } from 'citty';
 import { passphraseOf } from '#operations/backup/run.ts';
 import { openBackupAt } from '#operations/restore/find.ts';
@@ -11,19 +11,19 @@ import type { Shell } from '../terminal/shell.ts';
 import { formatBytes, print } from '../terminal/table.ts';
 
 export const command = defineCommand({
-  meta: { name: 'restore', description: 'Put a backup in the place of the platform on this machine' },
+  meta: { name: 'restore', description: 'Restore a backup to the platform on this machine' },
   args: {
     backup: {
       type: 'positional',
       required: true,
-      description: 'File, or s3://bucket/prefix (its newest) or s3://bucket/prefix/name',
+      description: 'File, s3://bucket/prefix (newest backup) or s3://bucket/prefix/name',
     },
     force: {
       type: 'boolean',
-      description: 'Replace what is there: a data folder is set aside, an external database emptied',
+      description: 'Replace existing data: moves the data folder aside and empties an external database',
     },
-    check: { type: 'boolean', description: 'Verify every byte of the backup, and change nothing' },
-    'without-keys': { type: 'boolean', description: 'Restore although the key of encrypted values is not here' },
+    check: { type: 'boolean', description: 'Verify the backup without restoring it' },
+    'without-keys': { type: 'boolean', description: 'Restore without the key of encrypted values' },
     ...yesFlag,
     json: { type: 'boolean', description: 'Print JSON' },
   },
@@ -38,13 +38,13 @@ export const command = defineCommand({
         await backup.verify((done) => shell.progress(`Verified ${formatBytes(done)} of ${formatBytes(bytes)}`));
         print(shell, args.json, { ok: true, createdAt, platform, bytes, parts: parts.length }, () =>
           shell.out(
-            `${shell.paint('green', 'Whole')}: ${parts.length} parts, ${formatBytes(bytes)}, of ${createdAt}, by version ${platform}`,
+            `${shell.paint('green', 'Verified')}: ${parts.length} parts, ${formatBytes(bytes)}, of ${createdAt}, by version ${platform}`,
           ),
         );
         return 0;
       }
       if (args.force === true)
-        await confirm(shell, args.yes, `What is in ${folder} is set aside, and an external database is emptied.`);
+        await confirm(shell, args.yes, `${folder} will be moved aside, and an external database emptied.`);
       const report = await restoreBackup({
         backup,
         places: placesOf(shell.env, folder),
@@ -55,8 +55,9 @@ export const command = defineCommand({
       print(shell, args.json, { createdAt, ...report }, () => {
         shell.out(`${shell.paint('green', 'Restored')} the backup of ${createdAt} into ${shell.paint('bold', folder)}`);
         shell.out(`  ${report.rows} rows, ${report.databases} databases, ${report.files} files`);
-        if (report.aside !== null) shell.out(`  What was there is in ${report.aside}: delete it when all is well`);
-        for (const what of report.leftOut) shell.out(shell.paint('yellow', `  Was not in it: ${what}`));
+        if (report.aside !== null)
+          shell.out(`  The previous data is in ${report.aside}: delete it when you no longer need it`);
+        for (const what of report.leftOut) shell.out(shell.paint('yellow', `  Not in the backup: ${what}`));
         const named = (shell.env['FS_PATH'] ?? '') === '' ? '' : `FS_PATH=${quoted(folder)} `;
         shell.out(`  Start it: \`${named}${isCheckout ? 'npm start' : 'platform start'}\``);
       });
@@ -67,7 +68,7 @@ export const command = defineCommand({
   },
 });
 
-/** As a shell takes it. */
+/** Quotes a path for the shell. */
 function quoted(folder: string): string {
   return /^[\w./@:+-]+$/.test(folder) ? folder : `'${folder.replaceAll("'", `'\\''`)}'`;
 }

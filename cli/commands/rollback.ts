@@ -1,4 +1,4 @@
-// `platform rollback`: what was production before is production again; says which migrations ran since.
+// `platform rollback`: restores the previous production deployment, and lists migrations applied since.
 import { defineCommand } from 'citty';
 import { deploymentOf } from '../api/deployment-text.ts';
 import { projectOf, targetFlags } from '../api/project.ts';
@@ -10,12 +10,16 @@ import { CliError } from '../terminal/failure.ts';
 import type { Shell } from '../terminal/shell.ts';
 
 export const command = defineCommand({
-  meta: { name: 'rollback', description: 'Go back to the production deployment before this one' },
+  meta: { name: 'rollback', description: 'Roll back to the previous production deployment' },
   args: {
-    to: { type: 'string', valueHint: 'deployment', description: 'Go back to this one (default: the one before)' },
+    to: {
+      type: 'string',
+      valueHint: 'deployment',
+      description: 'Deployment to roll back to (default: the previous one)',
+    },
     'restore-databases': {
       type: 'boolean',
-      description: 'Bring the databases back to what they were before the deployment that is left; later rows are lost',
+      description: 'Also restore the databases to before the current deployment; later rows are lost',
     },
     ...yesFlag,
     ...targetFlags,
@@ -26,9 +30,9 @@ export const command = defineCommand({
     const api = await findApi(shell, args);
     if (api === null) {
       if (args.to !== undefined || args['restore-databases'] === true)
-        throw new CliError('Without a control plane `platform rollback` takes no --to and restores no databases', {
+        throw new CliError('--to and --restore-databases require a control plane', {
           exitCode: 2,
-          advice: 'Name a deployment with `platform promote <deployment>`.',
+          advice: 'Use `platform promote <deployment>`.',
         });
       return rollBackRoute(shell, args);
     }

@@ -40,23 +40,23 @@ export const command = defineCommand({
   },
 });
 
-/** What the supervisor sends when an engine accepts requests. */
+/** Message of the supervisor when an engine accepts requests. */
 interface Listening {
   readonly type: 'listening';
   readonly port: number;
   readonly pid: number;
-  /** Whether a control plane is started beside the engines. */
+  /** Whether a control plane is started too. */
   readonly hasControl: boolean;
 }
 
-/** What the supervisor sends when the control plane answers. */
+/** Message of the supervisor when the control plane is ready. */
 interface Control {
   readonly type: 'control';
   readonly port: number;
-  /** Of the dashboard and of the documentation; null: not served. */
+  /** Ports of the dashboard and the documentation; null if not served. */
   readonly uiPort: number | null;
   readonly docsPort: number | null;
-  /** Token of the first admin, and whether it was made now. */
+  /** First-run token, and whether it was created now. */
   readonly firstRun: { readonly token: string | null; readonly isNew: boolean };
 }
 
@@ -64,17 +64,17 @@ const API_PORT = '4002';
 const PROBE_MS = 10_000;
 const STOP_MS = 15_000;
 
-/** What `start` starts. */
+/** Dependencies of `start`. */
 export interface StartParts {
-  /** Module of the supervisor, started as a child process. */
+  /** Module of the supervisor, which runs as a child process. */
   readonly supervisor: string;
   /** Folder of example projects to publish first. */
   readonly examples: string | null;
-  /** Publishes them. @returns false when it was ended by a wish to stop. */
+  /** Publishes the examples. @returns false if stopped. */
   publish(examples: string, folder: string, stopped: Promise<unknown>): Promise<boolean>;
 }
 
-/** Runs until the user stops it; rejects when the supervisor ends by itself. */
+/** Runs until stopped by the user; rejects if the supervisor exits. */
 export async function startPlatform(shell: Shell, { supervisor, examples, publish }: StartParts): Promise<number> {
   const folder = dataFolder(shell);
   const lockFile = path.join(folder, 'locks', 'start');
@@ -82,7 +82,7 @@ export async function startPlatform(shell: Shell, { supervisor, examples, publis
   if (lock === null) {
     const pid = notedHolder(lockFile);
     throw new CliError(`The platform is already running on ${folder}${pid === null ? '' : ` (process ${pid})`}`, {
-      advice: 'Stop that one first, or set FS_PATH, HANDLER_PORT and API_PORT for a second one.',
+      advice: 'Stop it first, or set FS_PATH, HANDLER_PORT and API_PORT to start a second one.',
     });
   }
   noteHolder(lockFile, process.pid);
@@ -97,7 +97,7 @@ export async function startPlatform(shell: Shell, { supervisor, examples, publis
   }
 }
 
-/** In a process of its own: this one would keep the bundler in its memory. */
+/** Uses a child process, to keep the bundler out of this one's memory. */
 async function publishExamples(examples: string, folder: string, stopped: Promise<unknown>): Promise<boolean> {
   const child = fork(sourceFile('cli/start/example-projects'), [examples, folder], {
     execArgv: [...nodeFlags],
@@ -110,7 +110,7 @@ async function publishExamples(examples: string, folder: string, stopped: Promis
   });
   const [code] = (await once(child, 'exit')) as [number | null];
   if (code !== 0 && !isStopped)
-    throw new CliError('The examples cannot be published', { advice: 'The reason is above.' });
+    throw new CliError('Could not publish the examples', { advice: 'See the error above.' });
   return !isStopped;
 }
 
@@ -136,12 +136,12 @@ async function superviseUntil(
       HANDLER_PORT: String(address.port),
       HANDLER_DOMAIN: address.domain,
       PLATFORM_LOCAL_RECORD: recordFile(shell, folder),
-      // As in dev: a project with `ai: true` answers at once.
+      // As in dev, projects with `ai: true` work without configuration.
       ...(isMock && { AI_PROVIDER_MOCK_KIND: 'mock' }),
       ...(upgrade !== null && { PLATFORM_UPGRADE: upgrade.id }),
     } as NodeJS.ProcessEnv,
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-    // A process group of its own: Ctrl-C in a terminal reaches this process only, which then asks it to end once.
+    // In its own process group: Ctrl-C reaches only this process, which then stops the supervisor once.
     detached: true,
   });
   const ended = new Promise<number>((resolve) => {
@@ -157,7 +157,7 @@ async function superviseUntil(
       await printAddresses(readRoutes(folder), { ...address, port }, shell);
       if (hasControl) printControl(await control, shell);
       if (hasControl && isMock)
-        shell.out(shell.paint('dim', 'AI is from the mock provider: set AI_PROVIDER_<NAME>_KIND for others'));
+        shell.out(shell.paint('dim', 'AI uses the mock provider: set AI_PROVIDER_<NAME>_KIND to use another'));
       const warning = await noServers;
       if (warning !== null) shell.err(shell.paint('yellow', warning));
       shell.out(shell.paint('dim', 'Ctrl-C stops it'));
@@ -165,7 +165,7 @@ async function superviseUntil(
     .then(() => new Promise<never>(() => {}));
   const end = await Promise.race([serving, ended, asked]);
   if (end !== 'asked')
-    throw new CliError(`The handler ended by itself (exit code ${end})`, { advice: 'Its own message is above.' });
+    throw new CliError(`The handler exited (exit code ${end})`, { advice: 'See its message above.' });
   await stop(child, ended);
   return 0;
 }
@@ -181,40 +181,39 @@ function messageOf<Message extends { readonly type: string }>(
   });
 }
 
-/** Where to sign in; the token once, when it was made. */
+/** Prints the URLs, and the first-run token if it was just created. */
 function printControl({ port, uiPort, docsPort, firstRun }: Control, shell: Shell): void {
   const api = shell.env['PUBLIC_API_URL'] || `http://localhost:${port}`;
   const ui = shell.env['AUTH_URL'] || `http://localhost:${uiPort}`;
-  shell.out(`  ${shell.paint('cyan', api)} is the API, ${shell.paint('cyan', `${api}/docs`)} its description`);
-  if (uiPort !== null) shell.out(`  ${shell.paint('cyan', ui)} is the dashboard, where people sign in`);
+  shell.out(`  ${shell.paint('cyan', api)} is the API, documented at ${shell.paint('cyan', `${api}/docs`)}`);
+  if (uiPort !== null) shell.out(`  ${shell.paint('cyan', ui)} is the dashboard`);
   if (docsPort !== null) {
     const docs = shell.env['DOCS_URL'] || `http://localhost:${docsPort}`;
     shell.out(`  ${shell.paint('cyan', docs)} is the documentation`);
   }
   if (!firstRun.isNew || firstRun.token === null) return;
-  shell.out(`Token of the first admin, shown once: ${shell.paint('bold', firstRun.token)}`);
-  shell.out(shell.paint('dim', 'Commands of this user on this machine need none'));
+  shell.out(`First-run token, shown once: ${shell.paint('bold', firstRun.token)}`);
+  shell.out(shell.paint('dim', 'No token is needed for the CLI on this machine'));
 }
 
-/** Prints the URL of each project that answers, and says which do not. */
+/** Prints the URL of each project, and which do not respond. */
 async function printAddresses(routes: readonly RouteRecord[], address: HandlerAddress, shell: Shell): Promise<void> {
   const served = routes.filter((route) => route.production !== null);
   const answers = await Promise.all(
     served.map(({ project }) => probe(`${project}.${address.domain}:${address.port}`, address.port)),
   );
-  shell.out(shell.paint('bold', `The platform answers on port ${address.port}`));
+  shell.out(shell.paint('bold', `The platform is running on port ${address.port}`));
   for (const [index, { project }] of served.entries()) {
     const status = answers[index]!;
     if (typeof status === 'number' && status < 500)
       shell.out(`  ${shell.paint('cyan', projectUrl(address, project, null))}`);
-    else shell.err(`  ${project} does not answer: ${typeof status === 'number' ? `HTTP ${status}` : status}`);
+    else shell.err(`  ${project} does not respond: ${typeof status === 'number' ? `HTTP ${status}` : status}`);
   }
-  if (served.length === 0) shell.out('  Nothing is deployed yet: `platform deploy <folder> --name <name>`');
+  if (served.length === 0) shell.out('  No deployments yet: `platform deploy <folder> --name <name>`');
 }
 
 /**
- * The status of `GET /`, or why there is none. The address is 127.0.0.1: Node does not resolve `*.localhost`
- * everywhere.
+ * The status of `GET /`, or the error. Connects to 127.0.0.1, since Node does not resolve `*.localhost` everywhere.
  */
 function probe(host: string, port: number): Promise<number | string> {
   return new Promise((resolve) => {
@@ -223,7 +222,7 @@ function probe(host: string, port: number): Promise<number | string> {
       response.on('end', () => resolve(response.statusCode ?? 0));
       response.on('error', (error) => resolve(error.message));
     });
-    sent.on('timeout', () => sent.destroy(new Error(`no answer within ${PROBE_MS / 1000} s`)));
+    sent.on('timeout', () => sent.destroy(new Error(`no response within ${PROBE_MS / 1000} s`)));
     sent.on('error', (error) => resolve(error.message));
     sent.end();
   });

@@ -1,5 +1,4 @@
-// Every command by its words, each loaded only when it is called: what main.ts dispatches by, and what help and shell
-// completion are made from.
+// The tree of commands, loaded lazily. main.ts dispatches by it; help and shell completion are generated from it.
 import type { Entry, Group, Leaf } from '../terminal/entries.ts';
 
 const deploymentCommands: Readonly<Record<string, Entry>> = {
@@ -8,11 +7,11 @@ const deploymentCommands: Readonly<Record<string, Entry>> = {
     aliases: ['ls'],
     load: () => import('./deployments/list.ts'),
   },
-  view: { summary: 'Show one deployment', load: () => import('./deployments/view.ts') },
-  logs: { summary: 'Show the log of a build', load: () => import('./deployments/logs.ts') },
-  cancel: { summary: 'End a deployment that is under way', load: () => import('./deployments/cancel.ts') },
+  view: { summary: 'Show a deployment', load: () => import('./deployments/view.ts') },
+  logs: { summary: 'Show build logs', load: () => import('./deployments/logs.ts') },
+  cancel: { summary: 'Cancel a deployment in progress', load: () => import('./deployments/cancel.ts') },
   retry: {
-    summary: 'Deploy the same again',
+    summary: 'Redeploy a commit or artifact',
     aliases: ['redeploy'],
     load: () => import('./deployments/retry.ts'),
   },
@@ -21,23 +20,23 @@ const deploymentCommands: Readonly<Record<string, Entry>> = {
 const environmentCommands: Readonly<Record<string, Entry>> = {
   list: { summary: 'List the variables', aliases: ['ls'], load: () => import('./env/list.ts') },
   set: { summary: 'Set variables', load: () => import('./env/set.ts') },
-  unset: { summary: 'Take variables away', aliases: ['rm'], load: () => import('./env/unset.ts') },
-  pull: { summary: 'Write the variables into a file', load: () => import('./env/pull.ts') },
+  unset: { summary: 'Remove variables', aliases: ['rm'], load: () => import('./env/unset.ts') },
+  pull: { summary: 'Write the variables to a file', load: () => import('./env/pull.ts') },
   push: { summary: 'Set all variables of a file', load: () => import('./env/push.ts') },
 };
 
 const projectCommands: Readonly<Record<string, Entry>> = {
   list: { summary: 'List the projects', aliases: ['ls'], load: () => import('./projects/list.ts') },
-  create: { summary: 'Make a project', load: () => import('./projects/create.ts') },
-  delete: { summary: 'Delete a project and all that it holds', load: () => import('./projects/delete.ts') },
+  create: { summary: 'Create a project', load: () => import('./projects/create.ts') },
+  delete: { summary: 'Delete a project and its data', load: () => import('./projects/delete.ts') },
   settings: { summary: 'Show or change the settings of a project', load: () => import('./projects/settings.ts') },
 };
 
 const organizationCommands: Readonly<Record<string, Entry>> = {
   list: { summary: 'List your organizations', aliases: ['ls'], load: () => import('./org/list.ts') },
-  create: { summary: 'Make an organization', load: () => import('./org/create.ts') },
+  create: { summary: 'Create an organization', load: () => import('./org/create.ts') },
   members: { summary: 'List, invite, change or remove members', load: () => import('./org/members.ts') },
-  storage: { summary: 'Show what an organization stores', load: () => import('./org/storage.ts') },
+  storage: { summary: 'Show storage usage', load: () => import('./org/storage.ts') },
 };
 
 const databaseCommands: Readonly<Record<string, Entry>> = {
@@ -64,13 +63,13 @@ export const commands: Readonly<Record<string, Entry>> = {
     commands: deploymentCommands,
   },
   promote: { summary: 'Make a deployment production', load: () => import('./promote.ts') },
-  rollback: { summary: 'Go back to the production deployment before this one', load: () => import('./rollback.ts') },
+  rollback: { summary: 'Roll back to the previous production deployment', load: () => import('./rollback.ts') },
   env: {
     summary: 'Variables of this project: list, set, unset, pull, push',
     byDefault: 'list',
     commands: environmentCommands,
   },
-  logs: { summary: 'Show the log of this project', load: () => import('./logs.ts') },
+  logs: { summary: 'Show the logs of this project', load: () => import('./logs.ts') },
   plan: { summary: 'Show or set the plan of this project', load: () => import('./plan.ts') },
   start: { summary: 'Start the platform on this machine', load: () => import('./start.ts') },
   vite: {
@@ -90,16 +89,16 @@ export const commands: Readonly<Record<string, Entry>> = {
   whoami: { summary: 'Show who you are to the platform', load: () => import('./whoami.ts') },
   auth: { summary: 'Log in and out', load: () => import('./auth.ts') },
   link: { summary: 'Link this folder to a project of a platform', load: () => import('./link.ts') },
-  unlink: { summary: 'Take the link of this folder away', load: () => import('./unlink.ts') },
+  unlink: { summary: 'Unlink this folder', load: () => import('./unlink.ts') },
   open: { summary: 'Open this project in the browser', load: () => import('./open.ts') },
   projects: { summary: 'Projects: list, create, delete, settings', byDefault: 'list', commands: projectCommands },
   org: { summary: 'Organizations: list, create, members, storage', byDefault: 'list', commands: organizationCommands },
   secrets: {
     summary: 'Secrets of an installation: init, sandbox-key',
     commands: {
-      init: { summary: 'Make those that are missing or weak, in .env', load: () => import('./secrets/init.ts') },
+      init: { summary: 'Generate missing or weak secrets in .env', load: () => import('./secrets/init.ts') },
       'sandbox-key': {
-        summary: 'Make the key that the sandbox service has of a hosted provider',
+        summary: "Create the sandbox service's key at a hosted provider",
         load: () => import('./secrets/sandbox-key.ts'),
       },
     },
@@ -109,7 +108,7 @@ export const commands: Readonly<Record<string, Entry>> = {
     byDefault: 'list',
     commands: {
       list: { summary: 'List your tokens', aliases: ['ls'], load: () => import('./tokens/list.ts') },
-      create: { summary: 'Make a token', load: () => import('./tokens/create.ts') },
+      create: { summary: 'Create a token', load: () => import('./tokens/create.ts') },
       revoke: { summary: 'Revoke a token', aliases: ['rm'], load: () => import('./tokens/revoke.ts') },
     },
   },
@@ -119,7 +118,7 @@ export const commands: Readonly<Record<string, Entry>> = {
     commands: {
       list: { summary: 'List the custom domains', aliases: ['ls'], load: () => import('./domains/list.ts') },
       add: { summary: 'Add a custom domain', load: () => import('./domains/add.ts') },
-      rm: { summary: 'Take a custom domain away', load: () => import('./domains/remove.ts') },
+      rm: { summary: 'Remove a custom domain', load: () => import('./domains/remove.ts') },
       verify: { summary: 'Verify a custom domain', load: () => import('./domains/verify.ts') },
     },
   },
@@ -128,18 +127,18 @@ export const commands: Readonly<Record<string, Entry>> = {
     byDefault: 'list',
     commands: {
       list: { summary: 'List the log drains', aliases: ['ls'], load: () => import('./drains/list.ts') },
-      add: { summary: 'Send lines on, by HTTP or into a bucket', load: () => import('./drains/add.ts') },
+      add: { summary: 'Forward logs by HTTP or to an S3 bucket', load: () => import('./drains/add.ts') },
       rm: { summary: 'Delete a log drain', load: () => import('./drains/remove.ts') },
-      test: { summary: 'Send one made-up line to a log drain', load: () => import('./drains/test.ts') },
+      test: { summary: 'Send a test line to a log drain', load: () => import('./drains/test.ts') },
     },
   },
   collector: {
-    summary: 'Where the spans of this project go: show, set, rm',
+    summary: 'Collector for spans of this project: show, set, rm',
     byDefault: 'show',
     commands: {
-      show: { summary: 'Show where they go, and what became of them', load: () => import('./collector/show.ts') },
-      set: { summary: 'Send them to a collector', load: () => import('./collector/set.ts') },
-      rm: { summary: 'Send them nowhere', load: () => import('./collector/remove.ts') },
+      show: { summary: 'Show the collector and delivery counts', load: () => import('./collector/show.ts') },
+      set: { summary: 'Send spans to a collector', load: () => import('./collector/set.ts') },
+      rm: { summary: 'Remove the collector', load: () => import('./collector/remove.ts') },
     },
   },
   db: {
@@ -169,9 +168,9 @@ export const commands: Readonly<Record<string, Entry>> = {
     summary: 'Queues of this project: stats, dead, redrive',
     byDefault: 'stats',
     commands: {
-      stats: { summary: 'Show how queues stand', load: () => import('./queue/stats.ts') },
+      stats: { summary: 'Show message counts of queues', load: () => import('./queue/stats.ts') },
       dead: { summary: 'List dead letters', load: () => import('./queue/dead.ts') },
-      redrive: { summary: 'Send dead letters to their queue again', load: () => import('./queue/redrive.ts') },
+      redrive: { summary: 'Redeliver dead letters', load: () => import('./queue/redrive.ts') },
     },
   },
   cron: {
@@ -179,7 +178,7 @@ export const commands: Readonly<Record<string, Entry>> = {
     byDefault: 'list',
     commands: {
       list: { summary: 'List schedules', aliases: ['ls'], load: () => import('./cron/list.ts') },
-      run: { summary: 'Run one now, once more', load: () => import('./cron/run.ts') },
+      run: { summary: 'Run a schedule now', load: () => import('./cron/run.ts') },
     },
   },
   sandbox: {
@@ -189,15 +188,15 @@ export const commands: Readonly<Record<string, Entry>> = {
     commands: {
       list: { summary: 'List sandboxes', load: () => import('./sandbox/list.ts') },
       info: { summary: 'Show a sandbox', load: () => import('./sandbox/show.ts') },
-      create: { summary: 'Make a sandbox, of which size and image', load: () => import('./sandbox/create.ts') },
+      create: { summary: 'Create a sandbox, or change its size and image', load: () => import('./sandbox/create.ts') },
       exec: { summary: 'Run a command in a sandbox', load: () => import('./sandbox/exec.ts') },
       shell: { summary: 'Open a terminal in a sandbox', load: () => import('./sandbox/shell.ts') },
       read: { summary: 'Print a file', aliases: ['cat'], load: () => import('./sandbox/read.ts') },
       write: { summary: 'Write a file', aliases: ['put'], load: () => import('./sandbox/write.ts') },
       ls: { summary: 'List files', load: () => import('./sandbox/files.ts') },
-      suspend: { summary: 'Have its processes stand still', load: () => import('./sandbox/suspend.ts') },
-      resume: { summary: 'Wake it up', load: () => import('./sandbox/resume.ts') },
-      snapshot: { summary: 'Keep its files as they are', load: () => import('./sandbox/snapshot.ts') },
+      suspend: { summary: 'Suspend a sandbox', load: () => import('./sandbox/suspend.ts') },
+      resume: { summary: 'Resume a sandbox', load: () => import('./sandbox/resume.ts') },
+      snapshot: { summary: 'Create a snapshot of its files', load: () => import('./sandbox/snapshot.ts') },
       snapshots: {
         summary: 'Snapshots: list, rm',
         byDefault: 'list',
@@ -210,15 +209,19 @@ export const commands: Readonly<Record<string, Entry>> = {
           rm: { summary: 'Delete a snapshot', load: () => import('./sandbox/remove-snapshot.ts') },
         },
       },
-      fork: { summary: 'Make another one with its files', load: () => import('./sandbox/fork.ts') },
-      ports: { summary: 'List its exposed ports', load: () => import('./sandbox/ports.ts') },
-      expose: { summary: 'Give a port an address', load: () => import('./sandbox/expose.ts') },
-      unexpose: { summary: 'Take the address of a port back', load: () => import('./sandbox/unexpose.ts') },
-      destroy: { summary: 'Delete it and its files', aliases: ['rm'], load: () => import('./sandbox/destroy.ts') },
-      image: { summary: 'Make the image of sandboxes on this machine', load: () => import('./sandbox/image.ts') },
+      fork: { summary: 'Create a copy of a sandbox', load: () => import('./sandbox/fork.ts') },
+      ports: { summary: 'List exposed ports', load: () => import('./sandbox/ports.ts') },
+      expose: { summary: 'Expose a port at a URL', load: () => import('./sandbox/expose.ts') },
+      unexpose: { summary: 'Remove the URL of an exposed port', load: () => import('./sandbox/unexpose.ts') },
+      destroy: {
+        summary: 'Delete a sandbox and its files',
+        aliases: ['rm'],
+        load: () => import('./sandbox/destroy.ts'),
+      },
+      image: { summary: 'Build the image of sandboxes on this machine', load: () => import('./sandbox/image.ts') },
     },
   },
-  import: { summary: 'Make platform.yaml from the configuration of Wrangler', load: () => import('./import.ts') },
+  import: { summary: 'Convert a Wrangler configuration to platform.yaml', load: () => import('./import.ts') },
   api: {
     summary: 'Call the API: any path of it, or org, project, deployment, logs, db',
     otherwise: 'call',
@@ -250,33 +253,33 @@ export const commands: Readonly<Record<string, Entry>> = {
     },
   },
   backup: {
-    summary: 'Write everything that the platform on this machine has into an archive',
+    summary: 'Back up all data of the platform on this machine',
     load: () => import('./backup.ts'),
   },
   restore: {
-    summary: 'Put a backup in the place of the platform on this machine',
+    summary: 'Restore a backup to the platform on this machine',
     load: () => import('./restore.ts'),
   },
   upgrade: {
-    summary: 'Take the data folder over to another version, with a backup and a way back',
+    summary: 'Upgrade the data folder to another version, after a backup',
     load: () => import('./upgrade.ts'),
   },
   doctor: {
-    summary: 'Look at what may be wrong with this machine and the platform',
+    summary: 'Check this machine and the platform for problems',
     load: () => import('./doctor.ts'),
   },
-  completion: { summary: 'Print what a shell needs to complete commands', load: () => import('./completion.ts') },
+  completion: { summary: 'Print a shell completion script', load: () => import('./completion.ts') },
 };
 
-/** Where words lead: the entry, how it is called, and the words that are left. */
+/** The entry found for words, its name, and the remaining words. */
 interface Found {
   readonly entry: Entry;
-  /** Such as `platform env list`. */
+  /** For example `platform env list`. */
   readonly called: string;
   readonly rest: readonly string[];
 }
 
-/** Follows words down the tree, as far as they name entries. @returns null where the first does not. */
+/** Follows words down the tree while they name entries. @returns null if the first does not. */
 export function findEntry(words: readonly string[]): Found | null {
   let entry: Entry | undefined;
   let called = 'platform';
@@ -297,7 +300,7 @@ function nameIn(among: Readonly<Record<string, Entry>>, word: string): string | 
   return Object.entries(among).find(([, { aliases }]) => aliases?.includes(word))?.[0] ?? null;
 }
 
-/** Every command that can be called, by its words: `['env', 'list']`. */
+/** Every command with its words: `['env', 'list']`. */
 export function leavesOf(
   among: Readonly<Record<string, Entry>> = commands,
   path: readonly string[] = [],

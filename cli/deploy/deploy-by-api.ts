@@ -1,5 +1,5 @@
-// Publishes a project to a platform with a control plane: builds here, uploads the artifact, and follows its release.
-// Called by `platform deploy`.
+// Publishes a project to a platform with a control plane: builds locally, uploads the artifact, and follows the
+// release. Called by `platform deploy`.
 import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -28,7 +28,7 @@ import { refuseServer } from './refuse-server.ts';
 import { unsetAdvice } from './unset-variables.ts';
 import { uploadArtifact } from './upload.ts';
 
-/** The flags, with those that say where to. */
+/** Flags of the deployment and its target. */
 interface Flags extends DeployFlags {
   readonly org?: string | undefined;
   readonly api?: string | undefined;
@@ -40,33 +40,33 @@ interface AiState {
   readonly advice: string | null;
 }
 
-/** Lines of the log that an error shows. */
+/** Log lines shown with an error. */
 const LINES_SHOWN = 30;
 
-/** Builds, uploads and follows. @throws {CliError} when it does not become live. */
+/** Builds, uploads and follows the release. @throws {CliError} if the deployment fails. */
 export async function deployByApi(shell: Shell, api: Api, folder: string, flags: Flags): Promise<void> {
   if (flags.force === true)
     throw new CliError(
-      '--force is for a platform without a control plane: this one tries every worker before it serves it',
+      '--force is only supported without a control plane: this platform starts every worker before serving it',
       {
         exitCode: 2,
-        advice: 'Mend the worker, or look at why it does not start with `platform dev`.',
+        advice: 'Fix the worker. `platform dev` shows why it does not start.',
       },
     );
   const project = loadProject(shell, folder, flags.config ?? null);
   const { branch, isDefault } = branchOf(project.folder, flags.branch, null);
   if (flags.json !== true) shell.out(shell.paint('dim', `Deploying to ${await placeOf(shell, api)}`));
-  // The project is looked for while the build runs.
+  // Find the project while the build runs.
   const wanted = whereTo(shell, api, project, flags);
   wanted.catch(() => {});
   const temporary = mkdtempSync(path.join(tmpdir(), 'platform-deploy-'));
   try {
-    // A platform elsewhere checks its own machine.
+    // Remote platforms check their own machine.
     if (api.source === 'machine' && flags.prebuilt === undefined) await refuseServer(shell, project);
     const built = flags.prebuilt === undefined ? await buildHere(shell, project, temporary) : null;
     const artifact = built?.folder ?? prebuiltFolder(path.resolve(shell.cwd, flags.prebuilt!));
     const { found, create } = await wanted;
-    // Not before there is something to deploy: a build that fails leaves nothing behind.
+    // Create the project after the build, so that a failed build leaves nothing behind.
     const record = found ?? (await create());
     const isProduction = flags.prod === true || isDefault;
     const scope: Scope = isProduction ? { kind: 'production' } : { kind: 'branch', branch };
@@ -87,7 +87,7 @@ export async function deployByApi(shell: Shell, api: Api, folder: string, flags:
     const urls = urlsOf(deployment);
     const unset = await unsetVariables(api, record, project, scope);
     const ai = wantsAi(() => project) ? await readAi(api, record) : null;
-    // In JSON too: a script's log is where it is looked for.
+    // Also with --json, for the logs of scripts.
     const sayAi = (): void => {
       if (ai !== null && ai.advice !== null)
         shell.err(shell.paint(ai.state === 'mock' ? 'dim' : 'yellow', `AI: ${ai.advice}`));
@@ -119,7 +119,7 @@ export async function deployByApi(shell: Shell, api: Api, folder: string, flags:
   }
 }
 
-/** The platform in words: one of this machine by where it runs, another one by its address. */
+/** Describes the platform: by process on this machine, else by URL. */
 async function placeOf(shell: Shell, api: Api): Promise<string> {
   if (api.source !== 'machine') return api.origin;
   const platform = await findPlatform(shell, () => handlerAddress(shell)).catch(() => null);
@@ -136,7 +136,7 @@ function buildHere(shell: Shell, project: Project, temporary: string) {
   });
 }
 
-/** The project on the platform; where there is none, what makes it. */
+/** Finds the project, or returns a function that creates it. */
 async function whereTo(
   shell: Shell,
   api: Api,
@@ -158,13 +158,13 @@ async function whereTo(
   };
 }
 
-/** What became of a project whose first deployment failed. */
+/** Adds advice about a new project whose first deployment failed. */
 function ofNewProject({ message, advice, code }: CliError, { name }: ProjectRecord): CliError {
-  const stays = `The project ${name} stays, with this deployment's log: deploy again, or \`platform projects delete ${name}\`.`;
+  const stays = `The project ${name} was created: deploy again, or delete it with \`platform projects delete ${name}\`.`;
   return new CliError(message, { advice: [advice, stays].filter(Boolean).join('\n'), code });
 }
 
-/** An artifact's folder: itself, or the newest of those that `platform build` has written into it. */
+/** The folder if it is an artifact, else the newest artifact in it. */
 function prebuiltFolder(folder: string): string {
   if (existsSync(path.join(folder, 'manifest.json'))) return folder;
   const found = (existsSync(folder) ? readdirSync(folder) : [])
@@ -174,11 +174,11 @@ function prebuiltFolder(folder: string): string {
   if (found[0] !== undefined) return found[0];
   throw new CliError(`There is no artifact in ${folder}`, {
     exitCode: 2,
-    advice: 'Make one with `platform build`, and name its folder, or .platform/artifacts for the newest.',
+    advice: 'Create one with `platform build`, and pass its folder, or .platform/artifacts for the newest.',
   });
 }
 
-/** --env-file: what it does not name is taken away. */
+/** Implements --env-file: removes variables that are not in the file. */
 async function replaceVariables(
   shell: Shell,
   api: Api,
@@ -196,7 +196,7 @@ async function variablesOf(api: Api, projectId: string, scope: Scope): Promise<V
   return all.filter((one) => one.scope === scope.kind && (scope.kind !== 'branch' || one.branch === scope.branch));
 }
 
-/** Names in `.env` that the deployment does not have; of nobody who may not read them. */
+/** Names in `.env` that the deployment does not have; none without permission to read variables. */
 async function unsetVariables(api: Api, record: ProjectRecord, project: Project, scope: Scope): Promise<string[]> {
   const own = Object.keys(readVariables(project.folder));
   if (own.length === 0) return [];
@@ -210,7 +210,7 @@ async function unsetVariables(api: Api, record: ProjectRecord, project: Project,
   }
 }
 
-/** Whether calls of models would be answered; null: a platform that does not say so, or to nobody with this token. */
+/** Whether model calls would work; null if unsupported by the platform or not permitted. */
 async function readAi(api: Api, { id }: ProjectRecord): Promise<AiState | null> {
   try {
     const { readiness } = await ask<{ readiness?: AiState }>(api, 'GET', `/projects/${encodeURIComponent(id)}/ai`);

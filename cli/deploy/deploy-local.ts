@@ -1,5 +1,5 @@
-// Publishes a project to the handler that runs on this machine without a control plane, once its worker has started
-// there. Called by `platform deploy`.
+// Publishes a project to the handler on this machine without a control plane, after checking that its worker starts.
+// Called by `platform deploy`.
 import path from 'node:path';
 import { limitsFrom } from '#core/limits.ts';
 import type { RouteRecord } from '#core/manifest.ts';
@@ -18,13 +18,13 @@ import { describe } from '../project/built.ts';
 import { refuseServer } from './refuse-server.ts';
 import { unsetAdvice } from './unset-variables.ts';
 
-/** The flags of `platform deploy`. */
+/** Flags of `platform deploy`. */
 export interface DeployFlags {
   readonly name?: string | undefined;
   readonly config?: string | undefined;
   readonly branch?: string | undefined;
   readonly prod?: boolean | undefined;
-  /** Of --env-file. */
+  /** Variables of --env-file. */
   readonly vars: Readonly<Record<string, string>> | null;
   /** Folder of an artifact. */
   readonly prebuilt?: string | undefined;
@@ -32,12 +32,12 @@ export interface DeployFlags {
   readonly json?: boolean | undefined;
 }
 
-/** Builds, tries whether the worker starts, and publishes to the data folder of the handler on this machine. */
+/** Builds, checks that the worker starts, and publishes to the data folder of the local handler. */
 export async function deployLocally(shell: Shell, folder: string, args: DeployFlags): Promise<void> {
   if (args.prebuilt !== undefined)
-    throw new CliError('Without a control plane `platform deploy` takes no --prebuilt', {
+    throw new CliError('--prebuilt requires a control plane', {
       exitCode: 2,
-      advice: 'Leave it out: what did not change is built in a moment.',
+      advice: 'Omit it: unchanged projects build quickly.',
     });
   const project = loadProject(shell, folder, args.config ?? null);
   const name = nameOf(project, args.name);
@@ -93,17 +93,14 @@ export async function deployLocally(shell: Shell, folder: string, args: DeployFl
   shell.out(`${shell.paint('green', 'Built')} ${describe(built)}`);
   shell.out(`${shell.paint('green', 'Deployed')} ${name} as ${deployment.id} ${as}`);
   if (running) for (const url of urls) shell.out(`  ${shell.paint('cyan', url)}`);
-  else
-    shell.err(
-      `No platform of yours is known to run on ${platform.folder}: it is served by the one that is started there.`,
-    );
+  else shell.err(`No running platform found for ${platform.folder}: the deployment is served when one starts.`);
   if (route.production === null)
     shell.out(`${name} has no production yet: \`platform deploy --prod\`, or \`platform promote ${deployment.id}\``);
   if (unset.length > 0)
     shell.err(unsetAdvice(shell, unset, isProduction ? 'production' : `previews of ${branch}`, isProduction, branch));
 }
 
-/** The variables that a deployment which is to be made will have. */
+/** Variables that the new deployment will have. */
 function variablesFor(
   before: RouteRecord | null,
   branch: string,
@@ -127,8 +124,7 @@ interface Checked {
 }
 
 /**
- * Starts the worker on the platform before anything is published. @throws {CliError} with its error, its stack and what
- * it wrote.
+ * Starts the worker on the platform before publishing. @throws {CliError} with its error, stack and output.
  */
 async function checkStart(platform: LocalPlatform, asked: object): Promise<void> {
   if (platform.running?.privateOrigin == null) return;
@@ -137,14 +133,14 @@ async function checkStart(platform: LocalPlatform, asked: object): Promise<void>
     waitMs: 90_000,
   });
   if (status !== 200)
-    throw new CliError(`The platform cannot try the worker: ${body.error ?? `HTTP ${status}`}`, {
+    throw new CliError(`The platform could not check the worker: ${body.error ?? `HTTP ${status}`}`, {
       advice: 'Try again, or deploy with --force.',
     });
   if (body.outcome === 'ok') return;
   const said = body.lines.map(({ text }) => text);
   throw new CliError('The worker does not start: nothing was deployed', {
-    // Its last line is the error, with a stack of the sources.
+    // The last line is the error with a source-mapped stack.
     frame: said.length === 0 ? (body.error ?? body.outcome) : said.join('\n'),
-    advice: 'Mend its top level (what runs outside of handlers), or publish it as it is with --force.',
+    advice: 'Fix its top-level code (outside of handlers), or publish it anyway with --force.',
   });
 }

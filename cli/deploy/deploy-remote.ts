@@ -1,5 +1,5 @@
-// `platform deploy --remote [ref]`: has the platform build a branch or a commit of the connected repository, and
-// follows it.
+// `platform deploy --remote [ref]`: builds a branch or commit of the connected repository on the platform, and follows
+// the build.
 import { urlsOf } from '../api/deployment-text.ts';
 import { failureOfDeployment, followDeployment, formatBuildLine } from '../api/follow.ts';
 import { needProject, type TargetFlags } from '../api/project.ts';
@@ -8,7 +8,7 @@ import { ask } from '../api/requests.ts';
 import { gitPlace } from '../project/git-branch.ts';
 import type { Shell } from '../terminal/shell.ts';
 
-/** The flags that mean something here. */
+/** Supported flags. */
 interface Flags extends TargetFlags {
   /** Default: the branch of the folder, else the project's default branch. */
   readonly ref?: string | undefined;
@@ -16,7 +16,7 @@ interface Flags extends TargetFlags {
   readonly json?: boolean | undefined;
 }
 
-/** @throws {CliError} when it does not become live. */
+/** @throws {CliError} if the deployment fails. */
 export async function deployRemotely(shell: Shell, flags: Flags): Promise<void> {
   const { api, project } = await needProject(shell, flags, 'platform deploy --remote');
   const ref = flags.ref ?? flags.branch ?? gitPlace(shell.cwd)?.branch ?? project.defaultBranch;
@@ -27,13 +27,13 @@ export async function deployRemotely(shell: Shell, flags: Flags): Promise<void> 
   const stopped = new AbortController();
   void shell.untilStopped().then(() => {
     shell.err(
-      `It goes on without you: \`platform deployments logs ${id} -f\`, or \`platform deployments cancel ${id}\``,
+      `The deployment continues: \`platform deployments logs ${id} -f\` follows it, \`platform deployments cancel ${id}\` cancels it`,
     );
     stopped.abort();
   });
   const onLine = (line: BuildLine): void => {
     if (!isQuiet) shell.out(formatBuildLine(shell, line));
-    // With --json too: the log of a script shows standard error.
+    // Also with --json, for the logs of scripts.
     else if (line.level === 'warn') shell.err(formatBuildLine(shell, line));
   };
   const deployment = await followDeployment(shell, api, id, { onLine, signal: stopped.signal });

@@ -1,10 +1,10 @@
-// Says which variables of `.env` a deployment does not have: they are set on the platform, not taken along.
+// Lists variables of `.env` that are not set on the platform: `platform deploy` does not upload them.
 import type { Shell } from '../terminal/shell.ts';
 
 /**
- * What to tell of names that are in `.env` only.
+ * The hint about names that are only in `.env`.
  *
- * @param what in words: 'production', 'previews of login'.
+ * @param what the scope as text: 'production', 'previews of login'.
  */
 export function unsetAdvice(
   shell: Shell,
@@ -17,6 +17,6 @@ export function unsetAdvice(
   const flag = isProduction ? '' : ` --branch ${branch}`;
   return shell.paint(
     'yellow',
-    `In .env, and not set for ${what}: ${names}. Set them with \`platform env set ${unset[0]}${flag}\`, or all with \`platform deploy --env-file .env\``,
+    `In .env but not set for ${what}: ${names}. Set them with \`platform env set ${unset[0]}${flag}\`, or all with \`platform deploy --env-file .env\``,
   );
 }

@@ -1,4 +1,4 @@
-// Sends an artifact to the platform: packed, in pieces, from where an earlier attempt broke off; whole or not at all.
+// Uploads an artifact: packed, in chunks, atomically. Interrupted uploads resume.
 import { mkdtempSync, openSync, closeSync, readSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -9,7 +9,7 @@ import { CliError } from '../terminal/failure.ts';
 import type { Shell } from '../terminal/shell.ts';
 import { formatBytes } from '../terminal/table.ts';
 
-/** What the artifact is to become. */
+/** Target of the upload. */
 export interface UploadAs {
   readonly branch: string;
   readonly target?: 'production' | 'preview';
@@ -24,11 +24,11 @@ interface Upload {
 }
 
 const PIECE_BYTES = 8 * 1024 * 1024;
-/** Attempts of one piece. */
+/** Attempts per chunk. */
 const ATTEMPTS_MAX = 5;
 const PAUSE_MS = 300;
 
-/** Uploads an artifact's folder, and has it deployed. @returns the deployment's id. */
+/** Uploads and deploys an artifact's folder. @returns the deployment's ID. */
 export async function uploadArtifact(
   shell: Shell,
   api: Api,
@@ -69,11 +69,10 @@ async function sendPieces(shell: Shell, api: Api, begun: Upload, archive: string
           bytes: piece,
           headers: { 'content-type': 'application/octet-stream', 'content-range': range },
         });
-        if (!(upload.received > offset))
-          throw new CliError('The platform takes no more bytes', { code: 'upload_stuck' });
+        if (!(upload.received > offset)) throw new CliError('The upload makes no progress', { code: 'upload_stuck' });
         failures = 0;
       } catch (error) {
-        // What the API refuses it refuses again; a connection that broke has left some of the bytes there.
+        // Retry broken connections, but not refused requests.
         if (!mayGoOn(error) || ++failures >= ATTEMPTS_MAX) throw error;
         await new Promise((resolve) => setTimeout(resolve, PAUSE_MS * 2 ** failures));
         upload = await ask<Upload>(api, 'GET', at).catch(() => upload);
@@ -84,7 +83,7 @@ async function sendPieces(shell: Shell, api: Api, begun: Upload, archive: string
   }
 }
 
-/** Whether an error is one of the way: nobody answered, or the platform was not ready. */
+/** Whether an error is transient: no response, or the platform is not ready. */
 function mayGoOn(error: unknown): boolean {
   return (
     error instanceof CliError && (error.code === null || error.code === 'unavailable' || error.code === 'conflict')

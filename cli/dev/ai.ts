@@ -1,5 +1,5 @@
-// The AI gateway of `platform dev`: that of the platform in this process, with accounts in memory, or the one that
-// PLATFORM_DEV_AI_URL names. commands/dev.ts opens it; it is loaded with the first call.
+// The AI gateway of `platform dev`: the platform's gateway in this process with accounts in memory, or the one at
+// PLATFORM_DEV_AI_URL. Opened by commands/dev.ts and loaded with the first call.
 import { randomBytes } from 'node:crypto';
 import { devCaller } from '#core/ai-caller.ts';
 import type { Gateway } from '#gateway/contract/contract.ts';
@@ -14,7 +14,7 @@ import type { OtherGateway } from './organization-ai.ts';
 
 /** The gateway of a session. */
 export interface SessionAi extends DevAi {
-  /** Where answers come from, for people. */
+  /** Source of the responses, for the output. */
   readonly said: string;
   close(): Promise<void>;
 }
@@ -23,7 +23,7 @@ interface AiParts {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly project: string;
   readonly limits: Limits;
-  /** That of an organization; null: none is used. Providers that are set here go before it. */
+  /** Gateway of an organization, or null. Providers set locally take precedence. */
   readonly organization: OtherGateway | null;
   readonly log: (level: 'info' | 'warn' | 'error', message: string) => void;
 }
@@ -32,7 +32,7 @@ const MOCK: AiProvider = { name: 'mock', kind: 'mock', url: '', key: '', models:
 const URL_VARIABLE = 'PLATFORM_DEV_AI_URL';
 const TOKEN_VARIABLE = 'PLATFORM_DEV_AI_TOKEN';
 
-/** The gateway of an organization, for a project that calls models: what looks for it is loaded for those alone. */
+/** Finds the gateway of an organization for a project that calls models. The code is loaded only for such projects. */
 export async function organizationAi(
   load: () => Project,
   ...where: readonly [shell: Shell, folder: string, environment: Readonly<Record<string, string | undefined>>]
@@ -42,7 +42,7 @@ export async function organizationAi(
   return findOrganizationAi(...where);
 }
 
-/** @throws {CliError} for variables that cannot be used. */
+/** @throws {CliError} for invalid variables. */
 export function openAi(parts: AiParts): SessionAi {
   const { environment } = parts;
   const url = environment[URL_VARIABLE]?.trim() ?? '';
@@ -57,12 +57,12 @@ export function openAi(parts: AiParts): SessionAi {
     throw new CliError(
       `${missing} is not set, although ${missing === URL_VARIABLE ? TOKEN_VARIABLE : URL_VARIABLE} is`,
       {
-        advice: 'Set both, or none: with none, the AI gateway runs in platform dev',
+        advice: 'Set both or neither. Without them, the AI gateway runs in platform dev',
       },
     );
   const base = URL.parse(url);
   if (base === null || !/^https?:$/.test(base.protocol) || base.search !== '' || base.hash !== '')
-    throw new CliError(`${URL_VARIABLE} must be an address such as https://api.example.com/ai, but is "${url}"`);
+    throw new CliError(`${URL_VARIABLE} must be a URL such as https://api.example.com/ai, but is "${url}"`);
   const trimmed = url.replace(/\/+$/, '');
   return openOther({ url: trimmed, token, said: `from ${trimmed}` });
 }
@@ -107,7 +107,7 @@ function openOwn({ environment, project, limits, log }: AiParts): SessionAi {
     url: null,
     token,
     said: isMock
-      ? 'from the mock provider, the same for the same question: set AI_PROVIDER_<NAME>_KIND for others'
+      ? 'uses the mock provider with deterministic responses: set AI_PROVIDER_<NAME>_KIND to use another'
       : `from ${settings.providers.map(({ name }) => name).join(', ')}`,
     async fetch(request, caller) {
       const gateway = await (opening ??= open());
@@ -124,11 +124,11 @@ function settingsOf(environment: AiParts['environment']): AiSettings {
   try {
     return aiSettingsFrom(environment);
   } catch (error) {
-    throw new CliError((error as Error).message, { advice: 'Providers of models are described in docs/ai.md' });
+    throw new CliError((error as Error).message, { advice: 'See docs/ai.md for model providers' });
   }
 }
 
-/** All that is asked goes there. */
+/** Forwards all requests to another gateway. */
 function openOther({ url, token, said }: OtherGateway): SessionAi {
   return {
     url,
@@ -146,7 +146,7 @@ function openOther({ url, token, said }: OtherGateway): SessionAi {
         redirect: 'manual',
         signal: request.signal,
       } as RequestInit);
-      // The body comes decoded.
+      // fetch has decoded the body.
       const answered = new Headers(response.headers);
       answered.delete('content-encoding');
       answered.delete('content-length');

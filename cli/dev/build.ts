@@ -1,6 +1,5 @@
-// The build command in `platform dev`: runs it for a session, and decides which changes it runs again for. What the
-// command writes itself is told from what people write by its content, so that a build never follows from its own files
-// for ever.
+// Runs the build command in `platform dev`, and decides which changes rerun it. The command's own output is recognized
+// by its content, so that a build does not trigger itself forever.
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -10,32 +9,32 @@ import type { Project } from '../project/project.ts';
 
 /** The build command of one session. Paths are relative to the project's folder. */
 interface DevBuild {
-  /** Runs the command of a project; the folders it made, null where there is none. */
+  /** Runs the command of a project. Returns the folders it created, null without a command. */
   run(project: Project, root: string): Promise<readonly string[] | null>;
   /**
-   * Takes note of changes. True when they are this module's to act on: `again` follows where the command has to run.
+   * Handles changes. Returns true if they belong to this module, which calls `again` if the command must rerun.
    */
   takes(project: Project, paths: readonly string[]): boolean;
-  /** Ends a command that runs. */
+  /** Stops a running command. */
   close(): void;
 }
 
-/** What it tells. */
+/** Events of the build command. */
 interface DevBuildEvents {
-  /** The command has to run again, because of this path. */
+  /** The command must rerun because of this path. */
   again(cause: string): void;
-  /** Output of the command, as it comes. */
+  /** Live output of the command. */
   output(text: string): void;
   warn(message: string): void;
 }
 
-/** A save is served by the watch of the sources first, where that is enough; many saves make one build. */
+/** Debounce: lets the source watch serve a save first if it can, and merges several saves into one build. */
 const SETTLE_MS = 60;
-/** The system may tell of the last files a little after the command has ended. */
+/** File events may arrive shortly after the command has exited. */
 const LATE_MS = 100;
 /**
- * Builds in a row that follow from files which changed while the one before ran: somebody saved them, or the command
- * wrote them. All but the first wait for a moment: who saves then is known not to be the command.
+ * Consecutive builds triggered by files that changed during the previous build, saved by the user or written by the
+ * command. All but the first wait for a moment, in which a change must come from the user.
  */
 const OWN_RUNS_MAX = 3;
 const QUIET_MS = 500;
@@ -45,13 +44,13 @@ export function createDevBuild({ again, output, warn }: DevBuildEvents): DevBuil
   let pending: NodeJS.Timeout | undefined;
   let late: NodeJS.Timeout | undefined;
   let ownRuns = 0;
-  /** Changed while the command ran: by it, or by somebody who saved meanwhile. */
+  /** Files changed while the command ran, by it or by the user. */
   const during = new Set<string>();
-  /** Content of those files after the last run that changed them. */
+  /** Their content after the last run that changed them. */
   const contents = new Map<string, string>();
-  /** Folders that the command makes. */
+  /** Folders created by the command. */
   const made = new Set<string>();
-  /** Files that it writes anew each time. One that changes while it does not run is somebody's after all. */
+  /** Files rewritten on each run. One that changes while the command is not running is a source after all. */
   const generated = new Set<string>();
 
   const ending = new AbortController();
@@ -64,7 +63,7 @@ export function createDevBuild({ again, output, warn }: DevBuildEvents): DevBuil
     pending = setTimeout(() => again(cause), ms);
   };
 
-  /** Looks at what changed while the command ran. */
+  /** Evaluates the files changed during the run. */
   const settle = (folder: string): void => {
     running = false;
     const changed: string[] = [];
@@ -81,7 +80,7 @@ export function createDevBuild({ again, output, warn }: DevBuildEvents): DevBuil
     else {
       ownRuns = 0;
       for (const file of changed) generated.add(file);
-      warn(`The build command changes ${changed.join(', ')} each time it runs: changes of it do not start a build`);
+      warn(`The build command rewrites ${changed.join(', ')} on every run: changes to it do not trigger a build`);
     }
   };
 
@@ -124,7 +123,7 @@ export function createDevBuild({ again, output, warn }: DevBuildEvents): DevBuil
     },
   };
 
-  /** Whether a file is again what the command wrote; what is written over it since counts. */
+  /** Whether a file still has the content written by the command. */
   function isUnchanged(folder: string, file: string): boolean {
     if (!contents.has(file)) return false;
     const content = contentOf(path.join(folder, file));
@@ -135,8 +134,7 @@ export function createDevBuild({ again, output, warn }: DevBuildEvents): DevBuil
 }
 
 /**
- * Folders with a dot are those of tools: caches, and what frameworks keep between builds. Files with one may configure
- * the build.
+ * Hidden folders belong to tools and frameworks and are ignored. Hidden files may configure the build.
  */
 function isInput(file: string): boolean {
   const folders = file.split(path.sep).slice(0, -1);
@@ -146,7 +144,7 @@ function isInput(file: string): boolean {
   );
 }
 
-/** Hash of a file; folders and what is gone have names of their own. */
+/** Hash of a file; fixed values for folders and missing files. */
 function contentOf(file: string): string {
   try {
     return createHash('sha256').update(readFileSync(file)).digest('base64');

@@ -1,11 +1,10 @@
-// The lines of `platform dev` on what runs: a log line, a request, an event. Printed by the commands that have an
-// engine.
+// Output lines of `platform dev`: log lines, requests, events. Used by the commands with an engine.
 import { timesText } from '#core/invocation-times.ts';
 import type { DevOptions, DevRequest } from '#runtime/dev/dev.ts';
 import { coloured, ownLines } from '../terminal/printed.ts';
 import type { Shell } from '../terminal/shell.ts';
 
-/** A line of the worker's log, or of the platform's. */
+/** Prints a log line of the worker or the platform. */
 export function printLog(shell: Shell, { level, message }: Parameters<DevOptions['log']>[0], verbose: boolean): void {
   if (level === 'debug' && !verbose) return;
   const label =
@@ -14,14 +13,13 @@ export function printLog(shell: Shell, { level, message }: Parameters<DevOptions
       : level === 'warn'
         ? shell.paint('yellow', level)
         : shell.paint('dim', level);
-  // The developer's own code: keep its colours and lines.
+  // Trusted code of the developer: keep its colours and line breaks.
   const said = ownLines(coloured(message, shell.isTerminal));
   (level === 'error' || level === 'warn' ? shell.err : shell.out)(`${label} ${said}`);
 }
 
 /**
- * `GET /users 200 1.2 ms (CPU 0.4 ms)`. Control characters of a path cannot reach the terminal: the listener refuses
- * them.
+ * `GET /users 200 1.2 ms (CPU 0.4 ms)`. The listener refuses paths with control characters.
  */
 export function requestLine(shell: Shell, record: DevRequest): string {
   const { method, path: target, status } = record;

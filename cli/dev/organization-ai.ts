@@ -1,6 +1,6 @@
-// The AI gateway of an organization for `platform dev`: that of the project which the folder is deployed as,
-// else of the project that PLATFORM_DEV_AI_PROJECT_ID names, else of the only organization. For users who have logged
-// in; a platform that just runs on this machine is not asked.
+// Finds the AI gateway of an organization for `platform dev`: by the project that the folder is deployed as, else by
+// PLATFORM_DEV_AI_PROJECT_ID, else of the user's only organization. Requires a login; a local platform without one is
+// not used.
 import { readLogins } from '../account/credentials.ts';
 import { findProject, organizationsOf } from '../api/project.ts';
 import type { Project } from '../api/records.ts';
@@ -10,12 +10,12 @@ import { findLink } from '../project/link.ts';
 import { CliError } from '../terminal/failure.ts';
 import type { Shell } from '../terminal/shell.ts';
 
-/** A gateway elsewhere. */
+/** A remote gateway. */
 export interface OtherGateway {
   /** Ends with `/ai`. */
   readonly url: string;
   readonly token: string;
-  /** Where answers come from, for people. */
+  /** Source of the responses, for the output. */
   readonly said: string;
 }
 
@@ -24,8 +24,8 @@ const LOOK_MS = 5000;
 
 /**
  * @param environment with the variables of `.env`.
- * @returns null: there is none, and why is said where the user could change that.
- * @throws {CliError} when the project that the variable names cannot be used.
+ * @returns null if there is none; prints the reason if the user can fix it.
+ * @throws {CliError} if the project of the variable cannot be used.
  */
 export async function findOrganizationAi(
   shell: Shell,
@@ -37,14 +37,14 @@ export async function findOrganizationAi(
   if (named === '' && !isLoggedIn && findLink(folder) === null) return null;
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new CliError(`The platform did not answer within ${LOOK_MS / 1000} s`)), LOOK_MS);
+    timer = setTimeout(() => reject(new CliError(`The platform did not respond within ${LOOK_MS / 1000} s`)), LOOK_MS);
   });
   try {
     return await Promise.race([find(shell, folder, named), late]);
   } catch (error) {
     if (named !== '')
       throw new CliError(`The AI gateway of ${VARIABLE} cannot be used: ${(error as Error).message}`, {
-        advice: `Log in with \`platform login\`, or take ${VARIABLE} away.`,
+        advice: `Log in with \`platform login\`, or unset ${VARIABLE}.`,
       });
     shell.err(
       `${shell.paint('yellow', 'warning')} the AI gateway of your organization is not used: ${(error as Error).message}`,
@@ -74,17 +74,17 @@ async function find(shell: Shell, folder: string, named: string): Promise<OtherG
   const listed = await fetch(`${url}/models`, { headers: { authorization: `Bearer ${token}` } });
   const { data = [] } = listed.ok ? ((await listed.json()) as { data?: unknown[] }) : {};
   if (data.length === 0) {
-    if (named !== '') throw new CliError(`no AI provider is set on ${api.origin}`);
+    if (named !== '') throw new CliError(`no AI provider is configured on ${api.origin}`);
     return null;
   }
-  return { url, token, said: `from ${url}, which counts them for your organization` };
+  return { url, token, said: `from ${url}, counted toward your organization` };
 }
 
-/** Its id; null: there are several, or none. */
+/** ID of the only organization; null if there are several or none. */
 function onlyOrganization(shell: Shell, organizations: readonly { readonly id: string }[]): string | null {
   if (organizations.length > 1)
     shell.err(
-      `${shell.paint('yellow', 'warning')} you are in several organizations: ${VARIABLE}=<id of a project> says whose AI gateway is used`,
+      `${shell.paint('yellow', 'warning')} you are a member of several organizations: set ${VARIABLE}=<project id> to choose the AI gateway`,
     );
   return organizations.length === 1 ? organizations[0]!.id : null;
 }

@@ -1,6 +1,6 @@
-// The main part of `platform dev`: keeps an engine on the newest good build of a project. Sources are followed by the
-// builder's watch, everything else (platform.yaml, variables, assets) by ours. A failed build leaves the last good one
-// serving.
+// The main part of `platform dev`: keeps an engine on the last successful build of a project. The builder watches the
+// sources; this file watches everything else (platform.yaml, variables, assets). After a failed build the previous one
+// keeps serving.
 import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -20,29 +20,28 @@ import { createDevBuild } from './build.ts';
 import { surroundingsOf } from './surroundings.ts';
 import { watchFolder, type Watcher } from './watcher.ts';
 
-/** What a session tells. */
+/** Events of a session. */
 export interface SessionEvents {
   /**
-   * The engine serves a new build. `buildMs`: from the noticed change until it was served; null where the watch does
-   * not tell when it noticed.
+   * The engine serves a new build. `buildMs`: time from the detected change; null if the watch does not report it.
    */
   served(build: { readonly first: boolean; readonly cause: string | null; readonly buildMs: number | null }): void;
-  /** Told once for as long as it stays the same. `serving`: the last good build answers on. */
+  /** Reported once per error. `serving`: the last successful build keeps serving. */
   failed(error: unknown, told: { readonly failures: readonly Failure[]; readonly serving: boolean }): void;
-  /** Output of the build command, as it comes. */
+  /** Live output of the build command. */
   built(text: string): void;
   warned(message: string): void;
 }
 
-/** What a session works with. */
+/** Dependencies of a session. */
 interface SessionParts {
   readonly engine: DevEngine;
-  /** Folder that is watched, absolute. */
+  /** Watched folder, absolute. */
   readonly folder: string;
-  /** Reads the project again; throws what is wrong with its configuration. */
+  /** Reloads the project; throws configuration errors. */
   readonly load: () => Project;
   readonly watching: boolean;
-  /** Settles when the session is to end, also before its first build has. */
+  /** Settles when the session is to stop, possibly before the first build ends. */
   readonly stopped: Promise<unknown>;
   readonly events: SessionEvents;
 }
@@ -53,8 +52,8 @@ interface Session {
 }
 
 /**
- * Starts a session; resolves after the first build was served or has failed, or when it is to end. Rejects only when
- * nothing watches for its repair.
+ * Starts a session; resolves when the first build is served or has failed, or on stop. Rejects only if no watch could
+ * notice a fix.
  */
 export async function startSession({
   engine,
@@ -70,18 +69,18 @@ export async function startSession({
   let bundle: Bundle | null = null;
   let opened = false;
   let kind: ProjectEntry['kind'] = 'dynamic';
-  /** What is wrong, as it was told last; null when nothing is. */
+  /** The last reported error; null if there is none. */
   let told: string | null = null;
-  /** Folders that the build command made. */
+  /** Folders created by the build command. */
   let made: readonly string[] | null = null;
-  /** Artifacts served last, the newest first: requests may still read assets of the one before. */
+  /** Recent artifacts, newest first: requests may still read assets of the previous one. */
   const served: string[] = [];
   let closed = false;
-  /** Builds come one after the other: a later one never is overtaken by an earlier one. */
+  /** Serializes builds, so that an older build never replaces a newer one. */
   let queue: Promise<void> = Promise.resolve();
   const settledOnce = Promise.withResolvers<void>();
 
-  /** Each warning is told once, however often the project is built. */
+  /** Warnings already reported. */
   const warned = new Set<string>();
   const warn = (message: string): void => {
     if (!warned.has(message)) events.warned(message);
@@ -108,7 +107,7 @@ export async function startSession({
     settledOnce.resolve();
   };
 
-  /** Builds with the newest bundle and swaps it in. */
+  /** Builds with the newest bundle and deploys it. */
   const serve = async (cause: string | null, began: number | null): Promise<void> => {
     if (project === null) return;
     const built = await buildProject(project, path.join(temporary, 'artifacts'), {
@@ -126,7 +125,7 @@ export async function startSession({
     settledOnce.resolve();
   };
 
-  /** Reads the configuration and starts to follow the sources it names. */
+  /** Loads the configuration and watches its sources. */
   const open = async (cause: string | null, began: number): Promise<void> => {
     opened = false;
     await sources?.close();
@@ -178,11 +177,11 @@ export async function startSession({
       paths.find((file) => (variableFiles as readonly string[]).includes(file)) ??
       paths.find((file) => isMigration(project!, file)) ??
       paths.find((file) => isStatic(project!, kind, file));
-    // Before the first good bundle there is nothing to serve; that bundle brings variables and files along.
+    // Nothing can be served before the first successful bundle, which then includes variables and files.
     if (cause !== undefined && (bundle !== null || sources === null)) enqueue(() => serve(cause, began));
   };
   const watchers = new Map<string, Watcher>();
-  /** Watches a folder, unless one around it is; `base` may lie beside the folder of platform.yaml. */
+  /** Watches a folder unless a parent is watched; `base` may be outside the folder of platform.yaml. */
   const follow = (watched: string): void => {
     if (!watching || [...watchers.keys()].some((around) => isInside(around, watched))) return;
     const named = (file: string): string => path.relative(folder, path.join(watched, file));
@@ -201,7 +200,7 @@ export async function startSession({
     async close() {
       closed = true;
       command.close();
-      // Before the watches: a running build opens some.
+      // Await the queue first: a running build opens watches.
       await queue;
       for (const watcher of watchers.values()) watcher.close();
       await sources?.close();

@@ -1,5 +1,5 @@
-// Tells when files of a project change: one watch a folder, installed and generated folders left out (node:fs would
-// watch all of node_modules). Called by `platform dev`.
+// Watches files of a project: one watch per folder, without installed and generated folders (node:fs would watch all
+// of node_modules). Called by `platform dev`.
 import { readdirSync, statSync, watch, type FSWatcher } from 'node:fs';
 import path from 'node:path';
 import { CliError } from '../terminal/failure.ts';
@@ -10,28 +10,28 @@ export interface Watcher {
 }
 
 const skipped = new Set(['node_modules', '.git', '.platform', '.cache', '.wrangler', '.DS_Store']);
-// Logs neither: what is written into one because of a change would be a change again.
-/** Editors write a file in several steps; what comes within this time is one change. */
+// Ignore log files too: writing one on a change would be another change.
+/** Editors write files in several steps; events within this time are one change. */
 const SETTLE_MS = 8;
-/** A bound on watched folders: the kernel's is shared by all programs. */
+/** Maximum number of watched folders: the kernel's limit is shared by all programs. */
 const FOLDERS_MAX = 5000;
 
-/** What a watch is made of; tests hand in a system that has no more. */
+/** Dependencies of a watch; tests pass a system without free watches. */
 interface WatchParts {
   readonly watch?: typeof watch;
   readonly foldersMax?: number;
-  /** Paths, relative to the folder, that count alone; a folder that does not is not looked into. */
+  /** Filter of paths, relative to the folder; folders that do not match are skipped. */
   readonly only?: (relative: string) => boolean;
-  /** A folder that came later cannot be watched any more; told once. */
+  /** A new folder cannot be watched; reported once. */
   readonly onLimit?: (error: CliError) => void;
 }
 
 /**
  * Watches a folder and everything below it.
  *
- * @param ignored paths relative to the folder, whole folders or files, that do not count.
- * @throws {CliError} when the system allows no more watches.
- * @param onChange gets the changed paths, relative and sorted, once they have been quiet for some milliseconds.
+ * @param ignored files and folders to ignore, relative to the folder.
+ * @throws {CliError} if the system allows no more watches.
+ * @param onChange gets the changed paths, relative and sorted, after a few quiet milliseconds.
  */
 export function watchFolder(
   folder: string,
@@ -61,7 +61,7 @@ export function watchFolder(
     if (timer !== null) clearTimeout(timer);
     timer = setTimeout(settle, SETTLE_MS);
   };
-  /** What is made again under a name that was watched is another folder: the old watch would stay silent. */
+  /** Removes the watch of a deleted folder: a new folder with the same name needs a new watch. */
   const forget = (relative: string): void => {
     for (const [name, watcher] of watched) {
       if (name !== relative && !name.startsWith(relative + path.sep)) continue;
@@ -69,7 +69,7 @@ export function watchFolder(
       watched.delete(name);
     }
   };
-  /** Watches a folder and those below it. `fresh`: what it holds already counts as changed. */
+  /** Watches a folder and its subfolders. `fresh`: reports its existing files as changed. */
   const add = (relative: string, fresh: boolean): void => {
     if (watched.has(relative)) return;
     const absolute = path.join(folder, relative);
@@ -87,13 +87,13 @@ export function watchFolder(
       });
       watcher.on('error', () => forget(relative));
       watched.set(relative, watcher);
-      // Only now: a file made between reading and watching would be missed.
+      // Read after watching, so that no file is missed in between.
       entries = readdirSync(absolute, { withFileTypes: true });
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
       if (error instanceof CliError) throw error;
       if (code === 'ENOSPC' || code === 'EMFILE') return limited(fresh, tooManyWatches());
-      // Gone again.
+      // Already deleted.
       if (relative !== '') forget(relative);
       return;
     }
@@ -104,7 +104,7 @@ export function watchFolder(
       if (entry.isDirectory()) add(below, fresh);
     }
   };
-  /** At the start it is for the user to decide; what comes later is served at the next change that is seen. */
+  /** At the start the error is thrown; later, unwatched files are picked up with the next detected change. */
   const limited = (fresh: boolean, error: CliError): void => {
     if (!fresh) throw error;
     if (!isLimited) onLimit(error);
@@ -127,7 +127,7 @@ export function watchFolder(
 function tooManyFolders(most: number): CliError {
   return new CliError(`There are more than ${most} folders to watch`, {
     advice:
-      'Move what is generated out of the project (node_modules and .git are left out anyway), or build once with --no-watch.',
+      'Move generated folders out of the project (node_modules and .git are ignored), or build once with --no-watch.',
   });
 }
 

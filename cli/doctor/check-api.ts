@@ -1,5 +1,5 @@
-// What `platform doctor` asks of the platform that commands are for: whether it answers, what the token may do, and
-// what its Git host does not let it do.
+// Checks of `platform doctor` for the chosen platform: reachability, permissions of the token, permissions on the Git
+// host.
 import type { Api } from '../account/api.ts';
 import { ask } from '../api/requests.ts';
 import { CliError } from '../terminal/failure.ts';
@@ -19,7 +19,7 @@ interface GitHostStatus {
 
 const SOON_MS = 7 * 86_400_000;
 
-/** Asks it; one that does not answer is one finding. */
+/** Runs the checks; an unreachable platform is a single finding. */
 export async function checkApi(api: Api): Promise<Finding[]> {
   try {
     await ask(api, 'GET', '/health');
@@ -28,11 +28,11 @@ export async function checkApi(api: Api): Promise<Finding[]> {
       fail(
         'api',
         `${api.origin}: ${messageOf(error)}`,
-        'Start it (`npm start` in its clone), or name another one with --api.',
+        'Start it (`npm start` in its clone), or choose another with --api.',
       ),
     ];
   }
-  const answers = ok('api', `${api.origin} answers`);
+  const answers = ok('api', `${api.origin} is reachable`);
   let user: User;
   try {
     user = await ask<User>(api, 'GET', '/user');
@@ -51,9 +51,9 @@ function tokenOf({ login, token, organizations }: User): Finding {
   const message = `${login}${scope}${where === '' ? '' : `, ${where}`}`;
   const left = token?.expiresAt == null ? Infinity : Date.parse(token.expiresAt) - Date.now();
   if (left < SOON_MS)
-    return warn('token', `${message}, expires ${token!.expiresAt}`, 'Log in again soon: `platform login`.');
+    return warn('token', `${message}, expires ${token!.expiresAt}`, 'Log in again: `platform login`.');
   if (organizations.length === 0)
-    return warn('token', `${message} is in no organization`, 'Make one: `platform org create <name>`.');
+    return warn('token', `${message}, not a member of an organization`, 'Create one: `platform org create <name>`.');
   return ok('token', message);
 }
 
@@ -62,17 +62,17 @@ async function checkGitHost(api: Api): Promise<Finding[]> {
   try {
     status = await ask<GitHostStatus>(api, 'GET', '/git-host/status');
   } catch (error) {
-    // A viewer may not ask, and an older platform cannot be asked.
+    // Viewers lack the permission, older platforms the route.
     const isKnown = error instanceof CliError && ['not_found', 'forbidden', 'not_available'].includes(error.code ?? '');
-    return isKnown ? [] : [warn('git host', messageOf(error), 'Look at GITHOST_* of the platform.')];
+    return isKnown ? [] : [warn('git host', messageOf(error), 'Check GITHOST_* of the platform.')];
   }
   if (!status.isConfigured)
-    return [ok('git host', 'None is set up: projects deploy by `platform deploy` and by `git push platform`')];
-  if (status.problem !== null) return [fail('git host', status.problem, 'Look at GITHOST_* of the platform.')];
-  if (status.missing.length === 0) return [ok('git host', 'The app has the permissions it takes')];
+    return [ok('git host', 'Not configured: deploy with `platform deploy` or `git push platform`')];
+  if (status.problem !== null) return [fail('git host', status.problem, 'Check GITHOST_* of the platform.')];
+  if (status.missing.length === 0) return [ok('git host', 'The app has the required permissions')];
   const advice = "Grant it in the app's settings on the Git host, and accept it for each installation.";
   return status.missing.map(({ name, isRequired, without }) =>
-    (isRequired ? fail : warn)('git host', `The app may not ${name}: ${without}`, advice),
+    (isRequired ? fail : warn)('git host', `The app lacks the permission ${name}: ${without}`, advice),
   );
 }
 

@@ -1,4 +1,4 @@
-// What `platform doctor` says of certificates: whether Caddy is there, and which hosts have none or one that ends soon.
+// Checks of `platform doctor` for certificates: Caddy is installed, no certificate is missing or about to expire.
 import { createEdgeStateReader } from '#core/edge-state.ts';
 import { isHttpsOn } from '#core/public-https.ts';
 import { dataFolder } from '../local/locations.ts';
@@ -9,34 +9,36 @@ import { partsHere, versionOf } from './checks.ts';
 const SOON_MS = 7 * 24 * 60 * 60_000;
 const SHOWN_MAX = 10;
 
-/** Nothing where the platform gets no certificates. */
+/** No findings if the platform does not issue certificates. */
 export async function checkEdge(shell: Shell, now: number = Date.now()): Promise<Finding[]> {
   try {
     if (!isHttpsOn(shell.env['PUBLIC_HTTPS'] ?? '')) return [];
   } catch (error) {
-    return [fail('https', (error as Error).message, 'Say on, or off for a proxy of your own.')];
+    return [fail('https', (error as Error).message, 'Set it to on, or to off behind your own proxy.')];
   }
   const program = shell.env['CADDY_BIN']?.trim() || 'caddy';
   const version = await versionOf(shell, program, ['version']);
   const parts = partsHere(shell);
   const caddy =
     parts !== null && !parts.includes('edge')
-      ? ok('caddy', 'Certificates are got by the part edge, which runs elsewhere')
+      ? ok('caddy', 'Certificates are issued by the edge, which runs elsewhere')
       : version === null
-        ? fail('caddy', `There is no ${program}`, 'Install it (apt-get install caddy), or name it in CADDY_BIN.')
+        ? fail('caddy', `${program} is not installed`, 'Install it (apt-get install caddy), or set CADDY_BIN.')
         : ok('caddy', `Caddy ${version}`);
   const certificates = Object.entries(createEdgeStateReader(dataFolder(shell))()?.certificates ?? {});
   const bad = certificates.flatMap(([host, { problem, expiresAt }]): Finding[] => {
     if (problem !== null)
-      return [warn('certificate', `${host}: ${problem}`, 'docs/domains.md says what authorities and DNS want.')];
+      return [warn('certificate', `${host}: ${problem}`, 'See docs/domains.md for the requirements.')];
     const isLate = expiresAt !== null && Date.parse(expiresAt) - now < SOON_MS;
     return isLate
-      ? [warn('certificate', `${host}: it ends on ${expiresAt}`, 'Look at the log for why it is not renewed.')]
+      ? [warn('certificate', `${host}: expires on ${expiresAt}`, 'The log shows why it is not renewed.')]
       : [];
   });
   return [
     caddy,
     ...bad.slice(0, SHOWN_MAX),
-    ...(bad.length > 0 ? [] : [ok('certificate', `${certificates.length} hosts have a certificate, or wait for one`)]),
+    ...(bad.length > 0
+      ? []
+      : [ok('certificate', `${certificates.length} hosts have a certificate or are waiting for one`)]),
   ];
 }

@@ -1,5 +1,5 @@
-// What `platform doctor` looks at on this machine: the programs it takes, memory, disk, ports, folders. Each check says
-// what it found, and what to do where that is not well.
+// Checks of `platform doctor` on this machine: programs, memory, disk, ports, folders. Each returns findings with
+// advice.
 import { execFile } from 'node:child_process';
 import { existsSync, statfsSync, statSync, accessSync, constants } from 'node:fs';
 import { lookup } from 'node:dns/promises';
@@ -21,7 +21,7 @@ const DISK_BYTES_MIN = 10 * GB;
 const DISK_BYTES_FAIL = GB;
 const PROGRAM_MS_MAX = 5000;
 
-/** Node, Git, and what fences builds and servers for Node. */
+/** Checks Node, Git, and the isolation of builds and servers for Node. */
 export async function checkPrograms(shell: Shell): Promise<Finding[]> {
   const [major = 0] = process.versions.node.split('.').map(Number);
   const node =
@@ -30,33 +30,36 @@ export async function checkPrograms(shell: Shell): Promise<Finding[]> {
       : fail(
           'node',
           `Node ${process.versions.node}`,
-          'Install Node 24, or the optional dependency that brings it: npm install --include=optional',
+          'Install Node 24, or the optional dependency that contains it: npm install --include=optional',
         );
   const git = await versionOf(shell, 'git', ['--version']);
   return [
     node,
     git === null
-      ? fail('git', 'git is not installed', 'Install it: builds of repositories clone with it (apt-get install git)')
+      ? fail('git', 'git is not installed', 'Install it, to build from repositories (apt-get install git)')
       : ok('git', git),
     await checkFence(shell),
   ];
 }
 
-/** By trying it: a program that is there may lack the right to. */
+/** Tries to create namespaces: an installed program may lack the permission. */
 async function checkFence(shell: Shell): Promise<Finding> {
   const { kind, reason, fence } = await serverConfinement(shell.env);
   if (kind === 'namespaces') {
     const bubblewrap = await versionOf(shell, fence!, ['--version']);
-    return ok('fence', `Builds and servers run in namespaces, by ${bubblewrap ?? "the platform's own program"}`);
+    return ok(
+      'fence',
+      `Builds and servers run in namespaces, created by ${bubblewrap ?? "the platform's own program"}`,
+    );
   }
   return warn(
     'fence',
-    `Nothing makes namespaces. ${reason ?? ''}`.trim(),
+    `Cannot create namespaces. ${reason ?? ''}`.trim(),
     [
-      // In containers they run in another one.
+      // In container setups, servers run in another container.
       ...((shell.env['SSR_SOCKETS_DIR'] ?? '') === '' ? ['Servers for Node (kind: ssr) are refused'] : []),
-      kind === 'user' ? 'builds run under a user of their own alone' : 'only the first organization can build',
-    ].join(', and ') + '. docs/builds.md#what-a-build-can-reach says what they take.',
+      kind === 'user' ? 'builds are isolated only by a separate user' : 'only the first organization can build',
+    ].join(', and ') + '. See docs/builds.md#what-a-build-can-reach for the requirements.',
   );
 }
 
@@ -70,17 +73,18 @@ export async function versionOf(shell: Shell, program: string, words: readonly s
   }
 }
 
-/** Memory of the machine, or of the group of processes where that is less; room on the disk. */
+/** Checks memory (of the machine or the cgroup, whichever is less) and free disk space. */
 export function checkRoom(shell: Shell): Finding[] {
   const memory = machineMemory();
   const folder = existing(dataFolder(shell));
   const { bavail, bsize } = statfsSync(folder);
   const free = bavail * bsize;
   const room = `${formatBytes(free)} free for ${folder}`;
-  const advice = 'Make room, or set FS_PATH to a folder on a larger disk: old deployments are removed by retention.';
+  const advice =
+    'Free disk space, or set FS_PATH to a folder on a larger disk. Retention settings remove old deployments.';
   return [
     memory < MEMORY_BYTES_MIN * 0.95
-      ? warn('memory', `${formatBytes(memory)} of memory`, 'It takes 2 GB; builds run one at a time below 4 GB.')
+      ? warn('memory', `${formatBytes(memory)} of memory`, '2 GB are required; below 4 GB, builds run one at a time.')
       : ok('memory', `${formatBytes(memory)} of memory`),
     free < DISK_BYTES_FAIL
       ? fail('disk', room, advice)
@@ -90,20 +94,20 @@ export function checkRoom(shell: Shell): Finding[] {
   ];
 }
 
-/** Who may read the data folder and the user's credentials. */
+/** Checks the permissions of the data folder and the user's credentials. */
 export function checkFolders(shell: Shell): Finding[] {
   const findings: Finding[] = [];
   const folder = dataFolder(shell);
-  if (!existsSync(folder)) findings.push(ok('data folder', `${folder} is not there yet: the first start makes it`));
+  if (!existsSync(folder)) findings.push(ok('data folder', `${folder} does not exist yet: the first start creates it`));
   else {
     const { mode } = statSync(folder);
     const isWritable = mayWrite(folder);
     if (!isWritable)
       findings.push(
-        fail('data folder', `${folder} cannot be written`, 'Start the platform as its owner, or change its owner.'),
+        fail('data folder', `${folder} is not writable`, 'Start the platform as its owner, or change its owner.'),
       );
     else if ((mode & 0o002) !== 0)
-      findings.push(fail('data folder', `Everybody may write into ${folder}`, `chmod o-w ${folder}`));
+      findings.push(fail('data folder', `${folder} is writable by everyone`, `chmod o-w ${folder}`));
     else findings.push(ok('data folder', `${folder} (mode ${(mode & 0o777).toString(8)})`));
   }
   for (const file of [credentialsFile(shell), path.join(userFolder(shell), 'local')]) {
@@ -111,8 +115,8 @@ export function checkFolders(shell: Shell): Finding[] {
     const mode = statSync(file).mode & 0o777;
     findings.push(
       (mode & 0o077) === 0
-        ? ok('credentials', `Only you may read ${file}`)
-        : fail('credentials', `Others may read ${file} (mode ${mode.toString(8)})`, `chmod go-rwx ${file}`),
+        ? ok('credentials', `Only you can read ${file}`)
+        : fail('credentials', `Others can read ${file} (mode ${mode.toString(8)})`, `chmod go-rwx ${file}`),
     );
   }
   return findings;
@@ -127,18 +131,18 @@ function mayWrite(folder: string): boolean {
   }
 }
 
-/** The folder itself, or the nearest above it that is there. */
+/** The folder, or its nearest existing parent. */
 function existing(folder: string): string {
   return existsSync(folder) ? folder : existing(path.dirname(folder));
 }
 
-/** What `PLATFORM_PARTS` names, as in containers; null: a platform here runs all its parts. */
+/** The parts in `PLATFORM_PARTS`, used in containers; null means all parts. */
 export function partsHere(shell: Shell): readonly string[] | null {
   const text = shell.env['PLATFORM_PARTS']?.trim() ?? '';
   return text === '' ? null : text.split(',').map((part) => part.trim());
 }
 
-/** Whether the platform's ports are its own, or can be had. */
+/** Checks that the platform's ports are free or its own. */
 export async function checkPorts(shell: Shell, running: LocalPlatform | null): Promise<Finding[]> {
   const of = (name: string, otherwise: string): string => (shell.env[name] ?? '').trim() || otherwise;
   const wanted = [
@@ -151,7 +155,7 @@ export async function checkPorts(shell: Shell, running: LocalPlatform | null): P
   if (parts !== null) {
     const port = Number(of('HANDLER_PRIVATE_PORT', '8081'));
     if (await isFree(port))
-      return [fail('ports', `Nothing listens on the private port ${port}`, 'Look at the log of this container.')];
+      return [fail('ports', `Nothing listens on the private port ${port}`, 'See the log of this container.')];
     return [ok('ports', `The parts ${parts.join(', ')} run here, behind the private port ${port}`)];
   }
   if (running?.running != null) return [ok('ports', `A platform runs on port ${running.port}`)];
@@ -161,8 +165,8 @@ export async function checkPorts(shell: Shell, running: LocalPlatform | null): P
         ? ok('ports', `Port ${port} is free`)
         : warn(
             'ports',
-            `Port ${port} is taken by another program`,
-            `Stop it, or set ${variable} to another one before \`npm start\`.`,
+            `Port ${port} is already in use`,
+            `Stop the other program, or set ${variable} to another port before \`npm start\`.`,
           ),
     ),
   );
@@ -176,15 +180,15 @@ function isFree(port: number): Promise<boolean> {
   });
 }
 
-/** Whether names below the platform's domain lead anywhere. */
+/** Checks that subdomains of the platform's domain resolve. */
 export async function checkDomain(domain: string): Promise<Finding> {
   if (domain === 'localhost' || domain.endsWith('.localhost'))
     return ok('dns', `*.${domain} is this machine, in browsers and curl`);
   const name = `platform-doctor.${domain}`;
   try {
     const { address } = await lookup(name);
-    return ok('dns', `*.${domain} leads to ${address}`);
+    return ok('dns', `*.${domain} resolves to ${address}`);
   } catch {
-    return fail('dns', `*.${domain} leads nowhere`, `Make a DNS record: *.${domain} A <address of the machine>`);
+    return fail('dns', `*.${domain} does not resolve`, `Create a DNS record: *.${domain} A <address of the machine>`);
   }
 }

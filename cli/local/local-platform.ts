@@ -1,6 +1,5 @@
-// The platform that runs on this machine: `platform start` has it leave a record in `~/.platform/local/`
-// (runtime/supervisor/ local-record.ts), and the commands find it there, whatever folder they are called in. A record
-// whose platform does not answer is stale.
+// Finds the platform on this machine by its record in `~/.platform/local/`, written by `platform start`
+// (runtime/supervisor/data-folder/local-record.ts). A record is stale if its platform does not respond.
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -8,17 +7,17 @@ import { CliError } from '../terminal/failure.ts';
 import { userFolder, type HandlerAddress } from './locations.ts';
 import type { Shell } from '../terminal/shell.ts';
 
-/** Where a platform keeps its data and answers. */
+/** A local platform: data folder and address. */
 export interface LocalPlatform extends HandlerAddress {
   readonly folder: string;
-  /** Null: it does not run (or is not known to), and serves what is published when it starts. */
+  /** Null if it is not known to run; deployments are then served at its next start. */
   readonly running: Running | null;
 }
 
-/** A platform that answers. */
+/** A running platform. */
 interface Running {
   readonly pid: number;
-  /** Null where its private port is off. */
+  /** Null if its private port is off. */
   readonly privateOrigin: string | null;
   readonly token: string;
 }
@@ -27,15 +26,15 @@ interface LocalRecord extends Running {
   readonly folder: string;
   readonly port: number;
   readonly domain: string;
-  /** Origin of its API, and the token of its owner; not there where it has none. */
+  /** Origin of its API and the owner's token; missing without an API. */
   readonly apiOrigin?: string | null;
   readonly apiToken?: string | null;
 }
 
-/** One that is gone refuses at once; one on a busy machine answers late. */
+/** A stopped platform refuses immediately; one on a busy machine responds late. */
 const ANSWER_MS_MAX = 20_000;
 
-/** The file in which the platform of a data folder leaves its record. */
+/** The record file of a data folder's platform. */
 export function recordFile(shell: Shell, folder: string): string {
   return path.join(
     userFolder(shell),
@@ -45,10 +44,10 @@ export function recordFile(shell: Shell, folder: string): string {
 }
 
 /**
- * The platform that commands are for: the one of `FS_PATH` where that is set (running or not), else the one that runs.
+ * The platform of commands: the one of `FS_PATH` if set (running or not), else the running one.
  *
- * @param address where one of `FS_PATH` would answer.
- * @throws {CliError} when none runs, or more than one.
+ * @param address of the platform of `FS_PATH`.
+ * @throws {CliError} if none or more than one is running.
  */
 export async function findPlatform(shell: Shell, address: () => HandlerAddress): Promise<LocalPlatform> {
   const set = shell.env['FS_PATH'];
@@ -62,19 +61,18 @@ export async function findPlatform(shell: Shell, address: () => HandlerAddress):
   const alive = (await Promise.all(records.map(answers))).flatMap((answer, at) => (answer ? [records[at]!] : []));
   if (alive.length === 1) return toPlatform(alive[0]!);
   if (alive.length === 0) {
-    const stale =
-      records[0] === undefined ? '' : `. The one that had its data in ${records[0].folder} does not answer any more`;
-    throw new CliError(`No platform of yours runs on this machine${stale}`, {
+    const stale = records[0] === undefined ? '' : `. The one with its data in ${records[0].folder} has stopped`;
+    throw new CliError(`No platform is running on this machine${stale}`, {
       advice:
-        'Start it: `npm start` in the clone of the platform. FS_PATH=<data folder> names one that is to be started later.',
+        'Start it: `npm start` in the clone of the platform. To use one that starts later, set FS_PATH=<data folder>.',
     });
   }
   throw new CliError(`More than one platform runs on this machine: ${alive.map(inWords).join('; ')}`, {
-    advice: `Name the one you mean by its data folder: FS_PATH=${alive[0]!.folder}`,
+    advice: `Choose one by its data folder, for example FS_PATH=${alive[0]!.folder}`,
   });
 }
 
-/** The API of a platform that runs on this machine, and its owner's token. */
+/** API and owner's token of a local platform. */
 export interface LocalApi {
   readonly origin: string;
   readonly token: string;
@@ -82,7 +80,7 @@ export interface LocalApi {
   readonly folder: string;
 }
 
-/** The APIs that run on this machine: that of `FS_PATH` where it is set, else all of them. */
+/** APIs running on this machine: that of `FS_PATH` if set, else all. */
 export async function localApis(shell: Shell): Promise<LocalApi[]> {
   const set = shell.env['FS_PATH'];
   const records = set
@@ -121,7 +119,7 @@ function readRecord(file: string): LocalRecord | null {
   }
 }
 
-/** Whether what the record says is true now: its process answers, by the private port where there is one. */
+/** Whether a record is current: its process responds, on the private port if there is one. */
 async function answers({ pid, port, privateOrigin, token }: LocalRecord): Promise<boolean> {
   try {
     process.kill(pid, 0);
@@ -142,16 +140,16 @@ async function answers({ pid, port, privateOrigin, token }: LocalRecord): Promis
   }
 }
 
-/** An answer of the private port: its status, and its JSON. */
+/** Response of the private port. */
 interface PrivateAnswer<Body> {
   readonly status: number;
   readonly body: Body;
 }
 
 /**
- * Asks the private port of a platform that runs.
+ * Calls the private port of a running platform.
  *
- * @throws {CliError} when it is off or does not answer.
+ * @throws {CliError} if it is off or does not respond.
  */
 export async function askPlatform<Body>(
   { running }: LocalPlatform,
@@ -159,9 +157,9 @@ export async function askPlatform<Body>(
   options: { readonly body?: unknown; readonly waitMs?: number } = {},
 ): Promise<PrivateAnswer<Body>> {
   if (running === null)
-    throw new CliError('The platform does not run', { advice: 'Start it: `npm start` in its clone.' });
+    throw new CliError('The platform is not running', { advice: 'Start it: `npm start` in its clone.' });
   if (running.privateOrigin === null)
-    throw new CliError('The private port of the platform is off', {
+    throw new CliError('The private port of the platform is disabled', {
       advice: 'Start it without HANDLER_PRIVATE_PORT=off.',
     });
   const { body, waitMs = 30_000 } = options;
@@ -177,8 +175,8 @@ export async function askPlatform<Body>(
     });
     return { status: answer.status, body: (await answer.json()) as Body };
   } catch (error) {
-    throw new CliError(`The platform does not answer on its private port: ${(error as Error).message}`, {
-      advice: `Look at ${running.privateOrigin}/_platform/health and at what \`npm start\` prints.`,
+    throw new CliError(`The platform does not respond on its private port: ${(error as Error).message}`, {
+      advice: `See ${running.privateOrigin}/_platform/health and the output of \`npm start\`.`,
     });
   }
 }

@@ -1,4 +1,4 @@
-// Where things lie: this installation, the data folder of the handler on this machine, and the addresses it answers on.
+// Locations: this installation, the data folder of the local handler, and its address.
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
@@ -10,23 +10,23 @@ import type { Shell } from '../terminal/shell.ts';
 /** The folder of this package: the checkout, or the installed package. */
 export const packageFolder = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Whether this runs from a checkout of the platform (TypeScript as it is) and not from the packed program. */
+/** Whether this runs from a checkout (TypeScript) rather than from the package. */
 export const isCheckout = import.meta.url.endsWith('.ts');
 
-/** A file of this installation that is written in TypeScript here and is JavaScript once packed. */
+/** A source file of this installation: TypeScript in a checkout, JavaScript in the package. */
 export function sourceFile(base: string): string {
   const typescript = path.join(packageFolder, `${base}.ts`);
   return isCheckout && existsSync(typescript) ? typescript : path.join(packageFolder, `${base}.js`);
 }
 
-/** Folder of what is the user's on this machine: `PLATFORM_HOME`, else `~/.platform`. */
+/** The user's folder: `PLATFORM_HOME`, else `~/.platform`. */
 export function userFolder({ env }: Shell): string {
   return env['PLATFORM_HOME'] || path.join(env['HOME'] || homedir(), '.platform');
 }
 
 /**
- * The folder of the platform that `start` starts: `FS_PATH`, else `data` in `PLATFORM_HOME`, else `.platform` in the
- * checkout, else in the current folder.
+ * The data folder of `start`: `FS_PATH`, else `data` in `PLATFORM_HOME`, else `.platform` in the checkout, else in the
+ * current folder.
  */
 export function dataFolder({ env, cwd }: Shell): string {
   const set = env['FS_PATH'];
@@ -36,7 +36,7 @@ export function dataFolder({ env, cwd }: Shell): string {
   return path.join(isCheckout ? packageFolder : cwd, '.platform');
 }
 
-/** Domain and port that the handler of this machine answers on. */
+/** Domain and port of the local handler. */
 export interface HandlerAddress {
   readonly domain: string;
   readonly port: number;
@@ -49,14 +49,14 @@ export function handlerAddress({ env }: Shell): HandlerAddress {
   try {
     return { domain: domain || 'localhost', port: parsePort('HANDLER_PORT', port) };
   } catch (error) {
-    throw new CliError((error as Error).message, { advice: 'Set it to a number, such as 4001, or leave it out.' });
+    throw new CliError((error as Error).message, { advice: 'Set it to a number, such as 4001, or unset it.' });
   }
 }
 
 /**
- * The URL of a project, of one of its branches or of one of its deployments.
+ * The URL of a project, a branch or a deployment.
  *
- * @param label branch slug or deployment id; null for the project itself.
+ * @param label branch slug or deployment ID; null for the project.
  * @example projectUrl({ domain: 'localhost', port: 4001 }, 'shop', null) // 'http://shop.localhost:4001'
  */
 export function projectUrl({ domain, port }: HandlerAddress, project: string, label: string | null): string {

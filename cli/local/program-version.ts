@@ -1,4 +1,4 @@
-// The version of this program: in its manifest, both in the repository and packed.
+// The version of this program, from package.json.
 import { createRequire } from 'node:module';
 
 export function programVersion(): string {

@@ -1,5 +1,5 @@
-// Which project of a monorepo a command is about: the one in its folder, the one that --project names, or with --all
-// each of them. Called by dev, build and deploy.
+// Chooses the projects of a command in a monorepo: the one in the folder, --project, or --all. Called by dev, build and
+// deploy.
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { readTextSync } from '#core/text-file.ts';
@@ -11,19 +11,19 @@ import { CliError } from '../terminal/failure.ts';
 import { configIn } from './project.ts';
 import { placeOf, readRepository } from './repository.ts';
 
-/** What the user said. */
+/** Choice of the user. */
 interface Choice {
-  /** Where the command looks, absolute. */
+  /** Absolute. */
   readonly folder: string;
   readonly config?: string | undefined;
   readonly project?: string | undefined;
   readonly all?: boolean | undefined;
 }
 
-/** Flags of commands that work on one project of a monorepo or on all. */
+/** Flags of commands for one project of a monorepo or all. */
 export const choiceFlags = {
-  project: { type: 'string', valueHint: 'name', description: 'The project of this monorepo, by its name or folder' },
-  all: { type: 'boolean', description: 'Each project of this monorepo' },
+  project: { type: 'string', valueHint: 'name', description: 'Name or folder of a project of this monorepo' },
+  all: { type: 'boolean', description: 'All projects of this monorepo' },
 } as const;
 
 interface Found {
@@ -35,10 +35,10 @@ interface Found {
 }
 
 /**
- * The folders of the projects that are meant, sorted.
+ * Folders of the chosen projects, sorted.
  *
- * @param command as it is called, for messages: `platform build`.
- * @throws {CliError} with exit code 2 and a list of the projects, where the user has to choose.
+ * @param command name for messages: `platform build`.
+ * @throws {CliError} with exit code 2 and a list of the projects, if the user has to choose.
  */
 export function chooseProjects(command: string, choice: Choice, takesAll: boolean): string[] {
   const { folder, config, project, all } = choice;
@@ -48,7 +48,7 @@ export function chooseProjects(command: string, choice: Choice, takesAll: boolea
     // One that lies deeper is no choice; what is wrong with this folder is said by the build.
     if (found.length === 0) return [folder];
     throw new CliError(
-      `${found.length === 1 ? 'The project of this folder lies' : `${found.length} projects lie`} below it: say which`,
+      `${found.length === 1 ? 'There is a project' : `There are ${found.length} projects`} in subfolders: choose one`,
       {
         exitCode: 2,
         advice: `${listed(found)}\nRun \`${command} --project ${found[0]!.name}\`${takesAll ? `, or \`${command} --all\` for each` : ''}.`,
@@ -56,15 +56,18 @@ export function chooseProjects(command: string, choice: Choice, takesAll: boolea
     );
   }
   if (config !== undefined)
-    throw new CliError('--config names one project already', { exitCode: 2, advice: 'Leave out --project and --all.' });
+    throw new CliError('--config cannot be combined with --project and --all', {
+      exitCode: 2,
+      advice: 'Omit --project and --all.',
+    });
   if (project !== undefined && all === true)
-    throw new CliError('--project and --all exclude each other', { exitCode: 2, advice: 'Leave out one of them.' });
+    throw new CliError('--project and --all cannot be combined', { exitCode: 2, advice: 'Omit one of them.' });
   const { repository, workspace } = placeOf(folder);
   const found = projectsIn(workspace ?? repository, repository);
   if (found.length === 0)
     throw new CliError(`There is no platform.yaml in ${workspace ?? repository}`, {
       exitCode: 2,
-      advice: 'Each project has one in its folder.',
+      advice: 'Every project needs one in its folder.',
     });
   if (all === true) return found.map((one) => one.folder);
   const wanted = project!.replace(/\/+$/, '');
@@ -78,15 +81,15 @@ export function chooseProjects(command: string, choice: Choice, takesAll: boolea
   );
   throw new CliError(
     fitting.length > 1
-      ? `${fitting.length} projects are called ${wanted}: name the folder`
+      ? `${fitting.length} projects are named ${wanted}: pass the folder`
       : near === undefined
-        ? `No project of this repository is called ${wanted}; --name deploys one under another name`
+        ? `No project in this repository is named ${wanted}; --name deploys a project under another name`
         : `There is no project ${wanted}. Did you mean ${near}?`,
     { exitCode: 2, advice: listed(found) },
   );
 }
 
-/** Whether a folder is a project by itself: it has a configuration, a worker or a page. */
+/** Whether a folder is a project: it has a configuration, a worker or a page. */
 function isProject(folder: string): boolean {
   return (
     configIn(folder) !== undefined ||

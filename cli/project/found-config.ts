@@ -1,5 +1,4 @@
-// `platform init --from`: platform.yaml of a project that is there already, as its files show it. Called by
-// commands/init.ts.
+// `platform init --from`: writes platform.yaml for an existing project by detection. Called by commands/init.ts.
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { CliError } from '../terminal/failure.ts';
@@ -7,39 +6,39 @@ import type { Shell } from '../terminal/shell.ts';
 import { configIn, loadProject } from './project.ts';
 import { detectIn, settleProject } from './settled.ts';
 
-/** What was written. */
+/** The written configuration. */
 interface FoundConfig {
   readonly file: string;
-  /** Keys that are decided; what is left out is found again with each build. */
+  /** Written keys; other settings are detected on each build. */
   readonly config: Readonly<Record<string, string>>;
-  /** Why, a line for each. */
+  /** Reasons, one line per key. */
   readonly said: readonly string[];
 }
 
 /**
  * Writes `platform.yaml` into the folder of a project.
  *
- * @throws {CliError} where there is one, or where nothing shows what the project is. {BuildError} `not_supported`, with
- *   what to change: nothing is written.
+ * @throws {CliError} if the file exists, or the kind of project is unknown. {BuildError} `not_supported` with advice;
+ *   nothing is written.
  */
 export function writeFoundConfig(shell: Shell, folder: string): FoundConfig {
   const existing = configIn(folder);
   if (existing !== undefined)
-    throw new CliError(`There is ${path.basename(existing)} already`, {
-      advice: 'Delete it to have it written anew: `platform init --from` changes nothing that is there.',
+    throw new CliError(`${path.basename(existing)} already exists`, {
+      advice: 'Delete it first: `platform init --from` does not change existing files.',
     });
   const project = loadProject(shell, folder, null);
   const { framework, kind, build, main, out } = detectIn(project);
   if (framework === null && kind === null && build === null && main === null)
-    throw new CliError('Nothing here shows what this project is', {
-      advice: 'Start one from a template: `platform init --list` names them.',
+    throw new CliError('Could not detect the kind of this project', {
+      advice: 'Start from a template: see `platform init --list`.',
     });
   const said: string[] = [];
   const settled = settleProject(project, (line) => said.push(line)).config;
   const isStatic = (settled.kind ?? kind) === 'static';
   const found = {
     kind: settled.kind ?? kind,
-    // A static project has to say how it is built, also where nothing is to be done for it.
+    // Static projects need an explicit build command, even a no-op.
     build: settled.build ?? (isStatic ? 'true' : null),
     out: settled.out ?? (isStatic && out.length === 1 ? out[0]! : null),
     main: settled.main,
@@ -57,7 +56,7 @@ export function writeFoundConfig(shell: Shell, folder: string): FoundConfig {
   return { file, config, said };
 }
 
-/** A text as YAML has it: as it is, or as JSON where a sign in it could mean something. */
+/** A YAML scalar: plain if possible, else quoted as JSON. */
 function toYaml(text: string): string {
   return /^(?!(?:true|false|null|yes|no|on|off)$)[A-Za-z_][\w./@ -]*$/i.test(text) ? text : JSON.stringify(text);
 }

@@ -1,15 +1,13 @@
-// The branch a folder is on, read from Git's own files: no `git` has to be installed, and nothing of the repository
-// runs.
+// Reads the current branch from Git's files, without `git` and without running code of the repository.
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 
-/** Where a folder stands in its repository. */
+/** Branch information of a folder. */
 interface GitPlace {
-  /** Null: no branch is checked out (a detached HEAD). */
+  /** Null for a detached HEAD. */
   readonly branch: string | null;
   /**
-   * The repository's default branch: that of `origin`, else `main` or `master`, whichever there is. Null: it cannot be
-   * told.
+   * The default branch: that of `origin`, else an existing `main` or `master`. Null if unknown.
    */
   readonly defaultBranch: string | null;
 }
@@ -20,7 +18,7 @@ export function gitPlace(folder: string): GitPlace | null {
   return found === null ? null : placeIn(found);
 }
 
-/** SHA of the commit that is checked out; null outside of a repository, and before its first commit. */
+/** SHA of the checked-out commit; null outside of a repository or without commits. */
 export function commitOf(folder: string): string | null {
   const config = gitConfigFile(folder);
   if (config === null) return null;
@@ -44,7 +42,7 @@ function ownGitFolder(folder: string): string | null {
   }
 }
 
-/** The file with the settings of a folder's repository; null outside of one. */
+/** Git configuration file of a folder's repository; null outside of a repository. */
 export function gitConfigFile(folder: string): string | null {
   const found = ownGitFolder(folder);
   if (found === null) return null;
@@ -52,7 +50,7 @@ export function gitConfigFile(folder: string): string | null {
   return existsSync(file) ? file : null;
 }
 
-/** `.git` is a folder, or in a worktree and a submodule a file that names it. */
+/** `.git` is a folder, or in worktrees and submodules a file with its path. */
 function gitFolderOf(entry: string): string | null {
   const stat = statSync(entry, { throwIfNoEntry: false });
   if (stat === undefined) return null;
@@ -75,7 +73,7 @@ function placeIn(folder: string): GitPlace {
   };
 }
 
-/** Branches as files, and those that Git has packed into one. */
+/** Loose and packed branches. */
 function branchesIn(common: string): Set<string> {
   const heads = path.join(common, 'refs/heads');
   const files = existsSync(heads)

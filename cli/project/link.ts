@@ -1,19 +1,19 @@
-// Which project of which platform a folder belongs to: `.platform/project.json`, written by `platform link` and by the
-// first `platform deploy`. A folder below has the link of the nearest one above.
+// Links a folder to a project of a platform: `.platform/project.json`, written by `platform link` and by the first
+// `platform deploy`. Subfolders use the link of the nearest parent.
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { readTextSync } from '#core/text-file.ts';
 import { CliError } from '../terminal/failure.ts';
 
-/** What is written down. */
+/** Content of the file. */
 export interface Link {
-  /** Of the API, as it is kept with its token. */
+  /** URL of the API, as stored with its token. */
   readonly apiUrl: string;
   readonly projectId: string;
   readonly organizationId: string;
 }
 
-/** A link, and the folder it is of. */
+/** A link and its folder. */
 export interface FoundLink extends Link {
   readonly folder: string;
 }
@@ -21,15 +21,15 @@ export interface FoundLink extends Link {
 const FILE_BYTES_MAX = 10_000;
 const ID = /^[a-z]{3}_[0-9a-z]{1,64}$/;
 
-/** Where the link of a folder lies. */
+/** Path of a folder's link. */
 export function linkFile(folder: string): string {
   return path.join(folder, '.platform', 'project.json');
 }
 
 /**
- * The link of a folder or of the nearest one above; null where there is none. It stops at the repository's root.
+ * The link of a folder or its nearest parent up to the repository root; null if there is none.
  *
- * @throws {CliError} for a file that is no link.
+ * @throws {CliError} for an invalid file.
  */
 export function findLink(folder: string): FoundLink | null {
   for (let at = path.resolve(folder); ; at = path.dirname(at)) {
@@ -44,14 +44,14 @@ function readLink(file: string): Link {
     const text = readTextSync(file);
     found = text.length > FILE_BYTES_MAX ? null : (JSON.parse(text) as Partial<Link> | null);
   } catch {
-    // Said below.
+    // Reported below.
   }
   const { apiUrl, projectId, organizationId } = found ?? {};
   const isUrl = typeof apiUrl === 'string' && /^https?:$/.test(URL.parse(apiUrl)?.protocol ?? '');
   if (!isUrl || !isId(projectId) || !isId(organizationId))
-    throw new CliError('This is no link to a project', {
+    throw new CliError('Invalid project link', {
       file,
-      advice: 'Write it anew with `platform link`, or take it away with `platform unlink`.',
+      advice: 'Recreate it with `platform link`, or remove it with `platform unlink`.',
     });
   return { apiUrl, projectId, organizationId };
 }
@@ -60,7 +60,7 @@ function isId(value: unknown): value is string {
   return typeof value === 'string' && ID.test(value);
 }
 
-/** Writes the link of a folder, whole or not at all, and keeps it out of Git where nothing else does. */
+/** Writes the link of a folder atomically, and makes Git ignore it. */
 export function writeLink(folder: string, { apiUrl, projectId, organizationId }: Link): string {
   const file = linkFile(folder);
   mkdirSync(path.dirname(file), { recursive: true });
@@ -72,7 +72,7 @@ export function writeLink(folder: string, { apiUrl, projectId, organizationId }:
   return file;
 }
 
-/** Takes the link of a folder away; whether there was one. */
+/** Removes the link of a folder. @returns whether there was one. */
 export function removeLink(folder: string): boolean {
   const file = linkFile(folder);
   if (!existsSync(file)) return false;

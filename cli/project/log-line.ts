@@ -1,16 +1,16 @@
-// A line of a worker's log, from the platform of this machine or from a control plane. Types only.
+// Types of a worker's log line, from a local platform or a control plane.
 
-/** A line that a worker wrote. */
+/** A log line of a worker. */
 export interface LogLine {
   /** Milliseconds since 1970. */
   readonly time: number;
   readonly level: 'debug' | 'info' | 'warn' | 'error';
   readonly deployment: string;
   readonly invocation: string | null;
-  /** Absent where there is no control plane. */
+  /** Absent without a control plane. */
   readonly traceId?: string | null;
   readonly text: string;
 }
 
-/** Reads the lines that came since it was called last. */
+/** Reads the new lines since its last call. */
 export type ReadLog = () => Promise<readonly LogLine[]>;

@@ -1,5 +1,4 @@
-// The project a command works on: finds and reads its platform.yaml, and builds it. The commands build, deploy, dev,
-// start and types share this, so that all of them see the same project.
+// Finds, loads and builds the project of a command. Shared by build, deploy, dev, start and types.
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { readTextSync } from '#core/text-file.ts';
@@ -18,16 +17,16 @@ import { settleProject } from './settled.ts';
 
 const configNames = ['platform.yaml', 'platform.yml'];
 
-/** A project on this disk. */
+/** A local project. */
 export interface Project {
   /** Folder of the configuration file, or the folder itself without one; absolute. */
   readonly folder: string;
-  /** Absolute path; null: everything has its default. */
+  /** Absolute path; null: all defaults. */
   readonly configFile: string | null;
   readonly config: ProjectConfig;
-  /** Where its sources lie: `base` in the repository, else the folder; absolute. */
+  /** Source folder: `base` in the repository, else the folder; absolute. */
   readonly root: string;
-  /** The repository where it is a workspace, else `root`: what a build may read, and where tools are installed. */
+  /** The repository if it is a workspace, else `root`: readable by builds, and where tools are installed. */
   readonly workspace: string;
 }
 
@@ -43,15 +42,15 @@ class ConfigError extends Error {
 }
 
 /**
- * Reads the project in a folder; warnings go to the shell's standard error.
+ * Loads the project in a folder; warnings go to standard error.
  *
- * @param configFlag path of the configuration file, relative to the shell's folder; null looks for `platform.yaml`.
- * @throws {ConfigError} with every error of the file, its place and a code frame.
+ * @param configFlag path of the configuration file, relative to the shell's folder; null: finds `platform.yaml`.
+ * @throws {ConfigError} with all errors of the file, with locations and code frames.
  */
 export function loadProject(shell: Shell, folder: string, configFlag: string | null): Project {
   const found = configFlag === null ? configIn(folder) : path.resolve(shell.cwd, configFlag);
   if (found === undefined) {
-    if (!existsSync(folder)) throw new CliError(`There is no folder ${folder}`);
+    if (!existsSync(folder)) throw new CliError(`Folder ${folder} does not exist`);
     const config = parseProjectConfig('', { file: 'platform.yaml' }).config!;
     return { folder, configFile: null, config, ...sourcesOf(folder, config, null) };
   }
@@ -60,7 +59,7 @@ export function loadProject(shell: Shell, folder: string, configFlag: string | n
   try {
     text = readTextSync(found);
   } catch (error) {
-    throw new CliError(`The configuration file ${found} cannot be read: ${(error as Error).message}`, {
+    throw new CliError(`Could not read the configuration file ${found}: ${(error as Error).message}`, {
       exitCode: configFlag === null ? 1 : 2,
     });
   }
@@ -80,26 +79,25 @@ export function loadProject(shell: Shell, folder: string, configFlag: string | n
   };
 }
 
-/** The configuration file in a folder; undefined where there is none. */
+/** The configuration file in a folder, if any. */
 export function configIn(folder: string): string | undefined {
   return configNames.map((name) => path.join(folder, name)).find((file) => existsSync(file));
 }
 
 /**
- * A link may stand for a configuration elsewhere in the repository, not for any file: its lines are shown where it is
- * wrong.
+ * Refuses a symbolic link out of the repository: errors print lines of the file, which may be any file.
  */
 function refuseOutside(file: string): void {
   const real = realPath(file);
   const { repository } = placeOf(path.dirname(file));
   if (real === null || !isInside(realPath(repository) ?? repository, real))
-    throw new CliError('This is a link that leads out of the repository', {
+    throw new CliError('This symbolic link leads out of the repository', {
       file,
-      advice: 'Put the file itself here, or name it with --config.',
+      advice: 'Put the file here, or pass it with --config.',
     });
 }
 
-/** Where the sources of a project lie, and what of the repository belongs to it. */
+/** Source folder and workspace of a project. */
 function sourcesOf(
   folder: string,
   { base }: ProjectConfig,
@@ -125,23 +123,23 @@ function sourcesOf(
     const meant = path.relative(repository, path.join(folder, base));
     const advice = existsSync(path.join(folder, base)) ? `Did you mean "${meant}"? ` : '';
     fail(
-      `base: there is no folder ${base} in the repository ${repository}`,
+      `base: folder ${base} does not exist in the repository ${repository}`,
       `${advice}base is relative to the root of the repository.`,
     );
   } else if (!isInside(realPath(repository)!, real))
-    fail(`base: ${base} leads out of the repository`, 'Name a folder of the repository itself.');
+    fail(`base: ${base} leads out of the repository`, 'Choose a folder in the repository.');
   return { root, workspace: workspace ?? root };
 }
 
-/** A problem as an error of the command line, with a code frame. @param text the file it is in. */
+/** Converts a problem to a CLI error with a code frame. @param text content of the file. */
 export function toCliError({ message, file, line, column, hint }: Problem, text: string): CliError {
   return new CliError(message, { file, line, column, frame: codeFrame(text, line, column), advice: hint ?? null });
 }
 
-/** The package of the agent library: a project that depends on it wants its bindings (docs/bindings.md). */
+/** The agent library: projects that depend on it need its bindings (docs/bindings.md). */
 export const agentPackage = '@platform-run/agent';
 
-/** Whether a project depends on the agent library without saying anything of `agentSDK` in its configuration. */
+/** Whether a project depends on the agent library without `agentSDK` in its configuration. */
 export function lacksAgentFlag({ folder, configFile }: Project): boolean {
   const file = path.join(folder, 'package.json');
   if (configFile === null || !existsSync(file)) return false;
@@ -156,7 +154,7 @@ export function lacksAgentFlag({ folder, configFile }: Project): boolean {
   return depends && !/^["']?agentSDK["']?\s*:/m.test(readTextSync(configFile));
 }
 
-/** Whether a project calls models. A configuration that cannot be read is reported elsewhere. */
+/** Whether a project calls models. Invalid configurations are reported elsewhere. */
 export function wantsAi(load: () => Project): boolean {
   try {
     return load().config.ai;
@@ -165,7 +163,7 @@ export function wantsAi(load: () => Project): boolean {
   }
 }
 
-/** What a build says goes to the standard error of the shell. */
+/** Forwards build output to standard error. */
 export function buildOutput(shell: Shell): { onOutput(text: string): void; onWarning(text: string): void } {
   return {
     onOutput: (text) => shell.err(ownLines(coloured(text.trimEnd(), shell.isTerminal))),
@@ -182,11 +180,11 @@ export interface Built extends Artifact {
 /**
  * Builds a project into `<artifacts>/<id>`.
  *
- * @param options.bundle made already by a watch.
- * @param options.made what the build command made, where it has run already.
- * @param options.durable whether it must outlive a power cut.
- * @param options.keepsFreeBytes what of the disk stays free.
- * @param options.compress whether assets get compressed forms.
+ * @param options.bundle existing bundle of a watch.
+ * @param options.made folders created by the build command, if it has already run.
+ * @param options.durable whether the artifact must survive a power failure.
+ * @param options.keepsFreeBytes disk space to keep free.
+ * @param options.compress whether to precompress assets.
  * @throws {BuildError}
  */
 export async function buildProject(

@@ -1,23 +1,22 @@
-// The repository around a project, as far as the rules of monorepos need it: where it begins, whether it is a
-// workspace, which projects it holds. Reads names of files and two texts. Called by project.ts and choose-projects.ts.
+// Detects the repository of a project for monorepos: its root, whether it is a workspace, its projects. Reads only file
+// names and two files. Called by project.ts and choose-projects.ts.
 import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { readTextSync } from '#core/text-file.ts';
 import { inspectRepository, parseWorkspaceFile, workspaceFileName, type Workspace } from '#core/config/workspace.ts';
 
-/** Folders that are searched for projects, and how deep: a home folder may be a repository as well. */
+/** Limits of the search for projects, since a home folder may be a repository too. */
 const FOLDERS_MAX = 5000;
 const DEPTH_MAX = 8;
 
-/** Where a folder stands. */
+/** Repository and workspace of a folder. */
 interface Place {
   /**
-   * The folder with `.git`, else the nearest with a workspace manifest, else the folder itself: what `base` is relative
-   * to.
+   * Base of `base`: the folder with `.git`, else the nearest with a workspace manifest, else the folder.
    */
   readonly repository: string;
   /**
-   * The outermost folder of the repository that is a workspace; null where none is. Dependencies are installed there.
+   * The outermost workspace of the repository, where dependencies are installed; null if there is none.
    */
   readonly workspace: string | null;
 }
@@ -33,7 +32,7 @@ export function placeOf(folder: string): Place {
       outermost = at;
     }
     if (names.includes('.git')) {
-      // Two projects make a monorepo as well; the folder itself would gain nothing from it.
+      // Two projects also make a monorepo; irrelevant for the folder itself.
       const isMonorepo = outermost === null && at !== path.resolve(folder) && readRepository(at).monorepo;
       return { repository: at, workspace: isMonorepo ? at : outermost };
     }
@@ -41,14 +40,13 @@ export function placeOf(folder: string): Place {
   }
 }
 
-/** The folder whose `.platform` the projects of a workspace share; without a workspace the project's own. */
+/** The folder of the `.platform` shared by a workspace; without a workspace, the project's folder. */
 export function workspaceFolder(folder: string): string {
   return placeOf(folder).workspace ?? folder;
 }
 
 /**
- * What a repository holds, by the rules of core/config/workspace.ts. Folders with a dot, and what is installed, are not
- * searched.
+ * Projects of a repository, by the rules of core/config/workspace.ts. Skips hidden folders and installed packages.
  */
 export function readRepository(root: string): Workspace {
   const paths: string[] = [];
@@ -65,7 +63,7 @@ export function readRepository(root: string): Workspace {
   return inspectRepository({ paths, texts: textsOf(root, ['package.json', workspaceFileName]) });
 }
 
-/** platform-workspace.yaml of a repository: its text and what is wrong with it; null where there is none. */
+/** platform-workspace.yaml of a repository: text and problems; null if missing. */
 export function readWorkspaceFile(
   root: string,
 ): { file: string; text: string; problems: Workspace['problems'] } | null {
@@ -81,7 +79,7 @@ function textsOf(folder: string, names: readonly string[]): Record<string, strin
     try {
       texts[name] = readTextSync(path.join(folder, name));
     } catch {
-      // Not there, or nothing to read.
+      // Missing or unreadable.
     }
   }
   return texts;

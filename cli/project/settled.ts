@@ -1,4 +1,4 @@
-// A project with what its files show filled in, as the platform fills it in for a push. Called by project.ts and by the
+// The resolved configuration of a project: detected settings are filled in as for a push. Called by project.ts and the
 // session of `platform dev`.
 import path from 'node:path';
 import type { ProjectConfig } from '#core/config/project-config.ts';
@@ -7,21 +7,21 @@ import { filesIn } from '#builder/frameworks/project-files.ts';
 import { settle } from '#builder/frameworks/settle.ts';
 import { realPath } from '#builder/project/containment.ts';
 
-/** The folders of a project ({@link Project}). */
+/** Folders of a {@link Project}. */
 interface Folders {
   readonly root: string;
   readonly workspace: string;
 }
 
-/** What the files of a project show, in its repository where that is a workspace. */
+/** Detects settings from the files of a project and its workspace. */
 export function detectIn({ root, workspace }: Folders): Detection {
   const [top, folder] = [workspace, root].map((place) => realPath(place) ?? place);
   return detect(filesIn(top!), path.relative(top!, folder!).split(path.sep).join('/') || '.');
 }
 
 /**
- * @param say gets a line for each thing that was found out, where platform.yaml leaves something to that.
- * @throws {BuildError} `not_supported` for what cannot be built as it is.
+ * @param say gets a line for each detected setting.
+ * @throws {BuildError} `not_supported` if the project cannot be built.
  */
 export function settleProject<Project extends Folders & { readonly config: ProjectConfig }>(
   project: Project,

@@ -1,5 +1,4 @@
-// What a command is about: the platform on this machine, the project, and the branch. Shared by deploy and by the
-// commands that look at or change what a project serves.
+// Local platform, project and branch of a command. Shared by deploy and the commands that show or change deployments.
 import path from 'node:path';
 import { branchSlug } from '#core/names.ts';
 import type { RouteRecord } from '#core/manifest.ts';
@@ -12,7 +11,7 @@ import type { Shell } from '../terminal/shell.ts';
 import { gitPlace } from './git-branch.ts';
 import { loadProject, type Project } from './project.ts';
 
-/** Flags that say which project is meant. */
+/** Flags that choose the project. */
 export const projectFlags = {
   name: {
     type: 'string',
@@ -28,13 +27,13 @@ export function nameOf(project: Project, flag: string | undefined): string {
   return flag ?? project.config.name ?? projectNameFrom(project.folder);
 }
 
-/** A project that is deployed on the platform of this machine. */
+/** A project deployed on the local platform. */
 interface Deployed {
   readonly platform: LocalPlatform;
   readonly route: RouteRecord;
 }
 
-/** @throws {CliError} when no platform runs, or the project was never deployed there. */
+/** @throws {CliError} if no platform is running, or the project is not deployed there. */
 export async function findDeployed(
   shell: Shell,
   flags: { readonly name?: string | undefined; readonly config?: string | undefined },
@@ -50,8 +49,8 @@ export async function findDeployed(
 }
 
 /**
- * The branch to deploy as, and whether it is the one that production comes from. Where Git does not tell its default
- * branch that is the branch of what is production, and the first that is deployed.
+ * The branch to deploy as, and whether it is the production branch: Git's default branch, else the branch of the
+ * current production deployment, else the first deployed branch.
  *
  * @throws {CliError} without a branch.
  */
@@ -63,19 +62,19 @@ export function branchOf(
   const place = gitPlace(folder);
   const branch = flag ?? (place === null ? 'main' : place.branch);
   if (branch === null)
-    throw new CliError('No branch is checked out here (a detached HEAD)', {
-      advice: 'Name the branch to deploy as: --branch <name>',
+    throw new CliError('No branch is checked out (detached HEAD)', {
+      advice: 'Pass the branch to deploy as: --branch <name>',
     });
   if (!/^[^\s\p{Cc}]{1,200}$/u.test(branch))
-    throw new CliError(`"${branch}" cannot be the name of a branch`, {
+    throw new CliError(`Invalid branch name "${branch}"`, {
       exitCode: 2,
-      advice: 'Name one without spaces: --branch <name>',
+      advice: 'Use a name without spaces: --branch <name>',
     });
   const served = route === null || route.production === null ? branch : route.deployments[route.production]!.branch;
   return { branch, isDefault: branch === (place === null ? 'main' : (place.defaultBranch ?? served)) };
 }
 
-/** The addresses that lead to a deployment, that of production first. */
+/** URLs of a deployment, production first. */
 export function urlsOf(platform: LocalPlatform, route: RouteRecord, id: string): string[] {
   const { branch } = route.deployments[id]!;
   return [
@@ -85,7 +84,7 @@ export function urlsOf(platform: LocalPlatform, route: RouteRecord, id: string):
   ];
 }
 
-/** A folder from a word of the command, relative to where it was called. */
+/** Resolves a folder argument against the current folder. */
 export function folderOf(shell: Shell, dir: string | undefined): string {
   return path.resolve(shell.cwd, dir ?? '.');
 }

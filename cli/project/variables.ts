@@ -1,17 +1,17 @@
-// Variables of a project on this machine: `.env`, then `.env.local` and `.dev.vars` over it. Node's own parser reads
-// quotes, comments, `export` and values over several lines.
+// Local variables of a project: `.env`, overridden by `.env.local` and `.dev.vars`. Node's parser supports quotes,
+// comments, `export` and multi-line values.
 import path from 'node:path';
 import { parseEnv } from 'node:util';
 import { readTextSync, TextEncodingError } from '#core/text-file.ts';
 import { CliError } from '../terminal/failure.ts';
 
-/** Files read for a project, later ones win. */
+/** Variable files; later ones win. */
 export const variableFiles = ['.env', '.env.local', '.dev.vars'] as const;
 
-/** Gets what the author of a file should know. */
+/** Receives warnings. */
 export type Warn = (text: string) => void;
 
-/** The variables in a project's folder; none where no file exists. */
+/** Variables of a project's folder. */
 export function readVariables(folder: string, warn?: Warn): Record<string, string> {
   return Object.assign(
     {},
@@ -20,9 +20,9 @@ export function readVariables(folder: string, warn?: Warn): Record<string, strin
 }
 
 /**
- * The variables in one file; null where it does not exist.
+ * Variables of a file; null if it does not exist.
  *
- * @param warn gets a warning for each unquoted value that a `#` cuts.
+ * @param warn gets a warning for each unquoted value that is cut at `#`.
  * @throws {CliError} for a file in an unknown encoding.
  */
 export function readVariableFile(file: string, warn?: Warn): Record<string, string> | null {
@@ -36,15 +36,15 @@ export function readVariableFile(file: string, warn?: Warn): Record<string, stri
   }
   for (const { name, line } of warn === undefined ? [] : cutValues(text))
     warn!(
-      `${path.basename(file)}:${line}: the value of ${name} ends at "#", where a comment begins; to keep it, write the value in quotes: ${name}="..."`,
+      `${path.basename(file)}:${line}: the value of ${name} ends at "#", which starts a comment; quote the value to keep it: ${name}="..."`,
     );
   return parseEnv(text) as Record<string, string>;
 }
 
-/** A line, or the lines of a quoted value: name, value, and what comes behind it. */
+/** An assignment, possibly multi-line: name, value, rest. */
 const ASSIGNMENT = /^\s*(?:export\s+)?([\w.-]+)[^\S\n]*=[^\S\n]*('[^']*'|"[^"]*"|`[^`]*`|[^#\n]*)(.*)$/gm;
 
-/** Unquoted values with a `#` right behind them, as in `COLOR=#fff`: behind a blank it is meant as a comment. */
+/** Unquoted values directly followed by `#`, as in `COLOR=#fff`. After a space, a comment is intended. */
 function cutValues(text: string): { name: string; line: number }[] {
   const found: { name: string; line: number }[] = [];
   const plain = text.replaceAll('\r\n', '\n');
@@ -56,22 +56,21 @@ function cutValues(text: string): { name: string; line: number }[] {
   return found;
 }
 
-/** Whether a name can be one of a variable. */
+/** Whether a variable name is valid. */
 export function isVariableName(name: string): boolean {
   return /^[A-Za-z_][A-Za-z0-9_]{0,255}$/.test(name);
 }
 
-/** A file of variables that Node's parser reads back, and `platform dev` with it. @throws {CliError} */
+/** Formats variables as a file that Node's parser and `platform dev` can read. @throws {CliError} */
 export function toVariableFile(variables: Readonly<Record<string, string>>): string {
   return Object.entries(variables)
     .map(([key, value]) => `${key}=${quoted(key, value)}\n`)
     .join('');
 }
 
-/** The parser knows three kinds of quotes, and no way to write one inside of itself. */
+/** The parser supports three kinds of quotes, without escapes. */
 function quoted(name: string, value: string): string {
   const quote = [`'`, '`', '"'].find((mark) => !value.includes(mark) && !(mark === '"' && value.includes('\\')));
-  if (quote === undefined)
-    throw new CliError(`The value of ${name} holds every kind of quotes: it cannot be written into a file`);
+  if (quote === undefined) throw new CliError(`Cannot write ${name} to a file: its value contains all kinds of quotes`);
   return `${quote}${value}${quote}`;
 }

@@ -1,10 +1,10 @@
-// Deployments of a project in its route record, on a platform of this machine without a control plane.
+// Lists deployments from a project's route record, for a local platform without a control plane.
 import { previewOf } from '#core/preview.ts';
 import { findDeployed, urlsOf } from '../project/target.ts';
 import { formatTime } from '../terminal/table.ts';
 import type { Shell } from '../terminal/shell.ts';
 
-/** Which ones, and how they are shown. */
+/** Filters and output format. */
 interface Flags {
   readonly name?: string | undefined;
   readonly config?: string | undefined;
@@ -12,7 +12,7 @@ interface Flags {
   readonly json?: boolean | undefined;
 }
 
-/** Prints them, the newest first. */
+/** Prints deployments, newest first. */
 export async function listRouteDeployments(shell: Shell, flags: Flags): Promise<void> {
   const { platform, route } = await findDeployed(shell, flags);
   const rows = Object.values(route.deployments)

@@ -1,4 +1,4 @@
-// The log of a project on a platform of this machine without a control plane, from its private port.
+// Reads a project's log from the private port of a local platform without a control plane.
 import { findDeployed } from '../project/target.ts';
 import { CliError } from '../terminal/failure.ts';
 import type { Shell } from '../terminal/shell.ts';
@@ -18,7 +18,7 @@ interface Flags {
   readonly deployment?: string | undefined;
 }
 
-/** Reads the lines that came since it was called last. */
+/** Returns a function that reads the new lines since its last call. */
 export async function routeLog(shell: Shell, flags: Flags): Promise<ReadLog> {
   const found = await findDeployed(shell, flags);
   let { route } = found;
@@ -26,7 +26,7 @@ export async function routeLog(shell: Shell, flags: Flags): Promise<ReadLog> {
   return async () => {
     const query = `project=${route.project}&after=${next}`;
     const { status, body } = await askPlatform<Answer>(found.platform, `/_platform/logs?${query}`);
-    if (status !== 200) throw new CliError(`The platform does not tell its log: ${body.error ?? `HTTP ${status}`}`);
+    if (status !== 200) throw new CliError(`The platform did not return its log: ${body.error ?? `HTTP ${status}`}`);
     ({ next } = body);
     if (flags.branch !== undefined && body.lines.some(({ deployment }) => route.deployments[deployment] === undefined))
       ({ route } = await findDeployed(shell, flags));

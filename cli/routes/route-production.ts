@@ -1,5 +1,5 @@
-// Makes another deployment production in a project's route record, on a platform of this machine without a control
-// plane. Called by promote and rollback.
+// Changes production in a project's route record, for a local platform without a control plane. Called by promote and
+// rollback.
 import type { RouteRecord } from '#core/manifest.ts';
 import { asProduction, rolledBack } from '#artifacts/publish.ts';
 import { changeRoute } from '#artifacts/route-records.ts';
@@ -9,14 +9,14 @@ import type { Shell } from '../terminal/shell.ts';
 import type { LocalPlatform } from '../local/local-platform.ts';
 import { untilRouted } from './served.ts';
 
-/** Which project, and how it is told. */
+/** Project and output format. */
 interface Flags {
   readonly name?: string | undefined;
   readonly config?: string | undefined;
   readonly json?: boolean | undefined;
 }
 
-/** Makes a deployment production. @param word its id, or a branch. */
+/** Makes a deployment production. @param word its ID, or a branch. */
 export async function promoteRoute(shell: Shell, flags: Flags, word: string): Promise<void> {
   const { platform, route } = await findDeployed(shell, flags);
   const led = changeRoute(platform.folder, route.project, (before) => {
@@ -26,33 +26,32 @@ export async function promoteRoute(shell: Shell, flags: Flags, word: string): Pr
   await tellProduction(shell, platform, led, 'Promoted', flags.json === true);
 }
 
-/** What was production before is production again. */
+/** Restores the previous production deployment. */
 export async function rollBackRoute(shell: Shell, flags: Flags): Promise<void> {
   const { platform, route } = await findDeployed(shell, flags);
   const changed = changeRoute(platform.folder, route.project, (before) => {
     const earlier = earlierOf(before);
     if (earlier === null)
-      throw new CliError(`${before.project} has no production deployment before this one`, {
-        advice:
-          '`platform deployments` lists what there is, `platform promote <deployment>` makes one of it production.',
+      throw new CliError(`${before.project} has no previous production deployment`, {
+        advice: '`platform deployments` lists the deployments, `platform promote <deployment>` promotes one.',
       });
     return rolledBack(before, earlier);
   });
   await tellProduction(shell, platform, changed, 'Rolled back:', flags.json === true);
 }
 
-/** The deployment that a word means. @throws {CliError} */
+/** Finds a deployment by ID or branch. @throws {CliError} */
 function idOf({ project, branches, deployments }: RouteRecord, word: string): string {
   if (Object.hasOwn(deployments, word)) return word;
   if (Object.hasOwn(branches, word)) return branches[word]!;
   throw new CliError(`${project} has no deployment and no branch "${word}"`, {
     exitCode: 2,
-    advice: `\`platform deployments --name ${project}\` lists what there is.`,
+    advice: `\`platform deployments --name ${project}\` lists the deployments.`,
   });
 }
 
 /**
- * What was production last; of records that do not remember it, the newest one before that was deployed as production.
+ * The previous production deployment; for records without a history, the newest earlier production deployment.
  */
 function earlierOf({ productionHistory, production, deployments }: RouteRecord): string | null {
   if (productionHistory !== undefined) return productionHistory.at(-1) ?? null;
@@ -63,7 +62,7 @@ function earlierOf({ productionHistory, production, deployments }: RouteRecord):
   return before.toSorted((a, b) => a.createdAt.localeCompare(b.createdAt)).at(-1)?.id ?? null;
 }
 
-/** Waits until it is served, and says what production is now. */
+/** Waits until the deployment is served, and prints it. */
 async function tellProduction(
   shell: Shell,
   platform: LocalPlatform,

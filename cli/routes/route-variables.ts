@@ -1,5 +1,4 @@
-// Variables of a project in its route record, on a platform of this machine without a control plane. Called by the
-// commands of `platform env`.
+// Variables in a project's route record, for a local platform without a control plane. Called by `platform env`.
 import type { RouteRecord } from '#core/manifest.ts';
 import { previewOf } from '#core/preview.ts';
 import { changeRoute } from '#artifacts/route-records.ts';
@@ -11,14 +10,14 @@ import { untilRouted } from './served.ts';
 
 type Variables = Readonly<Record<string, string>>;
 
-/** A variable that is set. */
+/** A variable. */
 export interface RouteVariable {
   readonly scope: Scope;
   readonly name: string;
   readonly value: string;
 }
 
-/** Variables of a project, of all scopes or of one. */
+/** Variables of a project, of one scope or all. */
 export async function readRouteVariables(
   shell: Shell,
   flags: ScopeFlags,
@@ -37,7 +36,7 @@ export async function readRouteVariables(
 }
 
 /**
- * Sets variables, and takes those away that are null. Deployments have them from their next request on.
+ * Sets variables; null removes one. Takes effect on the next request.
  *
  * @returns the project's name.
  */
@@ -52,9 +51,9 @@ export async function changeRouteVariables(
     scope.kind === 'branch' &&
     Object.values(route.deployments).some(({ id, branch }) => branch === scope.branch && previewOf(route, id) === null)
   )
-    throw new CliError(`${scope.branch} is the branch of production: it has the variables of production`, {
+    throw new CliError(`${scope.branch} is the production branch and uses the production variables`, {
       exitCode: 2,
-      advice: 'Leave --branch out to change those.',
+      advice: 'To change those, omit --branch.',
     });
   changeRoute(platform.folder, route.project, (before) => {
     const variables: Record<string, string> = { ...variablesOf(before, scope) };
@@ -62,7 +61,7 @@ export async function changeRouteVariables(
       if (value !== null) variables[name] = value;
       else if (!Object.hasOwn(variables, name))
         throw new CliError(`${name} is not set for ${inWords(scope)} of ${before.project}`, {
-          advice: '`platform env list` shows what is.',
+          advice: '`platform env list` shows the variables.',
         });
       else delete variables[name];
     }
@@ -91,5 +90,5 @@ function withVariables(route: RouteRecord, scope: Scope, variables: Variables): 
 }
 
 function noDev(): CliError {
-  return misuse('Without a control plane the variables of `platform dev` are those of .env');
+  return misuse('Without a control plane, `platform dev` uses only the variables of .env');
 }

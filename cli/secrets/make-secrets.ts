@@ -1,5 +1,5 @@
-// Makes the secrets of an installation in a file of variables, line by line: what is good stays, and so does whatever
-// else is in the file. Called by commands/secrets/init.ts; values never leave the file.
+// Generates missing or weak secrets of an installation in a file of variables; all other lines are kept. Called by
+// commands/secrets/init.ts; values never leave the file.
 import { randomBytes } from 'node:crypto';
 import { chmodSync, existsSync, lstatSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
@@ -7,15 +7,15 @@ import { readTextSync } from '#core/text-file.ts';
 import { secretVariables, weaknessOf } from '#core/process/secret-variables.ts';
 import { CliError } from '../terminal/failure.ts';
 
-/** What came of it: names, no values. */
+/** Result: names without values. */
 export interface MadeSecrets {
   readonly file: string;
-  /** Were missing. */
+  /** Generated because they were missing. */
   readonly made: readonly string[];
-  /** Were weak. */
+  /** Replaced because they were weak. */
   readonly replaced: readonly string[];
   readonly kept: readonly string[];
-  /** Are weak and stay: `ENCRYPTION_KEY` may have sealed something. */
+  /** Weak but kept: data may be encrypted with `ENCRYPTION_KEY`. */
   readonly weak: readonly string[];
 }
 
@@ -23,10 +23,10 @@ const SECRET_BYTES = 32;
 const FILE_BYTES_MAX = 1024 * 1024;
 
 /**
- * Makes what is missing or weak. The file is replaced whole, with mode 0600.
+ * Generates missing or weak secrets. The file is replaced atomically, with mode 0600.
  *
- * @param example what a new file begins as, where it is there.
- * @throws {CliError} for what is no file, or cannot be written.
+ * @param example template of a new file, if it exists.
+ * @throws {CliError} if the path is not a regular file, or not writable.
  */
 export function makeSecrets(file: string, example: string): MadeSecrets {
   const isNew = !existsSync(file);
@@ -56,7 +56,7 @@ export function makeSecrets(file: string, example: string): MadeSecrets {
   return { file, made, replaced, kept, weak };
 }
 
-/** In the place of the last line of that name, a commented one included; else at the end. */
+/** Replaces the last line with this name, also a commented one; else appends a line. */
 function withLine(text: string, name: string, value: string): string {
   const line = `${name}=${value}`;
   const places = [
@@ -65,7 +65,7 @@ function withLine(text: string, name: string, value: string): string {
   ];
   const [first] = places;
   if (first === undefined) return `${text}${text === '' || text.endsWith('\n') ? '' : '\n'}${line}\n`;
-  // Of several, the last one counts: all of them become this one.
+  // The last of several wins: merge them into one.
   let result = text;
   for (const place of places.toSorted((a, b) => b.index - a.index)) {
     if (place !== first && place[0].trimStart().startsWith('#')) continue;
@@ -77,16 +77,16 @@ function withLine(text: string, name: string, value: string): string {
 function readOwn(file: string): string {
   const found = lstatSync(file);
   if (!found.isFile())
-    throw new CliError(`${file} is no file of its own`, { advice: 'Name another one with --file.', exitCode: 2 });
+    throw new CliError(`${file} is not a regular file`, { advice: 'Choose another with --file.', exitCode: 2 });
   if (found.size > FILE_BYTES_MAX)
     throw new CliError(`${file} has more than ${FILE_BYTES_MAX} bytes`, {
-      advice: 'A file of variables is meant: name it with --file.',
+      advice: 'Pass a file of variables with --file.',
       exitCode: 2,
     });
   return readTextSync(file);
 }
 
-/** Whole or not at all. */
+/** Replaces the file atomically. */
 function replace(file: string, text: string): void {
   const beside = `${file}.${randomBytes(4).toString('hex')}.unfinished`;
   try {
@@ -94,8 +94,8 @@ function replace(file: string, text: string): void {
     renameSync(beside, file);
   } catch (error) {
     rmSync(beside, { force: true });
-    throw new CliError(`${file} cannot be written: ${(error as Error).message}`, {
-      advice: 'Run it in a folder of yours, or name another file with --file.',
+    throw new CliError(`Could not write ${file}: ${(error as Error).message}`, {
+      advice: 'Run the command in a writable folder, or choose another file with --file.',
     });
   }
 }

@@ -1,5 +1,5 @@
-// What is wrong with the variables of a platform, before `platform start` changes anything: an older data folder is
-// backed up first, which takes long and would hide the reason. The processes check theirs again.
+// Validates the variables of a platform before `platform start` changes anything, since the backup of an older data
+// folder takes long and would hide the error. The processes validate theirs again.
 import { limitsFrom } from '#core/limits.ts';
 import { logFormatFrom, logLevelFrom, requestLogFrom } from '#core/log/log-level.ts';
 import { parseInteger } from '#core/parse-integer.ts';
@@ -8,17 +8,17 @@ import { CliError } from '../terminal/failure.ts';
 import type { Shell } from '../terminal/shell.ts';
 import { handlerAddress } from '../local/locations.ts';
 
-/** Numbers: the least and the most. */
+/** Numeric variables with minimum and maximum. */
 const numbers: Readonly<Record<string, readonly [least: number, most: number]>> = {
   API_PORT: [0, 65_535],
   HANDLER_PROCESSES: [1, 256],
   HANDLER_SPARES: [0, 16],
 };
 
-/** Of them, those that `off` stands for as well: `platform upgrade` tries a version without an API. */
+/** Variables that also accept `off`: `platform upgrade` checks a version without an API. */
 const MAY_BE_OFF: ReadonlySet<string> = new Set(['API_PORT']);
 
-/** @throws {CliError} naming the variable, its value and what it takes; a secret's value is not named. */
+/** @throws {CliError} with the variable, its value and the allowed values; without values of secrets. */
 export function checkSettings(shell: Shell): void {
   const { env } = shell;
   const get = (name: string): string => env[name]?.trim() ?? '';
@@ -33,14 +33,13 @@ export function checkSettings(shell: Shell): void {
         parseInteger(name, get(name), { least, most });
   } catch (error) {
     throw new CliError((error as Error).message, {
-      advice: 'Set it as it says, or leave it out. Nothing was changed.',
+      advice: 'Fix or unset it. Nothing was changed.',
     });
   }
-  // Without a database there is no control plane, which needs them.
+  // Only needed with a control plane, which requires a database.
   if (get('DATABASE_URL').toLowerCase() === 'none') return;
   const problem =
     (get('AUTH_SECRET') === '' ? null : secretProblem('AUTH_SECRET', get('AUTH_SECRET'))) ??
     (get('ENCRYPTION_KEY') === '' ? null : encryptionKeyProblem(get('ENCRYPTION_KEY')));
-  if (problem !== null)
-    throw new CliError(problem, { advice: 'Set it as it says, or leave it out. Nothing was changed.' });
+  if (problem !== null) throw new CliError(problem, { advice: 'Fix or unset it. Nothing was changed.' });
 }

@@ -1,5 +1,5 @@
-// Publishes the example projects of the checkout. A process of its own for `start`, which would keep the bundler in its
-// memory for as long as it runs. Arguments: the folder of the examples, the data folder.
+// Publishes the example projects of the checkout. A separate process of `start`, to keep the bundler out of its memory.
+// Arguments: the folder of the examples, the data folder.
 import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { limitsFrom } from '#core/limits.ts';
@@ -8,7 +8,7 @@ import { exitCodeOf, failuresOf, printFailure } from '../terminal/failure.ts';
 import { buildProject, loadProject } from '../project/project.ts';
 import { processShell, type Shell } from '../terminal/shell.ts';
 
-/** Every folder with a platform.yaml; one whose sources did not change keeps its deployment. */
+/** Publishes every folder with a platform.yaml; unchanged projects keep their deployment. */
 export async function publishExamples(examples: string, folder: string, shell: Shell): Promise<void> {
   const { diskFreeBytesMin } = limitsFrom(shell.env);
   for (const name of readdirSync(examples).sort()) {

@@ -1,5 +1,5 @@
-// What `platform start` does before it starts a newer version on a data folder: the backup that `platform upgrade`
-// would make, so that there is a way back. Called by commands/start.ts, which holds the lock of the folder.
+// Backs up an older data folder before `platform start` runs a newer version on it, so that the upgrade can be undone,
+// as in `platform upgrade`. Called by commands/start.ts, which holds the lock of the folder.
 import path from 'node:path';
 import { beginUpgrade, endUpgrade, interruptedUpgrade, isOlder } from '#operations/upgrade/upgrade.ts';
 import type { UpgradeState } from '#operations/upgrade/state.ts';
@@ -8,10 +8,11 @@ import { packageFolder } from '../local/locations.ts';
 import { programVersion } from '../local/program-version.ts';
 
 /**
- * Begins an upgrade where one is due, or finds the one to this version that was cut off.
+ * Starts a pending upgrade, or resumes an interrupted one to this version.
  *
- * @returns null: nothing changes, or somebody else upgrades. `UPGRADE_BACKUP=off`: no backup, and no way back.
- * @throws {BackupError} when the backup is not made; then nothing has changed.
+ * @returns null if there is nothing to do, or another process upgrades. With `UPGRADE_BACKUP=off` there is no backup
+ *   and no undo.
+ * @throws {BackupError} if the backup fails; nothing has changed then.
  */
 export async function upgradeOnStart(shell: Shell, folder: string): Promise<UpgradeState | null> {
   const { env } = shell;
@@ -19,7 +20,7 @@ export async function upgradeOnStart(shell: Shell, folder: string): Promise<Upgr
   const interrupted = interruptedUpgrade(folder);
   if (interrupted !== null) return interrupted;
   if (!isOlder(folder)) return null;
-  shell.out(`${folder} is of an older version: a backup is made first`);
+  shell.out(`${folder} has an older version: creating a backup first`);
   return beginUpgrade({
     folder,
     environment: env,
@@ -30,7 +31,7 @@ export async function upgradeOnStart(shell: Shell, folder: string): Promise<Upgr
   });
 }
 
-/** It serves: from now on `platform upgrade --undo` goes back. */
+/** Completes the upgrade; from now on `platform upgrade --undo` reverts it. */
 export function upgradeDone(folder: string, upgrade: UpgradeState | null): void {
   if (upgrade !== null) endUpgrade(folder, upgrade);
 }

@@ -8,15 +8,15 @@ import { nodeFlags } from '#core/node-flags.mjs';
 import { describeCommit, describeMachine, describeTime } from './tools/machine.ts';
 import { root, runProgram } from './tools/processes.ts';
 
-/** What a scenario printed, and how. */
+/** Output of a scenario, with its circumstances. */
 interface Result {
   readonly name: string;
-  /** With the variables that shorten it. */
+  /** The command, with the variables that were set. */
   readonly command: string;
   readonly date: string;
   readonly commit: string;
   readonly machine: string;
-  /** Load average of the minute before: what else the machine did. */
+  /** Load average before the run. */
   readonly load: number;
   readonly output: string;
 }
@@ -54,7 +54,7 @@ export async function run(options: readonly string[]): Promise<number> {
   return code;
 }
 
-/** The command that runs a scenario again, with the variables that were set for it. */
+/** The command that reproduces a run, with its variables. */
 export function commandOf(name: string, environment: NodeJS.ProcessEnv): string {
   const variables = Object.keys(environment)
     .filter((variable) => variable.startsWith('BENCH_'))
@@ -62,7 +62,7 @@ export function commandOf(name: string, environment: NodeJS.ProcessEnv): string 
   return [...variables.map((variable) => `${variable}=${environment[variable]}`), 'npm run bench', name].join(' ');
 }
 
-/** The file of a result. */
+/** Path of a result file. */
 export function formatResult({ name, command, date, commit, machine, load, output }: Result): string {
   return `# \`${name}\`
 

@@ -6,12 +6,12 @@ import { run as runTests } from './test.ts';
 export async function run(words: readonly string[]): Promise<number> {
   if (chromium === null) {
     process.stdout.write('The browser tests cannot run: Chromium is not installed (apt-get install chromium)\n');
-    // CI installs it: there it is a failure.
+    // CI installs Chromium, so its absence is a failure there.
     return process.env['CI'] === undefined ? 0 : 1;
   }
   const flags = words.filter((word) => word.startsWith('--'));
   const files = words.filter((word) => !word.startsWith('--'));
-  // A browser and a platform keep two cores busy; of three such files each waits too long for the others.
+  // Sequentially: a browser and a platform already keep two cores busy.
   return runTests([
     '--test-concurrency=2',
     ...(files.length === 0 ? ['test/browser/'] : files.map((file) => `test/browser/${file}`)),

@@ -1,5 +1,5 @@
-// Every variable that an operator may set, in groups: what `.env.example`, docs/variables.md and
-// containers/settings.yaml are made of (`:env` writes them; test/unit/docs/env-example.test.ts compares). Not packed.
+// All variables for operators, in groups. `:env` generates `.env.example`, docs/variables.md and
+// containers/settings.yaml from them; test/unit/docs/env-example.test.ts compares them. Not packed.
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { aiLimitVariables, aiProviderKinds } from '#core/ai-settings.ts';
@@ -14,15 +14,15 @@ type Row = readonly [name: string, otherwise: string, what: string];
 
 interface Group {
   readonly title: string;
-  /** Of docs/, which explains them. */
+  /** Page of docs/ that explains them. */
   readonly page?: string;
   /** Of compose itself, or holding a secret: no part is given all of them. */
   readonly isNotForAll?: boolean;
-  /** What an installation sets: `.env.example` has it. */
+  /** Common variables, listed in `.env.example`. */
   readonly rows: readonly Row[];
-  /** What few installations set: docs/variables.md alone has it. */
+  /** Rarely used variables, listed only in docs/variables.md. */
   readonly rare?: readonly Row[];
-  /** Limits that `.env.example` has behind the rows; docs/limits.md has them all. */
+  /** Limits listed in `.env.example` after the rows; docs/limits.md lists all. */
   readonly limits?: readonly string[];
 }
 
@@ -392,7 +392,7 @@ export const variableGroups: readonly Group[] = [
   },
 ];
 
-/** The rows of a group. */
+/** Rows of a group. */
 export const rowsOf = ({ rows, rare = [] }: Group): readonly Row[] => [...rows, ...rare];
 
 const EXAMPLE_HEADER = `# Variables that installations set. Copy it to .env, or let \`platform secrets init\` do that: it makes the secrets below.
@@ -400,7 +400,7 @@ const EXAMPLE_HEADER = `# Variables that installations set. Copy it to .env, or 
 # explains. Made by \`node cli/run.mjs :env\`. Never commit .env.
 `;
 
-/** Text of `.env.example`: what an installation sets. */
+/** Content of `.env.example`, with the common variables. */
 export function exampleText(): string {
   const line = ([name, otherwise, what]: Row): string => `# ${what}\n#${name}=${otherwise}\n`;
   const section = (title: string, lines: readonly string[]): string => `\n## ${title}\n\n${lines.join('')}`;
@@ -425,7 +425,7 @@ with what most installations set. What each part reads: [the handler](handler.md
 [databases](database.md), [self-hosting](self-hosting.md). This page is made by \`node cli/run.mjs :env\`.
 `;
 
-/** Text of docs/variables.md: all but limits. */
+/** Content of docs/variables.md: all variables except limits. */
 export function variablesText(): string {
   const secrets = secretVariables.map(({ name, what, with: needed }): Row => {
     const made = needed === undefined ? '' : `; made where ${needed} is set`;
@@ -440,7 +440,7 @@ export function variablesText(): string {
   ].join('');
 }
 
-/** Rows as a table of Markdown, its columns of one width as the formatter has them. */
+/** A Markdown table with padded columns, as the formatter writes it. */
 function table(rows: readonly Row[]): string {
   const linked = (what: string): string => what.replace(/docs\/([\w-]+)\.md(#[\w-]+)?/g, '[$1]($1.md$2)');
   const cells = [
@@ -479,7 +479,7 @@ export async function run(): Promise<number> {
   return 0;
 }
 
-/** A limit as a row. CPU budgets are of a plan, the others have a default for all. */
+/** A limit as a row. CPU budgets depend on the plan, others have one default. */
 function limitRow(name: string): Row {
   const limit = limitRows.find(([variable]) => variable === name);
   if (limit !== undefined) return [name, String(limit[1]), limit[2]];

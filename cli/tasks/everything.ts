@@ -11,7 +11,7 @@ import { recordCosts } from './suites/costs.ts';
 import { machineSeconds, usedSeconds } from './suites/measure-process.ts';
 import { missingPackages } from './suites/run-suite.ts';
 
-/** What a row of the table says. */
+/** A row of the table. */
 interface Row {
   readonly name: string;
   readonly state: 'passed' | 'FAILED' | 'not run';
@@ -19,7 +19,7 @@ interface Row {
   readonly skipped: number | null;
   readonly cpuSeconds: number;
   readonly wallSeconds: number;
-  /** Why it was not run. */
+  /** Reason for skipping. */
   readonly reason?: string;
 }
 
@@ -79,7 +79,7 @@ async function runOne(name: string): Promise<Row> {
   };
 }
 
-/** The sum of what the closing lines of node:test say; null where there are none. */
+/** Sum of node:test's summary lines; null without any. */
 function sumOf(output: string, what: string): number | null {
   const counts = Array.from(output.matchAll(new RegExp(`^. ${what} (\\d+)$`, 'gm')), ([, count]) => Number(count));
   return counts.length === 0 ? null : counts.reduce((sum, count) => sum + count, 0);
@@ -124,7 +124,7 @@ function readKept(commit: string): readonly Row[] {
     const { commit: of, rows } = JSON.parse(readFileSync(place, 'utf8')) as Kept;
     return of === commit ? rows : [];
   } catch {
-    // Nothing was kept, or nothing that can be read.
+    // No stored state, or unreadable.
     return [];
   }
 }

@@ -10,7 +10,7 @@ import { root, runProgram } from './tools/processes.ts';
 import { isOwnModule, readSources, type Sources } from './tools/sources.ts';
 import { reach } from './suites/reach.ts';
 
-/** One character sequence of a product file, and what takes its place. */
+/** A replacement of text in a product file. */
 interface Fault {
   readonly file: string;
   readonly line: number;
@@ -19,12 +19,12 @@ interface Fault {
   readonly after: string;
 }
 
-/** Test files at a time, the nearest first: most faults are noticed by the first ones. */
+/** Test files per batch, nearest first: most faults are detected by the first ones. */
 const BATCH = 12;
-/** Folders whose modules are the product. */
+/** Folders of the product's modules. */
 const PRODUCT =
   /^(?:core|artifacts|runtime|gateway|sandbox|control|builder|resources|postgres|git|operations|web|packages|cli)\/(?!tasks\/|dev\/templates)/;
-/** What is replaced by what. Texts and comments are left alone by asking for spaces and code around it. */
+/** Replacements. The patterns require surrounding code, to skip texts and comments. */
 const CHANGES: readonly (readonly [RegExp, string])[] = [
   [/ === /g, ' !== '],
   [/ !== /g, ' === '],
@@ -63,7 +63,7 @@ export async function run(words: readonly string[]): Promise<number> {
   return 0;
 }
 
-/** Faults drawn by a seed over the product files of a checkout, at most one a file; the same seed draws the same. */
+/** Draws faults in the product files of a checkout by seed, at most one per file. Deterministic. */
 export function drawFaults(sources: Sources, seed: string, count: number): readonly Fault[] {
   const files = Object.keys(sources).filter(
     (file) => isOwnModule(file) && PRODUCT.test(file) && !/\.d\.m?ts$/.test(file),
@@ -92,12 +92,12 @@ function candidates(file: string, text: string): readonly Fault[] {
     })),
   ).filter(({ start }) => {
     const line = text.slice(text.lastIndexOf('\n', start) + 1, text.indexOf('\n', start));
-    // Not in comments and types.
+    // Skip comments and types.
     return !/^\s*(?:\/\/|\*|\/\*|type |interface )/.test(line);
   });
 }
 
-/** The test files that `npm test` of the checkout runs and the file reaches, the nearest first. */
+/** Test files of `npm test` that the file reaches, nearest first. */
 async function filesFor(checkout: string, file: string, sources: Sources): Promise<readonly string[]> {
   const { rungOf } = await rungsOf(checkout);
   const { distanceOf } = reach([file], sources);
@@ -106,7 +106,7 @@ async function filesFor(checkout: string, file: string, sources: Sources): Promi
     .toSorted((a, b) => distanceOf(a)! - distanceOf(b)! || (a < b ? -1 : 1));
 }
 
-/** The table of the checkout; of one that has none, what its `npm test` leaves to others. */
+/** The checkout's table of suites; for older checkouts, the tests excluded from `npm test`. */
 async function rungsOf(checkout: string): Promise<{ rungOf(file: string): string }> {
   const table = path.join(checkout, 'test/suites.ts');
   try {

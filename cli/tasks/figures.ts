@@ -7,14 +7,14 @@ import { root } from './tools/processes.ts';
 import { entryFolders, isLoose, isOwnModule, readSources, type Sources } from './tools/sources.ts';
 import { readTimes, type Time } from './times.ts';
 
-/** One line of the table; what is counted comes with it. */
+/** A line of the table, with the counted items. */
 interface Figure {
   readonly name: string;
   readonly value: string | number;
   readonly list: readonly string[];
 }
 
-/** A word that is not used here, and what is said instead. */
+/** A banned word and its replacement. */
 interface BannedWord {
   readonly pattern: RegExp;
   readonly instead: string;
@@ -42,7 +42,7 @@ export function run(words: readonly string[]): number {
   return 0;
 }
 
-/** Every figure that the text of the files gives. */
+/** All figures computed from the text of the files. */
 export function sourceFigures(sources: Sources, banned: readonly BannedWord[]): Figure[] {
   const modules = readModules(sources);
   return [
@@ -92,7 +92,7 @@ function sizeFigures(sources: Sources): Figure[] {
   ];
 }
 
-/** Functions and classes of the product; the library that is bundled with it is left out. */
+/** Functions and classes of the product, without the bundled library. */
 function shapeFigures(sources: Sources): Figure[] {
   const errorClasses: string[] = [];
   const functions: { place: string; lines: number }[] = [];
@@ -155,7 +155,7 @@ function importFigures(modules: Modules): Figure[] {
   ];
 }
 
-/** Of two arrows in both directions the one that comes first in the alphabet. */
+/** Keeps the alphabetically first of two opposite arrows. */
 function isMutual(pair: string, pairs: readonly string[]): boolean {
   const [from, to] = pair.split(' -> ') as [string, string];
   return from < to && pairs.includes(`${to} -> ${from}`);
@@ -179,7 +179,7 @@ function exportFigures(modules: Modules, published: ReadonlySet<string>): Figure
   ];
 }
 
-/** The modules that a package.json offers under `exports`. */
+/** Modules in the `exports` of a package.json. */
 function publishedModules(sources: Sources): Set<string> {
   const found = new Set<string>();
   for (const [file, text] of Object.entries(sources)) {
@@ -203,7 +203,7 @@ function textFigures(sources: Sources, banned: readonly BannedWord[]): Figure[] 
     let fence: string | null = null;
     for (const [index, line] of text.split('\n').entries()) {
       const place = `${file}:${index + 1}`;
-      // A fence without a language is what a program printed.
+      // A fence without a language is program output.
       if (markdown && line.startsWith('```')) fence = fence === null ? line : null;
       const mayBeLong = markdown && (fence === '```' || /^\s*\||https?:\/\//.test(line));
       if (line.length > COLUMNS_MAX && !mayBeLong) (markdown ? longTexts : longSources).push(place);
@@ -218,7 +218,7 @@ function textFigures(sources: Sources, banned: readonly BannedWord[]): Figure[] 
   ];
 }
 
-/** The rows of the table "Words we do not use": a regular expression in backquotes, and what to say instead. */
+/** Rows of the table "Words we do not use": a regular expression in backquotes, and the replacement. */
 export function bannedWords(glossary: string): BannedWord[] {
   const section = /^#+ words we do not use$([\s\S]*?)(?=^#|(?![\s\S]))/im.exec(glossary)?.[1] ?? '';
   const rows = section.matchAll(/^\|\s*`((?:[^`|\\]|\\.)+)`\s*\|((?:[^|\\]|\\.)*)\|/gm);
@@ -250,7 +250,7 @@ function wordCount(text: string): number {
   return text.split(/\s+/).filter((word) => word !== '').length;
 }
 
-/** Lines that hold nothing but a comment. */
+/** Comment-only lines. */
 function commentLines(text: string): number {
   return text.split('\n').filter((line) => /^\s*(?:\/\/|\/?\*)/.test(line)).length;
 }
@@ -259,7 +259,7 @@ function lineCount(text: string): number {
   return text.split('\n').length - (text.endsWith('\n') ? 1 : 0);
 }
 
-/** The table; with `list` what each line counts stands below it. */
+/** Formats the table; with `list`, including the counted items. */
 export function formatFigures(figures: readonly Figure[], list: boolean): string {
   const width = Math.max(...figures.map(({ name }) => name.length));
   const table = figures.map(({ name, value }) => `${name.padEnd(width)}  ${String(value).padStart(6)}\n`);

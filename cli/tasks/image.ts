@@ -11,10 +11,10 @@ import { stageProgram } from './pack.ts';
 import { root } from './tools/processes.ts';
 import { readSources } from './tools/sources.ts';
 
-/** The adapters of frameworks: builds load them by path. */
+/** Framework adapters, which builds load by path. */
 const adapters = ['packages/astro/', 'packages/nitro/', 'packages/sveltekit/'];
 
-/** What lies in an image: all of these folders, and what their modules import. */
+/** Folders of an image; their imports are added. */
 const contents: Readonly<Record<string, readonly string[]>> = {
   handler: ['runtime/supervisor/', 'runtime/engine/', 'runtime/ssr/', 'postgres/'],
   servers: ['runtime/supervisor/', 'runtime/ssr/', 'postgres/'],
@@ -42,7 +42,7 @@ const contents: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** Of packages: what only other systems, compilers and people read. */
+/** Package files that are not needed at run time. */
 const ofNoUse = [
   '**/*.{c,cc,cpp,h,gyp,gypi,tgz,map,md,markdown,d.ts,d.mts,d.cts}',
   '**/prebuilds/{darwin,win32,linuxmusl}*/**',
@@ -73,7 +73,7 @@ export async function run(words: readonly string[]): Promise<number> {
   for (const place of packages) copyPackage(place, target);
   writeProgram(path.join(target, 'start'), `exec node ${nodeFlags.join(' ')} /opt/platform/runtime/supervisor/main.js`);
   if (files.has('cli/main.ts')) writeProgram(path.join(target, 'platform'), 'exec node /opt/platform/cli/run.mjs "$@"');
-  // No program of the base image speaks HTTP; Bash opens connections.
+  // The base image has no HTTP client; Bash can open connections.
   writeProgram(
     path.join(target, 'healthy'),
     'exec 3<>"/dev/tcp/127.0.0.1/${HANDLER_PRIVATE_PORT:-8081}"\n' +
@@ -83,7 +83,7 @@ export async function run(words: readonly string[]): Promise<number> {
   return 0;
 }
 
-/** Modules that an image's folders reach, and the places of the packages that those import. */
+/** Modules reached from an image's folders, and the paths of imported packages. */
 export function contentsOf(
   modules: Modules,
   name: string,
@@ -113,7 +113,7 @@ function packageOf(specifier: string): string {
     .join('/');
 }
 
-/** Places in node_modules of packages and of what they depend on, as the lockfile has them. */
+/** Paths in node_modules of packages and their dependencies, from the lockfile. */
 function closureOf(names: readonly string[], lock: Lock): string[] {
   const found = new Set<string>();
   const visit = (name: string, from: string): void => {
@@ -138,7 +138,7 @@ function readLock(): Lock {
   return (JSON.parse(readFileSync(path.join(root, 'package-lock.json'), 'utf8')) as { packages: Lock }).packages;
 }
 
-/** One that is not installed is for another system. */
+/** Packages that are not installed are for other systems. */
 function copyPackage(place: string, target: string): void {
   const from = path.join(root, place);
   if (!existsSync(from)) return;

@@ -27,7 +27,7 @@ interface LockEntry {
   engines?: Record<string, string>;
 }
 
-/** A lockfile as far as this file reads it. */
+/** The used parts of a lockfile. */
 export interface Lockfile {
   packages: Record<string, LockEntry>;
 }
@@ -35,7 +35,7 @@ export interface Lockfile {
 const systems = ['aix', 'android', 'darwin', 'freebsd', 'linux', 'netbsd', 'openbsd', 'openharmony', 'sunos', 'win32'];
 const machines = ['arm64', 'arm', 'x64', 'ia32', 'ppc64', 'riscv64', 's390x', 'loong64', 'mips64el', 'wasm32'];
 
-/** Optional packages that a package of the lockfile names and that have no entry, as `name@version`. */
+/** Optional packages without an entry, as `name@version`. */
 export function missingOptional({ packages }: Lockfile): string[] {
   return Object.values(packages).flatMap(({ optionalDependencies }) =>
     Object.entries(optionalDependencies ?? {}).flatMap(([name, version]) =>
@@ -84,7 +84,7 @@ function platformOf(name: string): Pick<LockEntry, 'os' | 'cpu' | 'libc'> {
   return { cpu, ...(os.length === 1 ? { os } : {}), ...libc };
 }
 
-/** Folders with a lockfile of their own, from the checkout's. */
+/** Folders with a lockfile. */
 export const lockedFolders = [
   '.',
   'bench',
@@ -93,7 +93,7 @@ export const lockedFolders = [
   ...globSync('test/frameworks/apps/*', { cwd: root }).sort(),
 ].filter((folder) => existsSync(join(root, folder, 'package.json')));
 
-/** Words pick folders by a part of their path. */
+/** Filters folders by parts of their path. */
 export async function run(words: readonly string[]): Promise<number> {
   for (const folder of lockedFolders) {
     if (words.length > 0 && !words.some((word) => folder.includes(word))) continue;
@@ -103,7 +103,7 @@ export async function run(words: readonly string[]): Promise<number> {
   return 0;
 }
 
-/** Folders that a manifest names as dependencies, `file:packages/worker`: npm reads their manifests. */
+/** Local dependencies of a manifest (`file:packages/worker`), whose manifests npm reads. */
 export function linkedFolders(manifest: string): string[] {
   const { dependencies, devDependencies } = JSON.parse(manifest) as Record<string, Record<string, string> | undefined>;
   return Object.values({ ...dependencies, ...devDependencies }).flatMap((wanted) =>
@@ -111,7 +111,7 @@ export function linkedFolders(manifest: string): string[] {
   );
 }
 
-// In a folder of its own: npm reads what is installed, and leaves out more then.
+// In a separate folder, since npm omits more packages if it finds installed ones.
 async function lock(target: string): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), 'platform-lock-'));
   try {

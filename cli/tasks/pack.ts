@@ -1,6 +1,6 @@
-// `npm run pack`: what users install, as tarballs in dist/. Node refuses TypeScript under node_modules, so host code is
-// emitted as JavaScript (types stripped, nothing else changed); what is bundled at run time (the guest) stays
-// TypeScript.
+// `npm run pack`: creates the tarballs that users install, in dist/. Node refuses TypeScript under node_modules, so
+// host code is emitted as JavaScript (types stripped, nothing else changed); sources that are bundled at run time (the
+// guest) stay TypeScript.
 import {
   cpSync,
   existsSync,
@@ -58,9 +58,9 @@ const leftOut = [
 ];
 /** Sources that a bundler reads when the program runs, never Node. */
 const bundledFolders = ['runtime/engine/guest/', 'packages/create/templates/'];
-/** Of the dashboard, Node itself loads only what finds the built one. */
+/** The only file of the dashboard that Node loads: it finds the built dashboard. */
 const isOfPage = (file: string): boolean => file.startsWith('dashboard/') && !file.startsWith('dashboard/build/');
-/** Read by both: shipped in both forms. */
+/** Read by bundler and Node: shipped as TypeScript and JavaScript. */
 const readByBoth = ['runtime/engine/bridge/protocol.ts', 'builder/node/', 'builder/shims/'];
 
 export async function run(): Promise<number> {
@@ -72,14 +72,14 @@ export async function run(): Promise<number> {
 export async function pack(outFolder: string): Promise<string[]> {
   rmSync(outFolder, { recursive: true, force: true });
   const staging = path.join(outFolder, 'staging');
-  // Here alone: they bring Vite, and tests import the rest of this module.
+  // Imported lazily: these load Vite, and tests import this module.
   const [{ buildDashboard }, { finishDashboard }, { buildDocs }] = await Promise.all([
     import('#dashboard/build/build.ts'),
     import('#web/build/dashboard-site.ts'),
     import('#web/docs-site/build.ts'),
   ]);
   const program = stageProgram(path.join(staging, 'cli'));
-  // Vite sets it for the whole process; npm leaves out what is for development then.
+  // Vite sets NODE_ENV for the whole process, and npm would then omit development dependencies.
   const { NODE_ENV } = process.env;
   await buildDashboard(path.join(program, 'dashboard/dist'));
   await finishDashboard(path.join(program, 'dashboard/dist'));
@@ -131,7 +131,7 @@ export function stageProgram(folder: string, keeps: (file: string) => boolean = 
   return folder;
 }
 
-/** Whether Node itself loads this file. */
+/** Whether Node loads this file. */
 function isHostModule(file: string): boolean {
   return (
     file.endsWith('.ts') &&
@@ -205,7 +205,7 @@ export function toJavaScript(file: string, text: string): string {
   return result;
 }
 
-/** The specifier with `.js`, or null where the target keeps its name. */
+/** The specifier with `.js`, or null if the target keeps its name. */
 function renamedSpecifier(file: string, specifier: string): string | null {
   if (!specifier.endsWith('.ts') || !/^[.#]/.test(specifier)) return null;
   const target = specifier.startsWith('#') ? specifier.slice(1) : path.posix.join(path.posix.dirname(file), specifier);
@@ -267,7 +267,7 @@ export async function emitPackage(folder: string): Promise<void> {
       },
       files: sources,
     });
-    // Peers are found where the checkout has them, wherever the staging folder lies.
+    // Resolve peer dependencies from the checkout.
     symlinkSync(path.join(root, 'node_modules'), path.join(folder, 'node_modules'));
     const emitted = await runProgram(path.join(root, 'node_modules/.bin/tsc'), ['-p', config], { cwd: folder });
     rmSync(path.join(folder, 'node_modules'));
@@ -290,7 +290,7 @@ export async function emitPackage(folder: string): Promise<void> {
   write(manifestFile, manifest);
 }
 
-/** Declarations with `.js` specifiers: the compiler rewrites them in code alone. */
+/** Declarations with `.js` specifiers: the compiler rewrites only code. */
 export function renamedDeclarations(text: string): string {
   return text.replace(/(\bfrom |\bimport\()(['"])(\.{1,2}\/[^'"\n]*?)(?<!\.d)\.ts\2/g, '$1$2$3.js$2');
 }

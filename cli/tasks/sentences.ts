@@ -6,7 +6,7 @@ import { describeCommit } from './tools/machine.ts';
 import { root } from './tools/processes.ts';
 import { isOwnModule, readSources, type Sources } from './tools/sources.ts';
 
-/** A sentence and where it stands. */
+/** A sentence and its location. */
 export interface Sentence {
   readonly file: string;
   readonly line: number;
@@ -16,7 +16,7 @@ export interface Sentence {
 const COUNT = 60;
 /** Shorter ones are labels. */
 const WORDS_MIN = 4;
-/** A third of what is drawn comes from each kind. */
+/** The kinds of texts; a third of the sample comes from each. */
 const KINDS = ['docs', 'comments', 'interface'] as const;
 type Kind = (typeof KINDS)[number];
 
@@ -108,7 +108,7 @@ function textsOf(file: string, text: string): readonly Sentence[] {
   );
 }
 
-/** Whether a text in quotes is meant for people: no SQL, code, path or pattern. */
+/** Whether a string literal is for users: not SQL, code, a path or a pattern. */
 function isProse(text: string): boolean {
   return (
     /^[A-Z`$][^\n]*[a-z] [a-z]+ [a-z]/.test(text) &&

@@ -6,11 +6,11 @@ import { readFileSync } from 'node:fs';
 import { root } from './tools/processes.ts';
 
 const CHARS_MAX = 60;
-/** The rule is younger than the commits before this one. */
+/** The rule applies to commits after this one. */
 const SINCE = 'c9e8534d';
 
 /**
- * What is wrong with the subject of a commit; null: nothing.
+ * The objection to a commit subject; null if valid.
  *
  * @example objectionTo('engine: retry forwarded GETs once'); // null
  */
@@ -32,7 +32,7 @@ export async function run([file]: readonly string[]): Promise<number> {
   return findings.length === 0 ? 0 : 1;
 }
 
-/** Subjects of the last day's commits, as far as the rule is old. */
+/** Subjects of the last day's commits to which the rule applies. */
 function recentSubjects(): string[] {
   const log = (...words: string[]): string[] =>
     execFileSync('git', ['log', '--since=1 day ago', '--format=%s', ...words], {
@@ -45,7 +45,7 @@ function recentSubjects(): string[] {
   try {
     return log(`${SINCE}..HEAD`);
   } catch {
-    // A clone that does not reach so far back.
+    // A shallow clone.
     return log('HEAD');
   }
 }

@@ -24,15 +24,15 @@ const BUDGET = 800;
 const SECONDS_MAX = 1680;
 /** At least, of a file whose tests the quick rung, where its cost is recorded, skips for want of what they need. */
 const SKIPPED_COST = 8;
-/** A part of which nothing is known yet. */
+/** Cost of a part without a recorded cost. */
 const UNKNOWN_COST = 100;
 /** Files of e2e that every submission runs. */
 const FIRST_PROJECT: readonly string[] = ['first-project', 'documented-pages'];
-/** A step that takes longer hangs. */
+/** Timeout of a step. */
 const STEP_MS_MAX = 20 * 60_000;
 const FAILURE_LINES = 200;
 
-/** What runs as one command. */
+/** A command. */
 interface Step {
   readonly name: string;
   readonly program: string;
@@ -92,7 +92,7 @@ function partsOf(costs: Costs, changed: readonly string[]): readonly Part[] {
   });
 }
 
-/** The steps; those of the slow suites are chosen when the ones before them are over. */
+/** The steps; those of the slow suites are chosen after the others. */
 function* steps(costs: Costs, parts: readonly Part[], share: number): Generator<Step, void> {
   const npm = (name: string, ...words: readonly string[]): Step => ({ name, program: 'npm', words });
   const began = performance.now();
@@ -143,7 +143,7 @@ function suiteStep({ name, parts: all, submission }: Suite, parts: readonly stri
   };
 }
 
-/** Runs all steps; 1 where one failed twice. */
+/** Runs all steps; returns 1 if one failed twice. */
 async function runSteps(steps: Iterable<Step>, scratch: string): Promise<number> {
   const failures: string[] = [];
   const lines: string[] = [];
@@ -174,7 +174,7 @@ async function runSteps(steps: Iterable<Step>, scratch: string): Promise<number>
   return code;
 }
 
-/** Runs a step once; null when it passed, otherwise what it printed of its failures. */
+/** Runs a step once; returns null on success, else the output of its failures. */
 async function attempt(step: Step, environment: Readonly<Record<string, string>>): Promise<string | null> {
   process.stdout.write(`\n=== ${step.name}\n`);
   const ended = await runProgram(step.program, step.words, {
@@ -216,7 +216,7 @@ function row({ part, reason }: Choice): string {
   return `${part.cost.toFixed(0).padStart(6)}  ${part.suite} ${part.name}: ${reason}\n`;
 }
 
-/** What a slow machine leaves out of the plan that was printed at the start. */
+/** Parts of the printed plan that a slow machine skips. */
 function lateness(room: number, chosen: readonly Choice[], left: readonly Choice[]): string {
   return [
     `\nThis machine has time for ${room.toFixed(0)} of ${BUDGET} CPU seconds of slow parts. Runs, ${sumOf(chosen).toFixed(0)} s:\n`,
@@ -230,7 +230,7 @@ function sumOf(choices: readonly Choice[]): number {
   return choices.reduce((sum, { part }) => sum + part.cost, 0);
 }
 
-/** The newest commit that is older than a day; the first one where none is. */
+/** The newest commit older than a day, else the first commit. */
 function lastDay(): string {
   const git = (...words: string[]): string => execFileSync('git', words, { cwd: root, encoding: 'utf8' }).trim();
   return (

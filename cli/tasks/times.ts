@@ -1,11 +1,11 @@
-// How long the last `npm test`, `.ci/run` and `npm run check` took here: node_modules/.cache/times.json, which they
-// write and the figures read. As a task (`cli/run.mjs :times NAME SECONDS`) it is what .ci/run calls. Not packed.
+// Durations of the last `npm test`, `.ci/run` and `npm run check`, stored in node_modules/.cache/times.json for the
+// figures. .ci/run calls it as a task: `cli/run.mjs :times NAME SECONDS`. Not packed.
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describeCommit, describeMachine, describeTime } from './tools/machine.ts';
 import { root } from './tools/processes.ts';
 
-/** One measured run. */
+/** A measured run. */
 export interface Time {
   readonly seconds: number;
   readonly date: string;
@@ -24,18 +24,18 @@ export function run([name, seconds]: readonly string[]): number {
   return 0;
 }
 
-/** Writes down how long a whole run took. */
+/** Records the duration of a full run. */
 export function recordTime(name: string, wallMs: number, folder: string = root): void {
   const seconds = Math.round(wallMs / 100) / 10;
   const time: Time = { seconds, date: describeTime(), commit: describeCommit(folder), machine: describeMachine() };
   const file = path.join(folder, place);
   mkdirSync(path.dirname(file), { recursive: true });
-  // Renamed into place: the file may be a link shared with the node_modules of another checkout.
+  // Replace by rename: the file may be a link shared with another checkout.
   writeFileSync(`${file}.new`, `${JSON.stringify({ ...readTimes(folder), [name]: time }, null, 2)}\n`);
   renameSync(`${file}.new`, file);
 }
 
-/** The times of the last runs in a checkout, by name. */
+/** Durations of the last runs in a checkout, by name. */
 export function readTimes(folder: string): Readonly<Record<string, Time>> {
   try {
     return JSON.parse(readFileSync(path.join(folder, place), 'utf8')) as Record<string, Time>;

@@ -1,5 +1,5 @@
-// `:typebox`: writes core/typebox/typebox.mjs, what we use of TypeBox in one file; test/unit/core/typebox.test.ts
-// compares. Run it after a new version of typebox. Not packed.
+// `:typebox`: writes core/typebox/typebox.mjs, a bundle of the used parts of TypeBox; test/unit/core/typebox.test.ts
+// compares it. Run it after an upgrade of typebox. Not packed.
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { rolldown } from 'rolldown';

@@ -1,5 +1,5 @@
-// Checks the words of a command strictly before citty reads them: unknown flags, missing values, surplus words. citty
-// itself lets all three pass in silence.
+// Validates arguments before citty parses them: unknown flags, missing values, surplus arguments. citty ignores all
+// three silently.
 import { parseArgs } from 'node:util';
 import type { ArgsDef } from 'citty';
 import { parseInteger } from '#core/parse-integer.ts';
@@ -7,9 +7,9 @@ import { nearestWord } from '#core/spelling.ts';
 import { CliError } from './failure.ts';
 
 /**
- * Refuses words that a command does not understand.
+ * Refuses invalid arguments.
  *
- * @param command how the command is called in messages: `platform build`.
+ * @param command name for messages: `platform build`.
  * @throws {CliError} with exit code 2.
  */
 export function checkArguments(command: string, definitions: ArgsDef, words: readonly string[]): void {
@@ -63,7 +63,7 @@ function flagNames(definitions: ArgsDef): string[] {
   });
 }
 
-/** A whole number from a flag, within bounds. */
+/** Parses an integer flag within limits. */
 export function wholeNumber(command: string, flag: string, text: string, least: number, most: number): number {
   try {
     return parseInteger(flag, text, { least, most });
@@ -73,5 +73,5 @@ export function wholeNumber(command: string, flag: string, text: string, least: 
 }
 
 function misuse(command: string, message: string): CliError {
-  return new CliError(message, { exitCode: 2, advice: `Run \`${command} --help\` to see what it takes.` });
+  return new CliError(message, { exitCode: 2, advice: `Run \`${command} --help\` for usage.` });
 }

@@ -1,16 +1,16 @@
-// Scripts that complete `platform` in bash, zsh and fish, from the tree of commands. Names and summaries in it are
-// ours, so nothing needs to be quoted but quotes.
+// Completion scripts for bash, zsh and fish, generated from the command tree. Names and summaries are trusted, so only
+// quotes are escaped.
 import type { ArgsDef } from 'citty';
 import type { Entry } from './entries.ts';
 
-/** What may follow some words. */
+/** Completions after some words. */
 interface CompletionNode {
   /** The words, such as `env list`; '' is `platform` alone. */
   readonly path: string;
   readonly words: readonly { readonly word: string; readonly summary: string }[];
 }
 
-/** What may follow each command: commands, then flags. */
+/** Completions of each command: subcommands, then flags. */
 export async function completionNodes(
   among: Readonly<Record<string, Entry>>,
   path: readonly string[] = [],
@@ -36,7 +36,7 @@ async function flagsOf(entry: Entry): Promise<CompletionNode['words']> {
   });
 }
 
-/** A script by shell. */
+/** Generators by shell. */
 export const scripts = {
   bash: (
     nodes: readonly CompletionNode[],
@@ -103,7 +103,7 @@ ${nodes
 complete -c platform -n '__platform_at " api"' -f -a '(platform completion paths 2>/dev/null)'`,
 } as const;
 
-/** `key` begins with a blank, as it is put together word by word. */
+/** `key` starts with a space, since the scripts append word by word. */
 function spaced(path: string): string {
   return path === '' ? '' : ` ${path}`;
 }

@@ -1,23 +1,23 @@
-// Commands that destroy something ask first: on a terminal by a question, elsewhere they want --yes.
+// Confirmation of destructive commands: a prompt on a terminal, else --yes is required.
 import { CliError } from './failure.ts';
 import type { Shell } from './shell.ts';
 
-/** The flag that says yes ahead. */
-export const yesFlag = { yes: { type: 'boolean', alias: 'y', description: 'Do not ask' } } as const;
+/** Skips the confirmation. */
+export const yesFlag = { yes: { type: 'boolean', alias: 'y', description: 'Skip the confirmation' } } as const;
 
 /**
- * Returns when the user agrees.
+ * Resolves when the user confirms.
  *
- * @param what becomes of it, one sentence: 'Project shop and all that it holds will be deleted.'
- * @param typed what has to be typed; without it a `y` does.
- * @throws {CliError} when the user does not agree, with exit code 2 where nobody can be asked.
+ * @param what the consequence, one sentence: 'The project shop and its data will be deleted.'
+ * @param typed text that the user has to type; default: `y`.
+ * @throws {CliError} if the user declines; with exit code 2 without a terminal.
  */
 export async function confirm(shell: Shell, yes: boolean | undefined, what: string, typed?: string): Promise<void> {
   if (yes === true) return;
-  const question = typed === undefined ? `${what} Go on? [y/N] ` : `${what} Type ${typed} to go on: `;
+  const question = typed === undefined ? `${what} Continue? [y/N] ` : `${what} Type ${typed} to continue: `;
   const answer = await shell.ask(question);
   if (answer === null)
-    throw new CliError(what, { exitCode: 2, advice: 'Nobody can be asked here: pass --yes to do it.' });
+    throw new CliError(what, { exitCode: 2, advice: 'Standard input is not a terminal: pass --yes to confirm.' });
   const agreed = typed === undefined ? /^y(?:es)?$/i.test(answer.trim()) : answer.trim() === typed;
-  if (!agreed) throw new CliError('Nothing was done');
+  if (!agreed) throw new CliError('Canceled');
 }

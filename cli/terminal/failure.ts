@@ -1,18 +1,18 @@
-// How a command fails: what went wrong, where, and what to do about it. Errors of core/ and builder/ carry `file`,
-// `line`, `column` and `frame` themselves and are printed the same way. No stack is shown unless PLATFORM_DEBUG=1.
+// Errors of commands: message, location and advice. Errors of core/ and builder/ have `file`, `line`, `column` and
+// `frame` too and are printed the same way. Stacks are shown only with PLATFORM_DEBUG=1.
 import { ownLines } from './printed.ts';
 import type { Shell } from './shell.ts';
 
-/** Where in the user's files something is wrong. Lines and columns count from 1. */
+/** Location in the user's files. Lines and columns start at 1. */
 interface Location {
   readonly file?: string | undefined;
   readonly line?: number | undefined;
   readonly column?: number | undefined;
-  /** Source lines around it, marked. */
+  /** Code frame. */
   readonly frame?: string | undefined;
 }
 
-/** What an error says beside its message and its place. */
+/** Details of an error besides message and location. */
 interface Said {
   readonly advice?: string | null;
   readonly exitCode?: 1 | 2;
@@ -20,16 +20,16 @@ interface Said {
   readonly requestId?: string | null;
 }
 
-/** A command cannot do what was asked, for a reason the user can act on. */
+/** A command failed for a reason that the user can fix. */
 export class CliError extends Error {
   readonly location: Location;
-  /** What to do, one sentence. */
+  /** How to fix it, one sentence. */
   readonly advice: string | null;
-  /** 1: the command failed; 2: it was called wrongly. */
+  /** 1: the command failed; 2: usage error. */
   readonly exitCode: 1 | 2;
-  /** What the API calls it. */
+  /** Error code of the API. */
   readonly code: string | null;
-  /** Under which the platform's log has it. */
+  /** Request ID in the platform's log. */
   readonly requestId: string | null;
 
   constructor(
@@ -47,7 +47,7 @@ export class CliError extends Error {
   }
 }
 
-/** A failure as data: what `--json` prints under `errors`. */
+/** A failure as data, printed by `--json` under `errors`. */
 export interface Failure extends Location {
   readonly message: string;
   readonly advice?: string;
@@ -56,8 +56,7 @@ export interface Failure extends Location {
 }
 
 /**
- * The failures an error stands for: several when it carries a list of its own (`errors`), as a configuration or a build
- * does.
+ * The failures of an error: several if it has a list (`errors`), as for configurations and builds.
  *
  * @example failuresOf(new CliError('No such template: hona', { exitCode: 2 })) // [{ message: 'No such template: hona'
  *   }]
@@ -83,8 +82,8 @@ export function failuresOf(error: unknown): Failure[] {
 }
 
 /**
- * The shapes errors come in: ours (`location`), the builder's (`place`, `others`), the configuration's and
- * AggregateError (`errors`).
+ * Supported error shapes: ours (`location`), the builder's (`place`, `others`), configuration and AggregateError
+ * (`errors`).
  */
 interface Carrier extends Location {
   readonly errors: unknown;
@@ -92,11 +91,11 @@ interface Carrier extends Location {
   readonly place: Location | null;
   readonly location: Location;
   readonly advice: unknown;
-  /** What core/problem.ts calls it. */
+  /** Advice as named in core/problem.ts. */
   readonly hint: unknown;
 }
 
-/** A failure as text, without its label: `file:line:column: message`, the code frame, the advice. */
+/** Formats a failure: `file:line:column: message`, code frame, advice. */
 export function formatFailure({ message, file, line, column, frame, advice, code, requestId }: Failure): string {
   const place = file === undefined ? '' : `${[file, line, column].filter((part) => part !== undefined).join(':')}: `;
   const known = [code, requestId === undefined ? undefined : `request ${requestId}`].filter(
@@ -110,12 +109,12 @@ export function formatFailure({ message, file, line, column, frame, advice, code
   return blocks.join('\n');
 }
 
-/** Prints a failure, with its label. */
+/** Prints a failure with the label `error`. */
 export function printFailure(shell: Pick<Shell, 'err' | 'paint'>, failure: Failure): void {
   shell.err(ownLines(`${shell.paint('red', 'error')} ${formatFailure(failure)}`));
 }
 
-/** The exit code of an error: 2 for a wrong call, else 1. */
+/** Exit code of an error: 2 for usage errors, else 1. */
 export function exitCodeOf(error: unknown): 1 | 2 {
   return error instanceof CliError ? error.exitCode : 1;
 }

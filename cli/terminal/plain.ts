@@ -1,18 +1,18 @@
-// Text of others on the user's terminal: what builds print, what an API says. A terminal obeys control characters, so
-// only those pass that change nothing but colours.
-/* oxlint-disable no-control-regex -- control characters are what it is about */
+// Sanitizes untrusted text for the terminal, such as build output and API messages. Control characters are removed,
+// except colours.
+/* oxlint-disable no-control-regex -- matches control characters */
 
-/** Escape sequences of terminals: those that begin with ESC [, ESC ], and the others. */
+/** Escape sequences: those that start with ESC [, ESC ], and others. */
 const SEQUENCE =
   /\u001b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\u0007\u001b]*(?:\u0007|\u001b\\)?|[ -/]*[0-~]?)|\u009b[0-?]*[ -/]*[@-~]/g;
 const COLOUR = /^\u001b\[[\d;:]*m$/;
-/** A terminal obeys them or reorders text by them; some break lines at U+2028 and U+2029. Not tab and line feed. */
+/** Control and bidi characters, and line separators U+2028 and U+2029; without tab and line feed. */
 export const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
 /**
- * The text without what could move the cursor, change the terminal, or show a line in another order.
+ * Removes characters that could move the cursor, change the terminal, or reorder a line.
  *
- * @param keepsColours true where it goes to a terminal; a reset is added when the text leaves a colour on.
+ * @param keepsColours true for a terminal; appends a reset if the text does not end with one.
  * @example plain('\u001b[2Jbad\u0007', false) // 'bad'
  */
 export function plain(text: string, keepsColours = false): string {

@@ -1,6 +1,6 @@
-// Escapes each line before it is written to the user's terminal, since any line may hold untrusted text: names,
-// messages, output of workers and builds. Control characters are escaped and line breaks are marked, except those that
-// the program added itself, which carry a random mark. Used by shell.ts.
+// Escapes each line before it is written to the terminal, since any line may contain untrusted text: names, messages,
+// output of workers and builds. Control characters are escaped and line breaks prefixed, except the program's own,
+// which have a random mark. Used by shell.ts.
 import { randomBytes } from 'node:crypto';
 import { CONTROL, plain } from './plain.ts';
 
@@ -42,18 +42,18 @@ export function visible(text: string): string {
   return text.replace(CONTROL, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
-/** A line as it is written to the terminal. */
+/** The escaped line. */
 export function printed(line: string): string {
   return visible(continued(line.replaceAll('\r\n', '\n')))
     .replaceAll(MARKED_LINE, '\n')
     .replace(MARKED_COLOUR, '\u001b[$1m');
 }
 
-/** The bytes of a file; on a terminal its text, with control characters escaped. */
+/** Bytes of a file; on a terminal, text with escaped control characters. */
 export async function* shownParts(parts: AsyncIterable<Uint8Array>, isTerminal: boolean): AsyncGenerator<Uint8Array> {
   if (!isTerminal) return yield* parts;
   const decoder = new TextDecoder();
-  /** A carriage return at the end of a part: a line feed may follow. */
+  /** A carriage return at the end of a chunk, which a line feed may follow. */
   let held = '';
   for await (const part of parts) {
     const text = held + decoder.decode(part, { stream: true });

@@ -1,18 +1,18 @@
-// What a command sees of the world around it: folder, environment, output, and the wish of the user to stop. Tests hand
-// in their own; main.ts makes the real one.
+// The environment of a command: folder, variables, input and output, stop signal. main.ts creates the real one; tests
+// pass fakes.
 import { once } from 'node:events';
 import { createInterface } from 'node:readline/promises';
 import { arrayBuffer } from 'node:stream/consumers';
 import { styleText } from 'node:util';
 import { marked, printed } from './printed.ts';
 
-/** Goes to the beginning of the line, and takes away what is on it. */
+/** Moves to the start of the line and clears it. */
 const CLEARED = '\r\u001b[2K';
 
-/** Colours and weights that appear in the output. */
+/** Text styles of the output. */
 export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan';
 
-/** The surroundings of one run of the program. */
+/** The environment of one run. */
 export interface Shell {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -20,32 +20,32 @@ export interface Shell {
   out(line: string): void;
   /** Writes a line to standard error, escaped by printed.ts. */
   err(line: string): void;
-  /** Whether standard output is a terminal: tables get a header there, and lines their colours. */
+  /** Whether standard output is a terminal, which gets table headers and colours. */
   readonly isTerminal: boolean;
-  /** A line that the next one replaces, on a terminal; nothing elsewhere. Null takes it away. */
+  /** A status line that the next one replaces; only on a terminal. Null clears it. */
   progress(line: string | null): void;
-  /** The user's answer to a question; null where nobody can be asked: standard input is no terminal. */
+  /** Prompts the user; null if standard input is not a terminal. */
   ask(question: string): Promise<string | null>;
-  /** All of standard input. */
+  /** Reads all of standard input. */
   input(): Promise<Uint8Array>;
-  /** Standard input as it is typed: of a terminal each key as it is pressed, without an echo, until `close`. */
+  /** Standard input in raw mode: each key as pressed, without echo, until `close`. */
   keys(): Keys;
-  /** Bytes on standard output, or error, as they are; resolves when more may come. */
+  /** Writes raw bytes to standard output or error; resolves when more can be written. */
   write(bytes: Uint8Array, to?: 'stdout' | 'stderr'): Promise<void>;
-  /** Styled text where standard output is a terminal and NO_COLOR is not set, else the text itself. */
+  /** Styles text if standard output is a terminal and NO_COLOR is not set. */
   paint(style: Style, text: string): string;
-  /** Settles when the user or the system asks the program to end; after the second request the process ends at once. */
+  /** Settles on the first stop signal; the second one exits immediately. */
   untilStopped(): Promise<NodeJS.Signals>;
 }
 
-/** What is typed. */
+/** Raw standard input. */
 export interface Keys {
-  /** Of the terminal that shows the output; null: it is none. */
+  /** Size of the output terminal; null if it is not a terminal. */
   size(): { readonly cols: number; readonly rows: number } | null;
   readonly bytes: AsyncIterable<Uint8Array>;
-  /** Calls back when the terminal has another size. */
+  /** Calls back when the terminal is resized. */
   onResize(then: () => void): void;
-  /** Gives the terminal back as it was. */
+  /** Restores the terminal. */
   close(): void;
 }
 
@@ -117,8 +117,7 @@ async function ask(question: string): Promise<string | null> {
 }
 
 /**
- * Ctrl-C in a terminal may arrive twice within moments (once from the launcher), so only a later one counts as the
- * second.
+ * One Ctrl-C may arrive twice in quick succession (once from the launcher), so only a later one counts as the second.
  */
 function firstSignal(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {

@@ -1,16 +1,16 @@
-// Rows of text: columns with a header on a terminal, fields between tabs where another program reads.
+// Prints tables: aligned columns with a header on a terminal, else tab-separated fields.
 import { plain } from './plain.ts';
 import type { Shell } from './shell.ts';
 
-/** Columns of a table, and its rows; a cell that is null or empty shows as `-`. */
+/** Columns and rows of a table; null and empty cells are printed as `-`. */
 export interface Table {
   readonly columns: readonly string[];
   readonly rows: readonly (readonly (string | number | null)[])[];
-  /** What to say on a terminal where there is no row. */
+  /** Message on a terminal if there are no rows. */
   readonly empty: string;
 }
 
-/** Wider cells are cut on a terminal. */
+/** Wider cells are truncated on a terminal. */
 const CELL_CHARS_MAX = 60;
 
 /** Prints a table. */
@@ -42,7 +42,7 @@ function toCell(cell: string | number | null, isCut: boolean): string {
   return isCut && text.length > CELL_CHARS_MAX ? `${text.slice(0, CELL_CHARS_MAX - 1)}…` : text;
 }
 
-/** Prints JSON where it is asked for, else what `lines` print. */
+/** Prints JSON if requested, else calls `lines`. */
 export function print(shell: Shell, json: boolean | undefined, value: unknown, lines: () => void): void {
   if (json === true) shell.out(JSON.stringify(value));
   else lines();

@@ -1,5 +1,5 @@
-// Starts the project's own Vite in a process of its own, with a configuration made from platform.yaml where the project
-// has none. Called by `platform vite` and, for a Vite project, by `platform dev`.
+// Starts the project's Vite as a child process, with a generated configuration if the project has none. Called by
+// `platform vite` and, for Vite projects, by `platform dev`.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -13,24 +13,24 @@ import { CliError } from '../terminal/failure.ts';
 import type { Shell } from '../terminal/shell.ts';
 
 const CONFIG_NAMES = ['js', 'mjs', 'ts', 'cjs', 'mts', 'cts'].map((extension) => `vite.config.${extension}`);
-/** The launcher of this program, which the plugin starts its engine with. */
+/** The launcher of this program, used by the plugin to start its engine. */
 const LAUNCHER = fileURLToPath(new URL('../run.mjs', import.meta.url));
 const VITE_MAJOR_MIN = 8;
 
-/** What Vite is started for. */
+/** Parameters of a Vite run. */
 export interface ViteRun {
   readonly command: 'build' | 'dev';
   /** Folder of the project. */
   readonly folder: string;
-  /** Absolute path of the configuration file; null: `platform.yaml` there, if any. */
+  /** Absolute path of the configuration file; null: `platform.yaml` in the folder, if any. */
   readonly configFile: string | null;
-  /** Further words for Vite. */
+  /** Further arguments for Vite. */
   readonly words: readonly string[];
-  /** 0: a free one; absent or null: 1000 above the server's. */
+  /** 0: a free port; absent or null: the server's port + 1000. */
   readonly dashboardPort?: number | null;
 }
 
-/** Runs Vite until it ends or the user asks it to. @returns its exit code. @throws {CliError} where it is not there. */
+/** Runs Vite until it exits or the user stops it. @returns its exit code. @throws {CliError} if not installed. */
 export async function runVite(shell: Shell, run: ViteRun): Promise<number> {
   const { command, folder, configFile, words, dashboardPort = null } = run;
   const vite = findVite(folder);
@@ -58,7 +58,7 @@ export async function runVite(shell: Shell, run: ViteRun): Promise<number> {
   return Promise.race([ended, stopped]);
 }
 
-/** Whether the project says itself how Vite is to run. */
+/** Whether the project has a Vite configuration. */
 export function hasViteConfig(folder: string, words: readonly string[] = []): boolean {
   return (
     words.some((word) => /^(?:-c|--config)(?:=|$)/.test(word)) ||
@@ -66,12 +66,12 @@ export function hasViteConfig(folder: string, words: readonly string[] = []): bo
   );
 }
 
-/** Whether Vite's own dev server is to serve a project: it has a configuration, and depends on the plugin. */
+/** Whether Vite's dev server serves the project: it has a configuration and depends on the plugin. */
 export function isViteProject(folder: string): boolean {
   return hasViteConfig(folder) && usesVitePlugin(filesIn(folder));
 }
 
-/** The program of the Vite that the project depends on. */
+/** The executable of the project's Vite. */
 function findVite(folder: string): string {
   let file: string;
   try {
@@ -83,16 +83,13 @@ function findVite(folder: string): string {
   }
   const { version, bin } = JSON.parse(readFileSync(file, 'utf8')) as { version: string; bin: { vite: string } };
   if (Number(version.split('.')[0]) < VITE_MAJOR_MIN)
-    throw new CliError(
-      `Vite ${version} is installed, and the plugin of the platform needs ${VITE_MAJOR_MIN} or later`,
-      {
-        advice: `Install it: npm install --save-dev vite@${VITE_MAJOR_MIN}`,
-      },
-    );
+    throw new CliError(`Vite ${version} is installed, but the platform's plugin requires ${VITE_MAJOR_MIN} or later`, {
+      advice: `Install it: npm install --save-dev vite@${VITE_MAJOR_MIN}`,
+    });
   return path.join(path.dirname(file), bin.vite);
 }
 
-/** A configuration with the plugin alone, where the project has none. @returns its path. */
+/** Writes a configuration with only the plugin. @returns its path. */
 function writeConfig(folder: string, configFile: string | null): string {
   try {
     createRequire(path.join(folder, 'package.json')).resolve('@platform-run/vite');

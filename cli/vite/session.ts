@@ -1,5 +1,5 @@
-// Keeps an engine on the worker that the Vite plugin hands over, with what platform.yaml, variables and migrations say
-// beside it. Started by `platform vite engine`; it knows nothing of pipes.
+// Keeps an engine on the worker sent by the Vite plugin, with platform.yaml, variables and migrations. Used by
+// `platform vite engine`; independent of the transport.
 import { createDevWorkers, type DevModule, type DevWorker } from '#builder/vite/dev-worker.ts';
 import { openDevArtifact } from '#builder/vite/dev-artifact.ts';
 import type { SentFiles, ToEngine } from '#packages/vite/messages.ts';
@@ -9,17 +9,17 @@ import { surroundingsOf } from '../dev/surroundings.ts';
 
 type WorkerMessage = Extract<ToEngine, { type: 'worker' }>;
 
-/** A running session. Both deploy; they reject with what is wrong. */
+/** A running session. Both methods deploy, and reject with the errors. */
 export interface ViteSession {
-  /** Where the files of the worker are; null before it is there. */
+  /** Files of the worker; null before the first one. */
   readonly files: SentFiles | null;
-  /** Takes another worker. */
+  /** Deploys another worker. */
   take(message: WorkerMessage): Promise<void>;
-  /** Reads again what lies beside the worker. */
+  /** Reloads configuration, variables and migrations. */
   reload(): Promise<void>;
 }
 
-/** @param load reads the project again; throws what is wrong with its configuration. */
+/** @param load reloads the project; throws configuration errors. */
 export function createViteSession(engine: OpenDevEngine, load: () => Project): ViteSession {
   const makeWorker = createDevWorkers();
   /** Environment -> URL -> module. */
@@ -27,7 +27,7 @@ export function createViteSession(engine: OpenDevEngine, load: () => Project): V
   let worker: DevWorker | null = null;
   let files: SentFiles | null = null;
   let project: Project | null = null;
-  /** One after the other: a later deployment is never overtaken by an earlier one. */
+  /** Serializes deployments, so that an older one never replaces a newer one. */
   let queue: Promise<void> = Promise.resolve();
 
   function enqueue(work: () => Promise<void>): Promise<void> {
@@ -65,7 +65,7 @@ export function createViteSession(engine: OpenDevEngine, load: () => Project): V
   };
 }
 
-/** The modules of a message, with those that it leaves out as they were. */
+/** Modules of a message, merged with the unchanged ones. */
 function merged(
   before: ReadonlyMap<string, ReadonlyMap<string, DevModule>>,
   sent: WorkerMessage['environments'],
@@ -76,7 +76,7 @@ function merged(
       const modules = list.map(([url, id, file, code, map]): [string, DevModule] => {
         if (code !== undefined) return [url, { url, id, file, code, map: map ?? null }];
         const module = known?.get(url);
-        if (module === undefined) throw new Error(`The plugin left out ${url}, which the engine does not have`);
+        if (module === undefined) throw new Error(`The plugin did not send ${url}, which the engine does not have`);
         return [url, module];
       });
       return [environment, new Map(modules)];

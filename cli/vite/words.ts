@@ -1,4 +1,4 @@
-// The words of `platform vite build` and `platform vite dev`: one flag of ours, the rest is Vite's.
+// Arguments of `platform vite build` and `platform vite dev`: one flag of ours, the others are passed to Vite.
 import path from 'node:path';
 import { CliError } from '../terminal/failure.ts';
 import type { Shell } from '../terminal/shell.ts';
@@ -7,7 +7,7 @@ import type { ViteRun } from './run-vite.ts';
 const FLAG = '--platform-config';
 
 /**
- * `[--platform-config PATH] [...args] [-- vite args]`: what stands before and after the dashes goes to Vite.
+ * `[--platform-config PATH] [...args] [-- vite args]`: all other arguments go to Vite.
  *
  * @throws {CliError} with exit code 2.
  */
@@ -26,7 +26,7 @@ export function viteRunOf(shell: Shell, command: ViteRun['command'], rawArgs: re
     if (value === undefined || value === '' || value.startsWith('-'))
       throw new CliError(`${FLAG} needs a value`, {
         exitCode: 2,
-        advice: `Name the configuration file: platform vite ${command} ${FLAG} platform.yaml`,
+        advice: `Pass the configuration file: platform vite ${command} ${FLAG} platform.yaml`,
       });
     configFile = path.resolve(shell.cwd, value);
   }

@@ -1,22 +1,21 @@
-// Reads a configuration of Wrangler, JSON with comments or TOML: its values, and its comments by the key they stand
-// before. No I/O.
+// Parses a Wrangler configuration (JSONC or TOML): values, and comments by the key that follows. No I/O.
 import { parse as parseToml, TomlError } from 'smol-toml';
 import { getLocation, parse, printParseErrorCode, visit, type ParseError } from 'jsonc-parser';
 import { CliError } from '../terminal/failure.ts';
 
-/** What a file says. */
+/** A parsed file. */
 export interface WranglerFile {
   readonly values: Readonly<Record<string, unknown>>;
-  /** Lines of comments, by the top-level key that follows them; '' has those at the end. */
+  /** Comment lines by the following top-level key; '' for those at the end. */
   readonly comments: Readonly<Record<string, readonly string[]>>;
 }
 
-/** @throws {CliError} with its place, for a text that is neither. */
+/** @throws {CliError} with the location of a syntax error. */
 export function readWrangler(text: string, file: string): WranglerFile {
   const read = file.endsWith('.toml') ? readToml : readJson;
   const { values, comments } = read(text.replace(/^\uFEFF/, ''), file);
   if (typeof values !== 'object' || values === null || Array.isArray(values))
-    throw new CliError('This is no configuration of Wrangler: it holds no table of keys', { file });
+    throw new CliError('Not a Wrangler configuration: the file is not an object', { file });
   return { values: values as Record<string, unknown>, comments };
 }
 
@@ -25,7 +24,7 @@ function readJson(text: string, file: string): { values: unknown; comments: Reco
   const values: unknown = parse(text, errors, { allowTrailingComma: true });
   const [first] = errors;
   if (first !== undefined)
-    throw new CliError(`This is no JSON: ${printParseErrorCode(first.error)}`, {
+    throw new CliError(`Invalid JSON: ${printParseErrorCode(first.error)}`, {
       file,
       ...placeAt(text, first.offset),
     });
@@ -34,7 +33,7 @@ function readJson(text: string, file: string): { values: unknown; comments: Reco
     onComment(offset, length) {
       const beside = besideValue(text, offset);
       const at = getLocation(text, beside ?? offset).path[0];
-      // In the middle of a value it is of that value's key; between keys of the one that follows.
+      // A comment within a value belongs to its key, one between keys to the next key.
       const following = /^\s*(?:(?:\/\/[^\n]*|\/\*[\s\S]*?\*\/)\s*)*"((?:[^"\\]|\\.)*)"\s*:/.exec(
         text.slice(offset + length),
       );
@@ -46,7 +45,7 @@ function readJson(text: string, file: string): { values: unknown; comments: Reco
   return { values, comments };
 }
 
-/** Where the value is that stands before a comment on the same line; null: none does. */
+/** Offset of a value before a comment on the same line, or null. */
 function besideValue(text: string, offset: number): number | null {
   const line = text.slice(text.lastIndexOf('\n', offset) + 1, offset);
   const [, value] = /^(.*["\w\]}]),?[ \t]*$/.exec(line) ?? [];

@@ -1,28 +1,28 @@
-// Makes a platform.yaml of what a configuration of Wrangler says, and lists what it cannot take over (docs/coming-
-// from-wrangler.md has the same table for people). Pure.
+// Converts a Wrangler configuration to platform.yaml, and lists unsupported keys (as in docs/coming-from-wrangler.md).
+// Pure.
 import { importedCron } from './crons.ts';
 import { leavesOf, tracked } from './tracked.ts';
 import { notNeeded, unsupported, unsupportedWithin } from './unsupported.ts';
 import type { WranglerFile } from './read-wrangler.ts';
 
-/** What comes of an import. */
+/** Result of a conversion. */
 export interface Imported {
   /** The text of a platform.yaml. */
   readonly yaml: string;
-  /** `[vars]`: they are not in platform.yaml. */
+  /** `[vars]`, which are not part of platform.yaml. */
   readonly variables: Readonly<Record<string, string>>;
-  /** What has no counterpart, or another one: the key, and what to do. */
+  /** Unsupported or different keys, with advice. */
   readonly notes: readonly { readonly key: string; readonly note: string }[];
 }
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** Collects lines of the file, and what is to be said. */
+/** Collects lines of the file and notes. */
 interface Writer {
-  /** A key of platform.yaml and its lines; the comments of `from` stand before it. */
+  /** Adds a key of platform.yaml with its lines, after the comments of `from`. */
   add(from: readonly string[], ...lines: string[]): void;
   note(key: string, note: string): void;
-  /** A name that fits, and a note where it had to be changed. */
+  /** A valid binding name, with a note if it was changed. */
   binding(key: string, value: unknown): string | null;
   resource(key: string, value: unknown, otherwise: string): string;
 }
@@ -49,10 +49,10 @@ export function toPlatformYaml({ values: given, comments }: WranglerFile): Impor
         .replace(/^[^A-Z]+/, '')
         .slice(0, 64);
       if (made === '') {
-        notes.push({ key, note: 'has no name that a binding can have: left out' });
+        notes.push({ key, note: 'has no valid binding name: omitted' });
         return null;
       }
-      if (made !== value) notes.push({ key, note: `the binding ${textOf(value)} is called ${made} here` });
+      if (made !== value) notes.push({ key, note: `the binding ${textOf(value)} is named ${made} here` });
       return made;
     },
     resource(key, value, otherwise) {
@@ -73,9 +73,9 @@ export function toPlatformYaml({ values: given, comments }: WranglerFile): Impor
   for (const key of Object.keys(values)) {
     // What tools generate names every kind of binding, most of them empty.
     if (taken.has(key) || leavesOf(given[key], key).length === 0) continue;
-    const note = Object.hasOwn(unsupported, key) ? unsupported[key]! : 'is not known here: left out';
+    const note = Object.hasOwn(unsupported, key) ? unsupported[key]! : 'unknown key: omitted';
     writer.note(key, note);
-    if (comments[key] !== undefined) writer.add([key], `# (${oneLine(key)} has no counterpart)`);
+    if (comments[key] !== undefined) writer.add([key], `# (${oneLine(key)} is not supported)`);
   }
   writer.add(['']);
   const variables = variablesOf(values, writer);
@@ -83,7 +83,7 @@ export function toPlatformYaml({ values: given, comments }: WranglerFile): Impor
     const [key = ''] = path.split('.');
     const isTold = !taken.has(key) || toldWhole.has(key) || notes.some((one) => one.key === path);
     if (isTold || Object.hasOwn(notNeeded, path)) continue;
-    writer.note(path, unsupportedWithin[path] ?? 'has no counterpart: left out');
+    writer.note(path, unsupportedWithin[path] ?? 'no equivalent: omitted');
   }
   return { yaml: `${out.join('\n')}\n`, variables, notes };
 }
@@ -111,7 +111,7 @@ const taken = new Set([
   'pages_build_output_dir',
 ]);
 
-/** Keys whose note speaks of all that is in them. */
+/** Keys whose note covers all nested keys. */
 const toldWhole = new Set(['$schema', 'env', 'vars', 'no_bundle']);
 
 function writeProject(values: Values, { add, note }: Writer): void {
@@ -122,13 +122,13 @@ function writeProject(values: Values, { add, note }: Writer): void {
         .replace(/[^a-z0-9]+/g, '-')
         .slice(0, 40)
         .replace(/^-+|-+$/g, '') || 'app';
-    if (name !== values['name']) note('name', `"${values['name']}" is called ${name} here`);
+    if (name !== values['name']) note('name', `"${values['name']}" is named ${name} here`);
     add(['$schema', 'name'], `name: ${scalar(name)}`);
   }
   if (typeof values['main'] === 'string') add(['main'], `main: ${scalar(values['main'].replace(/^\.\//, ''))}`);
   const date = textOf(values['compatibility_date']).slice(0, 10);
   if (/^\d{4}-\d{2}-\d{2}$/.test(date)) {
-    if (date < '2023-01-01') note('compatibility_date', `${date} is earlier than any date here: 2023-01-01`);
+    if (date < '2023-01-01') note('compatibility_date', `${date} is too early: 2023-01-01 is used`);
     add(['compatibility_date'], `compatibility_date: '${date < '2023-01-01' ? '2023-01-01' : date}'`);
   }
   const flags = listOf(values['compatibility_flags']).filter((flag): flag is string => typeof flag === 'string');
@@ -171,7 +171,7 @@ function writeAssets(values: Values, { add, note, binding }: Writer): void {
     note('assets.html_handling', 'pages are always served without .html (docs/static-files.md)');
 }
 
-/** What holds data: binding -> resource by kind. */
+/** Writes storage bindings. */
 function writeStores(values: Values, { add, note, binding, resource }: Writer): void {
   const kinds = [
     ['d1_databases', 'db', 'database_name'],
@@ -186,7 +186,7 @@ function writeStores(values: Values, { add, note, binding, resource }: Writer): 
       if (name === null) continue;
       lines.push(`  ${name}: ${resource(from, entry[nameKey], name)}`);
       if (from === 'd1_databases' && entry['migrations_dir'] !== undefined)
-        note('d1_databases.migrations_dir', `${textOf(entry['migrations_dir'])} is to be called migrations/ here`);
+        note('d1_databases.migrations_dir', `${textOf(entry['migrations_dir'])} must be named migrations/ here`);
       if (from === 'workflows')
         note('workflows', `the class ${textOf(entry['class_name'])} becomes a function (docs/workflow.md)`);
     }
@@ -218,7 +218,7 @@ function writeQueues(values: Values, { add, note, binding, resource }: Writer): 
     if (name === null) continue;
     const settings = settingsOf(consumer, resource, note);
     lines.push(`  ${name}: { ${[`name: ${resource('queues', queue, name)}`, ...settings].join(', ')} }`);
-    note('queues.consumers', `${queue} is sent to by another worker there: queues are of one project here`);
+    note('queues.consumers', `${queue} is produced by another worker: here a queue belongs to one project`);
   }
   if (lines.length > 0) add(['queues'], 'queue:', ...lines);
 }
@@ -231,16 +231,16 @@ function settingsOf(consumer: Values | undefined, resource: Writer['resource'], 
   const dead = consumer['dead_letter_queue'];
   if (typeof dead === 'string') numbers.push(`dead_letter: ${resource('queues', dead, 'dead')}`);
   if (consumer['type'] !== undefined && consumer['type'] !== 'worker')
-    note('queues.consumers.type', `${textOf(consumer['type'])} is not there: a queue calls its worker`);
+    note('queues.consumers.type', `${textOf(consumer['type'])} is not supported: a queue calls its worker`);
   return numbers;
 }
 
 function writeRest(values: Values, { add, note }: Writer): void {
   const crons = listOf(recordOf(values['triggers'])['crons']);
   const lines = crons.flatMap((text, at) => {
-    const made = typeof text === 'string' ? importedCron(text) : { problem: 'it is no text' };
+    const made = typeof text === 'string' ? importedCron(text) : { problem: 'it is not a string' };
     if ('problem' in made) {
-      note('triggers.crons', `"${textOf(text)}" is left out: ${made.problem}`);
+      note('triggers.crons', `"${textOf(text)}" is omitted: ${made.problem}`);
       return [];
     }
     if (made.cron !== textOf(text).trim())
@@ -249,10 +249,7 @@ function writeRest(values: Values, { add, note }: Writer): void {
   });
   if (lines.length > 0) add(['triggers'], 'cron:', ...lines);
   for (const name of Object.keys(recordOf(values['env'])))
-    note(
-      `env.${name}`,
-      `is a branch here: \`platform deploy --branch ${name}\`, with variables and resources of its own`,
-    );
+    note(`env.${name}`, `is a branch here: \`platform deploy --branch ${name}\`, with its own variables and resources`);
   if (recordOf(values['limits'])['cpu_ms'] !== undefined)
     note('limits.cpu_ms', 'is the plan of the project here: `platform plan`');
 }
@@ -261,7 +258,7 @@ function variablesOf(values: Values, { note }: Writer): Record<string, string> {
   const variables: Record<string, string> = {};
   for (const [name, value] of Object.entries(recordOf(values['vars']))) {
     variables[name] = typeof value === 'string' ? value : JSON.stringify(value);
-    if (typeof value !== 'string') note(`vars.${name}`, 'is text here: JSON.parse it where the worker reads it');
+    if (typeof value !== 'string') note(`vars.${name}`, 'is a string here: parse it with JSON.parse in the worker');
   }
   return variables;
 }
@@ -281,12 +278,12 @@ function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** What another line could begin with is no part of a comment. */
+/** Removes line breaks from a comment. */
 function oneLine(text: string): string {
   return text.replace(/[\p{Cc}\u2028\u2029]+/gu, ' ').trimEnd();
 }
 
-/** A text as YAML: as it is where it can only be one, else in quotes. */
+/** A YAML scalar: plain if unambiguous, else quoted. */
 function scalar(text: string): string {
   const isPlain = /^[A-Za-z_./][\w./ -]*$/.test(text) && !/ $|^(?:true|false|null|yes|no|on|off|y|n)$/i.test(text);
   if (isPlain) return text;

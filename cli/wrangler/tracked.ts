@@ -1,11 +1,11 @@
-// Remembers which values of a configuration were looked at, so that an import can name those that nobody took. Pure.
+// Tracks which values of a configuration were read, so that an import can list the unused ones. Pure.
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** A configuration under watch. */
+/** A tracked configuration. */
 export interface Tracked {
   readonly values: Values;
-  /** Paths of values that were not looked at, such as `d1_databases.jurisdiction`, each once. */
+  /** Unique paths of unread values, such as `d1_databases.jurisdiction`. */
   unread(): string[];
 }
 
@@ -34,13 +34,13 @@ function watched(value: object, path: string, read: Set<string>): object {
   });
 }
 
-/** Paths of all values that are no tables or lists. */
+/** Paths of all leaf values. */
 export function leavesOf(value: unknown, path: string): string[] {
   if (!isNested(value)) return [path];
   return Object.entries(value).flatMap(([key, member]) => leavesOf(member, pathOf(path, Array.isArray(value), key)));
 }
 
-/** Places in a list have no name. */
+/** List indexes are omitted. */
 function pathOf(path: string, isList: boolean, key: string): string {
   return isList ? path : path === '' ? key : `${path}.${key}`;
 }

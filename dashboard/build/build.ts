@@ -1,5 +1,5 @@
-// Builds the dashboard with Vite: index.html, its hashed assets, nothing written into the page. folder.ts calls it in a
-// clone, `npm run pack` for what users install. Not packed.
+// Builds the dashboard with Vite: index.html and hashed assets, without inline scripts or styles. Called by folder.ts
+// in a clone and by `npm run pack`. Not packed itself.
 import { createHash } from 'node:crypto';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,15 +8,15 @@ import react from '@vitejs/plugin-react';
 
 const root = join(import.meta.dirname, '../..');
 const sources = join(root, 'dashboard/src');
-/** Besides its own sources: what decides what comes out. */
+/** Other inputs of the build besides the sources. */
 const also = ['dashboard/build/build.ts', 'packages/worker/client.ts', 'package-lock.json'];
 
-/** Builds into a folder, which is emptied first. @throws {Error} where a source does not compile. */
+/** Builds into a folder, which is emptied first. @throws {Error} if a source does not compile. */
 export async function buildDashboard(out: string): Promise<void> {
   await build(configuration(out));
 }
 
-/** Configuration of Vite. */
+/** Vite configuration. */
 export function configuration(out: string): InlineConfig {
   return {
     root: sources,
@@ -31,7 +31,7 @@ export function configuration(out: string): InlineConfig {
       outDir: out,
       emptyOutDir: true,
       assetsDir: 'assets',
-      // The policy of the page allows no data: fonts or styles.
+      // The page's content security policy forbids fonts and styles in data: URLs.
       assetsInlineLimit: 0,
       modulePreload: { polyfill: false },
       target: ['chrome125', 'firefox128', 'safari18'],
@@ -41,7 +41,7 @@ export function configuration(out: string): InlineConfig {
   };
 }
 
-/** Sonner writes its stylesheet into the page when it loads, which the policy forbids; ours imports the file. */
+/** Sonner injects its stylesheet at load, which the CSP forbids; toast.tsx imports the file instead. */
 const withoutWrittenStyles: Plugin = {
   name: 'without-written-styles',
   transform: {
@@ -51,8 +51,8 @@ const withoutWrittenStyles: Plugin = {
 };
 
 /**
- * Rolldown 1.3 writes a hash behind the marker of each lazy import, which this Vite, made for 1.2, leaves in the code:
- * it would not parse.
+ * Rolldown 1.3 appends a hash to the marker of each lazy import. This Vite was made for 1.2 and leaves it in the code,
+ * which then does not parse.
  */
 const withPlainMarkers: Plugin = {
   name: 'with-plain-markers',
@@ -65,7 +65,7 @@ const withPlainMarkers: Plugin = {
   },
 };
 
-/** Names the state of everything that a build depends on. */
+/** Hash of all build inputs. */
 export function sourcesHash(): string {
   const hash = createHash('sha256');
   const files = globSync('dashboard/src/**/*', { cwd: root, withFileTypes: true })

@@ -1,5 +1,5 @@
-// Where the built dashboard lies: in the package, or in a clone in the cache, built at the first start. What serves it
-// calls this: `platform dev` and the process web/.
+// Folder of the built dashboard: in the package, or in the cache of a clone, built at the first start. Called by
+// `platform dev` and by web/.
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { cacheFolder, keepBuild, openCacheFolder } from '#core/process/cache-folder.ts';
@@ -7,9 +7,9 @@ import { cacheFolder, keepBuild, openCacheFolder } from '#core/process/cache-fol
 const packed = join(import.meta.dirname, '../dist');
 
 /**
- * The folder with index.html and assets/. In a clone the first call builds it, which takes some seconds.
+ * The folder with index.html and assets/. In a clone the first call builds it, which takes a few seconds.
  *
- * @throws {Error} where it does not build.
+ * @throws {Error} if the build fails.
  * @example const folder = await dashboardFolder(process.env);
  */
 export async function dashboardFolder(environment: Readonly<Record<string, string | undefined>>): Promise<string> {
@@ -30,7 +30,7 @@ export async function dashboardFolder(environment: Readonly<Record<string, strin
     renameSync(fresh, folder);
   } catch (error) {
     rmSync(fresh, { recursive: true, force: true });
-    // Another process has built the same meanwhile.
+    // Another process may have finished the same build.
     if (!existsSync(join(folder, 'index.html'))) throw error;
   }
   keepBuild(folder);

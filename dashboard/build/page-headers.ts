@@ -1,4 +1,4 @@
-// What index.html is sent with, wherever it is served: only what the page itself brings, and nothing written into it.
+// Response headers of index.html. The CSP allows the page's own files only, no inline scripts or styles.
 
 export const PAGE_HEADERS: Readonly<Record<string, string>> = {
   'content-security-policy': [

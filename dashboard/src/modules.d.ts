@@ -1,4 +1,4 @@
-// What Vite makes of files that are no TypeScript.
+// Types of imported files other than TypeScript.
 declare module '*.module.css' {
   const classes: Readonly<Record<string, string>>;
   export default classes;

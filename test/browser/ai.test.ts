@@ -30,19 +30,19 @@ const chat = (key: string, body: object): Promise<Response> =>
 
 test('a key is made by its form, serves a program, and its calls are counted', async () => {
   const page = await dashboard.visit(`/orgs/${organization.slug}/ai`);
-  await page.getByText('No AI calls in this time').waitFor();
+  await page.getByText('No AI calls in this period').waitFor();
   // The operator of this platform has set the mock alone.
-  await page.getByText('No model is asked').waitFor();
+  await page.getByText('Using mock responses').waitFor();
   await page.getByRole('button', { name: 'New key' }).click();
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('Name').fill('notebook');
-  await dialog.getByRole('button', { name: 'Add a limit' }).click();
-  await dialog.getByLabel('Of what: tokens a minute').selectOption('requests a day');
-  await dialog.getByLabel('At most, requests a day').fill('2');
-  await dialog.getByRole('button', { name: 'Make key' }).click();
-  await page.getByText('The key: it is shown this once').waitFor();
+  await dialog.getByRole('button', { name: 'Add limit' }).click();
+  await dialog.getByLabel('Unit: tokens per minute').selectOption('requests per day');
+  await dialog.getByLabel('Maximum requests per day').fill('2');
+  await dialog.getByRole('button', { name: 'Create key' }).click();
+  await page.getByText('New key: shown only once').waitFor();
   const key = (await page.locator('pre', { hasText: 'pk_ai_' }).textContent())!;
-  await page.getByRole('cell', { name: '2 requests a day' }).waitFor();
+  await page.getByRole('cell', { name: '2 requests per day' }).waitFor();
 
   const answered = await chat(key, { model: 'auto' });
   assert.equal(answered.status, 200);
@@ -73,16 +73,16 @@ test('a provider is made by its form, refused where its URL is private, and its 
   await dialog.getByLabel('URL').fill('https://169.254.169.254/v1');
   await dialog.getByLabel('Key').fill('sk-of-acme');
   await dialog.getByLabel('Models').fill('small, large');
-  await dialog.getByRole('button', { name: 'Make provider' }).click();
+  await dialog.getByRole('button', { name: 'Create provider' }).click();
   await dialog.getByText('must not lead to a private address').waitFor();
   await dialog.getByLabel('URL').fill('https://models.example/v1');
-  await dialog.getByRole('button', { name: 'Make provider' }).click();
+  await dialog.getByRole('button', { name: 'Create provider' }).click();
   const row = page.getByRole('table', { name: 'Providers' }).getByRole('row', { name: /acme/ });
   await row.getByText('set').waitFor();
   assert.equal(await page.getByText('sk-of-acme').count(), 0);
   await page.getByRole('button', { name: 'Actions for acme' }).click();
-  await page.getByRole('menuitem', { name: 'Switch off' }).click();
-  await row.getByText('Off').waitFor();
+  await page.getByRole('menuitem', { name: 'Disable' }).click();
+  await row.getByText('Disabled').waitFor();
   const { providers } = await dashboard.platform.call('GET', `/orgs/${organization.id}/ai`);
   assert.deepEqual(
     providers.map(({ name, hasKey, enabled, models }: Json) => [name, hasKey, enabled, models]),
@@ -92,14 +92,14 @@ test('a provider is made by its form, refused where its URL is private, and its 
 
 test('names of models and limits are set by a form', async () => {
   const page = await dashboard.visit(`/orgs/${organization.slug}/ai`);
-  await page.getByRole('button', { name: 'Change models and limits' }).click();
+  await page.getByRole('button', { name: 'Edit', exact: true }).click();
   const dialog = page.getByRole('dialog');
-  await dialog.getByLabel('Names').fill('fast = no-slash');
+  await dialog.getByLabel('Aliases').fill('fast = no-slash');
   await dialog.getByRole('button', { name: 'Save' }).click();
   await dialog.getByRole('alert').waitFor();
-  await dialog.getByLabel('Names').fill('fast = mock/echo');
+  await dialog.getByLabel('Aliases').fill('fast = mock/echo');
   await dialog.getByRole('button', { name: 'Save' }).click();
-  await page.getByText('Models and limits changed').waitFor();
+  await page.getByText('Models and limits updated').waitFor();
   await page.getByRole('definition').getByText('fast = mock/echo').waitFor();
   const settings = await dashboard.platform.call('GET', `/orgs/${organization.id}/ai`);
   assert.deepEqual([settings.aliases, settings.auto, settings.limits], [{ fast: 'mock/echo' }, [], []]);

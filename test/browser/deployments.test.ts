@@ -35,7 +35,7 @@ test('a deployment and a database show what the migrator applied, for whom, and 
   }
   const page = await dashboard.visit(`/deployments/${shop.preview}`);
   await page
-    .getByRole('row', { name: /0002_article\.sql.*orders of checkout-with-a-card/ })
+    .getByRole('row', { name: /0002_article\.sql.*orders \(checkout-with-a-card\)/ })
     .getByText('Applied')
     .waitFor();
 });
@@ -45,9 +45,9 @@ test('the log opens at the error, and its search finds lines of folded steps', a
   const log = page.getByRole('log', { name: 'Build log' });
   await log.getByText('Cannot resolve').first().waitFor();
   assert.equal(await page.getByRole('button', { name: /^Clone/ }).getAttribute('aria-expanded'), 'false');
-  await page.getByLabel('Search the log').fill('nowhere');
+  await page.getByLabel('Search logs').fill('nowhere');
   await page.getByText(/^\d+ lines$/).waitFor();
-  await page.getByLabel('Search the log').fill('');
+  await page.getByLabel('Search logs').fill('');
   await page.getByRole('button', { name: /^Clone/ }).click();
   assert.equal(await page.getByRole('button', { name: /^Clone/ }).getAttribute('aria-expanded'), 'true');
 });
@@ -94,13 +94,13 @@ test('a promote says what it changes before it is done, and a rollback leads bac
   await page.getByRole('button', { name: 'Promote to production' }).click();
   const dialog = page.getByRole('dialog');
   await dialog.getByText('orders: 0002_article.sql').waitFor();
-  await dialog.getByRole('button', { name: 'Promote to production all the same' }).click();
+  await dialog.getByRole('button', { name: 'Promote to production anyway' }).click();
   await page.getByText('Promoted to production').waitFor();
   await page.getByText('Live', { exact: true }).waitFor();
 
   const back = await dashboard.visit(`/deployments/${shop.live}`);
-  await back.getByText('1 migration ran since').first().waitFor();
-  await back.getByRole('button', { name: 'Roll back to this' }).click();
+  await back.getByText('1 later migration is not reverted').first().waitFor();
+  await back.getByRole('button', { name: 'Roll back' }).click();
   await back.getByRole('dialog').getByRole('button', { name: 'Roll back' }).click();
   await back.getByText('Rolled back').waitFor();
   assert.equal((await dashboard.platform.open(PROJECT)).text, 'two');
@@ -114,11 +114,11 @@ test('what others wrote is text', async () => {
 
 test('a filter is in the address, and back leads to the list before', async () => {
   const page = await dashboard.visit(`/projects/${PROJECT}/deployments`);
-  await page.getByLabel('State').selectOption('failure');
+  await page.getByLabel('Status').selectOption('failure');
   await page.waitForURL(/\?status=failure$/);
   await page
-    .getByRole('link', { name: 'Show all' })
-    .or(page.getByRole('button', { name: 'Show all' }))
+    .getByRole('link', { name: 'Clear filters' })
+    .or(page.getByRole('button', { name: 'Clear filters' }))
     .waitFor();
   await page.getByRole('row').nth(1).waitFor();
   await page.getByRole('link', { name: 'Call an item an article' }).waitFor({ state: 'detached' });

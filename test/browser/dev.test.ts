@@ -88,8 +88,8 @@ test('a request is sent again, and its headers, its lines and secrets are told a
   await sheet.getByText('asked for <b>/teapot</b>').waitFor();
   await sheet.getByText('Response headers').waitFor();
   assert.equal(await sheet.getByText('hunter2').count(), 0);
-  await sheet.getByRole('button', { name: 'Send again' }).click();
-  await page.getByText('Sent again: 418').waitFor();
+  await sheet.getByRole('button', { name: 'Replay' }).click();
+  await page.getByText('Request replayed: 418').waitFor();
   await sheet.getByRole('button', { name: 'Close' }).click();
   await rows.nth(1).waitFor();
 });
@@ -98,11 +98,11 @@ test('a line of a megabyte is cut until somebody wants all of it', async () => {
   await place.visitApp('/long');
   const page = await dashboard.visit(`${project}/logs`);
   const log = page.getByRole('log', { name: 'Lines' });
-  const whole = log.getByRole('button', { name: /^… all [\d,]+ characters$/ });
+  const whole = log.getByRole('button', { name: /^… Show all [\d,]+ characters$/ });
   await whole.waitFor();
   assert.ok((await log.innerText()).length < 40_000);
   await whole.click();
-  await log.getByRole('button', { name: 'less' }).waitFor();
+  await log.getByRole('button', { name: 'Show less' }).waitFor();
 });
 
 test('no page complains', () => {

@@ -35,17 +35,17 @@ test('a drain is made by its form, and its keys are not shown again', async () =
   await page.getByRole('button', { name: 'New drain' }).click();
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('Name').fill('archive');
-  await dialog.getByLabel('To', { exact: true }).selectOption('s3');
+  await dialog.getByLabel('Target').selectOption('s3');
   await dialog.getByLabel('Endpoint').fill('http://10.0.0.1');
   await dialog.getByLabel('Bucket').fill('acme-logs');
   await dialog.getByLabel('Region').fill('eu-central-1');
   await dialog.getByLabel('Prefix').fill('platform');
-  await dialog.getByLabel('Access key id').fill('AKIA');
+  await dialog.getByLabel('Access key ID').fill('AKIA');
   await dialog.getByLabel('Secret access key').fill('s3cr3t');
-  await dialog.getByRole('button', { name: 'Make drain' }).click();
+  await dialog.getByRole('button', { name: 'Create drain' }).click();
   await dialog.getByText('must begin with https://').waitFor();
   await dialog.getByLabel('Endpoint').fill('https://s3.example.com');
-  await dialog.getByRole('button', { name: 'Make drain' }).click();
+  await dialog.getByRole('button', { name: 'Create drain' }).click();
   await page.getByRole('cell', { name: 's3://acme-logs/platform' }).waitFor();
   assert.equal(await page.getByText('s3cr3t').count(), 0);
   const [, made] = await dashboard.platform.call('GET', `/projects/${project.id}/drains`);
@@ -55,15 +55,15 @@ test('a drain is made by its form, and its keys are not shown again', async () =
 test('a drain is tried by its button, and switched off', async () => {
   const page = await dashboard.visit(`/projects/${PROJECT}/settings/drains`);
   await page.getByRole('button', { name: 'Actions for search' }).click();
-  await page.getByRole('menuitem', { name: 'Send a test' }).click();
-  await page.getByText('One line was sent, and taken').waitFor();
+  await page.getByRole('menuitem', { name: 'Send test' }).click();
+  await page.getByText('Test delivered').waitFor();
   const [line] = receiver.received.map(({ body }) => JSON.parse(body) as Json);
   assert.equal(line.text, 'A test of this log drain');
   await page.getByRole('button', { name: 'Actions for search' }).click();
-  await page.getByRole('menuitem', { name: 'Switch off' }).click();
+  await page.getByRole('menuitem', { name: 'Disable' }).click();
   await page
     .getByRole('row', { name: /search/ })
-    .getByText('Off')
+    .getByText('Disabled')
     .waitFor();
 });
 
@@ -72,15 +72,15 @@ test('a rule is made by its form, and a channel tried by its button; the history
   await page.getByRole('button', { name: 'New rule' }).click();
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('Name').fill('Too many errors');
-  await dialog.getByLabel('Percent that fail').fill('12');
-  await dialog.getByLabel('Evaluations in a row').fill('3');
+  await dialog.getByLabel('Failed invocations (%)').fill('12');
+  await dialog.getByLabel('Consecutive evaluations').fill('3');
   await dialog.getByLabel('Quiet minutes').fill('60');
-  await dialog.getByLabel('Window in minutes').fill('10');
+  await dialog.getByLabel('Window (minutes)').fill('10');
   await dialog.getByLabel('Resolves below').fill('13');
-  await dialog.getByRole('button', { name: 'Make rule' }).click();
+  await dialog.getByRole('button', { name: 'Create rule' }).click();
   await dialog.getByText('clearBelow: is above the threshold').waitFor();
   await dialog.getByLabel('Resolves below').fill('4');
-  await dialog.getByRole('button', { name: 'Make rule' }).click();
+  await dialog.getByRole('button', { name: 'Create rule' }).click();
   await page.getByRole('cell', { name: '12 % of invocations fail' }).waitFor();
   const [rule] = await dashboard.platform.call('GET', `/projects/${project.id}/alert-rules`);
   assert.deepEqual([rule.name, rule.kind, rule.channels.length], ['Too many errors', 'error_rate', 1]);
@@ -92,7 +92,7 @@ test('a rule is made by its form, and a channel tried by its button; the history
   await page.getByRole('button', { name: 'Send a test to team' }).click();
   await until(() => receiver.received.length > before);
   assert.match((JSON.parse(receiver.received.at(-1)!.body) as Json).text, /^Test: team \(drained-shop\)\n/);
-  await page.getByText('team: told').waitFor();
+  await page.getByText('team: delivered').waitFor();
 });
 
 test('a channel of mail says that the platform sends none', async () => {
@@ -100,8 +100,8 @@ test('a channel of mail says that the platform sends none', async () => {
   await page.getByRole('button', { name: 'New channel' }).click();
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('Kind').selectOption('mail');
-  await dialog.getByText('This platform sends no mail').waitFor();
-  assert.equal(await dialog.getByRole('button', { name: 'Make channel' }).isDisabled(), true);
+  await dialog.getByText('This platform cannot send email').waitFor();
+  assert.equal(await dialog.getByRole('button', { name: 'Create channel' }).isDisabled(), true);
 });
 
 test('a rule of certificates asks for days, and for no window and no end', async () => {
@@ -109,12 +109,12 @@ test('a rule of certificates asks for days, and for no window and no end', async
   await page.getByRole('button', { name: 'New rule' }).click();
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('Name').fill('Certificates');
-  await dialog.getByLabel('Watches').selectOption('certificate');
-  assert.equal(await dialog.getByLabel('Window in minutes').count(), 0);
+  await dialog.getByLabel('Metric').selectOption('certificate');
+  assert.equal(await dialog.getByLabel('Window (minutes)').count(), 0);
   assert.equal(await dialog.getByLabel('Resolves below').count(), 0);
-  await dialog.getByLabel('Days before they expire').fill('21');
-  await dialog.getByLabel('Evaluations in a row').fill('1');
-  await dialog.getByRole('button', { name: 'Make rule' }).click();
+  await dialog.getByLabel('Days before expiry').fill('21');
+  await dialog.getByLabel('Consecutive evaluations').fill('1');
+  await dialog.getByRole('button', { name: 'Create rule' }).click();
   await page.getByRole('cell', { name: '21 days before a certificate expires' }).waitFor();
   const [rule] = await dashboard.platform.call('GET', '/operator/alert-rules');
   assert.deepEqual([rule.kind, rule.threshold, rule.evaluations], ['certificate', 21, 1]);
@@ -128,14 +128,14 @@ test('a collector is set by its form, its headers are not shown, and it is remov
   await dialog.getByLabel('URL').fill('https://otel.example.com/v1/traces');
   await dialog.getByLabel('Headers').fill('authorization');
   await dialog.getByRole('button', { name: 'Set collector' }).click();
-  await dialog.getByText('Line 1 of the headers is no "name: value"').waitFor();
+  await dialog.getByText('Line 1 of the headers is not "name: value"').waitFor();
   await dialog.getByLabel('Headers').fill('authorization: Bearer t0p\nx-team: shop');
   await dialog.getByRole('button', { name: 'Set collector' }).click();
   await page.getByText('authorization, x-team').waitFor();
   assert.equal(await page.getByText('t0p').count(), 0);
   const read = (): Promise<Json> => dashboard.platform.call('GET', `/projects/${project.id}/collector`);
   assert.equal((await read()).collector.url, 'https://otel.example.com/v1/traces');
-  await page.getByRole('button', { name: 'Remove the collector' }).click();
+  await page.getByRole('button', { name: 'Remove collector' }).click();
   await page.getByText('No collector yet').waitFor();
   await page.getByRole('button', { name: 'Undo' }).click();
   await page.getByText('authorization, x-team').waitFor();

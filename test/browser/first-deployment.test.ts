@@ -68,12 +68,12 @@ test('where the session has ended, signing in leads back to the same address', a
   await page.getByLabel('Token').fill(platform.token);
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.waitForURL(`${origin}/projects/first-app/deployments?status=failure`);
-  await page.getByText('No deployment is like that').waitFor();
+  await page.getByText('No results').waitFor();
 });
 
 test('while the platform does not answer the page says so, and goes on by itself', async () => {
   const page = await dashboard.visit('/projects/first-app', { alone: true });
-  const banner = page.getByText('The platform does not answer at the moment');
+  const banner = page.getByText('The platform is not responding');
   await page.context().setOffline(true);
   await goTo(page, 'Deployments');
   await banner.waitFor();
@@ -102,14 +102,14 @@ test('one entry is marked as the page that is shown, on the pages below it as we
 test('the palette and keys lead everywhere', async () => {
   const page = await dashboard.visit('/projects/first-app');
   await page.keyboard.press('Control+k');
-  await page.getByPlaceholder('A page, a project').fill('deploym');
+  await page.getByPlaceholder('Search pages').fill('deploym');
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { level: 1, name: 'Deployments' }).waitFor();
   await page.keyboard.press('g');
   await page.keyboard.press('o');
   await page.getByRole('heading', { level: 1, name: 'first-app' }).waitFor();
   await page.keyboard.press('?');
-  await page.getByRole('dialog', { name: 'Keys' }).getByText('Go to Deployments').waitFor();
+  await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).getByText('Go to Deployments').waitFor();
 });
 
 test('no page complains', async () => {

@@ -63,7 +63,7 @@ test('sandboxes are listed, found, suspended, resumed and destroyed', async () =
   await ask('POST', '/sandboxes/BOX/other/resume');
   await dashboard.inspect('sandboxes', LIST);
   const page = await dashboard.visit(`${LIST}?prefix=user`);
-  await page.getByRole('row', { name: /user-1 running local as set by the operator/ }).waitFor();
+  await page.getByRole('row', { name: /user-1 running local default/ }).waitFor();
   await page.getByRole('row', { name: /user-2 running local large/ }).waitFor();
   assert.equal(await page.getByRole('row', { name: /other/ }).count(), 0);
   await page.getByRole('button', { name: 'Suspend user-1' }).click();
@@ -103,10 +103,10 @@ test('an owner chooses the build machine of the organization', async () => {
   await dashboard.inspect('build-machine', at);
   const page = await dashboard.visit(at);
   await page.getByLabel('Build Machine').selectOption('xlarge');
-  await says(page, 'Builds run on xlarge machines');
+  await says(page, 'Build machine set to xlarge');
   assert.equal((await dashboard.platform.call('GET', `/orgs/${organization.id}`)).buildMachine, 'xlarge');
   await page.getByLabel('Build Machine').selectOption('');
-  await says(page, 'Builds run as the operator has it');
+  await says(page, 'Build machine set to the default');
   assert.equal((await dashboard.platform.call('GET', `/orgs/${organization.id}`)).buildMachine, null);
 });
 
@@ -114,7 +114,7 @@ test('a build cache is cleared from the page of a deployment', async () => {
   const page = await dashboard.visit(`/deployments/${deployment}`);
   await page.getByRole('button', { name: 'Clear build cache' }).click();
   await says(page, 'Clear the build cache?');
-  await page.getByRole('button', { name: 'Clear and build' }).click();
+  await page.getByRole('button', { name: 'Clear and rebuild' }).click();
   await page.waitForURL((url) => url.pathname.startsWith('/deployments/') && !url.pathname.endsWith(deployment));
   const { items } = await dashboard.platform.call('GET', `/deployments?projectId=${projectId}&limit=1`);
   assert.notEqual(items[0].id, deployment);

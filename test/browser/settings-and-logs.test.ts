@@ -92,10 +92,10 @@ test('a variable is added, and a .env text imported', async () => {
   await page.getByRole('button', { name: 'Add variable' }).click();
   await page.getByRole('cell', { name: 'DATABASE_URL', exact: true }).waitFor();
   await page.getByRole('button', { name: 'Import .env' }).click();
-  await page.getByLabel('Text of a .env file').fill('FIRST=1\nwhat\n');
-  await says(page, 'Line 2: is no NAME=value');
-  await page.getByLabel('Text of a .env file').fill('FIRST=1\nSECOND="two words"\n');
-  await page.getByRole('button', { name: 'Set 2 variables' }).click();
+  await page.getByLabel('Content of the .env file').fill('FIRST=1\nwhat\n');
+  await says(page, 'Line 2: not NAME=value');
+  await page.getByLabel('Content of the .env file').fill('FIRST=1\nSECOND="two words"\n');
+  await page.getByRole('button', { name: 'Import 2 variables' }).click();
   await page.getByRole('cell', { name: 'SECOND', exact: true }).waitFor();
   const { items } = await dashboard.platform.call('GET', `/environment-variables/${project.id}`);
   const kept = (items as Json[]).filter(({ key }) => ['DATABASE_URL', 'FIRST', 'SECOND'].includes(key));
@@ -130,13 +130,13 @@ test('a domain is added, and says which records to make', async () => {
   await dialog.getByRole('button', { name: 'Add domain' }).click();
   const card = page.getByRole('region', { name: 'www.example.com' });
   await card.getByText('_platform.www.example.com').waitFor();
-  await card.getByText('Waits for its DNS records').waitFor();
+  await card.getByText('Waiting for DNS').waitFor();
 });
 
 test('a member is invited, and the invitation withdrawn', async () => {
   const page = await dashboard.visit(`/orgs/${organization.slug}`);
   await page.getByRole('button', { name: 'Invite' }).click();
-  await page.getByLabel('Login on the Git host').fill('ada');
+  await page.getByLabel('Git host username').fill('ada');
   await page.getByLabel('Role').selectOption('viewer');
   await page.getByRole('dialog').getByRole('button', { name: 'Invite' }).click();
   await page.getByRole('cell', { name: 'ada', exact: true }).waitFor();
@@ -149,10 +149,10 @@ test('a token is made, shown once, and revoked', async () => {
   await page.getByRole('button', { name: 'New token' }).click();
   await page.getByLabel('Name', { exact: true }).fill('CI');
   await page.getByLabel('Scope').selectOption('read');
-  await page.getByRole('button', { name: 'Make token' }).click();
+  await page.getByRole('button', { name: 'Create token' }).click();
   const token = await page.locator('pre').filter({ hasText: 'plt_' }).innerText();
   assert.equal((await dashboard.platform.call('GET', '/user', undefined, token)).token.scope, 'read');
-  await page.getByRole('button', { name: 'I have copied it' }).click();
+  await page.getByRole('button', { name: 'I copied it' }).click();
   await page.reload();
   await settled(page);
   assert.equal(await page.getByText(token).count(), 0);
@@ -176,7 +176,7 @@ test('the invocation nearest to its budget is found, and its log', async () => {
 
 test('a line leads to its request, with its other lines; what it says is text', async () => {
   const page = await dashboard.visit(`/projects/${PROJECT}/logs`);
-  await page.getByLabel('Search the text').fill('cart is empty');
+  await page.getByLabel('Search logs').fill('cart is empty');
   await page.waitForURL(/search=cart/);
   await page.getByRole('log').getByText('the cart is empty').first().click();
   const sheet = page.getByRole('dialog');
@@ -188,7 +188,7 @@ test('a line leads to its request, with its other lines; what it says is text', 
 
 test('lines that come are shown while they are followed', async () => {
   const page = await dashboard.visit(`/projects/${PROJECT}/logs?level=error`);
-  await page.getByRole('button', { name: 'Follow live' }).click();
+  await page.getByRole('button', { name: 'Live tail' }).click();
   await says(page, 'Live');
   const count = () => page.getByRole('log').getByText('no such guest').count();
   const before = await count();
@@ -198,9 +198,9 @@ test('lines that come are shown while they are followed', async () => {
 
 test('an operator starts a backup, and sees that it was made', async () => {
   const page = await dashboard.visit('/operator/backups');
-  await says(page, 'No backup was ever made');
+  await says(page, 'No backups yet');
   await page.getByRole('button', { name: 'Back up now' }).click();
-  await says(page, 'The last backup was made');
+  await says(page, 'Last backup completed');
   await says(page, /platform-.*\.tar$/);
 });
 

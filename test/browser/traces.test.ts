@@ -149,7 +149,7 @@ test('it comes to the collector as the same trace, and everything that comes is 
 test('the dashboard shows it: in the list, its spans over time, one with what it says, its request and back', async () => {
   const page = await dashboard.visit(`/projects/${PROJECT}/logs/traces`);
   await page.getByRole('link', { name: 'GET /throw' }).waitFor();
-  await page.getByLabel('Ended').selectOption('2xx');
+  await page.getByLabel('Status').selectOption('2xx');
   await page.getByRole('link', { name: 'GET /throw' }).waitFor({ state: 'detached' });
   await page.getByRole('table', { name: 'Traces' }).getByRole('link', { name: 'GET /shop' }).click();
   await page.waitForURL(`**/logs/traces/${trace.traceId}`);
@@ -166,14 +166,14 @@ test('the dashboard shows it: in the list, its spans over time, one with what it
   const { invocation } = trace.spans.find(({ name }: Json) => name === 'queue mail');
   await page.getByRole('dialog').locator(`a[href*="invocation=${invocation}"]`).click();
   await page.waitForURL(/\/logs\/requests\?/);
-  await page.getByRole('dialog').getByRole('link', { name: 'Its trace over time' }).click();
+  await page.getByRole('dialog').getByRole('link', { name: 'View trace' }).click();
   await page.waitForURL(`**/logs/traces/${trace.traceId}`);
 });
 
 test('a line leads to its trace', async () => {
   const page = await dashboard.visit(`/projects/${PROJECT}/logs?search=tick`);
   await page.getByRole('log').getByText('tick').first().click();
-  await page.getByRole('dialog').getByRole('link', { name: 'Its trace over time' }).click();
+  await page.getByRole('dialog').getByRole('link', { name: 'View trace' }).click();
   await page.waitForURL(`**/logs/traces/${trace.traceId}`);
 });
 
@@ -186,7 +186,7 @@ test('a trace that failed says where and why', async () => {
 
 test('a trace that is not kept is an error that says so', async () => {
   const page = await dashboard.visit(`/projects/${PROJECT}/logs/traces/${'1'.repeat(32)}`);
-  await page.getByText('The trace could not be read').waitFor();
+  await page.getByText('Could not load the trace').waitFor();
 });
 
 const pages: readonly (readonly [name: string, at: () => string])[] = [

@@ -41,10 +41,10 @@ test('a session that ends in the middle is said, what was typed stays, and signi
   await page.getByLabel('Value', { exact: true }).fill('typed');
   await page.context().clearCookies();
   await page.getByRole('button', { name: 'Add variable' }).click();
-  await page.getByText('KEPT was not saved').waitFor();
+  await page.getByText('Could not save KEPT').waitFor();
   assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), 'KEPT');
   await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
-  const banner = page.getByRole('status').filter({ hasText: 'Your session has ended' });
+  const banner = page.getByRole('status').filter({ hasText: 'Your session has expired' });
   await banner.getByRole('button', { name: 'Sign in' }).click();
   await page.getByLabel('Token').fill(platform.token);
   await page.getByRole('button', { name: 'Sign in' }).click();
@@ -60,7 +60,7 @@ test('where an upgrade took the files of a page away, it is loaded anew once, an
   await page.goto(`${dashboard.origin}/orgs/${organization.slug}`);
   await settled(page);
   await page.getByRole('link', { name: 'Audit log' }).click();
-  await page.getByText('The page was loaded anew').waitFor();
+  await page.getByText('Page reloaded').waitFor();
   await page.getByRole('table').waitFor();
   assert.ok(refused >= 2);
 });
@@ -71,14 +71,14 @@ test('while the API starts again the page keeps what it shows, and goes on by it
   const { pid } = services.find((service: Json) => service.name === 'api');
   process.kill(pid, 'SIGKILL');
   await goTo(page, 'Deployments');
-  await page.getByText('Nothing is deployed yet').waitFor();
+  await page.getByText('No deployments yet').waitFor();
   const isBack = async (): Promise<boolean> => {
     const { services: now } = await platform.status();
     const found = now.find((service: Json) => service.name === 'api');
     return found.pid !== null && found.pid !== pid;
   };
   await eventually('Another API', isBack, API_PAUSE_MS);
-  await page.getByText('The platform does not answer at the moment').waitFor({ state: 'detached' });
+  await page.getByText('The platform is not responding').waitFor({ state: 'detached' });
   await goTo(page, 'Settings');
   await page.getByRole('heading', { name: 'Build' }).waitFor();
 });

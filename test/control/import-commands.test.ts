@@ -31,7 +31,7 @@ test('an export is imported again, and a file takes the place of a database only
     [refused.code, refused.errors[0]],
     [
       1,
-      'error Nothing was imported: the database is not empty: importing a SQLite file replaces all of it (SQLITE_MISUSE)\nWith --replace the file takes the place of what is there; `platform db export` keeps a copy of that.',
+      'error Nothing was imported: the database is not empty: importing a SQLite file replaces all of it (SQLITE_MISUSE)\nPass --replace to replace the existing data. Back it up first with `platform db export`.',
     ],
   );
   await ok('db', 'query', 'DELETE FROM notes', '-d', 'DB');
@@ -63,7 +63,7 @@ test('an export is imported again, and a file takes the place of a database only
     [isOpen.code, isOpen.errors[0]],
     [
       2,
-      'error open.sqlite is not whole: open.sqlite-wal has what was written last\nEnd the program that has it open, or make a copy: sqlite3 open.sqlite ".backup copy.sqlite"',
+      'error open.sqlite is incomplete: open.sqlite-wal contains newer changes\nClose the program that uses it, or make a copy: sqlite3 open.sqlite ".backup copy.sqlite"',
     ],
   );
   assert.deepEqual(readdirSync(path.join(user.all.platform.folder, 'exports', 'imports')), []);

@@ -45,7 +45,7 @@ async function listed(host: string, state: string, problem: RegExp): Promise<voi
 }
 const proof = async (project: keyof typeof folders, host: string): Promise<readonly [string, string]> => {
   const { stdout } = await cli(project, 'domains', 'add', host);
-  const [, name, value] = /make this DNS record: TXT (\S+) (\S+)/.exec(stdout)!;
+  const [, name, value] = /create this DNS record: TXT (\S+) (\S+)/.exec(stdout)!;
   return [name!, value!];
 };
 const proved = async (host: string): Promise<void> => {

@@ -138,7 +138,7 @@ test('the dashboard serves the gateway to what runs beside the worker', async ()
 
 test('dev says where answers come from', async () => {
   await dev.printed(
-    /^AI from the mock provider, the same for the same question: set AI_PROVIDER_<NAME>_KIND for others$/m,
+    /^AI uses the mock provider with deterministic responses: set AI_PROVIDER_<NAME>_KIND to use another$/m,
   );
 });
 

@@ -73,7 +73,7 @@ test('a server for Node is refused in one line before its build, where nothing f
     line!,
     /^error Servers for Node \(kind: ssr, such as Next\.js\) are refused here: nothing keeps them from this machine/,
   );
-  assert.deepEqual(more, ['docs/builds.md#what-a-build-can-reach says what a fence takes.']);
+  assert.deepEqual(more, ['See docs/builds.md#what-a-build-can-reach for the requirements.']);
   assert.equal(existsSync(path.join(folder, 'built')), false);
   rmSync(folder, { recursive: true });
 });
@@ -118,10 +118,10 @@ test('variables of production, previews and branches are apart, and are not prin
   const gone = await call('env', 'unset', 'OTHER');
   assert.deepEqual(
     [gone.code, gone.errors[0]],
-    [1, 'error OTHER is not set for production of shop\n`platform env list` shows what is.'],
+    [1, 'error OTHER is not set for production of shop\n`platform env list` shows the variables.'],
   );
-  assert.match((await call('env', 'set', 'A=1', '--branch', 'main')).errors[0]!, /main is the branch of production/);
-  assert.match((await call('env', 'lits')).errors[0]!, /`platform env` cannot lits. Did you mean list\?/);
+  assert.match((await call('env', 'set', 'A=1', '--branch', 'main')).errors[0]!, /main is the production branch/);
+  assert.match((await call('env', 'lits')).errors[0]!, /Unknown command `platform env lits`. Did you mean list\?/);
   await ok('env', 'pull', 'production.env');
   assert.equal(readFileSync(path.join(project, 'production.env'), 'utf8'), "KEY='secret'\n");
   assert.equal((await call('env', 'pull', 'production.env')).code, 1);
@@ -136,7 +136,7 @@ test('a worker whose top level throws or overruns is not deployed, unless it is 
   assert.equal(refused.code, 1);
   assert.equal(
     refused.errors[0],
-    "error The worker does not start: nothing was deployed\nbegins\nThe worker threw while it was loaded: TypeError: Cannot read properties of null (reading 'port')\n    at src/index.ts:3:10\nMend its top level (what runs outside of handlers), or publish it as it is with --force.",
+    "error The worker does not start: nothing was deployed\nbegins\nThe worker threw while it was loaded: TypeError: Cannot read properties of null (reading 'port')\n    at src/index.ts:3:10\nFix its top-level code (outside of handlers), or publish it anyway with --force.",
   );
   await says('shop', 'one {"KEY":"secret"}');
   await ok('deploy', '--branch', 'broken', '--force');
@@ -177,12 +177,12 @@ test('promote and rollback change what production serves, and the address of its
 });
 
 test('a plan is shown and set', async () => {
-  assert.deepEqual(await ok('plan'), ['shop is on the plan free: 1000 ms of CPU a request by default']);
-  assert.deepEqual(await ok('plan', 'pro'), ['shop is on the plan pro: 5000 ms of CPU a request by default']);
+  assert.deepEqual(await ok('plan'), ['shop is on the plan free: 1000 ms of CPU per request by default']);
+  assert.deepEqual(await ok('plan', 'pro'), ['shop is on the plan pro: 5000 ms of CPU per request by default']);
   const refused = await call('plan', 'por');
   assert.deepEqual(
     [refused.code, refused.errors[0]],
-    [2, 'error There is no plan "por". Did you mean pro?\nPlans: free, pro, enterprise.'],
+    [2, 'error Unknown plan "por". Did you mean pro?\nPlans: free, pro, enterprise.'],
   );
 });
 
@@ -245,7 +245,7 @@ test('the record of a platform that does not run any more is known to be stale',
   assert.equal(await run(['deployments'], shell), 1);
   assert.match(
     shell.errors[0]!,
-    /No platform of yours runs on this machine\. The one that had its data in .* does not answer any more\nStart it/,
+    /No platform is running on this machine\. The one with its data in .* has stopped\nStart it/,
   );
   rmSync(other, { recursive: true });
 });

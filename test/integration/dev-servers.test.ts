@@ -100,11 +100,11 @@ test('a server is started by its script "dev", with bindings and variables, and 
   assert.match(dev.output, /the server listens/);
   assert.deepEqual(await answerOf(dev), ['hello', 1, 'version one']);
   await dev.fetch('/die').catch(() => null);
-  await dev.printed(/ended with exit code 3 It starts again in 1 s/);
+  await dev.printed(/exited with code 3 It restarts in 1 s/);
   await dev.printed(/Ready again/);
   assert.deepEqual(await answerOf(dev), ['hello', 2, 'version one']);
   await writeFile(join(folder, '.env'), 'GREETING=good morning\n');
-  await dev.printed(/\.env has changed: the server starts again/);
+  await dev.printed(/\.env has changed: restarting the server/);
   await eventually(dev, ['good morning', 3, 'version one']);
 });
 
@@ -113,7 +113,7 @@ test('one with a script "start" alone is started again when a source is saved', 
   await dev.printed(/Dashboard http/);
   assert.deepEqual(await answerOf(dev), ['hello', 1, 'version one']);
   await writeFile(join(folder, 'server.mjs'), server.replace('version one', 'version two'));
-  await dev.printed(/server\.mjs has changed: the server starts again/);
+  await dev.printed(/server\.mjs has changed: restarting the server/);
   await eventually(dev, ['hello', 2, 'version two']);
 });
 

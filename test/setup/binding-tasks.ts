@@ -72,12 +72,12 @@ export function testBindingTasks(place: () => TaskPlace): void {
   test('a row is changed, its statement shown before it runs', async () => {
     const page = await visit('/storage/databases/DB?table=guests&row=0');
     const sheet = page.getByRole('dialog');
-    await sheet.getByRole('button', { name: 'Change name' }).click();
+    await sheet.getByRole('button', { name: 'Edit name' }).click();
     await sheet.getByLabel('Value', { exact: true }).fill("O'Neill");
     await sheet.getByText(`UPDATE "guests" SET "name" = 'O''Neill' WHERE "id" IS 1`).waitFor();
     await sheet.getByRole('button', { name: 'Run statement' }).click();
     await agree(page);
-    await says(page, 'name changed');
+    await says(page, 'name updated');
     assert.equal(await value('SELECT name FROM guests WHERE id = 1'), "O'Neill");
     // What lies under a sheet has no roles.
     await page.locator('[role=grid]').getByText("O'Neill").waitFor();
@@ -86,8 +86,8 @@ export function testBindingTasks(place: () => TaskPlace): void {
   test('a change that the database refuses says why, and the row is what it was', async () => {
     const page = await visit('/storage/databases/DB?table=guests&row=4');
     const sheet = page.getByRole('dialog');
-    await sheet.getByRole('button', { name: 'Change name' }).click();
-    await sheet.getByLabel('Kind of value').selectOption('null');
+    await sheet.getByRole('button', { name: 'Edit name' }).click();
+    await sheet.getByLabel('Type').selectOption('null');
     await sheet.getByRole('button', { name: 'Run statement' }).click();
     await agree(page);
     await says(page, /NOT NULL constraint failed: guests\.name/);
@@ -111,8 +111,8 @@ export function testBindingTasks(place: () => TaskPlace): void {
     const page = await visit('/storage/databases/DB?table=guests&offset=99900');
     await page.getByRole('grid').getByText('guest 99901').waitFor();
     assert.ok((await page.getByRole('row').count()) < 120);
-    await page.getByLabel('Column that is searched').selectOption('name');
-    await page.getByLabel('Rows that contain').fill('guest 77777');
+    await page.getByLabel('Column to search').selectOption('name');
+    await page.getByLabel('Search rows').fill('guest 77777');
     await page.getByRole('grid').getByText('guest 77777').waitFor();
     await page.getByText('1–1 of 1').waitFor();
   });
@@ -140,15 +140,19 @@ export function testBindingTasks(place: () => TaskPlace): void {
   test('a workflow gets its event, ends, and runs again from a step', async () => {
     const page = await visit('/jobs/workflows/ORDER?run=run-1');
     const sheet = page.getByRole('dialog').first();
-    await sheet.getByRole('button', { name: 'Send an event' }).click();
+    await sheet.getByRole('button', { name: 'Send event' }).click();
     await type(page, 'Payload', '{"tip":2}');
     await page.getByRole('button', { name: 'Send', exact: true }).click();
     await agree(page);
     await sheet.getByText('Completed').waitFor();
     await sheet.getByRole('button', { name: /^approval/ }).click();
-    await sheet.getByRole('button', { name: 'Run again from here: approval' }).click();
-    await page.getByRole('dialog').last().getByRole('button', { name: /again/i }).click();
-    await sheet.getByText('the event approved').waitFor();
+    await sheet.getByRole('button', { name: 'Rerun from here: approval' }).click();
+    await page
+      .getByRole('dialog')
+      .last()
+      .getByRole('button', { name: /^Rerun$/ })
+      .click();
+    await sheet.getByText('event approved').waitFor();
     const run = await place().ask('GET', '/workflows/ORDER/run?run=run-1');
     assert.equal(run.steps.find((step: Json) => step.name === 'price').status, 'done');
     assert.equal(run.steps.find((step: Json) => step.name === 'approval').status, 'waiting');
@@ -183,9 +187,9 @@ export function testBindingTasks(place: () => TaskPlace): void {
     const page = await visit('/users');
     await page.getByRole('row').filter({ hasText: 'ann@example.org' }).click();
     const sheet = page.getByRole('dialog').first();
-    await sheet.getByRole('table', { name: 'Sessions' }).getByRole('button', { name: 'End' }).click();
+    await sheet.getByRole('table', { name: 'Sessions' }).getByRole('button', { name: 'Sign out' }).click();
     await agree(page);
-    await sheet.getByText('Nobody is signed in as this user').waitFor();
+    await sheet.getByText('No active sessions').waitFor();
     const { items } = await ask('GET', '/users');
     assert.deepEqual((await ask('GET', `/users/${items[0].id}/sessions`)).items, []);
   });

@@ -55,7 +55,7 @@ test('the version before is upgraded by a tarball, serves what it had, and is go
 
   const back = await data.platform(program, ['upgrade', '--undo', '--yes']);
   assert.equal(back.code, 0, back.output);
-  assert.match(back.output, /The backup was restored; what was written since is in .*before-restore-/);
+  assert.match(back.output, /The backup was restored; later data is in .*before-restore-/);
   assert.deepEqual(await data.digest(), before);
   const third = await data.start(old);
   assert.equal(await data.count(), '3');

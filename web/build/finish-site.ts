@@ -1,5 +1,5 @@
-// Makes a folder that a bundler has filled a site that web/ serves: compressed forms beside each file, and the manifest
-// with types, hashes and what the pages' own inline scripts are allowed by. Who builds a site calls it last.
+// Turns the output of a bundler into a site for web/: adds precompressed files and the manifest with content types,
+// hashes and CSP sources of inline scripts. The last step of every site build.
 import { createHash } from 'node:crypto';
 import { globSync } from 'node:fs';
 import { readFile, stat, writeFile } from 'node:fs/promises';
@@ -9,27 +9,27 @@ import { brotliCompress, constants, gzip } from 'node:zlib';
 import { lookup } from 'mrmime';
 import { MANIFEST_FILE, type SiteFile, type SiteManifest } from '../serve/site-manifest.ts';
 
-/** What the builder of a site knows of it. */
+/** Options of a site. */
 export interface SiteOptions {
-  /** Answers paths that only the client knows. */
+  /** File for client-side routes. */
   readonly fallback?: string;
-  /** Answers what is not there. */
+  /** File for 404 responses. */
   readonly notFound?: string;
-  /** Sources for the Content-Security-Policy beside `'self'` and the hashes of inline scripts, by directive. */
+  /** CSP sources by directive, in addition to `'self'` and hashes of inline scripts. */
   readonly policy?: Readonly<Record<string, readonly string[]>>;
-  /** Brotli's, 0 to 11: what is packed once is worth more than what somebody waits for. */
+  /** Brotli quality, 0 to 11: high for packages, low if a user is waiting. */
   readonly quality?: number;
-  /** Whether a file's name holds a hash of its content. */
+  /** Whether a file name contains a content hash. */
   readonly isHashed: (name: string) => boolean;
 }
 
 const QUALITY = 11;
-/** Smaller ones are one packet anyway. */
+/** Smaller files fit in one packet. */
 const COMPRESSED_BYTES_MIN = 512;
 const TEXT = /^(?:text\/|application\/(?:json|javascript|manifest\+json|xml)|image\/svg\+xml)/;
 
 /**
- * @throws {Error} when `fallback` or `notFound` is not there.
+ * @throws {Error} if `fallback` or `notFound` is missing.
  * @example await finishSite('/tmp/site', { fallback: 'index.html', isHashed: (name) => name.startsWith('assets/') })
  */
 export async function finishSite(folder: string, options: SiteOptions): Promise<SiteManifest> {
@@ -62,7 +62,7 @@ export async function finishSite(folder: string, options: SiteOptions): Promise<
   return manifest;
 }
 
-/** Hashes of a page's scripts that are written into it, as a policy names them. */
+/** CSP hashes of a page's inline scripts. */
 export function inlineScripts(html: string): string[] {
   return [...html.matchAll(/<script\b([^>]*)>([\s\S]*?)<\/script>/g)].flatMap(([, attributes, text]) =>
     /\bsrc=|\btype="application\/(?:ld\+)?json"/.test(attributes!) || text === ''
@@ -71,7 +71,7 @@ export function inlineScripts(html: string): string[] {
   );
 }
 
-/** Writes the compressed forms that are smaller. */
+/** Writes compressed files if they are smaller. */
 async function compress(file: string, content: Buffer, quality: number): Promise<{ br?: number; gzip?: number }> {
   const [br, zipped] = await Promise.all([
     promisify(brotliCompress)(content, {

@@ -1,5 +1,5 @@
-// Builds the sites of a clone into the cache, one process for one start of the platform (web/sites.ts): it may load
-// bundlers, which the web process must not. Says where each one lies, or why it does not.
+// Builds the sites of a clone into the cache, in a process separate from the web process, which must not load bundlers
+// (web/sites.ts). Reports the folder or the error of each site.
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { docsFolder } from '../docs-site/folder.ts';
@@ -15,6 +15,6 @@ for (const name of process.argv.slice(2)) {
     process.send?.({ name, error: (error as Error).stack ?? String(error) });
   }
 }
-// Bundlers leave threads behind; what was sent has to be gone before.
+// Disconnect after the messages were sent, and exit: bundlers leave threads behind.
 process.disconnect?.();
 process.once('disconnect', () => process.exit(0));

@@ -1,5 +1,5 @@
-// Builds the documentation site with VitePress: pages, search index, one theme, no request to anywhere else. Called for
-// a clone by folder.ts, and by `npm run pack`. A dead link fails it. Not packed.
+// Builds the documentation site with VitePress: pages, search index, one theme, no external requests. Fails on dead
+// links. Called by folder.ts for clones and by `npm run pack`. Not packed.
 import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -8,14 +8,14 @@ import { deadLinks } from './dead-links.ts';
 import { readPages, root, titleOf } from './sources.ts';
 
 const ICON = 'dashboard/src/icon.svg';
-/** What VueUse writes into a page while it changes between light and dark: `transition: none` for all elements. */
+/** Style injected by VueUse while it switches the theme: `transition: none` for all elements. */
 const NO_TRANSITION_STYLE = "'sha256-skqujXORqzxt1aE0NNXxujEanPTX6raoqSscTV/Ww/Y='";
 
 /**
  * Builds into a folder, which is emptied first.
  *
  * @param quality of compression, 0 to 11.
- * @throws {Error} naming the page and the link that leads nowhere.
+ * @throws {Error} with the page and the link of each dead link.
  */
 export async function buildDocs(out: string, quality?: number): Promise<void> {
   const stage = mkdtempSync(path.join(tmpdir(), 'platform-docs-'));
@@ -53,6 +53,6 @@ export async function buildDocs(out: string, quality?: number): Promise<void> {
 }
 
 declare global {
-  /** For the configuration file that VitePress looks for: it is made in this process. */
+  /** Configuration for VitePress, created in this process. */
   var platformDocsConfig: object | undefined;
 }

@@ -1,14 +1,14 @@
-// VitePress's configuration of the documentation site. build.ts gives it the pages; nothing is read here.
+// VitePress configuration of the documentation site. build.ts passes the pages; this file reads nothing.
 import { transformerStyleToClass } from '@shikijs/transformers';
 import { defineConfig, type DefaultTheme, type MarkdownRenderer, type UserConfig } from 'vitepress';
 import type { Plugin } from 'vite';
 import { navigationOf } from './navigation.ts';
 
-/** Styles of highlighted code, as classes: the policy of the pages allows no style attributes. */
+/** Styles of highlighted code as classes, since the CSP forbids style attributes. */
 export const CODE_STYLE_FILE = 'code.css';
 export const codeStyles = transformerStyleToClass({ classPrefix: 'code-' });
 
-/** @param titles of all pages. @param outDir where the built site goes. */
+/** @param titles of all pages. @param outDir output folder. */
 export function siteConfig(titles: ReadonlyMap<string, string>, outDir: string): UserConfig<DefaultTheme.Config> {
   const linkOf = (page: string): string => `/${page.replace(/(^|\/)index$/, '$1')}`;
   return defineConfig({
@@ -17,14 +17,14 @@ export function siteConfig(titles: ReadonlyMap<string, string>, outDir: string):
     lang: 'en',
     outDir,
     cleanUrls: true,
-    // Otherwise each page has the names of all others in it.
+    // Otherwise each page contains the names of all others.
     metaChunk: true,
     head: [
       ['link', { rel: 'stylesheet', href: `/${CODE_STYLE_FILE}` }],
       ['link', { rel: 'icon', href: '/icon.svg' }],
     ],
     markdown: {
-      // Documents have words in angle brackets, and no HTML.
+      // Documents contain angle brackets but no HTML.
       html: false,
       codeTransformers: [codeStyles],
       anchor: { slugify: anchorOf },
@@ -33,7 +33,7 @@ export function siteConfig(titles: ReadonlyMap<string, string>, outDir: string):
         rightByClass(markdown);
       },
     },
-    // What the layout writes as attributes, scripts set again in a way that the policy allows.
+    // Remove style attributes of the layout; scripts set them again in a way that the CSP allows.
     transformHtml: (html) => html.replaceAll(/ style="(?:--vp-vh:0px|position:relative);?"/g, ''),
     vite: {
       logLevel: 'error',
@@ -53,12 +53,12 @@ export function siteConfig(titles: ReadonlyMap<string, string>, outDir: string):
         { text: 'Self-hosting', link: '/handler' },
         { text: 'Reference', link: '/configuration-reference' },
       ],
-      docFooter: { prev: 'Before', next: 'Next' },
+      docFooter: { prev: 'Previous page', next: 'Next page' },
     },
   });
 }
 
-/** As Git hosts name the headings of the same documents: their links lead to the same places here. */
+/** Heading anchors as on Git hosts, so that links work in both. */
 function anchorOf(heading: string): string {
   return heading
     .trim()
@@ -68,8 +68,7 @@ function anchorOf(heading: string): string {
 }
 
 /**
- * This rolldown ends the marker of a lazy import with a hash, which this Vite leaves in the code when it replaces the
- * marker.
+ * This Rolldown appends a hash to the marker of a lazy import, which this Vite leaves in the code.
  */
 const plainMarkers: Plugin = {
   name: 'plain-markers',
@@ -79,7 +78,7 @@ const plainMarkers: Plugin = {
   },
 };
 
-/** Columns of figures stand right by a class: the policy of the pages allows no style attributes. */
+/** Right-aligns columns by class, since the CSP forbids style attributes. */
 function rightByClass(markdown: MarkdownRenderer): void {
   markdown.core.ruler.push('right-by-class', ({ tokens }) => {
     for (const token of tokens) {
@@ -91,7 +90,7 @@ function rightByClass(markdown: MarkdownRenderer): void {
   });
 }
 
-/** Braces in documents are text: no page runs what stands in them. */
+/** Disables Vue interpolation of braces in documents. */
 function neverInterpolated(markdown: MarkdownRenderer): void {
   const { rules } = markdown.renderer;
   for (const name of ['text', 'code_inline'] as const) {

@@ -1,9 +1,9 @@
-// Links of the built site that lead to no page, or to a part of a page that is not there. VitePress looks at pages
-// alone, and not at what is made from code. Reads the built pages; build.ts calls it.
+// Finds dead links and missing anchors in the built site. VitePress checks only pages, and not generated content.
+// Called by build.ts.
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
-/** Such as `tutorial.html leads to /limits#cpu`. */
+/** For example `tutorial.html leads to /limits#cpu`. */
 export function deadLinks(out: string): string[] {
   const pages = new Map<string, string>();
   for (const name of globSync('**/*.html', { cwd: out })) {

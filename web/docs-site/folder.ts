@@ -1,5 +1,5 @@
-// Where the built documentation of a clone lies: in the cache, by the hash of everything it is made of. The packed
-// program brings it (web/sites.ts). Called by build/main.ts.
+// Folder of a clone's built documentation: in the cache, by the hash of its inputs. The package contains a built site
+// (web/sites.ts). Called by build/main.ts.
 import { createHash } from 'node:crypto';
 import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
@@ -7,7 +7,7 @@ import { cacheFolder, keepBuild, openCacheFolder } from '#core/process/cache-fol
 import { MANIFEST_FILE } from '../serve/site-manifest.ts';
 
 const root = path.join(import.meta.dirname, '../..');
-/** Everything that decides what comes out; commands and the API describe themselves. */
+/** All inputs, including the sources of commands and the API, from which pages are generated. */
 const SOURCES = [
   'docs/**/*',
   '{ARCHITECTURE,CONTRIBUTING,SECURITY}.md',
@@ -20,13 +20,13 @@ const SOURCES = [
   'dashboard/src/styles/tokens.css',
   'package-lock.json',
 ];
-/** Somebody waits for it: little less small, and ten times as quick. */
+/** Low compression, since a user is waiting: slightly larger, ten times as fast. */
 const QUALITY = 5;
 
 /**
- * The folder of the built site, built first where it is not there (about ten seconds).
+ * The folder of the built site, built if missing (about ten seconds).
  *
- * @throws {Error} where it does not build.
+ * @throws {Error} if the build fails.
  */
 export async function docsFolder(environment: Readonly<Record<string, string | undefined>>): Promise<string> {
   const cache = cacheFolder(environment);
@@ -45,14 +45,14 @@ export async function docsFolder(environment: Readonly<Record<string, string | u
     renameSync(fresh, folder);
   } catch (error) {
     rmSync(fresh, { recursive: true, force: true });
-    // Another process has built the same meanwhile.
+    // Another process may have finished the same build.
     if (!existsSync(path.join(folder, MANIFEST_FILE))) throw error;
   }
   keepBuild(folder);
   return folder;
 }
 
-/** Names the state of everything that a build depends on. */
+/** Hash of all inputs. */
 export function sourcesHash(): string {
   const hash = createHash('sha256');
   const files = globSync(SOURCES, { cwd: root }).filter((file) => statSync(path.join(root, file)).isFile());

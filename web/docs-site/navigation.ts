@@ -1,10 +1,10 @@
-// The pages of the documentation site in the order of a newcomer's questions, by their file in docs/. A page of docs/
-// that is not named here stands at the end, under "More".
+// Navigation of the documentation site: pages by file name in docs/, in the order of a newcomer's questions. Pages of
+// docs/ that are not listed are added under "More".
 
-/** Pages under one heading. */
+/** A group of pages. */
 export interface Chapter {
   readonly title: string;
-  /** File without its ending, and what the navigation calls it. */
+  /** File name without extension, and title in the navigation. */
   readonly pages: readonly (readonly [page: string, title: string])[];
 }
 
@@ -41,7 +41,7 @@ export const chapters: readonly Chapter[] = [
       ['files', 'Files'],
       ['cache', 'Caches'],
       ['auth', 'Users'],
-      ['events', 'What events promise'],
+      ['events', 'Event guarantees'],
       ['queue', 'Queues'],
       ['timer', 'Timers'],
       ['cron', 'Schedules'],
@@ -68,20 +68,20 @@ export const chapters: readonly Chapter[] = [
     ],
   },
   {
-    title: 'Move here',
+    title: 'Migration',
     pages: [
       ['coming-from-vercel', 'From Vercel'],
       ['coming-from-wrangler', 'From Wrangler'],
     ],
   },
   {
-    title: 'Host it yourself',
+    title: 'Self-hosting',
     pages: [
       ['self-hosting', 'Install'],
       ['compose', 'With compose'],
       ['handler', 'The handler'],
       ['sign-in', 'Signing in'],
-      ['operating', 'Operating it'],
+      ['operating', 'Operations'],
       ['observability', 'Logs and traces'],
       ['backup', 'Backup and restore'],
       ['upgrade', 'Upgrades'],
@@ -93,7 +93,7 @@ export const chapters: readonly Chapter[] = [
     pages: [
       ['platform-yaml', 'platform.yaml'],
       ['configuration-reference', 'Keys of platform.yaml'],
-      ['cli', 'The command line'],
+      ['cli', 'CLI'],
       ['cli-reference', 'Commands and flags'],
       ['api', 'Management API'],
       ['api-reference', 'Operations of the API'],
@@ -103,10 +103,10 @@ export const chapters: readonly Chapter[] = [
     ],
   },
   {
-    title: 'How good is it?',
+    title: 'Quality',
     pages: [
       ['benchmarks', 'Benchmarks'],
-      ['security', 'What is promised against whom'],
+      ['security', 'Security model'],
       ['security-review', 'Security review'],
     ],
   },
@@ -115,16 +115,16 @@ export const chapters: readonly Chapter[] = [
     pages: [
       ['architecture', 'Architecture'],
       ['add-a-binding', 'Add a binding'],
-      ['contributing', 'Working on it'],
+      ['contributing', 'Contributing'],
       ['decisions/index', 'Decisions'],
     ],
   },
 ];
 
 /**
- * The chapters with the pages that are there, and the rest at the end.
+ * The chapters with existing pages, and the remaining pages at the end.
  *
- * @param titles of all pages that there are.
+ * @param titles of all pages.
  */
 export function navigationOf(titles: ReadonlyMap<string, string>): Chapter[] {
   const named = new Set(chapters.flatMap(({ pages }) => pages.map(([page]) => page)));

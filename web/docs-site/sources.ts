@@ -1,5 +1,5 @@
-// The Markdown of the site: the pages of docs/, those of the repository's root that belong to them, and the generated
-// ones. Links lead to pages; what lies in the repository alone is named as code. Reads files, writes nothing.
+// Markdown sources of the site: docs/, some files of the repository root, and generated pages. Links to pages are
+// rewritten; links to other files of the repository become code. Reads files, writes nothing.
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { apiPage } from './pages/api.ts';
@@ -12,14 +12,14 @@ import { homePage } from './pages/home.ts';
 /** The folder of the repository. */
 export const root = path.join(import.meta.dirname, '../..');
 
-/** Pages that lie at the repository's root, by their file there. */
+/** Pages in the repository root, by file name. */
 const fromRoot: Readonly<Record<string, string>> = {
   'ARCHITECTURE.md': 'architecture',
   'CONTRIBUTING.md': 'contributing',
   'SECURITY.md': 'security',
 };
 
-/** Text by page, such as `getting-started`. */
+/** Markdown by page, such as `getting-started`. */
 export async function readPages(): Promise<Map<string, string>> {
   const pages = new Map<string, string>([['index', homePage()]]);
   for (const file of globSync('docs/**/*.md', { cwd: root }).sort()) {
@@ -42,7 +42,7 @@ export function titleOf(text: string): string {
   return /^# (.+)$/m.exec(text)?.[1]?.replaceAll('`', '') ?? '';
 }
 
-/** The page that a file of the repository is; null: none. `docs/decisions/README.md` is `decisions/index`. */
+/** The page of a repository file, or null. `docs/decisions/README.md` is `decisions/index`. */
 function pageOf(file: string): string | null {
   if (fromRoot[file] !== undefined) return fromRoot[file];
   if (file === 'README.md') return 'index';
@@ -54,7 +54,7 @@ function pageOf(file: string): string | null {
     .replace(/(^|\/)README$/, '$1index');
 }
 
-/** A page's links with the addresses of the site. A link into the repository becomes its text. */
+/** Rewrites links to URLs of the site. Links into the repository become text. */
 function linked(file: string, text: string): string {
   return text
     .split(/(^```[\s\S]*?^```)/m)

@@ -1,15 +1,15 @@
-// Where the dashboard's link to the documentation leads: it is a site of its own, at another port or host.
+// Redirect target of the dashboard's link to the documentation, which has its own port or host.
 
-/** `/docs` and what is below it, on the dashboard's port. */
+/** `/docs` and below, on the dashboard's port. */
 const DOCS_PATH = /^\/docs(?:\/|$)/;
 
 /**
- * The address of a page of the documentation.
+ * The URL of a page of the documentation.
  *
- * @param path that was asked for at the dashboard's port, with its query.
- * @param host header of that request: the documentation is at another port of the same machine.
- * @param docs `DOCS_URL`, empty where there is none; the port it listens on, null: it is off.
- * @returns null for another path, and where there is no documentation.
+ * @param path requested path on the dashboard's port, with query.
+ * @param host header of the request, for documentation on another port of the same machine.
+ * @param docs `DOCS_URL` or empty; its port, or null if off.
+ * @returns null for other paths, and without documentation.
  * @example docsAddress('/docs/cli', 'localhost:3002', { url: '', port: 3005 }) // 'http://localhost:3005/cli'
  */
 export function docsAddress(

@@ -1,6 +1,6 @@
-// The headers that protect the pages of a site. Pure.
+// Security headers of a site. Pure.
 
-/** Sources beside those every page has, by directive. */
+/** Additional CSP sources by directive. */
 type Sources = Readonly<Record<string, readonly string[]>>;
 
 const BASE: Sources = {
@@ -16,17 +16,17 @@ const BASE: Sources = {
   'frame-ancestors': ["'none'"],
 };
 
-/** Directives that a site can add sources to: none that lets others frame it or run what they like. */
+/** Directives that a site may extend; excludes framing and the like. */
 const OPEN = new Set(
   'script-src style-src style-src-attr img-src worker-src require-trusted-types-for trusted-types'.split(' '),
 );
 
-/** Two years. Not of hosts below this one, which may be of others. */
+/** Two years. No includeSubDomains: subdomains may belong to others. */
 const HSTS = 'max-age=63072000';
 
 /**
- * @param more sources of the site itself, such as the hash of a script in its pages.
- * @throws {Error} for a directive that nobody adds to.
+ * @param more sources of the site, such as hashes of inline scripts.
+ * @throws {Error} for a directive that cannot be extended.
  * @example contentSecurityPolicy({ 'script-src': ["'sha256-...'"] })
  */
 export function contentSecurityPolicy(more: Sources): string {
@@ -41,16 +41,16 @@ export function contentSecurityPolicy(more: Sources): string {
 }
 
 /**
- * Headers of everything that a site answers with.
+ * Headers of all responses of a site.
  *
- * @param isHttps whether people reach it over https: then browsers are to come by no other way.
+ * @param isHttps whether the site is served over https, which adds HSTS.
  */
 export function siteHeaders(policy: Sources, isHttps: boolean): Readonly<Record<string, string>> {
   return {
     'content-security-policy': contentSecurityPolicy(policy),
     'x-content-type-options': 'nosniff',
     'x-frame-options': 'DENY',
-    // With `no-referrer`, forms would be sent without their origin, and sign-in takes none of those.
+    // `no-referrer` would remove the Origin of forms, which sign-in requires.
     'referrer-policy': 'same-origin',
     'cross-origin-opener-policy': 'same-origin',
     'cross-origin-resource-policy': 'same-origin',

@@ -1,5 +1,5 @@
-// A public listener of the web process: bounded headers, idle connections closed after 5 s. Each request is answered by
-// what the caller gives, and a failure of that ends its connection alone.
+// A public listener of the web process: limits headers, closes idle connections after 5 s. Calls the given handler for
+// each request; an error closes only its connection.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
@@ -13,9 +13,9 @@ export interface Listener {
 
 interface ListenerOptions {
   readonly host: string;
-  /** 0: a free one. */
+  /** 0: a free port. */
   readonly port: number;
-  /** That sets the port, for the error. */
+  /** Variable of the port, for the error message. */
   readonly variable: 'UI_PORT' | 'DOCS_PORT';
   readonly log: Logger;
   readonly answer: (request: IncomingMessage, response: ServerResponse, path: string) => Promise<void>;
@@ -25,12 +25,12 @@ const IDLE_MS = 5000;
 const HEADERS_MS = 10_000;
 const HEADER_BYTES_MAX = 64 * 1024;
 
-/** @throws {Error} with what to do, when the port is taken. */
+/** @throws {Error} with advice, if the port is in use. */
 export async function listen({ host, port, variable, log, answer }: ListenerOptions): Promise<Listener> {
   const server = createServer(
     {
       keepAliveTimeout: IDLE_MS,
-      // Node closes so much later than it says.
+      // Node adds this to the announced keep-alive timeout.
       keepAliveTimeoutBuffer: 0,
       headersTimeout: HEADERS_MS,
       maxHeaderSize: HEADER_BYTES_MAX,
@@ -38,7 +38,7 @@ export async function listen({ host, port, variable, log, answer }: ListenerOpti
     (request, response) => {
       const { pathname } = new URL(`http://site${request.url!.startsWith('/') ? request.url : '/'}`);
       answer(request, response, pathname).catch((error: unknown) => {
-        // Whoever is gone needs no answer.
+        // The client has disconnected.
         if (!request.socket.destroyed) log.error({ err: error, path: pathname }, 'Request failed');
         response.destroy();
       });
@@ -49,7 +49,7 @@ export async function listen({ host, port, variable, log, answer }: ListenerOpti
     server.once('error', (error: NodeJS.ErrnoException) =>
       reject(
         error.code === 'EADDRINUSE'
-          ? new Error(`Port ${port} is taken: stop what listens there, or set ${variable}`, { cause: error })
+          ? new Error(`Port ${port} is already in use: stop the other program, or set ${variable}`, { cause: error })
           : error,
       ),
     );

@@ -1,5 +1,5 @@
-// Passes requests for `/api/` on to the API process, as they come and as they are answered: bodies and events stream
-// both ways. Only this hop says who the client is; the API believes it by its token (control/process/web-hop.ts).
+// Proxies `/api/` to the API process; bodies and events stream both ways. Sets the client's address, which the API
+// trusts because of the token (control/process/web-hop.ts).
 import { Agent, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
 import { randomUUID } from 'node:crypto';
 import { pipeline } from 'node:stream';
@@ -15,17 +15,17 @@ interface PassOnParts {
   readonly log: Logger;
 }
 
-/** The way to the API. */
+/** The proxy to the API. */
 export interface PassOn {
   (request: IncomingMessage, response: ServerResponse): void;
   close(): void;
 }
 
-/** Below the 5 s after which the API closes an idle connection: none of those is used again. */
+/** Below the API's idle timeout of 5 s, so that no closed connection is reused. */
 const IDLE_MS = 1000;
 const CONNECT_MS = 5000;
 
-/** Headers of one connection, and those that only this hop may set. */
+/** Hop-by-hop headers, and headers that only this proxy may set. */
 const own = new Set([
   ...'connection keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer'.split(' '),
   ...'transfer-encoding upgrade expect'.split(' '),
@@ -40,7 +40,7 @@ export function createPassOn({ api, token, limits, log }: PassOnParts): PassOn {
 
   const passOn = (request: IncomingMessage, response: ServerResponse): void => {
     if (running >= limits.passedOnMax) {
-      fail(request, response, 503, 'Too many requests at a time: try again');
+      fail(request, response, 503, 'Too many concurrent requests: try again');
       return;
     }
     running++;
@@ -83,7 +83,7 @@ export function createPassOn({ api, token, limits, log }: PassOnParts): PassOn {
       passed.off('error', failed);
       passed.on('error', () => response.destroy());
       response.writeHead(answer.statusCode!, answer.statusMessage, answerHeaders(answer));
-      // The head at once: whoever follows events waits for it.
+      // Send headers immediately, for event streams.
       response.flushHeaders();
       pipeline(answer, response, (error) => {
         if (error !== undefined && error !== null) response.destroy();
@@ -92,7 +92,7 @@ export function createPassOn({ api, token, limits, log }: PassOnParts): PassOn {
     const failed = (error: Error): void => {
       clearTimeout(late);
       if (response.destroyed || response.headersSent) return;
-      // The API closed a connection that was idle just when we used it: it has seen nothing of the request.
+      // The API closed an idle connection just when we reused it, without seeing the request.
       const isSafe = request.method === 'GET' || request.method === 'HEAD';
       if (passed.reusedSocket && isSafe && !hasBody && !isRetry) {
         send(request, response, true);
@@ -100,8 +100,8 @@ export function createPassOn({ api, token, limits, log }: PassOnParts): PassOn {
       }
       const isAway = /ECONNREFUSED|ENOENT|ENOTFOUND|EAI_AGAIN/.test((error as NodeJS.ErrnoException).code ?? '');
       log.warn({ reason: error.message }, 'API not reached');
-      if (isAway) fail(request, response, 503, 'The API is starting or away: try again in a moment');
-      else fail(request, response, 502, 'The API did not answer: try again');
+      if (isAway) fail(request, response, 503, 'The API is starting or unavailable: try again in a moment');
+      else fail(request, response, 502, 'The API did not respond: try again');
     };
     passed.on('error', failed);
     response.once('close', () => {
@@ -117,7 +117,7 @@ export function createPassOn({ api, token, limits, log }: PassOnParts): PassOn {
   return Object.assign(passOn, { close: () => agent.destroy() });
 }
 
-/** Without those of the connection, and without what the client may not say. */
+/** Request headers without hop-by-hop headers and those that the client must not set. */
 function passedHeaders({ headers }: IncomingMessage): Record<string, string | string[]> {
   const named = connectionNames(headers.connection);
   return Object.fromEntries(
@@ -128,7 +128,7 @@ function passedHeaders({ headers }: IncomingMessage): Record<string, string | st
   );
 }
 
-/** As a flat list: a header may come several times. */
+/** Response headers as a flat list, since headers may repeat. */
 function answerHeaders({ headers, rawHeaders }: IncomingMessage): string[] {
   const named = connectionNames(headers.connection);
   const kept: string[] = [];
@@ -148,7 +148,7 @@ function connectionNames(header: string | undefined): ReadonlySet<string> {
   );
 }
 
-/** The API's shape of an error; a page for a browser that asked for one. */
+/** An error in the format of the API, or plain text for page loads. */
 function fail(request: IncomingMessage, response: ServerResponse, status: 502 | 503, message: string): void {
   const isPage = (request.headers.accept ?? '').includes('text/html');
   const requestId = randomUUID();
@@ -159,7 +159,7 @@ function fail(request: IncomingMessage, response: ServerResponse, status: 502 | 
     'x-content-type-options': 'nosniff',
     'x-request-id': requestId,
     'retry-after': '2',
-    // What is left of the body is not read.
+    // The rest of the request body is not read.
     ...(request.complete ? {} : { connection: 'close' }),
   });
   response.end(body);

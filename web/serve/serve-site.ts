@@ -1,5 +1,5 @@
-// Answers requests with the files of a built site: only those that its manifest names, compressed where the browser
-// takes it. server.ts asks; nothing is built or changed here.
+// Serves the files of a built site: only those in its manifest, compressed if the browser supports it. Called by
+// main.ts; builds and changes nothing.
 import { createReadStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -8,21 +8,21 @@ import { pipeline } from 'node:stream/promises';
 import { siteHeaders } from './headers.ts';
 import { MANIFEST_FILE, parseManifest, type SiteFile, type SiteManifest } from './site-manifest.ts';
 
-/** A site that can be served. */
+/** An opened site. */
 export interface Site {
-  /** Answers a request for a path without a query. Rejects for none. */
+  /** Responds to a request for a path without a query. Never rejects. */
   answer(request: IncomingMessage, response: ServerResponse, path: string): Promise<void>;
 }
 
 const YEAR = 'public, max-age=31536000, immutable';
-/** Asked for again with its ETag each time. */
+/** Revalidated by ETag. */
 const REVALIDATE = 'no-cache';
 
 /**
- * Opens what lies in a folder.
+ * Opens a site.
  *
- * @param isHttps whether people reach it over https.
- * @throws {Error} when the folder holds no built site.
+ * @param isHttps whether the site is served over https.
+ * @throws {Error} if the folder contains no built site.
  */
 export async function openSite(folder: string, isHttps: boolean): Promise<Site> {
   const manifest = parseManifest(await readFile(join(folder, MANIFEST_FILE), 'utf8'));
@@ -32,13 +32,13 @@ export async function openSite(folder: string, isHttps: boolean): Promise<Site> 
       for (const [name, value] of Object.entries(protection)) response.setHeader(name, value);
       if (request.method !== 'GET' && request.method !== 'HEAD') {
         response.writeHead(405, { allow: 'GET, HEAD', 'content-type': 'text/plain; charset=utf-8' });
-        response.end('This path takes GET and HEAD\n');
+        response.end('Method not allowed: use GET or HEAD\n');
         return;
       }
       const found = findFile(manifest, path);
       if (found === null) {
         response.writeHead(404, { 'content-type': 'text/plain; charset=utf-8', 'cache-control': REVALIDATE });
-        response.end('There is no such page\n');
+        response.end('Page not found\n');
         return;
       }
       await send(request, response, folder, found);
@@ -52,7 +52,7 @@ interface Found {
   readonly status: 200 | 404;
 }
 
-/** The file of a path: itself, the page of this name, the start page of this folder, or what stands for all others. */
+/** The file of a path: exact, `.html`, `index.html` of a folder, the fallback, or the 404 page. */
 export function findFile({ files, fallback, notFound }: SiteManifest, path: string): Found | null {
   const name = nameOf(path);
   const at = (asked: string): SiteFile | undefined => (Object.hasOwn(files, asked) ? files[asked] : undefined);
@@ -60,13 +60,13 @@ export function findFile({ files, fallback, notFound }: SiteManifest, path: stri
     const file = at(asked);
     if (file !== undefined) return { name: asked, file, status: 200 };
   }
-  // The client has no pages whose last part looks like a file's name.
+  // Paths that end like a file name are not client-side routes.
   const isPage = name !== null && !/\.[A-Za-z0-9]+$/.test(name) && !name.startsWith('assets/');
   if (fallback !== null && isPage) return { name: fallback, file: at(fallback)!, status: 200 };
   return notFound === null ? null : { name: notFound, file: at(notFound)!, status: 404 };
 }
 
-/** Null for a path that is no text. */
+/** Null for an invalid path. */
 function nameOf(path: string): string | null {
   try {
     return decodeURIComponent(path).replace(/^\/+|\/+$/g, '');
@@ -102,7 +102,7 @@ function matches(header: string | undefined, etag: string): boolean {
   return header !== undefined && header.split(',').some((one) => one.trim().replace(/^W\//, '') === etag);
 }
 
-/** The smallest form that the browser takes. */
+/** The smallest encoding that the browser accepts. */
 function encodingFor(accepted: string, file: SiteFile): 'br' | 'gzip' | null {
   const takes = new Set(
     accepted.split(',').flatMap((one) => {

@@ -1,12 +1,12 @@
-// What a site answers while it is not there yet: a plain page that says why, without scripts.
+// The placeholder page of a site that is not available yet, with the reason and without scripts.
 import type { ServerResponse } from 'node:http';
 import { siteHeaders } from './headers.ts';
 
 const REFRESH_SECONDS = 2;
 
 /**
- * @param text one sentence; no markup.
- * @param isBuilding the page asks again by itself.
+ * @param text one sentence, without markup.
+ * @param isBuilding refreshes the page automatically.
  */
 export function answerWaiting(response: ServerResponse, title: string, text: string, isBuilding: boolean): void {
   const body = `<!doctype html>

@@ -1,5 +1,5 @@
-// `platform api [method] <path>`: any operation of the API. Without words it lists them, from the description that
-// the API gives of itself.
+// `platform api [method] <path>`: calls any operation of the API. Without arguments it lists them from the OpenAPI
+// description.
 import { defineCommand } from 'citty';
 import type { Api } from '../../account/api.ts';
 import { operationsOf } from '../../api/known-paths.ts';
@@ -22,9 +22,9 @@ export const command = defineCommand({
       required: false,
       description: `${METHODS.join(', ')} (default: GET, with a body POST)`,
     },
-    path: { type: 'positional', required: false, description: 'Such as /orgs; without one all operations are listed' },
+    path: { type: 'positional', required: false, description: 'For example /orgs (default: list all operations)' },
     body: { type: 'string', valueHint: 'json', description: 'Body as JSON; - reads standard input' },
-    query: { type: 'string', alias: 'q', valueHint: 'a=b&c=d', description: 'Query, as it stands in an address' },
+    query: { type: 'string', alias: 'q', valueHint: 'a=b&c=d', description: 'Query string' },
     include: { type: 'boolean', alias: 'i', description: 'Print status and headers too' },
     ...platformFlags,
     json: { type: 'boolean', description: 'Print JSON on one line' },
@@ -36,7 +36,7 @@ export const command = defineCommand({
     const api = await needApi(shell, args, 'platform api');
     if (path === null) return list(shell, api, args.json);
     if (!path.startsWith('/'))
-      throw new CliError(`"${path}" is no path: it begins with /`, {
+      throw new CliError(`Invalid path "${path}": paths start with /`, {
         exitCode: 2,
         advice: '`platform api` lists all operations.',
       });
@@ -75,13 +75,13 @@ function wanted(words: readonly string[], hasBody: boolean): { method: Method; p
     if (second === undefined)
       throw new CliError(`${method} needs a path`, {
         exitCode: 2,
-        advice: `Such as \`platform api ${method} /orgs\`.`,
+        advice: `For example: \`platform api ${method} /orgs\`.`,
       });
     return { method: method as Method, path: second };
   }
   if (second !== undefined) {
     const near = nearestWord(method, METHODS);
-    throw new CliError(`"${first}" is no method${near === undefined ? '' : `. Did you mean ${near}?`}`, {
+    throw new CliError(`Unknown method "${first}"${near === undefined ? '' : `. Did you mean ${near}?`}`, {
       exitCode: 2,
       advice: `Methods: ${METHODS.join(', ')}.`,
     });
@@ -95,9 +95,9 @@ async function bodyOf(shell: Shell, flag: string | undefined): Promise<unknown> 
   try {
     return JSON.parse(text) as unknown;
   } catch (error) {
-    throw new CliError(`--body is no JSON: ${(error as Error).message}`, {
+    throw new CliError(`--body is not valid JSON: ${(error as Error).message}`, {
       exitCode: 2,
-      advice: `Such as --body '{"name":"shop"}'.`,
+      advice: `For example: --body '{"name":"shop"}'.`,
     });
   }
 }
@@ -113,7 +113,7 @@ async function list(shell: Shell, api: Api, json: boolean | undefined): Promise<
   );
 }
 
-/** A path that the API does not have is told as such, with the nearest one. */
+/** Turns "not found" for an unknown path into an error that suggests the nearest path. */
 async function explained(shell: Shell, api: Api, error: unknown, method: string, path: string): Promise<unknown> {
   if (!(error instanceof CliError) || error.code !== 'not_found') return error;
   const operations = await operationsOf(shell, api).catch(() => []);

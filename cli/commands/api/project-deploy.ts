@@ -1,4 +1,4 @@
-// `platform api project deploy <project> <ref>`: what `platform deploy --remote` does, for a project that is named.
+// `platform api project deploy <project> <ref>`: `platform deploy --remote` for any project.
 import { defineCommand } from 'citty';
 import { targetFlags } from '../../api/project.ts';
 import { platformFlags } from '../../api/target.ts';

@@ -1,4 +1,4 @@
-// `platform collector rm`: sends the spans of a project nowhere any more.
+// `platform collector rm`: removes the collector of a project.
 import { defineCommand } from 'citty';
 import { needProject, targetFlags } from '../../api/project.ts';
 import { ask } from '../../api/requests.ts';
@@ -6,7 +6,7 @@ import type { Shell } from '../../terminal/shell.ts';
 import { print } from '../../terminal/table.ts';
 
 export const command = defineCommand({
-  meta: { name: 'rm', description: 'Send the spans of a project nowhere' },
+  meta: { name: 'rm', description: 'Remove the collector of a project' },
   args: { ...targetFlags, json: { type: 'boolean', description: 'Print JSON' } },
   async run({ args, data }) {
     const shell = data as Shell;

@@ -10,12 +10,16 @@ import type { Collector } from './show.ts';
 export const command = defineCommand({
   meta: { name: 'set', description: 'Send the spans of a project to a collector' },
   args: {
-    url: { type: 'positional', required: true, description: 'Whole, such as https://otel.example.com/v1/traces' },
+    url: {
+      type: 'positional',
+      required: true,
+      description: 'Full URL, for example https://otel.example.com/v1/traces',
+    },
     headers: {
       type: 'positional',
       required: false,
       valueHint: 'more',
-      description: 'name=value, several at once; or one name alone, whose value is read from standard input',
+      description: 'Headers as name=value; for a name only, the value is read from standard input',
     },
     ...targetFlags,
     json: { type: 'boolean', description: 'Print JSON' },
@@ -33,19 +37,19 @@ export const command = defineCommand({
   },
 });
 
-/** Of a name alone, the value stays out of the history of the shell. */
+/** Reads the value of a lone name from standard input, to keep it out of the shell history. */
 async function headersOf(shell: Shell, words: readonly string[]): Promise<Record<string, string>> {
   const headers: Record<string, string> = {};
   for (const word of words) {
     const at = word.indexOf('=');
     if (at > 0) headers[word.slice(0, at)] = word.slice(at + 1);
     else if (at === 0 || words.length > 1)
-      throw new CliError(`"${word}" is no header: write name=value`, {
+      throw new CliError(`Invalid header "${word}": use name=value`, {
         exitCode: 2,
-        advice: 'One name alone has its value read from standard input.',
+        advice: 'For a name only, the value is read from standard input.',
       });
     else {
-      if (process.stdin.isTTY) shell.err(`Value of ${word}, ended with Ctrl-D on a line of its own:`);
+      if (process.stdin.isTTY) shell.err(`Enter the value of ${word}, then press Ctrl-D on a new line:`);
       headers[word] = Buffer.from(await shell.input())
         .toString()
         .trim();

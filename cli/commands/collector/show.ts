@@ -1,11 +1,11 @@
-// `platform collector`: where the spans of a project go by OTLP, and what became of them.
+// `platform collector`: shows the OTLP collector of a project and the number of spans sent.
 import { defineCommand } from 'citty';
 import { needProject, targetFlags } from '../../api/project.ts';
 import { ask } from '../../api/requests.ts';
 import type { Shell } from '../../terminal/shell.ts';
 import { print } from '../../terminal/table.ts';
 
-/** As the API says it. */
+/** A collector in the format of the API. */
 export interface Collector {
   readonly url: string;
   readonly headers: readonly string[];
@@ -15,7 +15,7 @@ export interface Collector {
 }
 
 export const command = defineCommand({
-  meta: { name: 'show', description: 'Show where the spans of a project go' },
+  meta: { name: 'show', description: 'Show the collector of a project' },
   args: { ...targetFlags, json: { type: 'boolean', description: 'Print JSON' } },
   async run({ args, data }) {
     const shell = data as Shell;
@@ -27,13 +27,13 @@ export const command = defineCommand({
     );
     print(shell, args.json, { project: project.name, collector }, () => {
       if (collector === null) {
-        shell.out(`${project.name} has no collector of its own: \`platform collector set <url>\``);
+        shell.out(`${project.name} has no collector: \`platform collector set <url>\``);
         return;
       }
       shell.out(collector.url);
       if (collector.headers.length > 0) shell.out(`  headers: ${collector.headers.join(', ')}`);
       shell.out(`  spans: ${collector.sent} sent, ${collector.dropped} dropped`);
-      if (collector.error !== null) shell.out(`  dropped last, since: ${collector.error}`);
+      if (collector.error !== null) shell.out(`  last error: ${collector.error}`);
     });
   },
 });

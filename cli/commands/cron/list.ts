@@ -1,4 +1,4 @@
-// `platform cron list`: the schedules of a project, when they run next, and how they ran last.
+// `platform cron list`: lists the schedules of a project with next and last run.
 import { defineCommand } from 'citty';
 import type { ScheduleStatus } from '#core/resource-call/timers.ts';
 import { needProject } from '../../api/project.ts';

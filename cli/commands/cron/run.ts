@@ -1,4 +1,4 @@
-// `platform cron run <name>`: runs a schedule now, once more.
+// `platform cron run <name>`: runs a schedule now.
 import { defineCommand } from 'citty';
 import { needProject } from '../../api/project.ts';
 import { ask } from '../../api/requests.ts';
@@ -8,9 +8,9 @@ import type { Shell } from '../../terminal/shell.ts';
 import { print } from '../../terminal/table.ts';
 
 export const command = defineCommand({
-  meta: { name: 'run', description: 'Run a schedule now, once more' },
+  meta: { name: 'run', description: 'Run a schedule now' },
   args: {
-    schedule: { type: 'positional', required: true, description: 'Its name in `cron:` of platform.yaml' },
+    schedule: { type: 'positional', required: true, description: 'Name in `cron:` of platform.yaml' },
     ...resourceFlags,
   },
   async run({ args, data }) {
@@ -23,14 +23,16 @@ export const command = defineCommand({
     if (!names.includes(args.schedule))
       throw new CliError(`${project.name} has no schedule "${args.schedule}"`, {
         exitCode: 2,
-        advice: names.length === 0 ? 'It has none: write `cron:` into platform.yaml.' : `It has ${names.join(', ')}.`,
+        advice:
+          names.length === 0 ? 'Add schedules under `cron:` in platform.yaml.' : `Schedules: ${names.join(', ')}.`,
       });
     const { triggered } = await ask<{ triggered: boolean }>(api, 'POST', `${path}/run`, {
       query: { branch: args.branch, name: args.schedule },
     });
-    if (!triggered) throw new CliError(`${args.schedule} is running`, { advice: 'It is not run twice at a time.' });
+    if (!triggered)
+      throw new CliError(`${args.schedule} is already running`, { advice: 'Try again when the run has finished.' });
     print(shell, args.json, { schedule: args.schedule, triggered }, () =>
-      shell.out(`${shell.paint('green', 'Runs')} ${args.schedule}; \`platform logs\` shows what it says`),
+      shell.out(`${shell.paint('green', 'Started')} ${args.schedule}; see \`platform logs\` for its output`),
     );
   },
 });

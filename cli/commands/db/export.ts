@@ -1,4 +1,4 @@
-// `platform db export [file]`: a consistent copy of a project's database, as a SQLite file.
+// `platform db export [file]`: downloads a consistent copy of a database as a SQLite file.
 import { createWriteStream, existsSync, renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { Readable } from 'node:stream';
@@ -11,7 +11,7 @@ import type { Shell } from '../../terminal/shell.ts';
 import { formatBytes, print } from '../../terminal/table.ts';
 
 export const command = defineCommand({
-  meta: { name: 'export', description: 'Write a copy of a database into a file' },
+  meta: { name: 'export', description: 'Export a database to a SQLite file' },
   args: {
     file: { type: 'positional', required: false, description: 'The file (default: <binding>.sqlite)' },
     database: {
@@ -20,7 +20,7 @@ export const command = defineCommand({
       valueHint: 'name',
       description: 'Binding or name of the database (default: the only one)',
     },
-    force: { type: 'boolean', description: 'Write over a file that is there' },
+    force: { type: 'boolean', description: 'Overwrite an existing file' },
     ...resourceFlags,
   },
   async run({ args, data }) {
@@ -34,8 +34,8 @@ export const command = defineCommand({
     const name = args.file ?? `${binding.toLowerCase()}.sqlite`;
     const file = path.resolve(shell.cwd, name);
     if (existsSync(file) && args.force !== true)
-      throw new CliError(`${name} is there already`, {
-        advice: 'Name another file, or pass --force to write over it.',
+      throw new CliError(`${name} already exists`, {
+        advice: 'Choose another file, or pass --force to overwrite it.',
       });
     const response = await open(api, 'GET', `${at}/export`, { query });
     const wanted = Number(response.headers.get('content-length'));
@@ -52,7 +52,7 @@ export const command = defineCommand({
       const body = Readable.fromWeb(response.body as import('node:stream/web').ReadableStream);
       await pipeline(body, counted, createWriteStream(partial, { mode: 0o600, flags: 'wx' }));
       if (bytes !== wanted)
-        throw new CliError(`The copy breaks off after ${bytes} of ${wanted} bytes`, { advice: 'Try again.' });
+        throw new CliError(`The download ended after ${bytes} of ${wanted} bytes`, { advice: 'Try again.' });
       renameSync(partial, file);
     } finally {
       rmSync(partial, { force: true });

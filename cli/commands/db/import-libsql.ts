@@ -1,5 +1,5 @@
-// `platform db import-libsql <path>`: takes a database of a libSQL server into a project of the platform on this
-// machine, which must not run. operations/libsql/ does it.
+// `platform db import-libsql <path>`: imports a database of a libSQL server into the platform on this machine, which
+// must be stopped. Uses operations/libsql/.
 import path from 'node:path';
 import { defineCommand } from 'citty';
 import { importLibsql } from '#operations/libsql/import-libsql.ts';
@@ -9,14 +9,22 @@ import type { Shell } from '../../terminal/shell.ts';
 import { formatBytes, print } from '../../terminal/table.ts';
 
 export const command = defineCommand({
-  meta: { name: 'import-libsql', description: 'Take a database of a libSQL server into this machine’s platform' },
+  meta: {
+    name: 'import-libsql',
+    description: 'Import a database of a libSQL server into the platform on this machine',
+  },
   args: {
     path: { type: 'positional', required: true, description: 'A database file, or the data folder of the server' },
     project: { type: 'string', required: true, valueHint: 'name', description: 'Name of the project' },
-    database: { type: 'string', required: true, valueHint: 'name', description: 'Database, as platform.yaml names it' },
-    namespace: { type: 'string', valueHint: 'name', description: 'Database of the server, where it has several' },
-    migrations: { type: 'string', valueHint: 'folder', description: 'SQL files that count as applied: they made it' },
-    force: { type: 'boolean', description: 'Set aside what the project has under that name' },
+    database: {
+      type: 'string',
+      required: true,
+      valueHint: 'name',
+      description: 'Name of the database in platform.yaml',
+    },
+    namespace: { type: 'string', valueHint: 'name', description: 'Database of the server, if it has several' },
+    migrations: { type: 'string', valueHint: 'folder', description: 'Migrations to mark as applied' },
+    force: { type: 'boolean', description: 'Replace an existing database, keeping a copy' },
     json: { type: 'boolean', description: 'Print JSON' },
   },
   async run({ args, data }) {
@@ -33,10 +41,10 @@ export const command = defineCommand({
     print(shell, args.json, imported, () => {
       const { tables, bytes, applied, leftOut, aside, file } = imported;
       shell.out(`${shell.paint('green', 'Imported')} ${tables} tables, ${formatBytes(bytes)}, into ${file}`);
-      if (applied.length > 0) shell.out(`  Count as applied: ${applied.join(', ')}`);
+      if (applied.length > 0) shell.out(`  Marked as applied: ${applied.join(', ')}`);
       for (const name of leftOut)
-        shell.out(shell.paint('yellow', `  Left out: the index ${name} over vectors; its column is there`));
-      if (aside !== null) shell.out(`  What was there is in ${aside}: delete it when all is well`);
+        shell.out(shell.paint('yellow', `  Skipped the vector index ${name}; its column was imported`));
+      if (aside !== null) shell.out(`  The previous database is in ${aside}: delete it when you no longer need it`);
     });
     return 0;
   },

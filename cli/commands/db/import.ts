@@ -1,5 +1,5 @@
-// `platform db import <file>`: puts a file of SQL, or a SQLite file, into a database, all or nothing; sends it in
-// pieces and shows how far it is.
+// `platform db import <file>`: imports a SQL or SQLite file into a database atomically. Uploads it in chunks and shows
+// progress.
 import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -12,18 +12,18 @@ import type { Shell } from '../../terminal/shell.ts';
 import { formatBytes, print } from '../../terminal/table.ts';
 
 const HEADER = 'SQLite format 3\0';
-/** Attempts of one piece, or of one question. */
+/** Attempts per chunk or request. */
 const ATTEMPTS_MAX = 5;
 const PAUSE_MS = 300;
 
-/** What is imported, wherever it is. */
+/** The data to import. */
 interface Source {
   readonly bytes: number;
   read(offset: number, length: number): Uint8Array<ArrayBuffer>;
   close(): void;
 }
 
-/** As the API tells it. */
+/** Progress in the format of the API. */
 interface Progress {
   readonly state: 'unknown' | 'running' | 'done' | 'failed';
   readonly statements: number;
@@ -33,16 +33,16 @@ interface Progress {
 }
 
 export const command = defineCommand({
-  meta: { name: 'import', description: 'Put a file of SQL, or a SQLite file, into a database' },
+  meta: { name: 'import', description: 'Import a SQL or SQLite file into a database' },
   args: {
-    file: { type: 'positional', required: true, description: 'SQL, or a SQLite file; - is standard input' },
+    file: { type: 'positional', required: true, description: 'SQL or SQLite file; - reads standard input' },
     database: {
       type: 'string',
       alias: 'd',
       valueHint: 'name',
       description: 'Binding or name of the database (default: the only one)',
     },
-    replace: { type: 'boolean', description: 'Take away first what the database holds' },
+    replace: { type: 'boolean', description: 'Delete the existing data first' },
     ...yesFlag,
     ...resourceFlags,
   },
@@ -56,8 +56,8 @@ export const command = defineCommand({
       const whose = `${found.binding} of ${found.project.name} (${args.branch === undefined ? 'production' : `previews of ${args.branch}`})`;
       const replace = args.replace === true;
       const what = replace
-        ? `takes the place of all that ${whose} holds`
-        : `will be ${isFile ? 'put into' : 'run on'} ${whose}`;
+        ? `will replace all data of ${whose}`
+        : `will be ${isFile ? 'imported into' : 'run on'} ${whose}`;
       await confirm(shell, args.yes, `${args.file} ${what}.`);
       const startedAt = performance.now();
       const { statements, leftOut } = await imported(shell, found, source, replace);
@@ -68,7 +68,7 @@ export const command = defineCommand({
             ? `${shell.paint('green', 'Imported')} ${args.file} into ${found.binding} in ${durationMs} ms`
             : `${shell.paint('green', 'Ran')} ${statements} statements on ${found.binding} in ${durationMs} ms`,
         );
-        if (leftOut.length > 0) shell.out(`Left out: ${leftOut.join(', ')}`);
+        if (leftOut.length > 0) shell.out(`Skipped: ${leftOut.join(', ')}`);
       });
     } finally {
       shell.progress(null);
@@ -77,7 +77,7 @@ export const command = defineCommand({
   },
 });
 
-/** Uploads the file, starts the import and follows it to its end. Stopping the program cancels the import. */
+/** Uploads the file, starts the import and waits for it. Stopping the program cancels the import. */
 async function imported(shell: Shell, found: FoundResource, source: Source, replace: boolean): Promise<Progress> {
   const { api, query, binding } = found;
   const imports = `${found.path}/imports`;
@@ -90,13 +90,15 @@ async function imported(shell: Shell, found: FoundResource, source: Source, repl
   };
   try {
     if (source.bytes > begun.bytesMax)
-      throw new CliError(`It has ${formatBytes(source.bytes)}, more than DB_MAX_IMPORT_BYTES (${begun.bytesMax})`);
+      throw new CliError(
+        `The file has ${formatBytes(source.bytes)}, more than DB_MAX_IMPORT_BYTES (${begun.bytesMax})`,
+      );
     for (let offset = 0; offset < source.bytes;) {
       goOn();
       shell.progress(`Sending ${formatBytes(offset)} of ${formatBytes(source.bytes)}`);
       const bytes = source.read(offset, Math.min(begun.pieceBytesMax, source.bytes - offset));
       const sent = { query: { ...query, offset }, bytes, headers: { 'content-type': 'application/octet-stream' } };
-      // A piece that came half is written over by itself.
+      // A partial chunk is overwritten by the retry.
       ({ bytes: offset } = await again(() => ask<{ bytes: number }>(api, 'PUT', at, sent)));
     }
     const run = { query, body: { bytes: source.bytes, ...(replace && { replace }) } };
@@ -109,18 +111,15 @@ async function imported(shell: Shell, found: FoundResource, source: Source, repl
           ? `Importing into ${binding}: ${done} %, ${progress.statements} statements`
           : `Importing into ${binding}: checking keys and indexes`,
       );
-      // It answers when there is something new, or in a second.
+      // Long poll: returns on progress, or after a second.
       progress = await again(() => ask<Progress>(api, 'GET', at, { query }));
     }
     if (progress.state === 'done') return progress;
     if (progress.state === 'unknown')
-      throw new CliError(
-        'The database service ended or was started again meanwhile: whether the import was done is not known',
-        {
-          advice: 'Look with `platform db insights`; it was done whole, or not at all.',
-        },
-      );
-    throw refused(progress.reason ?? 'it is not known why');
+      throw new CliError('The database service restarted during the import. The result is unknown', {
+        advice: 'Check with `platform db insights`. Imports are atomic.',
+      });
+    throw refused(progress.reason ?? 'unknown reason');
   } catch (error) {
     await ask(api, 'DELETE', at, { query }).catch(() => {});
     throw error;
@@ -133,12 +132,12 @@ function refused(reason: string): CliError {
   return new CliError(`Nothing was imported: ${reason}`, {
     advice:
       isFull || isThere
-        ? 'With --replace the file takes the place of what is there; `platform db export` keeps a copy of that.'
+        ? 'Pass --replace to replace the existing data. Back it up first with `platform db export`.'
         : null,
   });
 }
 
-/** What the API refuses it refuses again; a connection that broke may be there again. */
+/** Retries broken connections, but not refused requests. */
 async function again<Answer>(call: () => Promise<Answer>): Promise<Answer> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -176,13 +175,13 @@ function onDisk(file: string): Source {
   }
 }
 
-/** What a program that has the file open has written lies beside it. */
+/** Refuses a SQLite file with a WAL or journal beside it. */
 function refuseUnwritten(name: string, file: string): void {
   for (const part of ['-wal', '-journal']) {
     if ((statSync(file + part, { throwIfNoEntry: false })?.size ?? 0) === 0) continue;
-    throw new CliError(`${name} is not whole: ${name}${part} has what was written last`, {
+    throw new CliError(`${name} is incomplete: ${name}${part} contains newer changes`, {
       exitCode: 2,
-      advice: `End the program that has it open, or make a copy: sqlite3 ${name} ".backup copy.sqlite"`,
+      advice: `Close the program that uses it, or make a copy: sqlite3 ${name} ".backup copy.sqlite"`,
     });
   }
 }

@@ -1,4 +1,4 @@
-// `platform db insights [database]`: how many rows each table has.
+// `platform db insights [database]`: counts the rows of each table.
 import { defineCommand } from 'citty';
 import { needResource, resourceFlags } from '../../api/resource.ts';
 import { ask } from '../../api/requests.ts';

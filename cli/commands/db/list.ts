@@ -1,4 +1,4 @@
-// `platform db list`: the databases of a project.
+// `platform db list`: lists the databases of a project.
 import { defineCommand } from 'citty';
 import { needProject } from '../../api/project.ts';
 import { resourceFlags, resourcesOf } from '../../api/resource.ts';

@@ -1,4 +1,4 @@
-// `platform db migrate`: shows which migrations of a database are pending, and applies them.
+// `platform db migrate`: lists and applies pending migrations of a database.
 import { defineCommand } from 'citty';
 import { needResource, resourceFlags } from '../../api/resource.ts';
 import { ask } from '../../api/requests.ts';
@@ -19,7 +19,7 @@ export const command = defineCommand({
       required: false,
       description: 'Binding or name of the database (default: the only one)',
     },
-    list: { type: 'boolean', description: 'Only show what was applied and what is pending' },
+    list: { type: 'boolean', description: 'List applied and pending migrations only' },
     ...yesFlag,
     ...resourceFlags,
   },

@@ -1,4 +1,4 @@
-// `platform db query <sql>`: runs a statement on a project's database; it may write.
+// `platform db query <sql>`: runs a statement on a project's database, also one that writes.
 import { defineCommand } from 'citty';
 import { needResource, resourceFlags } from '../../api/resource.ts';
 import { ask } from '../../api/requests.ts';
@@ -23,14 +23,14 @@ export const command = defineCommand({
       valueHint: 'name',
       description: 'Binding or name of the database (default: the only one)',
     },
-    param: { type: 'string', valueHint: 'json', description: 'Values of its parameters, as a JSON list' },
+    param: { type: 'string', valueHint: 'json', description: 'Parameters as a JSON array' },
     ...resourceFlags,
   },
   async run({ args, data }) {
     const shell = data as Shell;
     const sql = args.sql ?? Buffer.from(await shell.input()).toString();
     if (sql.trim() === '')
-      throw new CliError('There is no statement', { exitCode: 2, advice: "platform db query 'SELECT 1'" });
+      throw new CliError('No statement given', { exitCode: 2, advice: "platform db query 'SELECT 1'" });
     const params = paramsOf(args.param);
     const { api, path, query } = await needResource(shell, args, 'db', args.database, 'platform db query');
     const body = { sql, ...(params !== null && { params }) };
@@ -40,7 +40,7 @@ export const command = defineCommand({
     print(shell, args.json, { rows: objects, truncated, meta }, () => {
       if (columns.length > 0)
         printTable(shell, { columns, rows: rows.map((row) => row.map(textOf)), empty: 'No rows' });
-      if (truncated) shell.err(shell.paint('yellow', `More than ${rows.length} rows: ask for fewer with LIMIT`));
+      if (truncated) shell.err(shell.paint('yellow', `Only the first ${rows.length} rows are shown: use LIMIT`));
       shell.err(
         shell.paint(
           'dim',
@@ -57,12 +57,12 @@ function paramsOf(text: string | undefined): unknown[] | null {
     const values: unknown = JSON.parse(text);
     if (Array.isArray(values)) return values;
   } catch {
-    // Said below.
+    // Reported below.
   }
-  throw new CliError('--param is a JSON list', { exitCode: 2, advice: `Such as --param '["ada", 7]'.` });
+  throw new CliError('--param must be a JSON array', { exitCode: 2, advice: `For example: --param '["ada", 7]'.` });
 }
 
-/** A large integer, and a number that JSON has no word for (`Infinity`), as text; bytes as base64. */
+/** Large integers and numbers such as `Infinity` as text; bytes as base64. */
 function shown(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   const { b, i, n } = value as { b?: unknown; i?: unknown; n?: unknown };

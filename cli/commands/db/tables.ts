@@ -1,4 +1,4 @@
-// `platform db tables [database]`: tables and views of a database.
+// `platform db tables [database]`: lists tables and views of a database.
 import { defineCommand } from 'citty';
 import { needResource, resourceFlags } from '../../api/resource.ts';
 import { ask } from '../../api/requests.ts';
@@ -21,7 +21,7 @@ export const command = defineCommand({
       required: false,
       description: 'Binding or name of the database (default: the only one)',
     },
-    schema: { type: 'boolean', description: 'Print the statements that made them' },
+    schema: { type: 'boolean', description: 'Print the CREATE statements' },
     ...resourceFlags,
   },
   async run({ args, data }) {

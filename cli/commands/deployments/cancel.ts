@@ -1,4 +1,4 @@
-// `platform deployments cancel [deployment]`: ends a deployment that is under way.
+// `platform deployments cancel [deployment]`: cancels a deployment in progress.
 import { defineCommand } from 'citty';
 import { deploymentOf, newestDeployment } from '../../api/deployment-text.ts';
 import { needProject, targetFlags } from '../../api/project.ts';
@@ -7,9 +7,9 @@ import type { Shell } from '../../terminal/shell.ts';
 import { print } from '../../terminal/table.ts';
 
 export const command = defineCommand({
-  meta: { name: 'cancel', description: 'End a deployment that is under way' },
+  meta: { name: 'cancel', description: 'Cancel a deployment in progress' },
   args: {
-    deployment: { type: 'positional', required: false, description: 'Id or branch (default: the newest)' },
+    deployment: { type: 'positional', required: false, description: 'ID or branch (default: the newest)' },
     ...targetFlags,
     json: { type: 'boolean', description: 'Print JSON' },
   },

@@ -1,4 +1,4 @@
-// `platform deployments list`: what a project has on its platform, how it ended, and what leads to it.
+// `platform deployments list`: lists the deployments of a project with status and URLs.
 import { defineCommand } from 'citty';
 import { projectOf, targetFlags } from '../../api/project.ts';
 import { statusText } from '../../api/deployment-text.ts';
@@ -13,8 +13,8 @@ import { formatTime, printTable } from '../../terminal/table.ts';
 export const command = defineCommand({
   meta: { name: 'list', description: 'List the deployments, newest first' },
   args: {
-    branch: { type: 'string', alias: 'b', valueHint: 'name', description: 'Only those of a branch' },
-    limit: { type: 'string', valueHint: 'n', default: '20', description: 'How many at most' },
+    branch: { type: 'string', alias: 'b', valueHint: 'name', description: 'Only this branch' },
+    limit: { type: 'string', valueHint: 'n', default: '20', description: 'Maximum number' },
     ...targetFlags,
     json: { type: 'boolean', description: 'Print JSON' },
   },

@@ -1,4 +1,4 @@
-// `platform deployments logs [deployment]`: the log of a deployment's build and release.
+// `platform deployments logs [deployment]`: shows the build and release log of a deployment.
 import { defineCommand } from 'citty';
 import type { Api } from '../../account/api.ts';
 import { deploymentOf, isEnded, newestDeployment } from '../../api/deployment-text.ts';
@@ -12,12 +12,12 @@ const LINES_TOGETHER = 1000;
 const PAGES_MAX = 10_000;
 
 export const command = defineCommand({
-  meta: { name: 'logs', description: 'Show the log of a build' },
+  meta: { name: 'logs', description: 'Show build logs' },
   args: {
-    deployment: { type: 'positional', required: false, description: 'Id or branch (default: the newest)' },
-    follow: { type: 'boolean', alias: 'f', description: 'Go on with what comes, until it ends or Ctrl-C' },
+    deployment: { type: 'positional', required: false, description: 'ID or branch (default: the newest)' },
+    follow: { type: 'boolean', alias: 'f', description: 'Follow the log until it ends or Ctrl-C' },
     ...targetFlags,
-    json: { type: 'boolean', description: 'Print JSON, one object a line' },
+    json: { type: 'boolean', description: 'Print JSON, one object per line' },
   },
   async run({ args, data }) {
     const shell = data as Shell;
@@ -29,7 +29,7 @@ export const command = defineCommand({
   },
 });
 
-/** Prints the log of a deployment, and with `follow` what comes of it. @throws {CliError} when it fails meanwhile. */
+/** Prints the log of a deployment; with `follow`, until it ends. @throws {CliError} if the deployment then fails. */
 export async function showBuildLog(
   shell: Shell,
   api: Api,

@@ -1,5 +1,4 @@
-// `platform deployments retry [deployment]` (`redeploy`): deploys the same commit or artifact again, with the variables
-// of now.
+// `platform deployments retry [deployment]` (`redeploy`): redeploys a commit or artifact with the current variables.
 import { defineCommand } from 'citty';
 import { deploymentOf, newestDeployment, urlsOf } from '../../api/deployment-text.ts';
 import { failureOfDeployment, followDeployment, formatBuildLine } from '../../api/follow.ts';
@@ -8,13 +7,13 @@ import { ask } from '../../api/requests.ts';
 import type { Shell } from '../../terminal/shell.ts';
 
 export const command = defineCommand({
-  meta: { name: 'retry', description: 'Deploy the same again' },
+  meta: { name: 'retry', description: 'Redeploy a commit or artifact' },
   args: {
-    deployment: { type: 'positional', required: false, description: 'Id or branch (default: the newest)' },
-    follow: { type: 'boolean', alias: 'f', description: 'Show its log until it ends' },
+    deployment: { type: 'positional', required: false, description: 'ID or branch (default: the newest)' },
+    follow: { type: 'boolean', alias: 'f', description: 'Follow the log until it ends' },
     'clear-cache': {
       type: 'boolean',
-      description: 'Delete what earlier builds of the branch kept, its build sandbox too',
+      description: 'Delete the build cache and the build sandbox of the branch first',
     },
     ...targetFlags,
     json: { type: 'boolean', description: 'Print JSON' },
@@ -28,7 +27,7 @@ export const command = defineCommand({
     const { newDeploymentId } = await ask<{ newDeploymentId: string }>(api, 'POST', `/deployments/${id}/retry`, {
       query: { clearCache: args['clear-cache'] },
     });
-    if (args.json !== true) shell.out(`${shell.paint('green', 'Deploying')} ${id} again as ${newDeploymentId}`);
+    if (args.json !== true) shell.out(`${shell.paint('green', 'Redeploying')} ${id} as ${newDeploymentId}`);
     if (args.follow === true) {
       const onLine =
         args.json === true

@@ -1,4 +1,4 @@
-// `platform deployments view [deployment]`: what is known of one deployment.
+// `platform deployments view [deployment]`: shows a deployment.
 import { defineCommand } from 'citty';
 import { deploymentOf, describeDeployment, newestDeployment } from '../../api/deployment-text.ts';
 import { needProject, targetFlags } from '../../api/project.ts';
@@ -6,9 +6,9 @@ import type { Shell } from '../../terminal/shell.ts';
 import { print } from '../../terminal/table.ts';
 
 export const command = defineCommand({
-  meta: { name: 'view', description: 'Show one deployment' },
+  meta: { name: 'view', description: 'Show a deployment' },
   args: {
-    deployment: { type: 'positional', required: false, description: 'Id or branch (default: the newest)' },
+    deployment: { type: 'positional', required: false, description: 'ID or branch (default: the newest)' },
     ...targetFlags,
     json: { type: 'boolean', description: 'Print JSON' },
   },

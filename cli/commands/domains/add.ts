@@ -1,4 +1,4 @@
-// `platform domains add <hostname>`: adds a custom domain to a project, and says which DNS records it takes.
+// `platform domains add <hostname>`: adds a custom domain to a project, and prints the DNS records to create.
 import { defineCommand } from 'citty';
 import { needProject, targetFlags } from '../../api/project.ts';
 import type { Domain } from '../../api/records.ts';
@@ -9,17 +9,17 @@ import { print } from '../../terminal/table.ts';
 export const command = defineCommand({
   meta: { name: 'add', description: 'Add a custom domain' },
   args: {
-    hostname: { type: 'positional', required: true, description: 'Such as www.example.com' },
+    hostname: { type: 'positional', required: true, description: 'For example www.example.com' },
     branch: {
       type: 'string',
       alias: 'b',
       valueHint: 'name',
-      description: 'Branch that it leads to (default: production)',
+      description: 'Branch to serve (default: production)',
     },
     redirect: {
       type: 'string',
       valueHint: 'hostname',
-      description: 'Send visitors on to another domain of the project',
+      description: 'Redirect to another domain of the project',
     },
     ...targetFlags,
     json: { type: 'boolean', description: 'Print JSON' },
@@ -39,9 +39,9 @@ export const command = defineCommand({
       shell.out(`${shell.paint('green', 'Added')} ${domain.hostname} to ${project.name}: ${domain.status}`);
       if (domain.verifiedAt != null) return;
       const [proof, ...way] = domain.records ?? [];
-      if (proof !== undefined) shell.out(`  make this DNS record: ${proof.type} ${proof.name} ${proof.value}`);
-      for (const { type, name, value } of way) shell.out(`  and let it lead here: ${type} ${name} ${value}`);
-      if (way.some(({ type }) => type === 'CNAME')) shell.out('  (the CNAME alone is proof enough)');
+      if (proof !== undefined) shell.out(`  create this DNS record: ${proof.type} ${proof.name} ${proof.value}`);
+      for (const { type, name, value } of way) shell.out(`  and this address record: ${type} ${name} ${value}`);
+      if (way.some(({ type }) => type === 'CNAME')) shell.out('  (the CNAME record alone also proves ownership)');
       shell.out(`  then: platform domains verify ${domain.hostname}`);
     });
   },

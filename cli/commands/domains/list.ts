@@ -1,4 +1,4 @@
-// `platform domains list`: the custom domains of a project.
+// `platform domains list`: lists the custom domains of a project.
 import { defineCommand } from 'citty';
 import { needProject, targetFlags } from '../../api/project.ts';
 import type { Domain } from '../../api/records.ts';

@@ -1,4 +1,4 @@
-// `platform domains rm <hostname>`: takes a custom domain from a project.
+// `platform domains rm <hostname>`: removes a custom domain from a project.
 import { defineCommand } from 'citty';
 import { needProject, targetFlags } from '../../api/project.ts';
 import { ask } from '../../api/requests.ts';
@@ -8,7 +8,7 @@ import { print } from '../../terminal/table.ts';
 import { domainOf } from './find.ts';
 
 export const command = defineCommand({
-  meta: { name: 'rm', description: 'Take a custom domain away' },
+  meta: { name: 'rm', description: 'Remove a custom domain' },
   args: {
     hostname: { type: 'positional', required: true, description: 'The domain' },
     ...yesFlag,
@@ -19,7 +19,7 @@ export const command = defineCommand({
     const shell = data as Shell;
     const { api, project } = await needProject(shell, args, 'platform domains rm');
     const { id, hostname } = await domainOf(api, project, args.hostname);
-    await confirm(shell, args.yes, `${hostname} will not lead to ${project.name} any more.`);
+    await confirm(shell, args.yes, `${hostname} will no longer serve ${project.name}.`);
     await ask(api, 'DELETE', `/domains/${encodeURIComponent(id)}`);
     print(shell, args.json, { removed: hostname }, () => shell.out(`${shell.paint('green', 'Removed')} ${hostname}`));
   },

@@ -1,4 +1,4 @@
-// `platform domains verify <hostname>`: has the platform look for the DNS record that proves a domain.
+// `platform domains verify <hostname>`: checks the DNS record that proves ownership.
 import { defineCommand } from 'citty';
 import { needProject, targetFlags } from '../../api/project.ts';
 import type { Domain } from '../../api/records.ts';
@@ -25,8 +25,8 @@ export const command = defineCommand({
       throw new CliError(`${hostname} is not verified yet: ${domain.problem ?? 'its DNS record was not found'}`, {
         advice:
           value === undefined
-            ? 'Try again in some minutes.'
-            : `It is to be: ${type} ${name} ${value}. DNS may take some minutes.`,
+            ? 'Try again in a few minutes.'
+            : `Required record: ${type} ${name} ${value}. DNS changes can take minutes.`,
       });
     }
     print(shell, args.json, domain, () => {

@@ -1,4 +1,4 @@
-// `platform drains add`: sends the lines of a project on, by HTTP or into a bucket.
+// `platform drains add`: forwards the logs of a project by HTTP or to an S3 bucket.
 import { defineCommand } from 'citty';
 import { needProject, targetFlags } from '../../api/project.ts';
 import type { Drain } from '../../api/records.ts';
@@ -11,29 +11,33 @@ import { drainsPath, targetOf } from './find.ts';
 const KEYS = ['PLATFORM_DRAIN_ACCESS_KEY_ID', 'PLATFORM_DRAIN_SECRET_ACCESS_KEY'] as const;
 
 export const command = defineCommand({
-  meta: { name: 'add', description: 'Send lines on, by HTTP (--url) or into a bucket (--bucket)' },
+  meta: { name: 'add', description: 'Forward logs by HTTP (--url) or to an S3 bucket (--bucket)' },
   args: {
-    url: { type: 'string', valueHint: 'url', description: 'Send batches by POST to it' },
+    url: { type: 'string', valueHint: 'url', description: 'POST batches to this URL' },
     header: {
       type: 'string',
       valueHint: 'name: value',
-      description: 'With each of them, such as `authorization: ...`',
+      description: 'Header of each request, for example `authorization: ...`',
     },
-    format: { type: 'string', valueHint: 'ndjson|json', description: 'A line of JSON each (the default), or an array' },
-    gzip: { type: 'boolean', description: 'Compress them' },
-    bucket: { type: 'string', valueHint: 'name', description: `Put objects into it, by the keys ${KEYS.join(', ')}` },
-    endpoint: { type: 'string', valueHint: 'url', description: 'Of the bucket' },
-    region: { type: 'string', valueHint: 'name', description: 'Of the bucket (default: us-east-1)' },
-    prefix: { type: 'string', valueHint: 'path', description: 'What names of objects begin with' },
-    label: { type: 'string', valueHint: 'name', description: 'What the drain is called (default: its host or bucket)' },
-    level: { type: 'string', valueHint: 'level', description: 'Only lines of this level and above' },
+    format: { type: 'string', valueHint: 'ndjson|json', description: 'JSON lines (default) or a JSON array' },
+    gzip: { type: 'boolean', description: 'Compress batches' },
+    bucket: {
+      type: 'string',
+      valueHint: 'name',
+      description: `Write objects to this bucket, with credentials from ${KEYS.join(', ')}`,
+    },
+    endpoint: { type: 'string', valueHint: 'url', description: 'Endpoint of the bucket' },
+    region: { type: 'string', valueHint: 'name', description: 'Region of the bucket (default: us-east-1)' },
+    prefix: { type: 'string', valueHint: 'path', description: 'Prefix of object keys' },
+    label: { type: 'string', valueHint: 'name', description: 'Name of the drain (default: its host or bucket)' },
+    level: { type: 'string', valueHint: 'level', description: 'Minimum level' },
     kind: {
       type: 'string',
       valueHint: 'kinds',
-      description: 'Only lines of http, queue, timer, cron, workflow; with commas',
+      description: 'Only http, queue, timer, cron or workflow, separated by commas',
     },
-    branch: { type: 'string', alias: 'b', valueHint: 'name', description: 'Only lines of a branch' },
-    private: { type: 'boolean', description: 'It may have a private address; for operators' },
+    branch: { type: 'string', alias: 'b', valueHint: 'name', description: 'Only this branch' },
+    private: { type: 'boolean', description: 'Allow a private address (operators only)' },
     ...targetFlags,
     json: { type: 'boolean', description: 'Print JSON' },
   },
@@ -52,7 +56,7 @@ export const command = defineCommand({
       },
     });
     print(shell, args.json, drain, () => {
-      shell.out(`${shell.paint('green', 'Added')} ${drain.name}: lines of ${project.name} go to ${targetOf(drain)}`);
+      shell.out(`${shell.paint('green', 'Added')} ${drain.name}: logs of ${project.name} go to ${targetOf(drain)}`);
       shell.out(`  then: platform drains test ${drain.name}`);
     });
   },
@@ -67,9 +71,9 @@ interface WebFlags {
 function webOf(url: string, { header, format, gzip }: WebFlags): object {
   const [, name, value] = /^([^:\s]+)\s*:\s*(.*)$/s.exec(header ?? '') ?? [];
   if (header !== undefined && name === undefined)
-    throw new CliError('--header is no `name: value`', {
+    throw new CliError('--header must be `name: value`', {
       exitCode: 2,
-      advice: "Such as --header 'authorization: Bearer t0p'.",
+      advice: "For example: --header 'authorization: Bearer t0p'.",
     });
   return {
     kind: 'http',
@@ -89,7 +93,7 @@ interface BucketFlags {
 
 function bucketOf({ env }: Shell, { bucket, endpoint, region = 'us-east-1', prefix }: BucketFlags): object {
   if (bucket === undefined || endpoint === undefined)
-    throw new CliError('It is not said where lines go', {
+    throw new CliError('No target given', {
       exitCode: 2,
       advice: 'Pass --url, or --bucket and --endpoint.',
     });

@@ -1,4 +1,4 @@
-// `platform drains list`: the log drains of a project.
+// `platform drains list`: lists the log drains of a project.
 import { defineCommand } from 'citty';
 import { needProject, targetFlags } from '../../api/project.ts';
 import type { Drain } from '../../api/records.ts';

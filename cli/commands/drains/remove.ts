@@ -10,7 +10,7 @@ import { drainOf, drainsPath, targetOf } from './find.ts';
 export const command = defineCommand({
   meta: { name: 'rm', description: 'Delete a log drain' },
   args: {
-    drain: { type: 'positional', required: true, description: 'Its name or id' },
+    drain: { type: 'positional', required: true, description: 'Name or ID' },
     ...yesFlag,
     ...targetFlags,
     json: { type: 'boolean', description: 'Print JSON' },
@@ -19,7 +19,7 @@ export const command = defineCommand({
     const shell = data as Shell;
     const { api, project } = await needProject(shell, args, 'platform drains rm');
     const drain = await drainOf(api, project, args.drain);
-    await confirm(shell, args.yes, `No lines of ${project.name} will go to ${targetOf(drain)} any more.`);
+    await confirm(shell, args.yes, `Logs of ${project.name} will no longer be sent to ${targetOf(drain)}.`);
     await ask(api, 'DELETE', `${drainsPath(project)}/${encodeURIComponent(drain.id)}`);
     print(shell, args.json, { removed: drain.id }, () => shell.out(`${shell.paint('green', 'Removed')} ${drain.name}`));
   },

@@ -1,4 +1,4 @@
-// `platform drains test <drain>`: sends one made-up line to the target of a log drain.
+// `platform drains test <drain>`: sends a test line to a log drain.
 import { defineCommand } from 'citty';
 import { needProject, targetFlags } from '../../api/project.ts';
 import { ask } from '../../api/requests.ts';
@@ -8,9 +8,9 @@ import { print } from '../../terminal/table.ts';
 import { drainOf, drainsPath, targetOf } from './find.ts';
 
 export const command = defineCommand({
-  meta: { name: 'test', description: 'Send one made-up line to a log drain' },
+  meta: { name: 'test', description: 'Send a test line to a log drain' },
   args: {
-    drain: { type: 'positional', required: true, description: 'Its name or id' },
+    drain: { type: 'positional', required: true, description: 'Name or ID' },
     ...targetFlags,
     json: { type: 'boolean', description: 'Print JSON' },
   },
@@ -24,9 +24,11 @@ export const command = defineCommand({
       `${drainsPath(project)}/${encodeURIComponent(drain.id)}/test`,
     );
     if (!tested.ok)
-      throw new CliError(`${drain.name} took no line: ${tested.error ?? ''}`, {
-        advice: `Look at ${targetOf(drain)}.`,
+      throw new CliError(`The test of ${drain.name} failed: ${tested.error ?? ''}`, {
+        advice: `Check ${targetOf(drain)}.`,
       });
-    print(shell, args.json, tested, () => shell.out(`${shell.paint('green', 'Sent')} one line to ${targetOf(drain)}`));
+    print(shell, args.json, tested, () =>
+      shell.out(`${shell.paint('green', 'Sent')} a test line to ${targetOf(drain)}`),
+    );
   },
 });

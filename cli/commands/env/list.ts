@@ -1,5 +1,4 @@
-// `platform env list`: the variables of a project. Values are printed only where they are asked for, those of secrets
-// never.
+// `platform env list`: lists the variables of a project. Values are printed only with --show, secret values never.
 import { defineCommand } from 'citty';
 import { findApi } from '../../api/target.ts';
 import { readRouteVariables } from '../../routes/route-variables.ts';
@@ -10,7 +9,7 @@ import { inWords, scopeFlags, scopeOf } from '../../api/variable-flags.ts';
 export const command = defineCommand({
   meta: { name: 'list', description: 'List the variables' },
   args: {
-    show: { type: 'boolean', description: 'Print the values too; those of secrets are never told' },
+    show: { type: 'boolean', description: 'Print values; secret values are never printed' },
     ...scopeFlags,
   },
   async run({ args, data }) {

@@ -1,5 +1,5 @@
-// `platform env pull [file]`: writes the variables of a project into a file that `platform dev` reads. Secrets are not
-// told by the platform: their names are left for the user to fill in.
+// `platform env pull [file]`: writes the variables of a project to a file for `platform dev`. Secret values are not
+// available: their names are written as comments.
 import { existsSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { defineCommand } from 'citty';
@@ -12,10 +12,10 @@ import { readVariables } from '../../api/variables.ts';
 import { inWords, misuse, scopeFlags, scopeOf } from '../../api/variable-flags.ts';
 
 export const command = defineCommand({
-  meta: { name: 'pull', description: 'Write the variables into a file' },
+  meta: { name: 'pull', description: 'Write the variables to a file' },
   args: {
     file: { type: 'positional', required: false, description: 'The file (default: .env)' },
-    force: { type: 'boolean', description: 'Write over a file that is there' },
+    force: { type: 'boolean', description: 'Overwrite an existing file' },
     ...scopeFlags,
   },
   async run({ args, data }) {
@@ -28,8 +28,8 @@ export const command = defineCommand({
     const { variables } =
       api === null ? await readRouteVariables(shell, args, scope) : await readVariables(shell, api, args, scope);
     if (existsSync(file) && args.force !== true)
-      throw new CliError(`${name} is there already`, {
-        advice: 'Name another file: platform env pull other.env, or pass --force to write over it.',
+      throw new CliError(`${name} already exists`, {
+        advice: 'Choose another file: platform env pull other.env, or pass --force to overwrite it.',
       });
     const told: Record<string, string> = {};
     const secrets: string[] = [];
@@ -37,11 +37,11 @@ export const command = defineCommand({
       if (value === null) secrets.push(key);
       else told[key] = value;
     }
-    const hints = secrets.map((key) => `# ${key}= is a secret: the platform does not tell it\n`).join('');
+    const hints = secrets.map((key) => `# ${key}= (secret: the platform does not reveal its value)\n`).join('');
     writeFileSync(file, toVariableFile(told) + hints, { mode: 0o600 });
     const count = Object.keys(told).length;
     if (args.json) return shell.out(JSON.stringify({ file, variables: Object.keys(told), secrets }));
     shell.out(`${shell.paint('green', 'Wrote')} ${name}: ${count} variables of ${inWords(scope)}`);
-    if (secrets.length > 0) shell.err(`Secrets are not told: fill in ${secrets.join(', ')} yourself`);
+    if (secrets.length > 0) shell.err(`Secret values are not included: fill in ${secrets.join(', ')} yourself`);
   },
 });

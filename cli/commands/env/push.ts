@@ -1,4 +1,4 @@
-// `platform env push [file]`: sets all variables of a file at once.
+// `platform env push [file]`: sets all variables of a file atomically.
 import path from 'node:path';
 import { defineCommand } from 'citty';
 import { findApi } from '../../api/target.ts';
@@ -13,7 +13,7 @@ export const command = defineCommand({
   meta: { name: 'push', description: 'Set all variables of a file' },
   args: {
     file: { type: 'positional', required: false, description: 'The file (default: .env)' },
-    secret: { type: 'boolean', description: 'Never tell the values again, only give them to deployments' },
+    secret: { type: 'boolean', description: 'Store as secrets: deployments get the values, nobody can read them' },
     ...scopeFlags,
   },
   async run({ args, data }) {
@@ -22,9 +22,9 @@ export const command = defineCommand({
     const name = args.file ?? '.env';
     const values = readVariableFile(path.resolve(shell.cwd, name), (text) => shell.err(shell.paint('yellow', text)));
     if (values === null)
-      throw new CliError(`There is no file ${name}`, { exitCode: 2, advice: 'Name one with NAME=value lines.' });
+      throw new CliError(`There is no file ${name}`, { exitCode: 2, advice: 'Pass a file with NAME=value lines.' });
     for (const key of Object.keys(values)) named(key);
-    if (Object.keys(values).length === 0) throw new CliError(`${name} holds no variables`);
+    if (Object.keys(values).length === 0) throw new CliError(`${name} contains no variables`);
     const api = await findApi(shell, args);
     if (api === null) {
       const project = await changeRouteVariables(shell, args, scope, values);

@@ -1,4 +1,4 @@
-// `platform env set NAME=value ...`: sets variables of a project for production, previews, a branch or development.
+// `platform env set NAME=value ...`: sets variables for production, previews, a branch or development.
 import { defineCommand } from 'citty';
 import { findApi } from '../../api/target.ts';
 import { changeRouteVariables } from '../../routes/route-variables.ts';
@@ -13,9 +13,9 @@ export const command = defineCommand({
       type: 'positional',
       required: false,
       valueHint: 'more',
-      description: 'NAME=value, several at once; or NAME alone, whose value is read from standard input',
+      description: 'NAME=value; for a NAME only, the value is read from standard input',
     },
-    secret: { type: 'boolean', description: 'Never tell the value again, only give it to deployments' },
+    secret: { type: 'boolean', description: 'Store as a secret: deployments get the value, nobody can read it' },
     ...scopeFlags,
   },
   async run({ args, data }) {

@@ -1,4 +1,4 @@
-// `platform env unset NAME ...` (`rm`): takes variables of a project away.
+// `platform env unset NAME ...` (`rm`): removes variables of a project.
 import { defineCommand } from 'citty';
 import { findApi } from '../../api/target.ts';
 import { changeRouteVariables } from '../../routes/route-variables.ts';
@@ -7,9 +7,9 @@ import { changeVariables, tellChanged } from '../../api/variables.ts';
 import { misuse, named, scopeFlags, scopeOf } from '../../api/variable-flags.ts';
 
 export const command = defineCommand({
-  meta: { name: 'unset', description: 'Take variables away' },
+  meta: { name: 'unset', description: 'Remove variables' },
   args: {
-    names: { type: 'positional', required: false, valueHint: 'more', description: 'NAME, several at once' },
+    names: { type: 'positional', required: false, valueHint: 'more', description: 'Names of variables' },
     ...scopeFlags,
   },
   async run({ args, data }) {

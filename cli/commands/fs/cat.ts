@@ -1,4 +1,4 @@
-// `platform fs cat <key>`: the bytes of a file on standard output, or into a file.
+// `platform fs cat <key>`: prints a file, or writes it to a local file.
 import { createWriteStream } from 'node:fs';
 import path from 'node:path';
 import { Readable } from 'node:stream';
@@ -14,8 +14,8 @@ import { formatBytes } from '../../terminal/table.ts';
 export const command = defineCommand({
   meta: { name: 'cat', description: 'Print a file' },
   args: {
-    key: { type: 'positional', required: true, description: 'Its key' },
-    output: { type: 'string', alias: 'o', valueHint: 'file', description: 'Write it into a file' },
+    key: { type: 'positional', required: true, description: 'Key of the file' },
+    output: { type: 'string', alias: 'o', valueHint: 'file', description: 'Write to this local file' },
     storage: {
       type: 'string',
       alias: 's',
@@ -30,7 +30,7 @@ export const command = defineCommand({
     const response = await open(api, 'GET', `${at}/content`, { query: { ...query, key: args.key } }).catch(
       (error: unknown) => {
         if (!(error instanceof CliError) || error.code !== 'not_found') throw error;
-        throw new CliError(`${binding} has no file ${args.key}`, { advice: '`platform fs ls` shows what there is.' });
+        throw new CliError(`${binding} has no file ${args.key}`, { advice: '`platform fs ls` lists the files.' });
       },
     );
     const body = response.body as import('node:stream/web').ReadableStream<Uint8Array> | null;

@@ -1,4 +1,4 @@
-// `platform fs ls [path]`: folders and files of a file storage.
+// `platform fs ls [path]`: lists folders and files of a file storage.
 import { defineCommand } from 'citty';
 import { needResource, resourceFlags } from '../../api/resource.ts';
 import { ask } from '../../api/requests.ts';
@@ -22,14 +22,14 @@ const PAGES_MAX = 100;
 export const command = defineCommand({
   meta: { name: 'ls', description: 'List files and folders' },
   args: {
-    path: { type: 'positional', required: false, description: 'Folder, or the beginning of keys (default: the root)' },
+    path: { type: 'positional', required: false, description: 'Folder or key prefix (default: the root)' },
     storage: {
       type: 'string',
       alias: 's',
       valueHint: 'name',
       description: 'Binding or name of the file storage (default: the only one)',
     },
-    recursive: { type: 'boolean', alias: 'r', description: 'Also what lies in folders' },
+    recursive: { type: 'boolean', alias: 'r', description: 'Include the contents of folders' },
     ...resourceFlags,
   },
   async run({ args, data }) {

@@ -1,4 +1,4 @@
-// `platform fs put <key> [file]`: writes a file from this machine, or from standard input.
+// `platform fs put <key> [file]`: uploads a local file or standard input.
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { defineCommand } from 'citty';
@@ -11,9 +11,9 @@ import { formatBytes, print } from '../../terminal/table.ts';
 export const command = defineCommand({
   meta: { name: 'put', description: 'Write a file' },
   args: {
-    key: { type: 'positional', required: true, description: 'Its key' },
-    file: { type: 'positional', required: false, description: 'File of this machine (default: standard input)' },
-    type: { type: 'string', valueHint: 'type', description: 'Its Content-Type (default: application/octet-stream)' },
+    key: { type: 'positional', required: true, description: 'Key of the file' },
+    file: { type: 'positional', required: false, description: 'Local file (default: standard input)' },
+    type: { type: 'string', valueHint: 'type', description: 'Content-Type (default: application/octet-stream)' },
     storage: {
       type: 'string',
       alias: 's',

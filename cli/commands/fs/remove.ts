@@ -9,7 +9,7 @@ import { print } from '../../terminal/table.ts';
 export const command = defineCommand({
   meta: { name: 'rm', description: 'Delete a file' },
   args: {
-    key: { type: 'positional', required: true, description: 'Its key' },
+    key: { type: 'positional', required: true, description: 'Key of the file' },
     storage: {
       type: 'string',
       alias: 's',

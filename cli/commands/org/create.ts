@@ -1,4 +1,4 @@
-// `platform org create <name>`: makes an organization; who makes it owns it.
+// `platform org create <name>`: creates an organization, owned by the caller.
 import { defineCommand } from 'citty';
 import type { Organization } from '../../api/records.ts';
 import { ask } from '../../api/requests.ts';
@@ -7,10 +7,10 @@ import type { Shell } from '../../terminal/shell.ts';
 import { print } from '../../terminal/table.ts';
 
 export const command = defineCommand({
-  meta: { name: 'create', description: 'Make an organization' },
+  meta: { name: 'create', description: 'Create an organization' },
   args: {
-    name: { type: 'positional', required: true, description: 'Its name' },
-    slug: { type: 'string', valueHint: 'slug', description: 'Its short name (default: made from the name)' },
+    name: { type: 'positional', required: true, description: 'Name' },
+    slug: { type: 'string', valueHint: 'slug', description: 'Slug (default: derived from the name)' },
     ...platformFlags,
     json: { type: 'boolean', description: 'Print JSON' },
   },

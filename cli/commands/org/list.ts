@@ -1,4 +1,4 @@
-// `platform org list`: the organizations of the user.
+// `platform org list`: lists the user's organizations.
 import { defineCommand } from 'citty';
 import { organizationsOf } from '../../api/project.ts';
 import { needApi, platformFlags } from '../../api/target.ts';
@@ -16,7 +16,7 @@ export const command = defineCommand({
       printTable(shell, {
         columns: ['slug', 'name', 'role', 'plan', 'id'],
         rows: organizations.map(({ slug, name, role, plan, id }) => [slug, name, role ?? null, plan, id]),
-        empty: 'You are in no organization',
+        empty: 'You are not a member of an organization',
       }),
     );
   },

@@ -1,4 +1,4 @@
-// `platform org members [login]`: who is in an organization; invites somebody, changes a role, or removes somebody.
+// `platform org members [login]`: lists, invites, changes or removes members of an organization.
 import { defineCommand } from 'citty';
 import { organizationOf, targetFlags } from '../../api/project.ts';
 import { allOf, ask } from '../../api/requests.ts';
@@ -18,10 +18,14 @@ interface Member {
 const ROLES = ['admin', 'member', 'viewer'];
 
 export const command = defineCommand({
-  meta: { name: 'members', description: 'List the members of an organization, invite, change or remove one' },
+  meta: { name: 'members', description: 'List, invite, change or remove members' },
   args: {
-    login: { type: 'positional', required: false, description: 'Whose role --role changes, or --remove takes away' },
-    role: { type: 'string', valueHint: 'role', description: `${ROLES.join(', ')}: invites who is no member yet` },
+    login: { type: 'positional', required: false, description: 'Member to change (--role) or remove (--remove)' },
+    role: {
+      type: 'string',
+      valueHint: 'role',
+      description: `Role: ${ROLES.join(', ')}; invites the user if not a member`,
+    },
     remove: { type: 'boolean', description: 'Remove the member' },
     ...yesFlag,
     org: targetFlags.org,
@@ -31,9 +35,8 @@ export const command = defineCommand({
   async run({ args, data }) {
     const shell = data as Shell;
     const { login, role, remove } = args;
-    if (login === undefined && (role !== undefined || remove === true))
-      throw misuse('Whose? Name the login of a member');
-    if (role !== undefined && !ROLES.includes(role)) throw misuse(`--role is one of ${ROLES.join(', ')}`);
+    if (login === undefined && (role !== undefined || remove === true)) throw misuse('Pass the login of a member');
+    if (role !== undefined && !ROLES.includes(role)) throw misuse(`--role must be one of ${ROLES.join(', ')}`);
     const api = await needApi(shell, args, 'platform org members');
     const { id, slug } = await organizationOf(api, args.org);
     const path = `/orgs/${encodeURIComponent(id)}/members`;
@@ -49,25 +52,27 @@ export const command = defineCommand({
     const member = members.find((one) => one.login === login);
     const one = member === undefined ? null : `${path}/${encodeURIComponent(member.accountId)}`;
     if (remove === true) {
-      if (one === null) throw new CliError(`${login} is no member of ${slug}`);
-      await confirm(shell, args.yes, `${login} will not be a member of ${slug} any more.`);
+      if (one === null) throw new CliError(`${login} is not a member of ${slug}`);
+      await confirm(shell, args.yes, `${login} will be removed from ${slug}.`);
       await ask(api, 'DELETE', one);
       return print(shell, args.json, { removed: login }, () =>
         shell.out(`${shell.paint('green', 'Removed')} ${login}`),
       );
     }
-    if (role === undefined) throw misuse('What of it? --role <role> or --remove');
+    if (role === undefined) throw misuse('Pass --role <role> or --remove');
     if (one === null) {
       await ask(api, 'POST', `/orgs/${encodeURIComponent(id)}/invitations`, { body: { login, role } });
       return print(shell, args.json, { invited: login, role }, () =>
-        shell.out(`${shell.paint('green', 'Invited')} ${login} as ${role}: it holds when they log in`),
+        shell.out(`${shell.paint('green', 'Invited')} ${login} as ${role}: they can accept after logging in`),
       );
     }
     await ask(api, 'PATCH', one, { body: { role } });
-    print(shell, args.json, { login, role }, () => shell.out(`${shell.paint('green', 'Changed')} ${login} to ${role}`));
+    print(shell, args.json, { login, role }, () =>
+      shell.out(`${shell.paint('green', 'Changed')} the role of ${login} to ${role}`),
+    );
   },
 });
 
 function misuse(message: string): CliError {
-  return new CliError(message, { exitCode: 2, advice: 'Run `platform org members --help` to see what it takes.' });
+  return new CliError(message, { exitCode: 2, advice: 'Run `platform org members --help` for usage.' });
 }

@@ -1,4 +1,4 @@
-// `platform org storage`: what an organization stores, by kind and by project, and what its plan allows.
+// `platform org storage`: shows the storage of an organization by kind and project, with the limit of its plan.
 import { defineCommand } from 'citty';
 import { organizationOf, targetFlags } from '../../api/project.ts';
 import { ask } from '../../api/requests.ts';
@@ -27,7 +27,7 @@ interface Storage {
 }
 
 export const command = defineCommand({
-  meta: { name: 'storage', description: 'Show what an organization stores, and what its plan allows' },
+  meta: { name: 'storage', description: 'Show storage usage and the limit of the plan' },
   args: { org: targetFlags.org, ...platformFlags, json: { type: 'boolean', description: 'Print JSON' } },
   async run({ args, data }) {
     const shell = data as Shell;
@@ -38,10 +38,10 @@ export const command = defineCommand({
       const { bytes, limitBytes, plan, isFull, countedAt, kinds, projects } = kept;
       const limit = limitBytes === null ? 'no limit' : `of ${formatBytes(limitBytes)}`;
       const words = `${slug} stores ${shell.paint('bold', formatBytes(bytes))}, ${limit} (plan ${plan})`;
-      shell.out(countedAt === null ? words : `${words}, counted ${formatTime(countedAt)}`);
+      shell.out(countedAt === null ? words : `${words}, measured ${formatTime(countedAt)}`);
       if (isFull)
         shell.out(
-          shell.paint('red', 'The storage is full: writes, builds and deploys are refused until data is deleted'),
+          shell.paint('red', 'Storage limit reached: writes, builds and deployments fail until you delete data'),
         );
       shell.out(textOf(kinds));
       printTable(shell, {
@@ -51,7 +51,7 @@ export const command = defineCommand({
           formatBytes(project.bytes),
           textOf(project.kinds),
         ]),
-        empty: 'No project stores anything',
+        empty: 'No projects with stored data',
       });
     });
   },

@@ -1,4 +1,4 @@
-// `platform projects create <name>`: makes a project, of a Git repository where one is named.
+// `platform projects create <name>`: creates a project, optionally from a Git repository.
 import { defineCommand } from 'citty';
 import { organizationOf, targetFlags } from '../../api/project.ts';
 import type { Project } from '../../api/records.ts';
@@ -8,10 +8,10 @@ import type { Shell } from '../../terminal/shell.ts';
 import { print } from '../../terminal/table.ts';
 
 export const command = defineCommand({
-  meta: { name: 'create', description: 'Make a project' },
+  meta: { name: 'create', description: 'Create a project' },
   args: {
-    name: { type: 'positional', required: true, description: 'Its name, the first part of its host' },
-    description: { type: 'string', valueHint: 'text', description: 'What it is' },
+    name: { type: 'positional', required: true, description: 'Name, the first part of its host' },
+    description: { type: 'string', valueHint: 'text', description: 'Description' },
     org: targetFlags.org,
     ...platformFlags,
     json: { type: 'boolean', description: 'Print JSON' },

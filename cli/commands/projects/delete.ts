@@ -8,9 +8,9 @@ import type { Shell } from '../../terminal/shell.ts';
 import { print } from '../../terminal/table.ts';
 
 export const command = defineCommand({
-  meta: { name: 'delete', description: 'Delete a project and all that it holds' },
+  meta: { name: 'delete', description: 'Delete a project and its data' },
   args: {
-    name: { type: 'positional', required: true, description: 'Its name or id' },
+    name: { type: 'positional', required: true, description: 'Name or ID' },
     ...yesFlag,
     org: targetFlags.org,
     ...platformFlags,

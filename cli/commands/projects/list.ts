@@ -1,4 +1,4 @@
-// `platform projects list`: the projects of an organization, or of all of the user's.
+// `platform projects list`: lists the projects of an organization, or of all the user's organizations.
 import { defineCommand } from 'citty';
 import { organizationsOf, projectsOf, targetFlags } from '../../api/project.ts';
 import { needApi, platformFlags } from '../../api/target.ts';
@@ -8,7 +8,7 @@ import { formatTime, print, printTable } from '../../terminal/table.ts';
 export const command = defineCommand({
   meta: { name: 'list', description: 'List the projects' },
   args: {
-    search: { type: 'string', valueHint: 'text', description: 'Only those whose names hold it' },
+    search: { type: 'string', valueHint: 'text', description: 'Only names that contain this text' },
     org: targetFlags.org,
     ...platformFlags,
     json: { type: 'boolean', description: 'Print JSON' },
@@ -28,7 +28,7 @@ export const command = defineCommand({
           formatTime(one.createdAt),
           one.id,
         ]),
-        empty: 'There are no projects yet: `platform deploy` makes one, or `platform projects create <name>`',
+        empty: 'No projects yet: create one with `platform deploy` or `platform projects create <name>`',
       }),
     );
   },

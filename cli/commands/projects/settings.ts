@@ -1,4 +1,4 @@
-// `platform projects settings [name] [key=value ...]`: shows the settings of a project, or changes them.
+// `platform projects settings [name] [key=value ...]`: shows or changes the settings of a project.
 import { defineCommand } from 'citty';
 import { needProject, targetFlags } from '../../api/project.ts';
 import { ask } from '../../api/requests.ts';
@@ -6,7 +6,7 @@ import { CliError } from '../../terminal/failure.ts';
 import type { Shell } from '../../terminal/shell.ts';
 import { print, printTable } from '../../terminal/table.ts';
 
-/** A project as its settings are read; those of a build are kept by themselves. */
+/** A project with its settings; build settings are nested. */
 interface Settled {
   readonly description: string;
   readonly visibility: string;
@@ -22,7 +22,7 @@ export const command = defineCommand({
       type: 'positional',
       required: false,
       valueHint: 'more',
-      description: 'key=value, several at once; `key=` sets it back to its default',
+      description: 'key=value; `key=` resets a setting to its default',
     },
     ...targetFlags,
     json: { type: 'boolean', description: 'Print JSON' },
@@ -43,19 +43,19 @@ export const command = defineCommand({
           key,
           value === null ? null : typeof value === 'string' ? value : JSON.stringify(value),
         ]),
-        empty: `${project.name} has no settings of its own`,
+        empty: `${project.name} has no custom settings`,
       }),
     );
   },
 });
 
-/** Booleans and numbers as such, nothing as null. */
+/** Parses booleans and numbers; an empty value is null. */
 function changeOf(word: string): [string, unknown] {
   const [, key, text] = /^([A-Za-z][\w.]*)=(.*)$/s.exec(word) ?? [];
   if (key === undefined || text === undefined)
-    throw new CliError(`"${word}" is no setting: write key=value`, {
+    throw new CliError(`Invalid setting "${word}": use key=value`, {
       exitCode: 2,
-      advice: '`platform projects settings` shows which there are.',
+      advice: '`platform projects settings` lists the settings.',
     });
   if (text === '') return [key, null];
   if (text === 'true' || text === 'false') return [key, text === 'true'];

@@ -1,4 +1,4 @@
-// `platform queue dead [queue]`: dead letters of a queue, and why they are.
+// `platform queue dead [queue]`: lists dead letters with the reason.
 import { defineCommand } from 'citty';
 import { needResource, resourceFlags } from '../../api/resource.ts';
 import { allOf } from '../../api/requests.ts';
@@ -18,7 +18,7 @@ export const command = defineCommand({
   meta: { name: 'dead', description: 'List dead letters' },
   args: {
     queue: { type: 'positional', required: false, description: 'Binding or name of the queue (default: the only one)' },
-    limit: { type: 'string', valueHint: 'n', default: '50', description: 'How many at most' },
+    limit: { type: 'string', valueHint: 'n', default: '50', description: 'Maximum number' },
     ...resourceFlags,
   },
   async run({ args, data }) {

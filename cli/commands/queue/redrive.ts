@@ -1,4 +1,4 @@
-// `platform queue redrive [queue]`: sends all dead letters of a queue to it again.
+// `platform queue redrive [queue]`: redelivers all dead letters of a queue.
 import { defineCommand } from 'citty';
 import { needResource, resourceFlags } from '../../api/resource.ts';
 import { ask } from '../../api/requests.ts';
@@ -7,7 +7,7 @@ import type { Shell } from '../../terminal/shell.ts';
 import { print } from '../../terminal/table.ts';
 
 export const command = defineCommand({
-  meta: { name: 'redrive', description: 'Send dead letters to their queue again' },
+  meta: { name: 'redrive', description: 'Redeliver dead letters' },
   args: {
     queue: { type: 'positional', required: false, description: 'Binding or name of the queue (default: the only one)' },
     ...yesFlag,
@@ -25,7 +25,7 @@ export const command = defineCommand({
     await confirm(shell, args.yes, `All dead letters of ${binding} will be delivered again.`);
     const { count } = await ask<{ count: number }>(api, 'POST', `${path}/redrive`, { query });
     print(shell, args.json, { queue: binding, count }, () =>
-      shell.out(`${shell.paint('green', 'Sent')} ${count} dead letters to ${binding} again`),
+      shell.out(`${shell.paint('green', 'Redriven')} ${count} dead letters of ${binding}`),
     );
   },
 });

@@ -1,4 +1,4 @@
-// `platform queue stats [queue]`: how a queue, or each queue of a project, stands.
+// `platform queue stats [queue]`: shows counts of one queue or all queues of a project.
 import { defineCommand } from 'citty';
 import { needProject } from '../../api/project.ts';
 import { needResource, resourceFlags, resourcesOf } from '../../api/resource.ts';
@@ -14,9 +14,9 @@ interface Stats {
 }
 
 export const command = defineCommand({
-  meta: { name: 'stats', description: 'Show how queues stand' },
+  meta: { name: 'stats', description: 'Show message counts of queues' },
   args: {
-    queue: { type: 'positional', required: false, description: 'Binding or name of the queue (default: each)' },
+    queue: { type: 'positional', required: false, description: 'Binding or name of the queue (default: all)' },
     ...resourceFlags,
   },
   async run({ args, data }) {
@@ -34,7 +34,7 @@ export const command = defineCommand({
     );
     print(shell, args.json, { project: project.name, queues }, () =>
       printTable(shell, {
-        columns: ['queue', 'messages', 'being delivered', 'dead', 'oldest'],
+        columns: ['queue', 'messages', 'in delivery', 'dead', 'oldest'],
         rows: queues.map((one) => [
           one.queue,
           one.backlogCount,

@@ -1,4 +1,4 @@
-// `platform sandbox create <id>`: makes a sandbox, or its machine anew where it is to be another one.
+// `platform sandbox create <id>`: creates a sandbox, or recreates its machine with new options.
 import { defineCommand } from 'citty';
 import { ask } from '../../api/requests.ts';
 import type { Shell } from '../../terminal/shell.ts';
@@ -9,7 +9,7 @@ import { optionFlags, optionsOf, snapshotFlag } from './options.ts';
 export const command = defineCommand({
   meta: {
     name: 'create',
-    description: 'Make a sandbox; one that exists gets another machine where it is to be another one, with its files',
+    description: 'Create a sandbox, or recreate its machine with new options, keeping its files',
   },
   args: { ...sandboxId, ...optionFlags, ...snapshotFlag, ...sandboxFlags },
   async run({ args, data }) {

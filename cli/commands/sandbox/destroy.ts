@@ -13,7 +13,7 @@ export const command = defineCommand({
     const shell = data as Shell;
     const { api, path, query, binding } = await needSandbox(shell, args, 'platform sandbox destroy');
     await ask(api, 'GET', path, { query }).catch(
-      sayMissing(`${binding} has no sandbox ${args.id}`, '`platform sandbox list` shows what there is.'),
+      sayMissing(`${binding} has no sandbox ${args.id}`, '`platform sandbox list` lists the sandboxes.'),
     );
     await confirm(shell, args.yes, `${args.id} of ${binding} and all its files will be deleted.`);
     await ask(api, 'DELETE', path, { query });

@@ -1,5 +1,5 @@
-// `platform sandbox exec <id> <command>`: runs a command in a sandbox, passes on what it writes, and ends with its exit
-// code. Ctrl-C ends it there.
+// `platform sandbox exec <id> <command>`: runs a command in a sandbox, streams its output, and exits with its exit
+// code. Ctrl-C stops the command.
 import { defineCommand } from 'citty';
 import { open } from '../../api/requests.ts';
 import { parseEvents } from '../../api/events.ts';
@@ -10,7 +10,7 @@ import { needSandbox, sandboxFlags, sandboxId } from './find.ts';
 import { optionFlags, optionsOf, snapshotFlag } from './options.ts';
 import { variablesIn } from './variables.ts';
 
-/** The command's own end. */
+/** Result of the command. */
 interface Complete {
   readonly exitCode: number;
   readonly success: boolean;
@@ -19,25 +19,25 @@ interface Complete {
 }
 
 const SECONDS_MAX = 600;
-/** Of what `--json` prints. */
+/** Maximum output with `--json`. */
 const OUTPUT_CHARS_MAX = 10 * 1024 * 1024;
-/** As shells say it of one that Ctrl-C ended. */
+/** Exit code after Ctrl-C, as in shells. */
 const INTERRUPTED = 130;
 
 export const command = defineCommand({
-  meta: { name: 'exec', description: 'Run a command in a sandbox; one that does not exist is made' },
+  meta: { name: 'exec', description: 'Run a command in a sandbox; creates the sandbox if it does not exist' },
   args: {
     ...sandboxId,
     command: {
       type: 'positional',
       required: true,
       valueHint: 'more',
-      description: 'One word is for the shell there; several, after --, are a program and its arguments',
+      description: 'A shell command as one word, or a program and its arguments after --',
     },
-    cwd: { type: 'string', valueHint: 'folder', description: 'Where it runs (default: /workspace)' },
-    'env-file': { type: 'string', valueHint: 'file', description: 'Variables for it, as NAME=value lines' },
-    timeout: { type: 'string', valueHint: 'seconds', default: '60', description: 'When it is ended, at most 600' },
-    stdin: { type: 'boolean', description: 'Pass standard input on to it, at most 1 MiB' },
+    cwd: { type: 'string', valueHint: 'folder', description: 'Working directory (default: /workspace)' },
+    'env-file': { type: 'string', valueHint: 'file', description: 'Environment variables, as NAME=value lines' },
+    timeout: { type: 'string', valueHint: 'seconds', default: '60', description: 'Timeout, at most 600' },
+    stdin: { type: 'boolean', description: 'Pass standard input, at most 1 MiB' },
     ...optionFlags,
     ...snapshotFlag,
     ...sandboxFlags,
@@ -80,10 +80,10 @@ export const command = defineCommand({
       if (complete === null)
         throw new CliError('The sandbox was lost while the command ran', {
           code: 'sandbox_lost',
-          advice: 'It may have been done in part. Try again.',
+          advice: 'The command may have run partially. Try again.',
         });
       if (json) shell.out(JSON.stringify({ ...kept, ...complete }));
-      else if (complete.timedOut) shell.err(`The command was ended after ${seconds} s (--timeout)`);
+      else if (complete.timedOut) shell.err(`The command timed out after ${seconds} s (--timeout)`);
       return complete.exitCode;
     } catch (error) {
       if (gone.signal.aborted) return INTERRUPTED;
@@ -92,7 +92,7 @@ export const command = defineCommand({
   },
 });
 
-/** What a sandbox says is anybody's word. */
+/** Parses an event; do not trust data from a sandbox. */
 function toEvent(text: string): Readonly<Record<string, unknown>> {
   try {
     const value = JSON.parse(text) as unknown;

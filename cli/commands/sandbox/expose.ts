@@ -1,4 +1,4 @@
-// `platform sandbox expose <id> <port>`: gives a port of a sandbox an address.
+// `platform sandbox expose <id> <port>`: exposes a port of a sandbox at a URL.
 import { defineCommand } from 'citty';
 import { ask } from '../../api/requests.ts';
 import { wholeNumber } from '../../terminal/arguments.ts';
@@ -8,12 +8,12 @@ import { needSandbox, PORT_MAX, sandboxFlags, sandboxId } from './find.ts';
 import type { ExposedPort } from './ports.ts';
 
 export const command = defineCommand({
-  meta: { name: 'expose', description: 'Give a port an address; one that has one is shown with its token' },
+  meta: { name: 'expose', description: 'Expose a port at a URL; shows the URL and token of an exposed port' },
   args: {
     ...sandboxId,
-    port: { type: 'positional', required: true, description: 'Where a server of the sandbox listens' },
-    label: { type: 'string', valueHint: 'text', description: 'What people call it' },
-    public: { type: 'boolean', description: 'Without a token: whoever knows the address comes in' },
+    port: { type: 'positional', required: true, description: 'Port of a server in the sandbox' },
+    label: { type: 'string', valueHint: 'text', description: 'Label of the port' },
+    public: { type: 'boolean', description: 'Allow access without a token' },
     ...sandboxFlags,
   },
   async run({ args, data }) {

@@ -1,4 +1,4 @@
-// `platform sandbox ls <id> [path]`: what lies in a folder of a sandbox.
+// `platform sandbox ls <id> [path]`: lists files of a sandbox.
 import { defineCommand } from 'citty';
 import { ask } from '../../api/requests.ts';
 import type { Shell } from '../../terminal/shell.ts';
@@ -16,8 +16,8 @@ export const command = defineCommand({
   args: {
     ...sandboxId,
     path: { type: 'positional', required: false, description: 'The folder (default: /workspace)' },
-    recursive: { type: 'boolean', alias: 'r', description: 'Also what lies in folders' },
-    all: { type: 'boolean', alias: 'a', description: 'Also what begins with a dot' },
+    recursive: { type: 'boolean', alias: 'r', description: 'Include the contents of folders' },
+    all: { type: 'boolean', alias: 'a', description: 'Include hidden files' },
     ...sandboxFlags,
   },
   async run({ args, data }) {
@@ -25,7 +25,7 @@ export const command = defineCommand({
     const { api, path: at, query } = await needSandbox(shell, args, 'platform sandbox ls');
     const asked = { ...query, path: args.path, recursive: args.recursive, includeHidden: args.all };
     const { items } = await ask<{ items: readonly SandboxFile[] }>(api, 'GET', `${at}/files`, { query: asked }).catch(
-      sayMissing(`${args.id} has no folder ${args.path}`, '`platform sandbox ls` shows what there is.'),
+      sayMissing(`${args.id} has no folder ${args.path}`, '`platform sandbox ls` lists the files.'),
     );
     print(shell, args.json, { sandbox: args.id, files: items }, () =>
       printTable(shell, {

@@ -1,9 +1,9 @@
-// Which sandbox a command is about, as a path of the API. For the commands of this folder.
+// Resolves the sandbox of a command to an API path. For the commands of this folder.
 import { needResource, resourceFlags, type FoundResource, type ResourceFlags } from '../../api/resource.ts';
 import { CliError } from '../../terminal/failure.ts';
 import type { Shell } from '../../terminal/shell.ts';
 
-/** Flags of commands that are about one sandbox. */
+/** Flags of commands for one sandbox. */
 export const sandboxFlags = {
   binding: {
     type: 'string',
@@ -13,29 +13,29 @@ export const sandboxFlags = {
   ...resourceFlags,
 } as const;
 
-/** The positional that names it. */
+/** Positional argument of the sandbox. */
 export const sandboxId = {
-  id: { type: 'positional', required: true, description: 'Its id, as the worker gives it to get()' },
+  id: { type: 'positional', required: true, description: 'ID, as passed to get() in the worker' },
 } as const;
 
 export const PORT_MAX = 65_535;
 
-/** Their values. */
+/** Values of the flags. */
 interface SandboxFlags extends ResourceFlags {
   readonly id: string;
   readonly binding?: string | undefined;
 }
 
-/** @throws {CliError} for an id that none can have. */
+/** @throws {CliError} for an invalid ID. */
 export function checkSandboxId(id: string, what: 'sandbox' | 'snapshot'): void {
   if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/.test(id)) return;
-  throw new CliError(`"${id}" is no id of a ${what}`, {
+  throw new CliError(`Invalid ${what} ID "${id}"`, {
     exitCode: 2,
-    advice: 'It has at most 63 letters, digits, ".", "_" and "-", and begins with a letter or a digit.',
+    advice: 'Use at most 63 letters, digits, ".", "_" and "-", starting with a letter or a digit.',
   });
 }
 
-/** @throws {CliError} for an id that no sandbox can have, and where there is no such binding. */
+/** @throws {CliError} for an invalid ID or an unknown binding. */
 export async function needSandbox(shell: Shell, flags: SandboxFlags, command: string): Promise<FoundResource> {
   const { id } = flags;
   checkSandboxId(id, 'sandbox');
@@ -43,7 +43,7 @@ export async function needSandbox(shell: Shell, flags: SandboxFlags, command: st
   return { ...found, path: `${found.path}/${id}` };
 }
 
-/** Where the snapshots of a binding are. @throws {CliError} where there is no such binding. */
+/** API path of the snapshots of a binding. @throws {CliError} for an unknown binding. */
 export async function needSnapshots(
   shell: Shell,
   flags: Omit<SandboxFlags, 'id'>,
@@ -53,7 +53,7 @@ export async function needSnapshots(
   return { ...found, path: found.path.replace(/\/sandboxes(?=\/[^/]+$)/, '/sandbox-snapshots') };
 }
 
-/** Says it as a command does where the API finds nothing. */
+/** Replaces "not found" of the API with a message of the command. */
 export function sayMissing(what: string, advice: string): (error: unknown) => never {
   return (error) => {
     if (!(error instanceof CliError) || !['not_found', 'file_not_found'].includes(error.code ?? '')) throw error;

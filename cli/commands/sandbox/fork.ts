@@ -1,4 +1,4 @@
-// `platform sandbox fork <id> <to>`: another sandbox with the files and options of one.
+// `platform sandbox fork <id> <to>`: creates a sandbox with the files and options of another.
 import { defineCommand } from 'citty';
 import { ask } from '../../api/requests.ts';
 import type { Shell } from '../../terminal/shell.ts';
@@ -6,10 +6,10 @@ import { print } from '../../terminal/table.ts';
 import { needSandbox, sandboxFlags, sandboxId } from './find.ts';
 
 export const command = defineCommand({
-  meta: { name: 'fork', description: 'Make another sandbox with the files and options of this one' },
+  meta: { name: 'fork', description: 'Create a sandbox with the files and options of another' },
   args: {
     ...sandboxId,
-    to: { type: 'positional', required: true, description: 'The id of the other one' },
+    to: { type: 'positional', required: true, description: 'ID of the new sandbox' },
     ...sandboxFlags,
   },
   async run({ args, data }) {

@@ -1,4 +1,4 @@
-// `platform sandbox snapshots`: the snapshots of a binding's sandboxes.
+// `platform sandbox snapshots`: lists the snapshots of a sandbox binding.
 import { defineCommand } from 'citty';
 import { allOf } from '../../api/requests.ts';
 import { wholeNumber } from '../../terminal/arguments.ts';
@@ -7,7 +7,7 @@ import { formatBytes, print, printTable } from '../../terminal/table.ts';
 import { needSnapshots, sandboxFlags } from './find.ts';
 import { toTime } from './list.ts';
 
-/** As the API says it. */
+/** A snapshot in the format of the API. */
 export interface SandboxSnapshot {
   readonly id: string;
   readonly of: string;
@@ -18,8 +18,8 @@ export interface SandboxSnapshot {
 export const command = defineCommand({
   meta: { name: 'list', description: 'List the snapshots of sandboxes' },
   args: {
-    prefix: { type: 'string', valueHint: 'text', description: 'Those whose ids begin with it' },
-    limit: { type: 'string', valueHint: 'n', default: '100', description: 'How many at most' },
+    prefix: { type: 'string', valueHint: 'text', description: 'Only IDs with this prefix' },
+    limit: { type: 'string', valueHint: 'n', default: '100', description: 'Maximum number' },
     ...sandboxFlags,
   },
   async run({ args, data }) {
@@ -32,7 +32,7 @@ export const command = defineCommand({
       printTable(shell, {
         columns: ['id', 'of', 'size', 'taken'],
         rows: snapshots.map(({ id, of, sizeBytes, createdAt }) => [id, of, formatBytes(sizeBytes), toTime(createdAt)]),
-        empty: `${binding} has no snapshots: \`platform sandbox snapshot <id>\` takes one`,
+        empty: `${binding} has no snapshots: create one with \`platform sandbox snapshot <id>\``,
       }),
     );
   },

@@ -1,4 +1,4 @@
-// `platform sandbox list`: the sandboxes of a project, of one binding or of all.
+// `platform sandbox list`: lists the sandboxes of a project, of one binding or all.
 import { defineCommand } from 'citty';
 import { needResource, resourcesOf } from '../../api/resource.ts';
 import { allOf } from '../../api/requests.ts';
@@ -8,7 +8,7 @@ import { formatTime, print, printTable } from '../../terminal/table.ts';
 import { needProject } from '../../api/project.ts';
 import { sandboxFlags } from './find.ts';
 
-/** As the API says it. */
+/** A sandbox in the format of the API. */
 export interface SandboxInfo {
   readonly id: string;
   readonly state: string;
@@ -27,8 +27,8 @@ export const toTime = (moment: number): string | null => formatTime(new Date(mom
 export const command = defineCommand({
   meta: { name: 'list', description: 'List sandboxes' },
   args: {
-    prefix: { type: 'string', valueHint: 'text', description: 'Those whose ids begin with it' },
-    limit: { type: 'string', valueHint: 'n', default: '100', description: 'How many at most, of each binding' },
+    prefix: { type: 'string', valueHint: 'text', description: 'Only IDs with this prefix' },
+    limit: { type: 'string', valueHint: 'n', default: '100', description: 'Maximum number per binding' },
     ...sandboxFlags,
     binding: { ...sandboxFlags.binding, description: 'Binding or name of the sandboxes (default: all)' },
   },
@@ -59,7 +59,7 @@ export const command = defineCommand({
         ]),
         empty:
           bindings.length === 0
-            ? `${project.name} declares no sandboxes: sandbox in platform.yaml`
+            ? `${project.name} has no sandbox binding: add one under sandbox in platform.yaml`
             : `${project.name} has no sandboxes`,
       }),
     );

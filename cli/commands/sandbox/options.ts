@@ -1,34 +1,34 @@
-// What a sandbox is made of, as flags say it. For the commands that make one; the API checks what is said.
+// Options of a sandbox as flags. For the commands that create sandboxes; the API validates the values.
 
-/** Null for the API; an image of this name has a tag as well. */
+/** Sent as null to the API. An image with this name needs a tag. */
 const OPERATOR = 'operator';
 
-/** Flags of commands that may make a sandbox, or another machine for it. */
+/** Flags of commands that create a sandbox or its machine. */
 export const optionFlags = {
   machine: {
     type: 'string',
     valueHint: 'size',
-    description: 'How large it is: small, default, large, xlarge, or operator: as without',
+    description: 'Machine size: small, default, large, xlarge, or operator for the default',
   },
-  image: { type: 'string', valueHint: 'name', description: 'The system it sees, of those that the operator allows' },
+  image: { type: 'string', valueHint: 'name', description: 'Image, from those allowed by the operator' },
   egress: {
     type: 'string',
     valueHint: 'all|none|hosts',
-    description: 'What it may reach: all, none, or these hosts, with commas between',
+    description: 'Allowed outgoing traffic: all, none, or hosts separated by commas',
   },
   ai: {
     type: 'string',
     valueHint: 'on|off',
-    description: 'Whether its commands have a token for the AI gateway: on or off',
+    description: 'Access to the AI gateway: on or off',
   },
 } as const;
 
-/** Of commands that make one where there is none. */
+/** Flag of commands that create a missing sandbox. */
 export const snapshotFlag = {
-  snapshot: { type: 'string', valueHint: 'id', description: 'Where there is none yet: begin with these files' },
+  snapshot: { type: 'string', valueHint: 'id', description: 'Snapshot for the files of a new sandbox' },
 } as const;
 
-/** Their values. */
+/** Values of the flags. */
 export interface OptionFlags {
   readonly machine?: string | undefined;
   readonly image?: string | undefined;
@@ -38,7 +38,7 @@ export interface OptionFlags {
 }
 
 /**
- * As the API takes them; undefined: nothing is said. `operator` goes back to what the operator has.
+ * Options in the format of the API; undefined without flags. `operator` resets an option to the operator's default.
  *
  * @example optionsOf({ egress: 'api.example.com' }) // { egress: { mode: 'allow', allow: ['api.example.com'] } }
  */
@@ -58,7 +58,7 @@ function toEgress(text: string): object {
   return { mode: 'allow', allow: text.split(',').map((name) => name.trim()) };
 }
 
-/** What is neither the API refuses. */
+/** Other values are refused by the API. */
 function toSwitch(text: string): boolean | string {
   return text === 'on' ? true : text === 'off' ? false : text;
 }

@@ -1,11 +1,11 @@
-// `platform sandbox ports <id>`: which ports of a sandbox have an address.
+// `platform sandbox ports <id>`: lists the exposed ports of a sandbox.
 import { defineCommand } from 'citty';
 import { ask } from '../../api/requests.ts';
 import type { Shell } from '../../terminal/shell.ts';
 import { print, printTable } from '../../terminal/table.ts';
 import { needSandbox, sandboxFlags, sandboxId } from './find.ts';
 
-/** As the API says it; the token to who exposes it alone. */
+/** An exposed port in the format of the API; `token` is returned only by expose. */
 export interface ExposedPort {
   readonly url: string;
   readonly port: number;

@@ -1,4 +1,4 @@
-// `platform sandbox read <id> <path>`: the bytes of a file on standard output, or into a file.
+// `platform sandbox read <id> <path>`: prints a file, or writes it to a local file.
 import { createWriteStream } from 'node:fs';
 import path from 'node:path';
 import { Readable } from 'node:stream';
@@ -14,15 +14,15 @@ export const command = defineCommand({
   meta: { name: 'read', description: 'Print a file of a sandbox' },
   args: {
     ...sandboxId,
-    path: { type: 'positional', required: true, description: 'Absolute, or below /workspace' },
-    output: { type: 'string', alias: 'o', valueHint: 'file', description: 'Write it into a file' },
+    path: { type: 'positional', required: true, description: 'Absolute path, or relative to /workspace' },
+    output: { type: 'string', alias: 'o', valueHint: 'file', description: 'Write to this local file' },
     ...sandboxFlags,
   },
   async run({ args, data }) {
     const shell = data as Shell;
     const { api, path: at, query } = await needSandbox(shell, args, 'platform sandbox read');
     const response = await open(api, 'GET', `${at}/files/content`, { query: { ...query, path: args.path } }).catch(
-      sayMissing(`${args.id} has no file ${args.path}`, '`platform sandbox ls` shows what there is.'),
+      sayMissing(`${args.id} has no file ${args.path}`, '`platform sandbox ls` lists the files.'),
     );
     const body = (response.body ?? new ReadableStream()) as import('node:stream/web').ReadableStream<Uint8Array>;
     if (args.output === undefined) {

@@ -7,8 +7,12 @@ import { print } from '../../terminal/table.ts';
 import { checkSandboxId, needSnapshots, sandboxFlags } from './find.ts';
 
 export const command = defineCommand({
-  meta: { name: 'rm', description: 'Delete a snapshot; sandboxes that began with it stay as they are' },
-  args: { snapshot: { type: 'positional', required: true, description: 'Its id' }, ...yesFlag, ...sandboxFlags },
+  meta: { name: 'rm', description: 'Delete a snapshot; sandboxes created from it keep their files' },
+  args: {
+    snapshot: { type: 'positional', required: true, description: 'ID of the snapshot' },
+    ...yesFlag,
+    ...sandboxFlags,
+  },
   async run({ args, data }) {
     const shell = data as Shell;
     checkSandboxId(args.snapshot, 'snapshot');

@@ -1,4 +1,4 @@
-// `platform sandbox resume <id>`: wakes a sandbox up, or makes it.
+// `platform sandbox resume <id>`: resumes a sandbox, or creates it.
 import { defineCommand } from 'citty';
 import { ask } from '../../api/requests.ts';
 import type { Shell } from '../../terminal/shell.ts';
@@ -7,7 +7,7 @@ import { needSandbox, sandboxFlags, sandboxId } from './find.ts';
 import { optionFlags, optionsOf } from './options.ts';
 
 export const command = defineCommand({
-  meta: { name: 'resume', description: 'Wake a sandbox up; one that does not exist is made' },
+  meta: { name: 'resume', description: 'Resume a sandbox; creates it if it does not exist' },
   args: {
     ...sandboxId,
     ...optionFlags,

@@ -1,5 +1,5 @@
-// `platform sandbox shell <id>`: a terminal in a sandbox, with a shell or a program, until that ends. On a terminal
-// each key goes there as it is pressed, Ctrl-C too; else standard input is typed, and its end is the end of input.
+// `platform sandbox shell <id>`: opens a terminal in a sandbox with a shell or a program. On a terminal every key is
+// sent as pressed, including Ctrl-C; otherwise standard input is sent, and its end as end of input.
 import { defineCommand } from 'citty';
 import { openSocket, type ApiSocket } from '../../api/socket.ts';
 import { CliError } from '../../terminal/failure.ts';
@@ -10,22 +10,21 @@ import { variablesIn } from './variables.ts';
 
 const INTERRUPTED = 130;
 const SIDE_MAX = 1000;
-/** Where nobody says. */
+/** Size without a terminal. */
 const SIZE = { cols: 80, rows: 24 };
 
 export const command = defineCommand({
-  meta: { name: 'shell', description: 'Open a terminal in a sandbox; one that does not exist is made' },
+  meta: { name: 'shell', description: 'Open a terminal in a sandbox; creates the sandbox if it does not exist' },
   args: {
     ...sandboxId,
     command: {
       type: 'positional',
       required: false,
       valueHint: 'more',
-      description:
-        'What runs in it (default: a login shell): one word is for a shell, several, after --, are a program and its arguments',
+      description: 'A shell command as one word, or a program and its arguments after -- (default: a login shell)',
     },
-    cwd: { type: 'string', valueHint: 'folder', description: 'Where it runs (default: /workspace)' },
-    'env-file': { type: 'string', valueHint: 'file', description: 'Variables for it, as NAME=value lines' },
+    cwd: { type: 'string', valueHint: 'folder', description: 'Working directory (default: /workspace)' },
+    'env-file': { type: 'string', valueHint: 'file', description: 'Environment variables, as NAME=value lines' },
     ...sandboxFlags,
   },
   async run({ args, data }) {
@@ -69,7 +68,7 @@ export const command = defineCommand({
   },
 });
 
-/** A window may be larger than a terminal may be, and have no size while it is minimized. */
+/** Clamps the window size to the supported range; a minimized window has none. */
 function sizeOf(keys: Keys): typeof SIZE {
   const { cols, rows } = keys.size() ?? SIZE;
   const side = (value: number, otherwise: number): number => (value >= 1 ? Math.min(value, SIDE_MAX) : otherwise);
@@ -81,11 +80,11 @@ async function type(keys: Keys, socket: ApiSocket): Promise<void> {
     for await (const bytes of keys.bytes) await socket.send(bytes);
     await socket.send(JSON.stringify({ end: true }));
   } catch {
-    // It is over, and standard input closed.
+    // The terminal has ended, and standard input is closed.
   }
 }
 
-/** Shows what is printed. @throws {CliError} where the terminal ends in another way than its program. */
+/** Prints the output and returns the exit code. @throws {CliError} if the connection is lost. */
 async function exitCodeOf(shell: Shell, socket: ApiSocket): Promise<number> {
   for await (const { bytes, isBinary } of socket.messages) {
     if (isBinary) {
@@ -100,7 +99,7 @@ async function exitCodeOf(shell: Shell, socket: ApiSocket): Promise<number> {
   }
   throw new CliError('The connection to the terminal was lost', {
     code: 'sandbox_lost',
-    advice: 'What ran in it was ended. Try again.',
+    advice: 'The program was stopped. Try again.',
   });
 }
 

@@ -1,4 +1,4 @@
-// `platform sandbox info <id>`: one sandbox as it is.
+// `platform sandbox info <id>`: shows a sandbox.
 import { defineCommand } from 'citty';
 import { ask } from '../../api/requests.ts';
 import type { Shell } from '../../terminal/shell.ts';
@@ -6,7 +6,7 @@ import { print, printTable } from '../../terminal/table.ts';
 import { needSandbox, sandboxFlags, sandboxId, sayMissing } from './find.ts';
 import { toTime, type SandboxInfo } from './list.ts';
 
-/** As the flag says it. */
+/** In the format of the flag. */
 function egressOf({ egress }: SandboxInfo): string | null {
   if (egress === null || egress === undefined) return null;
   return egress.mode === 'allow' ? egress.allow.join(',') : egress.mode;
@@ -19,7 +19,7 @@ export const command = defineCommand({
     const shell = data as Shell;
     const { api, path, query, binding } = await needSandbox(shell, args, 'platform sandbox info');
     const info = await ask<SandboxInfo>(api, 'GET', path, { query }).catch(
-      sayMissing(`${binding} has no sandbox ${args.id}`, '`platform sandbox list` shows what there is.'),
+      sayMissing(`${binding} has no sandbox ${args.id}`, '`platform sandbox list` lists the sandboxes.'),
     );
     print(shell, args.json, { binding, ...info }, () =>
       printTable(shell, {

@@ -1,4 +1,4 @@
-// `platform sandbox snapshot <id> [snapshot]`: keeps the files of a sandbox as they are.
+// `platform sandbox snapshot <id> [snapshot]`: creates a snapshot of the files of a sandbox.
 import { defineCommand } from 'citty';
 import { ask } from '../../api/requests.ts';
 import type { Shell } from '../../terminal/shell.ts';
@@ -7,10 +7,10 @@ import { needSandbox, sandboxFlags, sandboxId } from './find.ts';
 import type { SandboxSnapshot } from './list-snapshots.ts';
 
 export const command = defineCommand({
-  meta: { name: 'snapshot', description: 'Keep the files of a sandbox as they are, for others to begin with' },
+  meta: { name: 'snapshot', description: 'Create a snapshot of the files of a sandbox' },
   args: {
     ...sandboxId,
-    snapshot: { type: 'positional', required: false, description: 'What it is to be called (default: made up)' },
+    snapshot: { type: 'positional', required: false, description: 'ID of the snapshot (default: generated)' },
     ...sandboxFlags,
   },
   async run({ args, data }) {
@@ -19,7 +19,9 @@ export const command = defineCommand({
     const asked = { query: { ...query, snapshot: args.snapshot } };
     const taken = await ask<SandboxSnapshot>(api, 'POST', `${path}/snapshot`, asked);
     print(shell, args.json, { binding, ...taken }, () =>
-      shell.out(`${shell.paint('green', 'Kept')} ${args.id} as ${taken.id}: ${formatBytes(taken.sizeBytes)}`),
+      shell.out(
+        `${shell.paint('green', 'Created')} the snapshot ${taken.id} of ${args.id}: ${formatBytes(taken.sizeBytes)}`,
+      ),
     );
   },
 });

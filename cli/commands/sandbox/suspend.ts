@@ -1,4 +1,4 @@
-// `platform sandbox suspend <id>`: its processes stand still until the next call.
+// `platform sandbox suspend <id>`: suspends a sandbox until the next call.
 import { defineCommand } from 'citty';
 import { ask } from '../../api/requests.ts';
 import type { Shell } from '../../terminal/shell.ts';
@@ -6,7 +6,7 @@ import { print } from '../../terminal/table.ts';
 import { needSandbox, sandboxFlags, sandboxId } from './find.ts';
 
 export const command = defineCommand({
-  meta: { name: 'suspend', description: 'Have the processes of a sandbox stand still until the next call' },
+  meta: { name: 'suspend', description: 'Suspend a sandbox until the next call' },
   args: { ...sandboxId, ...sandboxFlags },
   async run({ args, data }) {
     const shell = data as Shell;

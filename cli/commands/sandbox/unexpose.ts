@@ -1,4 +1,4 @@
-// `platform sandbox unexpose <id> <port>`: takes the address of a port back.
+// `platform sandbox unexpose <id> <port>`: removes the URL of an exposed port.
 import { defineCommand } from 'citty';
 import { ask } from '../../api/requests.ts';
 import { wholeNumber } from '../../terminal/arguments.ts';
@@ -7,10 +7,10 @@ import { print } from '../../terminal/table.ts';
 import { needSandbox, PORT_MAX, sandboxFlags, sandboxId } from './find.ts';
 
 export const command = defineCommand({
-  meta: { name: 'unexpose', description: 'Take the address of a port back' },
+  meta: { name: 'unexpose', description: 'Remove the URL of an exposed port' },
   args: {
     ...sandboxId,
-    port: { type: 'positional', required: true, description: 'The port that has it' },
+    port: { type: 'positional', required: true, description: 'Exposed port' },
     ...sandboxFlags,
   },
   async run({ args, data }) {

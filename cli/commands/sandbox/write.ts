@@ -1,4 +1,4 @@
-// `platform sandbox write <id> <path> [file]`: writes a file from this machine, or from standard input.
+// `platform sandbox write <id> <path> [file]`: uploads a local file or standard input.
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { defineCommand } from 'citty';
@@ -9,12 +9,12 @@ import { formatBytes, print } from '../../terminal/table.ts';
 import { needSandbox, sandboxFlags, sandboxId } from './find.ts';
 
 export const command = defineCommand({
-  meta: { name: 'write', description: 'Write a file of a sandbox; folders on the way are made' },
+  meta: { name: 'write', description: 'Write a file in a sandbox; creates missing folders' },
   args: {
     ...sandboxId,
-    path: { type: 'positional', required: true, description: 'Absolute, or below /workspace' },
-    file: { type: 'positional', required: false, description: 'File of this machine (default: standard input)' },
-    mode: { type: 'string', valueHint: 'octal', description: 'Its permissions, such as 755' },
+    path: { type: 'positional', required: true, description: 'Absolute path, or relative to /workspace' },
+    file: { type: 'positional', required: false, description: 'Local file (default: standard input)' },
+    mode: { type: 'string', valueHint: 'octal', description: 'Permissions, for example 755' },
     ...sandboxFlags,
   },
   async run({ args, data }) {

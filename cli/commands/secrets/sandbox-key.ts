@@ -1,5 +1,5 @@
-// `platform secrets sandbox-key`: makes the key of a hosted provider that the sandbox service works with; it is printed
-// this once. The administrator's key comes by the environment: arguments are seen by every user of the machine.
+// `platform secrets sandbox-key`: creates the sandbox service's key at a hosted provider and prints it once. The admin
+// key is read from the environment, since other users of the machine can see arguments.
 import { defineCommand } from 'citty';
 import { makeScopedKey } from '#sandbox/backends/hosted/scoped-key.ts';
 import { ProviderError } from '#sandbox/backends/hosted/provider.ts';
@@ -14,16 +14,16 @@ const DAYS_MAX = 365;
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
 
 export const command = defineCommand({
-  meta: { name: 'sandbox-key', description: 'Make the key that the sandbox service has of a hosted provider' },
+  meta: { name: 'sandbox-key', description: "Create the sandbox service's key at a hosted provider" },
   args: {
-    name: { type: 'string', valueHint: 'name', description: 'What the provider calls it; default: platform-<date>' },
+    name: { type: 'string', valueHint: 'name', description: 'Name of the key; default: platform-<date>' },
     days: {
       type: 'string',
       valueHint: 'n',
       default: String(DAYS_MAX),
       description: `Days until it expires, at most ${DAYS_MAX}`,
     },
-    template: { type: 'boolean', description: 'Machines start from a template: it may look at snapshots' },
+    template: { type: 'boolean', description: 'Machines start from a template: allow reading snapshots' },
     json: { type: 'boolean', description: 'Print JSON' },
   },
   async run({ args, data }) {
@@ -33,15 +33,14 @@ export const command = defineCommand({
     if (missing.length > 0)
       throw new CliError(`${CALLED} needs ${missing.join(', ')} in its environment`, {
         exitCode: 2,
-        advice:
-          'HOSTED_ADMIN_KEY is a key of the provider that may make keys: give it to this command alone, and no .env.',
+        advice: 'HOSTED_ADMIN_KEY is a provider key that can create keys. Pass it only to this command, not in .env.',
       });
     const days = wholeNumber(CALLED, '--days', args.days, 1, DAYS_MAX);
     const name = args.name ?? `platform-${new Date().toISOString().slice(0, 10)}`;
     if (!NAME.test(name))
       throw new CliError('--name takes at most 63 letters, digits, ".", "_" and "-"', {
         exitCode: 2,
-        advice: 'Leave it out for platform-<date>.',
+        advice: 'Omit it for platform-<date>.',
       });
     let made;
     try {
@@ -57,14 +56,14 @@ export const command = defineCommand({
       const isLater = error instanceof ProviderError && error.status === 503;
       throw new CliError((error as Error).message, {
         advice: isLater
-          ? 'It may be changing credentials: try again in some minutes.'
-          : 'Look at HOSTED_BASE_URL, HOSTED_ORG and HOSTED_ADMIN_KEY; docs/sandbox-provider.md has what is asked.',
+          ? 'The provider may be rotating credentials: try again in a few minutes.'
+          : 'Check HOSTED_BASE_URL, HOSTED_ORG and HOSTED_ADMIN_KEY; see docs/sandbox-provider.md.',
       });
     }
     print(shell, args.json, made, () => {
       shell.out(made.key);
       shell.err(
-        `${shell.paint('green', 'Made')} ${made.name}, which may ${made.actions.join(', ')} until ${made.expiresAt.slice(0, 10)}. This is the only time that it is shown: set HOSTED_API_KEY to it.`,
+        `${shell.paint('green', 'Created')} ${made.name} with the permissions ${made.actions.join(', ')}, which expires ${made.expiresAt.slice(0, 10)}. It is shown only once: set HOSTED_API_KEY to it.`,
       );
     });
   },

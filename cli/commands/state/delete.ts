@@ -9,7 +9,7 @@ import { print } from '../../terminal/table.ts';
 export const command = defineCommand({
   meta: { name: 'delete', description: 'Delete an entry' },
   args: {
-    key: { type: 'positional', required: true, description: 'Its key' },
+    key: { type: 'positional', required: true, description: 'Key of the entry' },
     state: {
       type: 'string',
       alias: 's',

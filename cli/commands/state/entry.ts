@@ -1,8 +1,8 @@
-// What `platform state` says where there is no such entry.
+// Error of `platform state` for a missing entry.
 import { CliError } from '../../terminal/failure.ts';
 
-/** The error to throw in place of one of the API. */
+/** Replaces "not found" of the API. */
 export function notThere(error: unknown, binding: string, key: string): unknown {
   if (!(error instanceof CliError) || error.code !== 'not_found') return error;
-  return new CliError(`${binding} holds nothing under ${key}`, { advice: '`platform state list` shows the keys.' });
+  return new CliError(`${binding} has no entry ${key}`, { advice: '`platform state list` lists the keys.' });
 }

@@ -1,4 +1,4 @@
-// `platform state get <key>`: prints the value of an entry as it is.
+// `platform state get <key>`: prints the raw value of an entry.
 import { defineCommand } from 'citty';
 import { needResource, resourceFlags } from '../../api/resource.ts';
 import { ask } from '../../api/requests.ts';
@@ -10,7 +10,7 @@ import { notThere } from './entry.ts';
 export const command = defineCommand({
   meta: { name: 'get', description: 'Print an entry' },
   args: {
-    key: { type: 'positional', required: true, description: 'Its key' },
+    key: { type: 'positional', required: true, description: 'Key of the entry' },
     state: {
       type: 'string',
       alias: 's',

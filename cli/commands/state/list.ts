@@ -1,4 +1,4 @@
-// `platform state list <binding> [prefix]`: keys of a state.
+// `platform state list <binding> [prefix]`: lists the keys of a state.
 import { defineCommand } from 'citty';
 import { needResource, resourceFlags } from '../../api/resource.ts';
 import { allOf } from '../../api/requests.ts';
@@ -20,8 +20,8 @@ export const command = defineCommand({
       required: false,
       description: 'Binding or name of the state (default: the only one)',
     },
-    prefix: { type: 'string', valueHint: 'text', description: 'Only keys that begin with it' },
-    limit: { type: 'string', valueHint: 'n', default: '100', description: 'How many at most' },
+    prefix: { type: 'string', valueHint: 'text', description: 'Only keys with this prefix' },
+    limit: { type: 'string', valueHint: 'n', default: '100', description: 'Maximum number' },
     ...resourceFlags,
   },
   async run({ args, data }) {
@@ -38,7 +38,7 @@ export const command = defineCommand({
           expiresAt === null ? null : new Date(expiresAt).toISOString(),
           metadata === null ? null : JSON.stringify(metadata),
         ]),
-        empty: `${binding} holds nothing${args.prefix === undefined ? '' : ` under ${args.prefix}`}`,
+        empty: `${binding} has no entries${args.prefix === undefined ? '' : ` under ${args.prefix}`}`,
       }),
     );
   },

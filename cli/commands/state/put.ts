@@ -1,4 +1,4 @@
-// `platform state put <key> [value]`: writes an entry; without a value that of standard input.
+// `platform state put <key> [value]`: writes an entry; reads the value from standard input by default.
 import { defineCommand } from 'citty';
 import { needResource, resourceFlags } from '../../api/resource.ts';
 import { ask } from '../../api/requests.ts';
@@ -9,8 +9,8 @@ import { print } from '../../terminal/table.ts';
 export const command = defineCommand({
   meta: { name: 'put', description: 'Write an entry' },
   args: {
-    key: { type: 'positional', required: true, description: 'Its key' },
-    value: { type: 'positional', required: false, description: 'Its value (default: standard input)' },
+    key: { type: 'positional', required: true, description: 'Key of the entry' },
+    value: { type: 'positional', required: false, description: 'Value (default: standard input)' },
     state: {
       type: 'string',
       alias: 's',

@@ -1,4 +1,4 @@
-// `platform tokens create <name>`: makes a token for the API; its secret is printed this once.
+// `platform tokens create <name>`: creates an API token; its secret is printed only once.
 import { defineCommand } from 'citty';
 import { organizationOf, projectOf, targetFlags } from '../../api/project.ts';
 import type { Token } from '../../api/records.ts';
@@ -12,22 +12,22 @@ import { formatTime, print } from '../../terminal/table.ts';
 const SCOPES = ['read', 'deploy', 'write', 'admin'];
 
 export const command = defineCommand({
-  meta: { name: 'create', description: 'Make a token' },
+  meta: { name: 'create', description: 'Create a token' },
   args: {
-    name: { type: 'positional', required: true, description: 'What it is for' },
+    name: { type: 'positional', required: true, description: 'Name of the token' },
     scope: {
       type: 'string',
       valueHint: 'scope',
       default: 'deploy',
-      description: `${SCOPES.join(', ')}: each has those before it`,
+      description: `${SCOPES.join(', ')}: each includes the previous ones`,
     },
     days: {
       type: 'string',
       valueHint: 'n',
-      description: 'Days until it expires (default: 90, or as long as the token of your login); 0: never',
+      description: 'Days until it expires (default: 90, or the expiry of your login); 0: never',
     },
-    project: { type: 'string', alias: 'p', valueHint: 'name', description: 'Only for one project' },
-    org: { ...targetFlags.org, description: 'Only for one organization, by slug or id' },
+    project: { type: 'string', alias: 'p', valueHint: 'name', description: 'Limit the token to a project' },
+    org: { ...targetFlags.org, description: 'Limit the token to an organization, by slug or ID' },
     ...platformFlags,
     json: { type: 'boolean', description: 'Print JSON' },
   },
@@ -35,7 +35,7 @@ export const command = defineCommand({
     const shell = data as Shell;
     const { name, scope } = args;
     if (!SCOPES.includes(scope))
-      throw new CliError(`--scope is one of ${SCOPES.join(', ')}`, { exitCode: 2, advice: 'read may look only.' });
+      throw new CliError(`--scope must be one of ${SCOPES.join(', ')}`, { exitCode: 2, advice: 'read is read-only.' });
     const days =
       args.days === undefined ? undefined : wholeNumber('platform tokens create', '--days', args.days, 0, 3650);
     const api = await needApi(shell, args, 'platform tokens create');
@@ -56,9 +56,7 @@ export const command = defineCommand({
       shell.out(made.token);
       const until = formatTime(made.expiresAt);
       const end = until === null ? 'does not expire' : `expires ${until}`;
-      shell.err(
-        `${shell.paint('green', 'Created')} ${name} (${scope}), which ${end}. This is the only time that it is shown.`,
-      );
+      shell.err(`${shell.paint('green', 'Created')} ${name} (${scope}), which ${end}. It is shown only once.`);
     });
   },
 });

@@ -1,4 +1,4 @@
-// `platform tokens list`: the user's tokens for the API, without their secrets.
+// `platform tokens list`: lists the user's API tokens, without secrets.
 import { defineCommand } from 'citty';
 import type { Token } from '../../api/records.ts';
 import { allOf } from '../../api/requests.ts';

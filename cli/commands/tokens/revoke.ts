@@ -1,4 +1,4 @@
-// `platform tokens revoke <token>`: a token does not hold any more.
+// `platform tokens revoke <token>`: revokes a token.
 import { defineCommand } from 'citty';
 import type { Token } from '../../api/records.ts';
 import { allOf, ask } from '../../api/requests.ts';
@@ -11,7 +11,7 @@ import { print } from '../../terminal/table.ts';
 export const command = defineCommand({
   meta: { name: 'revoke', description: 'Revoke a token' },
   args: {
-    id: { type: 'positional', required: true, description: 'Its id, or its name where no other has it' },
+    id: { type: 'positional', required: true, description: 'ID, or name if unique' },
     ...yesFlag,
     ...platformFlags,
     json: { type: 'boolean', description: 'Print JSON' },
@@ -24,13 +24,13 @@ export const command = defineCommand({
     const [token] = found;
     if (token === undefined || found.length > 1)
       throw new CliError(
-        token === undefined ? `You have no token "${args.id}"` : `${found.length} tokens are called ${args.id}`,
+        token === undefined ? `You have no token "${args.id}"` : `${found.length} tokens are named ${args.id}`,
         {
           exitCode: 2,
-          advice: '`platform tokens list` shows their ids.',
+          advice: '`platform tokens list` shows the IDs.',
         },
       );
-    await confirm(shell, args.yes, `The token ${token.name} (${token.hint}...) will not work any more.`);
+    await confirm(shell, args.yes, `The token ${token.name} (${token.hint}...) will be revoked.`);
     await ask(api, 'DELETE', `/tokens/${encodeURIComponent(token.id)}`);
     print(shell, args.json, { revoked: token.id }, () => shell.out(`${shell.paint('green', 'Revoked')} ${token.name}`));
   },

@@ -1,5 +1,5 @@
-// `platform vite engine`: the engine behind the Vite plugin, which starts it and talks to it in lines of JSON
-// (packages/vite/messages.ts). It ends with its standard input. Nothing else may be printed on standard output.
+// `platform vite engine`: the engine of the Vite plugin, which starts it and exchanges JSON lines
+// (packages/vite/messages.ts). Exits when standard input ends. Nothing else may be printed on standard output.
 import { createInterface } from 'node:readline';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
@@ -29,7 +29,7 @@ export const command = defineCommand({
   },
 });
 
-/** Serves until its input has ended. @param input messages of the plugin. */
+/** Serves until its input ends. @param input messages of the plugin. */
 export async function serveVite(shell: Shell, input: Readable, send: (message: FromEngine) => void): Promise<void> {
   const stopped = shell.untilStopped();
   const lines = createInterface({ input, crlfDelay: Infinity });
@@ -82,7 +82,7 @@ async function openEngine(shell: Shell, start: Start): Promise<OpenedEngine> {
     session: null,
   };
   const engine = await startDev({
-    // Vite alone comes here.
+    // Only Vite connects.
     host: '127.0.0.1',
     port: 0,
     front: () => opened.address,

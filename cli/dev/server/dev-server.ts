@@ -1,20 +1,20 @@
-// A framework's own dev server as a process group: started, looked after, started again when it dies, and ended with
-// everything it has started. session.ts has one; it runs the user's code with the user's Node.
+// Supervises a framework's dev server as a process group: starts it, restarts it after a crash, and stops it with all
+// its children. Used by session.ts; runs the user's code with the user's Node.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { CliError } from '../../terminal/failure.ts';
 import { portIn, toLines } from './lines.ts';
 import { isListening } from './listening.ts';
 
-/** What is told of it. */
+/** Events of the dev server. */
 export interface DevServerEvents {
-  /** A line that it printed. */
+  /** A printed line. */
   line(text: string, stream: 'out' | 'err'): void;
-  /** It accepts connections. `first`: it has not done so before. */
+  /** The server accepts connections. `first`: for the first time. */
   listening(first: boolean): void;
-  /** It ended without being asked. */
+  /** The server exited unexpectedly. */
   died(death: { readonly how: string; readonly advice: string | null; readonly pauseMs: number }): void;
-  /** It runs, but has not listened where it was told to for a while. */
+  /** The server runs, but does not listen on the expected port. */
   silent(silence: { readonly ms: number; readonly otherPort: number | null }): void;
 }
 
@@ -22,10 +22,10 @@ interface DevServerParts {
   /** For `sh -c`. */
   readonly command: string;
   readonly folder: string;
-  /** Where it is to listen. */
+  /** Host to listen on. */
   readonly host: string;
   readonly port: number;
-  /** Read with each start. */
+  /** Read on each start. */
   readonly environment: () => Readonly<Record<string, string | undefined>>;
   readonly events: DevServerEvents;
   readonly times?: DevServerTimes;
@@ -33,16 +33,16 @@ interface DevServerParts {
 
 /** Milliseconds. */
 export interface DevServerTimes {
-  /** Between looks at the port. */
+  /** Interval of port checks. */
   readonly look: number;
-  /** Until somebody is told that it does not listen. */
+  /** Delay before `silent` is reported. */
   readonly silent: number;
-  /** Between its death and its next start: the first one, doubled with each, and the longest. */
+  /** Restart delay after a crash, doubled each time up to a maximum. */
   readonly pause: number;
   readonly pauseMax: number;
-  /** Whoever ran for so long died of something new. */
+  /** Uptime after which the restart delay is reset. */
   readonly steady: number;
-  /** For it to end once it is asked to. */
+  /** Time to exit before it is killed. */
   readonly end: number;
 }
 
@@ -54,20 +54,20 @@ const TIMES: DevServerTimes = {
   steady: 30_000,
   end: 3000,
 };
-/** How long output is waited for behind its end. */
+/** Wait for remaining output after the exit. */
 const LAST_OUTPUT_MS = 300;
 
-/** A dev server that is looked after. */
+/** A supervised dev server. */
 export interface DevServer {
-  /** Ends it and starts it again; also one that is dead, at once. */
+  /** Restarts the server, immediately also if it has crashed. */
   restart(): void;
-  /** Starts it soon where it is dead: a file has changed. */
+  /** Restarts a crashed server soon, because a file has changed. */
   retry(): void;
-  /** Ends it. Resolves when nothing of it runs any more. */
+  /** Stops the server. Resolves when all its processes have exited. */
   close(): Promise<void>;
 }
 
-/** @throws {CliError} where another program has its port. */
+/** @throws {CliError} if the port is in use. */
 export async function startDevServer(parts: DevServerParts): Promise<DevServer> {
   const { command, folder, host, port, environment, events, times = TIMES } = parts;
   if (await isListening(host, port)) throw taken(host, port);
@@ -78,7 +78,7 @@ export async function startDevServer(parts: DevServerParts): Promise<DevServer> 
   let deaths = 0;
   let wake = (): void => {};
 
-  // A second Ctrl-C ends this process without waiting.
+  // A second Ctrl-C exits immediately.
   const onExit = (): void => signalGroup(child, 'SIGKILL');
   process.once('exit', onExit);
 
@@ -89,7 +89,7 @@ export async function startDevServer(parts: DevServerParts): Promise<DevServer> 
       cwd: folder,
       env: { ...environment(), PORT: String(port), HOST: host },
       stdio: ['ignore', 'pipe', 'pipe'],
-      // A process group of its own, to be ended as a whole.
+      // In its own process group, to be killed as a whole.
       detached: true,
     });
     const running = child;
@@ -125,12 +125,12 @@ export async function startDevServer(parts: DevServerParts): Promise<DevServer> 
     const outputEnd = Promise.all([once(running.stdout!, 'close'), once(running.stderr!, 'close')]).catch(() => {});
     const how = await endOf(running);
     ended = true;
-    // What it has started would keep its port.
+    // Its children would keep the port.
     signalGroup(running, 'SIGKILL');
     await Promise.race([outputEnd, pause(LAST_OUTPUT_MS)]);
     for (const stop of stopLines) stop();
     await looking;
-    // What was killed closes its files one by one: its port may be the last of them.
+    // A killed process may close its port last.
     for (const end = performance.now() + LAST_OUTPUT_MS; listened && performance.now() < end; await pause(1))
       if (!(await isListening(host, port))) break;
     child = null;
@@ -146,7 +146,7 @@ export async function startDevServer(parts: DevServerParts): Promise<DevServer> 
       };
     });
     wake = () => {};
-    // It may have written that file itself.
+    // The server may have written that file itself.
     if (isWoken && !closed && !asked) await pause(times.pause);
   };
   const stop = async (): Promise<void> => {
@@ -180,19 +180,19 @@ export async function startDevServer(parts: DevServerParts): Promise<DevServer> 
   };
 }
 
-/** How a process ended, in words. */
+/** Exit of a process as text. */
 async function endOf(child: ChildProcess): Promise<string> {
   try {
     const [code, signal] = (await once(child, 'exit')) as [number | null, string | null];
-    return signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`;
+    return signal === null ? `exited with code ${code}` : `was killed by ${signal}`;
   } catch (error) {
-    return `cannot be started: ${(error as Error).message}`;
+    return `could not be started: ${(error as Error).message}`;
   }
 }
 
-/** The shell's words for a program that it did not find. */
+/** Advice for the shell's exit code of a missing program. */
 function adviceFor(how: string): string | null {
-  return how === 'ended with exit code 127' ? 'Its program was not found: are the dependencies installed?' : null;
+  return how === 'exited with code 127' ? 'Its program was not found: are the dependencies installed?' : null;
 }
 
 function signalGroup(child: ChildProcess | null, signal: NodeJS.Signals): void {
@@ -200,12 +200,12 @@ function signalGroup(child: ChildProcess | null, signal: NodeJS.Signals): void {
   try {
     process.kill(-child.pid, signal);
   } catch {
-    // Its group is gone already.
+    // The group has already exited.
   }
 }
 
 function taken(host: string, port: number): CliError {
-  return new CliError(`Port ${port} of ${host} is taken by another program`, {
+  return new CliError(`Port ${port} of ${host} is already in use`, {
     advice: `Stop that program, or choose another port: --port ${port < 65_535 ? port + 1 : 3000}`,
   });
 }

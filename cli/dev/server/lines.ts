@@ -1,15 +1,15 @@
-// The output of a dev server as lines for our terminal, and what they say of its port. dev-server.ts reads with it.
+// Splits the output of a dev server into lines for the terminal, and finds its port in them. Used by dev-server.ts.
 import type { Readable } from 'node:stream';
 
-/** A line that is longer comes in parts. */
+/** Longer lines are split. */
 const LINE_CHARS_MAX = 100_000;
-/** What would take the other program's lines away: whole screens cleared, the cursor sent home. */
+/** Sequences that clear the screen or move the cursor home, which would remove other output. */
 // oxlint-disable-next-line no-control-regex
 const CLEARS = /\u001bc|\u001b\[[0-3]?J|\u001b\[(?:1;1)?H/g;
 // oxlint-disable-next-line no-control-regex
 const STYLES = /\u001b\[[0-9;]*m/g;
 
-/** Calls back with each line of a stream; the returned function gives what is left, and stops. */
+/** Calls back with each line of a stream; the returned function flushes the rest and stops. */
 export function toLines(stream: Readable, take: (line: string) => void): () => void {
   let rest = '';
   const give = (line: string): void => take(line.replace(/\r$/, '').replaceAll(CLEARS, ''));
@@ -30,7 +30,7 @@ export function toLines(stream: Readable, take: (line: string) => void): () => v
 }
 
 /**
- * The port of this machine that a line names; null: none.
+ * The local port named in a line, or null.
  *
  * @example portIn('➜  Local: http://localhost:5173/') // 5173
  */

@@ -1,11 +1,11 @@
-// Whether a program of this machine accepts connections on a port, and a port that none has. Called for dev servers.
+// Checks whether a local port accepts connections, and finds a free port. For dev servers.
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo } from 'node:net';
 
-/** A connection within this machine is there at once, or not at all. */
+/** Local connections succeed or fail immediately. */
 const CONNECT_MS = 1000;
 
-/** Whether somebody accepts connections there. */
+/** Whether the port accepts connections. */
 export function isListening(host: string, port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ host: reachable(host), port, timeout: CONNECT_MS });
@@ -17,7 +17,7 @@ export function isListening(host: string, port: number): Promise<boolean> {
   });
 }
 
-/** A port that is free at this moment. */
+/** A currently free port. */
 export async function freePort(host: string): Promise<number> {
   const server = createServer().listen(0, host);
   await once(server, 'listening');
@@ -27,7 +27,7 @@ export async function freePort(host: string): Promise<number> {
   return port;
 }
 
-/** Where one reaches whoever listens on all addresses. */
+/** Loopback address for a wildcard host. */
 function reachable(host: string): string {
   return host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
 }

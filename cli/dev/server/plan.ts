@@ -1,24 +1,23 @@
-// Whether a project is served by its framework's own dev server, and how that one is started. Called by
-// commands/dev.ts.
+// Decides whether a project is served by its framework's dev server, and how to start it. Called by commands/dev.ts.
 import { devCommand } from '#builder/frameworks/commands.ts';
 import { frameworks } from '#builder/frameworks/table.ts';
 import type { Project } from '../../project/project.ts';
 import { detectIn } from '../../project/settled.ts';
 import { CliError } from '../../terminal/failure.ts';
 
-/** How a project's dev server is started. */
+/** How to start a project's dev server. */
 export interface ServerPlan {
-  /** Name of the framework, or what is run. */
+  /** Name of the framework or the script. */
   readonly name: string;
   /** For `sh -c`. */
   command(address: { readonly host: string; readonly port: number }): string;
-  /** It makes variables of `.env` and its like by rules of its own. */
+  /** The framework reads `.env` files itself. */
   readonly readsVariables: boolean;
-  /** It does not follow its sources: it is started again when one is saved. */
+  /** The server does not watch its sources: restart it on changes. */
   readonly restartsOnSave: boolean;
 }
 
-/** Frameworks that read `.env`, `.env.local` and others themselves. */
+/** Frameworks that read `.env` files themselves. */
 const READ_VARIABLES = new Set([
   'astro',
   'gatsby',
@@ -32,9 +31,9 @@ const READ_VARIABLES = new Set([
 ]);
 
 /**
- * The dev server of a project; null where `platform dev` serves it by itself: it is a worker, or files of no framework.
+ * The dev server of a project; null if `platform dev` serves it itself, as for workers and plain static files.
  *
- * @throws {CliError} for `kind: ssr` where there is nothing to start.
+ * @throws {CliError} for `kind: ssr` without a start command.
  */
 export function planServer({
   root,
@@ -51,8 +50,8 @@ export function planServer({
   if (dev === null) {
     if (!isServer) return null;
     if (start === null)
-      throw new CliError('This project runs in Node, but nothing says how to start it while it is developed', {
-        advice: 'Add a script "dev" to package.json that starts its server on the port of the variable PORT.',
+      throw new CliError('No dev command found for this Node project', {
+        advice: 'Add a "dev" script to package.json that starts the server on the port in the variable PORT.',
       });
     return { name: start, command: () => start, readsVariables: false, restartsOnSave: true };
   }

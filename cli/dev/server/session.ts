@@ -1,6 +1,6 @@
-// `platform dev` of a project with its framework's own dev server: keeps that server up, and beside it an engine with
-// the bindings that platform.yaml declares. Sources are the dev server's to watch; platform.yaml, variables and
-// migrations are ours. Called by commands/dev.ts.
+// `platform dev` for a project with a framework's dev server: runs that server, and an engine with the bindings of
+// platform.yaml. The dev server watches the sources; this file watches platform.yaml, variables and migrations. Called
+// by commands/dev.ts.
 import { realpathSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -17,11 +17,11 @@ import { watchFolder, type Watcher } from '../watcher.ts';
 import { startDevServer, type DevServer, type DevServerEvents } from './dev-server.ts';
 import type { ServerPlan } from './plan.ts';
 
-/** What a session tells, beside what the dev server does. */
+/** Events of a session, in addition to those of the dev server. */
 export interface ServerSessionEvents extends DevServerEvents {
-  /** platform.yaml, a migration or a variable has changed, and what was there before is used on. Told once. */
+  /** A changed platform.yaml, migration or variable is invalid, and the previous state is used. Reported once. */
   failed(failures: readonly Failure[]): void;
-  /** The dev server starts again, for this file changed its variables. */
+  /** The dev server restarts, because this file changed its variables. */
   restarting(cause: string): void;
   warned(message: string): void;
 }
@@ -33,16 +33,16 @@ interface ServerSessionParts {
   /** Folder of platform.yaml, absolute. */
   readonly folder: string;
   readonly load: () => Project;
-  /** Variables of the program. */
+  /** Environment of the process. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly watching: boolean;
   readonly events: ServerSessionEvents;
 }
 
-/** Of the user: no framework reads it. */
+/** Variables file that no framework reads. */
 const OWN_VARIABLES = '.dev.vars';
 
-/** Resolves once the dev server was started; it may not listen yet. */
+/** Resolves when the dev server was started; it may not listen yet. */
 export async function startServerSession(parts: ServerSessionParts): Promise<{ close(): Promise<void> }> {
   const { engine, plan, address, folder, load, watching, events } = parts;
   const temporary = await mkdtemp(path.join(tmpdir(), 'platform-dev-'));
@@ -54,7 +54,7 @@ export async function startServerSession(parts: ServerSessionParts): Promise<{ c
   let configFile: string | null = null;
   let closed = false;
 
-  /** Reads everything again; true where the dev server needs other variables than those it has. */
+  /** Reloads everything; returns true if the variables of the dev server have changed. */
   const deploy = async (project: Project): Promise<boolean> => {
     ({ root, configFile } = project);
     const manifest = toManifest('ssr', project.config, null, null);
@@ -79,13 +79,13 @@ export async function startServerSession(parts: ServerSessionParts): Promise<{ c
     return isOther;
   };
 
-  /** Whether a changed path, relative to the folder, is the platform's to read. */
+  /** Whether the platform reads this changed path, relative to the folder. */
   const isOurs = (file: string): boolean =>
     /^platform\.ya?ml$/.test(file) ||
     (variableFiles as readonly string[]).includes(file) ||
     path.resolve(folder, file) === configFile ||
     isMigration(path.relative(root, path.resolve(folder, file)));
-  /** Changes come one after the other. */
+  /** Serializes changes. */
   let queue: Promise<void> = Promise.resolve();
   const onChange = (paths: readonly string[]): void => {
     queue = queue.then(async () => {
@@ -141,17 +141,17 @@ export async function startServerSession(parts: ServerSessionParts): Promise<{ c
   return { close };
 }
 
-/** Whether a server reads such a file once, when it starts. What it writes itself is rarely one. */
+/** Whether a server reads this kind of file only at start. Generated files rarely are. */
 function isSource(file: string): boolean {
   return /\.(?:[cm]?[jt]sx?|json)$/.test(file);
 }
 
-/** Whether a path, relative to the sources, is of the folder with migrations. */
+/** Whether a path, relative to the sources, is in the migrations folder. */
 function isMigration(file: string): boolean {
   return file === 'migrations' || file.startsWith(`migrations${path.sep}`);
 }
 
-/** As `npm run` does: the project's own tools are found by their names. */
+/** PATH with the project's own tools, as in `npm run`. */
 function pathOf({ root, workspace }: Project, given: string | undefined): string {
   const tools = [...new Set([root, workspace])].map((folder) => path.join(folder, 'node_modules', '.bin'));
   return [...tools, given ?? ''].filter((part) => part !== '').join(path.delimiter);

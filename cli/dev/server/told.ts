@@ -1,20 +1,20 @@
-// What `platform dev` prints of a framework's dev server, among that one's own lines. Called by commands/dev.ts.
+// Output of `platform dev` about a framework's dev server. Called by commands/dev.ts.
 import { printFailure } from '../../terminal/failure.ts';
 import { coloured } from '../../terminal/printed.ts';
 import type { Shell } from '../../terminal/shell.ts';
 import type { ServerSessionEvents } from './session.ts';
 
-/** What is said once the project answers. */
+/** Details printed when the server is ready. */
 interface Announced {
   readonly url: string;
   readonly dashboardUrl: string | null;
-  /** Where answers of models come from; null: nobody asks, or there is nothing to say. */
+  /** Provider of the models, for the output; null if AI is not used. */
   readonly ai: () => string | null;
-  /** When the program started, by `performance.now()`. */
+  /** Start of the program, by `performance.now()`. */
   readonly began: number;
 }
 
-/** @param name of the framework, or of what is run */
+/** @param name of the framework or the script */
 export function toldOfServer(shell: Shell, name: string, announced: Announced): ServerSessionEvents {
   const { url } = announced;
   return {
@@ -26,23 +26,20 @@ export function toldOfServer(shell: Shell, name: string, announced: Announced): 
     died: ({ how, advice, pauseMs }) =>
       shell.err(
         shell.paint('yellow', `The dev server of ${name} ${how}${advice === null ? '' : `. ${advice}`}`) +
-          shell.paint(
-            'dim',
-            ` It starts again in ${seconds(pauseMs)}, or when a file of the project's folder is saved`,
-          ),
+          shell.paint('dim', ` It restarts in ${seconds(pauseMs)}, or when you save a file of the project`),
       ),
     silent: ({ ms, otherPort }) =>
       shell.err(
-        shell.paint('yellow', `The dev server of ${name} has not listened at ${url} for ${seconds(ms)}`) +
+        shell.paint('yellow', `The dev server of ${name} is not listening at ${url} after ${seconds(ms)}`) +
           (otherPort === null
-            ? '. It is told the port by the variable PORT and, where its framework has one, a flag: does it take it?'
-            : `, but names port ${otherPort}: let it take the port of the variable PORT, or set "dev: {port: ${otherPort}}" in platform.yaml`),
+            ? '. Make it listen on the port in the variable PORT'
+            : `, but on port ${otherPort}: make it use the port in the variable PORT, or set "dev: {port: ${otherPort}}" in platform.yaml`),
       ),
     failed(failures) {
       for (const failure of failures) printFailure(shell, failure);
-      shell.err(shell.paint('yellow', 'What was there before is used on'));
+      shell.err(shell.paint('yellow', 'The previous configuration stays in use'));
     },
-    restarting: (cause) => shell.out(shell.paint('dim', `${cause} has changed: the server starts again`)),
+    restarting: (cause) => shell.out(shell.paint('dim', `${cause} has changed: restarting the server`)),
     warned: (message) => shell.err(shell.paint('yellow', message)),
   };
 }

@@ -2,18 +2,18 @@
 // reached first, then one of six shares of everything. Pure; submission.ts runs what is chosen.
 import { createHash } from 'node:crypto';
 
-/** A part of a suite that can run by itself. */
+/** A part of a suite that can run alone. */
 export interface Part {
   readonly suite: string;
-  /** The word that picks it: `npm test -- <suite> <part>`. */
+  /** Name: `npm test -- <suite> <part>`. */
   readonly name: string;
   /** CPU seconds it takes in a submission. */
   readonly cost: number;
-  /** Steps from the change to it; null: the change does not reach it. */
+  /** Steps from the change; null if not reached. */
   readonly distance: number | null;
 }
 
-/** A part, and why it runs or not. */
+/** A part, and why it runs or is skipped. */
 export interface Choice {
   readonly part: Part;
   readonly reason: string;

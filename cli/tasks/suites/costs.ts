@@ -26,7 +26,7 @@ export function costOf(costs: Costs, file: string): number {
   return base + (existsSync(at) ? statSync(at).size / 20_000 : 0);
 }
 
-/** Writes down what files or suites cost now; entries of files that no longer exist are dropped. */
+/** Records costs of files or suites; drops entries of deleted files. */
 export function recordCosts(measures: readonly Measure[]): void {
   const costs: Record<string, number> = { ...readCosts() };
   for (const { file, cpuSeconds } of measures) {

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { root } from '../tools/processes.ts';
 import { pickFiles, runTestFiles } from './test-files.ts';
 
-/** All lead to this machine: the authority looks for them there. */
+/** Names that resolve to this machine, for the certificate authority. */
 const NAMES =
   'acme.test apps.test shop.apps.test blog.apps.test shop--main.apps.test www.shop.test shop.test next.shop.test one.test two.test three.test four.test wild.apps.test away.shop.test limited.shop.test clock.shop.test stranger.test shop.apps.example.net';
 

@@ -6,9 +6,9 @@ import { root } from '../tools/processes.ts';
 import { allTestFiles, runTestFiles } from './test-files.ts';
 
 interface Part {
-  /** Whether it has this file, by path and text. */
+  /** Whether the kind includes a file, by path and text. */
   readonly has: (file: string, text: string) => boolean;
-  /** How the files are told to try more, unless the environment says how much. */
+  /** Variables that increase the number of inputs, unless set. */
   readonly variable: string;
   readonly value: string;
 }

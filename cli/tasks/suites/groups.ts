@@ -1,7 +1,7 @@
 // Which test files run in one process. Pure; run-files.ts writes and starts the groups.
 import { OWN_PROCESS, SHARED_PROCESS } from '#test/suites.ts';
 
-/** So that three processes at a time end together, and a crash fails few files. */
+/** Size limits, so that three parallel processes end together and a crash fails few files. */
 const GROUP_CPU_SECONDS_MAX = 15;
 const GROUP_FILES_MAX = 60;
 

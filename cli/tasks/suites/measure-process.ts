@@ -1,5 +1,5 @@
-// Measures what a test process used: user and system time of itself and of all processes below it. run-files.ts has
-// each test process import this module. Linux only; elsewhere the time of the process alone.
+// Measures user and system time of a test process and its descendants. run-files.ts makes each test process import this
+// module. Linux only; elsewhere only the process itself is measured.
 import { appendFileSync, readdirSync, readFileSync } from 'node:fs';
 import { flushCompileCache } from 'node:module';
 import path from 'node:path';
@@ -11,9 +11,9 @@ export interface Measure {
   readonly cpuSeconds: number;
 }
 
-/** Names the file that gets a line for each measure. */
+/** Variable with the path of the output file. */
 export const MEASURES_VARIABLE = 'TEST_MEASURES';
-/** Of the clock in /proc, on every Linux that Node runs on. */
+/** Clock ticks per second in /proc. */
 const TICKS_PER_SECOND = 100;
 
 const place = process.env[MEASURES_VARIABLE];
@@ -22,7 +22,7 @@ delete process.env[MEASURES_VARIABLE];
 const entry = process.argv[1] ?? '';
 if (place !== undefined && /\.test\.m?[jt]s$/.test(entry)) {
   process.on('exit', () => writeMeasure({ file: path.relative(root, entry), cpuSeconds: usedSeconds() }));
-  // Behind the listeners of node:test, whatever it registers until then.
+  // After all listeners of node:test.
   process.on('beforeExit', () => process.off('exit', leave).on('exit', leave));
 }
 
@@ -35,12 +35,12 @@ function leave(): void {
   (process as unknown as { reallyExit(code: number): never }).reallyExit(Number(process.exitCode ?? 0));
 }
 
-/** Writes a measure for run-files.ts; nothing where nobody asked for it. */
+/** Writes a measure for run-files.ts, if requested. */
 export function writeMeasure(measure: Measure): void {
   if (place !== undefined) appendFileSync(place, `${JSON.stringify(measure)}\n`);
 }
 
-/** The measures of a run; none where no process wrote one. */
+/** The measures of a run. */
 export function readMeasures(file: string): readonly Measure[] {
   try {
     const lines = readFileSync(file, 'utf8').trimEnd().split('\n');

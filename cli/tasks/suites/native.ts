@@ -1,6 +1,5 @@
 // `npm test -- native`: builds the native half's codecs with AddressSanitizer and UndefinedBehaviorSanitizer and
-// fuzzes them; a number asks for that seed. Where no compiler is it says so: users load what is committed, and need
-// none.
+// fuzzes them; a number sets the seed. Reports a missing compiler: users load committed binaries and need none.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

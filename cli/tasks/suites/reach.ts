@@ -4,7 +4,7 @@ import path from 'node:path';
 import { root, runProgram } from '../tools/processes.ts';
 import { isOwnModule, readSources, type Sources } from '../tools/sources.ts';
 
-/** How far each module is from a change. */
+/** Distance of modules from a change. */
 export interface Reach {
   /** Steps from a changed file to this module: 0 for a changed one; null: the change does not reach it. */
   distanceOf(file: string): number | null;
@@ -12,23 +12,23 @@ export interface Reach {
   distanceOfFolder(folder: string, covers: readonly string[]): number | null;
 }
 
-/** A change of one of these can reach everything. */
+/** Files whose changes reach everything. */
 const EVERYTHING = /^(?:package-lock\.json|tsconfig\.json|\.npmrc|core\/node-flags\.mjs)$/;
-/** What modules start or load by a path that they compute: a module, or all of a folder. */
+/** Modules or folders loaded by computed paths. */
 const computedPaths: Readonly<Record<string, readonly string[]>> = {
   'runtime/engine/isolates/snapshot.ts': ['runtime/engine/guest/'],
   'builder/bundle/bundle.ts': ['builder/node/', 'builder/shims/'],
   'test/setup/postgres.ts': ['test/setup/global.ts'],
   'test/hostile/main.ts': ['test/hostile/attacks/'],
 };
-/** A text in quotes that may be the path of a module. */
+/** A string literal that may be a module path. */
 const QUOTED_PATH = /(['"`])((?:\.{1,2}\/|#)?[\w@.-]+(?:\/[\w@.-]+)*)\1/g;
 /** An import that is erased when types are stripped. */
 const TYPE_IMPORT = /^(?:import|export)\s+type\s[^'"`;]*?from\s+['"][^'"]+['"];?/gm;
 const ENDINGS = ['', '.ts', '.mjs', '.tsx', '/main.ts'];
 
 /**
- * How far the modules of a checkout are from a change.
+ * Computes the distance of a checkout's modules from a change.
  *
  * @param changed paths relative to the checkout; also of files that were deleted.
  * @example
@@ -100,7 +100,7 @@ function readersOf(file: string, modules: readonly string[], sources: Sources): 
   return byName;
 }
 
-/** The files that differ from a commit, new ones too; null: there is no such commit in this clone. */
+/** Files that differ from a commit, including new ones; null if the clone lacks the commit. */
 export async function changedFiles(commit: string): Promise<readonly string[] | null> {
   const git = async (...words: string[]): Promise<readonly string[] | null> => {
     const { code, output } = await runProgram('git', words);

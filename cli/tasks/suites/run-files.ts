@@ -19,7 +19,7 @@ import { MEASURES_VARIABLE, readMeasures, usedSeconds, type Measure } from './me
  * results that it had not reported.
  */
 const TIMEOUT_MS = 900_000;
-/** Some suites kill what they test for a quarter of an hour. */
+/** Longer timeout: some suites run kill tests for 15 minutes. */
 const SLOW_TIMEOUT_MS = 1_800_000;
 const DEAREST_SHOWN = 20;
 
@@ -30,7 +30,7 @@ async function main(words: readonly string[]): Promise<void> {
     words.findLast((word) => word.startsWith(`--${name}=`))?.slice(name.length + 3);
   const costs = readCosts();
   const { TEST_ONLY: only, TEST_FAILURES: failures, TEST_RECORD: record } = process.env;
-  // These belong to this run, not to the runs that tests start.
+  // Not for runs started by tests.
   for (const name of ['TEST_ONLY', 'TEST_FAILURES', 'TEST_RECORD', MEASURES_VARIABLE]) delete process.env[name];
   const given = words.filter((word) => !word.startsWith('--'));
   const files = only === undefined || words.includes('--always') ? given : listed(given, only);
@@ -93,19 +93,19 @@ function withShared(measures: readonly Measure[], durations: ReadonlyMap<string,
   }));
 }
 
-/** The files that the list names. */
+/** Files in the list. */
 function listed(files: readonly string[], list: string): readonly string[] {
   const lines = new Set(readFileSync(list, 'utf8').split('\n'));
   return files.filter((file) => lines.has(file));
 }
 
-/** A process: the file that it runs, and the test files in it. */
+/** A test process: entry file and test files. */
 interface Group {
   readonly entry: string;
   readonly members: readonly string[];
 }
 
-/** Writes a module for each group of several files; the dearest process comes first. */
+/** Writes an entry module for each group; most expensive process first. */
 function writeGroups(files: readonly string[], cost: (file: string) => number): readonly Group[] {
   const folder = `node_modules/.cache/test-groups/${process.pid}`;
   rmSync(path.join(root, folder), { recursive: true, force: true });
@@ -123,7 +123,7 @@ function writeGroups(files: readonly string[], cost: (file: string) => number): 
   });
 }
 
-/** The dearest files as a table, and the files of the quick rung that cost more than one may. */
+/** Prints the most expensive files, and quick-rung files over the limit. */
 function dearest(measures: readonly Measure[]): string {
   const files = measures.filter(({ file }) => file.startsWith('test/')).toSorted((a, b) => b.cpuSeconds - a.cpuSeconds);
   const row = ({ file, cpuSeconds }: Measure): string => `${cpuSeconds.toFixed(1).padStart(7)}  ${file}\n`;
@@ -140,7 +140,7 @@ function dearest(measures: readonly Measure[]): string {
   ].join('');
 }
 
-/** One of Node's, or a module of one's own. */
+/** A reporter of Node, or a custom module. */
 async function loadReporter(name: string): Promise<any> {
   if (name === 'spec') return new reporters.spec();
   const own = (reporters as Readonly<Record<string, unknown>>)[name];

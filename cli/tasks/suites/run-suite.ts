@@ -1,5 +1,5 @@
-// Runs one suite of the table (test/suites.ts), or a part of it: looks for what it needs, sets its variables, starts
-// its files or its own module, and measures what it cost.
+// Runs a suite of test/suites.ts, or a part of it: checks requirements, sets variables, runs its files or module, and
+// measures the cost.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -9,7 +9,7 @@ import { recordCosts } from './costs.ts';
 import { machineSeconds, usedSeconds } from './measure-process.ts';
 import { allTestFiles, pickFiles, runTestFiles } from './test-files.ts';
 
-/** How a suite ended. */
+/** Result of a suite. */
 export interface SuiteEnd {
   readonly code: number;
   /** User and system time of all its processes. */
@@ -48,14 +48,14 @@ export async function runSuite(suite: Suite, words: readonly string[]): Promise<
   return ended;
 }
 
-/** The test files that a suite runs. */
+/** Test files of a suite. */
 export function filesOf({ name, importing }: Suite, files: readonly string[] = allTestFiles()): readonly string[] {
   if (importing === undefined) return files.filter((file) => rungOf(file) === name);
   const imports = new RegExp(`setup/(?:${importing.join('|')})\\.ts'`);
   return files.filter((file) => rungOf(file) === 'quick' && imports.test(readFileSync(path.join(root, file), 'utf8')));
 }
 
-/** The Debian packages that a suite needs and this machine lacks; none where there is no dpkg to ask. */
+/** Missing Debian packages of a suite; empty without dpkg. */
 export function missingPackages({ packages = [] }: Suite): readonly string[] {
   return packages.filter((name) => {
     const { status, stdout, error } = spawnSync('dpkg-query', ['-W', '-f=${Status}', name], { encoding: 'utf8' });

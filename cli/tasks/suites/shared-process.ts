@@ -1,5 +1,5 @@
-// Runs several test files in this process, one after the other: each is a suite of its own, imported when the one
-// before it is over. The modules that run-files.ts writes call it.
+// Runs several test files in one process sequentially, each as a suite imported after the previous one has ended.
+// Called by the modules written by run-files.ts.
 import { describe, test } from 'node:test';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';

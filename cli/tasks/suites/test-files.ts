@@ -7,9 +7,9 @@ import { nodeFlags } from '#core/node-flags.mjs';
 import { rungOf } from '#test/suites.ts';
 import { root, runProgram } from '../tools/processes.ts';
 
-/** Many files wait for processes, sockets or timers: three for two cores keep both busy. */
+/** Test files often wait for I/O or timers: three processes keep two cores busy. */
 const QUICK_JOBS = Math.ceil(availableParallelism() * 1.5);
-/** A file system in memory that Linux has. */
+/** In-memory file system of Linux. */
 const MEMORY_FOLDER = '/dev/shm';
 const MEMORY_BYTES_MIN = 4 * 1024 ** 3;
 
@@ -21,7 +21,7 @@ export function allTestFiles(): readonly string[] {
   }).sort();
 }
 
-/** The files that words pick: one that has a word as its name, otherwise those with a word in their path. */
+/** Files matching words: by exact name, else by part of the path. */
 export function pickFiles(files: readonly string[], words: readonly string[]): readonly string[] {
   if (words.length === 0) return files;
   const isNamed = (file: string, word: string): boolean => path.basename(file, '.test.ts') === word;
@@ -78,7 +78,7 @@ export async function runTestFiles(
 function temporaryFolder(): string | null {
   if (process.env['TMPDIR'] !== undefined) return null;
   try {
-    // Of runs that were killed.
+    // Leftovers of killed runs.
     for (const name of globSync('tests-*', { cwd: MEMORY_FOLDER }))
       if (!existsSync(`/proc/${name.slice('tests-'.length)}`))
         rmSync(path.join(MEMORY_FOLDER, name), { recursive: true, force: true });

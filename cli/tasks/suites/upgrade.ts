@@ -4,7 +4,7 @@ import { globSync } from 'node:fs';
 import { root, runProgram } from '../tools/processes.ts';
 import { runTestFiles } from './test-files.ts';
 
-/** The end of the issue before the one that brought `platform upgrade`; test/upgrade/ packs it. */
+/** Last commit before `platform upgrade` was added; packed by test/upgrade/. */
 export const COMMIT_BEFORE = 'd7990f9';
 
 /** @param words which of its files; none for all. */

@@ -23,7 +23,7 @@ export async function run(words: readonly string[]): Promise<number> {
   return code;
 }
 
-/** One file a process: those that it starts do not inherit the library. */
+/** One file per process: child processes do not inherit the library. */
 async function overUws(files: readonly string[], environment: Readonly<Record<string, string>>): Promise<number> {
   const flags = [...nodeFlags, '--no-warnings', '--test-reporter=spec', '--test-force-exit'];
   const args = [process.execPath, ...flags, ...files];

@@ -1,9 +1,9 @@
-// Where Chromium is installed; null: it is not.
+// Finds Chromium; null if it is not installed.
 import { existsSync } from 'node:fs';
 
 const firstOf = (...paths: readonly string[]): string | null => paths.find((path) => existsSync(path)) ?? null;
 
-/** As people have it. */
+/** Regular browsers. */
 export const chromium = firstOf('/usr/bin/chromium', '/usr/bin/chromium-browser');
-/** Without a window, where Debian has that: it takes a good part less CPU. */
+/** Debian's headless build, preferred because it uses less CPU. */
 export const windowlessChromium = firstOf('/usr/bin/chromium-headless-shell') ?? chromium;

@@ -1,22 +1,22 @@
-// Who imports whom among our own modules: arrows between modules and folders, exports that nobody names, import
-// cycles. Functions over sources, no I/O; the tidy test and the figures call them. Not packed.
+// The import graph of our modules: arrows between modules and folders, unused exports, import cycles. Pure functions
+// for the tidy test and the figures. Not packed.
 import path from 'node:path';
 import { readModule, type ModuleRecord } from './imports.ts';
 import { isOwnModule, type Sources } from './sources.ts';
 
-/** The own modules of a checkout, by path. */
+/** Modules of a checkout, by path. */
 export type Modules = ReadonlyMap<string, ModuleRecord>;
 
-/** One import of a module of ours by another. */
+/** An import between two of our modules. */
 export interface Arrow {
   readonly from: string;
   readonly to: string;
   readonly kind: 'static' | 'dynamic' | 'type';
-  /** The exports it names: `default`, and `*` for all of them. */
+  /** Imported names; `*` for all. */
   readonly names: readonly string[];
 }
 
-/** The path a specifier of ours points at; null for a package or a Node module. */
+/** Resolves a specifier to a path; null for packages and Node modules. */
 export function resolveOwn(file: string, specifier: string): string | null {
   if (specifier.startsWith('#')) return specifier.slice(1);
   if (specifier.startsWith('.')) return path.posix.join(path.posix.dirname(file), specifier);
@@ -36,7 +36,7 @@ export function readModules(sources: Sources): Modules {
   return modules;
 }
 
-/** Every import of a module of ours by another. */
+/** All imports between our modules. */
 export function arrowsOf(modules: Modules): Arrow[] {
   const arrows: Arrow[] = [];
   for (const [from, { imports }] of modules) {
@@ -48,17 +48,17 @@ export function arrowsOf(modules: Modules): Arrow[] {
   return arrows;
 }
 
-/** What to know of an export. */
+/** An export and its importers. */
 interface ExportUse {
   readonly file: string;
   readonly name: string;
-  /** The modules that name it. */
+  /** Modules that import it. */
   readonly importers: readonly string[];
 }
 
 /**
- * The exports of the modules that somebody imports. What nobody imports is started by its path, and has no exports to
- * judge; `isOpen` names modules whose exports are for others, such as those in the `exports` of a package.
+ * Exports of imported modules. Modules without importers are entry points and skipped; `isOpen` marks modules with
+ * public exports, such as those in the `exports` of a package.
  */
 export function exportUses(modules: Modules, isOpen: (file: string) => boolean): ExportUse[] {
   const importers = new Map<string, Map<string, string[]>>();
@@ -87,7 +87,7 @@ export function exportUses(modules: Modules, isOpen: (file: string) => boolean):
   return uses;
 }
 
-/** The pairs of places of which one imports from the other, as `from -> to`, in the order of the alphabet. */
+/** Pairs of places with imports, as `from -> to`, sorted. */
 export function arrowsBetween(arrows: Iterable<Arrow>, placeOf: (file: string) => string): string[] {
   const pairs = new Set<string>();
   for (const { from, to } of arrows) {
@@ -98,8 +98,7 @@ export function arrowsBetween(arrows: Iterable<Arrow>, placeOf: (file: string) =
 }
 
 /**
- * The groups of modules that import each other in a circle: of each its shortest circle through the module that comes
- * first in the alphabet, which stands at both ends.
+ * Import cycles: for each group, the shortest cycle through its alphabetically first module, which is at both ends.
  */
 export function importCycles(arrows: Iterable<Pick<Arrow, 'from' | 'to'>>): string[][] {
   const targets = new Map<string, Set<string>>();
@@ -112,7 +111,7 @@ export function importCycles(arrows: Iterable<Pick<Arrow, 'from' | 'to'>>): stri
   return cycles.sort((a, b) => (a[0]! < b[0]! ? -1 : 1));
 }
 
-/** Strongly connected components that hold a circle (Tarjan). */
+/** Strongly connected components with a cycle (Tarjan). */
 function circles(targets: ReadonlyMap<string, ReadonlySet<string>>): string[][] {
   const found: string[][] = [];
   const places = new Map<string, { index: number; low: number; open: boolean }>();

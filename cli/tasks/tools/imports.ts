@@ -1,5 +1,4 @@
-// What a module imports and exports, read with a real parser: the import graph and the tidy test judge it, the pack
-// task rewrites its specifiers. Not packed.
+// Parses imports and exports of a module, for the import graph, the tidy test and the pack task. Not packed.
 import { parseSync } from 'rolldown/utils';
 
 /**
@@ -18,16 +17,16 @@ export interface ImportSpecifier {
   readonly names: readonly string[];
 }
 
-/** What a module takes from others and offers them. */
+/** Imports and exports of a module. */
 export interface ModuleRecord {
-  /** In the order of the text. */
+  /** In source order. */
   readonly imports: readonly ImportSpecifier[];
   readonly exports: readonly string[];
-  /** Names it takes from modules whose path it computes when it runs. */
+  /** Names imported from modules with computed paths. */
   readonly namesOfComputedImports: readonly string[];
 }
 
-/** The parts of a syntax tree that are looked at here. */
+/** The used parts of a syntax tree. */
 interface SyntaxNode {
   readonly type: string;
   readonly [key: string]: unknown;
@@ -38,7 +37,7 @@ interface ImportNode extends SyntaxNode {
   readonly source: { readonly type: string; readonly value?: string; readonly start: number; readonly end: number };
 }
 
-/** What the parser does not list: types `import('literal')`, and names that are loaded or resolved by a call. */
+/** Imports that the parser does not list: types `import('literal')`, and calls that load or resolve a name. */
 const callOfImport = /\bimport\s*[(/]|\bcreateRequire\b|\bimport\.meta\.resolve\b/;
 
 /**
@@ -77,7 +76,7 @@ export function readModule(file: string, text: string): ModuleRecord {
     const names = entries.map(({ importName }) => nameOf(importName));
     imports.push({ specifier, start, end, kind: 'static', typeOnly, names });
   }
-  // The tree costs six times what the parser does, and one module of twenty needs it.
+  // Build the tree only if needed: it takes six times as long as parsing, for one module in twenty.
   const needsTree = parsed.module.dynamicImports.length > 0 || callOfImport.test(text);
   const requires = new Set<string>();
   const seeImport = (node: SyntaxNode, above: readonly SyntaxNode[]): void => {
@@ -85,7 +84,7 @@ export function readModule(file: string, text: string): ModuleRecord {
     if (required !== null) {
       const { start, end } = required as SyntaxNode & { readonly start: number; readonly end: number };
       const specifier = headOf(text.slice(start, end));
-      // A path leads to a file of ours that is no module.
+      // A relative path to a file that is not a module.
       if (specifier !== null && !specifier.startsWith('.'))
         imports.push({ specifier, start, end, kind: 'dynamic', typeOnly: false, names: ['*'] });
       return;
@@ -130,21 +129,21 @@ function requiredBy(node: SyntaxNode, requires: Set<string>): SyntaxNode | null 
   return (node['arguments'] as readonly SyntaxNode[])[0] ?? null;
 }
 
-/** Whether it makes a `require` of the module itself: others look in a folder of somebody else's. */
+/** Whether the call creates a `require` for this module rather than another folder. */
 function makesRequire(node: SyntaxNode): boolean {
   if (node.type !== 'CallExpression' || (node['callee'] as SyntaxNode)['name'] !== 'createRequire') return false;
   const [place] = node['arguments'] as readonly SyntaxNode[];
   return place?.type === 'MemberExpression' && (place['object'] as SyntaxNode).type === 'MetaProperty';
 }
 
-/** Without what types add to an expression. */
+/** Strips type syntax from an expression. */
 function bare(node: SyntaxNode): SyntaxNode {
   return ['TSAsExpression', 'ParenthesizedExpression', 'TSNonNullExpression'].includes(node.type)
     ? bare(node['expression'] as SyntaxNode)
     : node;
 }
 
-/** A literal, or the text of a template before its first value, where that names a package. */
+/** A literal, or the static start of a template that names a package. */
 function headOf(text: string): string | null {
   return literal(text) ?? /^`((?:@[\w.-]+\/)?[\w.-]+\/)[^`]*\$\{/.exec(text)?.[1] ?? null;
 }
@@ -184,7 +183,7 @@ function patternNames(pattern: SyntaxNode): readonly string[] {
   return (pattern['properties'] as { key?: { name?: string } }[]).map(({ key }) => key?.name ?? '*');
 }
 
-/** What the syntax tree of a module says about its shape. */
+/** Metrics of a module's syntax tree. */
 export interface ModuleShape {
   /** Functions by name and length; of nested ones, each counts the lines of those inside. */
   readonly functions: readonly { readonly name: string; readonly line: number; readonly lines: number }[];
@@ -221,7 +220,7 @@ function functionName(node: SyntaxNode, parent: SyntaxNode | undefined): string 
   return 'anonymous';
 }
 
-/** Calls `see` for every node of a tree, with the nodes above it, the nearest last. */
+/** Calls `see` for every node with its ancestors, nearest last. */
 function visit(
   node: SyntaxNode,
   above: SyntaxNode[],

@@ -1,4 +1,4 @@
-// What a measurement was made on: the machine, and the commit of the checkout. Not packed.
+// Describes the machine and commit of a measurement. Not packed.
 import { execFileSync } from 'node:child_process';
 import { availableParallelism, cpus, release, totalmem } from 'node:os';
 
@@ -23,7 +23,7 @@ export function describeCommit(folder: string): string {
   }
 }
 
-/** The time of day of a measurement, to the minute: `2026-11-23 04:00 UTC`. */
+/** Time of a measurement, to the minute: `2026-11-23 04:00 UTC`. */
 export function describeTime(time: Date = new Date()): string {
   return `${time.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }

@@ -1,22 +1,22 @@
-// Starts the child processes of repository tasks and collects what they print. Not packed.
+// Runs child processes of repository tasks and collects their output. Not packed.
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
 /** The folder of the checkout. */
 export const root = fileURLToPath(new URL('../../..', import.meta.url));
 
-/** Between the request to end and the kill. */
+/** Time between SIGTERM and SIGKILL. */
 const KILL_AFTER_MS = 30_000;
 
-/** How a child ended. */
+/** Result of a child process. */
 export interface Ended {
   readonly code: number;
-  /** Standard output and error, interleaved; empty when they were inherited. */
+  /** Standard output and error, interleaved; empty if inherited. */
   readonly output: string;
   readonly wallMs: number;
 }
 
-/** Programs that run: each is told of a SIGTERM, by one listener for all. */
+/** Running programs, which get SIGTERM from one shared listener. */
 const running = new Set<() => void>();
 const tellAll = (): void => running.forEach((tell) => tell());
 
@@ -37,7 +37,7 @@ export function runProgram(
       cwd: options.cwd ?? root,
       env: options.env ?? process.env,
       stdio: keep ? ['ignore', 'pipe', 'pipe'] : 'inherit',
-      // A group of its own can be ended as a whole.
+      // In its own process group, to be killed as a whole.
       detached: options.msMax !== undefined,
     });
     let output = '';
@@ -46,7 +46,7 @@ export function runProgram(
       try {
         process.kill(-child.pid!, signal);
       } catch {
-        // All of it has ended.
+        // The group has exited.
       }
     };
     if (options.msMax !== undefined)
@@ -57,7 +57,7 @@ export function runProgram(
         }, options.msMax),
         setTimeout(() => {
           endGroup('SIGKILL');
-          // What left the group may still hold the other ends.
+          // Processes that left the group may keep the pipes open.
           child.stdout?.destroy();
           child.stderr?.destroy();
         }, options.msMax + KILL_AFTER_MS),

@@ -1,5 +1,4 @@
-// The text files of a checkout, read once: what the tidy rules and the figures judge, as a record of path -> text. Not
-// packed.
+// Reads the text files of a checkout once, as a record of path -> text, for the tidy rules and the figures. Not packed.
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
@@ -10,7 +9,7 @@ const skippedFolders = new Set(['node_modules', '.git', '.platform', '.cache', '
 const textFile =
   /\.(?:ts|tsx|mts|js|mjs|cc|h|json|md|sql|ya?ml|html|css|sh|txt)$|(?:^|\/)(?:\.npmrc|\.gitignore|LICENSE)$/;
 
-/** Every text file of a checkout in the order of the alphabet, installed and generated ones left out. */
+/** All text files of a checkout, sorted, without installed and generated ones. */
 export function readSources(root: string): Sources {
   const sources: Record<string, string> = {};
   const visit = (folder: string): void => {
@@ -28,7 +27,7 @@ export function readSources(root: string): Sources {
   return sources;
 }
 
-/** A module that this repository writes and loads: no fixture, template or example, and nothing a framework bundles. */
+/** Whether a file is a module of this repository, not a fixture, template, example or framework bundle. */
 export function isOwnModule(file: string): boolean {
   return (
     /\.(?:ts|tsx|mts|mjs|js)$/.test(file) &&
@@ -38,7 +37,7 @@ export function isOwnModule(file: string): boolean {
   );
 }
 
-/** The folders that hold an entry and otherwise only folders: of processes, and top-level ones. */
+/** Folders with an entry point and otherwise only subfolders: of processes, and top-level ones. */
 export const entryFolders: readonly string[] = [
   'runtime',
   'runtime/engine',
@@ -52,10 +51,10 @@ export const entryFolders: readonly string[] = [
   'cli',
   'builder',
 ];
-/** What may lie in such a folder besides the file named like it. */
+/** Other files allowed in such a folder. */
 const entries = ['main', 'handler', 'engine', 'run', 'README', 'package', 'tsconfig'];
 
-/** Whether a file lies directly in a folder of entries and is none. */
+/** Whether a file in such a folder is not allowed. */
 export function isLoose(file: string): boolean {
   const folder = path.posix.dirname(file);
   if (!entryFolders.includes(folder)) return false;

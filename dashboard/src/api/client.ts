@@ -1,5 +1,5 @@
-// The API by its types. Pages ask it through queries (queries/), actions through `dataOf(api.post(...))`; nothing else
-// of the dashboard calls fetch.
+// Typed API client. Pages read through queries (queries/) and write through `dataOf(api.post(...))`; no other file of
+// the dashboard calls fetch.
 import type { ControlApi } from '#control/api/app.ts';
 import { createClient } from '#packages/worker/client.ts';
 import { isGatewayStatus, noteAnswered, noteAway } from './connection.ts';
@@ -7,13 +7,13 @@ import { ApiFailure, failureOf } from './failure.ts';
 import { noteSignedIn, noteSignedOut } from './session.ts';
 import { mode } from '../mode.ts';
 
-/** Where both APIs lie, of the same origin as the page. */
+/** Base path of both APIs, on the origin of the page. */
 const BASE = '/api';
 
-/** Calls routes by their types. Give what it answers to {@link dataOf}. */
+/** Calls routes by their types. Pass the result to {@link dataOf}. */
 export const api = createClient<ControlApi>(BASE, { fetch: send });
 
-/** Sends a request of this origin. @throws {ApiFailure} when nobody answers. */
+/** Sends a request to this origin. @throws {ApiFailure} if there is no response. */
 export async function send(request: Request): Promise<Response> {
   let response: Response;
   try {
@@ -21,7 +21,7 @@ export async function send(request: Request): Promise<Response> {
   } catch (error) {
     if (request.signal.aborted) throw error;
     noteAway();
-    throw new ApiFailure(0, 'unreachable', 'The platform does not answer', null);
+    throw new ApiFailure(0, 'unreachable', 'The platform is not responding', null);
   }
   if (response.status === 401 && mode === 'production') noteSignedOut();
   else if (response.ok) noteSignedIn();
@@ -38,9 +38,9 @@ interface Answer {
 }
 
 /**
- * What a call answered.
+ * The data of a successful response.
  *
- * @throws {ApiFailure} for every status but those of success.
+ * @throws {ApiFailure} for any other status than 2xx.
  * @example const deployment = await dataOf(api.get('/deployments/:id', { params: { id }, signal }));
  */
 export async function dataOf<Result extends Answer>(
@@ -52,7 +52,7 @@ export async function dataOf<Result extends Answer>(
 }
 
 /**
- * Calls a route that is not in the types: those of `platform dev`. The path begins behind `/api`.
+ * Calls an untyped route of `platform dev`. The path follows `/api`.
  *
  * @throws {ApiFailure}
  */

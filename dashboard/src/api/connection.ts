@@ -1,5 +1,5 @@
-// Whether the API answers. Every request tells; while it does not, one request a few seconds finds out when it does
-// again. The banner shows it, and everything on the page is then read anew.
+// Whether the API is reachable. Every request updates this; while it is unreachable, a health check runs every few
+// seconds. The shell shows a banner, and all queries are refetched when the API is back.
 import { useSyncExternalStore } from 'react';
 
 const LOOK_MS = 2000;
@@ -16,7 +16,7 @@ function tell(next: boolean): void {
   for (const listener of listeners) listener();
 }
 
-/** A request was answered. */
+/** Records that a request got a response. */
 export function noteAnswered(): void {
   if (!isAway) return;
   clearTimeout(timer);
@@ -24,7 +24,7 @@ export function noteAnswered(): void {
   for (const act of onReturn) act();
 }
 
-/** Nobody answered a request. */
+/** Records that a request got no response. */
 export function noteAway(): void {
   if (isAway) return;
   tell(true);
@@ -38,24 +38,24 @@ function look(pauseMs: number): void {
       await response.body?.cancel();
       if (!isGatewayStatus(response.status)) return noteAnswered();
     } catch {
-      // It is looked for again.
+      // Checked again below.
     }
     if (isAway) look(Math.min(pauseMs * 1.5, LOOK_MS_MAX));
   }, pauseMs);
 }
 
-/** Statuses of something that stands before the API and does not reach it. */
+/** Statuses of a proxy that cannot reach the API. */
 export function isGatewayStatus(status: number): boolean {
   return status === 502 || status === 503 || status === 504;
 }
 
-/** Calls back whenever the API answers again. @returns ends it. */
+/** Calls back whenever the API is reachable again. @returns unsubscribes. */
 export function whenItReturns(act: () => void): () => void {
   onReturn.add(act);
   return () => void onReturn.delete(act);
 }
 
-/** Whether nobody answers at the moment. */
+/** Whether the API is currently unreachable. */
 export function useIsAway(): boolean {
   return useSyncExternalStore(
     (listener) => {

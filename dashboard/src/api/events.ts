@@ -1,11 +1,11 @@
-// Server-sent events of the API: follows a path while a component is shown, and goes on where the connection broke.
+// Server-sent events of the API: follows a path while a component is mounted, and resumes after a broken connection.
 import { useEffect, useEffectEvent, useState } from 'react';
 import { noteAnswered } from './connection.ts';
 
 const AGAIN_MS = 1000;
 const AGAIN_MS_MAX = 15_000;
 
-/** One event. `name` is `message` where the sender gives none. */
+/** One event. `name` is `message` by default. */
 export interface ServerEvent {
   readonly name: string;
   readonly id: string;
@@ -14,17 +14,17 @@ export interface ServerEvent {
 
 /** How a stream is followed. */
 interface Following {
-  /** Names of events to hear, besides those without one. */
+  /** Names of events to listen for, besides unnamed ones. */
   readonly names?: readonly string[];
-  /** @returns `end` when nothing more will come. */
+  /** @returns `end` to close the stream. */
   readonly onEvent: (event: ServerEvent) => 'end' | void;
 }
 
 /**
- * Follows `/api` + path; null follows nothing. A connection that breaks is opened again with `Last-Event-ID`, one that
- * is refused after a pause that grows.
+ * Follows `/api` + path; null follows nothing. A broken connection is reopened with `Last-Event-ID`, a refused one
+ * after an increasing delay.
  *
- * @returns whether it is open: `false` is worth a word on the page.
+ * @returns whether the stream is open; pages show it if not.
  * @example useEvents(`/deployments/${id}/logs?follow=true`, { names: ['line', 'end'], onEvent });
  */
 export function useEvents(path: string | null, { names = [], onEvent }: Following): boolean {
@@ -53,7 +53,7 @@ export function useEvents(path: string | null, { names = [], onEvent }: Followin
       });
       source.addEventListener('error', () => {
         setOpen(false);
-        // Broken connections the browser opens again by itself; of a refused one nothing is left.
+        // The browser reopens broken connections by itself, but not refused ones.
         if (source?.readyState !== EventSource.CLOSED) return;
         timer = setTimeout(open, pauseMs);
         pauseMs = Math.min(pauseMs * 2, AGAIN_MS_MAX);
@@ -70,7 +70,7 @@ export function useEvents(path: string | null, { names = [], onEvent }: Followin
   return isOpen;
 }
 
-/** A new EventSource cannot send `Last-Event-ID`: the API's streams take `after` as well. */
+/** A new EventSource cannot send `Last-Event-ID`, so the API's streams also accept `after`. */
 function withLast(url: URL, last: string): URL {
   if (/^\d+$/.test(last)) url.searchParams.set('after', last);
   return url;

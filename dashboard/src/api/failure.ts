@@ -1,12 +1,12 @@
-// The one shape of everything that goes wrong with the API: what it answered, or that nobody did.
+// The error class for failed API calls: an error response, or none at all.
 
-/** Something the API refused or could not do. `status` 0: nobody answered. */
+/** A failed API call. `status` is 0 if there was no response. */
 export class ApiFailure extends Error {
   override readonly name = 'ApiFailure';
   readonly status: number;
-  /** For programs, such as `not_found`; `unreachable` where nobody answered. */
+  /** Machine-readable, such as `not_found`; `unreachable` if there was no response. */
   readonly code: string;
-  /** As in the API's log; null where nobody answered. */
+  /** As in the API's log; null if there was no response. */
   readonly requestId: string | null;
 
   constructor(status: number, code: string, message: string, requestId: string | null) {
@@ -16,13 +16,13 @@ export class ApiFailure extends Error {
     this.requestId = requestId;
   }
 
-  /** Whether trying again may help. */
+  /** Whether a retry may succeed. */
   get isPassing(): boolean {
     return this.status === 0 || this.status === 429 || (this.status >= 502 && this.status <= 504);
   }
 }
 
-/** Reads the body of a refusal; both APIs have `code`, the control plane's says `message`, that of dev `error`. */
+/** Reads an error response. Both APIs send `code`; the control plane sends `message`, the dev API `error`. */
 export function failureOf(status: number, body: unknown, response: Response): ApiFailure {
   const { message, error, code, requestId } = (typeof body === 'object' && body !== null ? body : {}) as Record<
     string,
@@ -32,12 +32,12 @@ export function failureOf(status: number, body: unknown, response: Response): Ap
   return new ApiFailure(
     status,
     typeof code === 'string' ? code : `status_${status}`,
-    typeof words === 'string' ? words : `The API answered with status ${status}`,
+    typeof words === 'string' ? words : `The API returned status ${status}`,
     typeof requestId === 'string' ? requestId : response.headers.get('x-request-id'),
   );
 }
 
-/** Words for whatever was thrown. */
+/** The message of a thrown value. */
 export function wordsOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

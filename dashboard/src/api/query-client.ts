@@ -1,5 +1,4 @@
-// How queries behave everywhere: what is retried, for how long an answer stays good, and that all is read anew when the
-// API is back.
+// Defaults of all queries: retries, stale time, and a refetch when the API is reachable again.
 import { QueryClient } from '@tanstack/react-query';
 import { whenItReturns } from './connection.ts';
 import { ApiFailure } from './failure.ts';
@@ -10,7 +9,7 @@ export const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 5000,
-      // Whether the platform answers is found out by asking it: it may be on this very machine.
+      // Do not trust navigator.onLine: the platform may run on this machine.
       networkMode: 'always',
       retry: (count, error) => count < RETRIES_MAX && error instanceof ApiFailure && error.isPassing,
       retryDelay: (attempt) => Math.min(500 * 2 ** attempt, 4000),

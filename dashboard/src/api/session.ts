@@ -1,5 +1,5 @@
-// Whether the user is still signed in. A page that is opened without a session goes to the sign-in page at once; one
-// that was in use stays, says so, and leads there when its reader wants: what was typed is not lost.
+// Whether the user is still signed in. A page opened without a session redirects to the sign-in page. A page in use
+// shows a banner with a sign-in button instead, so that typed text is not lost.
 import { useSyncExternalStore } from 'react';
 
 let wasSignedIn = false;
@@ -12,19 +12,19 @@ function tell(next: boolean): void {
   for (const listener of listeners) listener();
 }
 
-/** A request was answered to somebody who is signed in: here, or in another tab since. */
+/** Records a successful request: the user is signed in, here or meanwhile in another tab. */
 export function noteSignedIn(): void {
   wasSignedIn = true;
   tell(false);
 }
 
-/** A request was refused with 401. */
+/** Records a 401. */
 export function noteSignedOut(): void {
   if (wasSignedIn) tell(true);
   else signIn();
 }
 
-/** Signs in and comes back to this very address. */
+/** Opens the sign-in page, which redirects back to this URL. */
 export function signIn(): void {
   const here = location.pathname + location.search + location.hash;
   location.assign(`/api/auth/sign-in?redirect=${encodeURIComponent(here)}`);

@@ -1,22 +1,22 @@
-// A change that the page shows before the API has made it, and takes back where the API refuses.
+// Optimistic updates: the page shows a change before the API confirms it, and reverts it if the API refuses.
 import { useMutation, useQueryClient, type QueryKey } from '@tanstack/react-query';
 import { noteFailed } from '../components/toast.tsx';
 import { wordsOf } from './failure.ts';
 
 interface Change<Data, Input, Result> {
-  /** The query whose answer the change is of. */
+  /** The query whose data changes. */
   readonly queryKey: QueryKey;
-  /** What the answer will be. Without it the page waits for the API. */
+  /** The expected data. Without it the page waits for the API. */
   readonly show?: (before: Data, input: Input) => Data;
   readonly act: (input: Input) => Promise<Result>;
-  /** What could not be done: "The member was not removed". */
+  /** Title of the error: "Could not remove the member". */
   readonly failed: string;
   readonly onDone?: (result: Result, input: Input) => void;
 }
 
 /**
  * @example
- * const save = useChange({ queryKey, act: (body) => dataOf(api.patch(path, { body })), failed: 'It was not saved' });
+ * const save = useChange({ queryKey, act: (body) => dataOf(api.patch(path, { body })), failed: 'Could not save' });
  */
 export function useChange<Data, Input, Result>({ queryKey, show, act, failed, onDone }: Change<Data, Input, Result>) {
   const client = useQueryClient();
@@ -36,6 +36,6 @@ export function useChange<Data, Input, Result>({ queryKey, show, act, failed, on
     onSuccess: (result, input) => onDone?.(result, input),
     onSettled: () => client.invalidateQueries({ queryKey }),
   });
-  // Why it was refused, for the field that it is about.
+  // The reason, to be shown at the field.
   return { ...mutation, problem: mutation.error === null ? null : wordsOf(mutation.error) };
 }

@@ -1,17 +1,17 @@
-// What is pressed: buttons, links that look like them, and buttons of one icon. At most one `primary` a page.
+// Buttons, links styled as buttons, and icon buttons. At most one `primary` per page.
 import { createLink } from '@tanstack/react-router';
 import type { ComponentPropsWithRef, ReactNode } from 'react';
 import styles from './button.module.css';
 import { joined } from './class-names.ts';
 
-/** How it looks. */
+/** Appearance. */
 interface Look {
   readonly variant?: 'primary' | 'secondary' | 'danger' | 'ghost';
   readonly size?: 'small' | 'normal';
 }
 
 interface ButtonProps extends ComponentPropsWithRef<'button'>, Look {
-  /** What was asked for is under way: it cannot be pressed again. */
+  /** The action is running; the button is disabled. */
   readonly isPending?: boolean;
 }
 
@@ -31,7 +31,7 @@ export function Button({ variant, size, isPending = false, disabled, children, c
 }
 
 interface IconButtonProps extends Omit<ButtonProps, 'children'> {
-  /** What it does, in words: its name for everybody who does not see the icon. */
+  /** Accessible name and tooltip. */
   readonly label: string;
   readonly children: ReactNode;
 }
@@ -60,10 +60,10 @@ function Anchor({ variant, size, className, children, ...rest }: ComponentPropsW
   );
 }
 
-/** A link of the application that looks like a button. */
+/** An internal link styled as a button. */
 export const ButtonLink = createLink(Anchor);
 
-/** A link to elsewhere that looks like a button. */
+/** An external link styled as a button. */
 export function OutsideLink({ children, ...rest }: ComponentPropsWithRef<'a'> & Look) {
   return (
     <Anchor target="_blank" rel="noreferrer" {...rest}>

@@ -95,14 +95,14 @@ export default function ChartDrawn(props: ChartProps & { readonly height: number
       observer.disconnect();
       plot.destroy();
     };
-    // A chart is cheap to make anew: it follows the theme and the zone.
+    // Recreated on every change, including theme and time zone: charts are cheap.
   }, [times, series, height, format, limit, marks, theme, timeZone, onRange === undefined]);
   return <div ref={frame} className={styles.chart} role="img" aria-label={label} />;
 }
 
-/** A colour as canvas takes it: variables and light-dark() are for styles alone. */
+/** A resolved colour for canvas, which supports neither variables nor light-dark(). */
 function toneOf(element: HTMLElement, name: string): string {
-  // Where motion is reduced everything has a transition, however short: the colour would be the one before.
+  // With reduced motion every element has a short transition, so the old colour would be read.
   element.style.transition = 'none';
   element.style.color = `var(${name})`;
   const { color } = getComputedStyle(element);

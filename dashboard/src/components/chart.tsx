@@ -1,33 +1,33 @@
-// A chart over time. The library that draws it is loaded when the first one is shown.
+// A time series chart. The chart library is loaded with the first chart.
 import { lazy, Suspense } from 'react';
 import { SkeletonBlock } from './skeleton.tsx';
 
-/** A line of it. */
+/** One line of a chart. */
 export interface Series {
   readonly label: string;
   /** A variable of styles/tokens.css, such as `--ok`. */
   readonly color: string;
-  /** One for each time; null where there is none. */
+  /** One value per time; null for a gap. */
   readonly values: readonly (number | null)[];
-  /** Filled down to zero. */
+  /** Filled area. */
   readonly isFilled?: boolean;
   readonly isBars?: boolean;
 }
 
 export interface ChartProps {
-  /** What it shows, for screen readers and the table that stands for it there. */
+  /** Accessible name. */
   readonly label: string;
   /** Ascending, ms since 1970. */
   readonly times: readonly number[];
   readonly series: readonly Series[];
   readonly height?: number;
-  /** A number in words, for the axis and the legend. @example (ms) => `${ms} ms` */
+  /** Formats values of the axis and the legend. @example (ms) => `${ms} ms` */
   readonly format?: (value: number) => string;
-  /** A line across: where the limit is. */
+  /** A horizontal line at the limit. */
   readonly limit?: { readonly value: number; readonly label: string };
-  /** Points in time with a line of their own, such as deployments. */
+  /** Vertical lines at points in time, such as deployments. */
   readonly marks?: readonly { readonly at: number; readonly label: string }[];
-  /** The reader has dragged over a range: ms since 1970. */
+  /** Called when the user selects a range by dragging: ms since 1970. */
   readonly onRange?: (from: number, to: number) => void;
 }
 

@@ -1,4 +1,4 @@
-// Class names of an element, joined.
+// Joins class names.
 
 /** @example joined(styles.row, isOpen && styles.open, className) */
 export function joined(...names: readonly (string | false | null | undefined)[]): string {

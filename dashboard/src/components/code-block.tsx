@@ -1,11 +1,11 @@
-// Code or a command as text, with a button that copies it.
+// A code block or command with a copy button.
 import { joined } from './class-names.ts';
 import styles from './code-block.module.css';
 import { CopyButton } from './copy-button.tsx';
 
 interface CodeBlockProps {
   readonly code: string;
-  /** Shown with a prompt, which is not copied. */
+  /** Shows a `$` prompt, which is not copied. */
   readonly isCommand?: boolean;
   readonly wraps?: boolean;
 }

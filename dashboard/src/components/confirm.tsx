@@ -1,4 +1,4 @@
-// Questions before what cannot be undone. What can be undone asks nothing: it offers undo for ten seconds (toast.tsx).
+// Confirmation dialogs for irreversible actions. Reversible ones offer undo for ten seconds instead (toast.tsx).
 import { useState, type ReactNode } from 'react';
 import { Button } from './button.tsx';
 import { Dialog } from './dialog.tsx';
@@ -7,20 +7,20 @@ import { Field, Input } from './field.tsx';
 interface ConfirmProps {
   readonly isOpen: boolean;
   readonly onClose: () => void;
-  /** What will happen, as a question: "Delete guest-book?" */
+  /** A question: "Delete guest-book?" */
   readonly title: string;
-  /** What it does, in one sentence. */
+  /** The consequence, in one sentence. */
   readonly children: ReactNode;
-  /** The verb: "Delete project". */
+  /** Label of the button: "Delete project". */
   readonly action: string;
   readonly onConfirm: () => void;
   readonly isPending?: boolean;
-  /** Why it did not work. */
+  /** Why the action failed. */
   readonly error?: string | null;
   readonly isDanger?: boolean;
 }
 
-/** A question with a yes. */
+/** A confirmation with one button. */
 export function Confirm({
   isOpen,
   onClose,
@@ -57,7 +57,7 @@ export function Confirm({
   );
 }
 
-/** A question that is answered by the name of what goes. */
+/** A confirmation for which the user types the name of the deleted object. */
 export function ConfirmByName({ name, ...props }: Omit<ConfirmProps, 'isDanger'> & { readonly name: string }) {
   const [typed, setTyped] = useState('');
   const { isOpen, onClose, title, children, action, onConfirm, isPending = false, error } = props;

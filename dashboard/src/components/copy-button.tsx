@@ -1,4 +1,4 @@
-// Copies a text, and says that it has.
+// A button that copies a text.
 import { CheckIcon, CopyIcon } from '@radix-ui/react-icons';
 import { useEffect, useState } from 'react';
 import { IconButton } from './button.tsx';
@@ -29,7 +29,7 @@ export function CopyButton({ text, label = 'Copy' }: CopyButtonProps) {
   );
 }
 
-/** Puts a text on the clipboard, also where the page is not on a secure origin. */
+/** Copies a text to the clipboard; also works on insecure origins. */
 export async function copyText(text: string): Promise<void> {
   if (navigator.clipboard !== undefined) return navigator.clipboard.writeText(text);
   const area = document.createElement('textarea');

@@ -1,27 +1,27 @@
-// A list of the API that comes in pages by cursor: reads the next one when the end comes into view, or by its button.
+// A cursor-paginated list: loads the next page when its end scrolls into view, or by button.
 import type { UseInfiniteQueryResult, InfiniteData } from '@tanstack/react-query';
 import { useEffect, useEffectEvent, useRef, type ReactNode } from 'react';
 import { Button } from './button.tsx';
 import { ErrorState } from './notice.tsx';
 import { SkeletonRows } from './skeleton.tsx';
 
-/** What every list of the API answers. */
+/** Response of every list endpoint. */
 export interface Page<Item> {
   readonly items: readonly Item[];
   readonly nextCursor: string | null;
 }
 
-/** The parameters of a query of pages. @example useInfiniteQuery({ queryKey, queryFn, ...byCursor }) */
+/** Pagination options for queries. @example useInfiniteQuery({ queryKey, queryFn, ...byCursor }) */
 export const byCursor = {
   initialPageParam: undefined as string | undefined,
   getNextPageParam: ({ nextCursor }: Page<unknown>): string | undefined => nextCursor ?? undefined,
 };
 
 interface CursorListProps<Item> {
-  /** What is listed, in lower case: "deployments". */
+  /** Plural noun of the items, in lower case: "deployments". */
   readonly name: string;
   readonly query: UseInfiniteQueryResult<InfiniteData<Page<Item>>>;
-  /** In place of the list, where it has nothing. */
+  /** Shown if the list is empty. */
   readonly empty: ReactNode;
   readonly children: (items: readonly Item[]) => ReactNode;
 }
@@ -43,14 +43,14 @@ export function CursorList<Item>({ name, query, empty, children }: CursorListPro
   }, [hasNextPage]);
   if (isPending) return <SkeletonRows />;
   if (data === undefined)
-    return <ErrorState title={`The ${name} could not be read`} error={error} onRetry={() => void refetch()} />;
+    return <ErrorState title={`Could not load ${name}`} error={error} onRetry={() => void refetch()} />;
   const items = data.pages.flatMap((page) => page.items);
   if (items.length === 0) return empty;
   return (
     <>
       {children(items)}
       {error !== null && (
-        <ErrorState title={`More ${name} could not be read`} error={error} onRetry={() => void refetch()} />
+        <ErrorState title={`Could not load more ${name}`} error={error} onRetry={() => void refetch()} />
       )}
       {hasNextPage && (
         <div ref={end} style={{ display: 'flex', justifyContent: 'center', paddingTop: 12 }}>

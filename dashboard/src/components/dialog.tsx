@@ -1,5 +1,5 @@
-// What opens over a page: a dialog for a question or a form, a sheet at the side for the details of a row. Both give
-// the focus back to where it was, and close by Escape.
+// Overlays: a dialog for a question or a form, a side sheet for the details of a row. Both restore focus and close on
+// Escape.
 import { Cross2Icon } from '@radix-ui/react-icons';
 import { Dialog as Radix } from 'radix-ui';
 import type { FormEvent, ReactNode } from 'react';
@@ -13,13 +13,13 @@ interface OverlayProps {
   readonly title: ReactNode;
   readonly description?: ReactNode;
   readonly children?: ReactNode;
-  /** Buttons at the bottom, the one that acts last. */
+  /** Buttons at the bottom, the main one last. */
   readonly footer?: ReactNode;
 }
 
 interface DialogProps extends OverlayProps {
   readonly isWide?: boolean;
-  /** Makes it a form: what Enter and the button of type submit do. */
+  /** Makes the dialog a form; called on Enter and by the submit button. */
   readonly onSubmit?: () => void;
 }
 
@@ -48,7 +48,7 @@ export function Dialog({
   );
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    // A form of a dialog inside a form of the page is that of the dialog alone.
+    // Do not submit a form of the page around the dialog.
     event.stopPropagation();
     onSubmit?.();
   };
@@ -68,17 +68,17 @@ export function Dialog({
 
 interface SheetProps extends OverlayProps {
   readonly side?: 'left' | 'right';
-  /** Buttons beside the one that closes, such as next and previous. */
+  /** Buttons beside the close button, such as next and previous. */
   readonly tools?: ReactNode;
 }
 
-/** Details at the side of what they are of. Put what is open into the address: `?run=...`. */
+/** A side panel with details. Keep the open item in the URL: `?run=...`. */
 export function Sheet({ isOpen, onClose, title, description, children, footer, side = 'right', tools }: SheetProps) {
   return (
     <Overlay isOpen={isOpen} onClose={onClose}>
       <Radix.Content
         className={joined(styles.sheet, side === 'left' && styles.left)}
-        // Itself, not whatever button comes first in it.
+        // Focus the sheet itself rather than its first button.
         onOpenAutoFocus={(event) => {
           event.preventDefault();
           (event.currentTarget as HTMLElement).focus();

@@ -1,5 +1,4 @@
-// The editor itself: CodeMirror in a shadow root, where it may have stylesheets that the policy of the page refuses to
-// the page. editor.tsx loads it.
+// The editor: CodeMirror in a shadow root, where it can add stylesheets despite the CSP. Loaded by editor.tsx.
 import { json } from '@codemirror/lang-json';
 import { sql, SQLite } from '@codemirror/lang-sql';
 import { Compartment, EditorState, Prec } from '@codemirror/state';
@@ -43,8 +42,8 @@ const colors = HighlightStyle.define([
 const MIN_HEIGHT_PX = 120;
 
 /**
- * Chromium writes over marked text by itself, in the look of what was marked: a style that the policy of the page
- * refuses. So the editor does it; what other parts of it make of typed text, such as brackets around it, stays.
+ * Chromium replaces selected text together with its inline style, which the CSP refuses. So the editor replaces it;
+ * other input handlers, such as brackets around a selection, still run.
  */
 const typeOverMarked = EditorView.domEventHandlers({
   beforeinput(event, view) {

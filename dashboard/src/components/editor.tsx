@@ -1,5 +1,4 @@
-// An editor for SQL or JSON. The library is loaded when the first one is shown; until then a plain field holds the
-// text.
+// An editor for SQL or JSON. The library is loaded with the first editor; until then a plain text area is shown.
 import { lazy, Suspense } from 'react';
 import { TextArea } from './field.tsx';
 
@@ -8,10 +7,10 @@ export interface EditorProps {
   readonly language: 'sql' | 'json' | 'text';
   readonly value: string;
   readonly onChange?: (value: string) => void;
-  /** Ctrl Enter. */
+  /** Called on Ctrl+Enter. */
   readonly onRun?: () => void;
   readonly isReadOnly?: boolean;
-  /** Names to complete: columns by table. */
+  /** Completions: columns by table. */
   readonly schema?: Readonly<Record<string, readonly string[]>>;
   /** Pixels. */
   readonly minHeight?: number;

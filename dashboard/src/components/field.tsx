@@ -1,10 +1,9 @@
-// Fields of forms: a label, what is typed or chosen, a hint, an error. Native elements, which every keyboard and phone
-// knows how to work.
+// Form fields: label, control, hint, error. The controls are native elements, for keyboards and phones.
 import { useId, type ComponentPropsWithRef, type ReactNode } from 'react';
 import { joined } from './class-names.ts';
 import styles from './field.module.css';
 
-/** What a control of a field gets: hand it on. */
+/** Props that a field passes to its control. */
 interface ControlProps {
   readonly id: string;
   readonly 'aria-describedby': string | undefined;
@@ -14,7 +13,7 @@ interface ControlProps {
 interface FieldProps {
   readonly label: string;
   readonly hint?: ReactNode;
-  /** What is wrong with it, in words. */
+  /** Validation message. */
   readonly error?: string | null | undefined;
   readonly children: (control: ControlProps) => ReactNode;
 }
@@ -48,13 +47,13 @@ export function Field({ label, hint, error, children }: FieldProps) {
   );
 }
 
-/** Of what is typed. Beside `{...rest}` in JSX the compiler would compare `off` with every word that fills a field. */
+/** A constant, since beside `{...rest}` in JSX the compiler compares `off` with every autocomplete token. */
 const typed: Pick<ComponentPropsWithRef<'input'>, 'autoComplete' | 'spellCheck'> = {
   autoComplete: 'off',
   spellCheck: false,
 };
 
-/** A line of text. @param isCode in the type of code. */
+/** A one-line text field. @param isCode uses the monospace font. */
 export function Input({
   className,
   isCode = false,
@@ -63,17 +62,17 @@ export function Input({
   return <input {...typed} {...rest} className={joined(styles.input, isCode && styles.code, className)} />;
 }
 
-/** Several lines of text. */
+/** A multi-line text field. */
 export function TextArea({ className, ...rest }: ComponentPropsWithRef<'textarea'>) {
   return <textarea {...typed} {...rest} className={joined(styles.input, styles.area, className)} />;
 }
 
-/** One of a few. @example <Select {...control} value={scope} onChange={...}><option>read</option></Select> */
+/** A select. @example <Select {...control} value={scope} onChange={...}><option>read</option></Select> */
 export function Select({ className, ...rest }: ComponentPropsWithRef<'select'>) {
   return <select {...rest} className={joined(styles.input, styles.select, className)} />;
 }
 
-/** Yes or no, with its label behind it. */
+/** A checkbox with a label. */
 export function Checkbox({
   label,
   hint,
@@ -95,7 +94,7 @@ export function Checkbox({
   );
 }
 
-/** Fields beside each other; below each other where there is no room. */
+/** Fields in a row; stacked on narrow screens. */
 export function FieldRow({ children }: { readonly children: ReactNode }) {
   return <div className={styles.row}>{children}</div>;
 }

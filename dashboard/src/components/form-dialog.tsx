@@ -1,4 +1,4 @@
-// A dialog that asks for something and sends it: its fields, a button that does it, one that does not.
+// A form in a dialog: fields, a submit button and Cancel.
 import type { ReactNode } from 'react';
 import { Button } from './button.tsx';
 import { Dialog } from './dialog.tsx';
@@ -8,17 +8,17 @@ interface FormDialogProps {
   readonly title: ReactNode;
   readonly description?: ReactNode;
   readonly isWide?: boolean;
-  /** What the button says: "Make token". */
+  /** Label of the submit button: "Create token". */
   readonly action: string;
   readonly onSubmit: () => void;
-  /** It was sent, and not answered yet. */
+  /** The request is running. */
   readonly isPending: boolean;
-  /** Something is missing that the fields themselves do not ask for. */
+  /** Disables submit beyond the validation of the fields. */
   readonly isDisabled?: boolean;
   readonly children: ReactNode;
 }
 
-/** @example <FormDialog onClose={close} title="New token" action="Make token" onSubmit={make} isPending>... */
+/** @example <FormDialog onClose={close} title="New token" action="Create token" onSubmit={make} isPending>... */
 export function FormDialog({ action, isPending, isDisabled = false, children, ...rest }: FormDialogProps) {
   return (
     <Dialog

@@ -1,4 +1,4 @@
-// An id or a hash, shortened in the middle; pressing it copies the whole.
+// An ID or a hash, shortened in the middle; a click copies it in full.
 import { CheckIcon, CopyIcon } from '@radix-ui/react-icons';
 import { useEffect, useState } from 'react';
 import { copyText } from './copy-button.tsx';
@@ -8,9 +8,9 @@ const SHOWN_MS = 1500;
 
 interface IdProps {
   readonly id: string;
-  /** Characters that are shown at most, 16 by default. */
+  /** Maximum characters shown, 16 by default. */
   readonly chars?: number;
-  /** Text alone: for use inside links. */
+  /** Text only, for use inside links. */
   readonly isPlain?: boolean;
 }
 

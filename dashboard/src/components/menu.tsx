@@ -1,4 +1,4 @@
-// A menu behind a button: actions and links, worked by keyboard.
+// A dropdown menu of actions and links, with keyboard navigation.
 import { CheckIcon } from '@radix-ui/react-icons';
 import { createLink } from '@tanstack/react-router';
 import { DropdownMenu as Radix } from 'radix-ui';
@@ -57,10 +57,10 @@ function Anchor({ children, ...rest }: ComponentPropsWithRef<'a'>) {
   );
 }
 
-/** A link of the application. */
+/** An internal link. */
 export const MenuLink = createLink(Anchor);
 
-/** A link to elsewhere. */
+/** An external link. */
 export function MenuOutsideLink({ href, children }: { readonly href: string; readonly children: ReactNode }) {
   return (
     <Anchor href={href} target="_blank" rel="noreferrer">
@@ -76,7 +76,7 @@ interface MenuChoiceProps<Value extends string> {
   readonly onChoose: (value: Value) => void;
 }
 
-/** One of a few, the chosen one marked. */
+/** A radio group. */
 export function MenuChoice<Value extends string>({ title, value, choices, onChoose }: MenuChoiceProps<Value>) {
   return (
     <Radix.RadioGroup value={value} onValueChange={(next) => onChoose(next as Value)} aria-label={title}>
@@ -93,7 +93,7 @@ export function MenuChoice<Value extends string>({ title, value, choices, onChoo
   );
 }
 
-/** Words above a group of items. */
+/** Heading of a group of items. */
 export function MenuTitle({ children }: { readonly children: ReactNode }) {
   return <div className={styles.title}>{children}</div>;
 }

@@ -1,4 +1,4 @@
-// What a page says instead of, or above, what it shows: nothing is there yet, it went wrong, take note.
+// Empty states, error states and notices.
 import { CheckCircledIcon, ExclamationTriangleIcon, InfoCircledIcon } from '@radix-ui/react-icons';
 import type { ReactNode } from 'react';
 import { ApiFailure, wordsOf } from '../api/failure.ts';
@@ -11,17 +11,17 @@ import type { Tone } from './state.tsx';
 
 interface EmptyStateProps {
   readonly icon?: ReactNode;
-  /** What is not there: "No deployments yet". */
+  /** "No deployments yet". */
   readonly title: string;
-  /** What it is good for, and how it comes. */
+  /** The purpose of the missing items, and how to create the first. */
   readonly children?: ReactNode;
-  /** The next commands, each with its copy button. */
+  /** Next commands, each with a copy button. */
   readonly commands?: readonly string[];
   /** The next button. */
   readonly action?: ReactNode;
 }
 
-/** Nothing is there yet: teaches the next step. */
+/** Shown in place of an empty list, with the next step. */
 export function EmptyState({ icon, title, children, commands = [], action }: EmptyStateProps) {
   return (
     <div className={styles.empty}>
@@ -43,20 +43,20 @@ export function EmptyState({ icon, title, children, commands = [], action }: Emp
 }
 
 interface ErrorStateProps {
-  /** What was tried: "The deployments could not be read". */
+  /** What failed: "Could not load the deployments". */
   readonly title: string;
   readonly error: unknown;
   readonly onRetry?: () => void;
 }
 
 const advice: Readonly<Record<string, string>> = {
-  forbidden: 'Ask an owner or admin of the organization for the role that this needs.',
+  forbidden: 'Ask an owner or admin of the organization for the required role.',
   not_found: 'It may have been deleted, or you may not be a member of its organization.',
-  rate_limited: 'Wait a moment; the page tries again by itself.',
-  unreachable: 'The page goes on by itself as soon as the platform answers again.',
+  rate_limited: 'Wait a moment. The page retries automatically.',
+  unreachable: 'The page reconnects automatically.',
 };
 
-/** It went wrong: what, why, what to do, and the request's id for whoever reads the log. */
+/** An error: what failed, why, what to do, and the request ID to find it in the log. */
 export function ErrorState({ title, error, onRetry }: ErrorStateProps) {
   const failure = error instanceof ApiFailure ? error : null;
   const advised = failure === null ? undefined : advice[failure.code];
@@ -86,7 +86,7 @@ interface NoticeProps {
   readonly children?: ReactNode;
 }
 
-/** Something to take note of. */
+/** A notice. */
 export function Notice({ tone = 'neutral', title, children }: NoticeProps) {
   const Icon =
     tone === 'failed' || tone === 'warning'

@@ -1,17 +1,17 @@
-// The frame of every page: its heading with what can be done, then its sections.
+// Layout of every page: heading, actions, sections.
 import { useEffect, type ReactNode } from 'react';
 import { joined } from './class-names.ts';
 import styles from './page.module.css';
 
 interface PageProps {
-  /** Also the title of the window. */
+  /** Also the document title. */
   readonly title: string;
-  /** In place of the title in the heading. */
+  /** Replaces the title in the heading. */
   readonly heading?: ReactNode;
   readonly description?: ReactNode;
   /** Buttons; at most one of them primary. */
   readonly actions?: ReactNode;
-  /** Takes the whole width: for logs and editors. */
+  /** Full width, for logs and editors. */
   readonly isWide?: boolean;
   readonly children: ReactNode;
 }
@@ -41,7 +41,7 @@ interface SectionProps {
   readonly children: ReactNode;
 }
 
-/** A part of a page, under a heading of its own. */
+/** A section with a heading. */
 export function Section({ title, actions, children }: SectionProps) {
   return (
     <section className={styles.section} aria-label={title}>
@@ -54,7 +54,7 @@ export function Section({ title, actions, children }: SectionProps) {
   );
 }
 
-/** Names and values below each other. Null values are left out. */
+/** A list of names and values. Null values are omitted. */
 export function Facts({ facts }: { readonly facts: readonly (readonly [name: string, value: ReactNode])[] }) {
   return (
     <dl className={styles.facts}>
@@ -70,7 +70,7 @@ export function Facts({ facts }: { readonly facts: readonly (readonly [name: str
   );
 }
 
-/** The fields that narrow a list; what they say is in the address. */
+/** Filter fields of a list; their values are kept in the URL. */
 export function Filters({ children }: { readonly children: ReactNode }) {
   return (
     <div className={styles.filters} role="search">

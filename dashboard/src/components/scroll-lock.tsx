@@ -1,5 +1,5 @@
-// Stands in for react-remove-scroll, which Radix brings and which writes styles into the page; the policy allows none.
-// The mark on the content is what styles/base.css locks the page by. build/build.ts puts it in place.
+// Replaces react-remove-scroll, a dependency of Radix that injects styles, which the CSP forbids. styles/base.css locks
+// the page by the attribute set here. build/build.ts sets the alias.
 import { Slot } from 'radix-ui';
 import type { ComponentPropsWithRef, ReactNode } from 'react';
 

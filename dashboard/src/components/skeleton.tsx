@@ -1,7 +1,7 @@
-// The size of what is being read. It appears after 200 ms: what is there sooner does not flicker.
+// Loading placeholders. They appear after 200 ms, so that fast loads do not flicker.
 import styles from './skeleton.module.css';
 
-/** @param width any length of CSS. @param height pixels. */
+/** @param width a CSS length. @param height pixels. */
 export function Skeleton({
   width = '100%',
   height = 14,
@@ -12,7 +12,7 @@ export function Skeleton({
   return <span className={styles.skeleton} style={{ width, height }} aria-hidden />;
 }
 
-/** Of one thing that is as high. */
+/** Placeholder of one block. */
 export function SkeletonBlock({ height }: { readonly height: number }) {
   return (
     <div role="status" aria-label="Loading">
@@ -21,7 +21,7 @@ export function SkeletonBlock({ height }: { readonly height: number }) {
   );
 }
 
-/** Rows of a list. */
+/** Placeholder of a list. */
 export function SkeletonRows({ rows = 6 }: { readonly rows?: number }) {
   return (
     <div className={styles.rows} role="status" aria-label="Loading">

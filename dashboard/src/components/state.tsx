@@ -1,4 +1,4 @@
-// How something is: a dot and a word, never the colour alone; and small words that mark a row.
+// Status indicators: a dot and a word, never the colour alone; and badges.
 import type { ReactNode } from 'react';
 import { joined } from './class-names.ts';
 import styles from './state.module.css';

@@ -1,39 +1,39 @@
-// A table of records. On a phone each row becomes two lines: what is `first`, then the rest that is not hidden. Of very
-// many rows only those near the view are in the page.
+// A table of records. On phones each row becomes two lines: the `first` columns, then the others. Long tables render
+// only the rows near the viewport.
 import { useRef, type KeyboardEvent, type MouseEvent, type ReactNode } from 'react';
 import { joined } from './class-names.ts';
 import styles from './table.module.css';
 import { useShownRows } from './use-shown-rows.ts';
 
-/** A column of rows. */
+/** A column. */
 export interface Column<Row> {
   readonly id: string;
-  /** Its heading; one that is empty says nothing to anybody: give actions a name. */
+  /** The heading; must not be empty, also for actions. */
   readonly header: string;
   readonly cell: (row: Row) => ReactNode;
-  /** Numbers stand at the end; on a phone they have their heading before them. */
+  /** `end` for numbers; on phones their heading is shown before them. */
   readonly align?: 'start' | 'end';
-  /** As wide as what it holds; the other columns share the rest. */
+  /** As wide as its content; the other columns share the rest. */
   readonly isFitted?: boolean;
-  /** Of the width that columns share, such as `30%`; evenly where none says. */
+  /** Share of the remaining width, such as `30%`; even by default. */
   readonly width?: string;
-  /** Left out where the table has less than 860 pixels. */
+  /** Hidden if the table is narrower than 860 pixels. */
   readonly isExtra?: boolean;
-  /** Where it is on a phone: in the first line, at the end of that, in the second (by default), or nowhere. */
+  /** Position on phones: first line, end of the first line, second line (default), or hidden. */
   readonly phone?: 'first' | 'first-end' | 'second' | 'hidden';
-  /** Shown to screen readers alone. */
+  /** Visible to screen readers only. */
   readonly isHeaderHidden?: boolean;
 }
 
 interface TableProps<Row> {
-  /** What it lists, for screen readers. */
+  /** Accessible name. */
   readonly label: string;
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   readonly rowKey: (row: Row) => string;
-  /** What pressing a row, or Enter on it, does. Links inside of it still lead where they lead. */
+  /** Called on a click on a row, or Enter. Links inside a row keep working. */
   readonly onOpen?: (row: Row) => void;
-  /** Key of the row whose details are open. */
+  /** Key of the open row. */
   readonly selectedKey?: string | null;
 }
 
@@ -52,7 +52,7 @@ export function Table<Row>({ label, columns, rows, rowKey, onOpen, selectedKey =
   };
   return (
     <div className={styles.wrap}>
-      {/* Roles by name: a phone's layout takes those of the elements away. */}
+      {/* Explicit roles: the phone layout removes the implicit ones. */}
       <table
         className={styles.table}
         role="table"
@@ -118,7 +118,7 @@ export function Table<Row>({ label, columns, rows, rowKey, onOpen, selectedKey =
   );
 }
 
-/** Stands for rows that are not in the page. */
+/** Space of rows that are not rendered. */
 function Gap({ px }: { readonly px: number }) {
   return px === 0 ? null : (
     <tr aria-hidden className={styles.gap}>
@@ -127,10 +127,10 @@ function Gap({ px }: { readonly px: number }) {
   );
 }
 
-/** Whether what was pressed does something by itself, or a text of the row was being marked. */
+/** Whether the click hit a control, or ended a text selection. */
 function isOfControl(event: MouseEvent<HTMLElement>): boolean {
   const target = event.target as HTMLElement;
-  // What a menu shows lies elsewhere in the page, but its events come through the row.
+  // Menus are portals: React still bubbles their events through the row.
   if (!event.currentTarget.contains(target)) return true;
   return target.closest('a, button, input, select, label') !== null || String(getSelection()) !== '';
 }

@@ -1,14 +1,14 @@
-// Tabs. Those of a page are links, so that each has its address; those inside a sheet are not.
+// Tabs. Page tabs are links with a URL each; tabs inside a sheet are not.
 import { createLink, useRouterState } from '@tanstack/react-router';
 import { Tabs as Radix } from 'radix-ui';
 import { useEffect, useRef, type ComponentPropsWithRef, type ReactNode } from 'react';
 import styles from './tabs.module.css';
 
-/** The row of links. @example <TabLinks label="Storage"><TabLink to="...">Databases</TabLink></TabLinks> */
+/** A row of page tabs. @example <TabLinks label="Storage"><TabLink to="...">Databases</TabLink></TabLinks> */
 export function TabLinks({ label, children }: { readonly label: string; readonly children: ReactNode }) {
   const row = useRef<HTMLElement>(null);
   const path = useRouterState({ select: ({ location }) => location.pathname });
-  // On a narrow screen the row scrolls: the tab that is shown is in view.
+  // On narrow screens the row scrolls: keep the current tab in view.
   useEffect(() => {
     const shown = row.current?.querySelector<HTMLElement>('[aria-current]');
     if (shown && row.current)
@@ -29,7 +29,7 @@ function Anchor({ children, ...rest }: ComponentPropsWithRef<'a'>) {
   );
 }
 
-/** One of them; the one whose address is shown is marked. */
+/** A page tab; the current one is marked. */
 export const TabLink = createLink(Anchor);
 
 interface TabsProps {
@@ -37,7 +37,7 @@ interface TabsProps {
   readonly tabs: readonly { readonly id: string; readonly title: ReactNode; readonly content: ReactNode }[];
 }
 
-/** Tabs without an address. */
+/** Tabs without URLs. */
 export function Tabs({ label, tabs }: TabsProps) {
   return (
     <Radix.Root defaultValue={tabs[0]?.id ?? ''}>

@@ -1,13 +1,13 @@
-// Points in time and lengths of it as text, in the zone that the user has chosen. Pure; time.tsx shows them.
+// Formats times and durations in the user's time zone. Pure; rendered by time.tsx.
 
-/** The zone of the browser, or UTC. */
+/** The browser's time zone, or UTC. */
 export type TimeZone = 'local' | 'UTC';
 
 const SECOND_MS = 1000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
-/** Days before months, and 24 hours, whatever the language of the browser. */
+/** Day before month and 24 hours, independently of the browser's language. */
 const LOCALE = 'en-GB';
 
 /** @example durationText(83_000) // '1 min 23 s' */
@@ -38,7 +38,7 @@ export function relativeTime(at: number, now: number, timeZone: TimeZone = 'loca
   });
 }
 
-/** Of a line of a log. @example clockText(new Date(0), 'UTC') // '00:00:00.000' */
+/** Time of a log line. @example clockText(new Date(0), 'UTC') // '00:00:00.000' */
 export function clockText(date: Date, timeZone: TimeZone): string {
   return date.toLocaleTimeString(LOCALE, {
     hour: '2-digit',
@@ -50,7 +50,7 @@ export function clockText(date: Date, timeZone: TimeZone): string {
 }
 
 /**
- * Times beside each other on an axis: the hour, and the day where it is another than that before.
+ * Labels of a time axis: the hour, and the day where it changes.
  *
  * @param moments ascending, ms since 1970.
  * @example axisTimes([0, 43_200_000, 86_400_000], 'UTC') // ['00:00', '12:00', '2 Jan']

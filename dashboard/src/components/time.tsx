@@ -1,5 +1,4 @@
-// Points in time and lengths of it. A time is relative and ticks; the exact one is its title, in the zone that the user
-// has chosen.
+// Times and durations. Times are relative and update; the tooltip has the exact time in the user's time zone.
 import { useSyncExternalStore } from 'react';
 import { usePreferences } from '../state/preferences.ts';
 import { durationText, exactTime, relativeTime } from './time-text.ts';
@@ -25,7 +24,7 @@ export function Time({ at, isExact = false }: { readonly at: Moment; readonly is
   );
 }
 
-/** A length of time that grows until it has an end. @example <Duration from={createdAt} to={readyAt} /> */
+/** A duration, which grows until `to` is set. @example <Duration from={createdAt} to={readyAt} /> */
 export function Duration({ from, to }: { readonly from: Moment; readonly to: Moment | null }) {
   const now = useNow(to === null ? TICK_MS : null);
   return (
@@ -39,7 +38,7 @@ const listeners = new Set<() => void>();
 let timer: ReturnType<typeof setInterval> | undefined;
 let shownNow = Date.now();
 
-/** One clock for all that ticks. */
+/** One shared clock. */
 function listen(listener: () => void): () => void {
   listeners.add(listener);
   timer ??= setInterval(() => {
@@ -55,7 +54,7 @@ function listen(listener: () => void): () => void {
 }
 const still = (): (() => void) => () => {};
 
-/** The time, which goes on; null: it stays. */
+/** The current time, updated every `tickMs`; null: never. */
 function useNow(tickMs: number | null): number {
   return useSyncExternalStore(tickMs === null ? still : listen, () => shownNow);
 }

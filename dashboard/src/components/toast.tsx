@@ -1,4 +1,4 @@
-// Short words at the edge of the page: something was done, with its undo, or could not be done.
+// Toasts: success, with or without undo, and failure.
 import { Toaster as Sonner, toast } from 'sonner';
 import 'sonner/dist/styles.css';
 import { ApiFailure, wordsOf } from '../api/failure.ts';
@@ -7,33 +7,32 @@ import styles from './toast.module.css';
 const UNDO_MS = 10_000;
 const ERROR_MS = 12_000;
 
-/** Where they appear; once in the page. */
+/** Container of toasts; rendered once. */
 export function Toaster() {
   return <Sonner className={styles.toaster ?? ''} position="bottom-right" visibleToasts={4} gap={8} />;
 }
 
-/** Something was done. @example noteDone('Variable saved') */
+/** Shows success. @example noteDone('Variable saved') */
 export function noteDone(words: string, description?: string): void {
   toast.success(words, description === undefined ? {} : { description });
 }
 
-/** Something was not done: what, then why. */
+/** Shows a failure with its reason. */
 export function noteFailed(words: string, error: unknown): void {
   const id = error instanceof ApiFailure && error.requestId !== null ? ` (request ${error.requestId})` : '';
   toast.error(words, { description: `${wordsOf(error)}${id}`, duration: ERROR_MS });
 }
 
-/** Something was done that can be undone for ten seconds. */
+/** Shows success with an undo button for ten seconds. */
 export function noteUndo(words: string, undo: () => void): void {
   toast(words, { duration: UNDO_MS, action: { label: 'Undo', onClick: undo } });
 }
 
 /**
- * Does something in ten seconds, unless it is undone: what is not on the API's side undoable. The page shows it as
- * done.
+ * Delays an irreversible API call by ten seconds, for undo. The page already shows it as done.
  *
- * @param act is called when the time is over, or the page is left.
- * @param undone puts the page back.
+ * @param act called after ten seconds, or when the page is left.
+ * @param undone restores the page.
  */
 export function doUnlessUndone(words: string, act: () => void, undone: () => void): void {
   let isOver = false;

@@ -1,21 +1,21 @@
-// Which rows of a table are in the page: all of a short one, of a long one those near the view, however many there are.
+// Rows of a table to render: all of a short table, those near the viewport of a long one.
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import { useLayoutEffect, useState, type RefObject } from 'react';
 
-/** Rows that a table may have before it is shown in part. */
+/** Tables with more rows are virtualized. */
 const WHOLE_MAX = 200;
 const OVERSCAN_ROWS = 30;
 const ROW_PX = 37;
 
 interface ShownRows {
   readonly from: number;
-  /** Behind the last one. */
+  /** Exclusive. */
   readonly to: number;
-  /** Room of the rows above and below that are not in the page. */
+  /** Height of the rows above and below that are not rendered. */
   readonly beforePx: number;
   readonly afterPx: number;
   readonly isPart: boolean;
-  /** For `ref` of each row, which has `data-index`. */
+  /** The `ref` of each row, which needs `data-index`. */
   readonly measure: ((row: HTMLElement | null) => void) | undefined;
 }
 

@@ -1,25 +1,24 @@
-// A list of very many rows, of which only those in view are in the page. It scrolls by itself to its end while it is
-// followed, until the reader scrolls away.
+// A virtualized list. While following, it scrolls to new items until the user scrolls away.
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useRef, type ReactNode } from 'react';
 
 const OVERSCAN_ROWS = 20;
-/** So near to its end, a list counts as followed. */
+/** Distance from the end within which a list follows. */
 const NEAR_END_PX = 40;
 
 interface VirtualListProps<Item> {
   readonly label: string;
   readonly items: readonly Item[];
   readonly itemKey: (item: Item, at: number) => string | number;
-  /** Height of a row before it is measured. */
+  /** Estimated height of a row. */
   readonly rowPx: number;
-  /** Of the list; any length of CSS. */
+  /** Height of the list, a CSS length. */
   readonly height: string;
-  /** Stays at the end when items come. */
+  /** Scrolls to new items. */
   readonly isFollowing?: boolean;
-  /** The reader has left the end, or come back to it. */
+  /** Called when the user leaves the end or returns to it. */
   readonly onFollow?: (isFollowing: boolean) => void;
-  /** The row that is scrolled into view when this changes. */
+  /** Scrolled into view when it changes. */
   readonly shownIndex?: number | null;
   readonly className?: string;
   readonly children: (item: Item, at: number) => ReactNode;
@@ -66,7 +65,7 @@ export function VirtualList<Item>(props: VirtualListProps<Item>) {
       aria-live="off"
       tabIndex={0}
       style={{ maxHeight: height, overflow: 'auto', contain: 'strict', height }}
-      // Only what the reader does may end the following: what comes scrolls as well.
+      // Only user input ends following: new items scroll too.
       onWheel={look}
       onTouchMove={look}
       onKeyUp={look}

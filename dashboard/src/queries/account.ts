@@ -1,4 +1,4 @@
-// Who is signed in, and the projects that they see.
+// The signed-in user and their projects.
 import { queryOptions } from '@tanstack/react-query';
 import { api, dataOf } from '../api/client.ts';
 import { ApiFailure } from '../api/failure.ts';
@@ -6,7 +6,7 @@ import { mode } from '../mode.ts';
 import { devProject } from './dev-project.ts';
 
 const PAGE = 100;
-/** Beyond it the switcher says that it shows a part; its search finds the others. */
+/** The switcher lists at most these; search finds the others. */
 const PROJECTS_SHOWN_MAX = 500;
 
 export const userQuery = queryOptions({
@@ -20,12 +20,12 @@ const readUser = () => dataOf(api.get('/user'));
 
 export type Organization = User['organizations'][number];
 
-/** A project, as every list and page has it. */
+/** A project. */
 export type Project = Awaited<ReturnType<typeof readProject>>;
 const readProject = (id: string, signal?: AbortSignal) =>
   dataOf(api.get('/projects/:id', { params: { id }, ...(signal && { signal }) }));
 
-/** All projects of all organizations of the account, the newest first. @param search part of a name. */
+/** Projects of all organizations of the account, newest first. @param search part of a name. */
 export const projectsQuery = (search = '') =>
   queryOptions({
     queryKey: ['projects', search],
@@ -48,7 +48,7 @@ async function projectsOf(id: string, search: string, signal: AbortSignal): Prom
   return found;
 }
 
-/** The project of an address: its name, or its id. Under `platform dev` the one there is. */
+/** A project by name or ID; under `platform dev`, the only project. */
 export const projectQuery = (ref: string) =>
   queryOptions({
     queryKey: ['project', ref],
@@ -60,10 +60,10 @@ export const projectQuery = (ref: string) =>
         const found = (await projectsOf(id, ref, signal)).find(({ name }) => name === ref);
         if (found !== undefined) return found;
       }
-      throw new ApiFailure(404, 'not_found', `You see no project named ${ref}`, null);
+      throw new ApiFailure(404, 'not_found', `No project named ${ref}`, null);
     },
     staleTime: 15_000,
   });
 
-/** Ids hold an underscore, names none. */
+/** IDs contain an underscore, names do not. */
 const PROJECT_ID = /^[a-z]+_[0-9A-Za-z]+$/;

@@ -1,4 +1,4 @@
-// AI calls of a project or of an organization, what they may use, and what an organization has set of the gateway.
+// AI calls, usage and limits of a project or organization, and the gateway settings of an organization.
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { api, dataOf } from '../api/client.ts';
 import { byCursor } from '../components/cursor-list.tsx';
@@ -8,11 +8,11 @@ import { spanOf, type Range, type UsageOf } from './usage.ts';
 const STALE_MS = 30_000;
 const PAGE = 50;
 
-/** What an address holds. */
+/** Search parameters. */
 export interface AiSearch {
   readonly range?: Range | undefined;
   readonly model?: string | undefined;
-  /** Of an agent. */
+  /** Run of an agent. */
   readonly run?: string | undefined;
   readonly failed?: boolean | undefined;
 }
@@ -79,10 +79,10 @@ export const projectAiQuery = (id: string) =>
     queryFn: ({ signal }) => dataOf(api.get('/projects/:id/ai', { params: { id }, signal })),
   });
 
-/** @example limitText({ of: 'tokens', per: 'day', most: 1000 }) // '1,000 tokens a day' */
-export const limitText = ({ of, per, most }: AiLimit): string => `${countText(most)} ${of} a ${per}`;
+/** @example limitText({ of: 'tokens', per: 'day', most: 1000 }) // '1,000 tokens per day' */
+export const limitText = ({ of, per, most }: AiLimit): string => `${countText(most)} ${of} per ${per}`;
 
-/** Millionths of a currency, which the price table does not name. @example costText(1_234_567) // '1.2346' */
+/** Millionths of a currency; the price table does not name the currency. @example costText(1_234_567) // '1.2346' */
 export function costText(micros: number | null): string {
   if (micros === null) return 'no price';
   if (micros === 0) return '0';

@@ -1,4 +1,4 @@
-// Deployments and what can be done with them.
+// Deployments.
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { api, dataOf } from '../api/client.ts';
 import { byCursor } from '../components/cursor-list.tsx';
@@ -17,12 +17,12 @@ const PAGE = 30;
 const RUNNING_LOOK_MS = 2000;
 const STILL_LOOK_MS = 15_000;
 
-/** Whether nothing more becomes of it. */
+/** Whether the deployment has finished. */
 export function hasEnded({ status }: Pick<Deployment, 'status'>): boolean {
   return status === 'success' || status === 'failure' || status === 'timeout' || status === 'canceled';
 }
 
-/** Deployments of a project, the newest first; read again sooner while one of them is under way. */
+/** Deployments of a project, newest first; refetched more often while one is in progress. */
 export const deploymentsQuery = (projectId: string, filters: DeploymentSearch) =>
   infiniteQueryOptions({
     queryKey: ['deployments', projectId, filters],
@@ -36,19 +36,19 @@ export const deploymentsQuery = (projectId: string, filters: DeploymentSearch) =
     ...byCursor,
     refetchInterval: ({ state }) => {
       const items = state.data?.pages.flatMap((page) => page.items) ?? [];
-      // Whoever looks at a list without anything waits for the first.
+      // On an empty list the user waits for the first deployment.
       return items.length === 0 || items.some((item) => !hasEnded(item)) ? RUNNING_LOOK_MS : STILL_LOOK_MS;
     },
   });
 
-/** Without what is undefined. */
+/** Without undefined values. */
 function given<Values extends object>(values: Values) {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as {
     [Key in keyof Values]?: Exclude<Values[Key], undefined>;
   };
 }
 
-/** One deployment; read again while it is under way. */
+/** One deployment; refetched while in progress. */
 export const deploymentQuery = (id: string) =>
   queryOptions({
     queryKey: ['deployment', id],
@@ -56,11 +56,11 @@ export const deploymentQuery = (id: string) =>
     refetchInterval: ({ state }) => (state.data !== undefined && !hasEnded(state.data) ? RUNNING_LOOK_MS : false),
   });
 
-/** What making it production would change. */
+/** Changes that promoting it would make. */
 export const promotionQuery = (id: string) =>
   queryOptions({ queryKey: ['promotion', id], queryFn: ({ signal }) => readPromotion(id, signal) });
 
-/** Where the parts of the platform are. */
+/** Public URLs of the platform. */
 export const addressesQuery = queryOptions({
   queryKey: ['addresses'],
   queryFn: ({ signal }) => dataOf(api.get('/addresses', { signal })),
@@ -78,7 +78,7 @@ const states: Readonly<Record<Deployment['status'], readonly [tone: Tone, word: 
   canceled: ['neutral', 'Canceled'],
 };
 
-/** How its state is shown. */
+/** Tone and label of the status. */
 export function stateOf({ status, url, reason }: Deployment): readonly [tone: Tone, word: string] {
   if (status === 'queued' && reason === 'approval_required') return ['warning', 'Needs approval'];
   if (status === 'success' && url === null) return ['neutral', 'Removed'];
@@ -86,24 +86,24 @@ export function stateOf({ status, url, reason }: Deployment): readonly [tone: To
 }
 
 const reasons: Readonly<Record<string, string>> = {
-  approval_required: 'It comes from a fork: a member has to approve it before it is built.',
-  superseded: 'Something newer of the same branch came.',
-  branch_removed: 'Its branch was removed.',
-  canceled: 'Somebody canceled it.',
-  project_deleted: 'Its project was deleted.',
+  approval_required: 'From a fork: a member must approve it before it is built.',
+  superseded: 'Superseded by a newer deployment of the branch.',
+  branch_removed: 'The branch was deleted.',
+  canceled: 'Canceled by a user.',
+  project_deleted: 'The project was deleted.',
 };
 
-/** Why it waits or ended, in a sentence; null where there is nothing to say. */
+/** Why it is waiting or has ended, in a sentence; null if not known. */
 export function reasonText(deployment: Deployment): string | null {
   const { status, reason, errorMessage } = deployment;
   if (errorMessage !== null && (status === 'failure' || status === 'timeout')) return errorMessage;
   if (reason !== null && reasons[reason] !== undefined) return reasons[reason];
-  if (status === 'queued') return 'It waits for a free builder.';
-  if (status === 'timeout') return 'The build took longer than its limit.';
+  if (status === 'queued') return 'Waiting for a builder.';
+  if (status === 'timeout') return 'The build exceeded its time limit.';
   return errorMessage ?? reason;
 }
 
-/** What it is called: the first line of its commit, or how it came. */
+/** Title: the first line of the commit message, or the source. */
 export function titleOf({
   commitMessage,
   source,

@@ -1,7 +1,7 @@
-// The one project of `platform dev`, in the form that production's have.
+// The project of `platform dev`, in the shape of production's projects.
 import { ask } from '../api/client.ts';
 
-/** Reads it. */
+/** Loads the project. */
 export async function devProject(signal: AbortSignal) {
   const { projects } = await ask<{ projects: readonly { name: string; url: string }[] }>('GET', '/projects', {
     signal,

@@ -2,7 +2,7 @@
 import { queryOptions } from '@tanstack/react-query';
 import { api, dataOf } from '../api/client.ts';
 
-/** While a proof or a certificate is awaited, how often it is looked for. */
+/** Poll interval while a domain is not active. */
 const LOOK_MS = 5000;
 
 export const domainsQuery = (id: string) =>
@@ -14,5 +14,5 @@ export const domainsQuery = (id: string) =>
 const readDomains = (id: string, signal?: AbortSignal) =>
   dataOf(api.get('/projects/:id/domains', { params: { id }, ...(signal && { signal }) }));
 
-/** One of them. */
+/** A domain. */
 export type Domain = Awaited<ReturnType<typeof readDomains>>['items'][number];

@@ -1,8 +1,8 @@
-// Stored lines and invocations of a project: what an address narrows, and the questions that it makes.
+// Stored log lines, invocations and traces of a project, with their filters.
 import { queryOptions } from '@tanstack/react-query';
 import { api, dataOf } from '../api/client.ts';
 
-/** Times before now. */
+/** Time ranges that end now. */
 export const logRanges = {
   '15m': ['15 minutes', 15 * 60_000],
   '1h': ['hour', 3_600_000],
@@ -17,10 +17,10 @@ export type Level = (typeof levels)[number];
 export const statusClasses = ['2xx', '3xx', '4xx', '5xx'] as const;
 export type StatusClass = (typeof statusClasses)[number];
 
-/** What the address holds. */
+/** Search parameters. */
 export interface LogSearch {
   readonly range?: LogRange | undefined;
-  /** ISO times, where a part of the histogram was chosen. */
+  /** ISO times, if a part of the histogram is selected. */
   readonly from?: string | undefined;
   readonly to?: string | undefined;
   readonly level?: Level | undefined;
@@ -29,13 +29,13 @@ export interface LogSearch {
   readonly branch?: string | undefined;
   readonly deployment?: string | undefined;
   readonly trace?: string | undefined;
-  /** Of the list of requests: those that failed. */
+  /** Requests: only failures. */
   readonly outcome?: 'failed' | undefined;
   readonly order?: 'cpu' | 'wall' | undefined;
-  /** Of the list of traces: a class of statuses, and how long at least, in ms. */
+  /** Traces: status class. `least` is the minimum duration in ms. */
   readonly status?: StatusClass | undefined;
   readonly least?: number | undefined;
-  /** The invocation whose details are open. */
+  /** The open invocation. */
   readonly invocation?: string | undefined;
 }
 
@@ -43,14 +43,14 @@ const RANGE_STEP_MS = 10_000;
 const PAGE = 300;
 const BUCKETS = 60;
 
-/** The time that is looked at; a range ends now, in steps of ten seconds. */
+/** Start and end of the selected range. "Now" is rounded to ten seconds. */
 export function spanOf({ range = '1h', from, to }: LogSearch): { readonly from: string; readonly to: string } {
   if (from !== undefined && to !== undefined) return { from, to };
   const end = Math.ceil(Date.now() / RANGE_STEP_MS) * RANGE_STEP_MS;
   return { from: new Date(end - logRanges[range][1]).toISOString(), to: new Date(end).toISOString() };
 }
 
-/** What lines and invocations are both narrowed by. */
+/** Filters of both lines and invocations. */
 function shared({ route, branch, deployment, trace }: LogSearch) {
   return {
     ...(route !== undefined && { route }),
@@ -80,10 +80,10 @@ const readLines = (id: string, asked: LogSearch, cursor?: string, signal?: Abort
     }),
   );
 
-/** One stored line. */
+/** A stored log line. */
 export type Line = Awaited<ReturnType<typeof readLines>>['items'][number];
 
-/** What a search for lines is made of: without what only opens something. */
+/** Query key of a search for lines, without parameters that do not filter. */
 export const lineKey = (asked: LogSearch): LogSearch => ({
   ...asked,
   invocation: undefined,
@@ -127,7 +127,7 @@ const readInvocations = (id: string, asked: LogSearch, cursor?: string, signal?:
     }),
   );
 
-/** A request or event that has ended. */
+/** A finished request or event. */
 export type StoredInvocation = Awaited<ReturnType<typeof readInvocations>>['items'][number];
 
 export const invocationsQuery = (id: string, asked: LogSearch) => ({
@@ -136,7 +136,7 @@ export const invocationsQuery = (id: string, asked: LogSearch) => ({
     readInvocations(id, asked, pageParam, signal),
 });
 
-/** One, with its lines. */
+/** An invocation with its lines. */
 export const invocationQuery = (id: string, invocationId: string) =>
   queryOptions({
     queryKey: ['invocation', id, invocationId],
@@ -145,7 +145,7 @@ export const invocationQuery = (id: string, invocationId: string) =>
     staleTime: 60_000,
   });
 
-/** The path that is followed live. */
+/** Path of the live stream. */
 export function streamPath(id: string, asked: LogSearch): string {
   const words = Object.entries({ ...shared(asked), ...ofLines(asked) });
   const query = new URLSearchParams(words.map(([name, value]) => [name, String(value)])).toString();
@@ -153,7 +153,7 @@ export function streamPath(id: string, asked: LogSearch): string {
 }
 
 const readTraces = (id: string, asked: LogSearch, cursor?: string, signal?: AbortSignal) => {
-  // The trace of an address narrows lines and requests; here each has a page.
+  // The trace filter applies to lines and requests only.
   const { traceId: _, ...narrowed } = { traceId: undefined, ...shared(asked) };
   return dataOf(
     api.get('/projects/:id/traces', {
@@ -173,7 +173,7 @@ const readTraces = (id: string, asked: LogSearch, cursor?: string, signal?: Abor
   );
 };
 
-/** A trace, by its first span. */
+/** A trace, described by its root span. */
 export type TraceSummary = Awaited<ReturnType<typeof readTraces>>['items'][number];
 
 export const tracesQuery = (id: string, asked: LogSearch) => ({
@@ -188,9 +188,9 @@ const readTrace = (id: string, traceId: string, signal?: AbortSignal) =>
 export type Trace = Awaited<ReturnType<typeof readTrace>>;
 export type Span = Trace['spans'][number];
 
-/** One, with its spans and lines: it grows while what it led to goes on. */
+/** A trace with its spans and lines; it grows while work continues. */
 export const traceQuery = (id: string, traceId: string) =>
   queryOptions({ queryKey: ['trace', id, traceId], queryFn: ({ signal }) => readTrace(id, traceId, signal) });
 
-/** Changes what the address holds; undefined takes it away. */
+/** Changes search parameters; undefined removes one. */
 export type Narrow = (change: LogSearch, isReplacing?: boolean) => void;

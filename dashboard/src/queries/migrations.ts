@@ -1,13 +1,13 @@
-// What the migrator applied to a project's databases.
+// Migrations applied to a project's databases.
 import { infiniteQueryOptions } from '@tanstack/react-query';
 import { api, dataOf } from '../api/client.ts';
 import { byCursor } from '../components/cursor-list.tsx';
 
-/** Which ones. */
+/** Filter. */
 export interface MigrationsWanted {
   readonly deploymentId?: string;
   readonly database?: string;
-  /** Whose databases; '': those of production. */
+  /** Branch of the databases; '' for production. */
   readonly branch?: string;
 }
 
@@ -23,7 +23,7 @@ const readMigrations = (id: string, wanted: MigrationsWanted, cursor: string | u
 
 const LOOK_MS = 1000;
 
-/** @param isUnderWay read again and again. */
+/** @param isUnderWay polls. */
 export const migrationsQuery = (projectId: string, wanted: MigrationsWanted, isUnderWay = false) =>
   infiniteQueryOptions({
     queryKey: ['migrations', projectId, wanted],

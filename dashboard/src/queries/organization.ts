@@ -1,4 +1,4 @@
-// An organization by its slug, as the address has it.
+// An organization by its slug.
 import { queryOptions } from '@tanstack/react-query';
 import { api, dataOf } from '../api/client.ts';
 import { ApiFailure } from '../api/failure.ts';
@@ -7,7 +7,7 @@ import { userQuery } from './account.ts';
 const readOrganization = (id: string, signal?: AbortSignal) =>
   dataOf(api.get('/orgs/:id', { params: { id }, ...(signal && { signal }) }));
 
-/** With its plan, and the role of who asks. */
+/** With its plan and the user's role. */
 export type FullOrganization = Awaited<ReturnType<typeof readOrganization>>;
 
 /** @param ref its slug, or its id. */
@@ -17,7 +17,8 @@ export const organizationQuery = (ref: string) =>
     queryFn: async ({ signal, client }): Promise<FullOrganization> => {
       const { organizations } = await client.ensureQueryData(userQuery);
       const found = organizations.find(({ id, slug }) => slug === ref || id === ref);
-      if (found === undefined) throw new ApiFailure(404, 'not_found', `You are in no organization named ${ref}`, null);
+      if (found === undefined)
+        throw new ApiFailure(404, 'not_found', `You are not a member of an organization named ${ref}`, null);
       return readOrganization(found.id, signal);
     },
     staleTime: 15_000,

@@ -1,10 +1,10 @@
-// What bindings hold, asked of the API: the same routes in production and under `platform dev`. Every key begins with
-// `resources`, the project and the branch, so that a change reads anew what it may have changed.
+// Contents of bindings. Production and `platform dev` have the same routes. Every query key begins with `resources`,
+// the project and the branch, so that a change can invalidate them together.
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { api, dataOf } from '../api/client.ts';
 import { byCursor } from '../components/cursor-list.tsx';
 
-/** Whose resources. */
+/** Project and branch of the resources. */
 export interface ResourcePlace {
   /** Id of the project. */
   readonly id: string;
@@ -13,17 +13,17 @@ export interface ResourcePlace {
   readonly branch: string | null;
 }
 
-/** A binding of that place. */
+/** A binding of a project and branch. */
 export interface BindingPlace extends ResourcePlace {
   readonly binding: string;
 }
 
-/** What every question carries. */
+/** Query parameters of every request. */
 export function branchOf({ branch }: ResourcePlace): { branch?: string } {
   return branch === null ? {} : { branch };
 }
 
-/** A parameter that is left out where it says nothing. */
+/** A parameter, omitted if empty. */
 function given<Name extends string>(name: Name, value: string | undefined): { [Key in Name]?: string } {
   return (value === undefined || value === '' ? {} : { [name]: value }) as { [Key in Name]?: string };
 }
@@ -35,7 +35,7 @@ export const keyOf = ({ id, branch }: ResourcePlace, ...rest: readonly unknown[]
   ...rest,
 ];
 
-/** What a question about a binding carries; its routes call the binding by its kind. */
+/** Parameters of a request about a binding; routes name the path parameter by its kind. */
 function asked<Kind extends string, Query extends object = object>(place: BindingPlace, kind: Kind, query?: Query) {
   return {
     params: { id: place.id, [kind]: place.binding } as { id: string } & { [Key in Kind]: string },
@@ -58,7 +58,7 @@ export const tablesQuery = (place: BindingPlace) =>
       dataOf(api.get('/projects/:id/databases/:database/tables', { ...asked(place, 'database'), signal })),
   });
 
-/** Which rows of a table. */
+/** Table, order and filter. */
 export interface RowsWanted {
   readonly table: string;
   readonly limit: number;
@@ -141,7 +141,7 @@ export const filesQuery = (place: BindingPlace, prefix: string) =>
     ...byCursor,
   });
 
-/** How often what waits is looked at anew while it is shown. */
+/** Poll interval of queues, runs and timers. */
 export const LIVE_MS = 3000;
 
 export const queueStatsQuery = (place: BindingPlace) =>
@@ -305,7 +305,7 @@ export const cacheEntryQuery = (place: BindingPlace, key: string) =>
       ),
   });
 
-/** A table of a database, as its pages show it. */
+/** A table of a database. */
 export interface DatabaseTable {
   readonly name: string;
   readonly type: string;

@@ -1,4 +1,4 @@
-// What an organization keeps, as it was counted last.
+// Storage used by an organization, as last measured.
 import { queryOptions } from '@tanstack/react-query';
 import { api, dataOf } from '../api/client.ts';
 
@@ -7,7 +7,7 @@ const STALE_MS = 30_000;
 const readStorage = (organizationId: string, signal?: AbortSignal) =>
   dataOf(api.get('/orgs/:id/storage', { params: { id: organizationId }, ...(signal && { signal }) }));
 
-/** What it keeps. */
+/** Storage by kind. */
 export type Storage = Awaited<ReturnType<typeof readStorage>>;
 
 export const storageQuery = (organizationId: string) =>

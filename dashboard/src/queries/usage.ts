@@ -1,9 +1,9 @@
-// Usage of a project or of an organization: sums by kind, route and time, beside the budget of the plan.
+// Usage of a project or organization: sums by kind, route and time, with the plan's budgets.
 import { queryOptions } from '@tanstack/react-query';
 import { api, dataOf } from '../api/client.ts';
 import { countText } from '../components/text.ts';
 
-/** Times that usage is shown of. */
+/** Time ranges. */
 export const ranges = {
   day: ['24 hours', 24, 'hour'],
   week: ['7 days', 24 * 7, 'hour'],
@@ -14,13 +14,13 @@ export type Range = keyof typeof ranges;
 export const kinds = ['http', 'queue', 'timer', 'cron', 'workflow'] as const;
 export type Kind = (typeof kinds)[number];
 
-/** Of a project, or of all projects of an organization. */
+/** Usage of one project, or of all projects of an organization. */
 export type UsageOf = { readonly projectId: string } | { readonly organizationId: string };
 
 const HOUR_MS = 3_600_000;
 const STALE_MS = 30_000;
 
-/** Whole hours, so that the same question is asked again. */
+/** In whole hours, so that the query key stays the same. */
 export function spanOf(range: Range): { readonly from: string; readonly to: string } {
   const end = Math.ceil(Date.now() / HOUR_MS) * HOUR_MS;
   return { from: new Date(end - ranges[range][1] * HOUR_MS).toISOString(), to: new Date(end).toISOString() };
@@ -51,7 +51,7 @@ export const usageQuery = (of: UsageOf, range: Range, asked: Asked) =>
     refetchInterval: STALE_MS,
   });
 
-/** The invocations of a route that came nearest to their budget. */
+/** Invocations of a route with the highest share of their CPU budget. */
 export const costliestQuery = (projectId: string, range: Range, kind: Kind, route: string) =>
   queryOptions({
     queryKey: ['costliest', projectId, range, kind, route],

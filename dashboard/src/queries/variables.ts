@@ -1,4 +1,4 @@
-// Variables of a project, and the scopes that they have.
+// Environment variables of a project and their scopes.
 import { queryOptions } from '@tanstack/react-query';
 import { api, dataOf } from '../api/client.ts';
 
@@ -10,10 +10,10 @@ export const variablesQuery = (projectId: string) =>
 const readVariables = (projectId: string, signal?: AbortSignal) =>
   dataOf(api.get('/environment-variables/:projectId', { params: { projectId }, ...(signal && { signal }) }));
 
-/** One of them. */
+/** A variable. */
 export type Variable = Awaited<ReturnType<typeof readVariables>>['items'][number];
 
-/** Scopes, in words. */
+/** Labels of scopes. */
 export const scopeWords: Readonly<Record<Variable['scope'], string>> = {
   production: 'Production',
   preview: 'All previews',

@@ -1,10 +1,10 @@
-// Addresses of AI calls, of projects and of organizations, and what they hold.
+// Routes of the AI pages and their search parameters.
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import type { AiSearch } from '../queries/ai.ts';
 import { ranges } from '../queries/usage.ts';
 import { projectRoute } from './root.ts';
 
-/** Reads what an address holds. */
+/** Validates search parameters. */
 export const aiSearch = ({ range, model, run, failed }: Record<string, unknown>): AiSearch => ({
   ...(typeof range === 'string' && Object.hasOwn(ranges, range) && { range: range as keyof typeof ranges }),
   ...(typeof model === 'string' && { model }),

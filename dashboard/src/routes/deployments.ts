@@ -1,4 +1,4 @@
-// Addresses of projects, their overview, deployments and previews. What narrows a list is in the address.
+// Routes of the overview, deployments and previews. Filters are search parameters.
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import { projectRoute, rootRoute } from './root.ts';
 

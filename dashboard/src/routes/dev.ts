@@ -1,17 +1,16 @@
-// Addresses under `platform dev`: the project's requests, lines and configuration, and what its bindings hold, at the
-// addresses that production has.
+// Routes of `platform dev`: requests, logs, configuration and bindings, at the same paths as in production.
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import { projectRoute, rootRoute } from './root.ts';
 import { resourceRoutes } from './storage.ts';
 
-/** Filters of requests and lines. */
+/** Filters of requests and logs. */
 export interface DevSearch {
   /** `all`, a kind of event, or requests. */
   readonly kind?: string | undefined;
   readonly search?: string | undefined;
   readonly failed?: boolean | undefined;
   readonly level?: string | undefined;
-  /** Number of the open one. */
+  /** Number of the open request. */
   readonly request?: number | undefined;
 }
 
@@ -52,7 +51,7 @@ const configurationRoute = createRoute({
   component: lazyRouteComponent(() => import('../pages/dev/configuration.tsx'), 'DevConfigurationPage'),
 });
 
-/** All addresses under `platform dev`, made where they are those that count. */
+/** All routes of `platform dev`; created only in that mode. */
 export const devTree = () =>
   rootRoute.addChildren([
     homeRoute,

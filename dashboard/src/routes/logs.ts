@@ -1,4 +1,4 @@
-// Addresses of lines and requests, and what they hold.
+// Routes of logs, requests and traces, and their search parameters.
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import { levels, logRanges, statusClasses, type LogSearch } from '../queries/logs.ts';
 import { projectRoute } from './root.ts';
@@ -51,7 +51,7 @@ const traceRoute = createRoute({
   getParentRoute: () => projectRoute,
   path: '/logs/traces/$trace',
   validateSearch: ({ span }: Record<string, unknown>): { readonly span?: string } =>
-    // A span's id of digits alone comes as a number.
+    // A span ID of digits only is parsed as a number.
     typeof span === 'string' || typeof span === 'number' ? { span: String(span) } : {},
   component: lazyRouteComponent(() => import('../pages/logs/trace.tsx'), 'TracePage'),
 });

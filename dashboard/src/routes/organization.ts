@@ -1,4 +1,4 @@
-// Addresses of organizations, the account, and the operator.
+// Routes of organizations, the account and the operator.
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import { aiSearch } from './ai.ts';
 import { rootRoute } from './root.ts';
@@ -26,7 +26,7 @@ const webhooksRoute = createRoute({
   component: lazyRouteComponent(() => import('../pages/organization/webhooks.tsx'), 'WebhooksPage'),
 });
 
-/** Filters of the audit log, and the event that is open. */
+/** Filters of the audit log, and the open event. */
 interface AuditSearch {
   readonly actor?: string | undefined;
   readonly subject?: string | undefined;

@@ -1,4 +1,4 @@
-// The frame of all addresses: the shell, and within it a project. Pages hang their routes below these.
+// Parent routes: the shell, and within it a project. Pages add their routes below these.
 import { createRootRoute, createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import { NotFoundPage, PageFailure } from '../shell/failures.tsx';
 import { Shell } from '../shell/shell.tsx';
@@ -9,7 +9,7 @@ export const rootRoute = createRootRoute({
   errorComponent: PageFailure,
 });
 
-/** Everything of one project: its name, or its id. */
+/** Parent of a project's pages; `$project` is its name or ID. */
 export const projectRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/projects/$project',

@@ -1,5 +1,4 @@
-// All addresses of the application. Each area has a file beside this one; each page is loaded when it is first opened,
-// or when the pointer comes to its link.
+// The router. Each area has a file in this folder; a page is loaded when it is first opened or its link is hovered.
 import { createRouter } from '@tanstack/react-router';
 import { PageFailure } from '../shell/failures.tsx';
 import { mode } from '../mode.ts';
@@ -29,13 +28,13 @@ const productionTree = () =>
     ...organizationRoutes,
   ]);
 
-/** Links are checked by production's addresses: those of dev are among them. */
+/** Links are type-checked against production's routes, which include those of dev. */
 const routeTree = mode === 'dev' ? (devTree() as unknown as ReturnType<typeof productionTree>) : productionTree();
 
 export const router = createRouter({
   routeTree,
   defaultPreload: 'intent',
-  // In the shell, which stays: the way out of a page that broke.
+  // Rendered inside the shell, so that navigation keeps working.
   defaultErrorComponent: PageFailure,
   scrollRestoration: true,
 });

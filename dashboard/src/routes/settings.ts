@@ -1,4 +1,4 @@
-// Addresses of a project's settings.
+// Routes of a project's settings.
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import { projectRoute } from './root.ts';
 

@@ -1,4 +1,4 @@
-// Addresses of what bindings hold: storage, queues and jobs, users. What is open, chosen or filtered is in the address.
+// Routes of bindings: storage, queues and jobs, users. Selection and filters are search parameters.
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import { projectRoute } from './root.ts';
 
@@ -8,7 +8,7 @@ interface Branched {
 
 const databaseViews = ['columns', 'sql', 'slow', 'copies', 'migrations'] as const;
 
-/** What of a database is shown. */
+/** Search parameters of a database. */
 export interface DatabaseSearch extends Branched {
   readonly view?: (typeof databaseViews)[number] | undefined;
   readonly table?: string | undefined;
@@ -17,30 +17,30 @@ export interface DatabaseSearch extends Branched {
   readonly descending?: boolean | undefined;
   readonly column?: string | undefined;
   readonly search?: string | undefined;
-  /** The open one, counted on the page. */
+  /** Index of the open row on the page. */
   readonly row?: number | undefined;
 }
 
-/** What of a list is shown. */
+/** Search parameters of a list. */
 export interface ListSearch extends Branched {
   readonly prefix?: string | undefined;
   /** The open entry. */
   readonly key?: string | undefined;
 }
 
-/** What of a queue is shown. */
+/** Search parameters of a queue. */
 export interface QueueSearch extends Branched {
   readonly list?: 'waiting' | undefined;
   readonly message?: string | undefined;
 }
 
-/** What of a workflow is shown. */
+/** Search parameters of a workflow. */
 export interface WorkflowSearch extends Branched {
   readonly status?: string | undefined;
   readonly run?: string | undefined;
 }
 
-/** What of the users is shown. */
+/** Search parameters of users. */
 export interface UserSearch extends Branched {
   readonly email?: string | undefined;
   readonly user?: string | undefined;
@@ -52,7 +52,7 @@ function texts<Name extends string>(given: Given, names: readonly Name[]): { rea
   const found: { [Key in Name]?: string } = {};
   for (const name of names) {
     const value = given[name];
-    // A text of digits alone is a number in the address.
+    // A value of digits only is parsed as a number.
     if (typeof value === 'number') found[name] = String(value);
     else if (typeof value === 'string' && value !== '') found[name] = value;
   }

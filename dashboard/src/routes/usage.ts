@@ -1,10 +1,10 @@
-// Addresses of CPU and requests, and what they hold.
+// Routes of analytics and their search parameters.
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import type { UsageSearch } from '../pages/analytics/usage.tsx';
 import { kinds, ranges } from '../queries/usage.ts';
 import { projectRoute } from './root.ts';
 
-/** Reads what an address holds. */
+/** Validates search parameters. */
 export const usageSearch = ({ range, kind, route }: Record<string, unknown>): UsageSearch => ({
   ...(typeof range === 'string' && Object.hasOwn(ranges, range) && { range: range as keyof typeof ranges }),
   ...(kinds.some((one) => one === kind) && { kind: kind as (typeof kinds)[number] }),

@@ -1,4 +1,4 @@
-// The switch between production's resources and those of a preview's branch, on pages that show resources.
+// Switches between production and a preview branch on pages that show resources.
 import { CaretSortIcon } from '@radix-ui/react-icons';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useRouterState } from '@tanstack/react-router';
@@ -8,7 +8,7 @@ import { Menu, MenuChoice } from '../components/menu.tsx';
 import { mode } from '../mode.ts';
 import { useBranch, usePlace } from './use-place.ts';
 
-/** Pages below a project whose resources are a branch's. */
+/** Pages with resources by branch. */
 const BRANCHED = /^\/projects\/[^/]+\/(?:storage|jobs|users)(?:\/|$)/;
 const PAGE = 100;
 
@@ -36,14 +36,14 @@ export function BranchSwitch() {
   return (
     <Menu
       trigger={
-        <Button size="small" aria-label={`Resources of ${branch ?? 'Production'}: change`}>
+        <Button size="small" aria-label={`Environment: ${branch ?? 'Production'}`}>
           {branch ?? 'Production'}
           <CaretSortIcon />
         </Button>
       }
     >
       <MenuChoice
-        title="Resources of"
+        title="Environment"
         value={branch ?? ''}
         choices={[['', 'Production'], ...all.map((name) => [name, name] as const)]}
         onChoose={(next) =>

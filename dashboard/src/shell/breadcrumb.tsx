@@ -1,4 +1,4 @@
-// Where the page is, from the projects down. What a page is called is the title of its entry, or of its address.
+// Breadcrumbs. A page is named by its navigation entry, or by its path.
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams, useRouterState } from '@tanstack/react-router';
 import { shortened } from '../components/id.tsx';
@@ -38,7 +38,7 @@ export function Breadcrumb() {
 interface Names {
   readonly project: string | null;
   readonly organization: string;
-  /** Id of the trace that is shown. */
+  /** ID of the shown trace. */
   readonly trace: string | null;
 }
 
@@ -69,10 +69,10 @@ function crumbsOf(path: string, { project, organization, trace }: Names): { titl
 
 const TRACE_CHARS = 16;
 
-/** Pages that are called otherwise than their address. */
+/** Pages whose name differs from their path. */
 const pageNames: Readonly<Record<string, string>> = { ai: 'AI', audit: 'Audit log', hooks: 'Deploy hooks' };
 
-/** The name of a binding is shown as it is. */
+/** Names of bindings are shown unchanged. */
 function pageText(part: string): string {
   return pageNames[part] ?? (/^[A-Z][A-Z0-9_]*$/.test(part) ? part : sentenceText(part));
 }

@@ -1,4 +1,4 @@
-// Pages for addresses that lead nowhere, and for pages that broke.
+// Pages for unknown URLs, and for errors during rendering.
 import { useRouter, type ErrorComponentProps } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { noteAway, whenItReturns } from '../api/connection.ts';
@@ -9,9 +9,9 @@ import { isUnloaded, reloadOnce } from './reload.ts';
 
 export function NotFoundPage() {
   return (
-    <Page title="There is no such page">
-      <EmptyState title="This address leads nowhere" action={<ButtonLink to="/">To the projects</ButtonLink>}>
-        The link may be an old one, or cut off.
+    <Page title="Page not found">
+      <EmptyState title="No page at this URL" action={<ButtonLink to="/">Go to projects</ButtonLink>}>
+        The link may be outdated or incomplete.
       </EmptyState>
     </Page>
   );
@@ -22,7 +22,7 @@ export function PageFailure({ error, reset }: ErrorComponentProps) {
   const isFileMissing = isUnloaded(error);
   useEffect(() => {
     if (!isFileMissing) return;
-    // A platform that was upgraded has other files, and one that does not answer has none at the moment.
+    // After an upgrade the file names differ; an unreachable platform may only be restarting.
     if (navigator.onLine && reloadOnce()) return;
     noteAway();
     return whenItReturns(() => location.reload());
@@ -34,17 +34,17 @@ export function PageFailure({ error, reset }: ErrorComponentProps) {
   };
   if (isFileMissing)
     return (
-      <Page title="This page is not loaded yet">
+      <Page title="Page not loaded">
         <ErrorState
-          title="The files of this page could not be loaded"
-          error={new Error('The platform did not answer, or it has just been upgraded.')}
+          title="Could not load the files of this page"
+          error={new Error('The platform is not responding, or was just upgraded.')}
           onRetry={retry}
         />
       </Page>
     );
   return (
-    <Page title="This page broke">
-      <ErrorState title="This page could not be shown" error={error} onRetry={retry} />
+    <Page title="Something went wrong">
+      <ErrorState title="Could not show this page" error={error} onRetry={retry} />
     </Page>
   );
 }

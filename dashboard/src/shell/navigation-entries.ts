@@ -1,5 +1,4 @@
-// The entries at the left, nine at most: kinds of one thing are tabs of its page. An engineer who adds an area adds its
-// line here.
+// Entries of the sidebar, nine at most; related pages are tabs of one entry. Add a line here for a new area.
 import {
   ActivityLogIcon,
   ArchiveIcon,
@@ -15,14 +14,14 @@ import type { IconProps } from '@radix-ui/react-icons/dist/types';
 import type { ComponentType } from 'react';
 import type { Mode } from '../mode.ts';
 
-/** One of them. */
+/** A sidebar entry. */
 export interface NavigationEntry {
   readonly title: string;
   readonly Icon: ComponentType<IconProps>;
   /** Below `/projects/<name>`; empty for the overview. */
   readonly path: string;
   readonly modes: readonly Mode[];
-  /** The second key after `g`. */
+  /** Shortcut: `g`, then this key. */
   readonly key: string;
 }
 

@@ -1,5 +1,4 @@
-// The left: project switcher, the entries of the project, who is signed in. shell.tsx shows it, at the side or in a
-// sheet.
+// The sidebar: project switcher, entries of the project, account. Rendered by shell.tsx, on small screens in a sheet.
 import {
   ArchiveIcon,
   BellIcon,
@@ -21,7 +20,7 @@ import { navigationEntries } from './navigation-entries.ts';
 import styles from './shell.module.css';
 import { usePlace } from './use-place.ts';
 
-/** Projects that the switcher lists; the palette finds the others. */
+/** Projects listed in the switcher; the command palette finds the others. */
 const LISTED_MAX = 12;
 
 export function Navigation() {
@@ -91,7 +90,7 @@ function ProjectEntries({ project }: { readonly project: string }) {
     .filter((entry) => entry.modes.includes(mode))
     .map(({ title, Icon, path: below }) => {
       const to = `/projects/${project}${below === '' ? '' : `/${below}`}`;
-      // A deployment has an address outside of its project, and previews are a tab beside deployments.
+      // Deployments have URLs outside their project, and previews are a tab of deployments.
       const isCurrent =
         below === ''
           ? path === to || path === `${to}/`
@@ -121,7 +120,7 @@ function ProjectSwitcher({ current }: { readonly current: string | null }) {
         {(current ?? 'p').slice(0, 1).toUpperCase()}
       </span>
       <strong>{current ?? 'platform'}</strong>
-      <span className="visually-hidden">: choose a project</span>
+      <span className="visually-hidden">: switch project</span>
       <CaretSortIcon />
     </Button>
   );
@@ -159,7 +158,7 @@ function Choices() {
         title="Theme"
         value={theme}
         choices={[
-          ['system', 'As the system'],
+          ['system', 'System'],
           ['light', 'Light'],
           ['dark', 'Dark'],
         ]}
@@ -167,7 +166,7 @@ function Choices() {
       />
       <MenuLine />
       <MenuChoice
-        title="Times"
+        title="Time zone"
         value={timeZone}
         choices={[
           ['local', Intl.DateTimeFormat().resolvedOptions().timeZone],
@@ -181,7 +180,7 @@ function Choices() {
 
 function PreferencesMenu() {
   return (
-    <Menu trigger={<Button className={styles.person}>Theme and times</Button>} align="start">
+    <Menu trigger={<Button className={styles.person}>Theme and time zone</Button>} align="start">
       <Choices />
     </Menu>
   );
@@ -207,8 +206,8 @@ function PersonMenu() {
         </MenuLink>
       ))}
       <MenuLink to="/account">Tokens and sessions</MenuLink>
-      {user?.isOperator === true && <MenuLink to="/operator/health">Health of the platform</MenuLink>}
-      {user?.isOperator === true && <MenuLink to="/operator/backups">Backups of the platform</MenuLink>}
+      {user?.isOperator === true && <MenuLink to="/operator/health">Platform health</MenuLink>}
+      {user?.isOperator === true && <MenuLink to="/operator/backups">Platform backups</MenuLink>}
       <MenuLine />
       <Choices />
       <MenuLine />

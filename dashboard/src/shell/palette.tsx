@@ -1,5 +1,4 @@
-// The command palette: pages of the project, other projects, the newest deployments, settings. shell.tsx loads it
-// when it is first opened.
+// The command palette: pages, projects, deployments by ID, preferences. shell.tsx loads it when first opened.
 import { CubeIcon, RocketIcon } from '@radix-ui/react-icons';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
@@ -33,18 +32,18 @@ export default function Palette({ onClose }: { readonly onClose: () => void }) {
     <Dialog
       isOpen
       onClose={onClose}
-      title={<span className="visually-hidden">Find a page, a project or an action</span>}
+      title={<span className="visually-hidden">Search pages, projects and actions</span>}
       isWide
     >
-      <Command className={styles.palette} label="Find" loop>
+      <Command className={styles.palette} label="Search" loop>
         <Command.Input
           value={typed}
           onValueChange={setTyped}
-          placeholder="A page, a project, the id of a deployment…"
+          placeholder="Search pages, projects, deployment IDs…"
           autoFocus
         />
         <Command.List className={styles.list}>
-          <Command.Empty>Nothing is called that.</Command.Empty>
+          <Command.Empty>No results</Command.Empty>
           {DEPLOYMENT_ID.test(word) && mode === 'production' && (
             <Command.Item value={word} onSelect={go(`/deployments/${word}`)}>
               <RocketIcon />
@@ -81,9 +80,9 @@ export default function Palette({ onClose }: { readonly onClose: () => void }) {
           <Command.Group heading="Preferences">
             <Command.Item onSelect={set({ theme: 'light' })}>Light theme</Command.Item>
             <Command.Item onSelect={set({ theme: 'dark' })}>Dark theme</Command.Item>
-            <Command.Item onSelect={set({ theme: 'system' })}>Theme of the system</Command.Item>
-            <Command.Item onSelect={set({ timeZone: 'UTC' })}>Times in UTC</Command.Item>
-            <Command.Item onSelect={set({ timeZone: 'local' })}>Times of this machine</Command.Item>
+            <Command.Item onSelect={set({ theme: 'system' })}>System theme</Command.Item>
+            <Command.Item onSelect={set({ timeZone: 'UTC' })}>Show times in UTC</Command.Item>
+            <Command.Item onSelect={set({ timeZone: 'local' })}>Show times in local time</Command.Item>
           </Command.Group>
         </Command.List>
       </Command>

@@ -1,5 +1,4 @@
-// What surrounds every page: navigation at the left (a sheet on small screens), the line at the top, the command
-// palette, keys.
+// Layout around every page: sidebar (a sheet on small screens), top bar, command palette, keyboard shortcuts.
 import { HamburgerMenuIcon, MagnifyingGlassIcon } from '@radix-ui/react-icons';
 import { Outlet, useNavigate, useRouterState } from '@tanstack/react-router';
 import { lazy, Suspense, useState } from 'react';
@@ -27,11 +26,9 @@ export function Shell() {
   const { ref } = usePlace();
   const close = (): void => setOpened(null);
   useShortcuts([
-    { keys: 'mod+k', does: 'Find a page, a project or an action', act: () => setOpened('palette') },
-    { keys: '?', does: 'Show these keys', act: () => setOpened('help') },
-    ...(mode === 'production'
-      ? [{ keys: 'g p', does: 'Go to the projects', act: () => void navigate({ to: '/' }) }]
-      : []),
+    { keys: 'mod+k', does: 'Search pages, projects and actions', act: () => setOpened('palette') },
+    { keys: '?', does: 'Show keyboard shortcuts', act: () => setOpened('help') },
+    ...(mode === 'production' ? [{ keys: 'g p', does: 'Go to Projects', act: () => void navigate({ to: '/' }) }] : []),
     ...(ref === null
       ? []
       : navigationEntries
@@ -42,7 +39,7 @@ export function Shell() {
             act: () => void navigate({ to: `/projects/${ref}/${path}` }),
           }))),
   ]);
-  // The page below the sheet has changed: the sheet has done its work.
+  // Close the sheet after navigation.
   const path = useRouterState({ select: ({ location }) => location.pathname });
   const [shownPath, setShownPath] = useState(path);
   if (shownPath !== path) {
@@ -52,7 +49,7 @@ export function Shell() {
   return (
     <div className={styles.shell}>
       <a className={styles.skip} href="#main">
-        To the content
+        Skip to content
       </a>
       <div className={styles.left}>
         <Navigation />
@@ -66,19 +63,19 @@ export function Shell() {
           <BranchSwitch />
           <Button className={styles.search} onClick={() => setOpened('palette')}>
             <MagnifyingGlassIcon />
-            <span className="visually-hidden">Find a page, a project or an action:</span>
-            <span className={styles.word}>Find…</span>
+            <span className="visually-hidden">Search pages, projects and actions:</span>
+            <span className={styles.word}>Search…</span>
             <kbd>Ctrl K</kbd>
           </Button>
         </header>
         {isAway && (
           <div className={styles.banner} role="status">
-            The platform does not answer at the moment. This page goes on by itself when it does.
+            The platform is not responding. Reconnecting…
           </div>
         )}
         {hasSessionEnded && (
           <div className={styles.banner} role="status">
-            Your session has ended: nothing can be read or changed.
+            Your session has expired. Sign in to continue.
             <Button size="small" onClick={signIn}>
               Sign in
             </Button>

@@ -1,9 +1,9 @@
-// The list of keys that work on the page. shell.tsx loads it when `?` is pressed.
+// The list of keyboard shortcuts. shell.tsx loads it when `?` is pressed.
 import { Dialog } from '../components/dialog.tsx';
 import styles from './shell.module.css';
 import { shownShortcuts } from './shortcuts.ts';
 
-/** Those of every list (table.tsx). */
+/** Shortcuts of every table (table.tsx). */
 const ofLists = [
   ['j k', 'Next and previous row'],
   ['Enter', 'Open the row'],
@@ -12,7 +12,7 @@ const ofLists = [
 
 export default function ShortcutHelp({ onClose }: { readonly onClose: () => void }) {
   return (
-    <Dialog isOpen onClose={onClose} title="Keys">
+    <Dialog isOpen onClose={onClose} title="Keyboard shortcuts">
       <dl className={styles.keys}>
         {[...shownShortcuts, ...ofLists].map(([keys, does]) => (
           <div key={keys} style={{ display: 'contents' }}>

@@ -1,18 +1,18 @@
-// Keys that work everywhere, and those of a page while it is shown. What is typed into a field is nobody's shortcut.
+// Keyboard shortcuts, global and per page. Typing into a field triggers none.
 import { useEffect, useEffectEvent } from 'react';
 
 const TOGETHER_MS = 900;
 
-/** What a key does. */
+/** A shortcut. */
 export interface Shortcut {
   /** One key (`?`, `j`), two after each other (`g d`), or one with Ctrl or Cmd (`mod+k`). */
   readonly keys: string;
-  /** In words, for the list that `?` shows. */
+  /** Description in the list of shortcuts. */
   readonly does: string;
   readonly act: () => void;
 }
 
-/** Those of all components that are shown; `?` lists them. */
+/** Shortcuts of all mounted components. */
 export const shownShortcuts = new Map<string, string>();
 
 /** @example useShortcuts([{ keys: 'n', does: 'New variable', act: open }]) */
@@ -36,7 +36,7 @@ export function useShortcuts(shortcuts: readonly Shortcut[]): void {
       const key = isCommand ? `mod+${event.key.toLowerCase()}` : event.key;
       const pair = performance.now() - at < TOGETHER_MS ? `${before} ${key}` : '';
       [before, at] = [key, performance.now()];
-      // Over a dialog nothing of the page below it happens.
+      // Ignore shortcuts of the page while a dialog is open.
       if (!isCommand && document.querySelector('[data-locks-scroll]') !== null) return;
       if ((pair !== '' && act(pair)) || act(key)) event.preventDefault();
     };

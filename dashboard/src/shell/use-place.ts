@@ -1,11 +1,11 @@
-// Where the user is: which project the address is about, and which branch's resources are shown.
+// Project and branch of the current URL.
 import { useQuery } from '@tanstack/react-query';
 import { useParams, useRouterState } from '@tanstack/react-router';
 import { api, dataOf } from '../api/client.ts';
 import { projectQuery, type Project } from '../queries/account.ts';
 import { mode } from '../mode.ts';
 
-/** The project of the address, null on pages that are about none; `ref` is what the address calls it. */
+/** The project of the URL, null on other pages; `ref` is its name or ID in the URL. */
 export function usePlace(): {
   readonly ref: string | null;
   readonly project: Project | null;
@@ -22,15 +22,15 @@ export function usePlace(): {
   return { ref: data?.name ?? params.project ?? null, project: data ?? null, error };
 }
 
-/** The project of a page below `/projects/$project`, for its queries: `undefined` until it is read. */
+/** The project of a page below `/projects/$project`; `undefined` until loaded. */
 export function useProject() {
   const { project: ref } = useParams({ strict: false }) as { project?: string };
   return useQuery({ ...projectQuery(ref ?? ''), enabled: ref !== undefined });
 }
 
 /**
- * Whose resources a page shows: `null` production's, else those of a preview's branch. It is in the address as
- * `?branch=`, and the switch at the top changes it.
+ * The preview branch whose resources a page shows; `null` is production. Kept in the URL as `?branch=` and changed by
+ * the switch in the top bar.
  */
 export function useBranch(): string | null {
   const search = useRouterState({ select: ({ location }) => location.search as { branch?: unknown } });

@@ -1,4 +1,4 @@
-// What a page shows of its project, once that is read.
+// Renders its children once the project is loaded.
 import type { ReactNode } from 'react';
 import { ErrorState } from '../components/notice.tsx';
 import { SkeletonRows } from '../components/skeleton.tsx';
@@ -10,5 +10,5 @@ export function WithProject({ children }: { readonly children: (project: Project
   const { data: project, error, refetch } = useProject();
   if (project !== undefined) return children(project);
   if (error === null) return <SkeletonRows />;
-  return <ErrorState title="The project could not be read" error={error} onRetry={() => void refetch()} />;
+  return <ErrorState title="Could not load the project" error={error} onRetry={() => void refetch()} />;
 }

@@ -1,5 +1,4 @@
-// What a user prefers on this browser: the theme and the zone that times are shown in. Kept in localStorage, which may
-// be missing.
+// Preferences of this browser: theme and time zone. Stored in localStorage, if available.
 import { useSyncExternalStore } from 'react';
 import type { TimeZone } from '../components/time-text.ts';
 
@@ -26,18 +25,18 @@ function read(): Preferences {
   }
 }
 
-/** Changes some of them, here and in every open page of this browser. */
+/** Changes preferences, in every open page of this browser. */
 export function prefer(change: Partial<Preferences>): void {
   current = { ...current, ...change };
   try {
     localStorage.setItem(KEY, JSON.stringify(current));
   } catch {
-    // It holds until the page is left.
+    // Kept until the page is closed.
   }
   tell();
 }
 
-/** Puts the theme on the page, now and whenever it changes. */
+/** Applies the theme, now and on changes. */
 export function startPreferences(): void {
   addEventListener('storage', (event) => {
     if (event.key !== KEY) return;

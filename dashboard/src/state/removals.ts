@@ -1,5 +1,5 @@
-// What was removed on the page and is not removed by the API yet, since it can be undone for ten seconds. Lists leave
-// it out, also after they were read anew.
+// Items removed on the page but not yet by the API, since undo is possible for ten seconds. Lists hide them, also after
+// a refetch.
 import { useSyncExternalStore } from 'react';
 import { doUnlessUndone, noteFailed } from '../components/toast.tsx';
 
@@ -14,7 +14,7 @@ function set(id: string, isRemoved: boolean): void {
   for (const listener of listeners) listener();
 }
 
-/** Ids that lists leave out. */
+/** IDs hidden from lists. */
 export function useRemoved(): ReadonlySet<string> {
   return useSyncExternalStore(
     (listener) => {
@@ -26,11 +26,11 @@ export function useRemoved(): ReadonlySet<string> {
 }
 
 /**
- * Removes something in ten seconds, unless that is undone.
+ * Removes an item after ten seconds, unless undone.
  *
- * @param words what the page says, such as "API_KEY deleted".
- * @param act asks the API; where it refuses, what was removed is there again.
- * @param onDone reads the list anew.
+ * @param words the toast, such as "API_KEY deleted".
+ * @param act calls the API; if it fails, the item is shown again.
+ * @param onDone refetches the list.
  * @example removeLater(id, 'API_KEY deleted', () => dataOf(api.delete(...)), () => client.invalidateQueries(...));
  */
 export function removeLater(
@@ -46,7 +46,7 @@ export function removeLater(
       await act();
       await onDone();
     } catch (error) {
-      noteFailed(`${words}: it was not`, error);
+      noteFailed(`Reverted: ${words}`, error);
     }
     back();
   };

@@ -55,7 +55,7 @@ test('a database is listed, asked, imported into, counted and copied', async () 
   const unknown = await call(['db', 'tables', 'BD']);
   assert.deepEqual(
     [unknown.code, unknown.errors[0]],
-    [2, 'error shop has no database "BD". Did you mean DB?\nIt has DB.'],
+    [2, 'error shop has no database "BD". Did you mean DB?\nChoose one of DB.'],
   );
 });
 
@@ -74,7 +74,7 @@ test('state is written, read by the worker, listed and deleted', async () => {
   const gone = await call(['state', 'get', 'greeting']);
   assert.deepEqual(
     [gone.code, gone.errors[0]],
-    [1, 'error KV holds nothing under greeting\n`platform state list` shows the keys.'],
+    [1, 'error KV has no entry greeting\n`platform state list` lists the keys.'],
   );
 });
 
@@ -104,15 +104,15 @@ test('files go there and back as they are, of any size', async () => {
 test('schedules are listed, and run once more when they are asked to', async () => {
   const [listed] = await ok('cron');
   assert.match(listed!, /^NIGHTLY\t0 3 \* \* \*\tUTC\t\d{4}-\d\d-\d\dT03:00:00\.000Z\t-\t-$/);
-  assert.deepEqual(await ok('cron', 'run', 'NIGHTLY'), ['Runs NIGHTLY; `platform logs` shows what it says']);
+  assert.deepEqual(await ok('cron', 'run', 'NIGHTLY'), ['Started NIGHTLY; see `platform logs` for its output']);
   const { code, errors } = await call(['cron', 'run', 'HOURLY']);
-  assert.deepEqual([code, errors[0]], [2, 'error shop has no schedule "HOURLY"\nIt has NIGHTLY.']);
+  assert.deepEqual([code, errors[0]], [2, 'error shop has no schedule "HOURLY"\nSchedules: NIGHTLY.']);
 });
 
 test('queues say how they stand, and dead letters go back', async () => {
   assert.deepEqual(await ok('queue'), ['MAIL\t0\t0\t0\t-']);
   assert.deepEqual(await ok('queue', 'dead'), []);
-  assert.deepEqual(await ok('queue', 'redrive', '--yes'), ['Sent 0 dead letters to MAIL again']);
+  assert.deepEqual(await ok('queue', 'redrive', '--yes'), ['Redriven 0 dead letters of MAIL']);
 });
 
 test('a viewer reads nothing of it, and a stranger learns not even that it is there', async () => {

@@ -86,7 +86,7 @@ test('platform login opens the browser, keeps a token that expires, and logout f
   assert.equal(existsSync(credentialsFile(shell)), false);
   assert.deepEqual(shell.output.slice(-2), [
     `Logged out of ${site.api}`,
-    `  the token works until ${expiresAt}: platform tokens revoke`,
+    `  the token stays valid until ${expiresAt}: platform tokens revoke`,
   ]);
   assert.equal((await site.control.call('GET', '/user', undefined, token)).status, 200);
   const revoked = await fetch(`${site.api}/oauth/revoke`, { method: 'POST', body: new URLSearchParams({ token }) });
@@ -123,7 +123,7 @@ test('an answer with another state is not taken', async () => {
   const browser = await ownersBrowser();
   await assert.rejects(
     loginInBrowser(site.api, (url) => decide(browser, url.replace(/state=[^&]{8}/, 'state=AAAAAAAA'), 'allow')),
-    { message: 'The browser came back with an answer to another login' },
+    { message: 'The browser returned the result of another login' },
   );
 });
 

@@ -40,7 +40,7 @@ test('a command runs in a sandbox, is heard while it runs, and gives its exit co
   assert.ok(durationMs >= 0);
   assert.deepEqual(result, { stdout: 'hello there\ntyped', stderr: '', exitCode: 0, success: true, timedOut: false });
   const late = await call(['sandbox', 'exec', 'user-1', '--timeout', '1', 'sleep 30']);
-  assert.deepEqual([late.code, late.errors], [124, ['The command was ended after 1 s (--timeout)']]);
+  assert.deepEqual([late.code, late.errors], [124, ['The command timed out after 1 s (--timeout)']]);
   for (const words of [
     ['exec', '../x', 'true'],
     ['exec', 'user-1'],
@@ -165,7 +165,7 @@ test('a snapshot is taken, listed, begun from and deleted, and a sandbox is fork
   await ok('sandbox', 'write', 'base', 'kept.txt', 'kept.txt');
   assert.deepEqual(await ok('sandbox', 'snapshots'), []);
   const [taken] = await ok('sandbox', 'snapshot', 'base', 'one');
-  assert.match(taken!, /^Kept base as one: \d+ B$/);
+  assert.match(taken!, /^Created the snapshot one of base: \d+ B$/);
   assert.match((await call(['sandbox', 'snapshot', 'base', 'one'])).errors[0]!, /already \(sandbox_exists,/);
   const [row] = await ok('sandbox', 'snapshots');
   assert.deepEqual(row!.split('\t').slice(0, 2), ['one', 'base']);

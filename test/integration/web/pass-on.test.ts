@@ -170,9 +170,9 @@ test('while the API is away the answer is 503 in its shape, and text for a page'
   assert.equal(answer.status, 503);
   assert.equal(answer.headers.get('retry-after'), '2');
   assert.equal(answer.headers.get('x-request-id'), requestId);
-  assert.deepEqual(body, { message: 'The API is starting or away: try again in a moment', code: 'unavailable' });
+  assert.deepEqual(body, { message: 'The API is starting or unavailable: try again in a moment', code: 'unavailable' });
   const page = await fetch(`http://127.0.0.1:${web}/api/auth/sign-in`, { headers: { accept: 'text/html' } });
-  assert.equal(await page.text(), 'The API is starting or away: try again in a moment\n');
+  assert.equal(await page.text(), 'The API is starting or unavailable: try again in a moment\n');
 });
 
 test('an API that hangs up or does not begin to answer is a 502', async (t) => {
@@ -213,7 +213,7 @@ test('more requests than are passed on at a time are refused with 503', async (t
   const second = await fetch(`http://127.0.0.1:${web}/api/x`);
   assert.deepEqual(
     [second.status, ((await second.json()) as { message: string }).message],
-    [503, 'Too many requests at a time: try again'],
+    [503, 'Too many concurrent requests: try again'],
   );
   release();
   assert.equal(await (await first).text(), 'done');

@@ -44,7 +44,7 @@ test('an unknown flag suggests the nearest one and exits with 2', async () => {
   assert.deepEqual(await called('dev', '--prot', '1'), {
     code: 2,
     out: '',
-    err: 'error Unknown flag --prot. Did you mean --port?\nRun `platform dev --help` to see what it takes.',
+    err: 'error Unknown flag --prot. Did you mean --port?\nRun `platform dev --help` for usage.',
   });
   assert.equal(
     (await called('dev', '--nowatch')).err.split('\n')[0],
@@ -73,7 +73,7 @@ test('what platform vite does not know is for Vite, which has to be there', asyn
 test('with --json a failure is JSON on standard output', async () => {
   const { code, out, err } = await called('build', '/nowhere/at/all', '--json');
   assert.equal(code, 1);
-  assert.deepEqual(JSON.parse(out), { errors: [{ message: 'There is no folder /nowhere/at/all' }] });
+  assert.deepEqual(JSON.parse(out), { errors: [{ message: 'Folder /nowhere/at/all does not exist' }] });
   assert.equal(err, '');
 });
 

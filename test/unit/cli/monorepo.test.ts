@@ -75,7 +75,7 @@ test('a base that is not there, or leads out of the repository, is refused with 
   const load = (folder: string) => failure(() => loadProject(recordingShell(root), path.join(root, folder), null));
   assert.match(
     load('apps/web'),
-    /platform\.yaml:2:1: base: there is no folder src in the repository .*\n> 2 \| base: src\n.*\nDid you mean "apps\/web\/src"\? /s,
+    /platform\.yaml:2:1: base: folder src does not exist in the repository .*\n> 2 \| base: src\n.*\nDid you mean "apps\/web\/src"\? /s,
   );
   symlinkSync('/etc', path.join(root, 'away'));
   assert.match(load('.'), /^platform\.yaml:1:1: base: away leads out of the repository\n/);
@@ -85,12 +85,12 @@ test('a platform.yaml that is a link out of the repository is not read', (t) => 
   const root = repository(t, { 'kept.yaml': 'name: kept\n', 'web/a': '' });
   symlinkSync('/etc/passwd', path.join(root, 'platform.yaml'));
   const said = failure(() => loadProject(recordingShell(root), root, null));
-  assert.match(said, /^.*platform\.yaml: This is a link that leads out of the repository/);
+  assert.match(said, /^.*platform\.yaml: This symbolic link leads out of the repository/);
   assert.ok(!said.includes('root:'), said);
   symlinkSync('/etc/passwd', path.join(root, 'platform-workspace.yaml'));
   assert.match(
     failure(() => loadProject(recordingShell(root), path.join(root, 'web'), null)),
-    /platform-workspace\.yaml: This is a link that leads out/,
+    /platform-workspace\.yaml: This symbolic link leads out/,
   );
   unlinkSync(path.join(root, 'platform-workspace.yaml'));
   symlinkSync('../kept.yaml', path.join(root, 'web/platform.yaml'));
@@ -130,7 +130,7 @@ test('at the root of a monorepo the projects are listed, and chosen by name or f
   const list = '  api   apps/api\n  shop  apps/web';
   assert.equal(
     failure(() => choose({})),
-    `2 projects lie below it: say which\n${list}\nRun \`platform build --project api\`, or \`platform build --all\` for each.`,
+    `There are 2 projects in subfolders: choose one\n${list}\nRun \`platform build --project api\`, or \`platform build --all\` for each.`,
   );
   const web = [path.join(root, 'apps/web')];
   assert.deepEqual(choose({ project: 'shop' }), web);
@@ -144,15 +144,15 @@ test('at the root of a monorepo the projects are listed, and chosen by name or f
   );
   assert.equal(
     failure(() => choose({ project: 'elsewhere' })),
-    `No project of this repository is called elsewhere; --name deploys one under another name\n${list}`,
+    `No project in this repository is named elsewhere; --name deploys a project under another name\n${list}`,
   );
   assert.match(
     failure(() => choose({ project: 'shop', all: true })),
-    /exclude each other/,
+    /cannot be combined/,
   );
   assert.match(
     failure(() => choose({ project: 'shop', config: 'x' })),
-    /--config names one project already/,
+    /--config cannot be combined/,
   );
 });
 
@@ -168,7 +168,7 @@ test('platform build --all builds each project, which may import what the worksp
   for (const { folder } of built) assert.match(readFileSync(path.join(folder, 'worker.js'), 'utf8'), /shared by both/);
   const asked = recordingShell(root);
   assert.equal(await run(['build'], asked), 2);
-  assert.match(asked.errors[0]!, /2 projects lie below it/);
+  assert.match(asked.errors[0]!, /There are 2 projects in subfolders/);
 });
 
 test('the build command runs in base, with the tools that are installed at the root', async (t) => {

@@ -45,10 +45,10 @@ test('names and values are read, quoted or not, over several lines, with comment
 
 test('lines that are no variable are named by their number, also behind a value of several lines', () => {
   assert.deepEqual(readEnvText('A=1\nwhat\n1B=2\nC="x\ny"\n- D=3\nE="open').problems, [
-    { line: 2, reason: 'is no NAME=value' },
-    { line: 3, reason: 'is no NAME=value' },
-    { line: 6, reason: 'is no NAME=value' },
-    { line: 7, reason: 'E: its quote is not closed' },
+    { line: 2, reason: 'not NAME=value' },
+    { line: 3, reason: 'not NAME=value' },
+    { line: 6, reason: 'not NAME=value' },
+    { line: 7, reason: 'E: missing closing quote' },
   ]);
 });
 

@@ -1,4 +1,4 @@
-// The page of the API's operations, from the OpenAPI document that the API itself answers with.
+// Generates the API reference from the API's OpenAPI document.
 import { createApi } from '#control/api/app.ts';
 import type { Dependencies } from '#control/process/dependencies.ts';
 import { defaultLimits } from '#core/limits.ts';
@@ -37,7 +37,7 @@ interface Document {
   readonly components: { readonly schemas?: Readonly<Record<string, SchemaPart>> };
 }
 
-/** @throws {Error} when the API does not describe itself. */
+/** @throws {Error} if the API returns no description. */
 export async function apiPage(): Promise<string> {
   const document = await openApiDocument();
   const groups = new Map<string, string[]>();
@@ -46,7 +46,7 @@ export async function apiPage(): Promise<string> {
       const [group = path.split('/')[1] ?? ''] = operation.tags ?? [];
       groups.set(group, [...(groups.get(group) ?? []), describe(method, path, operation, document)]);
     }
-  return `# Operations of the API
+  return `# API reference
 
 Every operation of the [management API](/api), which says how to sign in and what errors look like. A running platform has the same at
 \`/openapi.json\`, for programs, and at \`/docs\`.
@@ -62,11 +62,11 @@ ${madeFrom('control/api/')}
 
 async function openApiDocument(): Promise<Document> {
   const answer = await createApi().fetch(new Request('http://api/openapi.json'), descriptionParts());
-  if (!answer.ok) throw new Error(`The API does not describe itself: ${answer.status} ${await answer.text()}`);
+  if (!answer.ok) throw new Error(`The API returned no description: ${answer.status} ${await answer.text()}`);
   return (await answer.json()) as Document;
 }
 
-/** What the description of the API needs of its parts: nobody is signed in, nothing is counted. */
+/** Minimal dependencies of the API for its description: no sessions, no metrics. */
 function descriptionParts(): Dependencies {
   const parts: Pick<Dependencies, 'log' | 'limits' | 'clientAddress' | 'findSession'> = {
     log: openLog('docs', { LOG_LEVEL: 'silent' }),
@@ -97,8 +97,8 @@ function describe(method: string, path: string, operation: Operation, document: 
             ]),
           ),
         ]),
-    ...(fields.length === 0 ? [] : [table(['field of the body', 'takes', 'meaning'], fields)]),
-    `Answers: ${Object.keys(responses).map(code).join(', ')}.`,
+    ...(fields.length === 0 ? [] : [table(['body field', 'type', 'description'], fields)]),
+    `Responses: ${Object.keys(responses).map(code).join(', ')}.`,
   ]
     .filter((part) => part !== '')
     .join('\n\n');

@@ -1,5 +1,5 @@
-// The page of benchmarks, from what `npm run bench <scenario> -- --save` has written (bench/results/): each figure with
-// the command that prints it, the date and the machine. Nothing is typed in here.
+// Generates the benchmarks page from the results of `npm run bench <scenario> -- --save` (bench/results/): each figure
+// with its command, date and machine.
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
@@ -23,7 +23,7 @@ ${earlier.map((text) => lowered(lowered(text.replace(/See\s+\[README\.md\]\([^)]
 `;
 }
 
-/** Every heading one level down. */
+/** Lowers every heading by one level. */
 function lowered(text: string): string {
   return text.replace(/^(#{1,5}) /gm, '#$1 ');
 }

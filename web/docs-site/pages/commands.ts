@@ -1,4 +1,4 @@
-// The page of commands, from the definitions that the program itself reads its arguments by.
+// Generates the CLI reference from the definitions of the commands.
 import type { ArgsDef } from 'citty';
 import { leavesOf } from '#cli/commands/tree.ts';
 import { code, madeFrom, table } from './table.ts';
@@ -6,7 +6,7 @@ import { code, madeFrom, table } from './table.ts';
 export async function commandsPage(): Promise<string> {
   const parts: string[] = [];
   for (const { path, leaf } of leavesOf()) {
-    // What stands below `platform api` besides is other words for commands that have a part of their own.
+    // Skip aliases below `platform api`: they are listed elsewhere.
     if (path[0] === 'api' && path[1] !== 'call') continue;
     const { command } = await leaf.load();
     const definitions = ((await command.args) ?? {}) as ArgsDef;
@@ -50,7 +50,7 @@ export async function commandsPage(): Promise<string> {
   }
   return `# Commands and flags
 
-What each command takes; [the command line](/cli) says what it does, with examples. \`platform <command> --help\` prints the same.
+Arguments and flags of each command. See [CLI](/cli) for descriptions and examples. \`platform <command> --help\` prints the same.
 
 ${parts.join('\n\n')}
 

@@ -1,7 +1,7 @@
-// The page of the keys of platform.yaml, from the schema that editors read (docs/platform.schema.json).
+// Generates the platform.yaml reference from its JSON Schema (docs/platform.schema.json).
 import { code, madeFrom, table } from './table.ts';
 
-/** The part of JSON Schema that ours uses. */
+/** The subset of JSON Schema in use. */
 interface Schema {
   readonly type?: string | readonly string[];
   readonly description?: string;
@@ -21,7 +21,7 @@ interface Schema {
 
 export function configurationPage(schema: Schema): string {
   const parts = Object.entries(schema.properties ?? {}).map(([name, part]) =>
-    [`## ${name}`, part.description ?? '', table(['key', 'takes', 'meaning'], rowsOf(name, part))].join('\n\n'),
+    [`## ${name}`, part.description ?? '', table(['key', 'type', 'description'], rowsOf(name, part))].join('\n\n'),
   );
   return `# Keys of platform.yaml
 
@@ -33,7 +33,7 @@ ${madeFrom('docs/platform.schema.json')}
 `;
 }
 
-/** A key and all below it, each with its path. */
+/** Rows of a key and its nested keys, with paths. */
 function rowsOf(path: string, schema: Schema): string[][] {
   const rows = [[code(path), takes(schema), description(schema)]];
   for (const part of [schema, ...(schema.anyOf ?? [])]) {
@@ -49,7 +49,7 @@ function description(schema: Schema): string {
   return `${schema.description ?? ''}${given}`.trim();
 }
 
-/** What a key takes, in words. */
+/** Type of a key as text. */
 function takes(schema: Schema): string {
   if (schema.const !== undefined) return code(JSON.stringify(schema.const));
   if (schema.enum !== undefined) return schema.enum.map((value) => code(String(value))).join(', ');

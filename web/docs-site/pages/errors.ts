@@ -1,4 +1,4 @@
-// The page of errors, from the one table of what engines answer and the one of the API.
+// Generates the page of errors from the error tables of engines and API.
 import { apiErrors } from '#control/http/errors.ts';
 import { errorTable } from '#core/errors.ts';
 import { code, madeFrom, table } from './table.ts';
@@ -29,7 +29,7 @@ ${madeFrom('core/errors.ts')}
 
 ## What the management API answers
 
-As JSON: \`message\`, \`code\` and \`requestId\`, under which the platform's log has the request.
+JSON responses contain \`message\`, \`code\` and \`requestId\`, which identifies the request in the platform's log.
 
 ${table(
   ['code', 'status', 'message'],

@@ -1,4 +1,4 @@
-// The first page of the site: what this is, how it is started, and where each question is answered.
+// Generates the start page: introduction, quick start, and links.
 
 export function homePage(): string {
   return `# platform

@@ -1,18 +1,18 @@
-// Markdown that the generated pages are made of. Pure.
+// Markdown helpers for generated pages. Pure.
 
-/** A table; bars in a cell are written so that they end none. */
+/** A table; escapes pipes in cells. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]): string =>
     `| ${cells.map((cell) => cell.replaceAll('|', '\\|').replaceAll(/\s*\n\s*/g, ' ')).join(' | ')} |`;
   return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
 }
 
-/** A text in code marks, also one that holds some. */
+/** Inline code; also supports backticks in the text. */
 export function code(text: string): string {
   return text.includes('`') ? `\`\` ${text} \`\`` : `\`${text}\``;
 }
 
-/** Says on each generated page where it comes from. */
+/** The source note of a generated page. */
 export function madeFrom(source: string): string {
-  return `*Made from ${code(source)} when this site was built.*`;
+  return `*Generated from ${code(source)}.*`;
 }

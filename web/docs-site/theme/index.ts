@@ -1,4 +1,4 @@
-// The look of the documentation: VitePress's own layout with the dashboard's fonts and colours. Runs in browsers.
+// Theme of the documentation: VitePress's default layout with the dashboard's fonts and colours. Runs in browsers.
 import '@fontsource-variable/inter/wght.css';
 import '@fontsource-variable/jetbrains-mono/wght.css';
 import theme from 'vitepress/theme-without-fonts';

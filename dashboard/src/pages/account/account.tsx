@@ -1,4 +1,4 @@
-// The account: its tokens, where it is signed in, what it is invited to.
+// The account: tokens, sessions, invitations.
 import { PlusIcon } from '@radix-ui/react-icons';
 import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -31,9 +31,9 @@ export function AccountPage() {
     >
       {made !== null && (
         <Secret
-          title="The token"
+          title="New token"
           value={made}
-          hint="For PLATFORM_API_TOKEN, or as the password of git push."
+          hint="Use it as PLATFORM_API_TOKEN, or as the password for git push."
           onClose={() => setMade(null)}
         />
       )}
@@ -63,7 +63,7 @@ function Tokens() {
         query={query}
         empty={
           <EmptyState title="No tokens yet" commands={['platform login']}>
-            <code>platform login</code> makes one for the command line; make others for programs.
+            <code>platform login</code> creates a token for the CLI. Create others for programs and CI.
           </EmptyState>
         }
       >
@@ -94,8 +94,8 @@ function Sessions() {
     queryKey: ['sessions'],
     show: (all, id) => all.filter((one) => one.id !== id),
     act: (id) => dataOf(api.delete('/user/sessions/:id', { params: { id } })),
-    failed: 'The session did not end',
-    onDone: () => noteDone('Signed out there'),
+    failed: 'Could not sign out the session',
+    onDone: () => noteDone('Session signed out'),
   });
   const columns: readonly Column<Session>[] = [
     {
@@ -105,8 +105,8 @@ function Sessions() {
       cell: ({ userAgent }) => <span title={userAgent ?? undefined}>{browserOf(userAgent)}</span>,
     },
     { id: 'address', header: 'Address', isFitted: true, cell: ({ address }) => <code>{address ?? 'unknown'}</code> },
-    { id: 'since', header: 'Since', isFitted: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
-    { id: 'ends', header: 'Ends', isFitted: true, cell: ({ expiresAt }) => <Time at={expiresAt} /> },
+    { id: 'since', header: 'Signed in', isFitted: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
+    { id: 'ends', header: 'Expires', isFitted: true, cell: ({ expiresAt }) => <Time at={expiresAt} /> },
     {
       id: 'actions',
       header: 'Actions',
@@ -121,7 +121,7 @@ function Sessions() {
     },
   ];
   return (
-    <Section title="Signed in">
+    <Section title="Sessions">
       <Table label="Sessions" columns={columns} rows={data} rowKey={({ id }) => id} />
     </Section>
   );
@@ -130,7 +130,7 @@ function Sessions() {
 /** @example browserOf('Mozilla/5.0 (X11; Linux x86_64) ... Firefox/128.0') // 'Firefox on Linux' */
 function browserOf(agent: string | null): string {
   if (agent === null) return 'Unknown';
-  const name = /Edg\//.exec(agent) ? 'Edge' : (/(Firefox|Chrome|Safari)\//.exec(agent)?.[1] ?? 'A browser');
+  const name = /Edg\//.exec(agent) ? 'Edge' : (/(Firefox|Chrome|Safari)\//.exec(agent)?.[1] ?? 'Unknown browser');
   const system = /(Windows|Mac OS X|Android|iPhone|Linux)/.exec(agent)?.[1];
   return system === undefined ? name : `${name} on ${system.replace('Mac OS X', 'macOS')}`;
 }
@@ -147,7 +147,7 @@ function Invited() {
       isYes
         ? dataOf(api.post('/invitations/:id/accept', { params: { id } }))
         : dataOf(api.post('/invitations/:id/decline', { params: { id } })),
-    failed: 'The invitation was not answered',
+    failed: 'Could not respond to the invitation',
     onDone: () => void client.invalidateQueries(),
   });
   const rows = data?.items ?? [];
@@ -160,7 +160,7 @@ function Invited() {
       cell: ({ organizationName }) => <strong dir="auto">{organizationName}</strong>,
     },
     { id: 'role', header: 'Role', isFitted: true, cell: ({ role }) => <Badge>{role}</Badge> },
-    { id: 'ends', header: 'Ends', isFitted: true, cell: ({ expiresAt }) => <Time at={expiresAt} /> },
+    { id: 'ends', header: 'Expires', isFitted: true, cell: ({ expiresAt }) => <Time at={expiresAt} /> },
     {
       id: 'actions',
       header: 'Actions',

@@ -1,4 +1,4 @@
-// Tokens in a table, with their revocation, and the dialog that makes one. For the account's and an organization's.
+// The table of tokens, and the dialog to create one. For accounts and organizations.
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, dataOf } from '../../api/client.ts';
@@ -13,7 +13,7 @@ import { userQuery } from '../../queries/account.ts';
 
 type Scope = 'read' | 'deploy' | 'write' | 'admin';
 
-/** A token, without its text. */
+/** A token, without its secret. */
 export interface Token {
   readonly id: string;
   readonly hint: string;
@@ -28,16 +28,16 @@ export interface Token {
 }
 
 const scopeWords: readonly (readonly [Scope, string])[] = [
-  ['read', 'Read: projects, logs, data'],
-  ['deploy', 'Deploy: read, and make deployments'],
-  ['write', 'Write: deploy, and change projects, data, variables'],
-  ['admin', 'Admin: all that you may'],
+  ['read', 'Read: view projects, logs and data'],
+  ['deploy', 'Deploy: read, and create deployments'],
+  ['write', 'Write: deploy, and change projects, data and variables'],
+  ['admin', 'Admin: all your permissions'],
 ];
 const SOON_MS = 7 * 86_400_000;
 
 interface TokenTableProps {
   readonly tokens: readonly Token[];
-  /** Whose they are is shown. */
+  /** Shows the owners. */
   readonly hasLogin?: boolean;
   readonly onRevoke: (token: Token) => void;
 }
@@ -50,11 +50,11 @@ export function TokenTable({ tokens, hasLogin = false, onRevoke }: TokenTablePro
       phone: 'first',
       cell: ({ name, hint }) => (
         <>
-          <strong dir="auto">{name}</strong> <code title="How the token begins">{hint}…</code>
+          <strong dir="auto">{name}</strong> <code title="Start of the token">{hint}…</code>
         </>
       ),
     },
-    ...(hasLogin ? [{ id: 'login', header: 'Of', isFitted: true, cell: ({ login }: Token) => login ?? '' }] : []),
+    ...(hasLogin ? [{ id: 'login', header: 'Owner', isFitted: true, cell: ({ login }: Token) => login ?? '' }] : []),
     {
       id: 'scope',
       header: 'Scope',
@@ -67,7 +67,7 @@ export function TokenTable({ tokens, hasLogin = false, onRevoke }: TokenTablePro
       isFitted: true,
       cell: ({ lastUsedAt }) => (lastUsedAt === null ? 'never' : <Time at={lastUsedAt} />),
     },
-    { id: 'ends', header: 'Ends', isFitted: true, cell: ({ expiresAt }) => <Ends at={expiresAt} /> },
+    { id: 'ends', header: 'Expires', isFitted: true, cell: ({ expiresAt }) => <Ends at={expiresAt} /> },
     {
       id: 'actions',
       header: 'Actions',
@@ -97,7 +97,7 @@ function Ends({ at }: { readonly at: string | null }) {
 }
 
 interface NewTokenProps {
-  /** The organization that it is bound to; undefined lets the user choose. */
+  /** The token's organization; undefined lets the user choose. */
   readonly organizationId?: string;
   readonly queryKey: readonly string[];
   readonly onMade: (token: string) => void;
@@ -112,7 +112,7 @@ export function NewToken({ organizationId: given, queryKey, onMade, onClose }: N
   const { data: user } = useQuery(userQuery);
   const make = useChange({
     queryKey,
-    failed: 'The token was not made',
+    failed: 'Could not create the token',
     act: async () => {
       const body = {
         name,
@@ -132,17 +132,17 @@ export function NewToken({ organizationId: given, queryKey, onMade, onClose }: N
       onClose={onClose}
       title="New token"
       onSubmit={() => make.mutate(undefined)}
-      action="Make token"
+      action="Create token"
       isPending={make.isPending}
     >
-      <Field label="Name" hint="What it is for" error={make.problem}>
+      <Field label="Name" hint="What you will use it for" error={make.problem}>
         {(control) => (
           <Input
             {...control}
             required
             autoFocus
             maxLength={100}
-            placeholder="CI of guest-book"
+            placeholder="guest-book CI"
             value={name}
             onChange={({ target }) => setName(target.value)}
           />
@@ -161,10 +161,10 @@ export function NewToken({ organizationId: given, queryKey, onMade, onClose }: N
       </Field>
       <FieldRow>
         {given === undefined && (
-          <Field label="Reaches">
+          <Field label="Organization">
             {(control) => (
               <Select {...control} value={chosen} onChange={({ target }) => setChosen(target.value)}>
-                <option value="">All your organizations</option>
+                <option value="">All my organizations</option>
                 {user?.organizations.map(({ id, name: organization }) => (
                   <option key={id} value={id}>
                     {organization}
@@ -174,13 +174,13 @@ export function NewToken({ organizationId: given, queryKey, onMade, onClose }: N
             )}
           </Field>
         )}
-        <Field label="Ends">
+        <Field label="Expires">
           {(control) => (
             <Select {...control} value={days} onChange={({ target }) => setDays(target.value)}>
               <option value="7">In 7 days</option>
               <option value="30">In 30 days</option>
               <option value="90">In 90 days</option>
-              <option value="365">In a year</option>
+              <option value="365">In 1 year</option>
               <option value="">Never</option>
             </Select>
           )}

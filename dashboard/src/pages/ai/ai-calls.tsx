@@ -1,4 +1,4 @@
-// AI calls, the latest first: who answered, what it used, how it ended. Never what was said.
+// AI calls, newest first: model, usage, status. Prompts and completions are not stored.
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Button } from '../../components/button.tsx';
@@ -18,7 +18,7 @@ interface AiCallsProps {
   readonly of: UsageOf;
   readonly search: AiSearch;
   readonly onSearch: (search: AiSearch) => void;
-  /** Name of the project, for links to its agents. */
+  /** Project name, for links to its agents. */
   readonly project?: string;
 }
 
@@ -33,7 +33,7 @@ export function AiCalls({ of, search, onSearch, project }: AiCallsProps) {
       phone: 'first',
       cell: ({ status }) => (
         <State tone={status < 400 ? 'ok' : status === 499 ? 'neutral' : 'failed'}>
-          {status === 499 ? 'hung up' : String(status)}
+          {status === 499 ? 'canceled' : String(status)}
         </State>
       ),
     },
@@ -41,12 +41,12 @@ export function AiCalls({ of, search, onSearch, project }: AiCallsProps) {
       id: 'model',
       header: 'Model',
       cell: ({ model: answered, modelRequested }) => (
-        <span title={`Asked for: ${modelRequested}`}>{answered ?? modelRequested}</span>
+        <span title={`Requested: ${modelRequested}`}>{answered ?? modelRequested}</span>
       ),
     },
     {
       id: 'by',
-      header: 'By',
+      header: 'Caller',
       isFitted: true,
       phone: 'hidden',
       cell: ({ kind, runId }) =>
@@ -58,7 +58,7 @@ export function AiCalls({ of, search, onSearch, project }: AiCallsProps) {
             params={{ project, binding: 'PLATFORM_AGENT_WORKFLOW' }}
             search={{ run: runId }}
             className="link"
-            title="The agent's run"
+            title="Agent run"
           >
             <Id id={runId} isPlain />
           </Link>
@@ -75,38 +75,38 @@ export function AiCalls({ of, search, onSearch, project }: AiCallsProps) {
     { id: 'cost', header: 'Cost', align: 'end', isFitted: true, cell: ({ costMicros }) => costText(costMicros) },
     {
       id: 'first',
-      header: 'Began after',
+      header: 'First token',
       align: 'end',
       isFitted: true,
       phone: 'hidden',
       cell: ({ firstByteMs }) => (firstByteMs === null ? '–' : durationText(firstByteMs)),
     },
-    { id: 'took', header: 'Took', align: 'end', isFitted: true, cell: ({ totalMs }) => durationText(totalMs) },
-    { id: 'at', header: 'When', isFitted: true, phone: 'first-end', cell: ({ at }) => <Time at={at} /> },
+    { id: 'took', header: 'Duration', align: 'end', isFitted: true, cell: ({ totalMs }) => durationText(totalMs) },
+    { id: 'at', header: 'Time', isFitted: true, phone: 'first-end', cell: ({ at }) => <Time at={at} /> },
   ];
   return (
     <>
       <Filters>
         <Checkbox
-          label="Failed alone"
+          label="Only failures"
           checked={failed}
           onChange={({ target }) => onSearch({ ...search, failed: target.checked || undefined })}
         />
         {model !== undefined && (
           <Button size="small" onClick={() => onSearch({ ...search, model: undefined })}>
-            Of {model}: show all
+            Model: {model} ×
           </Button>
         )}
         {run !== undefined && (
           <Button size="small" onClick={() => onSearch({ ...search, run: undefined })}>
-            Of the run {run}: show all
+            Run: {run} ×
           </Button>
         )}
       </Filters>
       <CursorList
         name="calls"
         query={query}
-        empty={<EmptyState title="No AI calls">They are here once they have ended.</EmptyState>}
+        empty={<EmptyState title="No AI calls">Calls appear when they finish.</EmptyState>}
       >
         {(items) => <Table label="AI calls" columns={columns} rows={items} rowKey={({ id }) => id} />}
       </CursorList>

@@ -1,4 +1,4 @@
-// Tokens, cost and failures of AI calls: totals, by time, by model. For a project and for an organization.
+// Tokens, cost and failures of AI calls: total, by time, by model. For projects and organizations.
 import { MagicWandIcon } from '@radix-ui/react-icons';
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
@@ -25,7 +25,7 @@ interface AiUsageProps {
   readonly of: UsageOf;
   readonly search: AiSearch;
   readonly onSearch: (search: AiSearch) => void;
-  /** Further tables: by what, their title, and what a group is called. */
+  /** Further tables: dimension, title, and label of a group. */
   readonly groups?: readonly (readonly [by: AiGroup, title: string, nameOf: (id: string) => string])[];
 }
 
@@ -38,13 +38,13 @@ export function AiUsageView({ of, search, onSearch, groups = [] }: AiUsageProps)
     return error === null ? (
       <SkeletonRows />
     ) : (
-      <ErrorState title="The usage could not be read" error={error} onRetry={() => void refetch()} />
+      <ErrorState title="Could not load the usage" error={error} onRetry={() => void refetch()} />
     );
   return (
     <>
       <Filters>
         <Select
-          aria-label="Time"
+          aria-label="Time range"
           value={range}
           onChange={({ target }) => onSearch({ ...search, range: target.value as Range })}
         >
@@ -56,8 +56,9 @@ export function AiUsageView({ of, search, onSearch, groups = [] }: AiUsageProps)
         </Select>
       </Filters>
       {data.totals.calls === 0 ? (
-        <EmptyState icon={<MagicWandIcon />} title="No AI calls in this time">
-          A worker with <code>ai: true</code> in platform.yaml calls models by <code>env.AI.run('auto', inputs)</code>.
+        <EmptyState icon={<MagicWandIcon />} title="No AI calls in this period">
+          A worker with <code>ai: true</code> in platform.yaml calls models with <code>env.AI.run('auto', inputs)</code>
+          .
         </EmptyState>
       ) : (
         <>
@@ -84,14 +85,12 @@ function Totals({ usage: { totals } }: { readonly usage: AiUsage }) {
   const facts = [
     ['Calls', countText(calls)],
     ['Failed', countText(failures)],
-    ['Tokens of prompts', countText(promptTokens)],
-    ['Tokens of answers', countText(completionTokens)],
+    ['Prompt tokens', countText(promptTokens)],
+    ['Completion tokens', countText(completionTokens)],
     ['Cost', unpriced === calls ? 'no prices' : costText(costMicros)],
     [
-      'Answers begin after',
-      firstByteMsP50 === null
-        ? '–'
-        : `${durationText(firstByteMsP50)}, 99 of 100 within ${durationText(firstByteMsP99!)}`,
+      'Time to first token',
+      firstByteMsP50 === null ? '–' : `p50 ${durationText(firstByteMsP50)}, p99 ${durationText(firstByteMsP99!)}`,
     ],
   ];
   return (
@@ -127,14 +126,14 @@ function Tokens({ of, range }: { readonly of: UsageOf; readonly range: Range }) 
   }, [data, step, hours]);
   if (drawn === null) return <SkeletonRows rows={4} />;
   return (
-    <Section title={`Tokens by ${step}`}>
+    <Section title={`Tokens per ${step}`}>
       <Chart
-        label={`Tokens by ${step}`}
+        label={`Tokens per ${step}`}
         times={drawn.times}
         format={shortCountText}
         series={[
           { label: 'Prompts', color: '--chart-first', values: drawn.prompts, isBars: true },
-          { label: 'Answers', color: '--chart-second', values: drawn.answers, isBars: true },
+          { label: 'Completions', color: '--chart-second', values: drawn.answers, isBars: true },
         ]}
       />
     </Section>
@@ -187,7 +186,7 @@ function Groups({ items, title, nameOf, onOpen }: GroupsProps) {
     },
     {
       id: 'answers',
-      header: 'Answer tokens',
+      header: 'Completion tokens',
       align: 'end',
       isFitted: true,
       cell: ({ completionTokens }) => countText(completionTokens),

@@ -1,4 +1,4 @@
-// Members' AI gateway tokens for `platform dev`: who has one, when it expires, and a button to revoke it.
+// Members' AI gateway tokens for `platform dev`, with expiry and revocation.
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { api, dataOf } from '../../api/client.ts';
 import { Button } from '../../components/button.tsx';
@@ -26,8 +26,8 @@ export function DevTokens({ id }: { readonly id: string }) {
       phone: 'first',
       cell: (token) => <strong dir="auto">{nameOf(token)}</strong>,
     },
-    { id: 'made', header: 'Made', isFitted: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
-    { id: 'ends', header: 'Ends', isFitted: true, cell: ({ expiresAt }) => <Time at={expiresAt} /> },
+    { id: 'made', header: 'Created', isFitted: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
+    { id: 'ends', header: 'Expires', isFitted: true, cell: ({ expiresAt }) => <Time at={expiresAt} /> },
     {
       id: 'actions',
       header: 'Actions',
@@ -54,7 +54,7 @@ export function DevTokens({ id }: { readonly id: string }) {
   ];
   const rows = data?.filter((token) => !removed.has(token.id)) ?? [];
   if (error !== null)
-    return <ErrorState title="The tokens could not be read" error={error} onRetry={() => void refetch()} />;
+    return <ErrorState title="Could not load the tokens" error={error} onRetry={() => void refetch()} />;
   if (rows.length === 0) return null;
   return (
     <Section title="Tokens for platform dev">

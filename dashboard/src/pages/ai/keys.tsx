@@ -1,4 +1,4 @@
-// Keys of an organization for the AI gateway, for programs outside of workers: shown once, with limits of their own.
+// AI gateway keys of an organization, for programs outside of workers: shown once, with limits of their own.
 import { PlusIcon } from '@radix-ui/react-icons';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -34,19 +34,19 @@ export function AiKeys({ id }: { readonly id: string }) {
       phone: 'first',
       cell: ({ name, hint }) => (
         <>
-          <strong dir="auto">{name}</strong> <code title="How the key begins">{hint}…</code>
+          <strong dir="auto">{name}</strong> <code title="Start of the key">{hint}…</code>
         </>
       ),
     },
     {
       id: 'limits',
       header: 'Limits',
-      cell: ({ limits }) => (limits.length === 0 ? 'none of its own' : limits.map(limitText).join(', ')),
+      cell: ({ limits }) => (limits.length === 0 ? 'none' : limits.map(limitText).join(', ')),
     },
-    { id: 'made', header: 'Made', isFitted: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
+    { id: 'made', header: 'Created', isFitted: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
     {
       id: 'ends',
-      header: 'Ends',
+      header: 'Expires',
       isFitted: true,
       cell: ({ expiresAt }) => (expiresAt === null ? 'never' : <Time at={expiresAt} />),
     },
@@ -86,9 +86,9 @@ export function AiKeys({ id }: { readonly id: string }) {
     >
       {made !== null && (
         <Secret
-          title="The key"
+          title="New key"
           value={made}
-          hint="As the API key of any OpenAI client, with the platform's API and /ai as its base URL."
+          hint="Use it as the API key of any OpenAI client. The base URL is the platform's API URL followed by /ai."
           onClose={() => setMade(null)}
         />
       )}
@@ -96,12 +96,10 @@ export function AiKeys({ id }: { readonly id: string }) {
         error === null ? (
           <SkeletonRows rows={2} />
         ) : (
-          <ErrorState title="The keys could not be read" error={error} onRetry={() => void refetch()} />
+          <ErrorState title="Could not load the keys" error={error} onRetry={() => void refetch()} />
         )
       ) : rows.length === 0 ? (
-        <EmptyState title="No keys">
-          Programs outside of workers call models with one. Workers have their own.
-        </EmptyState>
+        <EmptyState title="No keys">Programs outside of workers need a key to call models. Workers do not.</EmptyState>
       ) : (
         <Table label="Keys" columns={columns} rows={rows} rowKey={(key) => key.id} />
       )}
@@ -122,7 +120,7 @@ function NewKey({ id, onMade, onClose }: NewKeyProps) {
   const [limits, setLimits] = useState<readonly TypedLimit[]>([]);
   const make = useChange({
     queryKey: ['ai-keys', id],
-    failed: 'The key was not made',
+    failed: 'Could not create the key',
     act: () => {
       const body = { name, limits: untyped(limits), ...(days !== '' && { days: Number(days) }) };
       return dataOf(api.post('/orgs/:id/ai/keys', { params: { id }, body }));
@@ -136,29 +134,29 @@ function NewKey({ id, onMade, onClose }: NewKeyProps) {
     <FormDialog
       onClose={onClose}
       title="New key"
-      action="Make key"
+      action="Create key"
       onSubmit={() => make.mutate(undefined)}
       isPending={make.isPending}
     >
-      <Field label="Name" hint="What it is for" error={make.problem}>
+      <Field label="Name" hint="What you will use it for" error={make.problem}>
         {(control) => (
           <Input
             {...control}
             required
             autoFocus
             maxLength={100}
-            placeholder="Notebook of Ada"
+            placeholder="Ada's notebook"
             value={name}
             onChange={({ target }) => setName(target.value)}
           />
         )}
       </Field>
-      <Field label="Ends">
+      <Field label="Expires">
         {(control) => (
           <Select {...control} value={days} onChange={({ target }) => setDays(target.value)}>
             <option value="30">In 30 days</option>
             <option value="90">In 90 days</option>
-            <option value="365">In a year</option>
+            <option value="365">In 1 year</option>
             <option value="">Never</option>
           </Select>
         )}

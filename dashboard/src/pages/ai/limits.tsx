@@ -1,10 +1,10 @@
-// Limits for AI in a form: what may be used in a minute, a day or a month. Of organizations, projects and keys.
+// Form fields for AI limits per minute, day or month. For organizations, projects and keys.
 import { Cross2Icon, PlusIcon } from '@radix-ui/react-icons';
 import { Button, IconButton } from '../../components/button.tsx';
 import { FieldRow, Input, Select } from '../../components/field.tsx';
 import type { AiLimit } from '../../queries/ai.ts';
 
-/** As it is typed: a number may be empty. */
+/** Form state: the number may be empty. */
 export interface TypedLimit extends Omit<AiLimit, 'most'> {
   readonly most: string;
 }
@@ -17,7 +17,7 @@ export const untyped = (limits: readonly TypedLimit[]): AiLimit[] =>
 const choices = (['tokens', 'requests'] as const).flatMap((of) =>
   (['minute', 'day', 'month'] as const).map((per) => ({ of, per })),
 );
-const idOf = ({ of, per }: Pick<AiLimit, 'of' | 'per'>): string => `${of} a ${per}`;
+const idOf = ({ of, per }: Pick<AiLimit, 'of' | 'per'>): string => `${of} per ${per}`;
 
 interface LimitFieldsProps {
   readonly limits: readonly TypedLimit[];
@@ -33,7 +33,7 @@ export function LimitFields({ limits, onChange }: LimitFieldsProps) {
       {limits.map((limit, at) => (
         <FieldRow key={idOf(limit)}>
           <Input
-            aria-label={`At most, ${idOf(limit)}`}
+            aria-label={`Maximum ${idOf(limit)}`}
             type="number"
             required
             min={0}
@@ -42,7 +42,7 @@ export function LimitFields({ limits, onChange }: LimitFieldsProps) {
             onChange={({ target }) => change(at, { most: target.value })}
           />
           <Select
-            aria-label={`Of what: ${idOf(limit)}`}
+            aria-label={`Unit: ${idOf(limit)}`}
             value={idOf(limit)}
             onChange={({ target }) =>
               change(
@@ -58,7 +58,7 @@ export function LimitFields({ limits, onChange }: LimitFieldsProps) {
             ))}
           </Select>
           <IconButton
-            label={`Remove the limit on ${idOf(limit)}`}
+            label={`Remove the limit of ${idOf(limit)}`}
             onClick={() => onChange(limits.filter((_, n) => n !== at))}
           >
             <Cross2Icon />
@@ -68,7 +68,7 @@ export function LimitFields({ limits, onChange }: LimitFieldsProps) {
       {free.length > 0 && (
         <div>
           <Button size="small" onClick={() => onChange([...limits, { ...free[0]!, most: '' }])}>
-            <PlusIcon /> Add a limit
+            <PlusIcon /> Add limit
           </Button>
         </div>
       )}

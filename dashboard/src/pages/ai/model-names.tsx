@@ -1,4 +1,4 @@
-// Names of models that an organization gives, what `auto` tries in turn, and its limits: shown, and changed in a form.
+// Model aliases of an organization, the models of `auto`, and limits, with a form to change them.
 import { useState } from 'react';
 import { api, dataOf } from '../../api/client.ts';
 import { useChange } from '../../api/use-change.ts';
@@ -20,15 +20,12 @@ export function ModelNames({ id, settings }: ModelNamesProps) {
   const { aliases, auto, limits } = settings;
   const names = Object.entries(aliases);
   return (
-    <Section
-      title="Models and limits"
-      actions={<Button onClick={() => setOpen(true)}>Change models and limits</Button>}
-    >
+    <Section title="Models and limits" actions={<Button onClick={() => setOpen(true)}>Edit</Button>}>
       <Facts
         facts={[
-          ['auto', auto.length === 0 ? "as the operator's" : auto.join(', ')],
-          ['Names', names.length === 0 ? 'none' : names.map(([name, model]) => `${name} = ${model}`).join(', ')],
-          ['Limits', limits.length === 0 ? 'those of the plan' : limits.map(limitText).join(', ')],
+          ['auto', auto.length === 0 ? 'set by the operator' : auto.join(', ')],
+          ['Aliases', names.length === 0 ? 'none' : names.map(([name, model]) => `${name} = ${model}`).join(', ')],
+          ['Limits', limits.length === 0 ? 'set by the plan' : limits.map(limitText).join(', ')],
         ]}
       />
       {isOpen && <SettingsDialog id={id} settings={settings} onClose={() => setOpen(false)} />}
@@ -47,7 +44,7 @@ function SettingsDialog({ id, settings, onClose }: ModelNamesProps & { readonly 
   const linesOf = (text: string): string[] => text.split('\n').flatMap((line) => line.trim() || []);
   const save = useChange({
     queryKey: ['ai-settings', id],
-    failed: 'The settings were not changed',
+    failed: 'Could not update the settings',
     act: () => {
       const aliases = Object.fromEntries(
         linesOf(names).map((line) => {
@@ -60,7 +57,7 @@ function SettingsDialog({ id, settings, onClose }: ModelNamesProps & { readonly 
       );
     },
     onDone: () => {
-      noteDone('Models and limits changed');
+      noteDone('Models and limits updated');
       onClose();
     },
   });
@@ -72,7 +69,7 @@ function SettingsDialog({ id, settings, onClose }: ModelNamesProps & { readonly 
       onSubmit={() => save.mutate(undefined)}
       isPending={save.isPending}
     >
-      <Field label="What auto tries in turn" hint="A model a line, as provider/model" error={save.problem}>
+      <Field label="Models of auto, in order" hint="One per line, as provider/model" error={save.problem}>
         {(control) => (
           <TextArea
             {...control}
@@ -83,7 +80,7 @@ function SettingsDialog({ id, settings, onClose }: ModelNamesProps & { readonly 
           />
         )}
       </Field>
-      <Field label="Names" hint="One a line, as name = provider/model">
+      <Field label="Aliases" hint="One per line, as name = provider/model">
         {(control) => (
           <TextArea
             {...control}

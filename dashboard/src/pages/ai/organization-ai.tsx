@@ -1,4 +1,4 @@
-// AI of an organization: what its calls used, providers of its own, names of models, limits, keys.
+// AI of an organization: usage, providers, model aliases, limits, keys.
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { ErrorState } from '../../components/notice.tsx';
@@ -45,7 +45,7 @@ function Settings({ organization: { id } }: { readonly organization: FullOrganiz
     return error === null ? (
       <SkeletonRows />
     ) : (
-      <ErrorState title="The settings could not be read" error={error} onRetry={() => void refetch()} />
+      <ErrorState title="Could not load the settings" error={error} onRetry={() => void refetch()} />
     );
   return (
     <>

@@ -1,4 +1,4 @@
-// AI of a project: what its calls used, the calls, and its limits.
+// AI of a project: usage, calls, limits.
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -20,7 +20,7 @@ export function ProjectAiPage() {
   const navigate = useNavigate({ from: '/projects/$project/ai' });
   const onSearch = (next: typeof search): void => void navigate({ search: next });
   return (
-    <Page title="AI" description="Calls of models by env.AI and PLATFORM_AI_URL">
+    <Page title="AI" description="Model calls through env.AI and PLATFORM_AI_URL">
       <WithProject>
         {({ id, name }) => (
           <>
@@ -52,11 +52,11 @@ function ProjectLimits({ id }: { readonly id: string }) {
   const { data } = useQuery(projectAiQuery(id));
   if (data === undefined) return null;
   return (
-    <Section title="Limits of the project" actions={<Button onClick={() => setOpen(true)}>Change limits</Button>}>
+    <Section title="Project limits" actions={<Button onClick={() => setOpen(true)}>Edit limits</Button>}>
       <p>
         {data.limits.length === 0
-          ? 'None of its own: those of the organization and of its plan apply.'
-          : `${data.limits.map(limitText).join(', ')}, beside those of the organization and of its plan.`}
+          ? 'None. The limits of the organization and its plan apply.'
+          : `${data.limits.map(limitText).join(', ')}, in addition to those of the organization and its plan.`}
       </p>
       {isOpen && <LimitDialog id={id} limits={data.limits} onClose={() => setOpen(false)} />}
     </Section>
@@ -73,18 +73,18 @@ function LimitDialog({ id, limits: before, onClose }: LimitDialogProps) {
   const [limits, setLimits] = useState(typed(before));
   const save = useChange({
     queryKey: ['ai-limits', id],
-    failed: 'The limits were not changed',
+    failed: 'Could not update the limits',
     act: () => dataOf(api.put('/projects/:id/ai', { params: { id }, body: { limits: untyped(limits) } })),
     onDone: () => {
-      noteDone('Limits changed');
+      noteDone('Limits updated');
       onClose();
     },
   });
   return (
     <FormDialog
       onClose={onClose}
-      title="Limits of the project"
-      description="A call that would pass one is refused with 429. Days and months are those of UTC."
+      title="Project limits"
+      description="Calls over a limit are refused with 429. Days and months are in UTC."
       action="Save limits"
       onSubmit={() => save.mutate(undefined)}
       isPending={save.isPending}

@@ -1,4 +1,4 @@
-// Providers of an organization's own: made with a key that is not shown again, switched off, deleted.
+// An organization's own providers: create, disable, delete. Keys are not shown again.
 import { DotsHorizontalIcon, PlusIcon } from '@radix-ui/react-icons';
 import { useState } from 'react';
 import { api, dataOf } from '../../api/client.ts';
@@ -15,10 +15,10 @@ import { Table, type Column } from '../../components/table.tsx';
 import type { AiProvider } from '../../queries/ai.ts';
 
 const kinds: Readonly<Record<AiProvider['kind'], readonly [title: string, url: string]>> = {
-  openai: ['OpenAI, or compatible with it', 'https://api.openai.com/v1'],
+  openai: ['OpenAI or compatible', 'https://api.openai.com/v1'],
   anthropic: ['Anthropic', 'https://api.anthropic.com/v1'],
   google: ['Google', 'https://generativelanguage.googleapis.com/v1beta'],
-  mock: ['Mock: made-up answers, for tests', ''],
+  mock: ['Mock: generated responses, for tests', ''],
 };
 
 interface AiProvidersProps {
@@ -32,7 +32,7 @@ export function AiProviders({ id, providers }: AiProvidersProps) {
   const [deleted, setDeleted] = useState<AiProvider | null>(null);
   const change = useChange({
     queryKey,
-    failed: 'The provider was not changed',
+    failed: 'Could not update the provider',
     act: ({ name, kind, url, models, enabled }: AiProvider) =>
       dataOf(
         api.put('/orgs/:id/ai/providers/:name', {
@@ -43,19 +43,19 @@ export function AiProviders({ id, providers }: AiProvidersProps) {
   });
   const remove = useChange({
     queryKey,
-    failed: 'The provider was not deleted',
+    failed: 'Could not delete the provider',
     act: (name: string) => dataOf(api.delete('/orgs/:id/ai/providers/:name', { params: { id, name } })),
   });
   const columns: readonly Column<AiProvider>[] = [
     { id: 'name', header: 'Name', phone: 'first', cell: ({ name }) => <strong>{name}</strong> },
-    { id: 'kind', header: 'Speaks', isFitted: true, cell: ({ kind }) => kind },
+    { id: 'kind', header: 'API', isFitted: true, cell: ({ kind }) => kind },
     { id: 'url', header: 'URL', cell: ({ url }) => <code>{url}</code> },
     { id: 'key', header: 'Key', isFitted: true, cell: ({ hasKey }) => (hasKey ? 'set' : 'none') },
     {
       id: 'state',
-      header: 'State',
+      header: 'Status',
       isFitted: true,
-      cell: ({ enabled }) => <State tone={enabled ? 'ok' : 'neutral'}>{enabled ? 'On' : 'Off'}</State>,
+      cell: ({ enabled }) => <State tone={enabled ? 'ok' : 'neutral'}>{enabled ? 'Enabled' : 'Disabled'}</State>,
     },
     {
       id: 'actions',
@@ -71,8 +71,8 @@ export function AiProviders({ id, providers }: AiProvidersProps) {
             </IconButton>
           }
         >
-          <MenuItem onSelect={() => setEdited(provider)}>Change</MenuItem>
-          <MenuItem onSelect={() => change.mutate(provider)}>Switch {provider.enabled ? 'off' : 'on'}</MenuItem>
+          <MenuItem onSelect={() => setEdited(provider)}>Edit</MenuItem>
+          <MenuItem onSelect={() => change.mutate(provider)}>{provider.enabled ? 'Disable' : 'Enable'}</MenuItem>
           <MenuItem isDanger onSelect={() => setDeleted(provider)}>
             Delete
           </MenuItem>
@@ -90,7 +90,7 @@ export function AiProviders({ id, providers }: AiProvidersProps) {
       }
     >
       {providers.length === 0 ? (
-        <EmptyState title="No providers of your own">Those of the platform's operator serve your calls.</EmptyState>
+        <EmptyState title="No providers">Calls use the providers of the platform's operator.</EmptyState>
       ) : (
         <Table label="Providers" columns={columns} rows={providers} rowKey={({ name }) => name} />
       )}
@@ -108,7 +108,7 @@ export function AiProviders({ id, providers }: AiProvidersProps) {
           setDeleted(null);
         }}
       >
-        Its key is deleted with it. Calls of its models fail from now on.
+        Its key is deleted too. Calls to its models will fail.
       </Confirm>
     </Section>
   );
@@ -129,7 +129,7 @@ function ProviderDialog({ id, before, onClose }: ProviderDialogProps) {
   const [models, setModels] = useState(before?.models.join(', ') ?? '');
   const save = useChange({
     queryKey: ['ai-settings', id],
-    failed: 'The provider was not saved',
+    failed: 'Could not save the provider',
     act: () => {
       const listed = models.split(',').flatMap((model) => model.trim() || []);
       const body = { kind, url, models: listed, enabled: before?.enabled ?? true, ...(key !== '' && { key }) };
@@ -141,13 +141,13 @@ function ProviderDialog({ id, before, onClose }: ProviderDialogProps) {
     <FormDialog
       onClose={onClose}
       title={before === null ? 'New provider' : before.name}
-      description="Its models are called as name/model."
-      action={before === null ? 'Make provider' : 'Save provider'}
+      description="Call its models as name/model."
+      action={before === null ? 'Create provider' : 'Save provider'}
       onSubmit={() => save.mutate(undefined)}
       isPending={save.isPending}
     >
       <FieldRow>
-        <Field label="Speaks">
+        <Field label="API">
           {(control) => (
             <Select
               {...control}
@@ -186,7 +186,7 @@ function ProviderDialog({ id, before, onClose }: ProviderDialogProps) {
       </FieldRow>
       {kind !== 'mock' && (
         <>
-          <Field label="URL" hint="With its version; https, on a public address">
+          <Field label="URL" hint="Includes the API version; https and a public address">
             {(control) => (
               <Input
                 {...control}
@@ -203,8 +203,8 @@ function ProviderDialog({ id, before, onClose }: ProviderDialogProps) {
             label="Key"
             hint={
               before?.hasKey === true
-                ? 'Empty: it stays as it is, as long as the URL does'
-                : 'Kept encrypted, and not shown again'
+                ? 'Leave empty to keep the current key; changing the URL requires it again'
+                : 'Stored encrypted, never shown again'
             }
           >
             {(control) => (
@@ -220,7 +220,7 @@ function ProviderDialog({ id, before, onClose }: ProviderDialogProps) {
           </Field>
         </>
       )}
-      <Field label="Models" hint="That lists name, with commas between them; others are passed on all the same">
+      <Field label="Models" hint="For model lists, separated by commas. Other models can be called too">
         {(control) => <Input {...control} isCode value={models} onChange={({ target }) => setModels(target.value)} />}
       </Field>
     </FormDialog>

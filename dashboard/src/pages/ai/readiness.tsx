@@ -1,4 +1,4 @@
-// Says above the AI of a project or an organization what is missing for calls of models; nothing where nothing is.
+// Notice of missing AI settings above the AI pages; renders nothing if AI is ready.
 import { Notice } from '../../components/notice.tsx';
 import type { AiReadiness as Readiness } from '../../queries/ai.ts';
 
@@ -7,7 +7,7 @@ export function AiReadiness({ of: { state, advice } }: { readonly of: Readiness 
   return (
     <Notice
       tone={state === 'mock' ? 'neutral' : 'warning'}
-      title={state === 'mock' ? 'No model is asked' : 'Calls of models fail'}
+      title={state === 'mock' ? 'Using mock responses' : 'Model calls fail'}
     >
       <p>{advice}</p>
     </Notice>

@@ -1,4 +1,4 @@
-// The calls for alerts of a project, or of the operator, whose addresses differ. Used by the pages of alerts.
+// API calls for alerts of a project or of the operator, which have different routes. Used by the alert pages.
 import { api, dataOf } from '../../api/client.ts';
 
 export const readRules = (id: string | null, signal: AbortSignal) =>
@@ -21,15 +21,15 @@ export const readEvents = (id: string | null, cursor: string | undefined, signal
 };
 export type AlertEvent = Awaited<ReturnType<typeof readEvents>>['items'][number];
 
-/** A rule that is to be made. */
+/** A new rule. */
 export interface NewRule {
   readonly name: string;
   readonly kind: Rule['kind'];
   readonly threshold: number;
-  /** Of those whose kind has one. */
+  /** Only for kinds with a window. */
   readonly windowMinutes?: number;
   readonly evaluations: number;
-  /** Not given: four fifths of the threshold. */
+  /** Default: 80 % of the threshold. */
   readonly clearBelow?: number;
   readonly quietMinutes: number;
   readonly channels: string[];
@@ -55,7 +55,7 @@ export const deleteRule = (id: string | null, ruleId: string) =>
     ? dataOf(api.delete('/operator/alert-rules/:ruleId', { params: { ruleId } }))
     : dataOf(api.delete('/projects/:id/alert-rules/:ruleId', { params: { id, ruleId } }));
 
-/** A channel that is to be made. */
+/** A new channel. */
 export interface NewChannel {
   readonly name: string;
   readonly kind: Channel['kind'];

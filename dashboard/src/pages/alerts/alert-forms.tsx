@@ -1,4 +1,4 @@
-// The forms of new rules and channels of alerts, with the words for their kinds.
+// Forms for new alert rules and channels, and the labels of their kinds.
 import { useState, type ComponentPropsWithRef } from 'react';
 import { useChange } from '../../api/use-change.ts';
 import { Checkbox, Field, FieldRow, Input, Select } from '../../components/field.tsx';
@@ -9,19 +9,19 @@ interface RuleKind {
   readonly title: string;
   readonly unit: string;
   readonly threshold: number;
-  /** When it fires, in words. */
+  /** The condition as text. */
   readonly at: (threshold: number) => string;
   readonly isOf: readonly ('project' | 'operator')[];
-  /** Looks at the last minutes, rather than at how things stand. */
+  /** Evaluates the last minutes rather than the current state. */
   readonly hasWindow: boolean;
-  /** Is well again below a value of its own. */
+  /** Resolves below a separate threshold. */
   readonly clearsBelow: boolean;
 }
 
 export const ruleKinds: Readonly<Record<Rule['kind'], RuleKind>> = {
   error_rate: {
-    title: 'Failing invocations',
-    unit: 'Percent that fail',
+    title: 'Error rate',
+    unit: 'Failed invocations (%)',
     threshold: 5,
     at: (threshold) => `${threshold} % of invocations fail`,
     isOf: ['project'],
@@ -29,17 +29,17 @@ export const ruleKinds: Readonly<Record<Rule['kind'], RuleKind>> = {
     clearsBelow: true,
   },
   cpu_budget: {
-    title: 'CPU near its budget',
-    unit: 'Percent of the budget',
+    title: 'CPU usage',
+    unit: 'CPU budget used (%)',
     threshold: 80,
-    at: (threshold) => `${threshold} % of a CPU budget`,
+    at: (threshold) => `${threshold} % of a CPU budget used`,
     isOf: ['project'],
     hasWindow: true,
     clearsBelow: true,
   },
   certificate: {
-    title: 'Certificates',
-    unit: 'Days before they expire',
+    title: 'Certificate expiry',
+    unit: 'Days before expiry',
     threshold: 14,
     at: (threshold) => `${threshold} days before a certificate expires`,
     isOf: ['project', 'operator'],
@@ -47,10 +47,10 @@ export const ruleKinds: Readonly<Record<Rule['kind'], RuleKind>> = {
     clearsBelow: false,
   },
   disk: {
-    title: 'Disk',
-    unit: 'Percent that is used',
+    title: 'Disk usage',
+    unit: 'Disk used (%)',
     threshold: 90,
-    at: (threshold) => `${threshold} % of the disk is used`,
+    at: (threshold) => `${threshold} % of the disk used`,
     isOf: ['operator'],
     hasWindow: false,
     clearsBelow: true,
@@ -61,7 +61,7 @@ export const channelKinds: Readonly<Record<Channel['kind'], string>> = {
   webhook: 'Webhook',
   slack: 'Slack',
   discord: 'Discord',
-  mail: 'Mail',
+  mail: 'Email',
 };
 
 interface NewRuleProps {
@@ -84,7 +84,7 @@ export function NewRuleDialog({ projectId, channels, onClose }: NewRuleProps) {
   const [chosen, setChosen] = useState<readonly string[]>(channels.slice(0, 5).map(({ id }) => id));
   const make = useChange({
     queryKey: ['alert-rules', projectId],
-    failed: 'The rule was not made',
+    failed: 'Could not create the rule',
     act: () =>
       makeRule(projectId, {
         name,
@@ -102,9 +102,9 @@ export function NewRuleDialog({ projectId, channels, onClose }: NewRuleProps) {
     <FormDialog
       onClose={onClose}
       title="New rule"
-      description="It is evaluated every minute, fires once, and resolves when it is well again."
+      description="Evaluated every minute. Fires once, and resolves when the condition clears."
       onSubmit={() => make.mutate(undefined)}
-      action="Make rule"
+      action="Create rule"
       isPending={make.isPending}
     >
       <Field label="Name" error={make.problem}>
@@ -121,7 +121,7 @@ export function NewRuleDialog({ projectId, channels, onClose }: NewRuleProps) {
         )}
       </Field>
       <FieldRow>
-        <Field label="Watches">
+        <Field label="Metric">
           {(control) => (
             <Select
               {...control}
@@ -152,8 +152,8 @@ export function NewRuleDialog({ projectId, channels, onClose }: NewRuleProps) {
       </FieldRow>
       <FieldRow>
         <NumberField
-          label="Evaluations in a row"
-          hint="That are over before it fires"
+          label="Consecutive evaluations"
+          hint="Number over the threshold before the rule fires"
           required
           min={1}
           max={20}
@@ -162,7 +162,7 @@ export function NewRuleDialog({ projectId, channels, onClose }: NewRuleProps) {
         />
         <NumberField
           label="Quiet minutes"
-          hint="Between the beginnings of two alerts"
+          hint="Minimum time between two alerts of this rule"
           required
           min={1}
           max={1440}
@@ -174,8 +174,8 @@ export function NewRuleDialog({ projectId, channels, onClose }: NewRuleProps) {
         <FieldRow>
           {hasWindow && (
             <NumberField
-              label="Window in minutes"
-              hint="What each evaluation looks at"
+              label="Window (minutes)"
+              hint="Period of each evaluation"
               required
               min={1}
               max={1440}
@@ -185,7 +185,7 @@ export function NewRuleDialog({ projectId, channels, onClose }: NewRuleProps) {
           )}
           <NumberField
             label="Resolves below"
-            hint="Empty: four fifths of the threshold"
+            hint="Default: 80 % of the threshold"
             min={0.1}
             max={100}
             step="any"
@@ -194,11 +194,11 @@ export function NewRuleDialog({ projectId, channels, onClose }: NewRuleProps) {
           />
         </FieldRow>
       )}
-      {channels.length === 0 && <p>There is no channel yet: what fires is in the history alone.</p>}
+      {channels.length === 0 && <p>No channels yet. Alerts appear only in the history.</p>}
       {channels.map(({ id, name: title, kind: of }) => (
         <Checkbox
           key={id}
-          label={`Tell ${title} (${channelKinds[of]})`}
+          label={`Notify ${title} (${channelKinds[of]})`}
           checked={chosen.includes(id)}
           onChange={({ target }) => setChosen(target.checked ? [...chosen, id] : chosen.filter((one) => one !== id))}
         />
@@ -224,7 +224,7 @@ function NumberField({ label, hint, onValue, ...rest }: NumberFieldProps) {
 interface NewChannelProps {
   readonly projectId: string | null;
   readonly sendsMail: boolean;
-  /** Hears the secret of a webhook. */
+  /** Receives the signing secret of a webhook. */
   readonly onMade: (secret: string | null) => void;
   readonly onClose: () => void;
 }
@@ -236,7 +236,7 @@ export function NewChannelDialog({ projectId, sendsMail, onMade, onClose }: NewC
   const isMail = kind === 'mail';
   const make = useChange({
     queryKey: ['alert-channels', projectId],
-    failed: 'The channel was not made',
+    failed: 'Could not create the channel',
     act: () => makeChannel(projectId, { name, kind, ...(isMail ? { to: target } : { url: target }) }),
     onDone: ({ secret }) => {
       onMade(secret);
@@ -247,9 +247,9 @@ export function NewChannelDialog({ projectId, sendsMail, onMade, onClose }: NewC
     <FormDialog
       onClose={onClose}
       title="New channel"
-      description="Its URL is kept encrypted, and not shown again."
+      description="The URL is stored encrypted and not shown again."
       onSubmit={() => make.mutate(undefined)}
-      action="Make channel"
+      action="Create channel"
       isPending={make.isPending}
       isDisabled={isMail && !sendsMail}
     >
@@ -261,7 +261,7 @@ export function NewChannelDialog({ projectId, sendsMail, onMade, onClose }: NewC
               required
               autoFocus
               maxLength={100}
-              placeholder="Team"
+              placeholder="team-alerts"
               value={name}
               onChange={(event) => setName(event.target.value)}
             />
@@ -280,9 +280,9 @@ export function NewChannelDialog({ projectId, sendsMail, onMade, onClose }: NewC
         </Field>
       </FieldRow>
       {isMail && !sendsMail ? (
-        <p>This platform sends no mail: its operator sets AUTH_MAIL_URL.</p>
+        <p>This platform cannot send email. The operator has to set AUTH_MAIL_URL.</p>
       ) : (
-        <Field label={isMail ? 'Mail address' : 'URL'} hint={isMail ? undefined : 'https, on a public address'}>
+        <Field label={isMail ? 'Email address' : 'URL'} hint={isMail ? undefined : 'https, at a public address'}>
           {(control) => (
             <Input
               {...control}

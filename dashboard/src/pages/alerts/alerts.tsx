@@ -1,4 +1,4 @@
-// Alerts of a project, in its settings, and of the operator: rules with their state, channels, and what was told.
+// Alerts of a project (in its settings) and of the operator: rules, channels, history.
 import { BellIcon, PlusIcon } from '@radix-ui/react-icons';
 import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -32,9 +32,9 @@ import { channelKinds, NewChannelDialog, NewRuleDialog, ruleKinds } from './aler
 
 const LOOK_MS = 10_000;
 const states: Readonly<Record<Rule['state'], readonly [tone: Tone, word: string]>> = {
-  ok: ['ok', 'Well'],
+  ok: ['ok', 'OK'],
   firing: ['failed', 'Firing'],
-  off: ['neutral', 'Off'],
+  off: ['neutral', 'Disabled'],
 };
 const types: Readonly<Record<AlertEvent['type'], readonly [tone: Tone, word: string]>> = {
   fired: ['failed', 'Fired'],
@@ -43,7 +43,7 @@ const types: Readonly<Record<AlertEvent['type'], readonly [tone: Tone, word: str
 };
 
 interface OwnerProps {
-  /** Null: the operator's. */
+  /** Null for the operator's alerts. */
   readonly projectId: string | null;
 }
 
@@ -53,7 +53,7 @@ export function AlertsPage() {
 
 export function OperatorAlertsPage() {
   return (
-    <Page title="Alerts" description="Of the platform: its disk and its certificates">
+    <Page title="Alerts" description="Disk usage and certificates of the platform">
       <Alerts projectId={null} />
     </Page>
   );
@@ -71,9 +71,9 @@ function Alerts({ projectId }: OwnerProps) {
     <>
       {secret !== null && (
         <Secret
-          title="Secret of the channel"
+          title="Channel secret"
           value={secret}
-          hint="What is sent is signed with it."
+          hint="Notifications are signed with it."
           onClose={() => setSecret(null)}
         />
       )}
@@ -98,7 +98,7 @@ function Alerts({ projectId }: OwnerProps) {
         {channels.isPending && <SkeletonRows />}
         {channels.data === undefined && channels.error !== null && (
           <ErrorState
-            title="The channels could not be read"
+            title="Could not load the channels"
             error={channels.error}
             onRetry={() => void channels.refetch()}
           />
@@ -135,24 +135,24 @@ function Rules({ projectId }: OwnerProps) {
   const change = useChange({
     queryKey,
     act: ({ id, state }: Rule) => switchRule(projectId, id, state === 'off'),
-    failed: 'The rule was not changed',
+    failed: 'Could not update the rule',
   });
   if (isPending) return <SkeletonRows />;
   if (data === undefined)
-    return <ErrorState title="The rules could not be read" error={error} onRetry={() => void refetch()} />;
+    return <ErrorState title="Could not load the rules" error={error} onRetry={() => void refetch()} />;
   const rows = data.filter((one) => !removed.has(one.id));
   if (rows.length === 0)
     return (
       <EmptyState icon={<BellIcon />} title="No rules yet">
-        A rule tells your channels once when something is wrong, and once when it is well again.
+        A rule notifies your channels when it fires and when it resolves.
       </EmptyState>
     );
   const columns: readonly Column<Rule>[] = [
     { id: 'name', header: 'Name', phone: 'first', cell: ({ name }) => name },
-    { id: 'kind', header: 'Fires at', cell: ({ kind, threshold }) => ruleKinds[kind].at(threshold) },
+    { id: 'kind', header: 'Condition', cell: ({ kind, threshold }) => ruleKinds[kind].at(threshold) },
     {
       id: 'state',
-      header: 'State',
+      header: 'Status',
       cell: ({ state, message }) => (
         <div style={{ whiteSpace: 'normal', padding: '4px 0' }}>
           <State tone={states[state][0]}>{states[state][1]}</State>
@@ -170,14 +170,14 @@ function Rules({ projectId }: OwnerProps) {
         <div className={styles.buttons}>
           <Button
             size="small"
-            aria-label={`Switch ${rule.state === 'off' ? 'on' : 'off'} ${rule.name}`}
+            aria-label={`${rule.state === 'off' ? 'Enable' : 'Disable'} ${rule.name}`}
             onClick={() => change.mutate(rule)}
           >
-            {rule.state === 'off' ? 'Switch on' : 'Switch off'}
+            {rule.state === 'off' ? 'Enable' : 'Disable'}
           </Button>
           <Button
             size="small"
-            aria-label={`Delete the rule ${rule.name}`}
+            aria-label={`Delete rule ${rule.name}`}
             onClick={() =>
               removeLater(
                 rule.id,
@@ -203,16 +203,16 @@ function Channels({ projectId, channels }: OwnerProps & { readonly channels: rea
   const tryOut = useChange({
     queryKey: ['alert-events', projectId],
     act: (channelId: string) => testChannel(projectId, channelId),
-    failed: 'Nothing was sent',
-    onDone: () => noteDone('A test is on its way: the history says what comes of it'),
+    failed: 'Could not send the test',
+    onDone: () => noteDone('Test sent. The history shows the result'),
   });
   const rows = channels.filter((one) => !removed.has(one.id));
   if (rows.length === 0)
-    return <EmptyState title="No channels yet">A channel is a webhook, a chat, or a mail address.</EmptyState>;
+    return <EmptyState title="No channels yet">A channel is a webhook, a chat or an email address.</EmptyState>;
   const columns: readonly Column<Channel>[] = [
     { id: 'name', header: 'Name', phone: 'first', cell: ({ name }) => name },
     { id: 'kind', header: 'Kind', isFitted: true, cell: ({ kind }) => channelKinds[kind] },
-    { id: 'target', header: 'To', cell: ({ target }) => <code>{target}</code> },
+    { id: 'target', header: 'Target', cell: ({ target }) => <code>{target}</code> },
     {
       id: 'actions',
       header: 'Actions',
@@ -226,7 +226,7 @@ function Channels({ projectId, channels }: OwnerProps & { readonly channels: rea
           </Button>
           <Button
             size="small"
-            aria-label={`Delete the channel ${name}`}
+            aria-label={`Delete channel ${name}`}
             onClick={() =>
               removeLater(
                 id,
@@ -256,14 +256,14 @@ function History({ projectId }: OwnerProps) {
     { id: 'name', header: 'Rule', phone: 'first', cell: ({ name }) => name },
     {
       id: 'type',
-      header: 'What',
+      header: 'Event',
       isFitted: true,
       phone: 'first-end',
       cell: ({ type }) => <State tone={types[type][0]}>{types[type][1]}</State>,
     },
     {
       id: 'message',
-      header: 'Found',
+      header: 'Details',
       cell: ({ message, deliveries }) => (
         <div style={{ whiteSpace: 'normal', padding: '4px 0' }}>
           {message}
@@ -275,17 +275,17 @@ function History({ projectId }: OwnerProps) {
         </div>
       ),
     },
-    { id: 'at', header: 'When', isFitted: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
+    { id: 'at', header: 'Time', isFitted: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
   ];
   return (
-    <CursorList name="alerts" query={query} empty={<EmptyState title="Nothing has fired in ninety days" />}>
+    <CursorList name="alerts" query={query} empty={<EmptyState title="No alerts in the last 90 days" />}>
       {(items) => <Table label="History" columns={columns} rows={items} rowKey={(one) => one.id} />}
     </CursorList>
   );
 }
 
 function toldTo({ channel, state, attempt, error }: AlertEvent['deliveries'][number]): string {
-  if (state === 'delivered') return `${channel}: told`;
-  if (state === 'failed') return `${channel}: not told. ${error ?? ''}`;
-  return error === null ? `${channel}: on its way` : `${channel}: ${error}, attempt ${attempt}, again later`;
+  if (state === 'delivered') return `${channel}: delivered`;
+  if (state === 'failed') return `${channel}: failed. ${error ?? ''}`;
+  return error === null ? `${channel}: pending` : `${channel}: ${error}, attempt ${attempt}, will be retried`;
 }

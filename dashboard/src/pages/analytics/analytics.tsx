@@ -1,4 +1,4 @@
-// CPU and requests of a project, and of one route the invocations that came nearest to their budget.
+// CPU and requests of a project; for a route, the invocations with the highest share of their CPU budget.
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { Sheet } from '../../components/dialog.tsx';
@@ -19,7 +19,7 @@ export function AnalyticsPage() {
   const navigate = useNavigate({ from: '/projects/$project/analytics' });
   const onSearch = (next: UsageSearch): void => void navigate({ search: next });
   return (
-    <Page title="Analytics" description="Requests and CPU, counted for every invocation">
+    <Page title="Analytics" description="Requests and CPU time of all invocations">
       <WithProject>
         {(project) => (
           <>
@@ -59,19 +59,19 @@ function Costliest({ project, search: { range = 'day', kind = 'http', route = ''
           params={{ project: project.name }}
           search={{ invocation: id }}
           className="link"
-          title="Its log"
+          title="Open the logs"
         >
           <Id id={id} chars={22} isPlain />
         </Link>
       ),
     },
-    { id: 'at', header: 'When', isFitted: true, cell: ({ at }) => <Time at={at} /> },
+    { id: 'at', header: 'Time', isFitted: true, cell: ({ at }) => <Time at={at} /> },
     {
       id: 'end',
-      header: 'Ended',
+      header: 'Status',
       isFitted: true,
       phone: 'hidden',
-      cell: ({ isFailure }) => <State tone={isFailure ? 'failed' : 'ok'}>{isFailure ? 'failed' : 'well'}</State>,
+      cell: ({ isFailure }) => <State tone={isFailure ? 'failed' : 'ok'}>{isFailure ? 'Failed' : 'OK'}</State>,
     },
     { id: 'cpu', header: 'CPU', align: 'end', isFitted: true, cell: ({ cpuMs }) => cpuText(cpuMs) },
     {
@@ -86,7 +86,7 @@ function Costliest({ project, search: { range = 'day', kind = 'http', route = ''
     },
     {
       id: 'share',
-      header: 'Of the budget',
+      header: 'Budget used',
       align: 'end',
       isFitted: true,
       phone: 'first-end',
@@ -98,16 +98,18 @@ function Costliest({ project, search: { range = 'day', kind = 'http', route = ''
       isOpen
       onClose={onClose}
       title={<code>{route === '' ? kind : route}</code>}
-      description={`The invocations that came nearest to ${limit === 0 ? 'a limit' : `the limit of ${cpuText(limit)}`}`}
+      description={
+        limit === 0 ? 'Invocations with the most CPU time' : `Invocations closest to the limit of ${cpuText(limit)}`
+      }
     >
       {isPending && <SkeletonRows />}
       {error !== null && data === undefined && (
-        <ErrorState title="They could not be read" error={error} onRetry={() => void refetch()} />
+        <ErrorState title="Could not load the invocations" error={error} onRetry={() => void refetch()} />
       )}
       {data !== undefined &&
         (data.items.length === 0 ? (
-          <EmptyState title="None is named">
-            Those of the last versions of this platform are; older ones are counted alone.
+          <EmptyState title="No invocations recorded">
+            Invocations from older platform versions are counted but not listed.
           </EmptyState>
         ) : (
           <Table label="Costliest invocations" columns={columns} rows={data.items} rowKey={({ id }) => id} />

@@ -1,5 +1,5 @@
 // CPU and requests against the plan's budget: a bar for each kind, charts with the limit, a table of routes sorted by
-// who comes nearest to it. For a project and for an organization.
+// share of the budget. For projects and organizations.
 import { BarChartIcon } from '@radix-ui/react-icons';
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
@@ -24,11 +24,11 @@ import {
 } from '../../queries/usage.ts';
 import styles from './usage.module.css';
 
-/** What an address holds of it. */
+/** Search parameters. */
 export interface UsageSearch {
   readonly range?: Range | undefined;
   readonly kind?: Kind | undefined;
-  /** The route whose costliest invocations are shown. */
+  /** The route whose most expensive invocations are shown. */
   readonly route?: string | undefined;
 }
 
@@ -44,7 +44,7 @@ interface UsageProps {
   readonly of: UsageOf;
   readonly search: UsageSearch;
   readonly onSearch: (search: UsageSearch) => void;
-  /** Name of a project by its id, where there are several. */
+  /** Name of a project by its ID, for organizations. */
   readonly nameOf?: (projectId: string) => string;
   readonly onOpen?: (item: UsageItem) => void;
 }
@@ -57,12 +57,12 @@ export function UsageView({ of, search, onSearch, nameOf, onOpen }: UsageProps) 
     return error === null ? (
       <SkeletonRows />
     ) : (
-      <ErrorState title="The usage could not be read" error={error} onRetry={() => void refetch()} />
+      <ErrorState title="Could not load the usage" error={error} onRetry={() => void refetch()} />
     );
   const filters = (
     <Filters>
       <Select
-        aria-label="Time"
+        aria-label="Time range"
         value={range}
         onChange={({ target }) => onSearch({ ...search, range: target.value as Range })}
       >
@@ -89,7 +89,7 @@ export function UsageView({ of, search, onSearch, nameOf, onOpen }: UsageProps) 
     return (
       <>
         {filters}
-        <EmptyState icon={<BarChartIcon />} title="Nothing ran in this time">
+        <EmptyState icon={<BarChartIcon />} title="No invocations in this period">
           Requests and events are counted as they end; they are here within ten seconds.
         </EmptyState>
       </>
@@ -98,7 +98,7 @@ export function UsageView({ of, search, onSearch, nameOf, onOpen }: UsageProps) 
     <>
       {filters}
       <Totals usage={data} />
-      <Section title={`CPU of one invocation, against the plan ${data.budget.plan}`}>
+      <Section title={`CPU per invocation (limit of the ${data.budget.plan} plan)`}>
         <div className={styles.bars}>
           {data.items.map((item) => (
             <Budget key={item.kind} item={item} limit={data.budget.cpuMs[item.kind ?? ''] ?? 0} />
@@ -117,7 +117,7 @@ function Totals({ usage }: { readonly usage: Usage }) {
     ['Invocations', countText(invocations)],
     ['Failed', failures === 0 ? '0' : `${countText(failures)} (${shareText(failures / invocations)})`],
     ['CPU', cpuText(cpuMs + hostCpuMs)],
-    ['CPU of one, on average', cpuText((cpuMs + hostCpuMs) / invocations)],
+    ['Average CPU per invocation', cpuText((cpuMs + hostCpuMs) / invocations)],
   ];
   return (
     <dl className={styles.totals}>
@@ -142,12 +142,12 @@ function Budget({ item, limit }: { readonly item: UsageItem; readonly limit: num
     <div className={styles.budget}>
       <div className={styles.top}>
         <strong>{words}</strong>
-        <span className={styles.share}>{limit === 0 ? 'no limit' : `${shareText(share)} at worst`}</span>
+        <span className={styles.share}>{limit === 0 ? 'no limit' : `max ${shareText(share)}`}</span>
       </div>
       <div
         className={styles.track}
         role="img"
-        aria-label={`${words}: the worst used ${shareText(share)} of ${cpuText(limit)}`}
+        aria-label={`${words}: maximum ${shareText(share)} of ${cpuText(limit)}`}
       >
         <div className={styles.fill} data-tone={toneOf(share)} style={{ width: within(share) }} />
       </div>
@@ -176,25 +176,25 @@ function Charts({ of, range, kind }: PartProps) {
   const { times, ok, failed, worst, p99 } = drawn;
   return (
     <div className={styles.charts}>
-      <Section title={`${kindWords[kind]} by ${step}`}>
+      <Section title={`${kindWords[kind]} per ${step}`}>
         <Chart
-          label={`${kindWords[kind]} by ${step}`}
+          label={`${kindWords[kind]} per ${step}`}
           times={times}
           format={shortCountText}
           series={[
-            { label: 'Well', color: '--chart-first', values: ok, isBars: true },
+            { label: 'OK', color: '--chart-first', values: ok, isBars: true },
             { label: 'Failed', color: '--chart-failed', values: failed, isBars: true },
           ]}
         />
       </Section>
-      <Section title="CPU of one, with its limit">
+      <Section title="CPU per invocation">
         <Chart
-          label={`CPU of the most expensive invocation by ${step}, with the limit of the plan`}
+          label={`Maximum CPU per invocation by ${step}, with the limit of the plan`}
           times={times}
           format={cpuText}
           {...(limit > 0 && { limit: { value: limit, label: 'Limit' } })}
           series={[
-            { label: 'Worst', color: '--chart-second', values: worst, isBars: true },
+            { label: 'Max', color: '--chart-second', values: worst, isBars: true },
             { label: 'p99', color: '--chart-first', values: p99, isBars: true },
           ]}
         />
@@ -205,7 +205,7 @@ function Charts({ of, range, kind }: PartProps) {
 
 const HOUR_MS = 3_600_000;
 
-/** One value for each hour or day of the time, also where nothing ran. */
+/** One value for each hour or day of the period; zero without invocations. */
 function seriesOf({ items, to }: Usage, step: 'hour' | 'day', hours: number) {
   const ms = step === 'hour' ? HOUR_MS : 24 * HOUR_MS;
   const last = Math.floor((Date.parse(to) - 1) / ms) * ms;
@@ -232,7 +232,7 @@ function Routes({ of, range, kind, nameOf, onOpen }: PartProps & Pick<UsageProps
     return error === null ? (
       <SkeletonRows />
     ) : (
-      <ErrorState title="The routes could not be read" error={error} onRetry={() => void refetch()} />
+      <ErrorState title="Could not load the routes" error={error} onRetry={() => void refetch()} />
     );
   const limit = data.budget.cpuMs[kind] ?? 0;
   const rows = data.items.toSorted((one, other) => other.cpuMsMax - one.cpuMsMax);
@@ -287,10 +287,10 @@ function Routes({ of, range, kind, nameOf, onOpen }: PartProps & Pick<UsageProps
       phone: 'hidden',
       cell: (item) => cpuText(item.cpuMsP99),
     },
-    { id: 'worst', header: 'Worst', align: 'end', isFitted: true, cell: (item) => cpuText(item.cpuMsMax) },
+    { id: 'worst', header: 'Max', align: 'end', isFitted: true, cell: (item) => cpuText(item.cpuMsMax) },
     {
       id: 'share',
-      header: 'Of the budget',
+      header: 'Budget used',
       align: 'end',
       isFitted: true,
       phone: 'first-end',
@@ -298,9 +298,9 @@ function Routes({ of, range, kind, nameOf, onOpen }: PartProps & Pick<UsageProps
     },
   ];
   return (
-    <Section title={kind === 'http' ? 'Routes, nearest to the limit first' : 'Nearest to the limit'}>
+    <Section title={kind === 'http' ? 'Routes by budget used' : 'By budget used'}>
       {rows.length === 0 ? (
-        <EmptyState title={`No ${kindWords[kind].toLowerCase()} in this time`} />
+        <EmptyState title={`No ${kindWords[kind].toLowerCase()} in this period`} />
       ) : (
         <Table
           label="Routes"

@@ -1,5 +1,5 @@
-// The log of a deployment as it comes: steps, folded where they went well, open at the error; search, links to lines,
-// download; it stays at its end until the reader scrolls away.
+// The live log of a deployment: successful steps collapsed, failed ones expanded; search, links to lines, download. It
+// follows the end until the user scrolls away.
 import { ArrowDownIcon, ChevronRightIcon, DownloadIcon } from '@radix-ui/react-icons';
 import { useMemo, useState, type ReactNode } from 'react';
 import { useEvents, type ServerEvent } from '../../api/events.ts';
@@ -24,13 +24,13 @@ import {
 } from './log-lines.ts';
 
 const LINE_PX = 20;
-/** Lines that are kept in the page; the download has all of them. */
+/** Lines kept in the page; the download has all of them. */
 const LINES_MAX = 50_000;
 const STEP_PX = 32;
 const HEIGHT_PX_MAX = 640;
 const WRAPPED = 1.25;
 
-/** The lines of a deployment's log, as they come. */
+/** Live lines of a deployment's log. */
 export function useBuildLog(deployment: Deployment): {
   readonly lines: readonly LogLine[];
   readonly isComplete: boolean;
@@ -40,7 +40,7 @@ export function useBuildLog(deployment: Deployment): {
     lines: [],
     isComplete: false,
   });
-  // Another deployment begins with nothing.
+  // Start empty for another deployment.
   const current = state.id === deployment.id ? state : { id: deployment.id, lines: [], isComplete: false };
   if (current !== state) setState(current);
   useEvents(current.isComplete ? null : `/deployments/${deployment.id}/logs?follow=true`, {
@@ -68,7 +68,7 @@ interface BuildLogProps {
   readonly deployment: Deployment;
   readonly lines: readonly LogLine[];
   readonly isComplete: boolean;
-  /** Address of a file of the commit; null: nothing shows it. */
+  /** URL of a source file of the commit; null if it cannot be shown. */
   readonly linkTo: ((file: string, line: number) => string) | null;
 }
 
@@ -81,7 +81,7 @@ export function BuildLog({ deployment, lines, isComplete, linkTo }: BuildLogProp
   const failing = useMemo(() => (hasEnded(deployment) ? failingLine(lines) : null), [lines, deployment]);
   const word = search.trim().toLowerCase();
   const rows = useMemo(() => {
-    // Unfolded by itself: what runs, what failed, what a link leads to.
+    // Expand the running step, failed ones and the one that is linked to.
     const opensItself = (step: LogStep): boolean =>
       step.ms === null ||
       step.hasError ||
@@ -96,27 +96,25 @@ export function BuildLog({ deployment, lines, isComplete, linkTo }: BuildLogProp
   const toggle = ({ key }: LogStep): void =>
     setToggled((before) => new Set(before.has(key) ? [...before].filter((one) => one !== key) : [...before, key]));
   const count = rows.filter(({ kind }) => kind === 'line').length;
-  // Lines that wrap are higher: there is room for some, and it scrolls from there.
+  // Reserve space for some wrapped lines; beyond that the list scrolls.
   const height = Math.min((rows.length - count) * STEP_PX + count * LINE_PX * WRAPPED + LINE_PX, HEIGHT_PX_MAX);
   return (
     <div className={styles.frame}>
       <div className={styles.tools}>
         <Input
-          aria-label="Search the log"
-          placeholder="Search the log"
+          aria-label="Search logs"
+          placeholder="Search logs"
           value={search}
           onChange={(event) => setSearch(event.target.value)}
         />
         {word !== '' && <span className={styles.count}>{count} lines</span>}
         <span className={styles.gap} />
-        <IconButton label="Download the log" size="small" onClick={() => download(deployment.id, lines)}>
+        <IconButton label="Download log" size="small" onClick={() => download(deployment.id, lines)}>
           <DownloadIcon />
         </IconButton>
       </div>
       {lines.length === 0 ? (
-        <p className={styles.wait}>
-          {isComplete ? 'There is no log of it.' : 'The first lines come when it is built…'}
-        </p>
+        <p className={styles.wait}>{isComplete ? 'No logs.' : 'Waiting for the build to start…'}</p>
       ) : (
         <VirtualList
           label="Build log"
@@ -135,7 +133,7 @@ export function BuildLog({ deployment, lines, isComplete, linkTo }: BuildLogProp
       {!isComplete && !isFollowing && lines.length > 0 && (
         <div className={styles.down}>
           <Button size="small" onClick={() => setFollowing(true)}>
-            <ArrowDownIcon /> To the end
+            <ArrowDownIcon /> Jump to end
           </Button>
         </div>
       )}
@@ -212,7 +210,7 @@ function Row({ row, word, linked, linkTo, onToggle }: RowProps) {
   );
 }
 
-/** A text with what was searched marked in it. */
+/** A text with matches of the search marked. */
 function Found({ text, word }: { readonly text: string; readonly word: string }): ReactNode {
   const at = word === '' ? -1 : text.toLowerCase().indexOf(word);
   if (at < 0) return text;

@@ -1,22 +1,22 @@
-// Colours of terminals in a line of a build log: the text without their sequences, and which part has which. Pure.
-// Classes of build-log.module.css are what comes of them; whatever else a sequence says is dropped.
+// ANSI colours in a log line: splits it into the plain text and coloured ranges. Pure. The classes are in
+// build-log.module.css; other escape sequences are dropped.
 
-/** A part of a text with a look of its own. */
+/** A styled range of a text. */
 export interface Coloured {
   readonly from: number;
-  /** Behind its last character. */
+  /** Exclusive. */
   readonly to: number;
-  /** Names of classes: `fg1`, `bg4`, `bold`. */
+  /** Class names: `fg1`, `bg4`, `bold`. */
   readonly looks: readonly string[];
 }
 
-/** Every sequence of a terminal; the API keeps those of colours alone. */
+/** Escape sequences and control characters; the API keeps only those of colours. */
 // oxlint-disable-next-line no-control-regex -- it is about them
 const SEQUENCE = /\u001b\[([\d;:]*)m|[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
-/** Parts with a look that one line may have in the page. */
+/** Maximum styled ranges per line. */
 const PARTS_MAX = 500;
 
-/** What holds from here on. */
+/** The current style. */
 interface Look {
   fg: number | null;
   bg: number | null;
@@ -77,7 +77,7 @@ function apply(look: Look, codes: readonly number[]): void {
   }
 }
 
-/** One of 256 as one of 16. */
+/** Maps one of 256 colours to one of 16. */
 function ofIndex(index: number): number {
   if (index < 16) return index;
   if (index >= 232) return index < 244 ? 8 : 7;
@@ -85,7 +85,7 @@ function ofIndex(index: number): number {
   return nearest([Math.floor(cube / 36), Math.floor(cube / 6) % 6, cube % 6].map((value) => value * 51));
 }
 
-/** Red, green and blue as one of the eight that the themes have. */
+/** Maps an RGB colour to one of the eight of the theme. */
 function nearest(rgb: readonly number[]): number {
   const most = Math.max(...rgb, 1);
   const [red = 0, green = 0, blue = 0] = rgb.map((value) => (value / most > 0.6 ? 1 : 0));

@@ -1,5 +1,4 @@
-// What can be done with a deployment, each with one sentence of what it will do. Promoting and rolling back ask the API
-// first what would change.
+// Actions on a deployment, with confirmation. Before a promotion or rollback, the API previews the changes.
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState, type ReactNode } from 'react';
@@ -19,7 +18,7 @@ interface Offered {
   readonly title: string;
 }
 
-/** What can be done with it as it is now. */
+/** Actions available for a deployment. */
 export function actionsOf(deployment: Deployment): readonly Offered[] {
   const { status, isLive, isFork, url, source, reason, readyAt, target } = deployment;
   const offered: Offered[] = [];
@@ -27,11 +26,11 @@ export function actionsOf(deployment: Deployment): readonly Offered[] {
   if (!hasEnded(deployment)) return [...offered, { action: 'cancel', title: 'Cancel' }];
   if (status === 'success' && url !== null && !isLive && !isFork) {
     const wasLive = target === 'production' && readyAt !== null;
-    offered.push({ action: 'promote', title: wasLive ? 'Roll back to this' : 'Promote to production' });
+    offered.push({ action: 'promote', title: wasLive ? 'Roll back' : 'Promote to production' });
   }
   if (status === 'success' && url !== null) offered.push({ action: 'redeploy', title: 'Redeploy' });
   if (!isFork && source !== 'upload')
-    offered.push({ action: 'rebuild', title: 'Build again' }, { action: 'clear', title: 'Clear build cache' });
+    offered.push({ action: 'rebuild', title: 'Rebuild' }, { action: 'clear', title: 'Clear build cache' });
   return offered;
 }
 
@@ -41,7 +40,7 @@ interface DialogProps {
   readonly onClose: () => void;
 }
 
-/** The question of an action, while one is asked. @returns how to ask, and the dialog. */
+/** Confirmation of an action. @returns a function that opens it, and the dialog. */
 export function useDeploymentActions(): {
   readonly act: (action: DeploymentAction, deployment: Deployment) => void;
   readonly dialog: ReactNode;
@@ -64,35 +63,34 @@ const plain: Readonly<
 > = {
   redeploy: {
     title: 'Redeploy?',
-    sentence: 'Releases the same artifact as a new deployment, with the variables as they are now. Nothing is built.',
+    sentence: 'Creates a deployment from the same artifact with the current variables, without a build.',
     verb: 'Redeploy',
-    done: 'A new deployment is on its way',
+    done: 'Redeployment started',
   },
   rebuild: {
-    title: 'Build again?',
-    sentence: 'Builds the same commit once more, as a new deployment of its branch.',
-    verb: 'Build again',
-    done: 'A new build is queued',
+    title: 'Rebuild?',
+    sentence: 'Builds the same commit as a new deployment of its branch.',
+    verb: 'Rebuild',
+    done: 'Build queued',
   },
   clear: {
     title: 'Clear the build cache?',
-    sentence:
-      'Deletes what earlier builds of this branch kept, its build sandbox too, and builds the same commit once more.',
-    verb: 'Clear and build',
-    done: 'A new build is queued, without a cache',
+    sentence: 'Deletes the build cache and the build sandbox of this branch, then rebuilds the commit.',
+    verb: 'Clear and rebuild',
+    done: 'Build queued without cache',
   },
   cancel: {
     title: 'Cancel this deployment?',
-    sentence: 'Ends it where it is. What is live stays live.',
+    sentence: 'Stops the deployment. The live deployment does not change.',
     verb: 'Cancel deployment',
-    done: 'The deployment is being ended',
+    done: 'Deployment is being canceled',
   },
   approve: {
     title: 'Approve this deployment?',
     sentence:
-      'Builds and runs code of somebody outside of your organization, as a preview without your variables and without the content of production.',
+      'Builds and runs code from outside your organization, as a preview without your variables and production data.',
     verb: 'Approve and build',
-    done: 'Approved: it is queued',
+    done: 'Approved. Build queued',
   },
 };
 
@@ -126,7 +124,7 @@ function PlainDialog({ action, deployment, onClose }: DialogProps) {
   );
 }
 
-/** @returns the deployment that it made, where it made one. */
+/** @returns the ID of the new deployment, if any. */
 async function send(action: DeploymentAction, id: string): Promise<string | null> {
   const params = { id };
   switch (action) {
@@ -173,7 +171,7 @@ function PromoteDialog({ deployment, onClose }: DialogProps) {
       isOpen
       onClose={onClose}
       title={isRollback ? `Roll back to “${titleOf(deployment)}”?` : `Promote “${titleOf(deployment)}”?`}
-      action={isRisky || needsConfirm ? `${verb} all the same` : verb}
+      action={isRisky || needsConfirm ? `${verb} anyway` : verb}
       onConfirm={() => preview !== undefined && preview.objection === null && mutate(isRisky || needsConfirm)}
       isPending={isPending}
       isDanger={isRisky || needsConfirm}
@@ -183,10 +181,10 @@ function PromoteDialog({ deployment, onClose }: DialogProps) {
         unread === null ? (
           <Skeleton height={60} />
         ) : (
-          <ErrorState title="What it would change could not be read" error={unread} onRetry={() => void refetch()} />
+          <ErrorState title="Could not load the changes" error={unread} onRetry={() => void refetch()} />
         )
       ) : preview.objection !== null ? (
-        <Notice tone="warning" title="It cannot be production now">
+        <Notice tone="warning" title="Cannot be promoted">
           <p>{preview.objection}</p>
         </Notice>
       ) : (

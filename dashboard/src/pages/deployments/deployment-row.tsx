@@ -1,4 +1,4 @@
-// What a deployment looks like in lists: its state, and the columns of a table of them.
+// A deployment in lists: its status, and the table columns.
 import { DotsHorizontalIcon } from '@radix-ui/react-icons';
 import { Link } from '@tanstack/react-router';
 import { IconButton } from '../../components/button.tsx';
@@ -15,14 +15,14 @@ export function DeploymentState({ deployment }: { readonly deployment: Deploymen
   return <State tone={tone}>{word}</State>;
 }
 
-/** Production, the one that is live; preview. */
+/** Live, production or preview. */
 export function TargetBadge({ deployment: { isLive, target, pullRequest } }: { readonly deployment: Deployment }) {
   if (isLive) return <Badge tone="ok">Live</Badge>;
   if (target === 'production') return <Badge>Production</Badge>;
   return <Badge>{pullRequest === null ? 'Preview' : `Preview #${pullRequest}`}</Badge>;
 }
 
-/** @param act opens the dialog of an action. */
+/** @param act opens the confirmation of an action. */
 export function deploymentColumns(
   act: (action: DeploymentAction, deployment: Deployment) => void,
 ): readonly Column<Deployment>[] {
@@ -39,7 +39,7 @@ export function deploymentColumns(
     },
     {
       id: 'state',
-      header: 'State',
+      header: 'Status',
       isFitted: true,
       phone: 'first-end',
       cell: (one) => <DeploymentState deployment={one} />,
@@ -97,7 +97,7 @@ export function deploymentColumns(
       cell: (one) => (
         <Menu
           trigger={
-            <IconButton label={`Actions of ${titleOf(one)}`} size="small">
+            <IconButton label={`Actions for ${titleOf(one)}`} size="small">
               <DotsHorizontalIcon />
             </IconButton>
           }

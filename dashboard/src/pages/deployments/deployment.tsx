@@ -1,4 +1,4 @@
-// One deployment: its state and addresses, why it failed, what it would change as production, its log.
+// A deployment: status, URLs, failure, changes of a promotion, log.
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { api, dataOf } from '../../api/client.ts';
@@ -37,7 +37,7 @@ export function DeploymentPage() {
         {error === null ? (
           <SkeletonRows />
         ) : (
-          <ErrorState title="The deployment could not be read" error={error} onRetry={() => void refetch()} />
+          <ErrorState title="Could not load the deployment" error={error} onRetry={() => void refetch()} />
         )}
       </Page>
     );
@@ -86,7 +86,7 @@ function Shown({ deployment }: { readonly deployment: Deployment }) {
           <p>{reason}</p>
         </Notice>
       )}
-      {/* What failed has none. */}
+      {/* Failed deployments have no URLs. */}
       <div className={joined(styles.cards, hasFailed && styles.alone)}>
         {!hasFailed && <Addresses deployment={deployment} />}
         <Details deployment={deployment} />
@@ -117,14 +117,14 @@ function Addresses({ deployment: { url, aliasUrls, status } }: { readonly deploy
   const urls = [...aliasUrls, ...(url === null ? [] : [url])];
   return (
     <div className={styles.card}>
-      <h2>Addresses</h2>
+      <h2>URLs</h2>
       {urls.length === 0 ? (
         <p className={styles.faint}>
           {status === 'success'
-            ? 'It was removed: nothing answers there any more.'
+            ? 'Removed: the URLs no longer work.'
             : hasEnded({ status })
-              ? 'It never answered.'
-              : 'They come when it is ready.'}
+              ? 'This deployment was never live.'
+              : 'URLs appear when the build is done.'}
         </p>
       ) : (
         <ul className={styles.urls}>
@@ -133,7 +133,7 @@ function Addresses({ deployment: { url, aliasUrls, status } }: { readonly deploy
               <a className={at === 0 ? `${styles.mainUrl} link` : 'link'} href={one} target="_blank" rel="noreferrer">
                 {one.replace(/^https?:\/\//, '')}
               </a>
-              <CopyButton text={one} label="Copy the address" />
+              <CopyButton text={one} label="Copy URL" />
             </li>
           ))}
         </ul>
@@ -148,12 +148,15 @@ function Details({ deployment }: { readonly deployment: Deployment }) {
     <div className={styles.card}>
       <Facts
         facts={[
-          ['Id', <Id key="id" id={id} />],
+          ['ID', <Id key="id" id={id} />],
           ['Branch', pullRequest === null ? branch : `${branch} (pull request ${pullRequest})`],
           ['Commit', commitSha === null ? null : <Id key="commit" id={commitSha} chars={12} />],
-          ['Came by', sources[source] ?? source],
-          ['Took', <Duration key="took" from={createdAt} to={hasEnded(deployment) ? (readyAt ?? updatedAt) : null} />],
-          ['Of that, build', buildDurationMs === null ? null : <Duration key="build" from={0} to={buildDurationMs} />],
+          ['Source', sources[source] ?? source],
+          [
+            'Duration',
+            <Duration key="took" from={createdAt} to={hasEnded(deployment) ? (readyAt ?? updatedAt) : null} />,
+          ],
+          ['Build time', buildDurationMs === null ? null : <Duration key="build" from={0} to={buildDurationMs} />],
         ]}
       />
     </div>
@@ -161,26 +164,26 @@ function Details({ deployment }: { readonly deployment: Deployment }) {
 }
 
 const sources: Readonly<Record<string, string>> = {
-  push: 'Push',
+  push: 'Git push',
   upload: 'platform deploy',
   redeploy: 'Redeploy',
   hook: 'Deploy hook',
 };
 
-/** Beside the live one: what would change. */
+/** Changes compared to the live deployment. */
 function Changes({ deployment }: { readonly deployment: Deployment }) {
   const isAsked = deployment.status === 'success' && deployment.url !== null && !deployment.isLive;
   const { data } = useQuery({ ...promotionQuery(deployment.id), enabled: isAsked });
   if (!isAsked || data === undefined || data.liveDeploymentId === null || data.objection !== null) return null;
   return (
-    <Section title={data.way === 'rollback' ? 'If you roll back to it' : 'If you promote it'}>
+    <Section title={data.way === 'rollback' ? 'Rollback changes' : 'Promotion changes'}>
       <p className={styles.soft}>{promotionSentence(data)}</p>
       <PromotionChanges preview={data} />
     </Section>
   );
 }
 
-/** Where the Git host shows a file of the commit. */
+/** URLs of source files on the Git host. */
 function useFileLinks({ projectId, commitSha }: Deployment): ((file: string, line: number) => string) | null {
   const { data: project } = useQuery(projectQuery(projectId));
   const { data: addresses } = useQuery(addressesQuery);

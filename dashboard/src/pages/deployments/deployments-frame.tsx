@@ -1,4 +1,4 @@
-// The frame of the lists of deployments and of previews: the project once it is read, and the tabs between them.
+// Layout of the lists of deployments and previews: project and tabs.
 import type { ReactNode } from 'react';
 import { Page } from '../../components/page.tsx';
 import { TabLink, TabLinks } from '../../components/tabs.tsx';
@@ -16,7 +16,7 @@ export function DeploymentsFrame({ title, children }: DeploymentsFrameProps) {
       <WithProject>
         {(project) => (
           <>
-            <TabLinks label="Kinds of deployments">
+            <TabLinks label="Deployments">
               <TabLink
                 to="/projects/$project/deployments"
                 params={{ project: project.name }}

@@ -1,4 +1,4 @@
-// The deployments of a project: filters in the address, running ones tick.
+// The deployments of a project, with filters in the URL and live durations.
 import { RocketIcon } from '@radix-ui/react-icons';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
@@ -38,13 +38,13 @@ function Deployments({ project }: { readonly project: Project }) {
           onChange={(branch) => narrow({ branch: branch === '' ? undefined : branch })}
         />
         <Select
-          aria-label="State"
+          aria-label="Status"
           value={search.status ?? EVERY}
           onChange={({ target: { value } }) =>
             narrow({ status: value === EVERY ? undefined : (value as Deployment['status']) })
           }
         >
-          <option value={EVERY}>Every state</option>
+          <option value={EVERY}>Any status</option>
           <option value="success">Ready</option>
           <option value="failure">Failed</option>
           <option value="timeout">Timed out</option>
@@ -54,7 +54,7 @@ function Deployments({ project }: { readonly project: Project }) {
         </Select>
         {isNarrowed && (
           <Button variant="ghost" onClick={() => void navigate({ search: {} })}>
-            Show all
+            Clear filters
           </Button>
         )}
       </Filters>
@@ -64,8 +64,8 @@ function Deployments({ project }: { readonly project: Project }) {
         empty={
           isNarrowed ? (
             <EmptyState
-              title="No deployment is like that"
-              action={<Button onClick={() => void navigate({ search: {} })}>Show all</Button>}
+              title="No results"
+              action={<Button onClick={() => void navigate({ search: {} })}>Clear filters</Button>}
             />
           ) : (
             <FirstDeployment project={project} />
@@ -106,23 +106,23 @@ function BranchFilter({ branch, onChange }: { readonly branch: string; readonly 
   );
 }
 
-/** The ways to a first deployment, with the project's own addresses. */
+/** Commands for a first deployment, with the URLs of the project. */
 export function FirstDeployment({ project }: { readonly project: Project }) {
   const { data: addresses } = useQuery(addressesQuery);
   const api = addresses?.api ?? location.origin;
   return (
     <EmptyState
       icon={<RocketIcon />}
-      title="Nothing is deployed yet"
+      title="No deployments yet"
       commands={[
-        `npm install -g ../platform   # the program, once, from the clone of the platform`,
+        `npm install -g ../platform   # once, in a clone of the platform`,
         `platform login --api ${api}`,
         `platform deploy --name ${project.name}`,
         `git push ${api}/git/${project.name}.git ${project.defaultBranch}`,
       ]}
     >
-      Deploy the folder you are in, or push a commit: the platform builds it, and its log appears here. The password of
-      the push is a token.
+      Deploy the current folder or push a commit. The platform builds it and shows the log here. Use a token as the
+      password of the push.
     </EmptyState>
   );
 }

@@ -1,5 +1,4 @@
-// Why a deployment failed, in view: its message or the failing line of its log with what surrounds it, and where that
-// is in the sources.
+// The cause of a failed deployment: its message, or the failing log line with context and links to the source.
 import { Notice } from '../../components/notice.tsx';
 import { reasonText, type Deployment } from '../../queries/deployments.ts';
 import styles from './build-log.module.css';
@@ -15,12 +14,12 @@ interface FailingLineProps {
 
 export function FailingLine({ deployment, lines, linkTo }: FailingLineProps) {
   const failing = failingLine(lines);
-  const reason = reasonText(deployment) ?? 'It failed without a reason.';
-  // A message that quotes the sources, or the log, says all that the lines around it would.
+  const reason = reasonText(deployment) ?? 'No error message was reported.';
+  // A message with a code frame or a log excerpt needs no surrounding lines.
   const isCode = reason.includes('\n');
   const isQuoted = isCode || failing === null || reason.includes(failing.text.trim());
   return (
-    <Notice tone="failed" title={failing === null ? 'It failed' : `${stepName(failing.step)} failed`}>
+    <Notice tone="failed" title={failing === null ? 'Deployment failed' : `${stepName(failing.step)} failed`}>
       {isCode ? <Lines texts={reason.trimEnd().split('\n')} marked={0} linkTo={linkTo} /> : <p>{reason}</p>}
       {!isQuoted && <Surrounded failing={failing} lines={lines} linkTo={linkTo} />}
     </Notice>

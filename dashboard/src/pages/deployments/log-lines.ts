@@ -1,24 +1,24 @@
-// A build log as rows to show: steps with their lengths, and the lines of those that are unfolded. Pure.
+// Rows of a build log: steps with durations, and the lines of expanded steps. Pure.
 import type { Coloured } from './colours.ts';
 
-/** A line as the API gives it. */
+/** A line of the API. */
 export interface LogLine {
   readonly seq: number;
   readonly at: string;
   readonly step: string;
   readonly level: string;
   readonly text: string;
-  /** Parts of the text with a colour. */
+  /** Coloured ranges of the text. */
   readonly colours?: readonly Coloured[];
 }
 
-/** Lines of one step that follow each other. */
+/** Consecutive lines of a step. */
 export interface LogStep {
   readonly key: string;
   readonly step: string;
   readonly lines: readonly LogLine[];
   readonly hasError: boolean;
-  /** From its first line to the first of the step behind it; null: it goes on. */
+  /** From its first line to the first line of the next step; null while running. */
   readonly ms: number | null;
 }
 
@@ -37,12 +37,12 @@ const names: Readonly<Record<string, string>> = {
   release: 'Release',
 };
 
-/** What a step is called. */
+/** Label of a step. */
 export function stepName(step: string): string {
   return names[step] ?? step;
 }
 
-/** @param hasEnded nothing more comes: the last step has its length too. */
+/** @param hasEnded the log is complete, so the last step has a duration. */
 export function stepsOf(lines: readonly LogLine[], hasEnded: boolean): LogStep[] {
   const groups: LogLine[][] = [];
   for (const line of lines) {
@@ -62,7 +62,7 @@ export function stepsOf(lines: readonly LogLine[], hasEnded: boolean): LogStep[]
   });
 }
 
-/** @param folded whether a step shows no lines. */
+/** @param isFolded whether a step is collapsed. */
 export function rowsOf(steps: readonly LogStep[], isFolded: (step: LogStep) => boolean): LogRow[] {
   return steps.flatMap((step): LogRow[] => {
     const isOpen = !isFolded(step);
@@ -74,8 +74,8 @@ export function rowsOf(steps: readonly LogStep[], isFolded: (step: LogStep) => b
 }
 
 /**
- * The line that says why it failed: the first that a command marked as an error, or that reads like one, of the step
- * that failed last.
+ * The line with the cause of a failure: in the last failed step, the first line marked as an error or that reads like
+ * one.
  */
 export function failingLine(lines: readonly LogLine[]): LogLine | null {
   const errors = lines.filter(({ level, text }) => level === 'error' && text.trim() !== '');
@@ -85,7 +85,7 @@ export function failingLine(lines: readonly LogLine[]): LogLine | null {
 }
 const ERROR_WORD = /\b(?:error|failed|cannot|could not|not found|ERR!)\b/i;
 
-/** A text in parts: plain, or the name of a file with its line. */
+/** A part of a text: plain, or a file name with a line number. */
 export interface TextPart {
   readonly text: string;
   readonly file?: string;
@@ -108,12 +108,12 @@ export function partsOf(text: string): TextPart[] {
   return parts;
 }
 
-/** A part of a line with one look. */
+/** A part of a line with one style. */
 export interface LinePart extends TextPart {
   readonly looks: readonly string[];
 }
 
-/** The parts of a line: names of files, and within and around them what has a colour. */
+/** Splits a line at file names and colours. */
 export function lineParts({ text, colours = [] }: Pick<LogLine, 'text' | 'colours'>): LinePart[] {
   let at = 0;
   return partsOf(text).flatMap((part): LinePart[] => {

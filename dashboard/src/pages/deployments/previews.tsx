@@ -1,4 +1,4 @@
-// The previews of a project: what each branch's address leads to.
+// The previews of a project: the latest deployment of each branch.
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { CopyButton } from '../../components/copy-button.tsx';
@@ -35,8 +35,8 @@ function Previews({ project }: { readonly project: Project }) {
               `platform deploy --name ${project.name} --branch my-change`,
             ]}
           >
-            Every branch but {project.defaultBranch} gets an address of its own, with resources of its own. Push one, or
-            deploy to one.
+            Every branch except {project.defaultBranch} gets its own URL and its own data. Push a branch, or deploy to
+            one.
           </EmptyState>
         }
       >
@@ -77,7 +77,7 @@ function previewColumns(act: (action: DeploymentAction, deployment: Deployment) 
     column('state'),
     {
       id: 'address',
-      header: 'Address',
+      header: 'URL',
       width: '38%',
       cell: ({ url, aliasUrls }) => {
         const shown = aliasUrls.at(-1) ?? url;
@@ -88,7 +88,7 @@ function previewColumns(act: (action: DeploymentAction, deployment: Deployment) 
             <a className="link" href={shown} target="_blank" rel="noreferrer">
               {shown.replace(/^https?:\/\//, '')}
             </a>
-            <CopyButton text={shown} label="Copy the address" />
+            <CopyButton text={shown} label="Copy URL" />
           </span>
         );
       },

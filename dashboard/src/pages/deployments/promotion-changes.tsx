@@ -1,20 +1,22 @@
-// What making a deployment production would change, or has changed: commits, names of variables, migrations.
+// Changes of a promotion or rollback: commits, variable names, migrations.
 import { Link } from '@tanstack/react-router';
 import { Notice } from '../../components/notice.tsx';
 import type { Promotion } from '../../queries/deployments.ts';
 import styles from './deployments.module.css';
 
-/** One sentence. @example 'Moves 2 addresses to this deployment; 1 migration runs first.' */
+/** One sentence. @example '2 URLs will point to this deployment; 1 migration runs first.' */
 export function promotionSentence({ urls, migrations, migrationsSince, way }: Promotion): string {
-  const moves = `Moves ${counted(urls.length, 'address', 'addresses')} to this deployment`;
+  const moves = `${counted(urls.length, 'URL', 'URLs')} will point to this deployment`;
   if (way === 'rollback') {
     const since = countFiles(migrationsSince);
-    return since === 0 ? `${moves}.` : `${moves}; ${counted(since, 'migration', 'migrations')} ran since and stay.`;
+    return since === 0
+      ? `${moves}.`
+      : `${moves}; ${counted(since, 'later migration is', 'later migrations are')} not reverted.`;
   }
-  if (migrations === null) return `${moves}. Which migrations would run cannot be said at the moment.`;
+  if (migrations === null) return `${moves}. The pending migrations are currently unknown.`;
   const pending = countFiles(migrations);
   return pending === 0
-    ? `${moves}; no migration runs.`
+    ? `${moves}; no migrations run.`
     : `${moves}; ${counted(pending, 'migration runs', 'migrations run')} first.`;
 }
 
@@ -34,30 +36,30 @@ export function PromotionChanges({ preview }: { readonly preview: Promotion }) {
     variables === null
       ? []
       : [
-          ...variables.added.map((name) => ['+', name, styles.plus, 'new'] as const),
+          ...variables.added.map((name) => ['+', name, styles.plus, 'added'] as const),
           ...variables.changed.map((name) => ['~', name, styles.change, 'changed'] as const),
-          ...variables.removed.map((name) => ['−', name, styles.minus, 'gone'] as const),
+          ...variables.removed.map((name) => ['−', name, styles.minus, 'removed'] as const),
         ];
   const files = [...(migrations ?? []), ...migrationsSince].flatMap(({ resource, files: names }) =>
     names.map((name) => `${resource}: ${name}`),
   );
   if (commits.length + named.length + files.length === 0)
-    return <p className={styles.faint}>Commits, variables and migrations are those of production.</p>;
+    return <p className={styles.faint}>No changes to commits, variables or migrations.</p>;
   return (
     <div style={{ display: 'grid', gap: 14, marginTop: 12 }}>
       {commits.length > 0 && (
         <div>
-          <h3>{direction === 'add' ? 'Commits that production gets' : 'Commits that production loses'}</h3>
+          <h3>{direction === 'add' ? 'Added commits' : 'Removed commits'}</h3>
           <ul className={styles.changes}>
             {commits.map(({ sha, message, deploymentId }) => (
               <li key={sha}>
                 <span className={signClass}>{sign}</span>
                 <code className={styles.faint}>{sha.slice(0, 7)}</code>
                 {deploymentId === null ? (
-                  <span>{message ?? 'without a message'}</span>
+                  <span>{message ?? 'No commit message'}</span>
                 ) : (
                   <Link to="/deployments/$deployment" params={{ deployment: deploymentId }}>
-                    {message ?? 'without a message'}
+                    {message ?? 'No commit message'}
                   </Link>
                 )}
               </li>
@@ -81,7 +83,7 @@ export function PromotionChanges({ preview }: { readonly preview: Promotion }) {
       )}
       {files.length > 0 && (
         <div>
-          <h3>{migrationsSince.length > 0 ? 'Migrations that ran since' : 'Migrations that run'}</h3>
+          <h3>{migrationsSince.length > 0 ? 'Migrations applied since' : 'Migrations to run'}</h3>
           <ul className={styles.changes}>
             {files.map((file) => (
               <li key={file}>
@@ -92,7 +94,7 @@ export function PromotionChanges({ preview }: { readonly preview: Promotion }) {
         </div>
       )}
       {risky.length > 0 && (
-        <Notice tone="warning" title="What serves now may not survive these statements">
+        <Notice tone="warning" title="These statements may break the live deployment">
           {risky.map((statement) => (
             <code key={statement}>{statement}</code>
           ))}

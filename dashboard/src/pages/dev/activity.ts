@@ -1,5 +1,5 @@
-// What happens under `platform dev`: one stream for all pages, whose records are kept while the application is open.
-// Bounded like dev's own memory; told to pages at most some times a second, however much comes.
+// Activity of `platform dev`: one stream for all pages, kept while the application is open. Limited like dev's own
+// buffer; pages are updated at most a few times per second.
 import { useEffect, useSyncExternalStore } from 'react';
 import { useEvents } from '../../api/events.ts';
 
@@ -32,7 +32,7 @@ export type Activity = { readonly seq: number; readonly at: number } & (
 const KEPT_MAX = 4000;
 const TELL_MS = 100;
 
-/** Null until the stream has told what was before. */
+/** Null until the stream has sent the history. */
 let kept: readonly Activity[] | null = null;
 let coming: Activity[] = [];
 let timer: ReturnType<typeof setTimeout> | undefined;
@@ -47,14 +47,14 @@ function tell(): void {
   for (const listener of listeners) listener();
 }
 
-/** Forgets what was shown. */
+/** Clears the records. */
 export function clearActivity(): void {
   kept = [];
   coming = [];
   for (const listener of listeners) listener();
 }
 
-/** All that is kept, the oldest first, null until it is read; `isLive` is false while the stream is broken. */
+/** All records, oldest first, null until loaded; `isLive` is false while the stream is disconnected. */
 export function useActivity(): { readonly records: readonly Activity[] | null; readonly isLive: boolean } {
   const isLive = useEvents('/activity', {
     onEvent: ({ text }) => {
@@ -63,7 +63,7 @@ export function useActivity(): { readonly records: readonly Activity[] | null; r
     },
   });
   useEffect(() => {
-    // Also where nothing has happened yet.
+    // Also without any activity.
     if (isLive) timer ??= setTimeout(tell, TELL_MS);
   }, [isLive]);
   const records = useSyncExternalStore(

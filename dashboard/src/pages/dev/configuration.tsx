@@ -1,4 +1,4 @@
-// What platform.yaml says under `platform dev`, with its defaults. Values of variables are never shown.
+// platform.yaml under `platform dev`, with defaults. Values of variables are never shown.
 import { useQuery } from '@tanstack/react-query';
 import { ask } from '../../api/client.ts';
 import { CodeBlock } from '../../components/code-block.tsx';
@@ -28,19 +28,19 @@ export function DevConfigurationPage() {
     refetchInterval: LOOK_MS,
   });
   return (
-    <Page title="Settings" description="They are lines of platform.yaml: it is read anew when it is saved.">
+    <Page title="Settings" description="Read from platform.yaml. Changes take effect when you save the file.">
       {error !== null && (
-        <ErrorState title="The configuration could not be read" error={error} onRetry={() => void refetch()} />
+        <ErrorState title="Could not load the configuration" error={error} onRetry={() => void refetch()} />
       )}
       {data === undefined && error === null && <SkeletonRows />}
-      {data !== undefined && !data.ready && <EmptyState title="The project has not been built yet" />}
+      {data !== undefined && !data.ready && <EmptyState title="Project not built yet" />}
       {data?.ready === true && (
         <>
           <Facts
             facts={[
               ['Project', data.name],
               [
-                'Address',
+                'URL',
                 <a key="url" href={data.url}>
                   {data.url}
                 </a>,
@@ -59,7 +59,7 @@ export function DevConfigurationPage() {
               columns={[
                 {
                   id: 'name',
-                  header: 'In your worker',
+                  header: 'In the worker',
                   phone: 'first',
                   cell: ({ name }) => <span className={styles.mono}>env.{name}</span>,
                 },
@@ -75,8 +75,8 @@ export function DevConfigurationPage() {
           <Section title="Variables">
             <p className={styles.soft}>
               {data.variables?.length === 0
-                ? 'None: a file .env beside platform.yaml sets some.'
-                : 'Of .env and of dev itself; their values are not shown.'}
+                ? 'None. Set variables in a .env file beside platform.yaml.'
+                : 'From .env and platform dev. Values are not shown.'}
             </p>
             <p className={styles.mono}>{data.variables?.join(', ')}</p>
           </Section>

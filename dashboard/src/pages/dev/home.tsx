@@ -1,4 +1,4 @@
-// The first address under `platform dev`: leads to the one project.
+// The start page of `platform dev`: redirects to the project.
 import { useQuery } from '@tanstack/react-query';
 import { Navigate } from '@tanstack/react-router';
 import { ErrorState } from '../../components/notice.tsx';
@@ -8,7 +8,7 @@ import { projectQuery } from '../../queries/account.ts';
 export function DevHome() {
   const { data, error, refetch } = useQuery(projectQuery('dev'));
   if (error !== null)
-    return <ErrorState title="The project could not be read" error={error} onRetry={() => void refetch()} />;
+    return <ErrorState title="Could not load the project" error={error} onRetry={() => void refetch()} />;
   if (data === undefined) return <SkeletonRows />;
   return <Navigate to="/projects/$project" params={{ project: data.name }} replace />;
 }

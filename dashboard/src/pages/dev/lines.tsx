@@ -1,4 +1,4 @@
-// Lines that a worker wrote, as text: those of one request, or all of them as they come.
+// Log lines of a worker: those of one request, or all of them live.
 import { useState } from 'react';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { Input, Select } from '../../components/field.tsx';
@@ -42,7 +42,7 @@ function OneLine({ line: { at, level, message } }: { readonly line: Line }) {
         {isLong && !isWhole ? message.slice(0, CHARS_MAX) : message}
         {isLong && (
           <button type="button" onClick={() => setWhole(!isWhole)}>
-            {isWhole ? 'less' : `… all ${countText(message.length)} characters`}
+            {isWhole ? 'Show less' : `… Show all ${countText(message.length)} characters`}
           </button>
         )}
       </span>
@@ -71,15 +71,15 @@ export function DevLogsPage() {
           value={level}
           onChange={({ target }) => show({ level: target.value === '' ? undefined : target.value })}
         >
-          <option value="">Every level</option>
+          <option value="">All levels</option>
           {['error', 'warn', 'info', 'debug'].map((one) => (
             <option key={one}>{one}</option>
           ))}
         </Select>
         <Input
           type="search"
-          aria-label="Lines that contain"
-          placeholder="Lines that contain…"
+          aria-label="Search logs"
+          placeholder="Search logs…"
           value={search}
           onChange={({ target }) => show({ search: target.value === '' ? undefined : target.value })}
         />
@@ -87,8 +87,8 @@ export function DevLogsPage() {
       {records === null ? (
         <SkeletonRows rows={10} />
       ) : lines.length === 0 ? (
-        <EmptyState title={search === '' && level === '' ? 'No lines yet' : 'No line fits this filter'}>
-          What your worker writes with console.log is here, and what it throws.
+        <EmptyState title={search === '' && level === '' ? 'No logs yet' : 'No results'}>
+          Shows console output and uncaught errors of your worker.
         </EmptyState>
       ) : (
         <VirtualList

@@ -1,5 +1,4 @@
-// What came to the project under `platform dev`: requests first, events by choice; one of them with its headers, its
-// times, its lines, sent again by a button.
+// Requests and events of `platform dev`, with details: headers, timing, logs, and replay.
 import { ReloadIcon, TrashIcon } from '@radix-ui/react-icons';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
@@ -21,7 +20,7 @@ import styles from '../storage/storage.module.css';
 import { clearActivity, useActivity, type Activity } from './activity.ts';
 import { Lines } from './lines.tsx';
 
-/** Rows that are in the page: beyond, the filter finds the others. */
+/** Maximum rows shown; filters find the others. */
 const SHOWN_MAX = 300;
 
 type Ended = Activity & { readonly type: 'request' | 'event' };
@@ -32,7 +31,7 @@ const kinds = [
   ['timer', 'Timers'],
   ['cron', 'Schedules'],
   ['workflow', 'Workflow runs'],
-  ['all', 'Everything'],
+  ['all', 'All'],
 ] as const;
 
 export function DevRequestsPage() {
@@ -65,7 +64,7 @@ export function DevRequestsPage() {
     >
       <Filters>
         <Select
-          aria-label="What is shown"
+          aria-label="Type"
           value={kind}
           onChange={({ target }) => show({ kind: target.value === '' ? undefined : target.value, request: undefined })}
         >
@@ -76,11 +75,11 @@ export function DevRequestsPage() {
           ))}
         </Select>
         <Select
-          aria-label="Ended"
+          aria-label="Status"
           value={failed ? 'failed' : ''}
           onChange={({ target }) => show({ failed: target.value === 'failed' || undefined, request: undefined })}
         >
-          <option value="">Every end</option>
+          <option value="">Any status</option>
           <option value="failed">Failed</option>
         </Select>
         <Input
@@ -92,11 +91,11 @@ export function DevRequestsPage() {
         />
         <State tone={isLive ? 'ok' : 'warning'}>{isLive ? 'Live' : 'Connecting'}</State>
         <IconButton
-          label="Forget all of it"
+          label="Clear"
           disabled={ended.length === 0}
           onClick={() =>
             void ask('DELETE', '/activity').then(clearActivity, (error: unknown) =>
-              noteFailed('Nothing was forgotten', error),
+              noteFailed('Could not clear the requests', error),
             )
           }
         >
@@ -107,7 +106,7 @@ export function DevRequestsPage() {
         <SkeletonRows />
       ) : shown.length === 0 ? (
         <EmptyState
-          title={search !== '' || failed || kind !== '' ? 'Nothing fits this filter' : 'No request has come yet'}
+          title={search !== '' || failed || kind !== '' ? 'No results' : 'No requests yet'}
           commands={
             search === '' && !failed && kind === '' && project?.deploymentUrl != null
               ? [`curl ${project.deploymentUrl}/`]
@@ -115,8 +114,8 @@ export function DevRequestsPage() {
           }
         >
           {kind === '' && ended.length > 0
-            ? 'Events of queues, timers, schedules and workflows are behind the first filter.'
-            : 'Requests appear here as they end, with their headers, times and lines.'}
+            ? 'To see events of queues, timers, schedules and workflows, change the first filter.'
+            : 'Requests appear here when they finish, with headers, timing and logs.'}
         </EmptyState>
       ) : (
         <Table
@@ -162,7 +161,7 @@ function toneOf(one: Ended): Tone {
 }
 
 function endText(one: Ended): string {
-  if (one.type === 'event') return one.outcome === 'ok' ? 'well' : one.outcome.replaceAll('_', ' ');
+  if (one.type === 'event') return one.outcome === 'ok' ? 'OK' : one.outcome.replaceAll('_', ' ');
   return one.outcome === 'ok' ? String(one.status) : `${one.status} ${one.outcome.replaceAll('_', ' ')}`;
 }
 
@@ -179,14 +178,14 @@ const columns: readonly Column<Ended>[] = [
   },
   {
     id: 'ended',
-    header: 'Ended',
+    header: 'Status',
     isFitted: true,
     phone: 'first-end',
     cell: (one) => <State tone={toneOf(one)}>{endText(one)}</State>,
   },
-  { id: 'wall', header: 'Took', align: 'end', isFitted: true, cell: ({ wallMs }) => durationText(wallMs) },
+  { id: 'wall', header: 'Duration', align: 'end', isFitted: true, cell: ({ wallMs }) => durationText(wallMs) },
   { id: 'cpu', header: 'CPU', align: 'end', isFitted: true, cell: ({ cpuMs }) => `${cpuMs.toFixed(1)} ms` },
-  { id: 'at', header: 'When', isFitted: true, cell: ({ at }) => <Time at={at} /> },
+  { id: 'at', header: 'Time', isFitted: true, cell: ({ at }) => <Time at={at} /> },
 ];
 
 interface Detail {
@@ -218,8 +217,8 @@ function EndedSheet({
   });
   const replay = (): void =>
     void ask<{ status: number }>('POST', `/requests/${ended.seq}/replay`, { body: {} }).then(
-      ({ status }) => noteDone(`Sent again: ${status}`, 'The new request is at the top of the list.'),
-      (reason: unknown) => noteFailed('The request was not sent', reason),
+      ({ status }) => noteDone(`Request replayed: ${status}`, 'The new request is at the top of the list.'),
+      (reason: unknown) => noteFailed('Could not replay the request', reason),
     );
   const invocation = (ended as { invocation?: string }).invocation;
   const lines =
@@ -247,7 +246,7 @@ function EndedSheet({
         isRequest && (
           <Button variant="primary" onClick={replay} disabled={data?.replay !== 'ready'}>
             <ReloadIcon />
-            Send again
+            Replay
           </Button>
         )
       }
@@ -255,27 +254,27 @@ function EndedSheet({
       <Facts
         facts={[
           [
-            'Ended',
+            'Status',
             <State key="ended" tone={toneOf(ended)}>
               {endText(ended)}
             </State>,
           ],
-          ['Took', durationText(ended.wallMs)],
+          ['Duration', durationText(ended.wallMs)],
           ['CPU', `${ended.cpuMs.toFixed(2)} ms`],
-          ['When', <Time key="at" at={ended.at} isExact />],
-          ['Id', isRequest || ended.id === '' ? null : <span className={styles.mono}>{ended.id}</span>],
+          ['Time', <Time key="at" at={ended.at} isExact />],
+          ['ID', isRequest || ended.id === '' ? null : <span className={styles.mono}>{ended.id}</span>],
         ]}
       />
       {ended.reason !== undefined && (
-        <Notice tone="failed" title="Why it failed">
+        <Notice tone="failed" title="Error">
           <span className={styles.mono}>{ended.reason}</span>
         </Notice>
       )}
-      {error !== null && <ErrorState title="The request could not be read" error={error} />}
+      {error !== null && <ErrorState title="Could not load the request" error={error} />}
       {isRequest && data === undefined && error === null && <SkeletonRows rows={4} />}
       <div className={styles.block}>
-        <span className={styles.label}>Lines</span>
-        {lines.length === 0 ? <span className={styles.faint}>It wrote nothing.</span> : <Lines lines={lines} />}
+        <span className={styles.label}>Logs</span>
+        {lines.length === 0 ? <span className={styles.faint}>No logs</span> : <Lines lines={lines} />}
       </div>
       {data !== undefined && (
         <>
@@ -290,8 +289,8 @@ function EndedSheet({
           {data.replay !== 'ready' && (
             <p className={styles.faint}>
               {data.replay === 'body'
-                ? 'Its body was longer than 64 KB, so that it cannot be sent again.'
-                : 'It is from before dev was started: what it takes to send it again is not kept.'}
+                ? 'Cannot be replayed: the request body is larger than 64 KB.'
+                : 'Cannot be replayed: the request was sent before platform dev started.'}
             </p>
           )}
         </>

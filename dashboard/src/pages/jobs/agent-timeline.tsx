@@ -1,4 +1,4 @@
-// A run of an agent: what the model said, and the tools that it called with what they returned, in order.
+// A run of an agent: responses of the model and tool calls with results, in order.
 import { Badge, State } from '../../components/state.tsx';
 import { Facts } from '../../components/page.tsx';
 import { Duration, Time } from '../../components/time.tsx';
@@ -21,13 +21,13 @@ export function AgentTimeline({ input, steps }: AgentTimelineProps) {
           facts={[
             ['User', asked.user],
             ['Chat', asked.chat],
-            ['By', asked.platform],
+            ['Platform', asked.platform],
           ]}
         />
       )}
       <span className={styles.label}>Timeline</span>
       {turns.length === 0 ? (
-        <p className={styles.faint}>The model has not been asked yet.</p>
+        <p className={styles.faint}>No model calls yet.</p>
       ) : (
         <ol className={styles.turns} aria-label="Timeline">
           {turns.map((turn) => (
@@ -72,7 +72,7 @@ function ToolItem({ tool }: { readonly tool: ToolUse }) {
       <span className={styles.label}>Arguments</span>
       <pre className={styles.mono}>{given}</pre>
       <span className={styles.label}>Result</span>
-      <pre className={styles.mono}>{result ?? (startedAt === null ? 'It did not run.' : 'None yet.')}</pre>
+      <pre className={styles.mono}>{result ?? (startedAt === null ? 'Not executed.' : 'No result yet.')}</pre>
     </details>
   );
 }

@@ -1,26 +1,26 @@
-// A run of an agent as what was said and done in it, read from its steps. Pure.
+// Reads the model responses and tool calls of an agent run from its steps. Pure.
 import type { RunStep } from './run-step.ts';
 
-/** A call of a tool within a turn. */
+/** A tool call within a turn. */
 export interface ToolUse {
   readonly id: string;
   readonly name: string;
   /** JSON. */
   readonly arguments: string;
-  /** Null: it has none yet. */
+  /** Null if there is none yet. */
   readonly result: string | null;
   readonly isError: boolean;
   readonly startedAt: number | null;
   readonly endedAt: number | null;
 }
 
-/** An answer of the model, with the tools that it called. */
+/** A response of the model with its tool calls. */
 export interface Turn {
   readonly step: number;
   readonly text: string | null;
   readonly model: string | null;
   readonly startedAt: number;
-  /** Null: the model has not answered. */
+  /** Null while the model has not responded. */
   readonly endedAt: number | null;
   readonly attempts: number;
   readonly problem: string | null;
@@ -31,7 +31,7 @@ type Json = Readonly<Record<string, unknown>>;
 const isJson = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
 const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null);
 
-/** Steps that no agent wrote are left out. */
+/** Other steps of a run are ignored. */
 export function turnsOf(steps: readonly RunStep[]): readonly Turn[] {
   return steps.flatMap((step) => {
     const count = /^ai_call_(\d+)$/.exec(step.name)?.[1];
@@ -55,7 +55,7 @@ export function turnsOf(steps: readonly RunStep[]): readonly Turn[] {
   });
 }
 
-/** A step says whose call it is; calls that were refused have none. */
+/** A step names its tool call; refused calls have no step. */
 function toolUse(call: Json, at: number, used: readonly RunStep[]): ToolUse {
   const id = textOf(call['id']) ?? String(at);
   const named = isJson(call['function']) ? call['function'] : {};
@@ -72,17 +72,17 @@ function toolUse(call: Json, at: number, used: readonly RunStep[]): ToolUse {
   };
 }
 
-/** What a step of an agent resolved to; null: it has not, or is none of an agent. */
+/** The result of an agent's step; null if unfinished or not of an agent. */
 function valueOf({ result }: RunStep): Json | null {
   return isJson(result) && isJson(result['value']) ? result['value'] : null;
 }
 
-/** Of a step that failed only its name says which call it was: `tools_1`, `tools_1#2`. */
+/** The number of the call, which a failed step has only in its name: `tools_1`, `tools_1#2`. */
 function ordinalOf({ name }: RunStep): number {
   return Number(/#(\d+)$/.exec(name)?.[1] ?? 1) - 1;
 }
 
-/** What the run answers to, of its input; null: it does not say. */
+/** User, chat and platform from the run's input; null if missing. */
 export function askedOf(
   input: unknown,
 ): { readonly user: string; readonly chat: string; readonly platform: string } | null {

@@ -1,6 +1,6 @@
-// JSON that somebody typed.
+// Parses typed JSON.
 
-/** Reads it. @example parseJson('{') // { isJson: false, problem: '...' } */
+/** Parses JSON. @example parseJson('{') // { isJson: false, problem: '...' } */
 export function parseJson(
   text: string,
 ): { readonly isJson: true; readonly value: unknown } | { readonly isJson: false; readonly problem: string } {

@@ -1,4 +1,4 @@
-// A queue: how it stands, its dead letters with why they are, what waits; redrive, delete, send.
+// A queue: counts, dead letters with reasons, waiting messages; redrive, delete, send.
 import { PaperPlaneIcon, ReloadIcon } from '@radix-ui/react-icons';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
@@ -57,8 +57,8 @@ function Queue({ place }: { readonly place: BindingPlace }) {
     void navigate({ to: '.', search: (before: object) => ({ ...before, message: next }) } as never);
   const redrive = (one: string | null): void =>
     change({
-      done: one === null ? 'All dead letters are on their way again' : 'The message is on its way again',
-      failed: 'Nothing was redriven',
+      done: one === null ? 'All dead letters redriven' : 'Message redriven',
+      failed: 'Could not redrive the messages',
       act: () =>
         dataOf(
           api.post('/projects/:id/queues/:queue/redrive', {
@@ -71,7 +71,7 @@ function Queue({ place }: { readonly place: BindingPlace }) {
   const remove = (one: string): void =>
     change({
       done: 'Message deleted',
-      failed: 'The message was not deleted',
+      failed: 'Could not delete the message',
       act: () =>
         dataOf(
           api.delete('/projects/:id/queues/:queue/messages/:message', {
@@ -86,14 +86,14 @@ function Queue({ place }: { readonly place: BindingPlace }) {
   const dead = stats.data?.deadCount ?? 0;
   return (
     <>
-      {stats.error !== null && <ErrorState title="The queue could not be read" error={stats.error} />}
+      {stats.error !== null && <ErrorState title="Could not load the queue" error={stats.error} />}
       <dl className={styles.stats}>
         <div>
           <dt>Waiting</dt>
           <dd>{stats.data === undefined ? '–' : countText(stats.data.backlogCount)}</dd>
         </div>
         <div>
-          <dt>Being delivered</dt>
+          <dt>In delivery</dt>
           <dd>{stats.data === undefined ? '–' : countText(stats.data.inFlightCount)}</dd>
         </div>
         <div>
@@ -110,7 +110,7 @@ function Queue({ place }: { readonly place: BindingPlace }) {
         </div>
       </dl>
       <div className={styles.bar}>
-        <nav className={`${styles.views} ${styles.grow}`} aria-label="Which messages">
+        <nav className={`${styles.views} ${styles.grow}`} aria-label="Messages">
           <TabLink
             to="."
             search={(before: QueueSearch) => ({ ...before, list: undefined, message: undefined })}
@@ -141,7 +141,7 @@ function Queue({ place }: { readonly place: BindingPlace }) {
         )}
         <Button variant="primary" onClick={() => setSending(true)}>
           <PaperPlaneIcon />
-          Send a message
+          Send message
         </Button>
       </div>
       <CursorList
@@ -150,11 +150,11 @@ function Queue({ place }: { readonly place: BindingPlace }) {
         empty={
           isDead ? (
             <EmptyState title="No dead letters">
-              A message that your worker cannot take after its last attempt comes here, with the reason.
+              Messages appear here, with the reason, when all delivery attempts have failed.
             </EmptyState>
           ) : (
-            <EmptyState title="No messages wait">
-              await env.{place.binding}.send(&#123; hello: 'world' &#125;) in your worker sends one.
+            <EmptyState title="No waiting messages">
+              To send one, call await env.{place.binding}.send(&#123; hello: 'world' &#125;) in your worker.
             </EmptyState>
           )
         }
@@ -213,7 +213,7 @@ function Queue({ place }: { readonly place: BindingPlace }) {
           isOpen
           onClose={() => open(undefined)}
           title={isDead ? 'Dead letter' : 'Message'}
-          description={`Of ${place.binding}, ${targetOf(place)}`}
+          description={`${place.binding}, ${targetOf(place)}`}
           footer={
             <>
               <Button variant="danger" onClick={() => remove(opened.id)} isPending={isPending}>
@@ -228,13 +228,13 @@ function Queue({ place }: { readonly place: BindingPlace }) {
           }
         >
           {opened.deadReason !== null && (
-            <Notice tone="failed" title="Why it is a dead letter">
+            <Notice tone="failed" title="Reason">
               <span className={styles.mono}>{opened.deadReason}</span>
             </Notice>
           )}
           <Facts
             facts={[
-              ['Id', <Id key="id" id={opened.id} chars={24} />],
+              ['ID', <Id key="id" id={opened.id} chars={24} />],
               ['Sent', <Time key="sent" at={opened.timestamp} isExact />],
               ['Attempts', opened.attempt],
               ['Delivered', opened.dueAt === null || isDead ? null : <Time key="due" at={opened.dueAt} />],
@@ -258,7 +258,7 @@ function Queue({ place }: { readonly place: BindingPlace }) {
           setPurging(false);
           change({
             done: isDead ? 'Dead letters deleted' : 'Messages deleted',
-            failed: 'Nothing was deleted',
+            failed: 'Could not delete the messages',
             act: () =>
               dataOf(
                 api.post('/projects/:id/queues/:queue/purge', { params, query: { ...branchOf(place), dead: isDead } }),
@@ -266,8 +266,8 @@ function Queue({ place }: { readonly place: BindingPlace }) {
           });
         }}
       >
-        {isDead ? `All ${dead} dead letters` : 'All messages that are not being delivered'} of {place.binding} of{' '}
-        {targetOf(place)} are gone then.
+        {isDead ? `All ${dead} dead letters` : 'All messages that are not in delivery'} of {place.binding} (
+        {targetOf(place)}) will be deleted.
       </Confirm>
     </>
   );
@@ -284,7 +284,7 @@ function SendMessage({ place, onClose }: { readonly place: BindingPlace; readonl
     if (!parsed.isJson) return;
     change({
       done: 'Message sent',
-      failed: 'The message was not sent',
+      failed: 'Could not send the message',
       act: () =>
         dataOf(
           api.post('/projects/:id/queues/:queue/messages', {
@@ -302,8 +302,8 @@ function SendMessage({ place, onClose }: { readonly place: BindingPlace; readonl
         isOpen
         isWide
         onClose={onClose}
-        title="Send a message"
-        description={`To ${place.binding} of ${targetOf(place)}`}
+        title="Send message"
+        description={`${place.binding}, ${targetOf(place)}`}
         onSubmit={submit}
         footer={
           <>
@@ -315,16 +315,16 @@ function SendMessage({ place, onClose }: { readonly place: BindingPlace; readonl
         }
       >
         <div className={styles.block}>
-          <span className={styles.label}>Payload, JSON</span>
+          <span className={styles.label}>Payload (JSON)</span>
           <Editor label="Payload" language="json" value={payload} onChange={setPayload} onRun={submit} />
           {isTried && !parsed.isJson && (
             <span role="alert" style={{ color: 'var(--failed)' }}>
-              The payload is no JSON: {parsed.problem}
+              Invalid JSON: {parsed.problem}
             </span>
           )}
         </div>
         <FieldRow>
-          <Field label="Seconds until it is delivered" hint="Empty: at once">
+          <Field label="Delay (seconds)" hint="Leave empty to deliver immediately">
             {(control) => (
               <Input
                 {...control}

@@ -1,4 +1,4 @@
-// Steps of a run on an axis of its time; one that is opened says what it did, and can be run again.
+// Steps of a run on a time axis; an expanded step shows its details and can be rerun.
 import { useState } from 'react';
 import { Button } from '../../components/button.tsx';
 import { Notice } from '../../components/notice.tsx';
@@ -8,7 +8,7 @@ import styles from '../storage/storage.module.css';
 import { JsonValue } from '../storage/value.tsx';
 import type { RunStep } from './run-step.ts';
 
-/** Steps below each other, each where it was in the time of the run. */
+/** Steps as bars on the time axis of the run. */
 export function RunAxis({
   steps,
   from,
@@ -21,14 +21,14 @@ export function RunAxis({
   readonly onRestart: (step: string) => void;
 }) {
   const [opened, setOpened] = useState<string | null>(null);
-  if (steps.length === 0) return <p className={styles.faint}>No step has begun yet.</p>;
+  if (steps.length === 0) return <p className={styles.faint}>No steps yet.</p>;
   const end = Math.max(
     to ?? 0,
     ...steps.map(({ endedAt, startedAt, status }) => endedAt ?? (status === 'waiting' ? startedAt + 1 : startedAt)),
     from + 1,
   );
   const begin = Math.min(from, ...steps.map(({ startedAt }) => startedAt));
-  // Of a run that goes on, what waits reaches to the end of what is shown.
+  // In an unfinished run, the bars of waiting steps reach to the end of the axis.
   const last = to === null ? end + Math.max(1, (end - begin) * 0.15) : end;
   const share = (at: number): number => ((at - begin) / (last - begin)) * 100;
   return (
@@ -71,7 +71,7 @@ export function RunAxis({
                 </span>
                 <span className={styles.took}>
                   {step.status === 'waiting'
-                    ? 'waits'
+                    ? 'waiting'
                     : durationText((step.endedAt ?? step.startedAt) - step.startedAt)}
                 </span>
               </button>
@@ -79,13 +79,13 @@ export function RunAxis({
                 <div className={styles.opened}>
                   <Facts
                     facts={[
-                      ['Kind', step.kind === 'run' ? 'step' : step.kind === 'sleep' ? 'sleep' : 'waits for an event'],
+                      ['Kind', step.kind === 'run' ? 'step' : step.kind === 'sleep' ? 'sleep' : 'wait for event'],
                       ['Status', step.status],
                       ['Failed attempts', step.attempts === 0 ? null : step.attempts],
                       ['Event', step.eventType === null ? null : <span className={styles.mono}>{step.eventType}</span>],
-                      ['Begun', <Time key="begun" at={step.startedAt} isExact />],
+                      ['Started', <Time key="begun" at={step.startedAt} isExact />],
                       [
-                        'Goes on',
+                        'Resumes',
                         step.wakeAt === null || step.endedAt !== null ? null : <Time key="wakes" at={step.wakeAt} />,
                       ],
                     ]}
@@ -100,9 +100,9 @@ export function RunAxis({
                     <Button
                       size="small"
                       onClick={() => onRestart(step.name)}
-                      aria-label={`Run again from here: ${step.name}`}
+                      aria-label={`Rerun from here: ${step.name}`}
                     >
-                      Run again from here
+                      Rerun from here
                     </Button>
                   </div>
                 </div>

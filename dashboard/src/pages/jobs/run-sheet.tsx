@@ -1,5 +1,5 @@
-// One run: its steps on a time axis with attempts, sleeps and waits; input, output and log; cancel, pause, resume, run
-// again from a step, send an event.
+// A run: steps on a time axis with attempts, sleeps and waits; input, output and log; cancel, pause, resume, rerun from
+// a step, send an event.
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, dataOf } from '../../api/client.ts';
@@ -27,7 +27,7 @@ import { runTones } from './run-tones.ts';
 interface RunSheetProps {
   readonly place: BindingPlace;
   readonly id: string;
-  /** Whether it is a run of the agent library. */
+  /** Whether the run is of an agent. */
   readonly isAgent: boolean;
   readonly onClose: () => void;
 }
@@ -48,7 +48,7 @@ export function RunSheet({ place, id, isAgent, onClose }: RunSheetProps) {
       isOpen
       onClose={onClose}
       title={<Id id={id} chars={36} />}
-      description={`A run of ${place.binding}, ${targetOf(place)}`}
+      description={`${place.binding}, ${targetOf(place)}`}
       footer={
         run !== undefined && (
           <>
@@ -63,7 +63,7 @@ export function RunSheet({ place, id, isAgent, onClose }: RunSheetProps) {
                 onClick={() =>
                   change({
                     done: 'Run paused',
-                    failed: 'The run was not paused',
+                    failed: 'Could not pause the run',
                     act: () => dataOf(api.post('/projects/:id/workflows/:workflow/run/pause', { params, query })),
                   })
                 }
@@ -76,8 +76,8 @@ export function RunSheet({ place, id, isAgent, onClose }: RunSheetProps) {
                 isPending={isPending}
                 onClick={() =>
                   change({
-                    done: 'Run goes on',
-                    failed: 'The run does not go on',
+                    done: 'Run resumed',
+                    failed: 'Could not resume the run',
                     act: () => dataOf(api.post('/projects/:id/workflows/:workflow/run/resume', { params, query })),
                   })
                 }
@@ -90,15 +90,15 @@ export function RunSheet({ place, id, isAgent, onClose }: RunSheetProps) {
                 variant={waiting === undefined ? 'secondary' : 'primary'}
                 onClick={() => setSent(waiting?.eventType ?? '')}
               >
-                Send an event
+                Send event
               </Button>
             )}
-            {isOver && <Button onClick={() => setAsked({ does: 'restart', step: null })}>Run again</Button>}
+            {isOver && <Button onClick={() => setAsked({ does: 'restart', step: null })}>Rerun</Button>}
           </>
         )
       }
     >
-      {error !== null && <ErrorState title="The run could not be read" error={error} />}
+      {error !== null && <ErrorState title="Could not load the run" error={error} />}
       {run === undefined && error === null && <SkeletonRows />}
       {run !== undefined && (
         <>
@@ -112,15 +112,15 @@ export function RunSheet({ place, id, isAgent, onClose }: RunSheetProps) {
               ],
               ['Created', <Time key="at" at={run.createdAt} />],
               [
-                'Took',
+                'Duration',
                 run.startedAt === null ? null : <Duration key="took" from={run.startedAt} to={run.completedAt} />,
               ],
               ['Deployment', <Id key="deployment" id={run.deployment} />],
               [
-                'Waits for',
+                'Waiting for',
                 waiting === undefined ? null : (
                   <span key="waits">
-                    the event <span className={styles.mono}>{waiting.eventType}</span>
+                    event <span className={styles.mono}>{waiting.eventType}</span>
                   </span>
                 ),
               ],
@@ -171,10 +171,10 @@ export function RunSheet({ place, id, isAgent, onClose }: RunSheetProps) {
           asked?.does === 'cancel'
             ? 'Cancel this run?'
             : asked?.step === null
-              ? 'Run it again from the beginning?'
-              : `Run it again from ${asked?.step ?? ''}?`
+              ? 'Rerun from the beginning?'
+              : `Rerun from ${asked?.step ?? ''}?`
         }
-        action={asked?.does === 'cancel' ? 'Cancel run' : 'Run again'}
+        action={asked?.does === 'cancel' ? 'Cancel run' : 'Rerun'}
         isDanger={asked?.does === 'cancel'}
         onConfirm={() => {
           const { does, step } = asked!;
@@ -183,12 +183,12 @@ export function RunSheet({ place, id, isAgent, onClose }: RunSheetProps) {
             does === 'cancel'
               ? {
                   done: 'Run cancelled',
-                  failed: 'The run was not cancelled',
+                  failed: 'Could not cancel the run',
                   act: () => dataOf(api.post('/projects/:id/workflows/:workflow/run/cancel', { params, query })),
                 }
               : {
-                  done: 'Run started again',
-                  failed: 'The run was not started again',
+                  done: 'Run restarted',
+                  failed: 'Could not restart the run',
                   act: () =>
                     dataOf(
                       api.post('/projects/:id/workflows/:workflow/run/restart', {
@@ -202,10 +202,10 @@ export function RunSheet({ place, id, isAgent, onClose }: RunSheetProps) {
         }}
       >
         {asked?.does === 'cancel'
-          ? 'The step that runs ends, and no other begins.'
+          ? 'Stops the current step and skips the remaining ones.'
           : asked?.step === null
-            ? 'All steps run again, with the code that is deployed now.'
-            : 'This step and those after it run again, with the code that is deployed now; results of earlier ones stay.'}
+            ? 'All steps run again with the currently deployed code.'
+            : 'This step and the following ones run again with the currently deployed code. Results of earlier steps are kept.'}
       </Confirm>
       {sent !== null && <SendEvent place={place} run={id} type={sent} onClose={() => setSent(null)} />}
     </Sheet>
@@ -233,7 +233,7 @@ function SendEvent({
     if (!parsed.isJson) return;
     change({
       done: 'Event sent',
-      failed: 'The event was not sent',
+      failed: 'Could not send the event',
       act: () =>
         dataOf(
           api.post('/projects/:id/workflows/:workflow/run/events', {
@@ -251,7 +251,7 @@ function SendEvent({
         isOpen
         isWide
         onClose={onClose}
-        title="Send an event"
+        title="Send event"
         onSubmit={submit}
         footer={
           <>
@@ -268,11 +268,11 @@ function SendEvent({
           )}
         </Field>
         <div className={styles.block}>
-          <span className={styles.label}>Payload, JSON</span>
+          <span className={styles.label}>Payload (JSON)</span>
           <Editor label="Payload" language="json" value={payload} onChange={setPayload} onRun={submit} />
           {isTried && !parsed.isJson && (
             <span role="alert" style={{ color: 'var(--failed)' }}>
-              The payload is no JSON: {parsed.problem}
+              Invalid JSON: {parsed.problem}
             </span>
           )}
         </div>

@@ -1,6 +1,6 @@
-// A step of a run, as the API tells it.
+// Types of the steps of a run.
 
-/** What all kinds of steps have. */
+/** A step of any kind. */
 export interface RunStep {
   readonly name: string;
   readonly kind: string;

@@ -1,4 +1,4 @@
-// How the statuses of workflow runs look.
+// Tones of the statuses of workflow runs.
 import type { Tone } from '../../components/state.tsx';
 
 export const runTones: Readonly<Record<string, Tone>> = {

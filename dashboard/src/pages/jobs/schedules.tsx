@@ -1,4 +1,4 @@
-// Schedules of platform.yaml: when each runs next, how the last run ended, run now.
+// Schedules of platform.yaml: next run, last run with its result, run now.
 import { useQuery } from '@tanstack/react-query';
 import { api, dataOf } from '../../api/client.ts';
 import { Button } from '../../components/button.tsx';
@@ -25,14 +25,14 @@ function Schedules({ place }: { readonly place: ResourcePlace }) {
   const { data, error, refetch } = useQuery(schedulesQuery(place));
   const { change, isPending, question } = useChanges(place);
   if (error !== null)
-    return <ErrorState title="The schedules could not be read" error={error} onRetry={() => void refetch()} />;
+    return <ErrorState title="Could not load the schedules" error={error} onRetry={() => void refetch()} />;
   if (data === undefined) return <SkeletonRows />;
   if (data.items.length === 0)
     return (
       <EmptyState title="No schedules yet">
         {place.branch === null
-          ? 'Lines of platform.yaml run your worker’s scheduled handler at times of the clock:'
-          : 'Schedules run in production alone: previews have none.'}
+          ? 'Add a schedule to platform.yaml to run the scheduled handler of your worker:'
+          : 'Schedules run only in production.'}
         {place.branch === null && <code className={styles.yaml}>{"cron: { NIGHTLY: '0 3 * * *' }"}</code>}
       </EmptyState>
     );
@@ -51,24 +51,24 @@ function Schedules({ place }: { readonly place: ResourcePlace }) {
           },
           {
             id: 'cron',
-            header: 'Runs',
+            header: 'Cron',
             cell: ({ schedule, timezone }) => (
               <span className={styles.mono}>
                 {schedule} {timezone}
               </span>
             ),
           },
-          { id: 'next', header: 'Next', isFitted: true, cell: ({ nextAt }) => <Time at={nextAt} /> },
+          { id: 'next', header: 'Next run', isFitted: true, cell: ({ nextAt }) => <Time at={nextAt} /> },
           {
             id: 'last',
-            header: 'Last',
+            header: 'Last run',
             isFitted: true,
             cell: ({ lastAt }) =>
               lastAt === null ? <span className={styles.faint}>never</span> : <Time at={lastAt} />,
           },
           {
             id: 'outcome',
-            header: 'Outcome',
+            header: 'Result',
             isFitted: true,
             cell: ({ lastOutcome }) =>
               lastOutcome === null ? '' : <State tone={lastOutcome === 'ok' ? 'ok' : 'failed'}>{lastOutcome}</State>,
@@ -86,8 +86,8 @@ function Schedules({ place }: { readonly place: ResourcePlace }) {
                 isPending={isPending}
                 onClick={() =>
                   change({
-                    done: `${name} runs`,
-                    failed: `${name} was not run`,
+                    done: `${name} started`,
+                    failed: `Could not run ${name}`,
                     act: () =>
                       dataOf(
                         api.post('/projects/:id/schedules/run', {

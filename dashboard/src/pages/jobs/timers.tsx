@@ -1,4 +1,4 @@
-// Timers that are set: when each fires next; set, run now, delete.
+// Pending timers with their next time; set, run now, delete.
 import { PlusIcon } from '@radix-ui/react-icons';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -36,7 +36,7 @@ function Timers({ place }: { readonly place: BindingPlace }) {
   const query = useInfiniteQuery(timersQuery(place, prefix));
   const { change, question } = useChanges(place);
   const [isSetting, setSetting] = useState(false);
-  /** Deleted unless it is undone. */
+  /** Deleted unless undone. */
   const [going, setGoing] = useState<ReadonlySet<string>>(new Set());
   const params = { id: place.id, timer: place.binding };
   const keep = (key: string): void => setGoing((before) => new Set([...before].filter((other) => other !== key)));
@@ -47,7 +47,7 @@ function Timers({ place }: { readonly place: BindingPlace }) {
       () =>
         change({
           done: null,
-          failed: 'The timer was not deleted',
+          failed: 'Could not delete the timer',
           act: () =>
             dataOf(
               api.delete('/projects/:id/timers/:timer/entry', { params, query: { ...branchOf(place), key } }),
@@ -59,18 +59,19 @@ function Timers({ place }: { readonly place: BindingPlace }) {
   return (
     <>
       <div className={styles.bar} role="search">
-        <PrefixField label="Ids that begin with" />
+        <PrefixField label="ID prefix" />
         <Button variant="primary" onClick={() => setSetting(true)}>
           <PlusIcon />
-          Set a timer
+          Set timer
         </Button>
       </div>
       <CursorList
         name="timers"
         query={query}
         empty={
-          <EmptyState title={prefix === '' ? 'No timer is set' : `No id begins with ${prefix}`}>
-            {prefix === '' && `await env.${place.binding}.set('remind', { afterMs: 60_000 }) in your worker sets one.`}
+          <EmptyState title={prefix === '' ? 'No timers' : 'No results'}>
+            {prefix === '' &&
+              `To set one, call await env.${place.binding}.set('remind', { afterMs: 60_000 }) in your worker.`}
           </EmptyState>
         }
       >
@@ -89,7 +90,7 @@ function Timers({ place }: { readonly place: BindingPlace }) {
               { id: 'at', header: 'Fires', isFitted: true, cell: ({ scheduledTime }) => <Time at={scheduledTime} /> },
               {
                 id: 'again',
-                header: 'Comes again',
+                header: 'Repeats',
                 cell: ({ intervalMs, cron, timezone }) =>
                   cron !== null ? (
                     <span className={styles.mono}>
@@ -124,8 +125,8 @@ function Timers({ place }: { readonly place: BindingPlace }) {
                       aria-label={`Run now: ${id}`}
                       onClick={() =>
                         change({
-                          done: `Timer ${id} fires`,
-                          failed: 'The timer was not fired',
+                          done: `Timer ${id} fired`,
+                          failed: 'Could not fire the timer',
                           act: () =>
                             dataOf(
                               api.post('/projects/:id/timers/:timer/run', {
@@ -174,13 +175,13 @@ function SetTimer({ place, onClose }: { readonly place: BindingPlace; readonly o
         isOpen
         isWide
         onClose={onClose}
-        title="Set a timer"
-        description={`Of ${place.binding}, ${targetOf(place)}. One with this id is moved.`}
+        title="Set timer"
+        description={`${place.binding}, ${targetOf(place)}. Replaces a timer with the same ID.`}
         onSubmit={() =>
           parsed.isJson &&
           change({
             done: 'Timer set',
-            failed: 'The timer was not set',
+            failed: 'Could not set the timer',
             act: () =>
               dataOf(
                 api.put('/projects/:id/timers/:timer/entry', {
@@ -207,20 +208,18 @@ function SetTimer({ place, onClose }: { readonly place: BindingPlace; readonly o
         }
       >
         <FieldRow>
-          <Field label="Id">
+          <Field label="ID">
             {(control) => (
               <Input {...control} isCode required value={id} onChange={(event) => setId(event.target.value)} />
             )}
           </Field>
-          <Field label="Seconds until it fires">
-            {(control) => <Input {...control} {...number(after, setAfter, 0)} />}
-          </Field>
+          <Field label="Delay (seconds)">{(control) => <Input {...control} {...number(after, setAfter, 0)} />}</Field>
         </FieldRow>
         <FieldRow>
-          <Field label="Then every, seconds" hint="Empty: once">
+          <Field label="Repeat every (seconds)" hint="Leave empty to fire once">
             {(control) => <Input {...control} {...number(every, setEvery, 1)} disabled={cron !== ''} />}
           </Field>
-          <Field label="Or a schedule, in UTC" hint="Such as 0 3 * * *">
+          <Field label="Or cron schedule (UTC)" hint="For example 0 3 * * *">
             {(control) => (
               <Input
                 {...control}
@@ -233,11 +232,11 @@ function SetTimer({ place, onClose }: { readonly place: BindingPlace; readonly o
           </Field>
         </FieldRow>
         <div className={styles.block}>
-          <span className={styles.label}>Payload, JSON</span>
+          <span className={styles.label}>Payload (JSON)</span>
           <Editor label="Payload" language="json" value={payload} onChange={setPayload} minHeight={60} />
           {!parsed.isJson && (
             <span role="alert" style={{ color: 'var(--failed)' }}>
-              The payload is no JSON: {parsed.problem}
+              Invalid JSON: {parsed.problem}
             </span>
           )}
         </div>

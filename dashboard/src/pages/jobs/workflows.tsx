@@ -1,4 +1,4 @@
-// Runs of a workflow by status; one of them at the side. run-sheet.tsx shows it.
+// Runs of a workflow, filtered by status. run-sheet.tsx shows the open run.
 import { PlayIcon } from '@radix-ui/react-icons';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
@@ -33,7 +33,7 @@ export function WorkflowsPage() {
   );
 }
 
-/** Runs of the agent library: started by messages and timers, never by hand. */
+/** Agent runs: started by messages and timers, never manually. */
 export function AgentsPage() {
   return (
     <AreaPage area={jobsArea} kind={agentKind}>
@@ -63,7 +63,7 @@ function Workflow({ place, isAgent = false }: WorkflowProps) {
           value={status}
           onChange={(event) => show({ status: event.target.value === '' ? undefined : event.target.value })}
         >
-          <option value="">Every status</option>
+          <option value="">Any status</option>
           {Object.keys(runTones).map((one) => (
             <option key={one} value={one}>
               {sentenceText(one)}
@@ -74,7 +74,7 @@ function Workflow({ place, isAgent = false }: WorkflowProps) {
         {!isAgent && (
           <Button variant="primary" onClick={() => setStarting(true)}>
             <PlayIcon />
-            Start a run
+            Start run
           </Button>
         )}
       </div>
@@ -82,11 +82,11 @@ function Workflow({ place, isAgent = false }: WorkflowProps) {
         name="runs"
         query={query}
         empty={
-          <EmptyState title={status === '' ? 'No runs yet' : `No run is ${status}`}>
+          <EmptyState title={status === '' ? 'No runs yet' : `No ${status} runs`}>
             {status === '' &&
               (isAgent
-                ? 'A message of a user or a scheduled task starts one.'
-                : `await env.${place.binding}.trigger({ price: 40 }) in your worker starts one.`)}
+                ? 'User messages and scheduled tasks start runs.'
+                : `To start one, call await env.${place.binding}.trigger({ price: 40 }) in your worker.`)}
           </EmptyState>
         }
       >
@@ -114,7 +114,7 @@ function Workflow({ place, isAgent = false }: WorkflowProps) {
               },
               {
                 id: 'took',
-                header: 'Took',
+                header: 'Duration',
                 align: 'end',
                 isFitted: true,
                 cell: ({ startedAt, completedAt }) =>
@@ -160,7 +160,7 @@ function StartRun({
     if (!parsed.isJson) return;
     change({
       done: 'Run started',
-      failed: 'The run was not started',
+      failed: 'Could not start the run',
       act: async () => {
         const started = await dataOf(
           api.post('/projects/:id/workflows/:workflow/runs', {
@@ -180,8 +180,8 @@ function StartRun({
         isOpen
         isWide
         onClose={onClose}
-        title="Start a run"
-        description={`Of ${place.binding}, ${targetOf(place)}`}
+        title="Start run"
+        description={`${place.binding}, ${targetOf(place)}`}
         onSubmit={submit}
         footer={
           <>
@@ -193,15 +193,15 @@ function StartRun({
         }
       >
         <div className={styles.block}>
-          <span className={styles.label}>Input, JSON</span>
+          <span className={styles.label}>Input (JSON)</span>
           <Editor label="Input" language="json" value={input} onChange={setInput} onRun={submit} />
           {isTried && !parsed.isJson && (
             <span role="alert" style={{ color: 'var(--failed)' }}>
-              The input is no JSON: {parsed.problem}
+              Invalid JSON: {parsed.problem}
             </span>
           )}
         </div>
-        <Field label="Id" hint="Empty: one is made. A run of an id that there is already is not started again.">
+        <Field label="ID" hint="Leave empty to generate one. If a run with this ID exists, no new run starts.">
           {(control) => <Input {...control} isCode value={id} onChange={(event) => setId(event.target.value)} />}
         </Field>
       </Dialog>

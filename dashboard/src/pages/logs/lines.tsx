@@ -1,4 +1,4 @@
-// Lines that workers wrote: a histogram to choose a time from, the lines, and live what comes.
+// Logs of a project: a histogram to select a period, the lines, and live tail.
 import { ActivityLogIcon, PauseIcon, PlayIcon } from '@radix-ui/react-icons';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { useCallback, useEffect, useMemo, useState } from 'react';
@@ -29,9 +29,9 @@ import { usePreferences } from '../../state/preferences.ts';
 import { LogsPage } from './logs-page.tsx';
 import styles from './logs.module.css';
 
-/** Lines that are kept of what comes live. */
+/** Maximum live lines kept. */
 const LIVE_MAX = 20_000;
-/** Characters of a line in the list; the sheet has all of it. */
+/** Characters of a line in the list; the sheet shows all. */
 const CHARS_SHOWN = 400;
 const ROW_PX = 24;
 
@@ -41,10 +41,10 @@ export function LogsLinesPage() {
     <LogsPage
       title="Logs"
       from="/projects/$project/logs"
-      searchWords="Search the text"
+      searchWords="Search logs"
       actions={
         <Button onClick={() => setLive(!isLive)} aria-pressed={isLive}>
-          {isLive ? <PauseIcon /> : <PlayIcon />} {isLive ? 'Stop following' : 'Follow live'}
+          {isLive ? <PauseIcon /> : <PlayIcon />} {isLive ? 'Stop live tail' : 'Live tail'}
         </Button>
       }
       filters={(search, narrow) => (
@@ -53,7 +53,7 @@ export function LogsLinesPage() {
           value={search.level ?? ''}
           onChange={({ target }) => narrow({ level: (target.value || undefined) as Level | undefined })}
         >
-          <option value="">Every level</option>
+          <option value="">All levels</option>
           {levels.slice(1).map((level) => (
             <option key={level} value={level}>
               {level === 'error' ? 'Errors' : `${level} and above`}
@@ -63,7 +63,7 @@ export function LogsLinesPage() {
       )}
     >
       {(project, search, narrow) => (
-        // Made anew when something else is searched for: what came live belongs to the search before.
+        // Remounted on a new search, to drop live lines of the previous one.
         <Lines
           key={JSON.stringify([project.id, lineKey(search)])}
           project={project}
@@ -96,7 +96,7 @@ function Lines({ project, search, narrow, isLive }: LinesProps) {
       setLive((all) => [...all, line].slice(-LIVE_MAX));
     },
   });
-  // Following begins at the end.
+  // Live tail starts at the end.
   useEffect(() => {
     if (isLive) setAtEnd(true);
   }, [isLive]);
@@ -108,42 +108,37 @@ function Lines({ project, search, narrow, isLive }: LinesProps) {
   const onFollow = useCallback((isNear: boolean) => setAtEnd(isNear), []);
   if (isPending) return <SkeletonRows rows={10} />;
   if (data === undefined)
-    return <ErrorState title="The lines could not be read" error={error} onRetry={() => void refetch()} />;
+    return <ErrorState title="Could not load the logs" error={error} onRetry={() => void refetch()} />;
   const isNarrowed = search.search !== undefined || search.level !== undefined || search.route !== undefined;
   return (
     <>
       <Histogram project={project} search={search} narrow={narrow} />
       <div className={styles.bar}>
         <span aria-live="polite">
-          {countText(items.length)} {items.length === 1 ? 'line' : 'lines'}
-          {hasNextPage && ', there are older ones'}
+          {countText(items.length)} {items.length === 1 ? 'line' : 'lines'} loaded
         </span>
         {isLive && (
           <State tone={isOpen ? (isAtEnd ? 'running' : 'warning') : 'neutral'}>
-            {isOpen ? (isAtEnd ? 'Live' : 'Live, held where you are') : 'Connecting'}
+            {isOpen ? (isAtEnd ? 'Live' : 'Live, scrolling paused') : 'Connecting'}
           </State>
         )}
         {isLive && !isAtEnd && (
           <Button size="small" onClick={() => setAtEnd(true)}>
-            To the newest
+            Jump to newest
           </Button>
         )}
         {hasNextPage && (
           <Button size="small" onClick={() => void fetchNextPage()} isPending={isFetchingNextPage}>
-            Show older
+            Load older
           </Button>
         )}
       </div>
       {items.length === 0 ? (
         isNarrowed ? (
-          <EmptyState title="No line says that">Look at a longer time, or take a filter away.</EmptyState>
+          <EmptyState title="No results">Select a longer period, or remove a filter.</EmptyState>
         ) : (
-          <EmptyState
-            icon={<ActivityLogIcon />}
-            title="Nothing was written in this time"
-            commands={['platform logs --follow']}
-          >
-            What a worker writes with <code>console.log</code> is here a second later, beside its request.
+          <EmptyState icon={<ActivityLogIcon />} title="No logs in this period" commands={['platform logs --follow']}>
+            Output of <code>console.log</code> appears here within a second, together with its request.
           </EmptyState>
         )
       ) : (
@@ -172,7 +167,7 @@ function Lines({ project, search, narrow, isLive }: LinesProps) {
 
 interface LineRowProps {
   readonly line: Line;
-  /** It is of the invocation that is open. */
+  /** The line is of the open invocation. */
   readonly isSame: boolean;
   readonly onOpen: () => void;
 }
@@ -212,7 +207,7 @@ function Histogram({ project, search, narrow }: Omit<LinesProps, 'isLive'>) {
     return {
       times,
       series: [
-        // The bars stand before each other: each holds those after it.
+        // Bars overlap: each includes the values of the following series.
         {
           label: 'Lines',
           color: '--chart-soft',
@@ -238,7 +233,7 @@ function Histogram({ project, search, narrow }: Omit<LinesProps, 'isLive'>) {
   return (
     <>
       <Chart
-        label="Lines over time; drag to choose a time"
+        label="Lines over time; drag to select a period"
         times={drawn.times}
         series={drawn.series}
         height={110}
@@ -247,9 +242,9 @@ function Histogram({ project, search, narrow }: Omit<LinesProps, 'isLive'>) {
       {lines + invocations + spans > 0 && (
         <Notice
           tone="warning"
-          title={`${countText(lines)} lines and ${countText(invocations)} requests of this time were not kept`}
+          title={`${countText(lines)} lines and ${countText(invocations)} requests of this period were dropped`}
         >
-          <p>The project wrote more than is kept of it: see LOG_* in the limits.</p>
+          <p>The project exceeded the log limits (LOG_*).</p>
         </Notice>
       )}
     </>

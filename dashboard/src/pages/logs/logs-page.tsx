@@ -1,4 +1,4 @@
-// The frame of lines and requests of a project: tabs, filters, the project once it is read.
+// Layout of logs, requests and traces: tabs, filters, project.
 import { Cross2Icon } from '@radix-ui/react-icons';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect, useState, type ReactNode } from 'react';
@@ -20,7 +20,7 @@ interface LogsPageProps {
   readonly from: '/projects/$project/logs' | '/projects/$project/logs/requests' | '/projects/$project/logs/traces';
   readonly actions?: ReactNode;
   readonly searchWords: string;
-  /** More fields, behind the search and the time. */
+  /** Further filter fields. */
   readonly filters: (search: LogSearch, narrow: Narrow) => ReactNode;
   readonly children: (project: Project, search: LogSearch, narrow: Narrow) => ReactNode;
 }
@@ -58,11 +58,11 @@ export function LogsPage({ title, from, actions, searchWords, filters, children 
           onType={(word) => narrow({ search: word || undefined }, true)}
         />
         <Select
-          aria-label="Time"
+          aria-label="Time range"
           value={search.from === undefined ? (search.range ?? '1h') : 'chosen'}
           onChange={({ target }) => narrow({ range: target.value as LogRange, from: undefined, to: undefined })}
         >
-          {search.from !== undefined && <option value="chosen">Chosen time</option>}
+          {search.from !== undefined && <option value="chosen">Selected period</option>}
           {Object.entries(logRanges).map(([id, [words]]) => (
             <option key={id} value={id}>
               Last {words}
@@ -91,7 +91,7 @@ export function LogsPage({ title, from, actions, searchWords, filters, children 
   );
 }
 
-/** A field whose word is in the address a moment after it was typed. */
+/** A field whose value is written to the URL shortly after typing. */
 function Typed({
   label,
   value,
@@ -103,7 +103,7 @@ function Typed({
 }) {
   const [typed, setTyped] = useState(value);
   const [known, setKnown] = useState(value);
-  // The address was changed by something else.
+  // The URL was changed elsewhere.
   if (known !== value) {
     setKnown(value);
     setTyped(value);
@@ -124,7 +124,7 @@ function Typed({
   );
 }
 
-/** What narrows the list besides the fields: each can be taken away. */
+/** Removable filters that have no field. */
 function Chips({ search, narrow }: { readonly search: LogSearch; readonly narrow: Narrow }) {
   const given = (['route', 'branch', 'deployment', 'trace'] as const).filter((name) => search[name] !== undefined);
   if (given.length === 0) return null;
@@ -135,7 +135,7 @@ function Chips({ search, narrow }: { readonly search: LogSearch; readonly narrow
           <Badge tone="running">
             {name} {search[name]}
           </Badge>
-          <IconButton label={`Of every ${name}`} size="small" onClick={() => narrow({ [name]: undefined })}>
+          <IconButton label={`Remove filter: ${name}`} size="small" onClick={() => narrow({ [name]: undefined })}>
             <Cross2Icon />
           </IconButton>
         </span>

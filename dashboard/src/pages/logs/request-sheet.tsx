@@ -1,4 +1,4 @@
-// One request or event at the side of the list: how it went, and all of its lines together.
+// Details of a request or event, with its log lines.
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -17,7 +17,7 @@ import { invocationQuery, type Line, type Narrow } from '../../queries/logs.ts';
 import { cpuText } from '../../queries/usage.ts';
 import styles from './logs.module.css';
 
-/** Characters of a line that are shown at once. */
+/** Characters of a line shown at first. */
 const CHARS_SHOWN = 5000;
 
 interface RequestSheetProps {
@@ -38,22 +38,22 @@ export function RequestSheet({ project, id, narrow, onClose }: RequestSheetProps
     >
       {isPending && <SkeletonRows />}
       {data === undefined && error !== null && (
-        <ErrorState title="The request could not be read" error={error} onRetry={() => void refetch()} />
+        <ErrorState title="Could not load the request" error={error} onRetry={() => void refetch()} />
       )}
       {data !== undefined && (
         <>
           {data.error !== '' && <Notice tone="failed" title={data.error} />}
           <Facts
             facts={[
-              ['When', <Time key="at" at={data.at} isExact />],
+              ['Time', <Time key="at" at={data.at} isExact />],
               [
-                'Ended',
+                'Status',
                 <State key="end" tone={data.outcome === 'ok' ? 'ok' : 'failed'}>
-                  {data.outcome === 'ok' ? 'well' : data.outcome}
+                  {data.outcome === 'ok' ? 'OK' : data.outcome}
                 </State>,
               ],
-              ['Status', data.status === 0 ? null : String(data.status)],
-              ['Took', durationText(data.wallMs)],
+              ['HTTP status', data.status === 0 ? null : String(data.status)],
+              ['Duration', durationText(data.wallMs)],
               ['CPU', cpuText(data.cpuMs)],
               [
                 'Route',
@@ -89,16 +89,16 @@ export function RequestSheet({ project, id, narrow, onClose }: RequestSheetProps
                 params={{ project: project.name, trace: data.traceId }}
                 className="link"
               >
-                Its trace over time
+                View trace
               </Link>
               <Button size="small" onClick={() => narrow({ trace: data.traceId!, invocation: undefined })}>
-                All of its trace
+                All logs of the trace
               </Button>
             </div>
           )}
           <Section title={data.lines.length === 1 ? '1 line' : `${data.lines.length} lines`}>
             {data.lines.length === 0 ? (
-              <EmptyState title="It wrote nothing" />
+              <EmptyState title="No logs" />
             ) : (
               <div className={styles.lines}>
                 {data.lines.map((line) => (
@@ -134,7 +134,7 @@ export function WholeLine({ line }: { readonly line: Pick<Line, 'level' | 'text'
   return (
     <div className={styles.whole} data-level={line.level}>
       <small>
-        <Time at={line.at} /> {line.level} <CopyButton text={text} label="Copy the line" />
+        <Time at={line.at} /> {line.level} <CopyButton text={text} label="Copy line" />
       </small>
       <div dir="auto">{isCut ? text.slice(0, CHARS_SHOWN) : text}</div>
       {isCut && (

@@ -1,4 +1,4 @@
-// Requests and events of a project that have ended, the newest, the slowest or the most costly first.
+// Finished requests and events of a project, by time, duration or CPU.
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { CursorList, byCursor } from '../../components/cursor-list.tsx';
 import { Select } from '../../components/field.tsx';
@@ -18,19 +18,19 @@ export function LogsRequestsPage() {
     <LogsPage
       title="Requests"
       from="/projects/$project/logs/requests"
-      searchWords="Path begins with"
+      searchWords="Path prefix"
       filters={(search, narrow) => (
         <>
           <Select
-            aria-label="Ended"
+            aria-label="Status"
             value={search.outcome ?? ''}
             onChange={({ target }) => narrow({ outcome: (target.value || undefined) as 'failed' | undefined })}
           >
-            <option value="">Every end</option>
+            <option value="">Any status</option>
             <option value="failed">Failed</option>
           </Select>
           <Select
-            aria-label="Order"
+            aria-label="Sort by"
             value={search.order ?? ''}
             onChange={({ target }) => narrow({ order: (target.value || undefined) as 'cpu' | 'wall' | undefined })}
           >
@@ -62,18 +62,18 @@ const columns: readonly Column<StoredInvocation>[] = [
   },
   {
     id: 'status',
-    header: 'Ended',
+    header: 'Status',
     isFitted: true,
     phone: 'first-end',
     cell: (one) => (
       <State tone={toneOf(one)}>
-        {one.outcome === 'ok' ? (one.status === 0 ? 'well' : String(one.status)) : one.outcome.replaceAll('_', ' ')}
+        {one.outcome === 'ok' ? (one.status === 0 ? 'OK' : String(one.status)) : one.outcome.replaceAll('_', ' ')}
       </State>
     ),
   },
-  { id: 'wall', header: 'Took', align: 'end', isFitted: true, cell: ({ wallMs }) => durationText(wallMs) },
+  { id: 'wall', header: 'Duration', align: 'end', isFitted: true, cell: ({ wallMs }) => durationText(wallMs) },
   { id: 'cpu', header: 'CPU', align: 'end', isFitted: true, cell: ({ cpuMs }) => cpuText(cpuMs) },
-  { id: 'at', header: 'When', isFitted: true, cell: ({ at }) => <Time at={at} /> },
+  { id: 'at', header: 'Time', isFitted: true, cell: ({ at }) => <Time at={at} /> },
 ];
 
 function Requests({
@@ -90,7 +90,7 @@ function Requests({
     <CursorList
       name="requests"
       query={query}
-      empty={<EmptyState title="No request in this time">Look at a longer time, or take a filter away.</EmptyState>}
+      empty={<EmptyState title="No requests in this period">Select a longer period, or remove a filter.</EmptyState>}
     >
       {(items) => (
         <Table

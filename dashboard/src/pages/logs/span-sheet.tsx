@@ -1,4 +1,4 @@
-// One span at the side of its trace: how it went, what it says, the lines of its invocation.
+// Details of a span: timing, attributes, links, log lines of its invocation.
 import { Link } from '@tanstack/react-router';
 import { Sheet } from '../../components/dialog.tsx';
 import { Id } from '../../components/id.tsx';
@@ -13,7 +13,7 @@ import { spanTime } from './waterfall.tsx';
 interface SpanSheetProps {
   readonly trace: Trace;
   readonly span: Span;
-  /** Its name. */
+  /** Project name. */
   readonly project: string;
   readonly onClose: () => void;
 }
@@ -26,8 +26,8 @@ export function SpanSheet({ trace, span, project, onClose }: SpanSheetProps) {
       {span.error !== null && <Notice tone="failed" title={span.error} />}
       <Facts
         facts={[
-          ['Began', <Time key="at" at={span.at} isExact />],
-          ['Took', spanTime(span)],
+          ['Started', <Time key="at" at={span.at} isExact />],
+          ['Duration', spanTime(span)],
           ['Kind', span.kind],
           ['Service', project],
           [
@@ -69,7 +69,7 @@ export function SpanSheet({ trace, span, project, onClose }: SpanSheetProps) {
         </Section>
       )}
       {span.links.length > 0 && (
-        <Section title="Led to by other traces, too">
+        <Section title="Linked traces">
           {span.links.map((link) => (
             <div key={link}>
               <Link

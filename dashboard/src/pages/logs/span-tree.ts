@@ -1,14 +1,14 @@
-// The spans of a trace in the order they are shown in: each below the one it is part of. Pure.
+// Orders the spans of a trace as a tree. Pure.
 import type { Span } from '../../queries/logs.ts';
 
-/** A span and where it stands. */
+/** A span with its depth. */
 export interface Placed {
   readonly span: Span;
-  /** 0: its parent is not here. */
+  /** 0 if the parent is not in the trace. */
   readonly depth: number;
 }
 
-/** @param spans in the order of their beginning, as the API has them. */
+/** @param spans by start time, as returned by the API. */
 export function placeSpans(spans: readonly Span[]): readonly Placed[] {
   const known = new Set(spans.map(({ spanId }) => spanId));
   const childrenOf = new Map<string | null, Span[]>();
@@ -19,18 +19,18 @@ export function placeSpans(spans: readonly Span[]): readonly Placed[] {
     else siblings.push(span);
   }
   const placed: Placed[] = [];
-  // Without recursion: a chain may be as long as a trace. What is taken is gone, so that a circle ends.
+  // Iterative: a chain may have the length of the trace. Spans are removed when placed, so that cycles end.
   const open: Placed[] = takeChildren(childrenOf, null, 0);
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     placed.push(next);
     open.push(...takeChildren(childrenOf, next.span.spanId, next.depth + 1));
   }
-  // Spans that are each other's parents, as only somebody who makes ids up can have them.
+  // Spans in a parent cycle, which only forged IDs can form.
   for (const [, rest] of childrenOf) placed.push(...rest.map((span) => ({ span, depth: 0 })));
   return placed;
 }
 
-/** The last first, for a stack. */
+/** In reverse order, for a stack. */
 function takeChildren(childrenOf: Map<string | null, Span[]>, parent: string | null, depth: number): Placed[] {
   const children = childrenOf.get(parent) ?? [];
   childrenOf.delete(parent);

@@ -1,4 +1,4 @@
-// One trace: its spans over time, each inside of what led to it, and the lines that were written meanwhile.
+// A trace: its spans over time as a tree, and its log lines.
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useMemo } from 'react';
@@ -39,9 +39,7 @@ export function TracePage() {
       }
       isWide
     >
-      {error !== null && (
-        <ErrorState title="The trace could not be read" error={error} onRetry={() => void refetch()} />
-      )}
+      {error !== null && <ErrorState title="Could not load the trace" error={error} onRetry={() => void refetch()} />}
       {trace === undefined && error === null && <SkeletonRows rows={8} />}
       {trace !== undefined && (
         <>
@@ -51,7 +49,7 @@ export function TracePage() {
           </Section>
           <Section title={trace.lines.length === 1 ? '1 line' : `${trace.lines.length.toLocaleString('en')} lines`}>
             {trace.lines.length === 0 ? (
-              <EmptyState title="Nothing was written meanwhile" />
+              <EmptyState title="No logs" />
             ) : (
               <div className={styles.lines}>
                 {trace.lines.map((line) => (
@@ -75,8 +73,8 @@ function About({ trace }: { readonly trace: Trace }) {
     <Facts
       facts={[
         ['Trace', <Id key="id" id={trace.traceId} chars={24} />],
-        ['Began', <Time key="at" at={trace.at} isExact />],
-        ['Took', durationText(trace.ms)],
+        ['Started', <Time key="at" at={trace.at} isExact />],
+        ['Duration', durationText(trace.ms)],
         [
           'Failed',
           failures === 0 ? null : (

@@ -1,4 +1,4 @@
-// Traces that began on the platform, the newest first; one of them is trace.tsx.
+// Traces that started on the platform, newest first. trace.tsx shows one.
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { CursorList, byCursor } from '../../components/cursor-list.tsx';
@@ -12,7 +12,7 @@ import { statusClasses, tracesQuery, type LogSearch, type StatusClass, type Trac
 import { LogsPage } from './logs-page.tsx';
 
 const LOOK_MS = 10_000;
-/** Shortest times that one may ask for, in ms. */
+/** Choices of the minimum duration, in ms. */
 const LEAST_MS = [10, 100, 1000, 10_000];
 
 export function LogsTracesPage() {
@@ -20,11 +20,11 @@ export function LogsTracesPage() {
     <LogsPage
       title="Traces"
       from="/projects/$project/logs/traces"
-      searchWords="Part of the name"
+      searchWords="Search names"
       filters={(search, narrow) => (
         <>
           <Select
-            aria-label="Ended"
+            aria-label="Status"
             value={search.outcome ?? search.status ?? ''}
             onChange={({ target: { value } }) =>
               narrow(
@@ -34,7 +34,7 @@ export function LogsTracesPage() {
               )
             }
           >
-            <option value="">Every end</option>
+            <option value="">Any status</option>
             <option value="failed">Failed</option>
             {statusClasses.map((one) => (
               <option key={one} value={one}>
@@ -43,11 +43,11 @@ export function LogsTracesPage() {
             ))}
           </Select>
           <Select
-            aria-label="Took"
+            aria-label="Duration"
             value={search.least ?? ''}
             onChange={({ target: { value } }) => narrow({ least: value === '' ? undefined : Number(value) })}
           >
-            <option value="">However long</option>
+            <option value="">Any duration</option>
             {LEAST_MS.map((ms) => (
               <option key={ms} value={ms}>
                 {durationText(ms)} or more
@@ -70,8 +70,8 @@ function toneOf({ error, failures, status }: TraceSummary): Tone {
 /** @example endText({ error: 'worker_threw: no', ... }) // 'worker threw' */
 function endText({ error, failures, status }: TraceSummary): string {
   if (error !== null) return error.split(':', 1)[0]!.replaceAll('_', ' ');
-  const end = status === 0 ? 'well' : String(status);
-  return failures === 0 ? end : `${end}, ${failures} failed within`;
+  const end = status === 0 ? 'OK' : String(status);
+  return failures === 0 ? end : `${end}, ${failures} failed inside`;
 }
 
 const columnsOf = (project: string): readonly Column<TraceSummary>[] => [
@@ -87,7 +87,7 @@ const columnsOf = (project: string): readonly Column<TraceSummary>[] => [
   },
   {
     id: 'end',
-    header: 'Ended',
+    header: 'Status',
     isFitted: true,
     phone: 'first-end',
     cell: (trace) => <State tone={toneOf(trace)}>{endText(trace)}</State>,
@@ -99,8 +99,8 @@ const columnsOf = (project: string): readonly Column<TraceSummary>[] => [
     isFitted: true,
     cell: ({ spans }) => (spans === 1 ? '1 span' : `${spans.toLocaleString('en')} spans`),
   },
-  { id: 'ms', header: 'Took', align: 'end', isFitted: true, cell: ({ ms }) => durationText(ms) },
-  { id: 'at', header: 'When', isFitted: true, cell: ({ at }) => <Time at={at} /> },
+  { id: 'ms', header: 'Duration', align: 'end', isFitted: true, cell: ({ ms }) => durationText(ms) },
+  { id: 'at', header: 'Time', isFitted: true, cell: ({ at }) => <Time at={at} /> },
 ];
 
 function Traces({ project, search }: { readonly project: Project; readonly search: LogSearch }) {
@@ -111,8 +111,8 @@ function Traces({ project, search }: { readonly project: Project; readonly searc
       name="traces"
       query={query}
       empty={
-        <EmptyState title="No trace in this time">
-          Requests and events are traced, of a busy project some of them. Look at a longer time, or take a filter away.
+        <EmptyState title="No traces in this period">
+          Requests and events are traced; busy projects are sampled. Select a longer period, or remove a filter.
         </EmptyState>
       }
     >

@@ -1,17 +1,17 @@
-// The spans of a trace below each other, each with a bar where it stands in the time of the whole.
+// Waterfall chart of the spans of a trace.
 import { useMemo, type CSSProperties } from 'react';
 import { durationText } from '../../components/time.tsx';
 import type { Span, Trace } from '../../queries/logs.ts';
 import { placeSpans } from './span-tree.ts';
 import styles from './waterfall.module.css';
 
-/** So deep names are moved in; deeper ones stand where these do. */
+/** Maximum indentation of names. */
 const DEPTH_MAX = 12;
 const TICKS = [0, 0.25, 0.5, 0.75, 1];
 
 interface WaterfallProps {
   readonly trace: Trace;
-  /** Of the span whose details are open. */
+  /** ID of the open span. */
   readonly opened: string | null;
   readonly onOpen: (spanId: string) => void;
 }
@@ -67,12 +67,12 @@ export function Waterfall({ trace, opened, onOpen }: WaterfallProps) {
   );
 }
 
-/** Spans are short: with tenths. @example spanTime({ ms: 0.42, ... }) // '0.4 ms' */
+/** A short duration with decimals. @example spanTime({ ms: 0.42, ... }) // '0.4 ms' */
 export function spanTime({ ms }: Pick<Span, 'ms'>): string {
   return ms < 100 ? `${ms.toFixed(ms < 1 ? 2 : 1)} ms` : durationText(ms);
 }
 
-/** Lines are of an invocation: they stand at its own span, the first of its spans. */
+/** Log lines belong to an invocation and are counted at its first span. */
 function countLines({ spans, lines }: Trace): ReadonlyMap<string, number> {
   const ownSpan = new Map<string, string>();
   for (const { invocation, spanId } of spans) if (!ownSpan.has(invocation)) ownSpan.set(invocation, spanId);

@@ -1,4 +1,4 @@
-// Migrations as the migrator wrote them down: of one deployment, or of one database.
+// Migrations recorded by the migrator, for a deployment or a database.
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { CursorList } from '../../components/cursor-list.tsx';
@@ -44,32 +44,32 @@ const result: Column<Migration> = {
 const rest: readonly Column<Migration>[] = [
   {
     id: 'took',
-    header: 'Took',
+    header: 'Duration',
     align: 'end',
     isFitted: true,
     cell: ({ durationMs, attempt }) => (
-      <span title={attempt > 1 ? `Attempt ${attempt}: those before were interrupted` : undefined}>
-        {durationMs === null ? 'not known' : durationText(durationMs)}
+      <span title={attempt > 1 ? `Attempt ${attempt}: earlier attempts were interrupted` : undefined}>
+        {durationMs === null ? 'unknown' : durationText(durationMs)}
         {attempt > 1 && ` (attempt ${attempt})`}
       </span>
     ),
   },
   {
     id: 'who',
-    header: 'Who',
+    header: 'Author',
     isFitted: true,
     phone: 'hidden',
     cell: ({ requestedBy: { login, author }, appliedBy }) => (
       <span title={`Applied by ${appliedBy}`}>{login ?? author ?? 'the platform'}</span>
     ),
   },
-  { id: 'at', header: 'When', isFitted: true, cell: ({ startedAt }) => <Time at={startedAt} /> },
+  { id: 'at', header: 'Time', isFitted: true, cell: ({ startedAt }) => <Time at={startedAt} /> },
 ];
 const database: Column<Migration> = {
   id: 'database',
   header: 'Database',
   isFitted: true,
-  cell: ({ database: name, branch }) => (branch === null ? name : `${name} of ${branch}`),
+  cell: ({ database: name, branch }) => (branch === null ? name : `${name} (${branch})`),
 };
 const deployment: Column<Migration> = {
   id: 'deployment',
@@ -83,7 +83,7 @@ const deployment: Column<Migration> = {
   ),
 };
 
-/** Of a deployment; nothing where it has none. */
+/** Migrations of a deployment; renders nothing without any. */
 export function DeploymentMigrations({ deployment: one }: { readonly deployment: Deployment }) {
   const { data } = useInfiniteQuery(migrationsQuery(one.projectId, { deploymentId: one.id }, !hasEnded(one)));
   const rows = data?.pages.flatMap(({ items }) => items) ?? [];
@@ -95,7 +95,7 @@ export function DeploymentMigrations({ deployment: one }: { readonly deployment:
   );
 }
 
-/** Of a database, of production or of a branch. */
+/** Migrations of a database, in production or a branch. */
 export function DatabaseMigrations({ place }: { readonly place: BindingPlace }) {
   const { data } = useQuery(resourcesQuery(place));
   const resource = data?.items.find(({ kind, binding }) => kind === 'db' && binding === place.binding)?.resource;
@@ -107,9 +107,9 @@ export function DatabaseMigrations({ place }: { readonly place: BindingPlace }) 
       name="migrations"
       query={query}
       empty={
-        <EmptyState title="Nothing by the migrator">
-          Where DB_MIGRATIONS_EXECUTOR=migrator is set, each migration that is applied here is listed: whose wish it
-          was, when, how long it took, and whether a file was changed after it was applied.
+        <EmptyState title="No migrations yet">
+          With DB_MIGRATIONS_EXECUTOR=migrator, lists each applied migration with author, time and duration, and whether
+          the file was changed afterwards.
         </EmptyState>
       }
     >

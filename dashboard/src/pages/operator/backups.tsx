@@ -1,4 +1,4 @@
-// Backups of the installation, for its operator: when the next is due, how the last ones went, and one now.
+// Backups of the installation, for the operator: next and recent backups, and a button to start one.
 import { useQuery } from '@tanstack/react-query';
 import { api, dataOf } from '../../api/client.ts';
 import { useChange } from '../../api/use-change.ts';
@@ -23,15 +23,15 @@ type Run = Backups['runs'][number];
 const columns: readonly Column<Run>[] = [
   {
     id: 'startedAt',
-    header: 'Begun',
+    header: 'Started',
     isFitted: true,
     phone: 'first',
     cell: ({ startedAt }) => <Time at={startedAt} />,
   },
-  { id: 'state', header: 'State', isFitted: true, phone: 'first-end', cell: (run) => <RunState run={run} /> },
+  { id: 'state', header: 'Status', isFitted: true, phone: 'first-end', cell: (run) => <RunState run={run} /> },
   {
     id: 'took',
-    header: 'Took',
+    header: 'Duration',
     isFitted: true,
     cell: ({ startedAt, endedAt }) => <Duration from={startedAt} to={endedAt} />,
   },
@@ -43,7 +43,7 @@ const columns: readonly Column<Run>[] = [
   },
   {
     id: 'location',
-    header: 'Where',
+    header: 'Location',
     cell: ({ location, error }) => (
       <div style={{ whiteSpace: 'normal', overflowWrap: 'anywhere', padding: '4px 0' }}>{error ?? location}</div>
     ),
@@ -51,9 +51,9 @@ const columns: readonly Column<Run>[] = [
 ];
 
 function RunState({ run: { endedAt, error, isRemoved } }: { readonly run: Run }) {
-  if (endedAt === null) return <State tone="running">Under way</State>;
+  if (endedAt === null) return <State tone="running">Running</State>;
   if (error !== null) return <State tone="failed">Failed</State>;
-  return isRemoved ? <State tone="neutral">Removed</State> : <State tone="ok">Made</State>;
+  return isRemoved ? <State tone="neutral">Removed</State> : <State tone="ok">Completed</State>;
 }
 
 export function BackupsPage() {
@@ -65,13 +65,13 @@ export function BackupsPage() {
   const start = useChange({
     queryKey,
     act: () => dataOf(api.post('/operator/backups', {})),
-    failed: 'The backup was not started',
+    failed: 'Could not start the backup',
   });
   const isUnderWay = data?.runs[0]?.endedAt === null;
   return (
     <Page
       title="Backups"
-      description="Everything that the platform has, in archives of your own"
+      description="Archives of all data of the platform"
       actions={
         data !== undefined &&
         data.plan !== null && (
@@ -83,7 +83,7 @@ export function BackupsPage() {
     >
       {isPending && <SkeletonRows />}
       {data === undefined && error !== null && (
-        <ErrorState title="The backups could not be read" error={error} onRetry={() => void refetch()} />
+        <ErrorState title="Could not load the backups" error={error} onRetry={() => void refetch()} />
       )}
       {data !== undefined && (
         <>
@@ -93,8 +93,8 @@ export function BackupsPage() {
           )}
         </>
       )}
-      <Section title="On the machine itself">
-        <p className={styles.soft}>A restore takes a platform that does not run.</p>
+      <Section title="On the command line">
+        <p className={styles.soft}>Stop the platform before you restore a backup.</p>
         <CodeBlock code="platform backup" isCommand />
         <CodeBlock code="platform restore --check <backup>" isCommand />
       </Section>
@@ -105,20 +105,19 @@ export function BackupsPage() {
 function Plan({ backups: { plan, runs } }: { readonly backups: Backups }) {
   const last = runs.find(({ endedAt }) => endedAt !== null);
   const isWell = last !== undefined && last.error === null;
-  const title =
-    last === undefined ? 'No backup was ever made' : isWell ? 'The last backup was made' : 'The last backup failed';
+  const title = last === undefined ? 'No backups yet' : isWell ? 'Last backup completed' : 'Last backup failed';
   return (
     <Notice tone={isWell ? 'ok' : last === undefined ? 'warning' : 'failed'} title={title}>
       {plan === null ? (
-        <p>Nothing here makes backups by itself.</p>
+        <p>Automatic backups are not configured.</p>
       ) : (
         <p>
-          They go to {plan.target}.{' '}
+          Stored in {plan.target}.{' '}
           {plan.nextAt === null ? (
-            'None is due: BACKUP_CRON sets a schedule.'
+            'None is scheduled. Set BACKUP_CRON to schedule backups.'
           ) : (
             <>
-              The next is due <Time at={plan.nextAt} />.
+              Next backup: <Time at={plan.nextAt} />.
             </>
           )}
         </p>

@@ -1,4 +1,4 @@
-// The health of the installation, for its operator: what the platform finds of itself, the worst first.
+// Health checks of the installation, for the operator, failures first.
 import { useQuery } from '@tanstack/react-query';
 import { api, dataOf } from '../../api/client.ts';
 import { Button } from '../../components/button.tsx';
@@ -13,9 +13,9 @@ import styles from '../settings/settings.module.css';
 
 const LOOK_MS = 15_000;
 const tones: Readonly<Record<Finding['status'], readonly [tone: Tone, word: string]>> = {
-  fail: ['failed', 'Failing'],
-  warn: ['warning', 'Look at it'],
-  ok: ['ok', 'Good'],
+  fail: ['failed', 'Failed'],
+  warn: ['warning', 'Warning'],
+  ok: ['ok', 'OK'],
 };
 const order = ['fail', 'warn', 'ok'];
 
@@ -23,17 +23,17 @@ const readHealth = (signal: AbortSignal) => dataOf(api.get('/operator/health', {
 type Finding = Awaited<ReturnType<typeof readHealth>>['findings'][number];
 
 const columns: readonly Column<Finding>[] = [
-  { id: 'name', header: 'Part', isFitted: true, phone: 'first', cell: ({ name }) => <strong>{name}</strong> },
+  { id: 'name', header: 'Check', isFitted: true, phone: 'first', cell: ({ name }) => <strong>{name}</strong> },
   {
     id: 'status',
-    header: 'State',
+    header: 'Status',
     isFitted: true,
     phone: 'first-end',
     cell: ({ status }) => <State tone={tones[status][0]}>{tones[status][1]}</State>,
   },
   {
     id: 'message',
-    header: 'Found',
+    header: 'Details',
     cell: ({ message, advice }) => (
       <div style={{ whiteSpace: 'normal', padding: '4px 0' }}>
         {message}
@@ -55,37 +55,41 @@ export function HealthPage() {
   return (
     <Page
       title="Health"
-      description="What the platform finds of its own parts"
+      description="Checks of all parts of the platform"
       actions={
         <Button onClick={() => void refetch()} isPending={isFetching}>
-          Look again
+          Check again
         </Button>
       }
     >
       {isPending && <SkeletonRows />}
       {data === undefined && error !== null && (
-        <ErrorState title="The health could not be read" error={error} onRetry={() => void refetch()} />
+        <ErrorState title="Could not load the health checks" error={error} onRetry={() => void refetch()} />
       )}
       {data !== undefined && (
         <>
           <Notice
             tone={bad.length === 0 ? 'ok' : bad.some(({ status }) => status === 'fail') ? 'failed' : 'warning'}
-            title={bad.length === 0 ? 'All parts are well' : `${bad.length} of ${findings.length} ask for a look`}
+            title={
+              bad.length === 0
+                ? 'All checks passed'
+                : `${bad.length} of ${findings.length} checks ${bad.length === 1 ? 'needs' : 'need'} attention`
+            }
           >
             <p>
-              Looked <Time at={dataUpdatedAt} />
+              Checked <Time at={dataUpdatedAt} />
             </p>
           </Notice>
           <Table
-            label="Findings"
+            label="Checks"
             columns={columns}
             rows={findings}
             rowKey={({ name, message }) => `${name} ${message}`}
           />
         </>
       )}
-      <Section title="On the machine itself">
-        <p className={styles.soft}>It also looks at programs, ports, file modes and the DNS.</p>
+      <Section title="On the command line">
+        <p className={styles.soft}>Also checks programs, ports, file modes and DNS.</p>
         <CodeBlock code="platform doctor" isCommand />
         <CodeBlock code="platform backup" isCommand />
       </Section>

@@ -1,4 +1,4 @@
-// The audit log of an organization: who did what, narrowed by actor, subject and time; one event with its details.
+// The audit log of an organization, filtered by actor, subject and time, with details of an event.
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
@@ -30,7 +30,7 @@ const subjects = [
   'variable',
   'webhook',
 ] as const;
-const ranges = { '1': 'The last day', '7': 'The last week', '30': 'The last month' } as const;
+const ranges = { '1': 'Last 24 hours', '7': 'Last 7 days', '30': 'Last 30 days' } as const;
 const DAY_MS = 86_400_000;
 const TYPED_MS = 300;
 
@@ -48,23 +48,23 @@ interface Event {
 }
 
 const columns: readonly Column<Event>[] = [
-  { id: 'action', header: 'What', phone: 'first', cell: ({ action }) => <code>{action}</code> },
-  { id: 'subject', header: 'Of', cell: (event) => <span dir="auto">{subjectOf(event)}</span> },
+  { id: 'action', header: 'Action', phone: 'first', cell: ({ action }) => <code>{action}</code> },
+  { id: 'subject', header: 'Subject', cell: (event) => <span dir="auto">{subjectOf(event)}</span> },
   {
     id: 'who',
-    header: 'Who',
+    header: 'Actor',
     isFitted: true,
     cell: ({ actor }) => (
       <>
-        {actor.login ?? (actor.kind === 'system' ? 'the platform' : 'somebody')}{' '}
+        {actor.login ?? (actor.kind === 'system' ? 'system' : 'unknown')}{' '}
         {actor.kind === 'token' && <Badge>token</Badge>}
       </>
     ),
   },
-  { id: 'at', header: 'When', isFitted: true, phone: 'first-end', cell: ({ at }) => <Time at={at} /> },
+  { id: 'at', header: 'Time', isFitted: true, phone: 'first-end', cell: ({ at }) => <Time at={at} /> },
 ];
 
-/** What it was about, in a few words. */
+/** Label of the event's subject. */
 function subjectOf({ details, subjectKind, subjectId }: Event): string {
   const { name, key, hostname, login, branch } = details;
   const word = [name, key, hostname, login, branch].find((one) => typeof one === 'string');
@@ -114,13 +114,13 @@ function Audit({ organization: { id } }: { readonly organization: FullOrganizati
       <Filters>
         <Input aria-label="Login" placeholder="Login" value={typed} onChange={({ target }) => setTyped(target.value)} />
         <Select
-          aria-label="Of what"
+          aria-label="Subject"
           value={subject ?? ''}
           onChange={({ target }) =>
             void navigate({ search: (now) => ({ ...now, subject: target.value || undefined }) })
           }
         >
-          <option value="">Everything</option>
+          <option value="">All subjects</option>
           {subjects.map((one) => (
             <option key={one} value={one}>
               {one.replace('_', ' ')}
@@ -128,11 +128,11 @@ function Audit({ organization: { id } }: { readonly organization: FullOrganizati
           ))}
         </Select>
         <Select
-          aria-label="Since"
+          aria-label="Time range"
           value={days ?? ''}
           onChange={({ target }) => void navigate({ search: (now) => ({ ...now, days: target.value || undefined }) })}
         >
-          <option value="">All the time</option>
+          <option value="">All time</option>
           {Object.entries(ranges).map(([value, words]) => (
             <option key={value} value={value}>
               {words}
@@ -143,7 +143,7 @@ function Audit({ organization: { id } }: { readonly organization: FullOrganizati
       <CursorList
         name="events"
         query={query}
-        empty={<EmptyState title={isNarrowed ? 'Nothing like that happened' : 'Nothing has happened yet'} />}
+        empty={<EmptyState title={isNarrowed ? 'No results' : 'No events yet'} />}
       >
         {(items) => {
           const opened = items.find((event) => event.id === openId) ?? null;
@@ -174,15 +174,12 @@ function Details({ event }: { readonly event: Event }) {
     <>
       <Facts
         facts={[
-          ['When', <Time key="at" at={event.at} isExact />],
-          ['Who', actor.login ?? actor.kind],
-          [
-            'By',
-            actor.kind === 'token' ? 'a token' : actor.kind === 'system' ? 'the platform itself' : 'the dashboard',
-          ],
-          ['Of', subjectId === null ? event.subjectKind : <Id key="of" id={subjectId} chars={28} />],
+          ['Time', <Time key="at" at={event.at} isExact />],
+          ['Actor', actor.login ?? actor.kind],
+          ['Via', actor.kind === 'token' ? 'token' : actor.kind === 'system' ? 'system' : 'dashboard'],
+          ['Subject', subjectId === null ? event.subjectKind : <Id key="of" id={subjectId} chars={28} />],
           ['Project', projectId === null ? null : <Id key="project" id={projectId} chars={28} />],
-          ['Address', address],
+          ['IP address', address],
           ['Request', requestId === null ? null : <Id key="request" id={requestId} chars={28} />],
         ]}
       />

@@ -1,4 +1,4 @@
-// Members of an organization and their roles, and who is invited.
+// Members and invitations of an organization.
 import { DotsHorizontalIcon, PlusIcon } from '@radix-ui/react-icons';
 import { useInfiniteQuery, useQuery, useQueryClient, type InfiniteData } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -24,9 +24,9 @@ type Role = 'owner' | 'admin' | 'member' | 'viewer';
 type GrantedRole = Exclude<Role, 'owner'>;
 
 const roleWords: readonly (readonly [GrantedRole, string])[] = [
-  ['admin', 'Admin: members, tokens, secrets, domains'],
-  ['member', 'Member: deploys, changes projects and data'],
-  ['viewer', 'Viewer: reads projects, logs and usage'],
+  ['admin', 'Admin: manages members, tokens, secrets and domains'],
+  ['member', 'Member: deploys, and changes projects and data'],
+  ['viewer', 'Viewer: views projects, logs and usage'],
 ];
 
 interface Member {
@@ -88,7 +88,7 @@ function Members({ organization }: { readonly organization: FullOrganization }) 
     }),
     act: ({ accountId, role }) =>
       dataOf(api.patch('/orgs/:id/members/:accountId', { params: { id, accountId }, body: { role } })),
-    failed: 'The role was not changed',
+    failed: 'Could not update the role',
   });
   const mayChange = isAdmin(organization);
   const columns: readonly Column<Member>[] = [
@@ -115,7 +115,7 @@ function Members({ organization }: { readonly organization: FullOrganization }) 
       isFitted: true,
       cell: ({ role }) => <Badge tone={role === 'owner' ? 'running' : 'neutral'}>{role}</Badge>,
     },
-    { id: 'since', header: 'Since', isFitted: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
+    { id: 'since', header: 'Joined', isFitted: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
     {
       id: 'actions',
       header: 'Actions',
@@ -157,7 +157,7 @@ function Members({ organization }: { readonly organization: FullOrganization }) 
     },
   ];
   return (
-    <CursorList name="members" query={query} empty={<EmptyState title="Nobody is here" />}>
+    <CursorList name="members" query={query} empty={<EmptyState title="No members" />}>
       {(items) => (
         <Table
           label="Members"
@@ -184,7 +184,7 @@ function Invitations({ organization }: { readonly organization: FullOrganization
   const columns: readonly Column<(typeof rows)[number]>[] = [
     { id: 'login', header: 'Login', phone: 'first', cell: ({ login }) => login },
     { id: 'role', header: 'Role', isFitted: true, cell: ({ role }) => <Badge>{role}</Badge> },
-    { id: 'ends', header: 'Ends', isFitted: true, cell: ({ expiresAt }) => <Time at={expiresAt} /> },
+    { id: 'ends', header: 'Expires', isFitted: true, cell: ({ expiresAt }) => <Time at={expiresAt} /> },
     {
       id: 'actions',
       header: 'Actions',
@@ -194,11 +194,11 @@ function Invitations({ organization }: { readonly organization: FullOrganization
       cell: (invitation) => (
         <Button
           size="small"
-          aria-label={`Withdraw the invitation of ${invitation.login}`}
+          aria-label={`Revoke the invitation of ${invitation.login}`}
           onClick={() =>
             removeLater(
               invitation.id,
-              `Invitation of ${invitation.login} withdrawn`,
+              `Invitation of ${invitation.login} revoked`,
               () =>
                 dataOf(
                   api.delete('/orgs/:id/invitations/:invitationId', { params: { id, invitationId: invitation.id } }),
@@ -207,13 +207,13 @@ function Invitations({ organization }: { readonly organization: FullOrganization
             )
           }
         >
-          Withdraw
+          Revoke
         </Button>
       ),
     },
   ];
   return (
-    <Section title="Invited">
+    <Section title="Pending invitations">
       <Table label="Invitations" columns={columns} rows={rows} rowKey={(one) => one.id} />
     </Section>
   );
@@ -224,14 +224,14 @@ function Invite({ organization, onClose }: { readonly organization: FullOrganiza
   const [role, setRole] = useState<GrantedRole>('member');
   const invite = useChange({
     queryKey: ['invitations', organization.id],
-    failed: `${login} was not invited`,
+    failed: `Could not invite ${login}`,
     act: async () => {
       return await dataOf(
         api.post('/orgs/:id/invitations', { params: { id: organization.id }, body: { login, role } }),
       );
     },
     onDone: () => {
-      noteDone(`${login} is invited`, 'The invitation waits for their next sign-in, for seven days.');
+      noteDone(`${login} invited`, 'They can accept after signing in. The invitation expires in 7 days.');
       onClose();
     },
   });
@@ -243,7 +243,7 @@ function Invite({ organization, onClose }: { readonly organization: FullOrganiza
       action="Invite"
       isPending={invite.isPending}
     >
-      <Field label="Login on the Git host" error={invite.problem}>
+      <Field label="Git host username" error={invite.problem}>
         {(control) => (
           <Input
             {...control}

@@ -1,4 +1,4 @@
-// The frame of the pages of an organization: its tabs, and the organization once it is read.
+// Layout of the organization pages: tabs and organization.
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
@@ -9,7 +9,7 @@ import { TabLink, TabLinks } from '../../components/tabs.tsx';
 import { organizationQuery, type FullOrganization } from '../../queries/organization.ts';
 
 interface OrganizationPageProps {
-  /** Of the tab. */
+  /** Title of the tab. */
   readonly title: string;
   readonly actions?: ReactNode;
   readonly children: (organization: FullOrganization) => ReactNode;
@@ -25,7 +25,7 @@ const tabs = [
   ['Settings', '/orgs/$org/settings', null],
 ] as const;
 
-/** Whether a role may administer: what others do not see is left out. */
+/** Whether the user is an owner or admin. Admin pages are hidden from others. */
 export const isAdmin = (organization: FullOrganization): boolean =>
   organization.role === 'owner' || organization.role === 'admin';
 
@@ -47,7 +47,7 @@ export function OrganizationPage({ title, actions, children }: OrganizationPageP
         error === null ? (
           <SkeletonRows />
         ) : (
-          <ErrorState title="The organization could not be read" error={error} onRetry={() => void refetch()} />
+          <ErrorState title="Could not load the organization" error={error} onRetry={() => void refetch()} />
         )
       ) : (
         children(organization)

@@ -1,4 +1,4 @@
-// Settings of an organization: its name, its plan, its owner, leaving it, its end.
+// Settings of an organization: name, plan, ownership, leaving, deletion.
 import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -52,7 +52,7 @@ function Names({ organization }: PartProps) {
   const isChanged = name !== organization.name || slug !== organization.slug;
   const save = useChange({
     queryKey: ['organization'],
-    failed: 'The organization was not renamed',
+    failed: 'Could not rename the organization',
     act: async () => {
       setError(null);
       try {
@@ -91,7 +91,7 @@ function Names({ organization }: PartProps) {
               />
             )}
           </Field>
-          <Field label="In addresses" hint="Lower-case letters, digits, hyphens">
+          <Field label="Slug" hint="Part of URLs: lower-case letters, digits and hyphens">
             {(control) => (
               <Input
                 {...control}
@@ -132,9 +132,8 @@ function Plan({ organization }: PartProps) {
   const give = useChange({
     queryKey: ['organization'],
     act: (plan: PlanName) => dataOf(api.put('/orgs/:id/plan', { params: { id: organization.id }, body: { plan } })),
-    failed: 'The plan was not given',
-    onDone: ({ plan }) =>
-      noteDone(`${organization.name} has the plan ${plan}`, 'Its deployments have it within a second.'),
+    failed: 'Could not change the plan',
+    onDone: ({ plan }) => noteDone(`${organization.name} is now on the ${plan} plan`, 'Takes effect within a second.'),
   });
   const columns: readonly Column<PlanRow>[] = [
     {
@@ -143,13 +142,13 @@ function Plan({ organization }: PartProps) {
       phone: 'first',
       cell: ({ id }) => (
         <>
-          <strong>{id}</strong> {id === organization.plan && <Badge tone="running">yours</Badge>}
+          <strong>{id}</strong> {id === organization.plan && <Badge tone="running">current</Badge>}
         </>
       ),
     },
     ...kinds.map((kind): Column<PlanRow> => ({
       id: kind,
-      header: kind === 'http' ? 'Request' : sentenceText(kind),
+      header: kind === 'http' ? 'HTTP request' : sentenceText(kind),
       align: 'end',
       cell: ({ cpuMs }) => (cpuMs[kind] === 0 ? 'no limit' : `${countText((cpuMs[kind] ?? 0) / 1000)} s`),
     })),
@@ -160,7 +159,7 @@ function Plan({ organization }: PartProps) {
       actions={
         user?.isOperator === true && (
           <Select
-            aria-label="Give a plan"
+            aria-label="Change plan"
             value={organization.plan}
             style={{ width: 'auto' }}
             onChange={({ target }) => give.mutate(target.value as PlanName)}
@@ -172,19 +171,17 @@ function Plan({ organization }: PartProps) {
         )
       }
     >
-      <p className={styles.soft}>
-        CPU that one invocation may use, by what started it. The operator of the platform gives plans.
-      </p>
+      <p className={styles.soft}>Maximum CPU time per invocation, by trigger. The platform's operator assigns plans.</p>
       <Table label="Plans" columns={columns} rows={(data?.items ?? []) as readonly PlanRow[]} rowKey={({ id }) => id} />
     </Section>
   );
 }
 
 const machines = {
-  small: 'small: 1 processor, 2 GB',
-  default: 'default: 2 processors, 4 GB',
-  large: 'large: 4 processors, 8 GB',
-  xlarge: 'xlarge: 8 processors, 16 GB',
+  small: 'small: 1 vCPU, 2 GB',
+  default: 'default: 2 vCPU, 4 GB',
+  large: 'large: 4 vCPU, 8 GB',
+  xlarge: 'xlarge: 8 vCPU, 16 GB',
 } as const;
 type Machine = keyof typeof machines;
 
@@ -193,16 +190,16 @@ function Preferences({ organization }: PartProps) {
     queryKey: ['organization'],
     act: (buildMachine: Machine | null) =>
       dataOf(api.patch('/orgs/:id', { params: { id: organization.id }, body: { buildMachine } })),
-    failed: 'The build machine was not changed',
+    failed: 'Could not update the build machine',
     onDone: ({ buildMachine }) =>
-      noteDone(buildMachine === null ? 'Builds run as the operator has it' : `Builds run on ${buildMachine} machines`),
+      noteDone(buildMachine === null ? 'Build machine set to the default' : `Build machine set to ${buildMachine}`),
   });
   return (
     <Section title="Preferences">
       <div className={styles.form}>
         <Field
-          label="Build Machine"
-          hint={`Of builds in sandboxes, from the next one on.${isAdmin(organization) ? '' : ' Owners and admins choose it.'}`}
+          label="Build machine"
+          hint={`For builds in sandboxes. Takes effect on the next build.${isAdmin(organization) ? '' : ' Owners and admins can change it.'}`}
         >
           {(control) => (
             <Select
@@ -211,7 +208,7 @@ function Preferences({ organization }: PartProps) {
               value={organization.buildMachine ?? ''}
               onChange={({ target }) => choose.mutate(target.value === '' ? null : (target.value as Machine))}
             >
-              <option value="">As set by the operator</option>
+              <option value="">Default (set by the operator)</option>
               {Object.entries(machines).map(([size, text]) => (
                 <option key={size} value={size}>
                   {text}
@@ -251,16 +248,16 @@ function Ownership({ organization }: PartProps) {
     await client.invalidateQueries();
   };
   return (
-    <Section title="Owner">
+    <Section title="Ownership">
       <div className={styles.danger}>
-        <p>Hand the organization to another member. You become an admin.</p>
+        <p>Transfer the organization to another member. You become an admin.</p>
         <Select
-          aria-label="Next owner"
+          aria-label="New owner"
           value={next}
           style={{ width: 'auto' }}
           onChange={({ target }) => setNext(target.value)}
         >
-          <option value="">Choose a member</option>
+          <option value="">Select a member</option>
           {others.map(({ accountId, login }) => (
             <option key={accountId} value={accountId}>
               {login}
@@ -268,11 +265,11 @@ function Ownership({ organization }: PartProps) {
           ))}
         </Select>
         <Button disabled={next === ''} onClick={() => setOpened('transfer')}>
-          Hand over
+          Transfer
         </Button>
       </div>
       <div className={styles.danger}>
-        <p>Delete the organization. Its projects have to be deleted first.</p>
+        <p>Delete the organization. Delete its projects first.</p>
         <Button variant="danger" onClick={() => setOpened('delete')}>
           Delete organization
         </Button>
@@ -280,19 +277,19 @@ function Ownership({ organization }: PartProps) {
       <Confirm
         isOpen={opened === 'transfer'}
         onClose={() => setOpened(null)}
-        title={`Hand ${organization.name} to ${others.find(({ accountId }) => accountId === next)?.login ?? ''}?`}
-        action="Hand over"
+        title={`Transfer ${organization.name} to ${others.find(({ accountId }) => accountId === next)?.login ?? ''}?`}
+        action="Transfer"
         isDanger
         error={error}
         onConfirm={() =>
           void act(
             () =>
               dataOf(api.post('/orgs/:id/transfer', { params: { id: organization.id }, body: { accountId: next } })),
-            'Handed over',
+            'Ownership transferred',
           )
         }
       >
-        Only the next owner can give it back.
+        Only the new owner can transfer it back.
       </Confirm>
       <ConfirmByName
         isOpen={opened === 'delete'}
@@ -310,7 +307,7 @@ function Ownership({ organization }: PartProps) {
           }, `${organization.name} deleted`)
         }
       >
-        Its members lose it, its tokens end. This cannot be undone.
+        All members lose access and its tokens are revoked. This cannot be undone.
       </ConfirmByName>
     </Section>
   );
@@ -325,16 +322,16 @@ function Leave({ organization }: PartProps) {
     try {
       await dataOf(api.post('/orgs/:id/leave', { params: { id: organization.id } }));
       await navigate({ to: '/' });
-      noteDone(`You have left ${organization.name}`);
+      noteDone(`You left ${organization.name}`);
       await client.invalidateQueries();
     } catch (failure) {
       setError(wordsOf(failure));
     }
   };
   return (
-    <Section title="Leave">
+    <Section title="Leave organization">
       <div className={styles.danger}>
-        <p>You no longer see its projects. An admin can invite you again.</p>
+        <p>You lose access to its projects. An admin can invite you again.</p>
         <Button variant="danger" onClick={() => setAsking(true)}>
           Leave
         </Button>
@@ -349,7 +346,7 @@ function Leave({ organization }: PartProps) {
         error={error}
         onConfirm={() => void leave()}
       >
-        Your tokens that are bound to it reach it no longer.
+        Your tokens lose access to this organization.
       </Confirm>
     </Section>
   );

@@ -1,4 +1,4 @@
-// What an organization stores, by kind and by project, beside the limit of its plan.
+// Storage of an organization by kind and project, with the limit of its plan.
 import { useQuery } from '@tanstack/react-query';
 import { ErrorState, Notice } from '../../components/notice.tsx';
 import { Section } from '../../components/page.tsx';
@@ -56,7 +56,7 @@ export function OrganizationStorage({ organizationId }: { readonly organizationI
       ) : error === null ? (
         <SkeletonRows rows={2} />
       ) : (
-        <ErrorState title="The storage could not be read" error={error} onRetry={() => void refetch()} />
+        <ErrorState title="Could not load the storage" error={error} onRetry={() => void refetch()} />
       )}
     </Section>
   );
@@ -69,15 +69,15 @@ function Kept({ storage }: { readonly storage: Storage }) {
   return (
     <>
       {isFull && (
-        <Notice tone="failed" title="The storage is full">
-          Writes, builds and deploys are refused until you delete data or get a larger plan. Reads and deletes work.
+        <Notice tone="failed" title="Storage limit reached">
+          Writes, builds and deployments fail until you delete data or change the plan. Reads and deletes work.
         </Notice>
       )}
       <div className={styles.budget}>
         <div className={styles.top}>
           <strong>{words}</strong>
           <span className={styles.share}>
-            {limitBytes === null ? `no limit (plan ${plan})` : `${shareText(share)} of the plan ${plan}`}
+            {limitBytes === null ? `no limit (${plan} plan)` : `${shareText(share)} of the ${plan} plan`}
           </span>
         </div>
         {limitBytes !== null && (
@@ -97,7 +97,7 @@ function Kept({ storage }: { readonly storage: Storage }) {
           ))}
           {countedAt !== null && (
             <span>
-              counted <Time at={countedAt} />
+              measured <Time at={countedAt} />
             </span>
           )}
         </div>

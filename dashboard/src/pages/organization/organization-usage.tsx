@@ -1,4 +1,4 @@
-// CPU and requests of all projects of an organization, and what it keeps.
+// CPU, requests and storage of an organization.
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { projectsQuery } from '../../queries/account.ts';

@@ -1,4 +1,4 @@
-// Tokens that are bound to an organization, whosever they are.
+// All members' tokens that are limited to an organization.
 import { PlusIcon } from '@radix-ui/react-icons';
 import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -28,9 +28,9 @@ export function OrganizationTokensPage() {
         <>
           {made !== null && (
             <Secret
-              title="The token"
+              title="New token"
               value={made}
-              hint="For PLATFORM_API_TOKEN, or as the password of git push."
+              hint="Use it as PLATFORM_API_TOKEN, or as the password for git push."
               onClose={() => setMade(null)}
             />
           )}
@@ -69,8 +69,8 @@ function Tokens({ organization: { id } }: { readonly organization: FullOrganizat
       name="tokens"
       query={query}
       empty={
-        <EmptyState title="No tokens of this organization" commands={['platform tokens create ci --scope deploy']}>
-          Programs use tokens. One that is bound to the organization reaches nothing else of whoever made it.
+        <EmptyState title="No tokens yet" commands={['platform tokens create ci --scope deploy']}>
+          Tokens of this organization can access nothing else of their owner's account. Use them for programs and CI.
         </EmptyState>
       }
     >

@@ -1,4 +1,4 @@
-// What was sent to a webhook in the last thirty days, and what it answered; each can be sent again.
+// Deliveries of a webhook in the last 30 days with the responses, and a button to resend.
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { api, dataOf } from '../../api/client.ts';
 import { useChange } from '../../api/use-change.ts';
@@ -54,14 +54,14 @@ export function Deliveries({ organizationId: id, webhook, onClose }: DeliveriesP
           params: { ...params, deliveryId },
         }),
       ),
-    failed: 'It was not sent again',
-    onDone: () => noteDone('Sent again'),
+    failed: 'Could not resend the delivery',
+    onDone: () => noteDone('Delivery resent'),
   });
   const columns: readonly Column<Delivery>[] = [
     { id: 'event', header: 'Event', phone: 'first', cell: ({ event }) => <code>{event}</code> },
     {
       id: 'state',
-      header: 'Answer',
+      header: 'Response',
       cell: (one) => {
         const [tone, words] = outcome(one);
         return (
@@ -71,7 +71,7 @@ export function Deliveries({ organizationId: id, webhook, onClose }: DeliveriesP
         );
       },
     },
-    { id: 'at', header: 'When', isFitted: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
+    { id: 'at', header: 'Time', isFitted: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
     {
       id: 'again',
       header: 'Actions',
@@ -79,8 +79,8 @@ export function Deliveries({ organizationId: id, webhook, onClose }: DeliveriesP
       isFitted: true,
       phone: 'first-end',
       cell: (one) => (
-        <Button size="small" onClick={() => again.mutate(one.id)} aria-label={`Send ${one.event} again`}>
-          Again
+        <Button size="small" onClick={() => again.mutate(one.id)} aria-label={`Resend ${one.event}`}>
+          Resend
         </Button>
       ),
     },
@@ -90,7 +90,7 @@ export function Deliveries({ organizationId: id, webhook, onClose }: DeliveriesP
       <CursorList
         name="deliveries"
         query={query}
-        empty={<EmptyState title="Nothing was sent yet">Send a ping to try it.</EmptyState>}
+        empty={<EmptyState title="No deliveries yet">Send a ping to test the webhook.</EmptyState>}
       >
         {(items) => <Table label="Deliveries" columns={columns} rows={items} rowKey={(one) => one.id} />}
       </CursorList>
@@ -99,9 +99,9 @@ export function Deliveries({ organizationId: id, webhook, onClose }: DeliveriesP
 }
 
 function outcome({ deliveredAt, status, error, attempt, nextAttemptAt }: Delivery): readonly [Tone, string] {
-  if (deliveredAt !== null) return ['ok', String(status ?? 'taken')];
-  const said = error ?? (status === null ? 'no answer' : String(status));
+  if (deliveredAt !== null) return ['ok', String(status ?? 'delivered')];
+  const said = error ?? (status === null ? 'no response' : String(status));
   if (nextAttemptAt !== null)
-    return attempt === 0 ? ['running', 'on its way'] : ['warning', `${said}, attempt ${attempt}, again later`];
+    return attempt === 0 ? ['running', 'pending'] : ['warning', `${said}, attempt ${attempt}, will be retried`];
   return ['failed', said];
 }

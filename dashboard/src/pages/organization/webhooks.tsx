@@ -1,4 +1,4 @@
-// Webhooks of an organization: made with a secret that is shown once, switched off, tried; their deliveries in a sheet.
+// Webhooks of an organization: create (the secret is shown once), disable, test, and view deliveries.
 import { DotsHorizontalIcon, PaperPlaneIcon, PlusIcon } from '@radix-ui/react-icons';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
@@ -22,12 +22,12 @@ import { OrganizationPage } from './organization-page.tsx';
 import { Deliveries } from './webhook-deliveries.tsx';
 
 const events = [
-  ['deployment.created', 'A deployment begins'],
-  ['deployment.succeeded', 'A deployment is ready'],
-  ['deployment.failed', 'A deployment failed'],
-  ['deployment.canceled', 'A deployment was canceled'],
-  ['deployment.promoted', 'Production leads to another deployment'],
-  ['domain.active', 'A domain serves'],
+  ['deployment.created', 'Deployment created'],
+  ['deployment.succeeded', 'Deployment succeeded'],
+  ['deployment.failed', 'Deployment failed'],
+  ['deployment.canceled', 'Deployment canceled'],
+  ['deployment.promoted', 'Deployment promoted to production'],
+  ['domain.active', 'Domain active'],
 ] as const;
 type EventName = (typeof events)[number][0];
 
@@ -51,9 +51,9 @@ export function WebhooksPage() {
         <>
           {secret !== null && (
             <Secret
-              title="Secret of the webhook"
+              title="Webhook secret"
               value={secret}
-              hint="What is sent is signed with it."
+              hint="Deliveries are signed with it."
               onClose={() => setSecret(null)}
             />
           )}
@@ -78,25 +78,26 @@ function Webhooks({ organization: { id } }: { readonly organization: FullOrganiz
     show: (all, { webhookId, enabled }) => all.map((one) => (one.id === webhookId ? { ...one, enabled } : one)),
     act: ({ webhookId, enabled }) =>
       dataOf(api.patch('/orgs/:id/webhooks/:webhookId', { params: { id, webhookId }, body: { enabled } })),
-    failed: 'The webhook was not changed',
+    failed: 'Could not update the webhook',
   });
   const ping = useChange({
     queryKey: ['webhook-deliveries'],
     act: (webhookId: string) => dataOf(api.post('/orgs/:id/webhooks/:webhookId/test', { params: { id, webhookId } })),
-    failed: 'Nothing was sent',
+    failed: 'Could not send the test',
     onDone: (_, webhookId) => {
-      noteDone('Sent the event ping');
+      noteDone('Ping sent');
       open(webhookId);
     },
   });
   if (isPending) return <SkeletonRows />;
   if (data === undefined)
-    return <ErrorState title="The webhooks could not be read" error={error} onRetry={() => void refetch()} />;
+    return <ErrorState title="Could not load the webhooks" error={error} onRetry={() => void refetch()} />;
   const rows = data.filter((one) => !removed.has(one.id));
   if (rows.length === 0)
     return (
       <EmptyState icon={<PaperPlaneIcon />} title="No webhooks yet">
-        A webhook tells your chat, your monitoring or a program of deployments and domains, signed with a secret.
+        Webhooks notify your chat, monitoring or programs of deployments and domains. Deliveries are signed with a
+        secret.
       </EmptyState>
     );
   const opened = rows.find((one) => one.id === openId) ?? null;
@@ -109,11 +110,11 @@ function Webhooks({ organization: { id } }: { readonly organization: FullOrganiz
     },
     {
       id: 'state',
-      header: 'State',
+      header: 'Status',
       isFitted: true,
-      cell: ({ enabled }) => <State tone={enabled ? 'ok' : 'neutral'}>{enabled ? 'On' : 'Off'}</State>,
+      cell: ({ enabled }) => <State tone={enabled ? 'ok' : 'neutral'}>{enabled ? 'Enabled' : 'Disabled'}</State>,
     },
-    { id: 'made', header: 'Made', isFitted: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
+    { id: 'made', header: 'Created', isFitted: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
     {
       id: 'actions',
       header: 'Actions',
@@ -130,10 +131,10 @@ function Webhooks({ organization: { id } }: { readonly organization: FullOrganiz
         >
           <MenuItem onSelect={() => open(webhook.id)}>Deliveries</MenuItem>
           <MenuItem onSelect={() => ping.mutate(webhook.id)} isDisabled={!webhook.enabled}>
-            Send a ping
+            Send ping
           </MenuItem>
           <MenuItem onSelect={() => change.mutate({ webhookId: webhook.id, enabled: !webhook.enabled })}>
-            Switch {webhook.enabled ? 'off' : 'on'}
+            {webhook.enabled ? 'Disable' : 'Enable'}
           </MenuItem>
           <MenuItem
             isDanger
@@ -180,7 +181,7 @@ function NewWebhook({
   const [chosen, setChosen] = useState<readonly EventName[]>(['deployment.succeeded', 'deployment.failed']);
   const make = useChange({
     queryKey: ['webhooks', id],
-    failed: 'The webhook was not made',
+    failed: 'Could not create the webhook',
     act: async () => {
       return await dataOf(api.post('/orgs/:id/webhooks', { params: { id }, body: { url, events: [...chosen] } }));
     },
@@ -194,11 +195,11 @@ function NewWebhook({
       onClose={onClose}
       title="New webhook"
       onSubmit={() => make.mutate(undefined)}
-      action="Make webhook"
+      action="Create webhook"
       isPending={make.isPending}
       isDisabled={chosen.length === 0}
     >
-      <Field label="URL" hint="https, on a public address" error={make.problem}>
+      <Field label="URL" hint="https, at a public address" error={make.problem}>
         {(control) => (
           <Input
             {...control}

@@ -1,4 +1,4 @@
-// A project at a glance: is it live, where, and if the last deployment failed, why.
+// Overview of a project: the live deployment, its URLs, and the cause of the last failure.
 import { RocketIcon } from '@radix-ui/react-icons';
 import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
@@ -56,7 +56,7 @@ function Overview({ project }: { readonly project: Project }) {
   const items = query.data?.pages.flatMap((page) => page.items) ?? [];
   const newest = items.find(({ target }) => target === 'production');
   const hasFailed = newest !== undefined && (newest.status === 'failure' || newest.status === 'timeout');
-  // The list is read more often than the project: what went live meanwhile is told to the rest of the page.
+  // The list is refetched more often than the project: refetch the project when another deployment goes live.
   const liveId = items.find(({ isLive }) => isLive)?.id ?? project.productionDeploymentId;
   const queries = useQueryClient();
   useEffect(() => {
@@ -98,15 +98,15 @@ function Overview({ project }: { readonly project: Project }) {
   );
 }
 
-/** The newest production deployment failed: what is live is an older one. */
+/** Shown if the newest production deployment failed and an older one is live. */
 function LastFailure({ deployment }: { readonly deployment: Deployment }) {
   const { lines } = useBuildLog(deployment);
   return (
     <Section
-      title="The last deployment failed"
+      title="Last deployment failed"
       actions={
         <ButtonLink size="small" to="/deployments/$deployment" params={{ deployment: deployment.id }}>
-          Open its log
+          View logs
         </ButtonLink>
       }
     >
@@ -128,7 +128,7 @@ function Live({ project, liveId }: { readonly project: Project; readonly liveId:
   if (liveId === null)
     return (
       <div className={styles.card} style={{ border: '1px solid var(--line)', borderRadius: 8 }}>
-        <State tone="neutral">Nothing is live</State>
+        <State tone="neutral">Not live</State>
         <p className={styles.soft}>
           A deployment of {project.defaultBranch} goes live by itself; any ready one can be promoted. <RocketIcon />
         </p>
@@ -144,7 +144,7 @@ function Live({ project, liveId }: { readonly project: Project; readonly liveId:
               <a className={at === 0 ? `${styles.mainUrl} link` : 'link'} href={url} target="_blank" rel="noreferrer">
                 {url.replace(/^https?:\/\//, '')}
               </a>
-              <CopyButton text={url} label="Copy the address" />
+              <CopyButton text={url} label="Copy URL" />
             </li>
           ))}
         </ul>
@@ -164,7 +164,7 @@ function Live({ project, liveId }: { readonly project: Project; readonly liveId:
               ['Branch', live.branch],
               ['Commit', live.commitSha === null ? null : <code key="commit">{live.commitSha.slice(0, 7)}</code>],
               ['Live since', <Time key="since" at={live.readyAt ?? live.createdAt} />],
-              ['By', live.author],
+              ['Author', live.author],
             ]}
           />
         )}

@@ -1,4 +1,4 @@
-// A new project: from a Git repository, which is built at once, or empty, for a first deploy from a machine.
+// A new project, from a Git repository, which is built at once, or empty, to be deployed from a machine.
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState, type FormEvent } from 'react';
@@ -25,11 +25,11 @@ export function NewProjectPage() {
         error === null ? (
           <SkeletonRows rows={3} />
         ) : (
-          <ErrorState title="Your organizations could not be read" error={error} onRetry={() => void refetch()} />
+          <ErrorState title="Could not load your organizations" error={error} onRetry={() => void refetch()} />
         )
       ) : organizations.length === 0 ? (
-        <Notice tone="warning" title="You cannot make a project in any organization">
-          <p>Ask an owner or admin of yours to make you a member, rather than a viewer.</p>
+        <Notice tone="warning" title="You cannot create projects">
+          <p>You are a viewer in all your organizations. Ask an owner or admin to make you a member.</p>
         </Notice>
       ) : (
         <Form organizations={organizations} gitHost={addresses?.gitHost ?? null} />
@@ -55,7 +55,7 @@ function Form({ organizations, gitHost }: FormProps) {
   const [folder, setFolder] = useState('');
   const { mutate, isPending, error } = useMutation({
     async mutationFn() {
-      // The repository first: a project without one that was asked for would be half of what was wanted.
+      // Connect the repository first, so that a failure leaves no project without it.
       const repositoryId = await connect({ way, organizationId, url, secret, hosted });
       const project = await dataOf(api.post('/projects', { body: { name, organizationId } }));
       if (repositoryId === null) return { project, deploymentId: null };
@@ -79,29 +79,29 @@ function Form({ organizations, gitHost }: FormProps) {
   return (
     <form className={styles.form} onSubmit={submit}>
       <fieldset className={styles.choices}>
-        <legend>Where does its code come from?</legend>
+        <legend>Source code</legend>
         <Choice
           way="machine"
           chosen={way}
           onChoose={setWay}
-          title="This machine"
-          hint="Deploy a folder with the command line, or git push to the platform."
+          title="My machine"
+          hint="Deploy a folder with the CLI, or git push to the platform."
         />
         {gitHost !== null && (
           <Choice
             way="git-host"
             chosen={way}
             onChoose={setWay}
-            title={`A repository of ${new URL(gitHost).host}`}
-            hint="Every push is deployed, pull requests get previews."
+            title={`Repository on ${new URL(gitHost).host}`}
+            hint="Every push is deployed, and pull requests get previews."
           />
         )}
         <Choice
           way="remote"
           chosen={way}
           onChoose={setWay}
-          title="A Git repository by its address"
-          hint="Any server, over https or ssh. It is cloned and built at once."
+          title="Git repository by URL"
+          hint="Any server, over https or ssh. Cloned and built at once."
         />
       </fieldset>
       {way === 'git-host' && (
@@ -113,7 +113,7 @@ function Form({ organizations, gitHost }: FormProps) {
       )}
       {way === 'remote' && (
         <>
-          <Field label="Address of the repository">
+          <Field label="Repository URL">
             {(control) => (
               <Input
                 {...control}
@@ -126,7 +126,7 @@ function Form({ organizations, gitHost }: FormProps) {
               />
             )}
           </Field>
-          <Field label="Access token" hint="For a private repository over https. It is kept encrypted.">
+          <Field label="Access token" hint="For private repositories over https. Stored encrypted.">
             {(control) => (
               <Input {...control} type="password" value={secret} onChange={(event) => setSecret(event.target.value)} />
             )}
@@ -134,7 +134,7 @@ function Form({ organizations, gitHost }: FormProps) {
         </>
       )}
       <FieldRow>
-        <Field label="Name" hint="Part of its addresses: lower-case letters, digits, hyphens.">
+        <Field label="Name" hint="Part of the project's URLs: lower-case letters, digits and hyphens.">
           {(control) => (
             <Input
               {...control}
@@ -162,7 +162,10 @@ function Form({ organizations, gitHost }: FormProps) {
         )}
       </FieldRow>
       {way !== 'machine' && (
-        <Field label="Folder in the repository" hint="Where platform.yaml or package.json is; empty for its root.">
+        <Field
+          label="Root directory"
+          hint="Folder of platform.yaml or package.json. Leave empty for the root of the repository."
+        >
           {(control) => (
             <Input
               {...control}
@@ -209,7 +212,7 @@ function Choice({ way, chosen, onChoose, title, hint }: ChoiceProps) {
 
 interface HostedProps {
   readonly organizationId: string;
-  /** `installation/id` of the chosen one. */
+  /** `installation/id` of the selected repository. */
   readonly value: string;
   readonly onChange: (id: string, fullName: string) => void;
 }
@@ -220,10 +223,10 @@ function HostedRepositories({ organizationId, value, onChange }: HostedProps) {
     queryFn: ({ signal }) => dataOf(api.get('/git-host/repositories', { query: { organizationId }, signal })),
   });
   if (error !== null)
-    return <ErrorState title="Your repositories could not be read" error={error} onRetry={() => void refetch()} />;
+    return <ErrorState title="Could not load your repositories" error={error} onRetry={() => void refetch()} />;
   const found = data?.repositories ?? [];
   return (
-    <Field label="Repository" hint="Those that you may push to, where the platform's application is installed.">
+    <Field label="Repository" hint="Repositories that you can push to and where the platform's app is installed.">
       {(control) => (
         <Select
           {...control}
@@ -232,7 +235,7 @@ function HostedRepositories({ organizationId, value, onChange }: HostedProps) {
           onChange={({ target }) => onChange(target.value, target.selectedOptions[0]?.text ?? '')}
         >
           <option value="" disabled>
-            {data === undefined ? 'Reading…' : found.length === 0 ? 'There is none' : 'Choose one'}
+            {data === undefined ? 'Loading…' : found.length === 0 ? 'No repositories' : 'Select a repository'}
           </option>
           {found
             .filter(({ mayPush, isArchived }) => mayPush && !isArchived)
@@ -247,7 +250,7 @@ function HostedRepositories({ organizationId, value, onChange }: HostedProps) {
   );
 }
 
-/** @returns the id of the repository; null where the code comes from a machine. */
+/** @returns the ID of the repository; null for "My machine". */
 async function connect(given: {
   readonly way: Way;
   readonly organizationId: string;

@@ -1,4 +1,4 @@
-// The projects of the account: which are live, where, and what became of the last deployment.
+// The projects of the account, with URL and last deployment.
 import { CubeIcon } from '@radix-ui/react-icons';
 import { useQueries, useQuery } from '@tanstack/react-query';
 import { Link, Navigate, useNavigate } from '@tanstack/react-router';
@@ -18,12 +18,12 @@ import { titleOf, type Deployment } from '../../queries/deployments.ts';
 import { DeploymentState } from '../deployments/deployment-row.tsx';
 import styles from './projects.module.css';
 
-/** Projects whose last deployment is read: those in view at first. */
+/** Number of projects whose last deployment is loaded. */
 const LOOKED_AT_MAX = 30;
 const FILTER_FROM = 6;
 
 export function ProjectsPage() {
-  // Under `platform dev` there is one, and it is where everything begins.
+  // `platform dev` has one project and opens it.
   return mode === 'dev' ? <DevProject /> : <Projects />;
 }
 
@@ -35,7 +35,7 @@ function DevProject() {
       {error === null ? (
         <SkeletonRows />
       ) : (
-        <ErrorState title="The project could not be read" error={error} onRetry={() => void refetch()} />
+        <ErrorState title="Could not load the project" error={error} onRetry={() => void refetch()} />
       )}
     </Page>
   );
@@ -54,10 +54,10 @@ function Projects() {
         error === null ? (
           <SkeletonRows />
         ) : (
-          <ErrorState title="The projects could not be read" error={error} onRetry={() => void refetch()} />
+          <ErrorState title="Could not load the projects" error={error} onRetry={() => void refetch()} />
         )
       ) : projects.length === 0 ? (
-        <EmptyState icon={<CubeIcon />} title="Your first project" action={newProject}>
+        <EmptyState icon={<CubeIcon />} title="Create your first project" action={newProject}>
           A project is a worker, static files, or both. Connect a Git repository, or deploy a folder from your machine.
         </EmptyState>
       ) : (
@@ -93,15 +93,15 @@ function ProjectList({ projects }: { readonly projects: readonly Project[] }) {
       {projects.length >= FILTER_FROM && (
         <Filters>
           <Input
-            aria-label="Find a project"
-            placeholder="Find a project"
+            aria-label="Search projects"
+            placeholder="Search projects"
             value={typed}
             onChange={(event) => setTyped(event.target.value)}
           />
         </Filters>
       )}
       {shown.length === 0 ? (
-        <EmptyState title="No project is called that" />
+        <EmptyState title="No results" />
       ) : (
         <Table
           label="Projects"
@@ -148,7 +148,7 @@ function columnsOf(
     {
       id: 'url',
       isExtra: true,
-      header: 'Address',
+      header: 'URL',
       phone: 'hidden',
       cell: ({ deploymentUrl }) =>
         deploymentUrl !== null && (
@@ -183,7 +183,7 @@ function columnsOf(
     },
     {
       id: 'state',
-      header: 'State',
+      header: 'Status',
       isFitted: true,
       phone: 'hidden',
       cell: ({ id }) => {

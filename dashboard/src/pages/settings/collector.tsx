@@ -1,4 +1,4 @@
-// The collector of a project: where its spans go by OTLP, what became of them, and the form that sets it.
+// The OTLP collector of a project: target, delivery status, and the form to set it.
 import { PlusIcon, Share1Icon } from '@radix-ui/react-icons';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -52,7 +52,7 @@ function Current({ project }: { readonly project: Project }) {
   });
   if (isPending) return <SkeletonRows />;
   if (data === undefined)
-    return <ErrorState title="The collector could not be read" error={error} onRetry={() => void refetch()} />;
+    return <ErrorState title="Could not load the collector" error={error} onRetry={() => void refetch()} />;
   const { collector } = data;
   const removal = `collector of ${id}`;
   if (collector === null || removed.has(removal))
@@ -62,7 +62,7 @@ function Current({ project }: { readonly project: Project }) {
         title="No collector yet"
         commands={['platform collector set https://otel.example.com/v1/traces']}
       >
-        Every span of the project goes to a collector of your own, by OpenTelemetry's protocol as JSON.
+        Sends all spans of the project to your OpenTelemetry collector (OTLP over HTTP, JSON).
       </EmptyState>
     );
   return (
@@ -83,7 +83,7 @@ function Current({ project }: { readonly project: Project }) {
         facts={[
           ['URL', <code key="url">{collector.url}</code>],
           ['Headers', collector.headers.length === 0 ? 'none' : collector.headers.join(', ')],
-          ['Set', <Time key="set" at={collector.createdAt} />],
+          ['Created', <Time key="set" at={collector.createdAt} />],
           ['Sent', `${collector.sent.toLocaleString('en')} spans`],
           ['Dropped', `${collector.dropped.toLocaleString('en')} spans`],
           ['Last sent', collector.sentAt === null ? null : <Time key="sent" at={collector.sentAt} />],
@@ -101,7 +101,7 @@ function Current({ project }: { readonly project: Project }) {
             )
           }
         >
-          Remove the collector
+          Remove collector
         </Button>
       </div>
     </>
@@ -114,7 +114,7 @@ function SetCollector({ project, onClose }: { readonly project: Project; readonl
   const [error, setError] = useState<string | null>(null);
   const set = useChange({
     queryKey: keyOf(project.id),
-    failed: 'The collector was not set',
+    failed: 'Could not set the collector',
     act: async () => {
       try {
         const body = { url, headers: headersOf(lines) };
@@ -131,7 +131,7 @@ function SetCollector({ project, onClose }: { readonly project: Project; readonl
       isOpen
       onClose={onClose}
       title="Set collector"
-      description="It takes the place of the one before, with its headers."
+      description="Replaces the current collector and its headers."
       onSubmit={() => set.mutate(undefined)}
       footer={
         <>
@@ -156,7 +156,7 @@ function SetCollector({ project, onClose }: { readonly project: Project; readonl
           />
         )}
       </Field>
-      <Field label="Headers" hint="One a line, as name: value. Values are kept sealed, and not shown again.">
+      <Field label="Headers" hint="One per line, as name: value. Values are stored encrypted and not shown again.">
         {(control) => (
           <TextArea
             {...control}
@@ -177,7 +177,7 @@ function headersOf(lines: string): Record<string, string> {
   for (const [at, line] of lines.split('\n').entries()) {
     if (line.trim() === '') continue;
     const colon = line.indexOf(':');
-    if (colon < 1) throw new Error(`Line ${at + 1} of the headers is no "name: value"`);
+    if (colon < 1) throw new Error(`Line ${at + 1} of the headers is not "name: value"`);
     headers[line.slice(0, colon).trim()] = line.slice(colon + 1).trim();
   }
   return headers;

@@ -1,4 +1,4 @@
-// Connects a repository to a project: one of the Git host, one that is connected already, or a plain remote by its URL.
+// Connects a repository to a project: from the Git host, from the organization, or any remote by URL.
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, dataOf } from '../../api/client.ts';
@@ -15,7 +15,7 @@ import type { Project } from '../../queries/account.ts';
 
 interface ConnectProps {
   readonly project: Project;
-  /** Those of the organization. */
+  /** Repositories of the organization. */
   readonly connected: readonly { readonly id: string; readonly fullName: string; readonly source: string }[];
   readonly onClose: () => void;
 }
@@ -34,7 +34,7 @@ export function ConnectRepository({ project, connected, onClose }: ConnectProps)
   });
   const connect = useChange({
     queryKey: ['project'],
-    failed: 'The repository was not connected',
+    failed: 'Could not connect the repository',
     act: async () => {
       const made = from === 'connected' ? { repository: { id: chosen }, webhookUrl: null } : await addRepository();
       const body = { repositoryId: made.repository.id, configPath: project.configPath, deploy: isNow };
@@ -44,7 +44,7 @@ export function ConnectRepository({ project, connected, onClose }: ConnectProps)
     onDone: (url) => {
       noteDone(
         'Repository connected',
-        isNow ? 'Its production branch is being deployed.' : 'The next push is deployed.',
+        isNow ? 'The production branch is being deployed.' : 'The next push will be deployed.',
       );
       setWebhookUrl(url);
       if (url === null) onClose();
@@ -60,13 +60,8 @@ export function ConnectRepository({ project, connected, onClose }: ConnectProps)
   };
   if (webhookUrl !== null)
     return (
-      <Dialog
-        isOpen
-        onClose={onClose}
-        title="Tell the platform of pushes"
-        footer={<Button onClick={onClose}>Done</Button>}
-      >
-        <p>Have the remote POST to this URL after each push. It is shown this once.</p>
+      <Dialog isOpen onClose={onClose} title="Set up the push webhook" footer={<Button onClick={onClose}>Done</Button>}>
+        <p>Configure the remote to POST to this URL after each push. The URL is shown only once.</p>
         <CodeBlock code={webhookUrl} wraps />
       </Dialog>
     );
@@ -77,22 +72,22 @@ export function ConnectRepository({ project, connected, onClose }: ConnectProps)
   return (
     <FormDialog
       onClose={onClose}
-      title="Connect a repository"
+      title="Connect repository"
       onSubmit={() => connect.mutate(undefined)}
       action="Connect"
       isPending={connect.isPending}
       isDisabled={from === 'remote' ? remote.url === '' : chosen === ''}
     >
-      <Field label="From">
+      <Field label="Source">
         {(control) => (
           <Select
             {...control}
             value={from}
             onChange={({ target }) => (setFrom(target.value as typeof from), setChosen(''))}
           >
-            {connected.length > 0 && <option value="connected">A repository of the organization</option>}
-            <option value="host">The Git host</option>
-            <option value="remote">A plain Git remote</option>
+            {connected.length > 0 && <option value="connected">Repository of the organization</option>}
+            <option value="host">Git host</option>
+            <option value="remote">Other Git remote</option>
           </Select>
         )}
       </Field>
@@ -101,7 +96,7 @@ export function ConnectRepository({ project, connected, onClose }: ConnectProps)
         <Field label="Repository">
           {(control) => (
             <Select {...control} value={chosen} onChange={({ target }) => setChosen(target.value)}>
-              <option value="">Choose one</option>
+              <option value="">Select a repository</option>
               {connected.map(({ id, fullName }) => (
                 <option key={id} value={id}>
                   {fullName}
@@ -115,11 +110,11 @@ export function ConnectRepository({ project, connected, onClose }: ConnectProps)
         (hosted.error === null ? (
           <Field
             label="Repository"
-            hint={hosted.isPending ? 'Asking the Git host…' : 'Those that you may push to and the app is installed for'}
+            hint={hosted.isPending ? 'Loading…' : 'Repositories that you can push to and where the app is installed'}
           >
             {(control) => (
               <Select {...control} value={chosen} onChange={({ target }) => setChosen(target.value)}>
-                <option value="">Choose one</option>
+                <option value="">Select a repository</option>
                 {hosted.data?.repositories.map(({ installationId, hostId, fullName }) => (
                   <option key={hostId} value={`${installationId}/${hostId}`}>
                     {fullName}
@@ -129,7 +124,7 @@ export function ConnectRepository({ project, connected, onClose }: ConnectProps)
             )}
           </Field>
         ) : (
-          <Notice tone="warning" title="The Git host was not asked">
+          <Notice tone="warning" title="Could not load the repositories of the Git host">
             <p>{wordsOf(hosted.error)}</p>
           </Notice>
         ))}
@@ -148,9 +143,7 @@ export function ConnectRepository({ project, connected, onClose }: ConnectProps)
             )}
           </Field>
           <FieldRow>
-            <Field label="User name">
-              {(control) => <Input {...control} {...typed('username')} maxLength={255} />}
-            </Field>
+            <Field label="Username">{(control) => <Input {...control} {...typed('username')} maxLength={255} />}</Field>
             <Field label="Password or token">
               {(control) => (
                 <Input
@@ -163,13 +156,13 @@ export function ConnectRepository({ project, connected, onClose }: ConnectProps)
               )}
             </Field>
           </FieldRow>
-          <Field label="SSH key" hint="For ssh:// URLs, in place of a password">
+          <Field label="SSH key" hint="For ssh:// URLs, instead of a password">
             {(control) => <TextArea {...control} {...typed('sshKey')} rows={2} maxLength={20_000} />}
           </Field>
         </>
       )}
       <Checkbox
-        label="Deploy its production branch now"
+        label="Deploy the production branch now"
         checked={isNow}
         onChange={({ target }) => setNow(target.checked)}
       />

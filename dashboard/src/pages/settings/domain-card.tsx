@@ -1,4 +1,4 @@
-// One custom domain: its state, the DNS records to make with their copy buttons, its certificate.
+// A custom domain: status, required DNS records, certificate.
 import { DotsHorizontalIcon } from '@radix-ui/react-icons';
 import { Button, IconButton, OutsideLink } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
@@ -11,11 +11,11 @@ import type { Domain } from '../../queries/domains.ts';
 import styles from './settings.module.css';
 
 const states: Readonly<Record<Domain['status'], readonly [tone: Tone, word: string]>> = {
-  pending_verification: ['warning', 'Waits for its DNS records'],
-  verifying: ['running', 'Looking at the DNS'],
-  issuing: ['running', 'Getting its certificate'],
-  active: ['ok', 'Serving'],
-  error: ['failed', 'Not serving'],
+  pending_verification: ['warning', 'Waiting for DNS'],
+  verifying: ['running', 'Checking DNS'],
+  issuing: ['running', 'Issuing certificate'],
+  active: ['ok', 'Active'],
+  error: ['failed', 'Error'],
 };
 
 interface DnsRecord {
@@ -41,7 +41,7 @@ export function DomainCard({ domain, isLooking, onLook, onRemove }: DomainCardPr
       <div className={styles.cardHead}>
         <h2>{domain.hostname}</h2>
         {domain.branch !== null && <Badge>branch {domain.branch}</Badge>}
-        {domain.redirectTo !== null && <Badge>sends to {domain.redirectTo}</Badge>}
+        {domain.redirectTo !== null && <Badge>redirects to {domain.redirectTo}</Badge>}
         <State tone={tone}>{word}</State>
         {isServing && (
           <OutsideLink href={`${certificate === null ? 'http' : 'https'}://${domain.hostname}`} size="small">
@@ -50,7 +50,7 @@ export function DomainCard({ domain, isLooking, onLook, onRemove }: DomainCardPr
         )}
         {!isServing && (
           <Button size="small" onClick={onLook} isPending={isLooking}>
-            Look again
+            Check again
           </Button>
         )}
         <Menu
@@ -60,7 +60,7 @@ export function DomainCard({ domain, isLooking, onLook, onRemove }: DomainCardPr
             </IconButton>
           }
         >
-          <MenuItem onSelect={onLook}>Look at the DNS</MenuItem>
+          <MenuItem onSelect={onLook}>Check DNS</MenuItem>
           <MenuItem onSelect={onRemove} isDanger>
             Remove…
           </MenuItem>
@@ -68,12 +68,12 @@ export function DomainCard({ domain, isLooking, onLook, onRemove }: DomainCardPr
       </div>
       {domain.problem !== null && (
         <Notice tone={domain.status === 'pending_verification' ? 'warning' : 'failed'} title={domain.problem}>
-          <p>Records may take minutes to be seen, and as long as their time to live to change.</p>
+          <p>New records can take minutes to propagate. Changed records can take as long as their TTL.</p>
         </Notice>
       )}
       {!isServing && (
         <>
-          <p className={styles.soft}>Make these records where the domain's DNS is:</p>
+          <p className={styles.soft}>Create these records at the DNS provider of the domain:</p>
           <Table
             label={`DNS records of ${domain.hostname}`}
             columns={recordColumns}
@@ -87,7 +87,7 @@ export function DomainCard({ domain, isLooking, onLook, onRemove }: DomainCardPr
           domain.note
         ) : (
           <>
-            Certificate{certificate.issuer !== null && ` by ${certificate.issuer}`}, ends{' '}
+            Certificate{certificate.issuer !== null && ` by ${certificate.issuer}`}, expires{' '}
             <Time at={certificate.expiresAt} />
           </>
         )}
@@ -111,14 +111,14 @@ const recordColumns: readonly Column<DnsRecord>[] = [
   { id: 'value', header: 'Value', cell: ({ value }) => copied('value', value) },
   {
     id: 'purpose',
-    header: 'For',
+    header: 'Purpose',
     isFitted: true,
     phone: 'first-end',
-    cell: ({ purpose }) => <Badge>{purpose === 'route' ? 'the way here' : 'the proof'}</Badge>,
+    cell: ({ purpose }) => <Badge>{purpose === 'route' ? 'Address record' : 'Ownership record'}</Badge>,
   },
 ];
 
-/** Those that the API names; of one that names the proof alone, that. */
+/** The required records; older API versions return only the ownership record. */
 function recordsOf(domain: Domain & { readonly records?: readonly DnsRecord[] }): readonly DnsRecord[] {
   return domain.records ?? [{ ...domain.verification, purpose: 'verify' }];
 }

@@ -1,4 +1,4 @@
-// Custom domains of a project: asked for, what to make in the DNS, how proof and certificate stand.
+// Custom domains of a project with DNS records, verification and certificate.
 import { GlobeIcon, PlusIcon } from '@radix-ui/react-icons';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -45,16 +45,16 @@ function Domains({ project }: { readonly project: Project }) {
   const look = useChange({
     queryKey: ['domains', project.id],
     act: (id: string) => dataOf(api.post('/domains/:id/verify', { params: { id } })),
-    failed: 'The DNS was not looked at',
+    failed: 'Could not check the DNS records',
     onDone: ({ hostname, status, problem }) => {
-      if (status === 'active') noteDone(`${hostname} serves production`);
-      else if (problem === null) noteDone(`${hostname} is proved`, 'Its certificate comes next.');
+      if (status === 'active') noteDone(`${hostname} is active`);
+      else if (problem === null) noteDone(`${hostname} verified`, 'The certificate is issued next.');
     },
   });
   const remove = useChange({
     queryKey: ['domains', project.id],
     act: (id: string) => dataOf(api.delete('/domains/:id', { params: { id } })),
-    failed: 'The domain was not removed',
+    failed: 'Could not remove the domain',
     onDone: () => {
       setLeaving(null);
       void client.invalidateQueries({ queryKey: ['domains', project.id] });
@@ -62,7 +62,7 @@ function Domains({ project }: { readonly project: Project }) {
   });
   if (isPending) return <SkeletonRows />;
   if (data === undefined)
-    return <ErrorState title="The domains could not be read" error={error} onRetry={() => void refetch()} />;
+    return <ErrorState title="Could not load the domains" error={error} onRetry={() => void refetch()} />;
   return (
     <div className={styles.list}>
       {project.deploymentUrl !== null && (
@@ -73,7 +73,7 @@ function Domains({ project }: { readonly project: Project }) {
               Visit
             </OutsideLink>
           </div>
-          <p className={styles.soft}>The platform's own, always there.</p>
+          <p className={styles.soft}>Default domain of the platform</p>
         </div>
       )}
       {data.items.map((domain) => (
@@ -88,10 +88,10 @@ function Domains({ project }: { readonly project: Project }) {
       {data.items.length === 0 && (
         <EmptyState
           icon={<GlobeIcon />}
-          title="No domain of your own yet"
+          title="No custom domains yet"
           commands={['platform domains add www.example.com']}
         >
-          Add one, make the DNS records it shows, and it serves production.
+          Add a domain and create the DNS records shown here.
         </EmptyState>
       )}
       {leaving !== null && (
@@ -104,7 +104,7 @@ function Domains({ project }: { readonly project: Project }) {
           onConfirm={() => remove.mutate(leaving.id)}
           isPending={remove.isPending}
         >
-          It stops answering at once, and its proof has to be made anew when it comes back.
+          The domain stops working immediately. To add it again, you have to verify it again.
         </ConfirmByName>
       )}
     </div>
@@ -117,7 +117,7 @@ function AddDomain({ project, onClose }: { readonly project: Project; readonly o
   const [to, setTo] = useState('');
   const add = useChange({
     queryKey: ['domains', project.id],
-    failed: `${hostname} was not added`,
+    failed: `Could not add ${hostname}`,
     act: async () => {
       const body = {
         hostname,
@@ -127,14 +127,14 @@ function AddDomain({ project, onClose }: { readonly project: Project; readonly o
       return await dataOf(api.post('/projects/:id/domains', { params: { id: project.id }, body }));
     },
     onDone: (made) => {
-      noteDone(`${made.hostname} added`, 'Make its DNS records next.');
+      noteDone(`${made.hostname} added`, 'Now create its DNS records.');
       onClose();
     },
   });
   return (
     <FormDialog
       onClose={onClose}
-      title="Add a domain"
+      title="Add domain"
       onSubmit={() => add.mutate(undefined)}
       action="Add domain"
       isPending={add.isPending}
@@ -153,17 +153,17 @@ function AddDomain({ project, onClose }: { readonly project: Project; readonly o
           />
         )}
       </Field>
-      <Field label="Leads to">
+      <Field label="Target">
         {(control) => (
           <Select {...control} value={leads} onChange={({ target }) => setLeads(target.value as typeof leads)}>
             <option value="production">Production</option>
-            <option value="branch">A branch</option>
-            <option value="redirect">Another domain</option>
+            <option value="branch">Branch</option>
+            <option value="redirect">Redirect to another domain</option>
           </Select>
         )}
       </Field>
       {leads !== 'production' && (
-        <Field label={leads === 'branch' ? 'Branch' : 'Sends visitors to'}>
+        <Field label={leads === 'branch' ? 'Branch' : 'Redirect to'}>
           {(control) => (
             <Input
               {...control}

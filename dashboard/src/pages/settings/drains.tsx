@@ -1,4 +1,4 @@
-// Log drains of a project: where its lines are sent on, how that goes, and a try of each.
+// Log drains of a project: target, delivery status, test.
 import { DotsHorizontalIcon, PaperPlaneIcon, PlusIcon } from '@radix-ui/react-icons';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -20,10 +20,10 @@ import { SettingsPage } from './settings-page.tsx';
 
 const LOOK_MS = 5000;
 const states: Readonly<Record<Drain['state'], readonly [tone: Tone, word: string]>> = {
-  on: ['ok', 'On'],
-  retrying: ['warning', 'Tries again'],
+  on: ['ok', 'Enabled'],
+  retrying: ['warning', 'Retrying'],
   paused: ['failed', 'Paused'],
-  off: ['neutral', 'Off'],
+  off: ['neutral', 'Disabled'],
 };
 
 const readDrains = (id: string, signal: AbortSignal) =>
@@ -64,23 +64,23 @@ function Drains({ project: { id } }: { readonly project: Project }) {
     queryKey,
     act: ({ drainId, enabled }: { readonly drainId: string; readonly enabled: boolean }) =>
       dataOf(api.patch('/projects/:id/drains/:drainId', { params: { id, drainId }, body: { enabled } })),
-    failed: 'The drain was not changed',
+    failed: 'Could not update the drain',
   });
   const tryOut = useChange({
     queryKey,
     act: (drainId: string) => dataOf(api.post('/projects/:id/drains/:drainId/test', { params: { id, drainId } })),
-    failed: 'Nothing was sent',
+    failed: 'Could not send the test',
     onDone: ({ ok, error: said }) =>
-      ok ? noteDone('One line was sent, and taken') : noteFailed('The line was not taken', new Error(said ?? '')),
+      ok ? noteDone('Test delivered') : noteFailed('Test delivery failed', new Error(said ?? '')),
   });
   if (isPending) return <SkeletonRows />;
   if (data === undefined)
-    return <ErrorState title="The log drains could not be read" error={error} onRetry={() => void refetch()} />;
+    return <ErrorState title="Could not load the log drains" error={error} onRetry={() => void refetch()} />;
   const rows = data.filter((one) => !removed.has(one.id));
   if (rows.length === 0)
     return (
       <EmptyState icon={<PaperPlaneIcon />} title="No log drains yet">
-        A drain sends the lines of this project on, by HTTP or into a bucket, and keeps where it stands.
+        A drain forwards the logs of this project by HTTP or to an S3 bucket.
       </EmptyState>
     );
   const columns: readonly Column<Drain>[] = [
@@ -89,7 +89,7 @@ function Drains({ project: { id } }: { readonly project: Project }) {
     { id: 'lines', header: 'Lines', isExtra: true, cell: (one) => linesOf(one) },
     {
       id: 'state',
-      header: 'State',
+      header: 'Status',
       cell: ({ state, error: said }) => (
         <div style={{ whiteSpace: 'normal', padding: '4px 0' }}>
           <State tone={states[state][0]}>{states[state][1]}</State>
@@ -103,9 +103,9 @@ function Drains({ project: { id } }: { readonly project: Project }) {
       isFitted: true,
       cell: ({ deliveredAt, deliveredLines }) =>
         deliveredAt === null ? (
-          'nothing yet'
+          'none yet'
         ) : (
-          <span title={`${deliveredLines} lines in all`}>
+          <span title={`${deliveredLines} lines in total`}>
             <Time at={deliveredAt} />
           </span>
         ),
@@ -126,9 +126,9 @@ function Drains({ project: { id } }: { readonly project: Project }) {
               </IconButton>
             }
           >
-            <MenuItem onSelect={() => tryOut.mutate(drain.id)}>Send a test</MenuItem>
+            <MenuItem onSelect={() => tryOut.mutate(drain.id)}>Send test</MenuItem>
             <MenuItem onSelect={() => change.mutate({ drainId: drain.id, enabled: !isSending })}>
-              {isSending ? 'Switch off' : drain.state === 'paused' ? 'Start again' : 'Switch on'}
+              {isSending ? 'Disable' : drain.state === 'paused' ? 'Resume' : 'Enable'}
             </MenuItem>
             <MenuItem
               isDanger
@@ -156,6 +156,6 @@ function targetOf({ target }: Drain): string {
 }
 
 function linesOf({ level, kinds, branch }: Drain): string {
-  const parts = [level === 'debug' ? 'all' : `${level} and above`, kinds?.join(', '), branch];
+  const parts = [level === 'debug' ? 'all levels' : `${level} and above`, kinds?.join(', '), branch];
   return parts.filter((part) => part !== null && part !== undefined).join('; ');
 }

@@ -1,4 +1,4 @@
-// Import of variables: the text of a .env file is read in the browser, shown, and set all at once or not at all.
+// Imports variables from a .env file: parsed in the browser, previewed, and set atomically.
 import { useState } from 'react';
 import { api, dataOf } from '../../api/client.ts';
 import { useChange } from '../../api/use-change.ts';
@@ -10,7 +10,7 @@ import { readEnvText } from './env-text.ts';
 import styles from './settings.module.css';
 import { WhereFields, type Where } from './where-fields.tsx';
 
-/** Of one import, as the API takes it. */
+/** Limit of the API per import. */
 const VARIABLES_MAX = 500;
 const NAMES_SHOWN = 12;
 
@@ -21,7 +21,7 @@ export function EnvImport({ projectId, onClose }: { readonly projectId: string; 
   const { variables, problems } = readEnvText(text);
   const save = useChange({
     queryKey: ['variables', projectId],
-    failed: 'Nothing was imported',
+    failed: 'Could not import the variables',
     act: () => {
       const kind = isSecret ? ('secret' as const) : ('plaintext' as const);
       const body = {
@@ -35,7 +35,7 @@ export function EnvImport({ projectId, onClose }: { readonly projectId: string; 
       return dataOf(api.post('/environment-variables/:projectId/import', { params: { projectId }, body }));
     },
     onDone: ({ items }) => {
-      noteDone(`${items.length} variables set`, 'The next deployment has them.');
+      noteDone(`${items.length} variables imported`, 'They take effect on the next deployment.');
       onClose();
     },
   });
@@ -49,13 +49,13 @@ export function EnvImport({ projectId, onClose }: { readonly projectId: string; 
       isWide
       onClose={onClose}
       title="Import variables"
-      description="Those that are there already get the new value."
+      description="Existing variables are overwritten."
       onSubmit={() => canSave && save.mutate(undefined)}
-      action={variables.length === 0 ? 'Import' : `Set ${variables.length} variables`}
+      action={variables.length === 0 ? 'Import' : `Import ${variables.length} variables`}
       isPending={save.isPending}
       isDisabled={!canSave}
     >
-      <Field label="Text of a .env file">
+      <Field label="Content of the .env file">
         {(control) => (
           <TextArea
             {...control}
@@ -68,10 +68,7 @@ export function EnvImport({ projectId, onClose }: { readonly projectId: string; 
         )}
       </Field>
       {problems.length > 0 && (
-        <Notice
-          tone="failed"
-          title={`${problems.length === 1 ? 'A line is' : `${problems.length} lines are`} not understood`}
-        >
+        <Notice tone="failed" title={`${problems.length} invalid ${problems.length === 1 ? 'line' : 'lines'}`}>
           {problems.slice(0, 5).map(({ line, reason }) => (
             <p key={line}>
               Line {line}: {reason}
@@ -80,7 +77,7 @@ export function EnvImport({ projectId, onClose }: { readonly projectId: string; 
         </Notice>
       )}
       {variables.length > VARIABLES_MAX && (
-        <Notice tone="failed" title={`At most ${VARIABLES_MAX} at once: these are ${variables.length}`} />
+        <Notice tone="failed" title={`Too many variables: ${variables.length}, the maximum is ${VARIABLES_MAX}`} />
       )}
       {variables.length > 0 && (
         <p className={styles.soft}>
@@ -91,7 +88,7 @@ export function EnvImport({ projectId, onClose }: { readonly projectId: string; 
       <WhereFields where={where} onChange={setWhere} />
       <Checkbox
         label="Secrets"
-        hint="Their values are never shown again."
+        hint="Values are never shown again."
         checked={isSecret}
         onChange={({ target }) => setSecret(target.checked)}
       />

@@ -1,9 +1,9 @@
-// Reads the text of a .env file, as it is pasted for import: names, values, and the lines that are neither. Pure.
+// Parses a pasted .env file into variables and invalid lines. Pure.
 
-/** What a text holds. */
+/** Result of parsing. */
 export interface EnvText {
   readonly variables: readonly { readonly key: string; readonly value: string }[];
-  /** Lines that are no variable, from 1. */
+  /** Invalid lines, numbered from 1. */
   readonly problems: readonly { readonly line: number; readonly reason: string }[];
 }
 
@@ -11,8 +11,7 @@ const ASSIGNMENT = /^[ \t]*(?:export[ \t]+)?([A-Za-z_][A-Za-z0-9_]*)[ \t]*=[ \t]
 const ESCAPES: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', '"': '"', '\\': '\\' };
 
 /**
- * Values may be quoted; in double quotes `\n` is a line break, and a quoted value may have several lines. Of a name
- * that stands twice the last one counts.
+ * Values may be quoted and then span lines; in double quotes `\n` is a line break. The last of duplicate names wins.
  *
  * @example readEnvText('A=1 # one\nB="x y"').variables // [{ key: 'A', value: '1' }, { key: 'B', value: 'x y' }]
  */
@@ -27,7 +26,7 @@ export function readEnvText(text: string): EnvText {
     const whole = source.slice(at, end);
     const assignment = ASSIGNMENT.exec(whole);
     if (assignment === null) {
-      if (whole.trim() !== '' && !whole.trim().startsWith('#')) problems.push({ line, reason: 'is no NAME=value' });
+      if (whole.trim() !== '' && !whole.trim().startsWith('#')) problems.push({ line, reason: 'not NAME=value' });
       at = end + 1;
       line++;
       continue;
@@ -38,7 +37,7 @@ export function readEnvText(text: string): EnvText {
     if (begin < end && (quote === '"' || quote === "'" || quote === '`')) {
       const close = closing(source, begin);
       if (close < 0) {
-        problems.push({ line, reason: `${key}: its quote is not closed` });
+        problems.push({ line, reason: `${key}: missing closing quote` });
         break;
       }
       const inside = source.slice(begin + 1, close);
@@ -61,7 +60,7 @@ function endOfLine(source: string, from: number): number {
   return end < 0 ? source.length : end;
 }
 
-/** Where the quote at a place is closed; -1: nowhere. */
+/** Index of the closing quote; -1 if missing. */
 function closing(source: string, open: number): number {
   const quote = source[open];
   for (let at = open + 1; at < source.length; at++) {

@@ -1,4 +1,4 @@
-// Settings of a project: how it is built, which branch is production, who sees previews, and its end.
+// Settings of a project: build, production branch, preview protection, deletion.
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState, type FormEvent } from 'react';
@@ -37,7 +37,7 @@ export function GeneralPage() {
   return (
     <SettingsPage title="General">
       {(project) => (
-        // Made anew where another project is chosen: what was typed is not for it.
+        // Remounted for another project, to drop typed values.
         <General key={project.id} project={project} />
       )}
     </SettingsPage>
@@ -49,15 +49,15 @@ function General({ project }: { readonly project: Project }) {
     queryKey: ['project'],
     act: (change: Change) => patch(project.id, change),
     failed: 'The settings were not saved',
-    onDone: () => noteDone('Settings saved', 'The next deployment has them.'),
+    onDone: () => noteDone('Settings saved', 'They take effect on the next deployment.'),
   });
   return (
     <>
       <Facts
         facts={[
           ['Project', <Id key="id" id={project.id} />],
-          ['Made', <Time key="made" at={project.createdAt} />],
-          ['Kind', project.kind ?? 'found by the first build'],
+          ['Created', <Time key="made" at={project.createdAt} />],
+          ['Kind', project.kind ?? 'detected by the first build'],
         ]}
       />
       <BuildForm project={project} onSave={save.mutate} isPending={save.isPending} />
@@ -104,30 +104,30 @@ function BuildForm({ project, onSave, isPending }: FormProps) {
     <Section title="Build">
       <form className={styles.form} onSubmit={submit}>
         <p className={styles.soft}>
-          What <code>platform.yaml</code> says comes first, then these, then what is detected.
+          Settings in <code>platform.yaml</code> override these. Empty fields are detected.
         </p>
         <FieldRow>
           <Field label="Install command">
             {(control) => (
-              <Input {...control} {...text('installCommand')} isCode placeholder="detected by the lockfile" />
+              <Input {...control} {...text('installCommand')} isCode placeholder="detected from the lockfile" />
             )}
           </Field>
           <Field label="Build command">
             {(control) => (
-              <Input {...control} {...text('buildCommand')} isCode placeholder="detected by the framework" />
+              <Input {...control} {...text('buildCommand')} isCode placeholder="detected from the framework" />
             )}
           </Field>
         </FieldRow>
         <FieldRow>
-          <Field label="Output directory" hint="Relative to the project's folder">
+          <Field label="Output directory" hint="Relative to the root directory">
             {(control) => <Input {...control} {...text('outputDirectory')} isCode placeholder="dist" />}
           </Field>
-          <Field label="Folder in the repository" hint="Empty: its root">
+          <Field label="Root directory" hint="Leave empty for the root of the repository">
             {(control) => <Input {...control} {...text('configPath')} isCode placeholder="apps/web" />}
           </Field>
         </FieldRow>
         <FieldRow>
-          <Field label="Production branch" hint="Pushes to it become production">
+          <Field label="Production branch" hint="Pushes to this branch are deployed to production">
             {(control) => <Input {...control} {...text('defaultBranch')} isCode required />}
           </Field>
           <Field label="Description">
@@ -162,15 +162,15 @@ function RetentionForm({ project, onSave, isPending }: FormProps) {
         }}
       >
         <Checkbox
-          label="Deploy again when variables change"
-          hint="Otherwise the next deployment has them."
+          label="Redeploy when variables change"
+          hint="Otherwise changes take effect on the next deployment."
           checked={redeployOnVariables}
           onChange={(event) => onSave({ redeployOnVariables: event.target.checked })}
         />
         <div className={styles.inline}>
           <Field
             label="Deployments to keep"
-            hint="Of each branch; older ones are removed. Empty: as the platform has it"
+            hint="Per branch; older ones are removed. Leave empty for the platform's default"
           >
             {(control) => (
               <Input
@@ -204,13 +204,13 @@ function Previews({ project, onSave, isPending }: FormProps) {
   const make = useChange({
     queryKey: ['project'],
     act: () => dataOf(api.post('/projects/:id/preview-bypass', { params: { id: project.id } })),
-    failed: 'The token was not made',
+    failed: 'Could not create the token',
     onDone: (made) => setToken(made.token),
   });
   const end = useChange({
     queryKey: ['project'],
     act: () => dataOf(api.delete('/projects/:id/preview-bypass', { params: { id: project.id } })),
-    failed: 'The token did not end',
+    failed: 'Could not revoke the token',
     onDone: () => void anew(),
   });
   return (
@@ -224,13 +224,13 @@ function Previews({ project, onSave, isPending }: FormProps) {
         }}
       >
         <p className={styles.soft}>
-          {hasPreviewPassword ? 'Previews ask for a password.' : 'Everybody who has the URL of a preview sees it.'}{' '}
-          Production never asks.
+          {hasPreviewPassword ? 'Previews require a password.' : 'Anyone with the URL of a preview can view it.'}{' '}
+          Production is not protected.
         </p>
         <div className={styles.inline}>
           <Field
             label={hasPreviewPassword ? 'New password' : 'Password'}
-            hint="At least 8 characters; only its hash is kept"
+            hint="At least 8 characters. Only a hash is stored"
           >
             {(control) => (
               <Input
@@ -247,25 +247,25 @@ function Previews({ project, onSave, isPending }: FormProps) {
         </div>
         <div className={styles.buttons}>
           <Button type="submit" disabled={password.length < 8} isPending={isPending}>
-            {hasPreviewPassword ? 'Change password' : 'Ask for a password'}
+            {hasPreviewPassword ? 'Change password' : 'Set password'}
           </Button>
-          {hasPreviewPassword && <Button onClick={() => onSave({ previewPassword: null })}>Ask no more</Button>}
+          {hasPreviewPassword && <Button onClick={() => onSave({ previewPassword: null })}>Remove password</Button>}
           {hasPreviewPassword && (
             <Button onClick={() => make.mutate(undefined)} isPending={make.isPending}>
-              {hasPreviewBypass ? 'Replace the token for programs' : 'Make a token for programs'}
+              {hasPreviewBypass ? 'Replace bypass token' : 'Create bypass token'}
             </Button>
           )}
           {hasPreviewBypass && (
             <Button variant="ghost" onClick={() => end.mutate(undefined)}>
-              End the token
+              Revoke token
             </Button>
           )}
         </div>
         {token !== null && (
           <Secret
-            title="Token for programs"
+            title="Bypass token"
             value={token}
-            hint="Sent as the header x-platform-protection-bypass; the one before has ended."
+            hint="Send it as the header x-platform-protection-bypass. The previous token is revoked."
             onClose={() => setToken(null)}
           />
         )}
@@ -294,9 +294,9 @@ function Deletion({ project }: { readonly project: Project }) {
     setPending(false);
   };
   return (
-    <Section title="Delete the project">
+    <Section title="Delete project">
       <div className={styles.danger}>
-        <p>Its URLs stop answering at once. Its data stays with the platform's operator; its name stays taken.</p>
+        <p>All URLs stop working immediately. The platform's operator keeps the data, and the name stays reserved.</p>
         <Button variant="danger" onClick={() => setAsking(true)}>
           Delete project
         </Button>
@@ -311,7 +311,7 @@ function Deletion({ project }: { readonly project: Project }) {
         isPending={isPending}
         error={error}
       >
-        All its URLs stop answering, for every branch. This cannot be undone.
+        All URLs of all branches stop working. This cannot be undone.
       </ConfirmByName>
     </Section>
   );

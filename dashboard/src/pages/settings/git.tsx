@@ -1,4 +1,4 @@
-// Where the code of a project comes from: its repository, connected or not, and how to push without one.
+// The Git repository of a project, and how to push to the platform without one.
 import { CodeIcon } from '@radix-ui/react-icons';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -19,7 +19,7 @@ import { ConnectRepository } from './connect-repository.tsx';
 import { SettingsPage } from './settings-page.tsx';
 import styles from './settings.module.css';
 
-const sources = { 'git-host': 'the Git host', remote: 'a plain remote', builtin: 'pushes to this platform' } as const;
+const sources = { 'git-host': 'Git host', remote: 'Git remote', builtin: 'this platform' } as const;
 
 export function GitPage() {
   return <SettingsPage title="Git">{(project) => <Git key={project.id} project={project} />}</SettingsPage>;
@@ -36,29 +36,29 @@ function Git({ project }: { readonly project: Project }) {
   const disconnect = useChange({
     queryKey: ['project'],
     act: () => dataOf(api.delete('/projects/:id/repository', { params: { id: project.id } })),
-    failed: 'The repository was not disconnected',
+    failed: 'Could not disconnect the repository',
     onDone: () => {
       setOpened(null);
-      noteDone('Repository disconnected', 'Deployments stay as they are.');
+      noteDone('Repository disconnected', 'Existing deployments do not change.');
     },
   });
   if (isPending) return <SkeletonRows />;
   if (data === undefined)
-    return <ErrorState title="The repositories could not be read" error={error} onRetry={() => void refetch()} />;
+    return <ErrorState title="Could not load the repositories" error={error} onRetry={() => void refetch()} />;
   const repository = data.repositories.find(({ id }) => id === project.repositoryId) ?? null;
   return (
     <>
       {repository === null ? (
         <EmptyState
           icon={<CodeIcon />}
-          title="No repository is connected"
+          title="No repository connected"
           action={
             <Button variant="primary" onClick={() => setOpened('connect')}>
-              Connect a repository
+              Connect repository
             </Button>
           }
         >
-          Once one is, every push to a branch is built and deployed, and pull requests get previews.
+          With a connected repository, every push is built and deployed, and pull requests get previews.
         </EmptyState>
       ) : (
         <Section
@@ -66,7 +66,7 @@ function Git({ project }: { readonly project: Project }) {
           actions={
             <>
               <Button size="small" onClick={() => setOpened('connect')}>
-                Connect another
+                Change repository
               </Button>
               <Button size="small" onClick={() => setOpened('disconnect')}>
                 Disconnect
@@ -76,14 +76,14 @@ function Git({ project }: { readonly project: Project }) {
         >
           <div className={styles.card}>
             {repository.disconnectReason !== null && (
-              <Notice tone="failed" title={`Nothing is deployed from it any more: ${repository.disconnectReason}`} />
+              <Notice tone="failed" title={`Disconnected, pushes are not deployed: ${repository.disconnectReason}`} />
             )}
             <Facts
               facts={[
                 ['Name', <strong key="name">{repository.fullName}</strong>],
-                ['From', sources[repository.source]],
+                ['Source', sources[repository.source]],
                 [
-                  'State',
+                  'Status',
                   repository.disconnectReason === null ? (
                     <State key="state" tone="ok">
                       Connected
@@ -95,7 +95,7 @@ function Git({ project }: { readonly project: Project }) {
                   ),
                 ],
                 ['Production branch', <code key="branch">{project.defaultBranch}</code>],
-                ['Folder', <code key="folder">{project.configPath === '' ? '/' : project.configPath}</code>],
+                ['Root directory', <code key="folder">{project.configPath === '' ? '/' : project.configPath}</code>],
                 ['Connected', <Time key="at" at={repository.createdAt} />],
               ]}
             />
@@ -104,7 +104,7 @@ function Git({ project }: { readonly project: Project }) {
       )}
       <Section title="Push to this platform">
         <p className={styles.soft}>
-          A clone pushes to it as to any other remote. The password is a token with the scope deploy.
+          Push to the platform as a Git remote. The password is a token with the deploy scope.
         </p>
         <CodeBlock
           code={`git push ${addresses?.api ?? location.origin}/git/${project.name}.git ${project.defaultBranch}`}
@@ -122,7 +122,7 @@ function Git({ project }: { readonly project: Project }) {
         onConfirm={() => disconnect.mutate(undefined)}
         isPending={disconnect.isPending}
       >
-        Pushes to it deploy nothing any more. What is deployed stays; you can connect it again.
+        Pushes will no longer be deployed. Existing deployments stay, and you can reconnect the repository.
       </Confirm>
     </>
   );

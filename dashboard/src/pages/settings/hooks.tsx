@@ -1,4 +1,4 @@
-// Deploy hooks of a project: URLs whose POST builds and deploys a branch.
+// Deploy hooks of a project: a POST to the URL builds and deploys a branch.
 import { Link2Icon, PlusIcon } from '@radix-ui/react-icons';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -40,7 +40,7 @@ export function HooksPage() {
         <>
           {url !== null && (
             <Secret
-              title="URL of the hook"
+              title="Deploy hook URL"
               value={`curl -X POST ${url}`}
               hint="Anyone with the URL can deploy the branch. It is revoked when you leave the organization."
               onClose={() => setUrl(null)}
@@ -64,18 +64,18 @@ function Hooks({ project }: { readonly project: Project }) {
   });
   if (isPending) return <SkeletonRows />;
   if (data === undefined)
-    return <ErrorState title="The deploy hooks could not be read" error={error} onRetry={() => void refetch()} />;
+    return <ErrorState title="Could not load the deploy hooks" error={error} onRetry={() => void refetch()} />;
   const rows = data.hooks.filter((hook) => !removed.has(hook.id));
   if (rows.length === 0)
     return (
       <EmptyState icon={<Link2Icon />} title="No deploy hooks yet">
-        A content system or a timer deploys a branch by a POST to a hook's URL, without a token.
+        POST to the URL of a hook to deploy a branch without a token, for example from a CMS or a cron job.
       </EmptyState>
     );
   const columns: readonly Column<Hook>[] = [
     { id: 'name', header: 'Name', phone: 'first', cell: (hook) => hook.name },
     { id: 'branch', header: 'Branch', isFitted: true, cell: (hook) => <Badge>{hook.branch}</Badge> },
-    { id: 'made', header: 'Made', isFitted: true, cell: (hook) => <Time at={hook.createdAt} /> },
+    { id: 'made', header: 'Created', isFitted: true, cell: (hook) => <Time at={hook.createdAt} /> },
     {
       id: 'actions',
       header: 'Actions',
@@ -85,7 +85,7 @@ function Hooks({ project }: { readonly project: Project }) {
       cell: (hook) => (
         <Button
           size="small"
-          aria-label={`Delete the hook ${hook.name}`}
+          aria-label={`Delete hook ${hook.name}`}
           onClick={() =>
             removeLater(
               hook.id,
@@ -116,7 +116,7 @@ function NewHook({
   const [branch, setBranch] = useState(project.defaultBranch);
   const make = useChange({
     queryKey: ['deploy-hooks', project.id],
-    failed: 'The hook was not made',
+    failed: 'Could not create the hook',
     act: async () => {
       return await dataOf(
         api.post('/projects/:id/deploy-hooks', { params: { id: project.id }, body: { name, branch } }),
@@ -132,7 +132,7 @@ function NewHook({
       onClose={onClose}
       title="New deploy hook"
       onSubmit={() => make.mutate(undefined)}
-      action="Make hook"
+      action="Create hook"
       isPending={make.isPending}
     >
       <Field label="Name" error={make.problem}>

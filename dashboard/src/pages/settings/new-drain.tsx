@@ -1,4 +1,4 @@
-// The form of a new log drain: by HTTP, or into a bucket.
+// The form for a new log drain, by HTTP or to S3.
 import { useState } from 'react';
 import { api, dataOf } from '../../api/client.ts';
 import { useChange } from '../../api/use-change.ts';
@@ -25,7 +25,7 @@ export function NewDrain({ projectId, onClose }: NewDrainProps) {
   });
   const make = useChange({
     queryKey: ['drains', projectId],
-    failed: 'The drain was not made',
+    failed: 'Could not create the drain',
     act: () => {
       const headers = of('header') === '' ? {} : { headers: { [of('header')]: of('value') } };
       const target =
@@ -53,25 +53,25 @@ export function NewDrain({ projectId, onClose }: NewDrainProps) {
     <FormDialog
       onClose={onClose}
       title="New log drain"
-      description="Lines from now on are sent. Headers and keys are not shown again."
+      description="Forwards new log lines. Headers and keys are not shown again."
       onSubmit={() => make.mutate(undefined)}
-      action="Make drain"
+      action="Create drain"
       isPending={make.isPending}
     >
       <Field label="Name" error={make.problem}>
         {(control) => <Input {...control} {...text('name')} required autoFocus maxLength={100} placeholder="Search" />}
       </Field>
-      <Field label="To">
+      <Field label="Target">
         {(control) => (
           <Select {...control} value={kind} onChange={({ target }) => setKind(target.value as 'http' | 's3')}>
-            <option value="http">A URL, by POST</option>
-            <option value="s3">A bucket (S3)</option>
+            <option value="http">HTTP (POST)</option>
+            <option value="s3">S3 bucket</option>
           </Select>
         )}
       </Field>
       {kind === 'http' ? (
         <>
-          <Field label="URL" hint="https, on a public address">
+          <Field label="URL" hint="https, at a public address">
             {(control) => (
               <Input
                 {...control}
@@ -88,7 +88,7 @@ export function NewDrain({ projectId, onClose }: NewDrainProps) {
             <Field label="Header">
               {(control) => <Input {...control} {...text('header')} isCode placeholder="authorization" />}
             </Field>
-            <Field label="Its value">
+            <Field label="Header value">
               {(control) => <Input {...control} {...text('value')} isCode type="password" maxLength={4096} />}
             </Field>
           </FieldRow>
@@ -114,11 +114,11 @@ export function NewDrain({ projectId, onClose }: NewDrainProps) {
               {(control) => <Input {...control} {...text('region')} isCode required placeholder="eu-central-1" />}
             </Field>
           </FieldRow>
-          <Field label="Prefix" hint="What names of objects begin with">
+          <Field label="Prefix" hint="Prefix of object keys">
             {(control) => <Input {...control} {...text('prefix')} isCode />}
           </Field>
           <FieldRow>
-            <Field label="Access key id">{(control) => <Input {...control} {...text('key')} isCode required />}</Field>
+            <Field label="Access key ID">{(control) => <Input {...control} {...text('key')} isCode required />}</Field>
             <Field label="Secret access key">
               {(control) => <Input {...control} {...text('secret')} isCode type="password" required />}
             </Field>
@@ -135,7 +135,7 @@ export function NewDrain({ projectId, onClose }: NewDrainProps) {
             >
               {levels.map((one) => (
                 <option key={one} value={one}>
-                  {one === 'debug' ? 'all lines' : `${one} and above`}
+                  {one === 'debug' ? 'all levels' : `${one} and above`}
                 </option>
               ))}
             </Select>

@@ -1,4 +1,4 @@
-// The frame of the settings of a project: its tabs, and the project once it is read.
+// Layout of the project settings: tabs and project.
 import type { ReactNode } from 'react';
 import { Page } from '../../components/page.tsx';
 import { TabLink, TabLinks } from '../../components/tabs.tsx';
@@ -6,7 +6,7 @@ import type { Project } from '../../queries/account.ts';
 import { WithProject } from '../../shell/with-project.tsx';
 
 interface SettingsPageProps {
-  /** Of the tab. */
+  /** Title of the tab. */
   readonly title: string;
   readonly actions?: ReactNode;
   readonly children: (project: Project) => ReactNode;

@@ -1,4 +1,4 @@
-// A variable, new or with another value.
+// The form to create a variable or change its value.
 import { useState } from 'react';
 import { api, dataOf } from '../../api/client.ts';
 import { useChange } from '../../api/use-change.ts';
@@ -23,7 +23,7 @@ export function VariableForm({ projectId, variable, onClose }: VariableFormProps
   const kind = isSecret ? 'secret' : 'plaintext';
   const save = useChange({
     queryKey: ['variables', projectId],
-    failed: `${key} was not saved`,
+    failed: `Could not save ${key}`,
     act: async () => {
       if (variable === null) {
         const body = { key, value, kind, ...where } as const;
@@ -35,14 +35,14 @@ export function VariableForm({ projectId, variable, onClose }: VariableFormProps
       );
     },
     onDone: () => {
-      noteDone(`${key} saved`, 'The next deployment has it.');
+      noteDone(`${key} saved`, 'It takes effect on the next deployment.');
       onClose();
     },
   });
   return (
     <FormDialog
       onClose={onClose}
-      title={variable === null ? 'New variable' : `Change ${variable.key}`}
+      title={variable === null ? 'New variable' : `Edit ${variable.key}`}
       onSubmit={() => save.mutate(undefined)}
       action={variable === null ? 'Add variable' : 'Save'}
       isPending={save.isPending}
@@ -57,7 +57,7 @@ export function VariableForm({ projectId, variable, onClose }: VariableFormProps
               autoFocus
               maxLength={128}
               pattern="[A-Za-z_][A-Za-z0-9_]*"
-              title="Letters, digits and underscores; no digit first"
+              title="Letters, digits and underscores, not starting with a digit"
               placeholder="DATABASE_URL"
               value={key}
               onChange={({ target }) => setKey(target.value)}
@@ -83,7 +83,7 @@ export function VariableForm({ projectId, variable, onClose }: VariableFormProps
       {variable === null && <WhereFields where={where} onChange={setWhere} />}
       <Checkbox
         label="Secret"
-        hint="Its value goes to builds and workers, and is never shown again."
+        hint="Available to builds and workers, but never shown again."
         checked={isSecret}
         onChange={({ target }) => setSecret(target.checked)}
       />

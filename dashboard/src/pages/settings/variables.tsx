@@ -1,4 +1,4 @@
-// Variables of a project: by scope, secrets without their values, and which of them wait for the next deployment.
+// Environment variables of a project by scope, with changes pending for the next deployment.
 import { PlusIcon, DotsHorizontalIcon, LockClosedIcon } from '@radix-ui/react-icons';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
@@ -76,13 +76,13 @@ function Variables({
   const redeploy = useChange({
     queryKey: ['project'],
     act: (id: string) => dataOf(api.post('/deployments/:id/redeploy', { params: { id } })),
-    failed: 'Production was not deployed again',
+    failed: 'Could not redeploy production',
     onDone: ({ deploymentId }) =>
       void everywhere({ to: '/deployments/$deployment', params: { deployment: deploymentId } }),
   });
   if (isPending) return <SkeletonRows />;
   if (data === undefined)
-    return <ErrorState title="The variables could not be read" error={error} onRetry={() => void refetch()} />;
+    return <ErrorState title="Could not load the variables" error={error} onRetry={() => void refetch()} />;
   const all = data.items.filter(({ id }) => !removed.has(id));
   if (all.length === 0)
     return (
@@ -92,7 +92,7 @@ function Variables({
         commands={['platform env set GREETING=hello', 'platform env push .env']}
         action={<Button onClick={() => onOpen('import')}>Paste a .env file</Button>}
       >
-        Workers read them as <code>env.vars.NAME</code>, builds as environment variables. Secrets are encrypted and
+        Workers read variables as <code>env.vars.NAME</code>, builds as environment variables. Secrets are encrypted and
         never shown again.
       </EmptyState>
     );
@@ -129,7 +129,7 @@ function Variables({
     { id: 'value', header: 'Value', cell: (one) => <Value variable={one} /> },
     {
       id: 'scope',
-      header: 'Where',
+      header: 'Scope',
       isFitted: true,
       cell: (one) => (
         <Badge
@@ -142,7 +142,7 @@ function Variables({
     },
     {
       id: 'updated',
-      header: 'Changed',
+      header: 'Updated',
       isFitted: true,
       cell: (one) => (
         <>
@@ -150,7 +150,7 @@ function Variables({
           {waits(one) && (
             <>
               {' '}
-              <Badge tone="warning" title="The live deployment has the value before">
+              <Badge tone="warning" title="The live deployment still uses the previous value">
                 next deployment
               </Badge>
             </>
@@ -172,7 +172,7 @@ function Variables({
             </IconButton>
           }
         >
-          <MenuItem onSelect={() => onOpen(one)}>Change value…</MenuItem>
+          <MenuItem onSelect={() => onOpen(one)}>Edit value…</MenuItem>
           <MenuItem onSelect={() => remove(one)} isDanger>
             Delete
           </MenuItem>
@@ -185,15 +185,15 @@ function Variables({
       {waiting.length > 0 && (
         <Notice
           tone="warning"
-          title={`The next deployment changes ${waiting
+          title={`Not yet deployed: ${waiting
             .map(({ key }) => key)
             .slice(0, 5)
             .join(', ')}${waiting.length > 5 ? ` and ${waiting.length - 5} more` : ''}`}
         >
           <p>
             {project.settings.redeployOnVariables
-              ? 'Production is deployed again by itself.'
-              : 'What is live keeps the values it was deployed with. A redeployment builds nothing and takes seconds.'}
+              ? 'Production is redeployed automatically.'
+              : 'The live deployment keeps its values. A redeployment needs no build and takes seconds.'}
           </p>
           {!project.settings.redeployOnVariables && live.data !== undefined && (
             <div>
@@ -214,7 +214,7 @@ function Variables({
           }
         />
         <Select
-          aria-label="Where"
+          aria-label="Scope"
           value={scope ?? ''}
           onChange={({ target }) =>
             void navigate({
@@ -222,7 +222,7 @@ function Variables({
             })
           }
         >
-          <option value="">Everywhere</option>
+          <option value="">All scopes</option>
           {Object.entries(scopeWords).map(([value, label]) => (
             <option key={value} value={value}>
               {label}
@@ -231,13 +231,13 @@ function Variables({
         </Select>
       </Filters>
       {shown.length === 0 ? (
-        <EmptyState title="No variable is called that" />
+        <EmptyState title="No results" />
       ) : (
         <Table label="Variables" columns={columns} rows={shown} rowKey={({ id }) => id} onOpen={onOpen} />
       )}
       <p className={styles.soft}>
-        A preview takes the value of its own branch, then that of all previews. Production takes production's alone.
-        Under <code>platform dev</code> a project's <code>.env</code> comes before these.
+        In previews, variables of the branch override those of all previews. Production uses only production variables.
+        With <code>platform dev</code>, the <code>.env</code> file of the project overrides these.
       </p>
     </>
   );
@@ -246,7 +246,7 @@ function Variables({
 function Value({ variable }: { readonly variable: Variable }) {
   if (variable.value === null)
     return (
-      <span title="A secret: its value is never shown">
+      <span title="Secret values are never shown">
         <span className={styles.hidden} aria-hidden>
           ••••••
         </span>

@@ -1,8 +1,8 @@
-// The fields that say where a variable holds: a scope, and of one branch which.
+// Form fields for the scope of a variable.
 import { Field, FieldRow, Input, Select } from '../../components/field.tsx';
 import { scopeWords, type Variable } from '../../queries/variables.ts';
 
-/** As the API takes it. */
+/** Scope in the format of the API. */
 export interface Where {
   readonly scope: Variable['scope'];
   readonly branch?: string;
@@ -17,7 +17,7 @@ export function WhereFields({ where: { scope, branch = '' }, onChange }: WhereFi
   const choose = (next: Variable['scope']): void => onChange({ scope: next, ...(next === 'branch' && { branch }) });
   return (
     <FieldRow>
-      <Field label="Where">
+      <Field label="Scope">
         {(control) => (
           <Select {...control} value={scope} onChange={({ target }) => choose(target.value as Variable['scope'])}>
             {Object.entries(scopeWords).map(([one, label]) => (

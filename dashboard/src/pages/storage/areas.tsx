@@ -1,4 +1,4 @@
-// The addresses of the areas themselves: they lead to the first binding that there is.
+// Index pages of the areas: they redirect to the first binding.
 import { AreaPage } from './binding-page.tsx';
 import { jobsArea, storageArea } from './kinds.ts';
 

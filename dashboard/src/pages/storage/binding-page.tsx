@@ -1,5 +1,5 @@
-// The frame of every page about a binding: the tabs of its area, the choice between bindings of one kind, and what is
-// said where there is none. Pages get the place that their questions are about.
+// Layout of the binding pages: tabs of the area, choice of the binding, empty states. Passes project, branch and
+// binding to the page.
 import { useQuery } from '@tanstack/react-query';
 import { Navigate, useParams } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
@@ -16,12 +16,12 @@ import styles from './storage.module.css';
 
 interface AreaPageProps {
   readonly area: Area;
-  /** What is shown; null: the area's own address, which leads to its first binding. */
+  /** Kind of the page; null for the index page, which redirects to the first binding. */
   readonly kind: Kind | null;
   readonly children?: (place: BindingPlace) => ReactNode;
 }
 
-/** A page about one binding of an area. */
+/** A page of a binding. */
 export function AreaPage({ area, kind, children }: AreaPageProps) {
   const { binding } = useParams({ strict: false }) as { binding?: string };
   return (
@@ -35,7 +35,7 @@ export function AreaPage({ area, kind, children }: AreaPageProps) {
   );
 }
 
-/** A page that needs the project and the branch. */
+/** A page that needs project and branch. */
 export function ResourcePage({
   title,
   children,
@@ -64,7 +64,7 @@ function AreaContent({
 }) {
   const { data, error, refetch } = useQuery(resourcesQuery(place));
   if (error !== null)
-    return <ErrorState title="The bindings could not be read" error={error} onRetry={() => void refetch()} />;
+    return <ErrorState title="Could not load the bindings" error={error} onRetry={() => void refetch()} />;
   if (data === undefined) return <SkeletonRows />;
   const kinds = kindsOf(area, data.items);
   const first = kinds.find(({ bindings, isAlone }) => isAlone || bindings.length > 0);
@@ -90,7 +90,7 @@ function AreaContent({
           ))}
       </TabLinks>
       {own.bindings.length > 1 && (
-        <nav className={styles.bindings} aria-label={`${own.title} of the project`}>
+        <nav className={styles.bindings} aria-label={own.title}>
           {own.bindings.map((name) => (
             <TabLink key={name} to={addressOf(place, area, own, name)} search={keepBranch}>
               {name}
@@ -101,15 +101,15 @@ function AreaContent({
       {isThere ? (
         children?.({ ...place, binding: binding ?? '' })
       ) : (
-        <EmptyState title={`There is no ${own.one} ${binding ?? ''}`}>
-          The deployment that is shown declares {own.bindings.length === 0 ? 'none' : own.bindings.join(', ')}.
+        <EmptyState title={`No ${own.one} named ${binding ?? ''}`}>
+          Declared by the current deployment: {own.bindings.length === 0 ? 'none' : own.bindings.join(', ')}.
         </EmptyState>
       )}
     </>
   );
 }
 
-/** Bindings of another kind or name show other things: of the address only the branch stays. */
+/** Keeps only the branch in the URL when another binding is opened. */
 function keepBranch(before: { readonly branch?: string | undefined }): { branch?: string } {
   return before.branch === undefined ? {} : { branch: before.branch };
 }
@@ -121,7 +121,7 @@ function addressOf({ project }: ResourcePlace, area: Area, kind: Kind, binding: 
 function NoBindings({ area }: { readonly area: Area }) {
   return (
     <EmptyState title={area.emptyTitle} commands={mode === 'dev' ? [] : ['platform deploy']}>
-      {area.emptyText} {mode === 'dev' ? 'It is here as soon as platform.yaml is saved.' : 'Then deploy:'}
+      {area.emptyText} {mode === 'dev' ? 'It appears when you save platform.yaml.' : 'Then deploy:'}
       <code className={styles.yaml}>{area.example}</code>
     </EmptyState>
   );

@@ -1,4 +1,4 @@
-// What a cache binding keeps: looked up by its key, listed where the cache can tell.
+// Entries of a cache binding: look up by key, and a list if the cache supports it.
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -48,24 +48,25 @@ function Cache({ place }: { readonly place: BindingPlace }) {
         <Input
           className={styles.grow}
           aria-label="Key"
-          placeholder="Key of an entry…"
+          placeholder="Key…"
           value={typed}
           onChange={(event) => setTyped(event.target.value)}
         />
         <Button type="submit">Look up</Button>
       </form>
       {!isListed && (
-        <Notice title="This cache does not tell what it keeps">
-          It is shared by all engines and finds entries by their keys alone. Look one up by its key.
+        <Notice title="This cache cannot be listed">
+          It is shared by all engines and supports only lookups by key.
         </Notice>
       )}
       {isListed && error !== null && (
-        <ErrorState title="The entries could not be read" error={error} onRetry={() => void refetch()} />
+        <ErrorState title="Could not load the entries" error={error} onRetry={() => void refetch()} />
       )}
       {isListed && error === null && data === undefined && <SkeletonRows />}
       {data?.items.length === 0 && (
-        <EmptyState title="Nothing is kept at the moment">
-          await env.{place.binding}.set('greeting', 'hello') in your worker keeps a text until there is no room.
+        <EmptyState title="No entries">
+          To add one, call await env.{place.binding}.set('greeting', 'hello') in your worker. Entries are evicted when
+          the cache is full.
         </EmptyState>
       )}
       {data !== undefined && data.items.length > 0 && (
@@ -108,7 +109,7 @@ function EntrySheet({
       isOpen
       onClose={onClose}
       title={name}
-      description={`Kept by ${place.binding}, ${targetOf(place)}`}
+      description={`${place.binding}, ${targetOf(place)}`}
       footer={
         data !== undefined && (
           <Button
@@ -117,7 +118,7 @@ function EntrySheet({
             onClick={() =>
               change({
                 done: 'Entry deleted',
-                failed: 'The entry was not deleted',
+                failed: 'Could not delete the entry',
                 act: () =>
                   dataOf(
                     api.delete('/projects/:id/caches/:binding/entry', {
@@ -134,7 +135,7 @@ function EntrySheet({
         )
       }
     >
-      {error !== null && <ErrorState title="The entry could not be read" error={error} />}
+      {error !== null && <ErrorState title="Could not load the entry" error={error} />}
       {data === undefined && error === null && <SkeletonRows rows={3} />}
       {data !== undefined && <LongText text={data.value} />}
       {question}

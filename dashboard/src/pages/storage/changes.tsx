@@ -1,5 +1,4 @@
-// Changes of what bindings hold: they ask once before production is touched, name it, say what went wrong, and read
-// anew what is shown.
+// Changes of resources: confirm once before changing production, show errors, refetch the data.
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
 import { Confirm } from '../../components/confirm.tsx';
@@ -7,28 +6,28 @@ import { noteDone, noteFailed } from '../../components/toast.tsx';
 import { mode } from '../../mode.ts';
 import { keyOf, type ResourcePlace } from '../../queries/resources.ts';
 
-/** Projects whose production may be changed, since somebody said so: until the page is loaded anew. */
+/** Projects whose production changes were confirmed, until reload. */
 const allowed = new Set<string>();
 
-/** What a change is and says. */
+/** A change and its messages. */
 export interface Change {
-  /** In the perfect: "Message sent". Null: nothing is said. */
+  /** Success toast: "Message sent". Null: none. */
   readonly done: string | null;
-  /** What did not work: "The message was not sent". */
+  /** Title of the error: "Could not send the message". */
   readonly failed: string;
   readonly act: () => Promise<unknown>;
-  /** After it was done. */
+  /** Called after success. */
   readonly after?: () => void;
 }
 
-/** Whose data it is, in words. */
+/** Label of project and environment. */
 export function targetOf({ project, branch }: ResourcePlace): string {
   if (mode === 'dev') return `${project} on this machine`;
-  return branch === null ? `production of ${project}` : `the preview of ${branch} of ${project}`;
+  return branch === null ? `${project} production` : `${project} preview ${branch}`;
 }
 
 /**
- * Makes changes. `question` is to be shown on the page.
+ * Runs changes. Render `question` on the page.
  *
  * @example const { change, isPending, question } = useChanges(place);
  */
@@ -64,8 +63,8 @@ export function useChanges(place: ResourcePlace): {
           setAsked(null);
         }}
       >
-        This changes what the production of <strong>{place.project}</strong> holds, now. The audit log names you. You
-        are asked once until this page is loaded anew.
+        This changes production data of <strong>{place.project}</strong> and is recorded in the audit log. We won't ask
+        again until you reload.
       </Confirm>
     ),
   };

@@ -1,4 +1,4 @@
-// Copies of a production database: made here or by a release, restored, deleted; and the whole as a file.
+// Snapshots of a database: create, restore, delete; and export as a file.
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, dataOf } from '../../api/client.ts';
@@ -22,39 +22,39 @@ export function Copies({ place }: { readonly place: BindingPlace }) {
   const branch = place.branch === null ? '' : `?branch=${encodeURIComponent(place.branch)}`;
   const download = (
     <OutsideLink href={`/api/projects/${place.id}/databases/${place.binding}/export${branch}`} download>
-      Download as SQLite file
+      Download SQLite file
     </OutsideLink>
   );
   if (error !== null)
     return (
       <>
-        <ErrorState title="The copies could not be read" error={error} onRetry={() => void refetch()} />
+        <ErrorState title="Could not load the copies" error={error} onRetry={() => void refetch()} />
         <div>{download}</div>
       </>
     );
   if (data === undefined) return <SkeletonRows />;
   const make = (): void =>
     change({
-      done: 'Copy made',
-      failed: 'No copy was made',
+      done: 'Copy created',
+      failed: 'Could not create the copy',
       act: () => dataOf(api.post('/projects/:id/databases/:database/copies', { params, query })),
     });
   return (
     <>
       <div className={styles.bar}>
         <Button variant="primary" onClick={make} isPending={isPending}>
-          Make a copy
+          Create copy
         </Button>
         {download}
         <span className={styles.faint}>
-          The database has {bytesText(data.bytes)}. {data.copiesMax} copies of a project are kept; the oldest goes for a
-          new one.
+          Database size: {bytesText(data.bytes)}. Up to {data.copiesMax} copies per project; a new one replaces the
+          oldest.
         </span>
       </div>
       {data.items.length === 0 ? (
         <EmptyState title="No copies yet">
-          A copy lies beside the database and is restored in a moment: make one before a change that you might regret.
-          Releases make one before they migrate. It is on the same disk, so it is no backup.
+          Create a copy before a risky change, to restore it quickly. Deployments create one before migrations. Copies
+          are stored on the same disk and do not replace backups.
         </EmptyState>
       ) : (
         <Table
@@ -69,7 +69,7 @@ export function Copies({ place }: { readonly place: BindingPlace }) {
               cell: ({ name }) => <span className={styles.mono}>{name}</span>,
             },
             { id: 'bytes', header: 'Size', align: 'end', isFitted: true, cell: ({ bytes }) => bytesText(bytes) },
-            { id: 'at', header: 'Made', isFitted: true, cell: ({ madeAt }) => <Time at={madeAt} /> },
+            { id: 'at', header: 'Created', isFitted: true, cell: ({ madeAt }) => <Time at={madeAt} /> },
             {
               id: 'actions',
               header: 'Actions',
@@ -110,7 +110,7 @@ export function Copies({ place }: { readonly place: BindingPlace }) {
           setAsked(null);
           change({
             done: 'Copy restored',
-            failed: 'The copy was not restored',
+            failed: 'Could not restore the copy',
             act: () =>
               dataOf(
                 api.post('/projects/:id/databases/:database/copies/:copy/restore', {
@@ -121,8 +121,7 @@ export function Copies({ place }: { readonly place: BindingPlace }) {
           });
         }}
       >
-        {asked?.name} takes the place of {place.binding} of {targetOf(place)}. What was written since is in a new copy
-        then.
+        Replaces {place.binding} ({targetOf(place)}) with {asked?.name}. The current data is saved as a new copy first.
       </ConfirmByName>
       <Confirm
         isOpen={asked?.does === 'delete'}
@@ -135,7 +134,7 @@ export function Copies({ place }: { readonly place: BindingPlace }) {
           setAsked(null);
           change({
             done: 'Copy deleted',
-            failed: 'The copy was not deleted',
+            failed: 'Could not delete the copy',
             act: () =>
               dataOf(
                 api.delete('/projects/:id/databases/:database/copies/:copy', {
@@ -146,7 +145,7 @@ export function Copies({ place }: { readonly place: BindingPlace }) {
           });
         }}
       >
-        {asked?.name} is gone then. The database itself stays as it is.
+        Deletes {asked?.name}. The database does not change.
       </Confirm>
       {question}
     </>

@@ -1,4 +1,4 @@
-// Copies rows as CSV, JSON or SQL.
+// Copies rows to the clipboard as CSV, JSON or SQL.
 import { CopyIcon } from '@radix-ui/react-icons';
 import { Button } from '../../components/button.tsx';
 import { copyText } from '../../components/copy-button.tsx';
@@ -9,9 +9,9 @@ import { isCut, quotedName, sqlLiteral, type Cell } from './value.tsx';
 interface CopyRowsProps {
   readonly columns: readonly string[];
   readonly rows: readonly (readonly Cell[])[];
-  /** Of INSERT. */
+  /** Table name for INSERT. */
   readonly table: string;
-  /** Which rows, where they are not all. */
+  /** Toast detail if only some rows are copied. */
   readonly note?: string | undefined;
 }
 
@@ -21,7 +21,7 @@ export function CopyRows({ columns, rows, table, note }: CopyRowsProps) {
     await copyText(text);
     noteDone(
       `${rows.length} ${rows.length === 1 ? 'row' : 'rows'} copied as ${name}`,
-      hasCut ? 'Of long values only the beginning: open a row to copy one whole.' : note,
+      hasCut ? 'Long values were truncated. Open a row to copy a full value.' : note,
     );
   };
   return (
@@ -46,7 +46,7 @@ function plain(cell: Cell): string | number | null {
   return t ?? b ?? i ?? n ?? null;
 }
 
-/** As RFC 4180 has it. A text that a spreadsheet would take for a formula gets a quote before it. */
+/** CSV by RFC 4180. Texts that a spreadsheet would evaluate as a formula are prefixed with a quote. */
 export function toCsv(columns: readonly string[], rows: readonly (readonly Cell[])[]): string {
   const field = (value: string | number | null): string => {
     const text = value === null ? '' : String(value);

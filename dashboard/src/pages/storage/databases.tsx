@@ -1,5 +1,5 @@
-// A database: its tables at the left, and of the chosen one rows, columns and the statement that made it; an editor for
-// SQL, slow statements, copies. What is shown is in the address.
+// A database: tables with rows, columns and CREATE statement; SQL editor, slow queries, copies. The selection is
+// kept in the URL.
 import { TableIcon } from '@radix-ui/react-icons';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useSearch } from '@tanstack/react-router';
@@ -24,9 +24,9 @@ const views = [
   ['rows', 'Rows'],
   ['columns', 'Columns'],
   ['sql', 'SQL'],
-  ['slow', 'Slow statements'],
+  ['slow', 'Slow queries'],
   ['copies', 'Copies'],
-  // `platform dev` applies them itself.
+  // `platform dev` applies migrations itself.
   ...(mode === 'dev' ? [] : ([['migrations', 'Migrations']] as const)),
 ] as const;
 
@@ -42,7 +42,7 @@ function Database({ place }: { readonly place: BindingPlace }) {
   const search = useSearch({ strict: false }) as DatabaseSearch;
   const { data, error, refetch } = useQuery(tablesQuery(place));
   if (error !== null)
-    return <ErrorState title="The database could not be read" error={error} onRetry={() => void refetch()} />;
+    return <ErrorState title="Could not load the database" error={error} onRetry={() => void refetch()} />;
   if (data === undefined) return <SkeletonRows />;
   const tables: readonly DatabaseTable[] = data.items;
   const table = tables.find(({ name }) => name === search.table) ?? tables[0] ?? null;
@@ -69,7 +69,7 @@ function Database({ place }: { readonly place: BindingPlace }) {
         {tables.length === 0 && <p className={styles.faint}>No tables</p>}
       </nav>
       <div className={styles.content}>
-        <nav className={styles.views} aria-label="What is shown">
+        <nav className={styles.views} aria-label="View">
           {views.map(([id, title]) => (
             <TabLink
               key={id}
@@ -92,8 +92,8 @@ function Database({ place }: { readonly place: BindingPlace }) {
         {view === 'migrations' && <DatabaseMigrations place={place} />}
         {(view === 'rows' || view === 'columns') && table === null && (
           <EmptyState title="No tables yet">
-            Migrations make them: a file migrations/0001_first.sql with CREATE TABLE is applied with the next
-            deployment. The SQL view runs any statement.
+            Create tables with a migration, such as migrations/0001_first.sql, which the next deployment applies, or in
+            the SQL view.
           </EmptyState>
         )}
         {view === 'rows' && table !== null && <Rows key={table.name} place={place} table={table} />}

@@ -1,5 +1,5 @@
-// Files of a binding by folders: uploaded by choosing or dropping, downloaded, deleted. What a file holds is never
-// shown here: it may be a page that somebody uploaded.
+// Files of a binding by folder: upload, download, delete. Contents are never rendered here, since an uploaded file may
+// be a malicious page.
 import { ArchiveIcon, DownloadIcon, FileIcon, TrashIcon, UploadIcon } from '@radix-ui/react-icons';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link, useSearch } from '@tanstack/react-router';
@@ -53,7 +53,7 @@ function Folder({ place }: { readonly place: BindingPlace }) {
     if (files.length === 0) return;
     change({
       done: files.length === 1 ? `${files[0]!.name} uploaded` : `${files.length} files uploaded`,
-      failed: 'The upload did not end',
+      failed: 'Could not finish the upload',
       act: async () => {
         try {
           for (const [at, file] of files.entries()) {
@@ -133,8 +133,8 @@ function Folder({ place }: { readonly place: BindingPlace }) {
         name="files"
         query={{ ...query, data: query.data && { ...query.data, pages: query.data.pages.map(toPage) } } as never}
         empty={
-          <EmptyState icon={<FileIcon />} title="No files here yet">
-            Drop files here, or write them in your worker: await env.{place.binding}.put('a.txt', 'hello').
+          <EmptyState icon={<FileIcon />} title="No files yet">
+            Drop files here, or call await env.{place.binding}.put('a.txt', 'hello') in your worker.
           </EmptyState>
         }
       >
@@ -214,7 +214,7 @@ function Folder({ place }: { readonly place: BindingPlace }) {
           setDeleted(null);
           change({
             done: 'File deleted',
-            failed: 'The file was not deleted',
+            failed: 'Could not delete the file',
             act: () =>
               dataOf(
                 api.delete('/projects/:id/files/:binding/content', {

@@ -1,4 +1,4 @@
-// Rows of a database as a grid: only those in view are in the page, every value is text of one line.
+// A virtualized grid of database rows with one-line values.
 import { CaretDownIcon, CaretUpIcon } from '@radix-ui/react-icons';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useMemo, useRef, type KeyboardEvent } from 'react';
@@ -10,7 +10,7 @@ const ROW_PX = 32;
 const CHAR_PX = 8;
 const CELL_PX_LEAST = 72;
 const CELL_PX_MAX = 320;
-/** Rows that decide how wide a column is. */
+/** Rows measured for the column widths. */
 const MEASURED_ROWS = 30;
 
 interface GridProps {
@@ -19,7 +19,7 @@ interface GridProps {
   readonly rows: readonly (readonly Cell[])[];
   readonly order?: { readonly column: string; readonly isDescending: boolean } | null;
   readonly onOrder?: (column: string) => void;
-  /** What pressing a row does. */
+  /** Called on a click on a row. */
   readonly onOpen?: (at: number) => void;
   readonly selected?: number | null;
 }

@@ -1,27 +1,27 @@
-// The areas of bindings and the kinds in each: titles, addresses, what platform.yaml calls them.
+// Areas and kinds of bindings: titles, paths, keys of platform.yaml.
 
 /** A kind of binding, or a page of its area. */
 export interface Kind {
   readonly path: string;
   readonly title: string;
-  /** One of them, in lower case. */
+  /** Singular, in lower case. */
   readonly one: string;
-  /** In platform.yaml. */
+  /** Key in platform.yaml. */
   readonly kind: string;
-  /** It has one page, whatever bindings there are. */
+  /** One page for all bindings of the kind. */
   readonly isAlone: boolean;
-  /** Which bindings of the kind it shows; all of them where it does not say. */
+  /** Filter of the bindings; all by default. */
   readonly shows?: (binding: string) => boolean;
 }
 
-/** An entry of the navigation. */
+/** A navigation entry. */
 export interface Area {
   readonly path: string;
   readonly title: string;
   readonly kinds: readonly Kind[];
   readonly emptyTitle: string;
   readonly emptyText: string;
-  /** A line of platform.yaml. */
+  /** Example line for platform.yaml. */
   readonly example: string;
 }
 
@@ -39,7 +39,7 @@ export const filesKind = kind('files', 'Files', 'file storage', 'fs');
 export const cacheKind = kind('caches', 'Caches', 'cache', 'cache');
 export const sandboxKind = kind('sandboxes', 'Sandboxes', 'sandbox binding', 'sandbox');
 export const queueKind = kind('queues', 'Queues', 'queue', 'queue');
-/** The workflow that the agent library runs in. */
+/** The workflow of the agent library. */
 const AGENT_WORKFLOW = 'PLATFORM_AGENT_WORKFLOW';
 export const workflowKind: Kind = {
   ...kind('workflows', 'Workflows', 'workflow', 'workflow'),
@@ -57,7 +57,7 @@ export const storageArea: Area = {
   title: 'Storage',
   kinds: [databaseKind, stateKind, filesKind, cacheKind, sandboxKind],
   emptyTitle: 'No databases, state or files yet',
-  emptyText: 'A line of platform.yaml makes a database that your worker finds as env.DB.',
+  emptyText: 'Add a database to platform.yaml. Your worker uses it as env.DB.',
   example: 'db: { DB: main }',
 };
 
@@ -66,11 +66,11 @@ export const jobsArea: Area = {
   title: 'Queues & jobs',
   kinds: [queueKind, workflowKind, agentKind, timerKind, scheduleKind],
   emptyTitle: 'No queues or workflows yet',
-  emptyText: 'A line of platform.yaml makes a queue that your worker sends to as env.JOBS.',
+  emptyText: 'Add a queue to platform.yaml. Your worker sends to it as env.JOBS.',
   example: 'queue: { JOBS: jobs }',
 };
 
-/** The kinds of an area with the names of their bindings. */
+/** The kinds of an area with their bindings. */
 export function kindsOf(
   area: Area,
   items: readonly { readonly kind: string; readonly binding: string }[],

@@ -1,4 +1,4 @@
-// The field that narrows a list by the beginning of its keys: `?prefix=` of the address, a moment after it was typed.
+// A prefix filter, written to `?prefix=` of the URL shortly after typing.
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import { Input } from '../../components/field.tsx';
@@ -12,7 +12,7 @@ export function PrefixField({ label, name = 'prefix' }: { readonly label: string
   const [typed, setTyped] = useState(shown);
   const [last, setLast] = useState(shown);
   const navigate = useNavigate();
-  // Back and forward change what is typed; typing does not come back to it.
+  // Follow back and forward navigation, but not the field's own changes.
   if (shown !== last) {
     setLast(shown);
     setTyped(shown);

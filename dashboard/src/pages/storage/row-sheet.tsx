@@ -1,4 +1,4 @@
-// One row at the side of the grid: every value whole, each changed by a statement that is shown before it runs.
+// Details of a row: full values, changed by a statement that is shown before it runs.
 import { ChevronDownIcon, ChevronUpIcon, Pencil1Icon } from '@radix-ui/react-icons';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -37,7 +37,7 @@ export function RowSheet(props: RowSheetProps) {
   const run = (sql: string, params: readonly Cell[], done: string, after: () => void): void =>
     change({
       done,
-      failed: 'The statement did not run',
+      failed: 'Could not run the statement',
       act: () => runStatement(place, sql, params),
       after,
     });
@@ -47,13 +47,13 @@ export function RowSheet(props: RowSheetProps) {
       isOpen
       onClose={onClose}
       title={keyColumns.map((name, at) => `${name} ${cellText(keyValues[at] ?? null)}`).join(', ') || table.name}
-      description={`A row of ${table.name}, ${targetOf(place)}`}
+      description={`${table.name}, ${targetOf(place)}`}
       tools={
         <>
-          <IconButton size="small" label="Row before" onClick={() => onStep(-1)}>
+          <IconButton size="small" label="Previous row" onClick={() => onStep(-1)}>
             <ChevronUpIcon />
           </IconButton>
-          <IconButton size="small" label="Row after" onClick={() => onStep(1)}>
+          <IconButton size="small" label="Next row" onClick={() => onStep(1)}>
             <ChevronDownIcon />
           </IconButton>
         </>
@@ -68,8 +68,8 @@ export function RowSheet(props: RowSheetProps) {
     >
       {!hasName && (
         <p className={styles.soft}>
-          {table.type === 'view' ? 'Rows of a view' : 'Rows of this table'} have no key by which one could be changed
-          here: the SQL view can.
+          {table.type === 'view' ? 'Rows of a view' : 'Rows without a primary key'} cannot be changed here. Use the SQL
+          view.
         </p>
       )}
       {table.columns.map(({ name, type }, at) => {
@@ -81,7 +81,7 @@ export function RowSheet(props: RowSheetProps) {
                 {name} <span className={styles.faint}>{type}</span>
               </span>
               {hasName && edited !== name && (
-                <IconButton size="small" label={`Change ${name}`} onClick={() => setEdited(name)}>
+                <IconButton size="small" label={`Edit ${name}`} onClick={() => setEdited(name)}>
                   <Pencil1Icon />
                 </IconButton>
               )}
@@ -103,7 +103,7 @@ export function RowSheet(props: RowSheetProps) {
                       .map((key, index) => `${quotedName(key)} IS ?${index + 2}`)
                       .join(' AND ')}`,
                     [value, ...keyValues],
-                    `${name} changed`,
+                    `${name} updated`,
                     () => setEdited(null),
                   )
                 }
@@ -135,7 +135,7 @@ export function RowSheet(props: RowSheetProps) {
           run(`DELETE FROM ${quotedName(table.name)} WHERE ${keys}`, keyValues, 'Row deleted', onClose);
         }}
       >
-        Of {targetOf(place)}. This statement runs:
+        Runs this statement on {targetOf(place)}:
         <CodeBlock code={deletion} wraps />
       </Confirm>
     </Sheet>
@@ -161,7 +161,7 @@ interface CellPlace {
   readonly keyValues: readonly Cell[];
 }
 
-/** The value, whole. */
+/** The full value. */
 function useWhole({ place, table, column, cell, keyValues }: CellPlace, isWanted: boolean) {
   const whole = useQuery({
     queryKey: keyOf(place, 'db', place.binding, 'cell', table, column, keyValues),
@@ -181,12 +181,12 @@ function useWhole({ place, table, column, cell, keyValues }: CellPlace, isWanted
 
 function Value({ hasName, ...props }: CellPlace & { readonly hasName: boolean }) {
   const { error, value } = useWhole(props, hasName);
-  if (error !== null) return <ErrorState title="The value could not be read" error={error} />;
+  if (error !== null) return <ErrorState title="Could not load the value" error={error} />;
   if (!hasName && isCut(props.cell)) return <span className={styles.mono}>{cellText(props.cell)}</span>;
   if (value === undefined) return <Skeleton height={32} />;
   if (value === null) return <span className={styles.faint}>NULL</span>;
   if (typeof value === 'string')
-    return value === '' ? <span className={styles.faint}>empty text</span> : <LongText text={value} />;
+    return value === '' ? <span className={styles.faint}>empty string</span> : <LongText text={value} />;
   if (typeof value === 'object' && 'b' in value && value.b !== undefined)
     return (
       <>
@@ -201,7 +201,7 @@ const kinds = [
   ['text', 'Text'],
   ['number', 'Number'],
   ['null', 'NULL'],
-  ['blob', 'Bytes in base64'],
+  ['blob', 'Bytes (base64)'],
 ] as const;
 type ValueKind = (typeof kinds)[number][0];
 
@@ -215,7 +215,7 @@ function Edit(
   },
 ) {
   const { error, value } = useWhole(props, true);
-  if (error !== null) return <ErrorState title="The value could not be read" error={error} />;
+  if (error !== null) return <ErrorState title="Could not load the value" error={error} />;
   if (value === undefined) return <Skeleton height={96} />;
   return <EditForm {...props} value={value} />;
 }
@@ -241,7 +241,7 @@ function EditForm({
         if (next !== undefined) onRun(next);
       }}
     >
-      <Field label="Kind of value">
+      <Field label="Type">
         {(control) => (
           <Select {...control} value={kind} onChange={(event) => setKind(event.target.value as ValueKind)}>
             {kinds.map(([id, title]) => (
@@ -255,7 +255,7 @@ function EditForm({
       {kind !== 'null' && (
         <Field
           label="Value"
-          error={next !== undefined ? null : kind === 'number' ? 'This is no number' : 'This is no base64'}
+          error={next !== undefined ? null : kind === 'number' ? 'Invalid number' : 'Invalid base64'}
         >
           {(control) => (
             <TextArea {...control} rows={4} value={text} onChange={(event) => setText(event.target.value)} autoFocus />
@@ -263,7 +263,7 @@ function EditForm({
         </Field>
       )}
       <div className={styles.block}>
-        <span className={styles.label}>This statement runs</span>
+        <span className={styles.label}>Statement to run</span>
         <CodeBlock
           code={`UPDATE ${quotedName(table)} SET ${quotedName(column)} = ${shown(next)} WHERE ${where}`}
           wraps
@@ -299,7 +299,7 @@ function textOf(value: Cell): string {
   return String(value);
 }
 
-/** Undefined: the text is no such value. */
+/** Undefined if the text is invalid for the type. */
 function toCell(kind: ValueKind, text: string): Cell | undefined {
   if (kind === 'null') return null;
   if (kind === 'text') return text;

@@ -1,5 +1,4 @@
-// The rows of a table, page by page: sorted and searched by the database, one opened at the side, where each value
-// can be changed; the statement that does it is shown before it runs.
+// Paginated rows of a table, sorted and searched by the database. row-sheet.tsx shows and edits a row.
 import { ChevronLeftIcon, ChevronRightIcon } from '@radix-ui/react-icons';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
@@ -18,7 +17,7 @@ import styles from './storage.module.css';
 import type { Cell } from './value.tsx';
 
 const PAGE = 100;
-/** Between a key and the question that it makes. */
+/** Delay between typing and the query. */
 const TYPING_MS = 300;
 
 export function Rows({ place, table }: { readonly place: BindingPlace; readonly table: DatabaseTable }) {
@@ -47,7 +46,7 @@ export function Rows({ place, table }: { readonly place: BindingPlace; readonly 
     }),
   );
   if (error !== null)
-    return <ErrorState title="The rows could not be read" error={error} onRetry={() => void refetch()} />;
+    return <ErrorState title="Could not load the rows" error={error} onRetry={() => void refetch()} />;
   if (data === undefined) return <SkeletonRows />;
   const rows = data.rows as readonly (readonly Cell[])[];
   const last = Math.min(offset + rows.length, data.total);
@@ -56,7 +55,7 @@ export function Rows({ place, table }: { readonly place: BindingPlace; readonly 
       <div className={styles.bar} role="search">
         <Select
           className={styles.narrow}
-          aria-label="Column that is searched"
+          aria-label="Column to search"
           value={column}
           onChange={(event) => show({ column: event.target.value, offset: undefined, row: undefined })}
         >
@@ -66,8 +65,8 @@ export function Rows({ place, table }: { readonly place: BindingPlace; readonly 
         </Select>
         <Input
           className={styles.grow}
-          aria-label="Rows that contain"
-          placeholder="contains…"
+          aria-label="Search rows"
+          placeholder="Contains…"
           value={typed}
           onChange={(event) => setTyped(event.target.value)}
         />
@@ -75,21 +74,21 @@ export function Rows({ place, table }: { readonly place: BindingPlace; readonly 
           columns={table.columns.map(({ name }) => name)}
           rows={rows}
           table={table.name}
-          note={rows.length < data.total ? `these ${rows.length} rows` : undefined}
+          note={rows.length < data.total ? `Only the ${rows.length} rows of this page` : undefined}
         />
         <span className={styles.faint} aria-live="polite">
           {data.total === 0 ? 'no rows' : `${countText(offset + 1)}–${countText(last)} of ${countText(data.total)}`}
           {isFetching ? ' …' : ''}
         </span>
         <IconButton
-          label="Rows before these"
+          label="Previous page"
           disabled={offset === 0}
           onClick={() => show({ offset: Math.max(0, offset - PAGE) || undefined, row: undefined })}
         >
           <ChevronLeftIcon />
         </IconButton>
         <IconButton
-          label="Rows after these"
+          label="Next page"
           disabled={last >= data.total}
           onClick={() => show({ offset: offset + PAGE, row: undefined })}
         >
@@ -97,10 +96,10 @@ export function Rows({ place, table }: { readonly place: BindingPlace; readonly 
         </IconButton>
       </div>
       {rows.length === 0 ? (
-        <EmptyState title={search.search === undefined ? 'No rows yet' : 'No row contains it'}>
+        <EmptyState title={search.search === undefined ? 'No rows yet' : 'No results'}>
           {search.search === undefined
-            ? 'What your worker inserts is here. The SQL view runs an INSERT of your own.'
-            : `No ${column} of ${table.name} contains “${search.search}”.`}
+            ? 'Rows inserted by your worker appear here. You can also run an INSERT in the SQL view.'
+            : `No ${column} in ${table.name} contains “${search.search}”.`}
         </EmptyState>
       ) : (
         <Grid

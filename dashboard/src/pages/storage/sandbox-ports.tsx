@@ -1,4 +1,4 @@
-// The exposed ports of a sandbox, at the side: where each leads, who has access, and the button that takes it back.
+// Exposed ports of a sandbox: URL, access, unexpose.
 import { useQuery } from '@tanstack/react-query';
 import { api, dataOf } from '../../api/client.ts';
 import { Button } from '../../components/button.tsx';
@@ -10,7 +10,7 @@ import type { Change } from './changes.tsx';
 
 interface SandboxPortsProps {
   readonly place: BindingPlace;
-  /** Null: none is shown. */
+  /** Null: closed. */
   readonly sandbox: string | null;
   readonly onClose: () => void;
   readonly change: (change: Change) => void;
@@ -21,10 +21,10 @@ export function SandboxPorts({ place, sandbox, onClose, change, isPending }: San
   const { data, error } = useQuery({ ...sandboxPortsQuery(place, sandbox ?? ''), enabled: sandbox !== null });
   return (
     <Sheet isOpen={sandbox !== null} onClose={onClose} title={`Exposed ports of ${sandbox ?? ''}`}>
-      {error !== null && <ErrorState title="The ports could not be read" error={error} />}
+      {error !== null && <ErrorState title="Could not load the ports" error={error} />}
       {data?.items.length === 0 && (
         <EmptyState title="No exposed ports">
-          {`await env.${place.binding}.get('${sandbox}').exposePort(8080) in your worker gives one an address.`}
+          {`To expose one, call await env.${place.binding}.get('${sandbox}').exposePort(8080) in your worker.`}
         </EmptyState>
       )}
       {data !== undefined && data.items.length > 0 && (
@@ -42,7 +42,7 @@ export function SandboxPorts({ place, sandbox, onClose, change, isPending }: San
             },
             {
               id: 'url',
-              header: 'Address',
+              header: 'URL',
               cell: ({ url }) => (
                 <a href={url} rel="noreferrer" target="_blank">
                   {url}
@@ -69,7 +69,7 @@ export function SandboxPorts({ place, sandbox, onClose, change, isPending }: San
                   onClick={() =>
                     change({
                       done: `Port ${port} unexposed`,
-                      failed: `Port ${port} was not unexposed`,
+                      failed: `Could not unexpose port ${port}`,
                       act: () =>
                         dataOf(
                           api.delete('/projects/:id/sandboxes/:binding/:sandbox/ports/:port', {

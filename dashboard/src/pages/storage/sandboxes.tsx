@@ -1,5 +1,4 @@
-// Sandboxes of a binding: what each is, and the calls that people make by hand: suspend, resume, destroy,
-// take a port back.
+// Sandboxes of a binding, with the actions suspend, resume, destroy and unexpose.
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -49,14 +48,15 @@ function Sandboxes({ place }: { readonly place: BindingPlace }) {
   return (
     <>
       <div className={styles.bar} role="search">
-        <PrefixField label="Ids that begin with" />
+        <PrefixField label="ID prefix" />
       </div>
       <CursorList
         name="sandboxes"
         query={query}
         empty={
-          <EmptyState title={prefix === '' ? 'No sandboxes yet' : `No id begins with ${prefix}`}>
-            {prefix === '' && `await env.${place.binding}.get('user-1').exec('echo hello') in your worker makes one.`}
+          <EmptyState title={prefix === '' ? 'No sandboxes yet' : 'No results'}>
+            {prefix === '' &&
+              `To create one, call await env.${place.binding}.get('user-1').exec('echo hello') in your worker.`}
           </EmptyState>
         }
       >
@@ -68,13 +68,13 @@ function Sandboxes({ place }: { readonly place: BindingPlace }) {
             columns={[
               {
                 id: 'id',
-                header: 'Id',
+                header: 'ID',
                 phone: 'first',
                 cell: ({ id }) => <span className={styles.mono}>{id}</span>,
               },
               {
                 id: 'state',
-                header: 'State',
+                header: 'Status',
                 phone: 'first-end',
                 isFitted: true,
                 cell: ({ state }) => <State tone={tones[state] ?? 'neutral'}>{state}</State>,
@@ -84,7 +84,7 @@ function Sandboxes({ place }: { readonly place: BindingPlace }) {
                 id: 'machine',
                 header: 'Machine',
                 isFitted: true,
-                cell: ({ machine }) => machine ?? <span className={styles.faint}>as set by the operator</span>,
+                cell: ({ machine }) => machine ?? <span className={styles.faint}>default</span>,
               },
               {
                 id: 'active',
@@ -110,7 +110,7 @@ function Sandboxes({ place }: { readonly place: BindingPlace }) {
                         onClick={() =>
                           change({
                             done: `${id} suspended`,
-                            failed: `${id} was not suspended`,
+                            failed: `Could not suspend ${id}`,
                             act: () => dataOf(api.post('/projects/:id/sandboxes/:binding/:sandbox/suspend', one(id))),
                           })
                         }
@@ -125,7 +125,7 @@ function Sandboxes({ place }: { readonly place: BindingPlace }) {
                         onClick={() =>
                           change({
                             done: `${id} resumed`,
-                            failed: `${id} was not resumed`,
+                            failed: `Could not resume ${id}`,
                             act: () => dataOf(api.post('/projects/:id/sandboxes/:binding/:sandbox/resume', one(id))),
                           })
                         }
@@ -154,12 +154,12 @@ function Sandboxes({ place }: { readonly place: BindingPlace }) {
           setDestroyed(null);
           change({
             done: `${id} destroyed`,
-            failed: `${id} was not destroyed`,
+            failed: `Could not destroy ${id}`,
             act: () => dataOf(api.delete('/projects/:id/sandboxes/:binding/:sandbox', one(id))),
           });
         }}
       >
-        Its files and all that runs in it are deleted, of {targetOf(place)}. The next call for its id makes a new one.
+        Deletes its files and stops its processes ({targetOf(place)}). The next call with this ID creates a new sandbox.
       </Confirm>
       <SandboxPorts
         place={place}

@@ -1,4 +1,4 @@
-// Statements of a database that took long.
+// Slow statements of a database.
 import { useQuery } from '@tanstack/react-query';
 import { EmptyState, ErrorState } from '../../components/notice.tsx';
 import { countText } from '../../components/text.ts';
@@ -11,17 +11,17 @@ import styles from './storage.module.css';
 export function SlowStatements({ place }: { readonly place: BindingPlace }) {
   const { data, error, refetch } = useQuery(slowQuery(place));
   if (error !== null)
-    return <ErrorState title="The slow statements could not be read" error={error} onRetry={() => void refetch()} />;
+    return <ErrorState title="Could not load the slow queries" error={error} onRetry={() => void refetch()} />;
   if (data === undefined) return <SkeletonRows />;
   if (data.items.length === 0)
     return (
-      <EmptyState title="No slow statements">
-        Statements of 10 ms and more are listed here since the database was opened last.
+      <EmptyState title="No slow queries">
+        Statements of 10 ms and more appear here, since the database was last opened.
       </EmptyState>
     );
   return (
     <Table
-      label="Slow statements"
+      label="Slow queries"
       rows={data.items}
       rowKey={({ sql }) => sql}
       columns={[
@@ -31,18 +31,18 @@ export function SlowStatements({ place }: { readonly place: BindingPlace }) {
           phone: 'first',
           cell: ({ sql }) => <span className={styles.mono}>{sql}</span>,
         },
-        { id: 'all', header: 'In all', align: 'end', isFitted: true, cell: ({ msTotal }) => durationText(msTotal) },
-        { id: 'max', header: 'Longest', align: 'end', isFitted: true, cell: ({ msMax }) => durationText(msMax) },
+        { id: 'all', header: 'Total', align: 'end', isFitted: true, cell: ({ msTotal }) => durationText(msTotal) },
+        { id: 'max', header: 'Max', align: 'end', isFitted: true, cell: ({ msMax }) => durationText(msMax) },
         { id: 'count', header: 'Runs', align: 'end', isFitted: true, cell: ({ count }) => countText(count) },
         {
           id: 'rows',
-          header: 'Rows a run',
+          header: 'Rows per run',
           align: 'end',
           isFitted: true,
           phone: 'hidden',
           cell: ({ rowsRead, count }) => countText(Math.round(rowsRead / count)),
         },
-        { id: 'last', header: 'Last', isFitted: true, cell: ({ lastAt }) => <Time at={lastAt} /> },
+        { id: 'last', header: 'Last run', isFitted: true, cell: ({ lastAt }) => <Time at={lastAt} /> },
       ]}
     />
   );

@@ -1,5 +1,4 @@
-// An editor for statements: completes the names of the schema, runs one statement or a script, explains, remembers what
-// was run. Results are bounded by the API.
+// The SQL editor: completion, single statements and scripts, EXPLAIN, history. The API limits the results.
 import { useMemo, useState } from 'react';
 import { useMutation } from '@tanstack/react-query';
 import { ClockIcon, PlayIcon } from '@radix-ui/react-icons';
@@ -67,7 +66,11 @@ export function SqlEditor({
     };
     if (isReading(statement) && !isScript) running.mutate(act);
     else
-      change({ done: null, failed: 'The statement did not run', act: () => running.mutateAsync(act).catch(() => {}) });
+      change({
+        done: null,
+        failed: 'Could not run the statement',
+        act: () => running.mutateAsync(act).catch(() => {}),
+      });
   };
   const explain = (): void =>
     running.mutate(async () => {
@@ -111,9 +114,9 @@ export function SqlEditor({
             </MenuItem>
           ))}
         </Menu>
-        <span className={styles.faint}>Ctrl Enter runs it on {targetOf(place)}</span>
+        <span className={styles.faint}>Ctrl+Enter runs it on {targetOf(place)}</span>
       </div>
-      {running.error !== null && <ErrorState title="The statement did not run" error={running.error} />}
+      {running.error !== null && <ErrorState title="Could not run the statement" error={running.error} />}
       {result?.kind === 'plan' && <CodeBlock code={result.text} wraps />}
       {result?.kind === 'script' && (
         <Notice tone="ok" title={`${result.count} statements in ${durationText(result.durationMs)}`} />
@@ -130,7 +133,7 @@ function Answer({ result: { data, sql } }: { readonly result: Extract<Result, { 
   const took = durationText(meta.durationMs);
   const changed = `${meta.changes} ${meta.changes === 1 ? 'row' : 'rows'} changed`;
   const table = /\bfrom\s+"?([\w]+)/i.exec(sql)?.[1] ?? 'rows';
-  // A result may have one name twice: a grid is told them apart.
+  // Column names of a result may repeat: make them unique for the grid.
   const names = columns.map((name, at) => (columns.indexOf(name) === at ? name : `${name} (${at + 1})`));
   return (
     <>
@@ -138,7 +141,7 @@ function Answer({ result: { data, sql } }: { readonly result: Extract<Result, { 
         <span className={styles.soft}>
           {columns.length === 0 ? changed : `${countText(rows.length)} rows`} in {took}
           {columns.length > 0 && meta.changes > 0 && `, ${changed}`}
-          {truncated && ', the first 1,000 of more'}
+          {truncated && ', truncated to 1,000 rows'}
         </span>
         <span className={styles.grow} />
         {columns.length > 0 && <CopyRows columns={columns} rows={cells} table={table} />}
@@ -150,12 +153,12 @@ function Answer({ result: { data, sql } }: { readonly result: Extract<Result, { 
   );
 }
 
-/** A statement whose texts and comments are gone. */
+/** A statement without string literals and comments. */
 function withoutTexts(sql: string): string {
   return sql.replace(/'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|\/\*[^]*?\*\//g, ' ');
 }
 
-/** Whether a statement changes nothing; what is not sure does. */
+/** Whether a statement is read-only; false if unsure. */
 function isReading(sql: string): boolean {
   const text = withoutTexts(sql).trim();
   return (
@@ -164,7 +167,7 @@ function isReading(sql: string): boolean {
   );
 }
 
-/** What was run on this database, the latest first; of this browser. */
+/** Statements run on this database in this browser, newest first. */
 function useHistory({ id, binding }: BindingPlace): { items: readonly string[]; add: (sql: string) => void } {
   const key = `platform sql ${id} ${binding}`;
   const [items, setItems] = useState<readonly string[]>(() => {
@@ -184,7 +187,7 @@ function useHistory({ id, binding }: BindingPlace): { items: readonly string[]; 
       try {
         localStorage.setItem(key, JSON.stringify(next));
       } catch {
-        // A browser that keeps nothing: this visit remembers it.
+        // Without storage, the history lasts until the page is closed.
       }
     },
   };

@@ -1,4 +1,4 @@
-// Entries of a state binding: found by prefix, opened at the side, written over the version that was read and no other.
+// Entries of a state binding: search by prefix, view, edit. A save fails if the entry changed since it was loaded.
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { PlusIcon } from '@radix-ui/react-icons';
@@ -24,7 +24,7 @@ import { PrefixField } from './prefix-field.tsx';
 import styles from './storage.module.css';
 import { hexText, jsonLine, LongText } from './value.tsx';
 
-/** A larger text is not put into a field: pages with it would be slow to type in. */
+/** Larger texts cannot be edited here: typing would be slow. */
 const EDITED_CHARS_MAX = 200_000;
 
 export function StatePage() {
@@ -45,18 +45,18 @@ function Entries({ place }: { readonly place: BindingPlace }) {
   return (
     <>
       <div className={styles.bar} role="search">
-        <PrefixField label="Keys that begin with" />
+        <PrefixField label="Key prefix" />
         <Button variant="primary" onClick={() => setAdding(true)}>
           <PlusIcon />
-          Add an entry
+          Add entry
         </Button>
       </div>
       <CursorList
         name="entries"
         query={query}
         empty={
-          <EmptyState title={prefix === '' ? 'No entries yet' : `No key begins with ${prefix}`}>
-            {prefix === '' && `await env.${place.binding}.put('greeting', 'hello') in your worker makes one.`}
+          <EmptyState title={prefix === '' ? 'No entries yet' : 'No results'}>
+            {prefix === '' && `To add one, call await env.${place.binding}.put('greeting', 'hello') in your worker.`}
           </EmptyState>
         }
       >
@@ -131,7 +131,7 @@ function EntrySheet({
     const ttl = data.expiresAt === null ? null : Math.max(1, Math.round((data.expiresAt - Date.now()) / 1000));
     change({
       done: 'Entry saved',
-      failed: 'The entry was not saved',
+      failed: 'Could not save the entry',
       act: () =>
         putEntry(place, name, {
           value: edited.text,
@@ -147,7 +147,7 @@ function EntrySheet({
       isOpen
       onClose={onClose}
       title={name}
-      description={`An entry of ${place.binding}, ${targetOf(place)}`}
+      description={`${place.binding}, ${targetOf(place)}`}
       footer={
         data !== undefined &&
         (edited === null ? (
@@ -169,7 +169,7 @@ function EntrySheet({
         ))
       }
     >
-      {error !== null && <ErrorState title="The entry could not be read" error={error} />}
+      {error !== null && <ErrorState title="Could not load the entry" error={error} />}
       {data === undefined && error === null && <SkeletonRows rows={4} />}
       {data !== undefined && (
         <>
@@ -187,7 +187,7 @@ function EntrySheet({
             ]}
           />
           {edited !== null ? (
-            <Field label="Value" hint="It is saved only where nobody has changed it meanwhile.">
+            <Field label="Value" hint="Saving fails if the entry was changed in the meantime.">
               {(control) => (
                 <TextArea
                   {...control}
@@ -203,7 +203,7 @@ function EntrySheet({
             <CodeBlock code={hexText(data.base64 ?? '')} />
           )}
           {isTooLong && (
-            <p className={styles.faint}>A value this long is changed by the command line or your worker.</p>
+            <p className={styles.faint}>This value is too long to edit here. Use the CLI or your worker.</p>
           )}
         </>
       )}
@@ -218,7 +218,7 @@ function EntrySheet({
           setDeleting(false);
           change({
             done: 'Entry deleted',
-            failed: 'The entry was not deleted',
+            failed: 'Could not delete the entry',
             act: () =>
               dataOf(
                 api.delete('/projects/:id/state/:binding/entry', {
@@ -236,7 +236,7 @@ function EntrySheet({
   );
 }
 
-/** JSON with its lines, everything else as it is. */
+/** Pretty-prints JSON; returns other texts unchanged. */
 function pretty(text: string): string {
   if (!/^\s*[[{]/.test(text) || text.length > EDITED_CHARS_MAX) return text;
   try {
@@ -256,12 +256,12 @@ function AddEntry({ place, onClose }: { readonly place: BindingPlace; readonly o
       <Dialog
         isOpen
         onClose={onClose}
-        title="Add an entry"
-        description={`To ${place.binding} of ${targetOf(place)}`}
+        title="Add entry"
+        description={`${place.binding}, ${targetOf(place)}`}
         onSubmit={() =>
           change({
             done: 'Entry added',
-            failed: 'The entry was not added',
+            failed: 'Could not add the entry',
             act: () =>
               putEntry(place, key, {
                 value,
@@ -286,7 +286,7 @@ function AddEntry({ place, onClose }: { readonly place: BindingPlace; readonly o
               <Input {...control} isCode required value={key} onChange={(event) => setKey(event.target.value)} />
             )}
           </Field>
-          <Field label="Seconds until it expires" hint="Empty: never">
+          <Field label="Expires after (seconds)" hint="Leave empty for no expiry">
             {(control) => (
               <Input {...control} type="number" min={1} value={ttl} onChange={(event) => setTtl(event.target.value)} />
             )}

@@ -1,18 +1,18 @@
-// Values that are somebody's data, shown as text and never whole where they are long: bytes, cells of a database, JSON.
+// User data rendered as text, truncated if long: bytes, database cells, JSON.
 import { useState } from 'react';
 import { Button } from '../../components/button.tsx';
 import { CodeBlock } from '../../components/code-block.tsx';
 import styles from './storage.module.css';
 import { countText } from '../../components/text.ts';
 
-/** Characters of a value that a page shows before it is asked for more. */
+/** Characters of a value shown at first. */
 const SHOWN_CHARS_MAX = 20_000;
-/** Characters in one cell. */
+/** Characters shown in a cell. */
 const CELL_CHARS_MAX = 200;
 
-/** A value of a database as the API has it. */
+/** A database value in the format of the API. */
 export type Cell = null | number | string | { readonly b?: string; readonly i?: string; readonly n?: string } | CutCell;
-/** The beginning of a long one. */
+/** A truncated value. */
 interface CutCell {
   readonly cut: number;
   readonly t?: string;
@@ -33,12 +33,12 @@ export function isCut(cell: Cell): cell is CutCell {
   return typeof cell === 'object' && cell !== null && 'cut' in cell;
 }
 
-/** Bytes of a value that is one. */
+/** Base64 of a blob, else null. */
 function blobOf(cell: Cell): string | null {
   return typeof cell === 'object' && cell !== null && 'b' in cell && typeof cell.b === 'string' ? cell.b : null;
 }
 
-/** What a cell is, in one line. */
+/** A cell as one line of text. */
 export function cellText(cell: Cell): string {
   if (cell === null) return 'NULL';
   if (typeof cell === 'number') return String(cell);
@@ -53,12 +53,12 @@ function oneLine(text: string): string {
   return text.slice(0, CELL_CHARS_MAX).replace(/[\r\n\t]+/g, ' ') + (text.length > CELL_CHARS_MAX ? '…' : '');
 }
 
-/** Whether a cell stands at the end of its column. */
+/** Whether a cell is right-aligned. */
 export function isNumeric(cell: Cell): boolean {
   return typeof cell === 'number' || (typeof cell === 'object' && cell !== null && ('i' in cell || 'n' in cell));
 }
 
-/** A literal of SQL. */
+/** An SQL literal. */
 export function sqlLiteral(cell: Cell): string {
   if (cell === null) return 'NULL';
   if (typeof cell === 'number') return String(cell);
@@ -73,7 +73,7 @@ export function quotedName(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** A whole value, which may be long: its beginning, and more by a button. */
+/** A long text with a button to show more. */
 export function LongText({ text }: { readonly text: string }) {
   const [chars, setChars] = useState(SHOWN_CHARS_MAX);
   return (
@@ -93,18 +93,18 @@ export function LongText({ text }: { readonly text: string }) {
   );
 }
 
-/** Any value of JSON. */
+/** A JSON value. */
 export function JsonValue({ value }: { readonly value: unknown }) {
   return <LongText text={JSON.stringify(value, null, 2) ?? 'undefined'} />;
 }
 
-/** A value of JSON in one line. */
+/** A JSON value in one line. */
 export function jsonLine(value: unknown, chars = CELL_CHARS_MAX): string {
   const text = JSON.stringify(value) ?? '';
   return text.length > chars ? `${text.slice(0, chars)}…` : text;
 }
 
-/** Bytes as people look at them: offsets, hexadecimal, characters. */
+/** Hex dump: offsets, hexadecimal, characters. */
 export function hexText(base64: string, bytesMax = 1024): string {
   const bytes = atob(base64.slice(0, Math.ceil(bytesMax / 3) * 4)).slice(0, bytesMax);
   const lines: string[] = [];

@@ -1,4 +1,4 @@
-// Users of a project's app: who they are, how they sign in, their sessions; created and deleted.
+// Users of a project's app: sign-in methods, sessions; create and delete.
 import { PersonIcon, PlusIcon } from '@radix-ui/react-icons';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
@@ -38,13 +38,12 @@ export function UsersPage() {
 function Declared({ place }: { readonly place: ResourcePlace }) {
   const { data, error, refetch } = useQuery(resourcesQuery(place));
   if (error !== null)
-    return <ErrorState title="The bindings could not be read" error={error} onRetry={() => void refetch()} />;
+    return <ErrorState title="Could not load the bindings" error={error} onRetry={() => void refetch()} />;
   if (data === undefined) return <SkeletonRows />;
   if (!data.items.some(({ kind }) => kind === 'auth'))
     return (
-      <EmptyState icon={<PersonIcon />} title="This app has no sign-in yet">
-        A line of platform.yaml gives it one: visitors sign up below /auth/, your worker asks env.PLATFORM_AUTH who they
-        are.
+      <EmptyState icon={<PersonIcon />} title="Sign-in is not enabled">
+        Add this to platform.yaml. Visitors sign up under /auth/, and your worker reads the user from env.PLATFORM_AUTH.
         <code className={styles.yaml}>{'auth: { binding: PLATFORM_AUTH }'}</code>
       </EmptyState>
     );
@@ -73,26 +72,26 @@ function Users({ place }: { readonly place: ResourcePlace }) {
   return (
     <>
       <div className={styles.bar} role="search">
-        <PrefixField label="E-mail address" name="email" />
+        <PrefixField label="Email address" name="email" />
         <Button variant="primary" onClick={() => setCreating(true)}>
           <PlusIcon />
-          Create a user
+          Create user
         </Button>
       </div>
       {settings.data !== undefined && (
         <p className={styles.faint}>
           Users sign in with {['a password', ...settings.data.providers].join(', ')}.{' '}
           {settings.data.requiresVerification
-            ? 'Addresses must be confirmed first.'
-            : 'Addresses need not be confirmed (AUTH_REQUIRE_VERIFICATION).'}
+            ? 'Email addresses must be verified first.'
+            : 'Email verification is not required (AUTH_REQUIRE_VERIFICATION).'}
         </p>
       )}
       <CursorList
         name="users"
         query={query}
         empty={
-          <EmptyState icon={<PersonIcon />} title={email === '' ? 'Nobody has signed up yet' : `Nobody has ${email}`}>
-            {email === '' && 'Visitors sign up by POST /auth/sign-up/email of your app.'}
+          <EmptyState icon={<PersonIcon />} title={email === '' ? 'No users yet' : 'No results'}>
+            {email === '' && 'Visitors sign up with POST /auth/sign-up/email on your app.'}
           </EmptyState>
         }
       >
@@ -104,15 +103,16 @@ function Users({ place }: { readonly place: ResourcePlace }) {
             onOpen={({ id }) => open(id)}
             selectedKey={user ?? null}
             columns={[
-              { id: 'email', header: 'E-mail', phone: 'first', cell: (one) => one.email },
+              { id: 'email', header: 'Email', phone: 'first', cell: (one) => one.email },
               { id: 'name', header: 'Name', cell: ({ name }) => name },
               {
                 id: 'verified',
-                header: 'Address',
+                header: 'Email status',
                 isFitted: true,
-                cell: ({ emailVerified }) => (emailVerified ? <Badge tone="ok">Confirmed</Badge> : <Badge>Open</Badge>),
+                cell: ({ emailVerified }) =>
+                  emailVerified ? <Badge tone="ok">Verified</Badge> : <Badge>Unverified</Badge>,
               },
-              { id: 'at', header: 'Since', isFitted: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
+              { id: 'at', header: 'Created', isFitted: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
             ]}
           />
         )}
@@ -143,7 +143,7 @@ function UserSheet({
       isOpen
       onClose={onClose}
       title={user.email}
-      description={`A user of ${targetOf(place)}`}
+      description={`User of ${targetOf(place)}`}
       footer={
         <Button variant="danger" onClick={() => setDeleting(true)}>
           Delete user
@@ -153,15 +153,15 @@ function UserSheet({
       <Facts
         facts={[
           ['Name', user.name === '' ? null : user.name],
-          ['Id', <Id key="id" id={user.id} chars={28} />],
-          ['Address', user.emailVerified ? 'confirmed' : 'not confirmed'],
-          ['Since', <Time key="since" at={user.createdAt} isExact />],
+          ['ID', <Id key="id" id={user.id} chars={28} />],
+          ['Email', user.emailVerified ? 'verified' : 'not verified'],
+          ['Created', <Time key="since" at={user.createdAt} isExact />],
           [
-            'Signs in with',
+            'Sign-in methods',
             sessions.data === undefined
               ? null
               : sessions.data.methods.length === 0
-                ? 'nothing yet'
+                ? 'none'
                 : sessions.data.methods.map((one) => (one === 'credential' ? 'a password' : one)).join(', '),
           ],
         ]}
@@ -174,8 +174,8 @@ function UserSheet({
       )}
       <div className={styles.block}>
         <span className={styles.label}>Sessions</span>
-        {sessions.error !== null && <ErrorState title="The sessions could not be read" error={sessions.error} />}
-        {sessions.data?.items.length === 0 && <p className={styles.faint}>Nobody is signed in as this user.</p>}
+        {sessions.error !== null && <ErrorState title="Could not load the sessions" error={sessions.error} />}
+        {sessions.data?.items.length === 0 && <p className={styles.faint}>No active sessions</p>}
         {sessions.data !== undefined && sessions.data.items.length > 0 && (
           <Table
             label="Sessions"
@@ -184,7 +184,7 @@ function UserSheet({
             columns={[
               {
                 id: 'agent',
-                header: 'From',
+                header: 'Client',
                 phone: 'first',
                 cell: ({ userAgent, address }) => (
                   <span className={styles.line} title={userAgent ?? ''}>
@@ -192,7 +192,7 @@ function UserSheet({
                   </span>
                 ),
               },
-              { id: 'at', header: 'Since', isFitted: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
+              { id: 'at', header: 'Signed in', isFitted: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
               {
                 id: 'end',
                 header: 'Actions',
@@ -205,8 +205,8 @@ function UserSheet({
                     isPending={isPending}
                     onClick={() =>
                       change({
-                        done: 'Session ended',
-                        failed: 'The session did not end',
+                        done: 'Session signed out',
+                        failed: 'Could not sign out the session',
                         act: () =>
                           dataOf(
                             api.delete('/projects/:id/users/:user/sessions/:session', {
@@ -217,7 +217,7 @@ function UserSheet({
                       })
                     }
                   >
-                    End
+                    Sign out
                   </Button>
                 ),
               },
@@ -236,7 +236,7 @@ function UserSheet({
           setDeleting(false);
           change({
             done: 'User deleted',
-            failed: 'The user was not deleted',
+            failed: 'Could not delete the user',
             act: () => dataOf(api.delete('/projects/:id/users/:user', { params, query: branchOf(place) })),
             after: onClose,
           });
@@ -259,12 +259,12 @@ function CreateUser({ place, onClose }: { readonly place: ResourcePlace; readonl
       <Dialog
         isOpen
         onClose={onClose}
-        title="Create a user"
-        description={`Of ${targetOf(place)}`}
+        title="Create user"
+        description={`In ${targetOf(place)}`}
         onSubmit={() =>
           change({
             done: 'User created',
-            failed: 'The user was not created',
+            failed: 'Could not create the user',
             act: () =>
               dataOf(
                 api.post('/projects/:id/users', {
@@ -290,7 +290,7 @@ function CreateUser({ place, onClose }: { readonly place: ResourcePlace; readonl
           </>
         }
       >
-        <Field label="E-mail">
+        <Field label="Email">
           {(control) => (
             <Input
               {...control}
@@ -304,7 +304,7 @@ function CreateUser({ place, onClose }: { readonly place: ResourcePlace; readonl
         <Field label="Name">
           {(control) => <Input {...control} value={name} onChange={(event) => setName(event.target.value)} />}
         </Field>
-        <Field label="Password" hint="8 to 128 characters. Empty: the user sets one by an e-mail.">
+        <Field label="Password" hint="8 to 128 characters. Leave empty to let the user set one by email.">
           {(control) => (
             <Input
               {...control}
@@ -318,7 +318,7 @@ function CreateUser({ place, onClose }: { readonly place: ResourcePlace; readonl
           )}
         </Field>
         <Checkbox
-          label="The address is confirmed"
+          label="Email is verified"
           checked={isVerified}
           onChange={(event) => setVerified(event.target.checked)}
         />

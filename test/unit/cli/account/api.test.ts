@@ -88,7 +88,7 @@ test('an address becomes an origin, and what is none is refused', () => {
   assert.equal(originOf('localhost:4002'), 'http://localhost:4002');
   assert.equal(originOf('https://example.com/api/'), 'https://example.com/api');
   for (const text of ['', 'ftp://x', 'https://user:pass@x', 'https://'])
-    assert.throws(() => originOf(text), /is no address of an API/);
+    assert.throws(() => originOf(text), /Invalid API URL/);
 });
 
 test('the token goes to no other origin, and is in no error', async (t) => {
@@ -101,7 +101,7 @@ test('the token goes to no other origin, and is in no error', async (t) => {
   t.after(() => (server.close(), other.close()));
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   await assert.rejects(connect({ origin, token: 'plt_secret', source: 'login' }).fetch('/user'), (error: Error) => {
-    assert.match(error.message, /is no API of a platform: it sends on to/);
+    assert.match(error.message, /is not a platform API: it redirects to/);
     assert.doesNotMatch(JSON.stringify(error) + error.message, /plt_secret/);
     return true;
   });
@@ -114,6 +114,6 @@ test('an error of the API becomes one with what to do', () => {
   assert.deepEqual([unauthorized.message, unauthorized.advice], ['Sign in', 'Log in again: `platform login`.']);
   assert.equal(apiFailure(answer(500), { message: 'No', requestId: 'r1' }).requestId, 'r1');
   assert.equal(apiFailure(answer(429, { 'retry-after': '7' }), {}).advice, 'Wait 7 seconds.');
-  assert.equal(apiFailure(answer(502), 'a page').message, 'The platform answered 502');
+  assert.equal(apiFailure(answer(502), 'a page').message, 'The platform returned status 502');
   assert.equal(dataOf({ ok: true, data: 7, response: answer(200) } as const), 7);
 });

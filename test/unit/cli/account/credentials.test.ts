@@ -73,6 +73,6 @@ test('a file that holds something else is refused with what to do', (t) => {
     'null',
   ]) {
     writeFileSync(credentialsFile(shell), text);
-    assert.throws(() => readLogins(shell), /holds no credentials that this version can read/);
+    assert.throws(() => readLogins(shell), /has an unsupported format/);
   }
 });

@@ -54,7 +54,7 @@ const sends =
   };
 
 test('a page, nothing, and JSON of another shape are told as no API', async () => {
-  const none = 'error ORIGIN does not answer as the API of a platform: ';
+  const none = 'error ORIGIN is not a platform API: ';
   for (const [body, found] of [
     ['<html>Welcome to nginx</html>', 'no JSON, but <html>Welcome to nginx</html>'],
     ['', 'no JSON, but nothing'],
@@ -74,7 +74,7 @@ test('a redirect is not followed: the token goes nowhere else', async () => {
   answer = (_, response) => response.writeHead(307, { location: 'http://evil.example/' }).end();
   const { code, error } = await call('org', 'list');
   assert.deepEqual([code, asked.length], [1, 1]);
-  assert.equal(error.split('\n')[0], 'error ORIGIN is no API of a platform: it sends on to http://evil.example/');
+  assert.equal(error.split('\n')[0], 'error ORIGIN is not a platform API: it redirects to http://evil.example/');
 });
 
 /** An API without a connection, for answers that are long. */
@@ -84,7 +84,7 @@ test('an answer without an end is given up', async () => {
   const chunk = new Uint8Array(1024 * 1024).fill(0x20);
   const endless = apiOf(async () => new Response(new ReadableStream({ pull: (control) => control.enqueue(chunk) })));
   await assert.rejects(ask(endless, 'GET', '/organizations'), {
-    message: 'ORIGIN does not answer as the API of a platform: more than 33554432 bytes',
+    message: 'ORIGIN is not a platform API: more than 33554432 bytes',
   });
 });
 
@@ -94,7 +94,7 @@ test('an answer that breaks off is told, and pages without an end come to one', 
     response.write('{"items": [');
     setImmediate(() => response.destroy());
   };
-  assert.match((await call('org', 'list')).error, /^error The answer of ORIGIN breaks off/);
+  assert.match((await call('org', 'list')).error, /^error The response of ORIGIN was interrupted/);
   let count = 0;
   const endless = apiOf(async () => Response.json({ items: [], nextCursor: String(count++) }));
   assert.deepEqual([await allOf(endless, '/organizations'), count], [[], 1000]);
@@ -156,5 +156,5 @@ test('events come whole however they are cut, and one without an end is refused'
   };
   await assert.rejects(async () => {
     for await (const _ of parseEvents(endless()));
-  }, /an event without an end/);
+  }, /an oversized event/);
 });

@@ -118,7 +118,7 @@ test('without a platform that runs, and without FS_PATH, nothing is written and 
   assert.equal(await run(['deploy'], shell), 1);
   assert.equal(
     shell.errors[0],
-    'error No platform of yours runs on this machine\nStart it: `npm start` in the clone of the platform. FS_PATH=<data folder> names one that is to be started later.',
+    'error No platform is running on this machine\nStart it: `npm start` in the clone of the platform. To use one that starts later, set FS_PATH=<data folder>.',
   );
   assert.ok(!existsSync(path.join(cwd, '.platform')));
 });
@@ -144,7 +144,7 @@ test("the branch is Git's current one: the default branch is production, another
   assert.equal(await run(['deploy'], shell), 1);
   assert.match(
     shell.errors[0]!,
-    /No branch is checked out here \(a detached HEAD\)\nName the branch to deploy as: --branch <name>/,
+    /No branch is checked out \(detached HEAD\)\nPass the branch to deploy as: --branch <name>/,
   );
 });
 
@@ -167,10 +167,13 @@ test('--env-file names the file that is not there, and the variables of .env tha
   const env = { FS_PATH: 'state', PLATFORM_HOME: cwd };
   const missing = recordingShell(cwd, env);
   assert.equal(await run(['deploy', '--env-file', 'nope.env'], missing), 2);
-  assert.match(missing.errors[0]!, /^error There is no file .*nope\.env\n--env-file names a file of NAME=value lines/);
+  assert.match(
+    missing.errors[0]!,
+    /^error There is no file .*nope\.env\n--env-file takes a file with NAME=value lines/,
+  );
   const told = recordingShell(cwd, env);
   assert.equal(await run(['deploy'], told), 0);
-  assert.match(told.errors.join('\n'), /In \.env, and not set for production: GREETING, SECRET\./);
+  assert.match(told.errors.join('\n'), /In \.env but not set for production: GREETING, SECRET\./);
   const set = recordingShell(cwd, env);
   assert.equal(await run(['deploy', '--env-file', '.env'], set), 0);
   assert.doesNotMatch(set.errors.join('\n'), /not set/);

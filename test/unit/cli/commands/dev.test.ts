@@ -149,7 +149,7 @@ test('a syntax error is told with its frame, the old code stays, and its repair 
   await dev.next();
   dev.write('src/index.ts', 'export default {\n  fetch( }\n');
   assert.match(await dev.complaint(/src\/index\.ts:2:/), /> 2 \|   fetch\( \}/);
-  await dev.complaint(/^The last version that built is still served$/);
+  await dev.complaint(/^Still serving the last successful build$/);
   // For pages of what the old code throws.
   assert.deepEqual(dev.unbuilt, ['Unexpected token']);
   dev.write('src/index.ts', worker('repaired'));
@@ -166,7 +166,7 @@ test('a broken platform.yaml at the start is told, and its repair is served', as
 test('a broken platform.yaml is told once, whatever else is saved, and again when something else is wrong with it', async (t) => {
   const dev = running(t, { 'platform.yaml': 'kind: nothing\n', 'src/index.ts': worker('x') });
   await dev.complaint(/^error platform\.yaml:1:7: /);
-  await dev.complaint(/^http:\/\/localhost:3000 shows this until it is mended$/);
+  await dev.complaint(/^http:\/\/localhost:3000 shows this error until it is fixed$/);
   for (const name of ['src/index.ts', 'notes.txt', 'dev.log']) dev.write(name, 'x');
   dev.write('platform.yaml', 'kind: worker\nqueue: 5\n');
   await dev.complaint(/^error platform\.yaml:2:8: /);
@@ -310,7 +310,7 @@ test('a port that is taken names the flag that helps', async (t) => {
   t.after(() => rmSync(folder, { recursive: true }));
   const taken: StartDev = () => Promise.reject(Object.assign(new Error('listen'), { code: 'EADDRINUSE' }));
   await assert.rejects(runDev(recordingShell(folder), { port: '3000' }, taken), {
-    message: 'Port 3000 of localhost is taken by another program',
+    message: 'Port 3000 of localhost is already in use',
     advice: 'Stop that program, or choose another port: --port 3001',
   });
 });

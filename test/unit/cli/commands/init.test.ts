@@ -63,7 +63,7 @@ test('a folder with something in it is refused unless forced; a Git folder does 
   assert.equal(await run(['init', 'hono'], shell), 1);
   assert.equal(
     shell.errors[0],
-    `error ${cwd} is not empty (it holds .gitignore)\nName another folder, or pass --force to write into this one.`,
+    `error ${cwd} is not empty (it holds .gitignore)\nChoose another folder, or pass --force to use this one.`,
   );
   assert.equal(await run(['init', 'hono', '--force'], recordingShell(cwd)), 0);
   assert.match(readFileSync(path.join(cwd, 'src/index.ts'), 'utf8'), /Hono/);
@@ -94,7 +94,7 @@ test('--packages points at tarballs, and names the one that is missing', async (
   writeFileSync(path.join(cwd, 'dist/platform-run-cli-0.1.0.tgz'), '');
   const lacking = recordingShell(cwd);
   assert.equal(await run(['init', 'worker', 'a', '--packages', 'dist'], lacking), 1);
-  assert.match(lacking.errors[0]!, /^error There is no tarball of @platform-run\/types in /);
+  assert.match(lacking.errors[0]!, /^error Found no tarball of @platform-run\/types in /);
   writeFileSync(path.join(cwd, 'dist/platform-run-types-0.1.0.tgz'), '');
   assert.equal(await run(['init', 'worker', 'b'], recordingShell(cwd, { PLATFORM_PACKAGES: 'dist' })), 0);
   const manifest = JSON.parse(readFileSync(path.join(cwd, 'b/package.json'), 'utf8')) as {
@@ -127,16 +127,16 @@ test('--from writes platform.yaml as the files of a project show it, and changes
 
   const again = recordingShell(cwd);
   assert.equal(await run(['init', '--from', '.'], again), 1);
-  assert.match(again.errors.join('\n'), /There is platform\.yaml already/);
+  assert.match(again.errors.join('\n'), /platform\.yaml already exists/);
   assert.equal(readFileSync(path.join(cwd, 'platform.yaml'), 'utf8'), text);
 });
 
 test('--from of a folder that shows nothing, that is not there, and beside a template is refused', async (t) => {
   const cwd = folder(t);
   for (const [words, status, said] of [
-    [['--from', '.'], 1, /Nothing here shows what this project is/],
-    [['--from', 'none'], 1, /There is no folder .*none/],
-    [['worker', '--from', '.'], 2, /A template and --from do not go together/],
+    [['--from', '.'], 1, /Could not detect the kind of this project/],
+    [['--from', 'none'], 1, /Folder .*none does not exist/],
+    [['worker', '--from', '.'], 2, /A template and --from cannot be combined/],
   ] as const) {
     const shell = recordingShell(cwd);
     assert.equal(await run(['init', ...words], shell), status);

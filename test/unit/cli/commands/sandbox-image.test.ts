@@ -29,13 +29,13 @@ const asked = (name: string): string => readFileSync(path.join(folder, `${name}.
 const dockerfile = (name: string): string => readFileSync(path.join(root, name), 'utf8');
 
 test('the image of sandboxes, and that of builds, are made from the Dockerfile alone', async () => {
-  assert.match(await run([]), /^Made platform-sandbox: SANDBOX_DEFAULT_IMAGE=platform-sandbox$/m);
+  assert.match(await run([]), /^Built platform-sandbox: SANDBOX_DEFAULT_IMAGE=platform-sandbox$/m);
   assert.equal(asked('docker'), 'build -t platform-sandbox -');
   assert.equal(readFileSync(path.join(folder, 'docker.file'), 'utf8'), dockerfile('containers/Dockerfile.sandbox'));
   const words = ['build', '--engine', 'podman', '-t', 'tools:3', '--base', 'debian:trixie'];
   assert.match(
     await run(words, { npm_config_registry: 'https://npm.example.com/' }),
-    /^Made tools:3: BUILD_SANDBOX_IMAGE=tools:3$/m,
+    /^Built tools:3: BUILD_SANDBOX_IMAGE=tools:3$/m,
   );
   assert.equal(
     asked('podman'),
@@ -51,11 +51,11 @@ test('the image of sandboxes, and that of builds, are made from the Dockerfile a
 });
 
 test('what cannot be is refused with what to do', async () => {
-  await assert.rejects(run(['worker']), { message: 'There is no image "worker"' });
-  await assert.rejects(run(['-t', '-x']), { message: '--tag is "-x", which is no name of an image' });
-  await assert.rejects(run(['--base', 'a b']), { message: '--base is "a b", which is no name of an image' });
-  await assert.rejects(run(['--engine', 'lxc']), { message: '--engine is "lxc"' });
-  await assert.rejects(run(['-t', 'fails']), { message: 'docker ended with 1: the image fails was not made' });
+  await assert.rejects(run(['worker']), { message: 'Unknown image "worker"' });
+  await assert.rejects(run(['-t', '-x']), { message: '--tag: invalid image name "-x"' });
+  await assert.rejects(run(['--base', 'a b']), { message: '--base: invalid image name "a b"' });
+  await assert.rejects(run(['--engine', 'lxc']), { message: 'Unknown engine "lxc"' });
+  await assert.rejects(run(['-t', 'fails']), { message: 'docker exited with 1: could not build the image fails' });
 });
 
 test('an installed program has both Dockerfiles where the command looks for them', () => {

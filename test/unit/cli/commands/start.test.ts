@@ -62,22 +62,22 @@ test('the examples are published, served and told once they answer; started agai
   assert.deepEqual(first.output.slice(1, 6), [
     `  http://hello.localhost:${port}`,
     `  http://shop.localhost:${port}`,
-    '  http://localhost:4502 is the API, http://localhost:4502/docs its description',
-    '  http://localhost:4503 is the dashboard, where people sign in',
+    '  http://localhost:4502 is the API, documented at http://localhost:4502/docs',
+    '  http://localhost:4503 is the dashboard',
     '  http://localhost:4504 is the documentation',
   ]);
   // One that does not answer well is named without its URL; the token of the first admin is shown by this start alone.
-  assert.deepEqual(first.errors, ['  broken does not answer: HTTP 500']);
-  assert.equal(first.output[6], 'Token of the first admin, shown once: plt_first');
+  assert.deepEqual(first.errors, ['  broken does not respond: HTTP 500']);
+  assert.equal(first.output[6], 'First-run token, shown once: plt_first');
   assert.match(readFileSync(path.join(cwd, 'state/starts.txt'), 'utf8'), /--no-node-snapshot.* AI=mock\n$/);
-  const said = 'AI is from the mock provider: set AI_PROVIDER_<NAME>_KIND for others';
+  const said = 'AI uses the mock provider: set AI_PROVIDER_<NAME>_KIND to use another';
   assert.ok(first.output.includes(said));
 
   const route = readFileSync(path.join(routes, 'hello.json'), 'utf8');
   const second = stoppingShell(cwd, 'Ctrl-C', { CONTROL: 'again', AI_PROVIDER_OPENAI_KEY: 'sk-1' });
   await startPlatform(second, { supervisor, examples, publish });
   assert.equal(readFileSync(path.join(routes, 'hello.json'), 'utf8'), route);
-  assert.ok(second.output.includes('  http://localhost:4503 is the dashboard, where people sign in'));
+  assert.ok(second.output.includes('  http://localhost:4503 is the dashboard'));
   assert.ok(!second.output.some((line) => line.includes('plt_first') || line === said));
   assert.match(readFileSync(path.join(cwd, 'state/starts.txt'), 'utf8'), / AI=set\n$/);
 });
@@ -95,7 +95,7 @@ test('a second one on the same data folder is refused', async (t) => {
 test('a supervisor that ends by itself ends the command, and frees the data folder', async (t) => {
   const { cwd } = folders(t);
   const failing = startPlatform(stoppingShell(cwd, 'Ctrl-C', { FAIL: '1' }), { supervisor, examples: null, publish });
-  await assert.rejects(failing, { message: 'The handler ended by itself (exit code 7)' });
+  await assert.rejects(failing, { message: 'The handler exited (exit code 7)' });
   const lock = takeLock(path.join(cwd, 'state/locks/start'));
   assert.ok(lock);
   lock.release();

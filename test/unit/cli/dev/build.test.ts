@@ -170,7 +170,7 @@ test('a file that the command writes anew each time is named, and left out', asy
   });
   assert.equal(
     await dev.warned(),
-    'The build command changes stamp.json each time it runs: changes of it do not start a build',
+    'The build command rewrites stamp.json on every run: changes to it do not trigger a build',
   );
   const runs = dev.runs();
   assert.ok(runs <= 4, String(runs));

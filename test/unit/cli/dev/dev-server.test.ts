@@ -105,7 +105,7 @@ test('one that dies is started again, with pauses that double up to the longest'
   await dev.until('died', 4);
   assert.deepEqual(
     dev.told.died.slice(0, 4).map(([{ how, pauseMs }]) => [how, pauseMs]),
-    [1, 2, 4, 4].map((pauseMs) => ['ended with exit code 3', pauseMs]),
+    [1, 2, 4, 4].map((pauseMs) => ['exited with code 3', pauseMs]),
   );
   assert.deepEqual(dev.told.line[0], ['no such module', 'err']);
   assert.deepEqual(dev.told.listening, []);
@@ -124,7 +124,7 @@ test('one that is restarted has not died; one that is killed answers again, and 
   process.kill(pid, 'SIGKILL');
   await dev.until('listening', 3);
   assert.deepEqual(dev.told.listening, [[true], [false], [false]]);
-  assert.match(dev.told.died[0]![0].how, /SIGKILL|exit code 137/);
+  assert.match(dev.told.died[0]![0].how, /SIGKILL|code 137/);
   assert.notEqual(Number((await dev.ask()).split(' ')[1]), pid);
 });
 
@@ -167,7 +167,7 @@ test('a port that another program has is refused before anything starts', async 
         environment: () => ({}),
         events: { line() {}, listening() {}, died() {}, silent() {} },
       }),
-      { message: `Port ${port} of ${HOST} is taken by another program` },
+      { message: `Port ${port} of ${HOST} is already in use` },
     );
   } finally {
     other.close();

@@ -46,16 +46,16 @@ test('in a container it says what runs there, and what elsewhere', async (t) => 
   };
   assert.deepEqual(await doctor({ PLATFORM_PARTS: 'handler,api' }), [
     `ok ports: The parts handler, api run here, behind the private port ${one.port}`,
-    'ok caddy: Certificates are got by the part edge, which runs elsewhere',
-    `ok api: The API answers on port ${other.port}; \`platform login\` to ask it more`,
+    'ok caddy: Certificates are issued by the edge, which runs elsewhere',
+    `ok api: The API responds on port ${other.port}; \`platform login\` enables more checks`,
   ]);
   assert.equal(
     (await doctor({ PLATFORM_PARTS: 'handler' })).at(-1),
-    'ok api: The control plane runs elsewhere: `platform doctor --api <address>` asks it',
+    'ok api: The control plane runs elsewhere: check it with `platform doctor --api <url>`',
   );
   other.server.close();
   assert.equal(
     (await doctor({ PLATFORM_PARTS: 'api' })).at(-1),
-    `fail api: The API does not answer on port ${other.port}`,
+    `fail api: The API does not respond on port ${other.port}`,
   );
 });

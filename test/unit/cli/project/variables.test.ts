@@ -46,9 +46,9 @@ test('a value that a # ends is told by its line, as dotenv cuts it too', (t) => 
     },
   );
   assert.deepEqual(told, [
-    '.env:2: the value of COLOR ends at "#", where a comment begins; to keep it, write the value in quotes: COLOR="..."',
-    '.env:4: the value of PASSWORD ends at "#", where a comment begins; to keep it, write the value in quotes: PASSWORD="..."',
-    '.env:10: the value of LAST ends at "#", where a comment begins; to keep it, write the value in quotes: LAST="..."',
+    '.env:2: the value of COLOR ends at "#", which starts a comment; quote the value to keep it: COLOR="..."',
+    '.env:4: the value of PASSWORD ends at "#", which starts a comment; quote the value to keep it: PASSWORD="..."',
+    '.env:10: the value of LAST ends at "#", which starts a comment; quote the value to keep it: LAST="..."',
   ]);
 });
 

@@ -38,5 +38,5 @@ test('every script is one that its shell takes, and other shells are refused', a
   }
   const shell = recordingShell('/');
   assert.equal(await run(['completion', 'tcsh'], shell), 2);
-  assert.equal(shell.errors[0]!.split('\n')[0], 'error There is no completion for "tcsh"');
+  assert.equal(shell.errors[0]!.split('\n')[0], 'error No completion for "tcsh"');
 });

@@ -122,7 +122,7 @@ workflow:
 `,
   );
   assert.deepEqual(notes, [
-    { key: 'name', note: '"Shop_One" is called shop-one here' },
+    { key: 'name', note: '"Shop_One" is named shop-one here' },
     { key: 'workflows', note: 'the class Order becomes a function (docs/workflow.md)' },
     { key: 'observability', note: 'needs no switch: `platform logs`, docs/operating.md' },
   ]);
@@ -143,14 +143,14 @@ test('a schedule fires on the weekday that it fires on there; one that cannot be
   for (const same of ['*/5 * * * *', '0 9 * * MON-WED', '0 9 * * */2', '0 0 1 JUL *'])
     assert.deepEqual(cron(same), [same]);
   for (const [text, why] of [
-    ['0 9 L * *', 'it has L, W or #, which schedules here do not have: check the day in the worker'],
-    ['0 9 15W * *', 'it has L, W or #, which schedules here do not have: check the day in the worker'],
-    ['0 9 * * 6L', 'it has L, W or #, which schedules here do not have: check the day in the worker'],
-    ['0 9 * * 2#1', 'it has L, W or #, which schedules here do not have: check the day in the worker'],
+    ['0 9 L * *', 'it has L, W or #, which are not supported here: check the day in the worker'],
+    ['0 9 15W * *', 'it has L, W or #, which are not supported here: check the day in the worker'],
+    ['0 9 * * 6L', 'it has L, W or #, which are not supported here: check the day in the worker'],
+    ['0 9 * * 2#1', 'it has L, W or #, which are not supported here: check the day in the worker'],
     ['0 9 * *', 'it has 4 fields instead of five'],
   ] as const)
-    assert.deepEqual(cron(text), [null, `"${text}" is left out: ${why}`]);
-  assert.match(cron('0 9 * * 0')[1]!, /^"0 9 \* \* 0" is left out: /);
+    assert.deepEqual(cron(text), [null, `"${text}" is omitted: ${why}`]);
+  assert.match(cron('0 9 * * 0')[1]!, /^"0 9 \* \* 0" is omitted: /);
 });
 
 /** The keys of tables that an import reads, as wrangler's configuration schema has them. */
@@ -234,11 +234,7 @@ test('each top-level key is taken, or has a note of its own; an empty one needs 
     'account_id agent_memory ai ai_search ai_search_namespaces alias analytics_engine_datasets artifacts base_dir browser cloudchamber compliance_region containers data_blobs define dispatch_namespaces durable_objects exports find_additional_modules first_party_worker flagship hyperdrive images jsx_factory jsx_fragment keep_names keep_vars legacy_env logfwdr logpush media migrations minify mtls_certificates observability pipelines placement preserve_file_names preview_urls previews python_modules ratelimits route routes rules secrets secrets_store_secrets send_email send_metrics services stream streaming_tail_consumers tail_consumers text_blobs tsconfig unsafe unsafe_hello_world upload_source_maps vectorize version_metadata vpc_networks vpc_services wasm_modules worker_loaders workers_dev';
   for (const key of keys.split(' ')) {
     const { notes } = imported(JSON.stringify({ name: 'a', [key]: { x: 1 } }), 'wrangler.json');
-    assert.deepEqual(
-      [notes.length, notes[0]?.key, notes[0]?.note === 'is not known here: left out'],
-      [1, key, false],
-      key,
-    );
+    assert.deepEqual([notes.length, notes[0]?.key, notes[0]?.note === 'unknown key: omitted'], [1, key, false], key);
     assert.deepEqual(imported(JSON.stringify({ name: 'a', [key]: [] }), 'wrangler.json').notes, []);
   }
 });
@@ -252,7 +248,7 @@ test('a text that is neither is refused with its place', () => {
     name: 'CliError',
     location: { file: 'wrangler.json', line: 1, column: 11 },
   });
-  assert.throws(() => imported('[]', 'wrangler.json'), /holds no table of keys/);
+  assert.throws(() => imported('[]', 'wrangler.json'), /the file is not an object/);
 });
 
 test('names and values from strangers make no other keys: what comes out is valid, or refused', () => {
@@ -318,7 +314,7 @@ test('the command writes platform.yaml and .env, and over neither of them', asyn
   assert.equal(readFileSync(path.join(folder, '.env'), 'utf8'), "KEY='value'\n");
   assert.equal(statSync(path.join(folder, '.env')).mode & 0o777, 0o600);
   assert.equal(await run(['import'], shell), 1);
-  assert.match(shell.errors.at(-1)!, /^error platform.yaml is there already/);
+  assert.match(shell.errors.at(-1)!, /^error platform.yaml already exists/);
   assert.equal(await run(['import', '--print'], shell), 0);
   assert.equal(await run(['import'], recordingShell(newFolder(t))), 2);
   assert.equal(existsSync(path.join(folder, 'env')), false);
