@@ -52,8 +52,7 @@ export async function openEgress({
 
   const server = createServer((asking) => {
     keep(asking);
-    if (open.size > connectionsMax)
-      return refuse(asking, 'EMFILE', `more than ${connectionsMax} connections (SSR_CONNECTIONS_MAX)`);
+    if (open.size > connectionsMax) return refuse(asking, 'EMFILE', `more than ${connectionsMax} connections`);
     let text = '';
     asking.setEncoding('utf8').on('data', (chunk: string) => {
       text += chunk;

@@ -98,6 +98,7 @@ export const chapters: readonly Chapter[] = [
       ['api', 'Management API'],
       ['api-reference', 'Operations of the API'],
       ['limits', 'Limits'],
+      ['variables', 'Variables'],
       ['errors', 'Errors'],
       ['glossary', 'Glossary'],
     ],

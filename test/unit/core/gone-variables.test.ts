@@ -4,6 +4,8 @@ import { test } from 'node:test';
 import { goneSettings, goneVariables } from '#core/gone-variables.ts';
 import { limitVariables } from '#core/limits.ts';
 import { rowsOf, variableGroups } from '#cli/tasks/env.ts';
+import { root } from '#cli/tasks/tools/processes.ts';
+import { readSources } from '#cli/tasks/tools/sources.ts';
 
 test('one that is set is said with its value, one that is empty is not', () => {
   assert.deepEqual(
@@ -29,4 +31,14 @@ test('none of them is a setting', () => {
     goneVariables.filter((name) => settings.has(name)),
     [],
   );
+});
+
+test('no page and no message names one', () => {
+  // The platform itself sets it for its listener.
+  const names = goneVariables.filter((name) => name !== 'UWS_HTTP_MAX_HEADERS_SIZE');
+  const naming = new RegExp(`\\b(?:${names.join('|')})\\b`, 'g');
+  const found = Object.entries(readSources(root))
+    .filter(([file]) => !/^(?:test\/|CHANGELOG\.md|core\/gone-variables\.ts|containers\/settings\.yaml)/.test(file))
+    .flatMap(([file, text]) => (text.match(naming) ?? []).map((name) => `${name} (${file})`));
+  assert.deepEqual(found, [], 'say the value of the limit instead');
 });
