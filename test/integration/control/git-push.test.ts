@@ -261,11 +261,16 @@ test('a push whose deployment cannot be made at first is deployed once it can be
   assert.match(said, /remote: The deployment cannot be made at the moment: it is tried again/);
   const [made] = await control.sql`SELECT branch FROM control.deployment WHERE id = ${await buildNext('success')}`;
   assert.equal(made!.branch, 'again');
-  assert.deepEqual(
-    readdirSync(path.join(control.parts.folder, 'repositories', 'pushes')).filter((name) =>
-      readFileSync(path.join(control.parts.folder, 'repositories', 'pushes', name), 'utf8').includes('again'),
-    ),
-    [],
+  const notes = path.join(control.parts.folder, 'repositories', 'pushes');
+  // The note goes after the deployment is there.
+  await until(async () =>
+    readdirSync(notes).every((name) => {
+      try {
+        return !readFileSync(path.join(notes, name), 'utf8').includes('again');
+      } catch {
+        return true;
+      }
+    }),
   );
 });
 
