@@ -76,7 +76,7 @@ test('a folder that is no project is of the only organization, or of the one tha
   assert.deepEqual(asked, [`dev ${control.organizationId} 7`]);
   const unclear = await find('new', both.token);
   assert.equal(unclear.found, null);
-  assert.match(unclear.errors, /several organizations: PLATFORM_DEV_AI_PROJECT_ID=<id of a project> says/);
+  assert.match(unclear.errors, /several organizations: set PLATFORM_DEV_AI_PROJECT_ID=<project id> to choose/);
   assert.notEqual((await find('new', both.token, { PLATFORM_DEV_AI_PROJECT_ID: blog })).found, null);
   assert.deepEqual(asked, [`dev ${other} 7`]);
 });
