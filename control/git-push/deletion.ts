@@ -14,13 +14,23 @@ const DELETION = /^[0-9a-f]+ 0+ [^\0]+(?:\0|$)/;
  */
 export async function readDeletion(request: Request): Promise<Uint8Array | null> {
   // Git compresses no push.
-  let body: Buffer | null = request.headers.has('content-encoding') ? null : Buffer.alloc(0);
+  let isPossible = !request.headers.has('content-encoding');
+  let bytes = Buffer.alloc(0);
+  let length = 0;
+  let checked = 0;
   for await (const chunk of request.body ?? []) {
-    if (body === null) continue;
-    body = Buffer.concat([body, chunk]);
-    if (body.length > COMMANDS_BYTES_MAX || !isDeletion(body, false)) body = null;
+    if (!isPossible) continue;
+    // Doubled, so that many small chunks cost no more than one large one: for the copies, and for the checks.
+    if (length + chunk.length > bytes.length)
+      bytes = Buffer.concat([bytes.subarray(0, length)], 2 * (length + chunk.length));
+    bytes.set(chunk, length);
+    length += chunk.length;
+    if (length < 2 * checked) continue;
+    checked = length;
+    isPossible = length <= COMMANDS_BYTES_MAX && isDeletion(bytes.subarray(0, length), false);
   }
-  return body !== null && isDeletion(body, true) ? body : null;
+  const body = bytes.subarray(0, length);
+  return isPossible && length <= COMMANDS_BYTES_MAX && isDeletion(body, true) ? body : null;
 }
 
 /** Whether there are deletions only, and nothing behind them. @param isWhole no more of it comes. */
