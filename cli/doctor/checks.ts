@@ -136,7 +136,7 @@ function existing(folder: string): string {
   return existsSync(folder) ? folder : existing(path.dirname(folder));
 }
 
-/** The parts in `PLATFORM_PARTS`, used in containers; null means all parts. */
+/** The parts in `PLATFORM_PARTS`, used in containers; null means all parts, `operator` a container for commands. */
 export function partsHere(shell: Shell): readonly string[] | null {
   const text = shell.env['PLATFORM_PARTS']?.trim() ?? '';
   return text === '' ? null : text.split(',').map((part) => part.trim());
@@ -152,6 +152,7 @@ export async function checkPorts(shell: Shell, running: LocalPlatform | null): P
     ['DOCS_PORT', of('DOCS_PORT', '3005')],
   ].flatMap(([name, text]) => (text === 'off' ? [] : [[name!, Number(text)] as const]));
   const parts = partsHere(shell);
+  if (parts?.includes('operator') === true) return [ok('ports', 'No part of the platform runs in this container')];
   if (parts !== null) {
     const port = Number(of('HANDLER_PRIVATE_PORT', '8081'));
     if (await isFree(port))

@@ -53,6 +53,10 @@ test('in a container it says what runs there, and what elsewhere', async (t) => 
     (await doctor({ PLATFORM_PARTS: 'handler' })).at(-1),
     'ok api: The control plane runs elsewhere: check it with `platform doctor --api <url>`',
   );
+  assert.deepEqual(
+    (await doctor({ PLATFORM_PARTS: 'operator' })).filter((line) => line.includes('ports:')),
+    ['ok ports: No part of the platform runs in this container'],
+  );
   other.server.close();
   assert.equal(
     (await doctor({ PLATFORM_PARTS: 'api' })).at(-1),
