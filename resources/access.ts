@@ -52,7 +52,7 @@ export interface ResourceAccess {
   readonly transit: string;
 }
 
-/** What the routes find in `ctx.state`. */
+/** The `ctx.state` of the routes. */
 export interface ResourceState {
   readonly resources: ResourceAccess;
 }

@@ -155,7 +155,7 @@ function fieldsIn({ bytes, isBinary }: Message): Fields {
   try {
     if (!isBinary) value = JSON.parse(bytes.toString());
   } catch {
-    // As below.
+    // Reported below.
   }
   if (value === null || typeof value !== 'object' || Array.isArray(value)) throw odd('A text must be a JSON object');
   return value as Fields;

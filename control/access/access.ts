@@ -16,7 +16,7 @@ export interface Reached {
   readonly actor: Actor;
 }
 
-/** Access of one request. */
+/** Access checks of one request. */
 export class Access {
   #sql: Sql;
   #actor: Actor | null;
@@ -47,7 +47,7 @@ export class Access {
     this.#isAsked = true;
   }
 
-  /** The actor. @throws {ApiError} `unauthorized` without one, `forbidden` where a token's scope is too narrow. */
+  /** The actor. @throws {ApiError} `unauthorized` without one, `forbidden` if the token's scope is too narrow. */
   account(permission: Permission): Actor {
     if (this.#declared?.has(permission) === false)
       throw new Error(`The route asks for ${permission}, which it does not declare`);

@@ -39,7 +39,7 @@ interface Row {
   readonly used_long_ago: boolean;
 }
 
-/** The actor of `Authorization: Bearer`; null where the token is unknown, expired or revoked. */
+/** The actor of `Authorization: Bearer`; null if the token is unknown, expired or revoked. */
 export async function actorOfToken(sql: Sql, secret: string): Promise<Actor | null> {
   const [row] = await sql<Row[]>`
     SELECT token.id, scope, account_id, organization_id, project_id, expires_at, is_admin,

@@ -4,7 +4,6 @@
 import { isBranchName, isCommitSha } from '#git/remote-url.ts';
 import { toPermissions } from '#git/host/repositories.ts';
 
-/** A stored delivery. */
 export interface StoredDelivery {
   readonly deliveryId: string;
   readonly seq: number;

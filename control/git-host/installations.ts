@@ -3,7 +3,7 @@
 import type { Dependencies } from '../process/dependencies.ts';
 import type { InstallationChange, InstallationRepositories } from './delivery.ts';
 
-/** Why a repository is disconnected, as kept in its row. */
+/** Why a repository is disconnected, as stored in its row. */
 export const disconnectReasons = {
   deleted: 'the repository was deleted on the Git host',
   archived: 'the repository was archived on the Git host',

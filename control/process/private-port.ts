@@ -28,7 +28,7 @@ const UNREACHED = /^(?:ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|EHOSTDOWN|ENOTFOUND
 
 /**
  * @param origins of `API_HANDLER_URL`, such as `http://127.0.0.1:8081`.
- * @param token `PRIVATE_PORT_TOKEN`; null where it needs none.
+ * @param token `PRIVATE_PORT_TOKEN`; null if none is required.
  */
 export function openPrivatePort(
   origins: readonly string[],

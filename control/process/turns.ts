@@ -1,6 +1,6 @@
 // A keyed mutex within this process: work under the same key runs one after the other, in order.
 
-/** Runs work in its turn. */
+/** Serializes work by key. */
 export interface Turns {
   /** Runs work after earlier work of the same key has settled. Settles as the work does. */
   inTurn<Result>(key: string, work: () => Promise<Result>): Promise<Result>;

@@ -3,7 +3,6 @@ import type { Sql, Transaction } from '#postgres/sql.ts';
 import type { Role } from '../access/permissions.ts';
 import { endMade } from './endings.ts';
 
-/** A member. */
 export interface MemberRow {
   readonly account_id: string;
   readonly login: string;

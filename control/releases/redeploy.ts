@@ -82,7 +82,7 @@ async function insert(tx: Transaction, from: string, createdBy: string | null, a
     INSERT INTO control.deployment (id, project_id, organization_id, status, target, branch, commit_sha,
       commit_message, author, pull_request, is_fork, approved_by, source, created_by, kind, artifact, created_at)
     SELECT ${id}, d.project_id, d.organization_id, 'uploading',
-      -- What is production stays so, whatever it was deployed as.
+      -- The live deployment stays production, whatever its original target.
       CASE WHEN p.production_deployment_id = d.id THEN 'production' ELSE d.target END,
       d.branch, d.commit_sha, d.commit_message, d.author, d.pull_request, d.is_fork, d.approved_by, 'redeploy',
       ${createdBy}, d.kind, d.artifact, clock_timestamp()

@@ -16,7 +16,7 @@ import { countActor, describeRate, tooMany } from '../../access/rate-limit.ts';
 import { answerOnce, fingerprint, idempotencyKey } from './idempotency.ts';
 import { whileAllowed } from './long-answers.ts';
 
-/** What every route finds in `ctx.state`. */
+/** The `ctx.state` of every route. */
 export interface RequestState {
   readonly access: Access;
   readonly requestId: string;

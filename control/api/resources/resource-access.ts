@@ -22,7 +22,7 @@ import { callResource } from './resource-calls.ts';
 
 const STATEMENT_CHARS_MAX = 200;
 
-/** What the routes find in `ctx.state.resources`. */
+/** Creates the `ctx.state.resources` of a request. */
 export function resourceAccess(parts: Dependencies, { access, audit, requestId }: RequestState): ResourceAccess {
   return {
     async ask(operation, question) {

@@ -24,7 +24,6 @@ import { nullable, Timestamp } from '../../http/schemas.ts';
 const HOUR_MS = 3_600_000;
 const tags = ['logs'];
 
-/** A stored line. */
 export const StoredLineSchema = Type.Object({
   id: Type.String({ description: 'Counts up in the order in which lines were stored' }),
   at: Timestamp,
