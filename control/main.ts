@@ -1,5 +1,5 @@
-// Root of the API process (port 4002, and a private address for web/): reads the environment, opens Postgres, serves
-// the API. Started by the supervisor, which hears `{type: 'ready', port}`; runs no tenant code.
+// Entry point of the API process (port 4002, and a private address for web/): reads the environment, connects to
+// Postgres, serves the API. Started by the supervisor, which receives `{type: 'ready', port}`. Runs no tenant code.
 import { createEdgeStateReader } from '#core/edge-state.ts';
 import { limitsFrom } from '#core/limits.ts';
 import { openLog } from '#core/log/log.ts';
@@ -72,7 +72,7 @@ async function start(): Promise<() => Promise<void>> {
     edgeState: createEdgeStateReader(config.folder),
     signIn: await openSignIn(config, sql, log),
     clientAddress: createClientAddress(config.trustedProxies, undefined, config.edgeToken),
-    // The API's own origin takes tokens alone; that of AUTH_URL finds sessions itself (sign-in/ui.ts).
+    // The API's own origin accepts only tokens; sessions are looked up at AUTH_URL's origin (sign-in/ui.ts).
     findSession: () => Promise.resolve(null),
     uploadLimits: limits,
     databaseLimits: limits.database,
@@ -128,7 +128,7 @@ async function start(): Promise<() => Promise<void>> {
           ...config.web.address,
           fetch: counts.counted(behindWeb(config.web.token, createUi(forPages, api.fetch))),
         });
-  // The supervisor shows the token of the first start, and leaves it for the commands of its user.
+  // The supervisor shows the first-run token and stores it for the user's commands.
   process.send?.({ type: 'ready', port: server.port, firstRun });
   const databaseFigures = createDatabaseFigures(sql);
   tellFigures(async () => [...counts.figures(), ...telemetry.figures(), ...(await databaseFigures().catch(() => []))]);

@@ -1,63 +1,65 @@
-// What the routes of this folder are given, and what each declares: that it reads or that it writes. Who may, and where
-// the answer comes from, is decided by whoever mounts them.
+// Types and route options shared by the routes of this folder. Each route declares whether it reads or writes. The
+// process that mounts the routes decides about access and where responses come from.
 import type { Readable } from 'node:stream';
 import Type from '#core/typebox/typebox.mjs';
 import { readingOperations, type ResourceOperation, type ResourceOperations } from '#core/resource-call.ts';
 import type { SandboxRequest } from './sandbox-calls.ts';
 
-/** What is asked, beside the operation. */
+/** Arguments of a question, beside the operation. */
 export interface ResourceQuestion<Operation extends ResourceOperation> {
-  /** `:id` of the path: a project. */
+  /** Project id or name from the `:id` path parameter. */
   readonly project: string;
-  /** Of a preview; absent: production. */
+  /** Branch of a preview. Default: production. */
   readonly branch?: string | undefined;
   readonly binding?: string;
   readonly args: ResourceOperations[Operation]['takes'];
-  /** How long the answer may take. */
+  /** Timeout of the question. */
   readonly waitMs?: number;
 }
 
-/** Why a question has no answer. */
+/** Reasons to refuse a question. */
 export type Refusal = 'not_found' | 'bad_request' | 'conflict' | 'payload_too_large';
 
-/** A call for a sandbox, or for a list of them. */
+/** A call to a sandbox, or to list sandboxes. */
 export interface SandboxCall {
-  /** As of a {@link ResourceQuestion}. */
+  /** As in {@link ResourceQuestion}. */
   readonly project: string;
   readonly branch?: string | undefined;
   readonly binding: string;
   readonly request: SandboxRequest;
-  /** Ends the call. */
+  /** Aborts the call. */
   readonly signal: AbortSignal;
 }
 
-/** Answers questions about bindings. */
+/** Access to the contents of bindings. */
 export interface ResourceAccess {
-  /** Asks; refuses who may not. What changes something leaves its mark in the audit log, where there is one. */
+  /**
+   * Runs an operation. Throws if the caller has no permission. Changes are written to the audit log, if there is one.
+   */
   ask<Operation extends ResourceOperation>(
     operation: Operation,
     question: ResourceQuestion<Operation>,
   ): Promise<ResourceOperations[Operation]['gives']>;
-  /** Calls a sandbox, as {@link ask} asks; gives the answer as it comes (sandbox-calls.ts). */
+  /** Calls a sandbox, with the same checks as {@link ask}. Streams the response body (sandbox-calls.ts). */
   sandbox(call: SandboxCall): Promise<Readable>;
-  /** What an answer would say of an error, for whoever has none: a socket. */
+  /** Code and message of an error as a response would show them, for use by sockets. */
   explain(error: unknown): Promise<{ readonly code: string; readonly message: string }>;
-  /** An error that becomes an answer. */
+  /** Creates an error that is sent as a response. */
   refuse(why: Refusal, reason: string): Error;
-  /** Of files that are imported into databases. */
+  /** Limits of files imported into databases. */
   readonly importLimits: { readonly importBytesMax: number; readonly diskFreeBytesMin: number };
-  /** A folder that exists, for files on their way; whoever answers reads and writes there. */
+  /** An existing folder for files in transit. The routes read and write there. */
   readonly transit: string;
 }
 
-/** What the routes find in `ctx.state`. */
+/** The `ctx.state` of the routes. */
 export interface ResourceState {
   readonly resources: ResourceAccess;
 }
 
 type Permission = 'data:read' | 'data:write';
 
-/** What a route declares of access, as `needs` of control/api/request/needs.ts does. */
+/** Route options that declare access, as `needs` of control/api/request/needs.ts does. */
 interface Declared {
   readonly security: readonly [{ readonly token: readonly [Permission] }, { readonly session: readonly [Permission] }];
   readonly 'x-subject': 'project';
@@ -68,17 +70,17 @@ const declared = (permission: Permission): Declared => ({
   'x-subject': 'project',
 });
 
-/** Of a route that changes nothing. */
+/** For routes that change nothing. */
 export const reads = declared('data:read');
-/** Of a route that changes what a binding holds. */
+/** For routes that change the contents of a binding. */
 export const writes = declared('data:write');
 
-/** What an operation needs. */
+/** The permission that an operation requires. */
 export function permissionOf(operation: ResourceOperation): Permission {
   return readingOperations.includes(operation) ? 'data:read' : 'data:write';
 }
 
-/** What sandboxes are called for that changes nothing in them. */
+/** Read-only sandbox operations. */
 const readingCalls: readonly SandboxRequest['operation'][] = [
   'list',
   'listSnapshots',
@@ -94,31 +96,31 @@ const readingCalls: readonly SandboxRequest['operation'][] = [
   'watch',
 ];
 
-/** What a call for a sandbox needs. */
+/** The permission that a sandbox call requires. */
 export function permissionOfCall(operation: SandboxRequest['operation']): Permission {
   return readingCalls.includes(operation) ? 'data:read' : 'data:write';
 }
 
-/** Whose resources: production's, or those of a branch's previews. */
+/** Selects the resources of production or of a branch's previews. */
 export const branchQuery = {
   branch: Type.Optional(
     Type.String({ minLength: 1, maxLength: 255, description: 'Of the previews of a branch; default: production' }),
   ),
 };
 
-/** A binding's name in platform.yaml, or that of its resource. */
+/** Name of a binding in platform.yaml, or of its resource. */
 export const BindingName = Type.String({ maxLength: 64, pattern: '^[A-Za-z][A-Za-z0-9_]*$' });
 
-/** How many of what waits: messages, runs, timers. */
+/** Page size for messages, runs and timers. */
 export const Limit = Type.Optional(Type.Integer({ minimum: 1, maximum: 200, default: 50 }));
-/** A cursor that counts. */
+/** A numeric cursor. */
 export const NumberCursor = Type.Optional(Type.String({ maxLength: 20, pattern: '^\\d+$' }));
 
 export const NullableNumber = Type.Union([Type.Number(), Type.Null()]);
 export const NullableText = Type.Union([Type.String(), Type.Null()]);
 export const Done = { 204: null } as const;
 
-/** Nothing to say. */
+/** An empty response. */
 export function done(): Response {
   return new Response(null, { status: 204 });
 }

@@ -1,5 +1,5 @@
-// The routes over bindings as one typed app, for control/api/app.ts and the dashboard of `platform dev`. Who mounts it
-// puts `resources` into the state (access.ts).
+// The routes over bindings as one typed app, for control/api/app.ts and the dashboard of `platform dev`. Both put
+// `resources` into the state (access.ts).
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import { branchQuery, reads, type ResourceState } from './access.ts';
@@ -30,7 +30,6 @@ const listing = platform<unknown, ResourceState>().get(
   },
 );
 
-/** All of them. */
 export const resources = platform<unknown, ResourceState>()
   .route('/', listing)
   .route('/', databases)

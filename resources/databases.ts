@@ -1,5 +1,6 @@
-// Databases of a project: tables and rows, statements, what took long, migrations, copies. Statements may write: they
-// need the permission to.
+// Databases of a project: tables and rows, statements, slow statements, migrations, snapshots. Statements may write,
+// so
+// they require the write permission.
 import { createReadStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
@@ -12,7 +13,7 @@ import { BindingName, branchQuery, done, Done, reads, writes, type ResourceState
 const SQL_CHARS_MAX = 4_000_000;
 const BODY_BYTES_MAX = 20_000_000;
 const SCRIPT_MS_MAX = 120_000;
-/** Tables whose rows are counted. */
+/** Maximum number of tables whose rows are counted. */
 const COUNTED_MAX = 50;
 
 const params = Type.Object({ id: Type.String(), database: BindingName });

@@ -1,14 +1,14 @@
-// Server-sent events of somebody else on their way: after a silence a comment goes between two of them, so that proxies
-// keep the connection.
+// Keeps a proxied stream of server-sent events open: after a silence, inserts a comment between two events, so that
+// proxies do not close the connection.
 import { pipeline, Transform, type Readable } from 'node:stream';
 
 const SILENCE_MS = 15_000;
 const COMMENT = ': still here\n\n';
 const LINE_END = 0x0a;
 
-/** The same bytes, with comments; never inside an event. Who ends one of both ends the other. */
+/** The same bytes, with comments inserted between events. Ending either stream ends the other. */
 export function withoutSilence(events: Readable, silenceMs = SILENCE_MS): Readable {
-  // Whether the last two bytes were line ends.
+  // Whether the last two bytes were line breaks.
   let isBetween = true;
   let last = 0;
   const kept = new Transform({
@@ -21,9 +21,9 @@ export function withoutSilence(events: Readable, silenceMs = SILENCE_MS): Readab
     },
   });
   const timer = setInterval(() => {
-    // Who has not taken the last one has no use for more.
+    // A client that has not read the last comment needs no other.
     if (isBetween && kept.readableLength === 0 && !kept.readableEnded) kept.push(COMMENT);
   }, silenceMs);
-  // What broke is known to the reader, whose stream ends with an error.
+  // The reader sees errors, since its stream fails with them.
   return pipeline(events, kept, () => clearInterval(timer));
 }

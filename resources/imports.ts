@@ -1,5 +1,5 @@
-// Files that are put into a database: sent in pieces into a file of the data folder, then taken by the database
-// service. What they hold is read there alone.
+// Imports of files into a database. Clients upload a file in pieces to the data folder; then the database service
+// imports it. Only that service parses the file.
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, open, readdir, rm, stat, statfs } from 'node:fs/promises';
 import path from 'node:path';
@@ -17,9 +17,9 @@ import {
 } from './access.ts';
 
 const PIECE_BYTES_MAX = 8 * 1024 * 1024;
-/** Files of a project that were begun and not imported. */
+/** Maximum number of unfinished uploads per project. */
 const OPEN_MAX = 4;
-/** After which a file that gets no more pieces goes. */
+/** An upload that receives no piece for this long is deleted. */
 const LIFE_MS = 2 * 3_600_000;
 
 const GONE = 'There is no such import, or it is over';
@@ -44,7 +44,7 @@ const Progress = Type.Object({
   }),
 });
 
-/** Which import is meant. */
+/** Identifies an import. */
 interface Place {
   readonly project: string;
   readonly branch: string | undefined;
@@ -126,7 +126,7 @@ export const imports = platform<unknown, ResourceState>()
       const { bytes, replace } = ctx.body;
       const found = await stat(file).catch(() => null);
       if (found === null) {
-        // The import may be over, and the client missed the answer.
+        // The import may have finished without the client receiving the response.
         const known = await resources.ask('db.import-state', questionOf(place));
         if (known.state === 'unknown') throw resources.refuse('not_found', GONE);
         return followed(resources, place, known);
@@ -187,7 +187,7 @@ function questionOf<Args extends object>({ project, branch, binding, id }: Place
   return { project, branch, binding, args: { id, ...(args as Args) } };
 }
 
-/** The state of an import; when it is over its file goes. */
+/** Returns the state of an import. Deletes its file once it is finished. */
 async function followed<State extends { readonly state: string; readonly leftOut: readonly string[] }>(
   resources: ResourceAccess,
   place: Place,
@@ -197,7 +197,7 @@ async function followed<State extends { readonly state: string; readonly leftOut
   return { ...state, leftOut: [...state.leftOut] };
 }
 
-/** Named so that it leads to nobody else's: by all that access was granted for. */
+/** The name covers everything that access was granted for, so it cannot point to another project's file. */
 function fileOf({ transit }: ResourceAccess, { project, branch, binding, id }: Place): string {
   const all = createHash('sha256').update(JSON.stringify([project, branch ?? null, binding, id]));
   return path.join(transit, 'imports', `${projectKey(project)}-${all.digest('hex').slice(0, 40)}`);
@@ -207,7 +207,7 @@ function projectKey(project: string): string {
   return createHash('sha256').update(project).digest('hex').slice(0, 16);
 }
 
-/** Names of the files that are there, but for those that nobody goes on with, which go. */
+/** Names of the current uploads. Deletes abandoned ones. */
 async function remaining(folder: string): Promise<string[]> {
   const kept: string[] = [];
   for (const name of await readdir(folder)) {
@@ -226,7 +226,7 @@ async function sizeOf(file: string, { refuse }: ResourceAccess): Promise<number>
   return found.size;
 }
 
-/** Bytes of the other files of its project. */
+/** Total size of the project's other uploads, in bytes. */
 async function sizeOfOthers(file: string): Promise<number> {
   const [folder, own] = [path.dirname(file), path.basename(file)];
   const mine = own.slice(0, own.indexOf('-') + 1);
@@ -237,7 +237,7 @@ async function sizeOfOthers(file: string): Promise<number> {
   return sizes.reduce((sum, size) => sum + size, 0);
 }
 
-/** Writes a piece behind those that are there; one that was sent before is written again. @returns the new size. */
+/** Appends a piece. A piece that was sent before is overwritten. @returns the new size. */
 async function receive(
   body: AsyncIterable<Uint8Array> | null,
   file: string,
@@ -248,7 +248,7 @@ async function receive(
   const { importBytesMax, diskFreeBytesMin } = importLimits;
   const size = await sizeOf(file, access);
   if (offset > size) throw refuse('conflict', `${size} bytes are there: the next piece begins at offset ${size}`);
-  // All files of a project together are no larger than one may be.
+  // All uploads of a project together may be as large as the limit for one.
   const bytesMax = importBytesMax - (await sizeOfOthers(file));
   const { bavail, bsize } = await statfs(file);
   if (bavail * bsize < PIECE_BYTES_MAX + diskFreeBytesMin)

@@ -1,11 +1,11 @@
-// A request that may become a WebSocket, as routes see it: a route takes the offer and answers with any good status,
-// and whoever serves it (socket-server.ts) opens the socket then. A failure is answered as to any other request.
+// Requests that may become WebSockets. A route takes the offer and returns a response with a success status; then
+// socket-server.ts opens the socket. Errors are returned as for any other request.
 import type { WebSocket } from 'ws';
 
-/** What a route does with the socket. It is closed when this settles. */
+/** Uses the socket. The socket is closed when the promise settles. */
 export type Talk = (socket: WebSocket) => Promise<void>;
 
-/** Watches over a socket. @returns what ends that. */
+/** Watches a socket. @returns a function that stops watching. */
 export type Guard = (socket: WebSocket) => () => void;
 
 interface Offer {
@@ -15,7 +15,9 @@ interface Offer {
 
 const OFFER = Symbol('a WebSocket that may be opened');
 
-/** Marks a request. @returns what the route has taken it for, once it has answered. */
+/**
+ * Marks a request as a possible WebSocket. @returns a function that returns the route's handler, after its response.
+ */
 export function offerSocket(request: Request): () => Talk | null {
   let taken: Talk | null = null;
   let guard: Guard | null = null;
@@ -35,12 +37,12 @@ function guarded(talk: Talk, guard: Guard): Talk {
   };
 }
 
-/** Has the socket of a request watched over, where it asks for one and a route takes it. */
+/** Adds a guard to a WebSocket request, used if a route takes the socket. */
 export function guardSocket(request: Request, guard: Guard): void {
   (request as { readonly [OFFER]?: Offer })[OFFER]?.guard(guard);
 }
 
-/** @returns false: the request asks for no WebSocket. */
+/** @returns false if the request is not a WebSocket request. */
 export function takeSocket(request: Request, talk: Talk): boolean {
   const offer = (request as { readonly [OFFER]?: Offer })[OFFER];
   offer?.take(talk);

@@ -1,4 +1,4 @@
-// Queues: what waits in them, dead letters and why they are.
+// Queues: pending messages, and dead letters with their reasons.
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import {

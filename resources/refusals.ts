@@ -1,8 +1,8 @@
-// What an error of the engine or of the sandbox service is for clients of the API: the same code and status, whoever
-// answers.
+// Maps errors of the engine and of the sandbox service to the API's error codes and statuses, which are the same
+// whichever of the two failed.
 import { errorTable, type ErrorCode } from '#core/errors.ts';
 
-/** Codes of sandboxes, which the API passes on as the binding has them (docs/sandboxes.md). */
+/** Sandbox error codes that the API returns unchanged, as the binding does (docs/sandboxes.md). */
 const passedOn = [
   'binding_unavailable',
   'sandbox_unavailable',
@@ -23,12 +23,12 @@ const passedOn = [
   'terminal_unavailable',
 ] as const satisfies readonly ErrorCode[];
 
-/** Statuses of the codes that are passed on. */
+/** Statuses of these codes. */
 export const passedOnStatuses = Object.fromEntries(passedOn.map((code) => [code, errorTable[code].status])) as Readonly<
   Record<(typeof passedOn)[number], number>
 >;
 
-/** Codes that answers of these routes may have, with their statuses. */
+/** Error codes that these routes may return, with their statuses. */
 export const refusalStatuses = {
   bad_request: 400,
   not_found: 404,
@@ -49,7 +49,7 @@ const codes: Readonly<Record<string, RefusalCode>> = {
   body_too_large: 'payload_too_large',
 };
 
-/** @param code of core/errors.ts @param status its own */
+/** @param code of core/errors.ts @param status of the original error */
 export function refusalOf(code: string, status: number): RefusalCode {
   if (Object.hasOwn(refusalStatuses, code)) return code as RefusalCode;
   if (Object.hasOwn(codes, code)) return codes[code]!;

@@ -1,5 +1,4 @@
-// What the routes over sandboxes have together: how one is named, what it may be made of, how a call is passed on, and
-// its answer given. Used by sandboxes.ts and those beside it.
+// Shared by the sandbox routes: naming a sandbox, checking its options, forwarding a call, returning its response.
 import type { Readable } from 'node:stream';
 import Type from '#core/typebox/typebox.mjs';
 import { BindingName, branchQuery, done, type ResourceAccess } from './access.ts';
@@ -12,7 +11,7 @@ export const Sandbox = Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$
 export const ofBinding = Type.Object({ id: Type.String(), binding: BindingName });
 export const ofOne = Type.Object({ id: Type.String(), binding: BindingName, sandbox: Sandbox });
 export const branchOnly = Type.Object(branchQuery);
-/** Of lists by id. */
+/** Pagination by id. */
 export const page = Type.Object({
   ...branchQuery,
   prefix: Type.Optional(Sandbox),
@@ -21,7 +20,7 @@ export const page = Type.Object({
 });
 export const Moment = Type.Number({ description: 'Milliseconds since 1970' });
 
-/** What they are is checked with the call, as it is for the binding and in the same words (core/sandbox/options.ts). */
+/** Validated with the call, as for the binding and with the same messages (core/sandbox/options.ts). */
 export const SandboxOptions = Type.Unsafe<Readonly<Record<string, unknown>>>(
   Type.Object(
     {
@@ -39,7 +38,7 @@ export const SandboxOptions = Type.Unsafe<Readonly<Record<string, unknown>>>(
   ),
 );
 
-/** A request of a route, as far as it says whose sandboxes are meant. */
+/** The fields of a route's request that select the sandboxes. */
 interface Asking {
   readonly params: { readonly id: string; readonly binding: string };
   readonly query: { readonly branch?: string | undefined };
@@ -47,19 +46,19 @@ interface Asking {
   readonly state: { readonly resources: ResourceAccess };
 }
 
-/** The body of the answer. */
+/** Returns the response body. */
 export function ask({ params, query, signal, state }: Asking, request: SandboxRequest): Promise<Readable> {
   const { id: project, binding } = params;
   return state.resources.sandbox({ project, branch: query.branch, binding, request, signal });
 }
 
-/** An answer that says nothing. */
+/** An empty response. */
 export function end(answer: Readable): Response {
   answer.resume();
   return done();
 }
 
-/** JSON of an agent, as it comes. @param within a key for it. */
+/** Streams the agent's JSON as it arrives. @param within a key to wrap it in */
 export function jsonOf(answer: Readable, within?: 'items'): never {
   const body = within === undefined ? answer : enclosed(`{"${within}":`, answer, '}');
   return new Response(toWebStream(body), { headers: { 'content-type': 'application/json' } }) as never;

@@ -1,6 +1,7 @@
-// Passes a call for a sandbox on to the sandbox service (core/sandbox/operations.ts), for whoever mounts the routes of
-// sandboxes.ts: bodies stream both ways, who hangs up ends the call. What the service refuses becomes an error with its
-// code; what it answers is not read here.
+// Forwards sandbox calls to the sandbox service (core/sandbox/operations.ts), for the routes of sandboxes.ts. Bodies
+// stream in both directions; a client that disconnects aborts the call. Errors of the service are thrown with their
+// code;
+// successful responses are not parsed here.
 import { Readable } from 'node:stream';
 import { PlatformError } from '#core/errors.ts';
 import { SANDBOX_BOUNDS } from '#core/sandbox/call-limits.ts';
@@ -14,11 +15,11 @@ import {
 import { OPTIONS_CHARS_MAX, OPTIONS_HEADER, toOptionsChange } from '#core/sandbox/options.ts';
 import { REFUSAL_BYTES_MAX, refusalIn } from '#core/sandbox/refusal.ts';
 
-/** The way to the service. */
+/** Connection to the service. */
 export interface SandboxService {
   /**
-   * @param headers names and values, in turn.
-   * @throws {PlatformError} `sandbox_unavailable`, or another one where it is not known whether the call was done.
+   * @param headers names and values, alternating.
+   * @throws {PlatformError} `sandbox_unavailable`, or another code if it is unknown whether the call was executed.
    */
   request(request: {
     readonly method: 'GET' | 'POST' | 'DELETE';
@@ -29,14 +30,14 @@ export interface SandboxService {
   }): Promise<{ readonly statusCode: number; readonly body: Readable }>;
 }
 
-/** A part of a list, by id. */
+/** Pagination by id. */
 interface SandboxPage {
   readonly limit: number;
   readonly prefix: string;
   readonly cursor: string;
 }
 
-/** What is asked of the sandboxes of a binding. */
+/** Requests to the sandboxes of a binding. */
 export type SandboxRequest =
   | { readonly operation: 'list'; readonly args: SandboxPage }
   | { readonly operation: 'listSnapshots'; readonly args: SandboxPage }
@@ -44,21 +45,22 @@ export type SandboxRequest =
       readonly operation: AgentOperation | ServiceOperation | PortOperation;
       readonly sandbox: string;
       readonly args?: object;
-      /** What it is to be made of, as somebody wrote it (core/sandbox/options.ts). */
+      /** Options of the sandbox as the user wrote them (core/sandbox/options.ts). */
       readonly options?: object | undefined;
-      /** Of an operation whose body is bytes. */
+      /** Body of operations that take bytes. */
       readonly bytes?: AsyncIterable<Uint8Array>;
     };
 
-/** Of what the service itself says. */
+/** Maximum size of the service's own responses. */
 const ANSWER_BYTES_MAX = 4 * 1024 * 1024;
 
 /**
- * Asks, and returns the body of the answer.
+ * Calls the service and returns the response body.
  *
- * @param service null: there is none.
- * @throws {PlatformError} `binding_unavailable` without a service; `sandbox_lost` where the call may have been done in
- *   part; what the service refuses with.
+ * @param service null if sandboxes are not available.
+ * @throws {PlatformError} `binding_unavailable` without a service; `sandbox_lost` if the call may have been executed
+ * in
+ *   part; the service's own errors.
  */
 export async function callSandbox(
   service: SandboxService | null,
@@ -80,7 +82,7 @@ export async function callSandbox(
       { cause: error },
     );
   });
-  // One that is given up says so as an error, which nobody may be listening for by then.
+  // An aborted body emits an error, possibly after its last listener is gone.
   body.on('error', () => {});
   if (statusCode === 200) return body;
   throw await refusalOf(statusCode, body);
@@ -131,15 +133,15 @@ async function refusalOf(status: number, body: Readable): Promise<PlatformError>
       chunks.push(chunk);
     }
     const refusal = refusalIn(Buffer.concat(chunks).toString());
-    // Its token is ours to have right, not the caller's.
+    // A wrong service token is the platform's fault, not the caller's: do not forward that code.
     if (refusal !== null && refusal.code !== 'sandbox_unauthorized') return refusal;
   } catch {
-    // Cut off: its status is all that is known.
+    // The body was cut off: only the status is known.
   }
   return new PlatformError('sandbox_unavailable', { reason: `the sandbox service answered ${status}` });
 }
 
-/** An answer of the service itself, which is short; those of agents may be of any size. */
+/** Parses a response of the service itself, which is short. Responses of agents may have any size. */
 export async function toJson(answer: Readable): Promise<unknown> {
   const chunks: Buffer[] = [];
   let bytes = 0;

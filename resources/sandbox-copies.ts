@@ -1,4 +1,4 @@
-// Copies of sandboxes from outside a worker: snapshots that are taken, listed and deleted, and forks.
+// Snapshots and forks of sandboxes, from outside a worker: create, list, delete, fork.
 import { Readable } from 'node:stream';
 import Type from '#core/typebox/typebox.mjs';
 import type { SandboxSnapshot } from '#core/sandbox/operations.ts';
@@ -7,7 +7,7 @@ import { BindingName, branchQuery, Done, NullableText, reads, writes, type Resou
 import { ask, branchOnly, end, Moment, ofBinding, ofOne, page, Sandbox } from './sandbox-asking.ts';
 import { toJson } from './sandbox-calls.ts';
 
-/** Their bodies are bytes, and there are none. */
+/** These calls have a body of bytes, which is empty. */
 const NO_BYTES: AsyncIterable<Uint8Array> = { [Symbol.asyncIterator]: () => Readable.from([])[Symbol.asyncIterator]() };
 
 const Snapshot = Type.Object({

@@ -1,5 +1,5 @@
-// Ports of sandboxes that have an address, from outside a worker: given, listed, taken back. Who may only look is told
-// no token, with which a visitor may do what the server behind the port lets visitors do.
+// Public ports of sandboxes, from outside a worker: expose, list, remove. Callers with read access do not receive the
+// port's token, because it allows everything that the server behind the port allows.
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import { BindingName, Done, NullableText, reads, writes, type ResourceState } from './access.ts';

@@ -1,4 +1,4 @@
-// Terminals of sandboxes from outside a worker: a WebSocket, of which terminal-socket.ts has what passes.
+// Terminals of sandboxes, from outside a worker, over a WebSocket. The protocol is in terminal-socket.ts.
 import { platform } from '#packages/worker/index.ts';
 import { done, writes, type ResourceState } from './access.ts';
 import { takeSocket } from './offered-socket.ts';

@@ -1,5 +1,6 @@
-// Sandboxes of a project from outside a worker: listed, called, suspended, destroyed. What a call takes the sandbox
-// itself checks; answers of its agent go on as bytes, unread: they are a tenant's word, of any size.
+// Sandboxes of a project, from outside a worker: list, call, suspend, delete. The sandbox validates the arguments of
+// a
+// call. Responses of its agent are streamed without parsing: they are untrusted and of any size.
 import type { Readable } from 'node:stream';
 import Type from '#core/typebox/typebox.mjs';
 import type { SandboxInfo as Info } from '#core/sandbox/operations.ts';
@@ -35,9 +36,9 @@ import { sandboxPorts } from './sandbox-ports.ts';
 import { sandboxTerminals } from './sandbox-terminals.ts';
 import { toAttachment, toWebStream } from './streamed.ts';
 
-/** As the agent's own bound, and what JSON adds. */
+/** The agent's own limit, plus JSON overhead. */
 const ARGUMENTS_BODY_BYTES_MAX = 4 * 1024 * 1024;
-/** Of a file that is written: its sandbox's disk is smaller. */
+/** Maximum size of a written file; the disk of a sandbox is smaller. */
 const FILE_BYTES_MAX = 5 * 1024 * 1024 * 1024;
 const PATH_CHARS_MAX = 4096;
 

@@ -1,26 +1,26 @@
-// WebSockets beside a web function: a request for one is answered by the same function as all others, with its checks
-// of who asks, and becomes a socket where a route takes it (offered-socket.ts). Used by the API process.
+// WebSockets beside a web function. The function handles a WebSocket request like any other, with the same access
+// checks; it becomes a socket if a route takes it (offered-socket.ts). Used by the API process.
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer, type WebSocket } from 'ws';
 import { offerSocket } from './offered-socket.ts';
 
-/** Of one message. */
+/** Maximum size of a message. */
 const MESSAGE_BYTES_MAX = 1024 * 1024;
-/** Who does not answer to a ping until the next one is gone. */
+/** A client that has not answered a ping by the next one is disconnected. */
 const PING_MS = 30_000;
 const SOCKETS_MAX = 1000;
 
-/** What it takes. */
+/** Dependencies of {@link serveSockets}. */
 interface SocketServerParts {
   readonly server: Server;
   readonly fetch: (request: Request, incoming: IncomingMessage) => Response | Promise<Response>;
 }
 
-/** @returns what ends all sockets. */
+/** @returns a function that closes all sockets. */
 export function serveSockets({ server, fetch }: SocketServerParts): () => void {
   const sockets = new WebSocketServer({ noServer: true, maxPayload: MESSAGE_BYTES_MAX, perMessageDeflate: false });
-  // Other protocols that a client would rather speak are nothing to it: such a request is answered as it is.
+  // Upgrade requests for other protocols are handled as ordinary requests.
   Object.assign(server, {
     shouldUpgradeCallback: ({ headers }: IncomingMessage) => headers.upgrade?.toLowerCase() === 'websocket',
   });
@@ -63,7 +63,7 @@ export function serveSockets({ server, fetch }: SocketServerParts): () => void {
   };
 }
 
-/** Ends a socket whose other side is not there any more. */
+/** Terminates the socket when the client stops responding. */
 function watch(socket: WebSocket): () => void {
   let isThere = true;
   socket.on('pong', () => {
@@ -81,17 +81,17 @@ function requestOf({ url, headers, socket }: IncomingMessage, signal: AbortSigna
   const plain = Object.entries(headers).filter((header): header is [string, string] => typeof header[1] === 'string');
   const path = url?.startsWith('/') === true ? url : '/';
   const request = new Request(`http://${hostOf(headers.host)}${path}`, { headers: new Headers(plain), signal });
-  // As srvx says where a request comes from.
+  // The property by which srvx exposes the client's address.
   return Object.defineProperty(request, 'ip', { value: socket.remoteAddress });
 }
 
 const hostOf = (host: string | undefined): string =>
   host !== undefined && URL.canParse(`http://${host}`) ? host : 'api';
 
-/** An answer as HTTP/1.1, after which the connection ends. */
+/** Serializes a response as HTTP/1.1; the connection is closed after it. */
 async function written(response: Response): Promise<Buffer> {
   const body = Buffer.from(await response.arrayBuffer());
-  // A socket that no route wants is no success.
+  // A WebSocket request that no route took must not return success.
   const status = response.ok ? 400 : response.status;
   const lines = [`HTTP/1.1 ${status} Refused`, 'connection: close', `content-length: ${body.byteLength}`];
   for (const [name, value] of response.headers)

@@ -1,5 +1,6 @@
-// State, files and caches of a project. A file passes in parts on its way out and by a file of its own on its way in:
-// its size is no question of memory.
+// State, files and caches of a project. Downloads stream in parts and uploads go through a temporary file, so file
+// size
+// does not affect memory.
 import { createWriteStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
@@ -25,7 +26,7 @@ import { toAttachment, toWebStream } from './streamed.ts';
 const PAGE_MAX = 1000;
 const VALUE_BODY_BYTES_MAX = 40_000_000;
 const PART_BYTES = 4 * 1024 * 1024;
-/** Of a file that is written. */
+/** Maximum size of a written file. */
 const FILE_BYTES_MAX = 5 * 1024 * 1024 * 1024;
 const FILE_MS_MAX = 120_000;
 
@@ -272,7 +273,7 @@ interface Part {
   readonly etag: string;
 }
 
-/** @throws {Error} when another file takes its place meanwhile: half of each would be neither. */
+/** @throws {Error} if the file is replaced during the download: the result would mix two files. */
 async function* contentOf(first: Part, next: (offset: number) => Promise<Part | null>): AsyncGenerator<Uint8Array> {
   let offset = 0;
   for (let part: Part | null = first; part !== null; part = await next(offset)) {
@@ -284,7 +285,7 @@ async function* contentOf(first: Part, next: (offset: number) => Promise<Part | 
   }
 }
 
-/** Writes a body to a file. @throws what `refuse` makes of a body that is too large. */
+/** Writes a body to a file. @throws the error of `refuse` if the body is too large. */
 async function receive(
   body: AsyncIterable<Uint8Array> | null,
   target: string,

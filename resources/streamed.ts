@@ -1,11 +1,11 @@
-// How bytes that belong to a project's users go out: as streams of the web, and as files that no browser shows.
+// Returns bytes of a project's users: as web streams, and as attachments that browsers do not render.
 import { ReadableStream as NodeStream } from 'node:stream/web';
 
-/** Named by Node's own type: that of browsers, by which the dashboard checks this folder, lacks `from`. */
+/** Typed as Node's class: the browser type, with which the dashboard checks this folder, lacks `from`. */
 export const toWebStream = (parts: AsyncIterable<Uint8Array>) =>
   NodeStream.from(parts) as ReadableStream<Uint8Array<ArrayBuffer>>;
 
-/** A file may be a page that somebody uploaded: it is never shown as part of ours. @param path with its name */
+/** A file may be an uploaded HTML page: never render it on our origin. @param path including the name */
 export function toAttachment(path: string): Record<string, string> {
   const name = encodeURIComponent(path.slice(path.lastIndexOf('/') + 1)).replace(
     /['()*]/g,

@@ -1,27 +1,29 @@
-// A terminal of a sandbox over a WebSocket, for the route of sandboxes.ts. Binary messages are bytes, typed and
-// printed. Texts are JSON: first `{"start": {...}}` with what `terminal` takes, then `{"resize": [cols, rows]}`, and
-// `{"end": true}` where no more is typed; from here at last `{"exitCode", "signal"}`, or `{"error"}` with its code.
+// A sandbox terminal over a WebSocket, for the route of sandbox-terminals.ts. Binary messages are terminal input and
+// output. Text messages are JSON: the client first sends `{"start": {...}}` with the options of `terminal`, then
+// `{"resize": [cols, rows]}`, and `{"end": true}` after the last input. The server finally sends `{"exitCode",
+// "signal"}`,
+// or `{"error"}` with its code.
 import type { Readable } from 'node:stream';
 import type { WebSocket } from 'ws';
 import { PlatformError } from '#core/errors.ts';
 import { toFields, toTerminalSize, type Fields } from '#core/sandbox/arguments.ts';
 import { exitIn, TERMINAL_FRAME, terminalFrame, terminalFrames } from '#core/sandbox/terminal-frames.ts';
 
-/** What it takes. */
+/** Dependencies of {@link talkToTerminal}. */
 interface TerminalSocketParts {
-  /** Asks for the terminal; `signal` ends it. */
+  /** Opens the terminal; `signal` aborts it. */
   open(args: object, bytes: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<Readable>;
-  /** What is said of a failure. */
+  /** Code and message of an error for the client. */
   explain(error: unknown): Promise<{ readonly code: string; readonly message: string }>;
 }
 
 const START_MS = 10_000;
-/** What waits of what is typed, before the other side is asked to wait. */
+/** Buffered input after which the client is paused. */
 const WAITING_BYTES = 64 * 1024;
 const NORMAL = 1000;
 const REFUSED = 1008;
 
-/** Passes between both until either ends. */
+/** Copies data in both directions until either side ends. */
 export async function talkToTerminal(socket: WebSocket, { open, explain }: TerminalSocketParts): Promise<void> {
   const gone = new AbortController();
   socket.once('close', () => gone.abort());
@@ -42,7 +44,7 @@ export async function talkToTerminal(socket: WebSocket, { open, explain }: Termi
     socket.close(NORMAL);
   } catch (error) {
     if (socket.readyState !== socket.OPEN) return;
-    // What it was ended for says more than that it ended.
+    // The reason of the abort is more specific than the error it caused.
     const reason = gone.signal.aborted ? (gone.signal.reason as unknown) : error;
     await send(socket, JSON.stringify({ error: await explain(lostOr(reason)) }));
     socket.close(REFUSED);
@@ -51,13 +53,13 @@ export async function talkToTerminal(socket: WebSocket, { open, explain }: Termi
   }
 }
 
-/** A stream that breaks says so in words of its own. */
+/** Maps errors of a broken stream to `sandbox_lost`. */
 function lostOr(error: unknown): unknown {
   const isOfStream = error instanceof Error && !(error instanceof PlatformError) && !('status' in error);
   return isOfStream ? new PlatformError('sandbox_lost', { reason: 'the connection to it broke' }) : error;
 }
 
-/** Resolves once it is on its way: whoever does not read makes the terminal wait. */
+/** Resolves once the message was sent, so that a slow client slows the terminal down. */
 function send(socket: WebSocket, data: Uint8Array | string): Promise<void> {
   return new Promise((resolve, reject) => {
     socket.send(data, (error) => (error === undefined || error === null ? resolve() : reject(error)));
@@ -70,11 +72,11 @@ interface Message {
 }
 
 interface Messages {
-  /** Null: there are no more. @throws {PlatformError} where none comes in time. */
+  /** Returns null after the last message. @throws {PlatformError} if none arrives in time. */
   next(waitMs?: number): Promise<Message | null>;
 }
 
-/** What comes, held back while it is not taken. */
+/** Messages of the socket, with backpressure. */
 function messagesOf(socket: WebSocket): Messages {
   const waiting: Message[] = [];
   let bytes = 0;
@@ -117,12 +119,12 @@ function startIn(message: Message | null): Fields {
   const { start } = message === null ? {} : fieldsIn(message);
   if (start === undefined) throw odd('The first message must be {"start": {...}} with what runs, and cols and rows');
   const fields = toFields(start);
-  // Before anything is started.
+  // Validate before anything starts.
   toTerminalSize(fields);
   return fields;
 }
 
-/** What the sandbox gets: a size at first, so that the request is on its way. */
+/** Frames for the sandbox. The first is a size, so that the request is sent immediately. */
 async function* framesOf(start: Fields, messages: Messages, gone: AbortController): AsyncGenerator<Uint8Array> {
   try {
     yield terminalFrame(TERMINAL_FRAME.size, toTerminalSize(start));
@@ -153,7 +155,7 @@ function fieldsIn({ bytes, isBinary }: Message): Fields {
   try {
     if (!isBinary) value = JSON.parse(bytes.toString());
   } catch {
-    // As below.
+    // Reported below.
   }
   if (value === null || typeof value !== 'object' || Array.isArray(value)) throw odd('A text must be a JSON object');
   return value as Fields;

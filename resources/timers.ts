@@ -1,4 +1,4 @@
-// What the clock starts: timers that a worker set, schedules of platform.yaml.
+// Timers set by workers, and schedules of platform.yaml.
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import {

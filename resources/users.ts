@@ -1,4 +1,4 @@
-// Users of a project's app: who they are, how they sign in, their sessions. No password or token is in an answer.
+// Users of a project's app: profiles, sign-in methods, sessions. Responses never contain passwords or tokens.
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import { branchQuery, done, Done, NullableText, NumberCursor, reads, writes, type ResourceState } from './access.ts';

@@ -1,4 +1,4 @@
-// Workflows: runs with their steps and their log, and what steers one.
+// Workflows: runs with their steps and logs, and actions on a run.
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import {
@@ -47,7 +47,7 @@ const RunDetail = Type.Object({
   log: Type.Array(Type.Object({ at: Type.Number(), message: Type.String(), content: Type.Unknown() })),
 });
 const ofWorkflow = Type.Object({ id: Type.String(), workflow: BindingName });
-/** An id of a run may be any text: it is no part of a path. */
+/** Run ids may be any text, so they are not part of the path. */
 const ofRun = Type.Object({ ...branchQuery, run: Type.String({ minLength: 1, maxLength: 512 }) });
 
 export const workflows = platform<unknown, ResourceState>()

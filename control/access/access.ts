@@ -1,54 +1,53 @@
-// What the actor of a request may do. What a route declares (api/request/needs.ts) is asked before anything of the
-// request is read; routes ask again for what only they can know, and get the ids they need. A route whose subject was
-// asked about by nobody has its answer replaced by an error (api/request/middleware.ts), so that a forgotten question
-// cannot go unnoticed.
+// What the actor of a request may do. The access that a route declares (api/request/needs.ts) is checked before the
+// request is read; routes check the rest themselves and get the ids they need. If a route never checks access to its
+// subject, middleware.ts replaces its response with an error, so that a forgotten check is noticed.
 import type { Sql } from '#postgres/sql.ts';
 import { ApiError } from '../http/errors.ts';
 import type { Actor } from './actor.ts';
 import { permissions, roleMay, scopeMay, type Permission } from './permissions.ts';
 
-/** What a route is about, by an id in its path. */
+/** The kind of record that an id in a route's path identifies. */
 export type Subject = 'organization' | 'project' | 'deployment';
 
-/** A project as far as access goes. */
+/** A project, as access checks need it. */
 export interface Reached {
   readonly organizationId: string;
   readonly projectId: string;
   readonly actor: Actor;
 }
 
-/** Access of one request. */
+/** Access checks of one request. */
 export class Access {
   #sql: Sql;
   #actor: Actor | null;
   #declared: ReadonlySet<string> | null;
   #isAsked = false;
-  /** Organization and project by the id that was asked about. */
+  /** Organization and project by the id that was checked. */
   #known = new Map<string, { readonly organizationId: string; readonly projectId: string }>();
 
-  /** @param declared permissions that the route declares; null: whatever it asks for. */
+  /** @param declared permissions that the route declares; null: no restriction. */
   constructor(sql: Sql, actor: Actor | null, declared: readonly string[] | null = null) {
     this.#sql = sql;
     this.#actor = actor;
     this.#declared = declared === null ? null : new Set(declared);
   }
 
-  /** Who asks, if anybody. */
+  /** The authenticated actor, or null. */
   get actor(): Actor | null {
     return this.#actor;
   }
 
-  /** Whether somebody has asked for a subject. */
+  /** Whether access to a subject was checked. */
   get isAsked(): boolean {
     return this.#isAsked;
   }
 
-  /** Declares a route open to everybody. */
+  /** Marks a route as open to everybody. */
   everybody(): void {
     this.#isAsked = true;
   }
 
-  /** The actor. @throws {ApiError} `unauthorized` without one, `forbidden` where a token's scope is too narrow. */
+  /** The actor. @throws {ApiError} `unauthorized` without one, `forbidden` if the token's scope is too narrow. */
   account(permission: Permission): Actor {
     if (this.#declared?.has(permission) === false)
       throw new Error(`The route asks for ${permission}, which it does not declare`);
@@ -58,7 +57,7 @@ export class Access {
     return this.#actor;
   }
 
-  /** The actor, who is an admin of the installation. @throws {ApiError} */
+  /** The actor, who must be an admin of the installation. @throws {ApiError} */
   operator(): Actor {
     const actor = this.account('operator');
     this.#isAsked = true;
@@ -67,7 +66,7 @@ export class Access {
     return actor;
   }
 
-  /** The actor, whose token (if it is one) is bound to no organization or project. @throws {ApiError} `forbidden` */
+  /** The actor, whose token must not be bound to an organization or project. @throws {ApiError} `forbidden` */
   wholeAccount(permission: Permission): Actor {
     const actor = this.account(permission);
     if (actor.token !== null && (actor.token.organizationId !== null || actor.token.projectId !== null))
@@ -75,7 +74,9 @@ export class Access {
     return actor;
   }
 
-  /** Whether the actor may do this in an organization, or to a project of it; does not count as asked. */
+  /**
+   * Whether the actor has a permission in an organization or one of its projects. Does not count as an access check.
+   */
   may(permission: Permission, organizationId: string, projectId: string | null = null): boolean {
     const role = this.#roleIn(organizationId, projectId);
     const scope = this.#actor?.token?.scope ?? null;
@@ -83,9 +84,9 @@ export class Access {
   }
 
   /**
-   * The actor, who may do this in an organization.
+   * The actor, if it has the permission in the organization.
    *
-   * @throws {ApiError} `not_found` where it is not the actor's (whether it exists is nobody else's concern).
+   * @throws {ApiError} `not_found` if the actor is no member, whether or not the organization exists.
    */
   organization(permission: Permission, organizationId: string, projectId: string | null = null): Actor {
     const actor = this.account(permission);
@@ -96,7 +97,7 @@ export class Access {
     return actor;
   }
 
-  /** The project, where the actor may do this. @throws {ApiError} */
+  /** The project, if the actor has the permission. @throws {ApiError} */
   async project(permission: Permission, projectId: string): Promise<Reached> {
     this.account(permission);
     const sql = this.#sql;
@@ -107,7 +108,7 @@ export class Access {
     });
   }
 
-  /** The project of a deployment, where the actor may do this. @throws {ApiError} */
+  /** The project of a deployment, if the actor has the permission. @throws {ApiError} */
   async deployment(permission: Permission, deploymentId: string): Promise<Reached> {
     this.account(permission);
     const sql = this.#sql;

@@ -1,29 +1,29 @@
-// Who asks: an account by session or token. Found once a request, before any route.
+// The actor of a request: an account, authenticated by a session or token. Looked up once, before routing.
 import type { Sql } from '#postgres/sql.ts';
 import { hashOf } from './secrets.ts';
 import type { Role, TokenScope } from './permissions.ts';
 
-/** Who asks. */
+/** An authenticated caller. */
 export interface Actor {
   readonly accountId: string;
   readonly isOperator: boolean;
-  /** Null: signed in by a session, not by a token. */
+  /** Null for a session. */
   readonly token: {
     readonly id: string;
     readonly scope: TokenScope;
     readonly organizationId: string | null;
     readonly projectId: string | null;
   } | null;
-  /** Parent of the tokens that this actor creates: its own token, or the one that opened its session. */
+  /** Parent of the tokens that this actor creates: its own token, or the one used to sign in. */
   readonly endsWith: TokenLife | null;
-  /** Role by organization. */
+  /** Role by organization id. */
   readonly memberships: Readonly<Record<string, Role>>;
 }
 
-/** A token that others depend on. */
+/** Id and expiry of a parent token. */
 export interface TokenLife {
   readonly id: string;
-  /** Null: it does not expire. */
+  /** Null: never expires. */
   readonly expiresAt: Date | null;
 }
 
@@ -39,7 +39,7 @@ interface Row {
   readonly used_long_ago: boolean;
 }
 
-/** The actor of `Authorization: Bearer`; null where the token is unknown, expired or revoked. */
+/** The actor of `Authorization: Bearer`; null if the token is unknown, expired or revoked. */
 export async function actorOfToken(sql: Sql, secret: string): Promise<Actor | null> {
   const [row] = await sql<Row[]>`
     SELECT token.id, scope, account_id, organization_id, project_id, expires_at, is_admin,
@@ -49,7 +49,7 @@ export async function actorOfToken(sql: Sql, secret: string): Promise<Actor | nu
     FROM control.token JOIN control.account ON account.id = token.account_id
     WHERE hash = ${hashOf(secret)} AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())`;
   if (row === undefined) return null;
-  // Once a minute is enough: most requests only read.
+  // At most one write a minute.
   if (row.used_long_ago) await sql`UPDATE control.token SET last_used_at = now() WHERE id = ${row.id}`;
   return {
     accountId: row.account_id,
@@ -63,11 +63,11 @@ export async function actorOfToken(sql: Sql, secret: string): Promise<Actor | nu
 /** A signed-in account. */
 export interface SignedIn {
   readonly accountId: string;
-  /** The token that opened the session; null: none, as after sign-in at the Git host. */
+  /** The token used to sign in; null after sign-in at the Git host. */
   readonly tokenId: string | null;
 }
 
-/** The actor of a session that was found already; null where there is no such account. */
+/** The actor of a session; null if its account does not exist. */
 export async function actorOfSession(sql: Sql, { accountId, tokenId }: SignedIn): Promise<Actor | null> {
   const [account] = await sql<{ is_admin: boolean; memberships: Record<string, Role> | null }[]>`
     SELECT is_admin, (SELECT json_object_agg(organization_id, role) FROM control.membership WHERE account_id = id) AS memberships

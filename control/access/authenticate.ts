@@ -1,12 +1,12 @@
-// The actor of a request: by a token, or by the cookie of a session, which other sites' pages cannot use.
+// Authenticates a request by its token or its session cookie. Pages of other sites cannot use the cookie.
 import type { Sql } from '#postgres/sql.ts';
 import { ApiError } from '../http/errors.ts';
 import { actorOfSession, actorOfToken, type Actor, type SignedIn } from './actor.ts';
 
-/** What it needs of the process. */
+/** Dependencies of {@link authenticate}. */
 interface Asked {
   readonly sql: Sql;
-  /** Of the dashboard and of the API. */
+  /** Origins of the dashboard and the API. */
   readonly addresses: { readonly ui: string; readonly api: string };
   /** The account of a request's session cookie; null without a session. */
   readonly findSession: (request: Request) => Promise<SignedIn | null>;
@@ -15,9 +15,9 @@ interface Asked {
 const SAFE_METHODS = ['GET', 'HEAD', 'OPTIONS'];
 
 /**
- * Null: nobody that is known. A request with a token is that token's, whatever cookies come along.
+ * The actor, or null for an anonymous request. A token takes precedence over cookies.
  *
- * @throws {ApiError} `origin_forbidden` for a request with a session's cookie from another origin.
+ * @throws {ApiError} `origin_forbidden` for a request with a session cookie from another origin.
  */
 export async function authenticate({ sql, addresses, findSession }: Asked, request: Request): Promise<Actor | null> {
   const { headers, method } = request;
@@ -34,7 +34,7 @@ export async function authenticate({ sql, addresses, findSession }: Asked, reque
   return actorOfSession(sql, signedIn);
 }
 
-/** Browsers say where a request comes from; of one that changes something it must be said. */
+/** Requests that change something must carry the browser's origin headers. */
 function isOwn(headers: Headers, origins: readonly string[], isSafe: boolean): boolean {
   const origin = headers.get('origin');
   const site = headers.get('sec-fetch-site');

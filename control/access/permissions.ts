@@ -1,4 +1,4 @@
-// What each role may do, and each scope of a token: one table. Pure.
+// Permissions of each role and each token scope, in one table. Pure.
 
 /** Roles in an organization, the strongest first. */
 export const roles = ['owner', 'admin', 'member', 'viewer'] as const;
@@ -9,8 +9,8 @@ export const tokenScopes = ['read', 'deploy', 'write', 'admin'] as const;
 export type TokenScope = (typeof tokenScopes)[number];
 
 /**
- * Permission -> the weakest role that has it, and the narrowest scope of a token that passes it on. `operator`: only
- * admins of the installation. Null: it concerns the account itself, not an organization.
+ * Permission -> the weakest role that has it, and the narrowest token scope that grants it. `operator`: only admins
+ * of the installation. Null: the permission concerns the account itself, not an organization.
  */
 export const permissions = {
   'organization:read': ['viewer', 'read'],
@@ -54,7 +54,7 @@ export function roleMay(role: Role, permission: Permission): boolean {
   return least !== 'operator' && roles.indexOf(role) <= roles.indexOf(least);
 }
 
-/** Whether a token of a scope passes a permission on; null is a session, which passes all of them. */
+/** Whether a token scope grants a permission. Null is a session, which grants all. */
 export function scopeMay(scope: TokenScope | null, permission: Permission): boolean {
   return scope === null || tokenScopes.indexOf(scope) >= tokenScopes.indexOf(permissions[permission][1]);
 }

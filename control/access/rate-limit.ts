@@ -1,4 +1,4 @@
-// Counts requests by who makes them, in windows of a minute (control.rate, which does not survive a crash of Postgres).
+// Rate limits: counts requests by caller in windows of a minute (control.rate, an unlogged table).
 import type { ControlLimits } from '#core/limits.ts';
 import type { Sql } from '#postgres/sql.ts';
 import { networkOf } from '../http/client-address.ts';
@@ -7,7 +7,7 @@ import type { Actor } from './actor.ts';
 
 const WINDOW_SECONDS = 60;
 
-/** What is left after a request. */
+/** The state of a rate limit after a request. */
 export interface Rate {
   readonly limit: number;
   readonly remaining: number;
@@ -15,7 +15,7 @@ export interface Rate {
   readonly resetSeconds: number;
 }
 
-/** Counts a request of whoever makes it: a token, an account, or an address; null where nobody's address is known. */
+/** Counts a request by token, account or address. Returns null if none of them is known. */
 export async function countActor(
   { sql, limits }: { readonly sql: Sql; readonly limits: ControlLimits },
   actor: Actor | null,
@@ -40,19 +40,19 @@ export async function countRequest(sql: Sql, who: string, limit: number): Promis
   return { limit, remaining: Math.max(0, limit - count), resetSeconds: left, isOver: count > limit };
 }
 
-/** The error of a request beyond the limit. */
+/** The error for a request beyond the limit. */
 export function tooMany({ resetSeconds }: Rate): ApiError {
   return new ApiError('rate_limited', { seconds: resetSeconds }, { 'retry-after': String(resetSeconds) });
 }
 
-/** Says on an answer what is left. */
+/** Sets the rate limit headers of a response. */
 export function describeRate(headers: Headers, { limit, remaining, resetSeconds }: Rate): void {
   headers.set('ratelimit-limit', String(limit));
   headers.set('ratelimit-remaining', String(remaining));
   headers.set('ratelimit-reset', String(resetSeconds));
 }
 
-/** Forgets windows that are over. */
+/** Deletes past windows. */
 export async function sweepRates(sql: Sql): Promise<void> {
   await sql`DELETE FROM control.rate WHERE window_start < now() - interval '5 minutes' AND key LIKE 'api:%'`;
 }

@@ -1,4 +1,4 @@
-// Roles and scopes as the API's requests and answers have them.
+// Schemas of roles and scopes in requests and responses.
 import Type from '#core/typebox/typebox.mjs';
 import { roles, tokenScopes } from './permissions.ts';
 

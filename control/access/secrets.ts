@@ -1,8 +1,8 @@
-// Secrets that are given out once, of which a hash is kept. Pure.
+// Secrets that are shown once and stored as a hash. Pure.
 import { createHash, randomBytes } from 'node:crypto';
 
 /**
- * A secret that is given out once, and the hash that is kept of it.
+ * Creates a secret and its hash.
  *
  * @example newSecret('plt') // { secret: 'plt_...', hash }
  */
@@ -11,7 +11,7 @@ export function newSecret(prefix: string): { readonly secret: string; readonly h
   return { secret, hash: hashOf(secret) };
 }
 
-/** SHA-256, under which secrets are kept. */
+/** SHA-256, as secrets are stored. */
 export function hashOf(secret: string): Buffer {
   return createHash('sha256').update(secret).digest();
 }

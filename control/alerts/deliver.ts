@@ -1,12 +1,13 @@
-// Tells channels of alerts: as a signed webhook, as a message of a chat's incoming webhook, or as a letter that is
-// handed to AUTH_MAIL_URL, as those of sign-in are. Each arrives at least once. Started by main.ts.
+// Delivers alerts to channels: as a signed webhook, as a message to a chat's incoming webhook, or as an email posted
+// to
+// AUTH_MAIL_URL, like those of sign-in. At least once. Started by main.ts.
 import { unseal } from '#core/encryption.ts';
 import { post, type AttemptResult, type Resolve } from '#core/way-out/post.ts';
 import { runDueWork } from '../outbound/due-work.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import { send } from '../webhooks/send.ts';
 
-/** Waits before the second attempt and each later one: three hours in all. */
+/** Delays in seconds before the second and later attempts: three hours in total. */
 const WAITS_SECONDS = [10, 60, 300, 1800, 7200];
 const LEASE_SECONDS = 60;
 const KEPT_DAYS = 90;
@@ -14,11 +15,11 @@ const KEPT_DAYS = 90;
 export const channelKinds = ['webhook', 'slack', 'discord', 'mail'] as const;
 export type ChannelKind = (typeof channelKinds)[number];
 
-/** What is sealed of a channel, as JSON. */
+/** The sealed part of a channel, as JSON. */
 export type ChannelSecret =
   | { readonly url: string; readonly secret?: string }
   | {
-      /** A mail address. */
+      /** An email address. */
       readonly to: string;
     };
 
@@ -39,7 +40,7 @@ interface Claimed {
   readonly project_name: string | null;
 }
 
-/** What a channel's secret belongs to. */
+/** Encryption context of a channel's secret. */
 export function channelContext(channelId: string): string {
   return `alert_channel:${channelId}`;
 }
@@ -113,7 +114,7 @@ async function tell(parts: Dependencies, claimed: Claimed, resolve?: Resolve): P
     return send({ url, secret, id, event, body, isPrivate }, resolve);
   }
   const text = `${titleOf(claimed)}\n${textOf(parts, claimed)}`;
-  // Names and routes are the project's words: they are no mark-up, and call nobody.
+  // Names and routes come from the project: escape mark-up and mentions.
   const body =
     kind === 'discord'
       ? { content: text.slice(0, 2000), allowed_mentions: { parse: [] } }
@@ -121,7 +122,7 @@ async function tell(parts: Dependencies, claimed: Claimed, resolve?: Resolve): P
   return post({ url, headers, body: JSON.stringify(body), isPrivate }, resolve);
 }
 
-/** Why no letter is sent. */
+/** Error for email channels without AUTH_MAIL_URL. */
 export const NO_MAIL = 'This platform sends no mail: its operator sets AUTH_MAIL_URL';
 
 const words = { fired: 'Alert', resolved: 'Resolved', test: 'Test' } as const;

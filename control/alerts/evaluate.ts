@@ -1,6 +1,5 @@
-// Evaluates the rules that are due, each in a transaction that holds its row: what it measures, whether it fires or
-// resolves, the event and its deliveries are written together, so that of several API processes one does. Started by
-// main.ts.
+// Evaluates due rules, each in a transaction that locks its row. The measurement, the new state, the event and its
+// deliveries are written together, so only one of several API processes evaluates a rule. Started by main.ts.
 import type { Transaction } from '#postgres/sql.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import { newId } from '../records/ids.ts';
@@ -8,7 +7,7 @@ import { measure, type Measured, type Measurement } from './measure.ts';
 import { stepAlert } from './step.ts';
 
 const LOOK_MS = 5000;
-/** Between evaluations of a rule. */
+/** Interval between evaluations of a rule. */
 export const EVALUATION_SECONDS = 30;
 const MESSAGE_CHARS_MAX = 1000;
 
@@ -24,7 +23,7 @@ interface RuleRow extends Measured {
   readonly fired_at: Date | null;
 }
 
-/** Evaluates until the process ends. */
+/** Evaluates rules until the process ends. */
 export async function evaluateAlerts(parts: Dependencies): Promise<void> {
   const { stopping, log } = parts;
   while (!stopping.aborted) {
@@ -37,7 +36,7 @@ export async function evaluateAlerts(parts: Dependencies): Promise<void> {
   }
 }
 
-/** The rule that is due first. @returns false: none is, or others have them. */
+/** Evaluates the rule that is due first. @returns false if none is due, or others have locked them. */
 export async function evaluateNext(
   parts: Dependencies,
   read: (tx: Transaction, rule: Measured) => Promise<Measurement> = (tx, rule) => measure(parts, tx, rule),
@@ -53,7 +52,7 @@ export async function evaluateNext(
     try {
       found = await tx.savepoint((inner) => read(inner as unknown as Transaction, rule));
     } catch (error) {
-      // How it stands is not known: it stays as it is.
+      // The measurement failed: keep the state.
       parts.log.warn({ rule: rule.id, reason: (error as Error).message }, 'Alert not measured');
       await tx`
         UPDATE control.alert_rule SET next_at = now() + ${EVALUATION_SECONDS} * interval '1 second',
@@ -67,7 +66,7 @@ export async function evaluateNext(
 
 async function settle(tx: Transaction, rule: RuleRow, { value, message: said }: Measurement): Promise<void> {
   const message = said.slice(0, MESSAGE_CHARS_MAX);
-  // A certificate's threshold is in days; its value counts those that are in trouble.
+  // The threshold of a certificate rule is in days; its value is the number of problems.
   const isCount = rule.kind === 'certificate';
   const next = stepAlert(
     { isFiring: rule.is_firing, overCount: rule.over_count, firedAt: rule.fired_at?.getTime() ?? null },
@@ -90,16 +89,16 @@ async function settle(tx: Transaction, rule: RuleRow, { value, message: said }: 
   await writeEvent(tx, { projectId, ruleId, type: next.event, name, value, message, channels: rule.channels });
 }
 
-/** What became of an alert, and who is told. */
+/** A change of an alert's state, and the channels to notify. */
 interface NewEvent {
   readonly projectId: string | null;
-  /** Null: a test. */
+  /** Null: a test event. */
   readonly ruleId: string | null;
   readonly type: 'fired' | 'resolved' | 'test';
   readonly name: string;
   readonly value: number | null;
   readonly message: string;
-  /** Ids; those that are gone are left out. */
+  /** Channel ids; deleted ones are ignored. */
   readonly channels: readonly string[];
 }
 

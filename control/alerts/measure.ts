@@ -1,5 +1,6 @@
-// Measures what a rule watches: the failures of a project, how near its invocations came to their CPU budget, its
-// certificates; for the operator the disk and all certificates. Called by evaluate.ts.
+// Measures what a rule watches: the error rate of a project, its CPU use relative to the budget, its certificates;
+// for
+// operator rules, the disk and all certificates. Called by evaluate.ts.
 import { statfs } from 'node:fs/promises';
 import type { Plan } from '#core/plans.ts';
 import type { HostCertificate } from '#core/edge-state.ts';
@@ -8,35 +9,35 @@ import type { Sql, Transaction } from '#postgres/sql.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import { budgetsOf } from '../records/usage.ts';
 
-/** What rules watch: of projects, and of the operator. */
+/** Kinds of rules, for projects and for the operator. */
 export const projectRuleKinds = ['error_rate', 'cpu_budget', 'certificate'] as const;
 export const operatorRuleKinds = ['disk', 'certificate'] as const;
 export type RuleKind = (typeof projectRuleKinds)[number] | (typeof operatorRuleKinds)[number];
 
-/** A rule as far as measuring goes. */
+/** The columns of a rule that measuring needs. */
 export interface Measured {
-  /** Null: the operator's. */
+  /** Null: an operator rule. */
   readonly project_id: string | null;
   readonly kind: RuleKind;
   readonly threshold: number;
   readonly window_seconds: number;
 }
 
-/** What was found; a value of null is nothing to measure. */
+/** The result of a measurement; a null value means no data. */
 export interface Measurement {
   readonly value: number | null;
   /** One sentence. */
   readonly message: string;
 }
 
-/** Of fewer invocations, no rate is made. */
+/** No rate is computed from fewer invocations. */
 const INVOCATIONS_MIN = 10;
 const DAY_MS = 86_400_000;
 const NAMED_MAX = 5;
 
 type MeasureParts = Pick<Dependencies, 'cpuLimits' | 'folder' | 'edgeState'>;
 
-/** @param tx has a bound on its time. */
+/** @param tx has a statement timeout. */
 export async function measure(parts: MeasureParts, tx: Transaction | Sql, rule: Measured): Promise<Measurement> {
   const { kind, project_id: projectId, threshold, window_seconds: seconds } = rule;
   if (kind === 'disk') return measureDisk(parts);
@@ -111,7 +112,7 @@ function certificateProblem(host: string, certificate: HostCertificate | undefin
   return left < days ? `The certificate of ${host} expires in ${Math.floor(left)} days` : null;
 }
 
-/** The value is how many there are: any is one too many. */
+/** The value is the number of problems; one is over the threshold. */
 function counted(problems: readonly string[]): Measurement {
   if (problems.length === 0) return { value: 0, message: 'All certificates are well' };
   const more = problems.length > NAMED_MAX ? `; and ${problems.length - NAMED_MAX} more` : '';

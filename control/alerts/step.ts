@@ -1,16 +1,17 @@
-// What one evaluation makes of an alert: it fires once its value was over the threshold for some evaluations in a row,
-// and resolves below a lower one, so that a value that goes up and down around the threshold is one alert. Pure.
+// The state machine of an alert. It fires after several consecutive evaluations over the threshold and resolves below
+// a
+// lower one, so a flapping value produces a single alert. Pure.
 
-/** How an alert stands. */
+/** State of an alert. */
 export interface AlertState {
   readonly isFiring: boolean;
-  /** Evaluations in a row that were over. */
+  /** Consecutive evaluations over the threshold. */
   readonly overCount: number;
-  /** When it fired last, in ms since 1970. */
+  /** Time of the last firing, in ms since 1970. */
   readonly firedAt: number | null;
 }
 
-/** When it fires and resolves. */
+/** Thresholds for firing and resolving. */
 export interface AlertBounds {
   readonly threshold: number;
   readonly clearBelow: number;
@@ -18,7 +19,7 @@ export interface AlertBounds {
   readonly quietMs: number;
 }
 
-/** @param value null: there was nothing to measure, which counts as well. */
+/** @param value null: no data, which counts as an evaluation. */
 export function stepAlert(
   { isFiring, overCount, firedAt }: AlertState,
   { threshold, clearBelow, evaluations, quietMs }: AlertBounds,

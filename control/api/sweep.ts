@@ -1,4 +1,4 @@
-// Forgets what the API keeps for a while: windows of rate limits, answers under idempotency keys, expired invitations.
+// Deletes expired data of the API: rate limit windows, idempotent responses, invitations.
 import type { Dependencies } from '../process/dependencies.ts';
 import { sweepRates } from '../access/rate-limit.ts';
 import { sweepIdempotency } from './request/idempotency.ts';

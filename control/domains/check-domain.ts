@@ -1,5 +1,5 @@
-// Looks at the DNS for one domain and does what follows from it: it serves, goes on, or is lost. Called by the route
-// that people ask by, and by recheck.ts.
+// Checks the DNS records of one domain and updates its state: verified, pending or lost. Called by the verify route
+// and by recheck.ts.
 import type { Transaction } from '#postgres/sql.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import {
@@ -18,12 +18,12 @@ import { publicAddresses } from './public-addresses.ts';
 
 type CheckParts = Pick<Dependencies, 'sql' | 'names' | 'addresses' | 'limits' | 'log'>;
 
-/** How it went. */
+/** Result of a check. */
 export interface Checked {
-  /** As it is now; null: it was deleted meanwhile. */
+  /** The current row; null: the domain was deleted meanwhile. */
   readonly row: DomainRow | null;
   readonly proof: Proof;
-  /** Another project has proved the host, and still has its proof. */
+  /** Another project has verified the host and still proves it. */
   readonly isTaken: boolean;
 }
 
@@ -38,7 +38,7 @@ export async function checkDomain(
   if (!('problem' in proof)) {
     const other = await provedDomain(parts.sql, row.hostname);
     if (other !== null && other.id !== row.id) {
-      // Its owner's word in the DNS goes before what was proved once.
+      // A current TXT record takes precedence over an earlier verification by another project.
       if (proof.by === 'txt' && (await prove(parts, other)).by === 'none') loses = other;
     } else if (proof.by === 'cname' && row.verified_at === null) {
       const owner = await lastOwner(parts.sql, row.hostname);

@@ -1,5 +1,5 @@
-// A custom domain as the API shows it: what to make in the DNS, how its proof stands, and its certificate as the edge
-// has it. Called by the routes of domains.
+// A custom domain as the API shows it: DNS records to create, state of its verification, and its certificate at the
+// edge. Called by the routes of domains.
 import Type from '#core/typebox/typebox.mjs';
 import { Id, nullable, Timestamp } from '../http/schemas.ts';
 import type { Dependencies } from '../process/dependencies.ts';
@@ -12,7 +12,7 @@ const certificateSchema = Type.Object({
   notBefore: nullable(Timestamp),
   expiresAt: nullable(Timestamp),
   renewsAt: nullable(Timestamp),
-  // The authority's words.
+  // Error message of the certificate authority.
   problem: nullable(Type.String()),
   nextAttemptAt: nullable(Timestamp),
 });
@@ -20,15 +20,15 @@ const certificateSchema = Type.Object({
 export const domainSchema = Type.Object({
   id: Id,
   projectId: Id,
-  // As DNS has it; in other scripts, Punycode.
+  // As in DNS: internationalized names in Punycode.
   hostname: Type.String(),
-  // As people write it.
+  // In Unicode.
   unicode: Type.String(),
   branch: nullable(Type.String()),
   redirectTo: nullable(Type.String()),
   status: Type.Enum(['pending_verification', 'verifying', 'issuing', 'active', 'error']),
   verification: Type.Object({ type: Type.Literal('TXT'), name: Type.String(), value: Type.String() }),
-  // What to make in the DNS: the proof, and the way here. A CNAME to the project's host is both.
+  // DNS records to create: one to verify, one to route. A CNAME to the project's host does both.
   records: Type.Array(
     Type.Object({
       type: Type.Enum(['TXT', 'CNAME', 'A', 'AAAA']),
@@ -37,10 +37,10 @@ export const domainSchema = Type.Object({
       purpose: Type.Enum(['verify', 'route']),
     }),
   ),
-  // What the last look at the DNS found wrong, or why there is no certificate.
+  // Problem found by the last DNS check, or why there is no certificate.
   problem: nullable(Type.String()),
   checkedAt: nullable(Timestamp),
-  // It serves, but its proof is gone since then: after `removedAfter` it does not any more.
+  // Still served, but not verified since this time; removed at `removedAfter`.
   failingSince: nullable(Timestamp),
   removedAfter: nullable(Timestamp),
   certificate: nullable(certificateSchema),
@@ -54,7 +54,7 @@ const ISSUES =
 const ISSUES_NONE =
   'Point the host at this platform (CNAME or A). Certificates are not issued by this platform (PUBLIC_HTTPS is off): it answers by http, or by https where a proxy in front has a certificate.';
 
-/** Of several, what the platform's addresses are is asked once. */
+/** Looks up the platform's addresses once for all domains. */
 export async function showDomains(parts: ViewParts, rows: readonly DomainRow[]): Promise<DomainView[]> {
   const addresses = rows.length === 0 ? [] : await Promise.race([publicAddresses(parts).catch(() => []), waited()]);
   return rows.map((row) => show(parts, row, addresses));
@@ -68,7 +68,7 @@ export async function showDomain(parts: ViewParts, row: DomainRow): Promise<Doma
 type ViewParts = Pick<Dependencies, 'names' | 'addresses' | 'edgeState' | 'limits'>;
 type DomainView = Type.Static<typeof domainSchema>;
 
-/** A page is shown without what slow name servers would add to it. */
+/** Do not let slow name servers delay the response. */
 const DNS_MS_MAX = 1000;
 const waited = (): Promise<readonly string[]> =>
   new Promise((resolve) => setTimeout(() => resolve([]), DNS_MS_MAX).unref());

@@ -1,17 +1,17 @@
-// Which names may be custom domains, and what the DNS has to say for one. Called by the routes of domains. Pure.
+// Which names may be custom domains, and which DNS records they need. Called by the routes of domains. Pure.
 import { isIP } from 'node:net';
 import { domainToASCII, domainToUnicode } from 'node:url';
 import { ApiError } from '../http/errors.ts';
 import type { Addresses } from '../process/configuration.ts';
 
-/** As DNS has it: lower case, no dot at its end. Pure names of letters, digits, hyphens. */
+/** Lower case, no trailing dot. Labels of letters, digits and hyphens. */
 const NAME = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 
 /**
- * The hostname as DNS has it: lower case, other scripts in Punycode.
+ * Normalizes a hostname: lower case, Punycode.
  *
- * @param field name of what is read, for the error
- * @throws {ApiError} `unprocessable` for what is no name on the Internet, or is one of the platform's own.
+ * @param field name of the field, for the error
+ * @throws {ApiError} `unprocessable` for an invalid public hostname, or one of the platform's own.
  * @example checkHostname('hostname', 'Straße.example', addresses) // 'xn--strae-oqa.example'
  */
 export function checkHostname(field: string, given: string, addresses: Addresses): string {
@@ -21,7 +21,7 @@ export function checkHostname(field: string, given: string, addresses: Addresses
   const bare = given.trim().replace(/\.$/, '');
   if (bare.startsWith('*'))
     refuse('is a wildcard, for which no project can prove itself: name the hosts one by one, such as www.example.com');
-  // What names a port, a path or a login would be read as something else by the URL parser.
+  // Refuse ports, paths and logins, which the URL parser would misread.
   const hostname = /[\s/?#@:\\%]/.test(bare) ? '' : domainToASCII(bare);
   if (isIP(bare) !== 0 || isIP(hostname) !== 0) refuse('is an address: name a host such as www.example.com');
   if (!NAME.test(hostname) || hostname.length > 253 || /\.\d+$/.test(hostname))
@@ -31,30 +31,30 @@ export function checkHostname(field: string, given: string, addresses: Addresses
   return hostname;
 }
 
-/** All that the platform itself is reached by. */
+/** Domains of the platform itself. */
 function ownDomains({ domain, domains = [], api, ui }: Addresses): string[] {
   return [domain, ...domains, new URL(api).hostname, new URL(ui).hostname];
 }
 
-/** As people write it, where that is something else than DNS has. */
+/** The hostname in Unicode, if it differs. */
 export function unicodeOf(hostname: string): string {
   return domainToUnicode(hostname) || hostname;
 }
 
-/** A DNS record that an owner makes. */
+/** A DNS record that the owner creates. */
 export interface DnsRecord {
   readonly type: 'TXT' | 'CNAME' | 'A' | 'AAAA';
   readonly name: string;
   readonly value: string;
-  /** What it is for: the proof, or the way here. One CNAME is both. */
+  /** Verify ownership, or route requests. One CNAME does both. */
   readonly purpose: 'verify' | 'route';
 }
 
 /**
- * What to make in the DNS, the proof first. A domain that has NS records of its own (an apex) takes no CNAME: it gets
- * addresses, where they are known.
+ * DNS records to create, the verification first. An apex domain cannot have a CNAME, so it gets the platform's
+ * addresses, if they are known.
  *
- * @param isApex whether it has name servers of its own, as far as one can tell from its name
+ * @param isApex whether the name may be an apex, judged by its labels
  */
 export function dnsRecords(given: {
   readonly hostname: string;
@@ -74,7 +74,7 @@ export function dnsRecords(given: {
   return [proof, ...(mayBeApex(hostname) && addresses.length > 0 ? addresses : [alias])];
 }
 
-/** `example.com`, `example.co.uk`: those that may have no CNAME. Of more labels the first is taken for a subdomain. */
+/** Whether a hostname may be an apex: `example.com`, `example.co.uk`. With more labels, it is taken for a subdomain. */
 export function mayBeApex(hostname: string): boolean {
   const labels = hostname.split('.');
   return labels.length === 2 || (labels.length === 3 && labels[1]!.length <= 3 && labels[2]!.length === 2);

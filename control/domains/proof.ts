@@ -1,19 +1,19 @@
-// Looks whether a domain is its project's: by the TXT record that it was given, by a CNAME that leads to the project's
-// host, and, of one that was proved before, by addresses that are the platform's. Called by check-domain.ts.
+// Verifies a domain by its TXT record, by a CNAME to the project's host, or, for a domain verified before, by
+// addresses of the platform. Called by check-domain.ts.
 import type { NameRecords } from '../process/name-records.ts';
 import type { Proof } from '../records/domains.ts';
 
-/** What is asked for. */
+/** Arguments of {@link findProof}. */
 export interface ProofQuestion {
   readonly hostname: string;
   readonly verification: { readonly name: string; readonly value: string };
-  /** The project's hosts, `shop.example.net`: those of its branches count as well. */
+  /** Hosts of the project such as `shop.example.net`; those of its branches count as well. */
   readonly projectHosts: readonly string[];
-  /** The platform's, for one that was proved before; none otherwise. */
+  /** The platform's addresses, if the domain was verified before; otherwise empty. */
   readonly ownAddresses: readonly string[];
 }
 
-/** Links of CNAMEs that are followed: resolvers follow about as many. */
+/** Maximum length of a CNAME chain, about that of resolvers. */
 const LINKS_MAX = 8;
 
 /** Never rejects. */
@@ -43,7 +43,7 @@ export async function findProof(names: NameRecords, question: ProofQuestion): Pr
   return { by: 'none', problem: about === null || about === '' ? problem : `${problem}, and ${about}` };
 }
 
-/** Null: they lead to the project; otherwise where they lead instead, '' where there are none. */
+/** Null if the chain leads to the project; otherwise its end, or '' without a CNAME. */
 async function followAliases(names: NameRecords, { hostname, projectHosts }: ProofQuestion): Promise<string | null> {
   const seen = new Set([hostname]);
   let name = hostname;
@@ -58,7 +58,7 @@ async function followAliases(names: NameRecords, { hostname, projectHosts }: Pro
   return `its CNAME records lead over more than ${LINKS_MAX} names`;
 }
 
-/** `shop.example.net` and `shop--main.example.net`: no name of a project has `--` in it. */
+/** `shop.example.net` and `shop--main.example.net`: names of projects contain no `--`. */
 function isHostOf(target: string, projectHost: string): boolean {
   const dot = projectHost.indexOf('.');
   const [project, domain] = [projectHost.slice(0, dot), projectHost.slice(dot)];

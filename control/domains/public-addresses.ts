@@ -1,13 +1,13 @@
-// The platform's own addresses, as the world reaches it: what the operator says, or what its own name leads to.
+// The platform's public addresses: configured by the operator, or looked up from its own domain.
 import type { Dependencies } from '../process/dependencies.ts';
 
-/** @throws {Error} of DNS where the operator has said none and nobody can say. */
+/** @throws {Error} of DNS if none are configured and the lookup fails. */
 export async function publicAddresses({
   names,
   addresses,
 }: Pick<Dependencies, 'names' | 'addresses'>): Promise<readonly string[]> {
   if (addresses.publicAddresses !== undefined && addresses.publicAddresses.length > 0) return addresses.publicAddresses;
   if (addresses.domain === 'localhost' || addresses.domain.endsWith('.localhost')) return [];
-  // Projects lie below the domain, by a wildcard: one that nobody can have leads where all do.
+  // Projects are below the domain by a wildcard record: any name resolves, here one that no project can have.
   return names.addresses(`platform--address.${addresses.domain}`);
 }

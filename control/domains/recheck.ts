@@ -1,5 +1,6 @@
-// Looks at custom domains again from time to time, as long as the process runs: those that wait for their proof, and
-// those that have proved themselves, since a domain can go to somebody else. Called by main.ts.
+// Rechecks custom domains periodically: pending ones, and verified ones, since a domain can change its owner. Called
+// by
+// main.ts.
 import type { Dependencies } from '../process/dependencies.ts';
 import { readDomain, takeDueDomains } from '../records/domains.ts';
 import { checkDomain } from './check-domain.ts';
@@ -19,7 +20,7 @@ export async function recheckDomains(parts: Dependencies): Promise<void> {
   }
 }
 
-/** One round. @returns how many were looked at. */
+/** One round. @returns how many were checked. */
 export async function recheckDueDomains(parts: Dependencies): Promise<number> {
   const ids = await takeDueDomains(parts.sql, TOGETHER, LEASE_MS);
   await Promise.all(

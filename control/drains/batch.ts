@@ -1,30 +1,31 @@
-// The next lines of a drain: those behind its cursor that it is for, bounded by number and bytes. Called by deliver.ts.
+// Reads the next batch of a drain: matching lines after its cursor, limited by number and bytes. Called by
+// deliver.ts.
 import type { Sql } from '#postgres/sql.ts';
 import { toLine, type LineRow, type StoredLine } from '../telemetry/lines.ts';
 
-/** Which lines. */
+/** The lines that a drain receives. */
 export interface DrainFilter {
   readonly project_id: string;
-  /** Number of the level, and those above it. */
+  /** Minimum level, as a number. */
   readonly level: number;
-  /** Null: all, those of no invocation too. */
+  /** Null: all lines, including those outside of invocations. */
   readonly kinds: readonly string[] | null;
   readonly branch: string | null;
 }
 
-/** What is sent at a time. */
+/** A batch of lines. */
 export interface DrainBatch {
   readonly lines: readonly StoredLine[];
-  /** Where the drain stands once they have arrived. */
+  /** The cursor after the batch was delivered. */
   readonly cursor: number;
-  /** Whether there may be more. */
+  /** Whether more lines may follow. */
   readonly isFull: boolean;
 }
 
-/** Lines that are looked at for those that a drain is for. */
+/** Maximum number of lines scanned per batch. */
 const SCANNED_MAX = 20_000;
 
-/** @returns null: there is nothing behind the cursor. */
+/** @returns null if there is nothing after the cursor. */
 export async function readBatch(
   sql: Sql,
   { project_id: projectId, level, kinds, branch }: DrainFilter,

@@ -1,6 +1,7 @@
-// Sends stored lines on to the targets of drains: a batch at a time, in order, from where each drain stands. Its cursor
-// moves when a batch has arrived, so that nothing is lost by a restart and a batch can come twice. What does not arrive
-// is tried again with pauses, then the drain pauses until somebody switches it on. Started by main.ts.
+// Delivers stored lines to drains: one batch at a time, in order, from each drain's cursor. The cursor moves once a
+// batch was delivered, so a restart loses nothing and a batch may arrive twice. Failed batches are retried with
+// pauses;
+// then the drain is paused until someone enables it. Started by main.ts.
 import { randomUUID } from 'node:crypto';
 import { unseal } from '#core/encryption.ts';
 import type { Resolve } from '#core/way-out/post.ts';
@@ -10,13 +11,13 @@ import { readBatch, type DrainBatch, type DrainFilter } from './batch.ts';
 import { sendLines, type Drain, type SendResult } from './send.ts';
 import { drainContext, type ShownTarget, type TargetSecret } from './target.ts';
 
-/** Waits after a failed attempt and each further one; after the last the drain pauses: ten hours in all. */
+/** Delays after each failed attempt; after the last one the drain is paused: ten hours in total. */
 const WAITS_SECONDS = [5, 30, 120, 600, 1800, 3600, 7200, 10_800, 10_800];
 const LEASE_SECONDS = 60;
-/** Between batches that are not full, so that lines which come one by one are sent together. */
+/** Pause between batches that are not full, so that single lines are sent together. */
 const TOGETHER_SECONDS = 1;
 
-/** A drain as the table has it, as far as sending goes. */
+/** The columns of a drain that sending needs. */
 export interface DrainRow extends DrainFilter {
   readonly id: string;
   readonly project_name: string;
@@ -36,7 +37,7 @@ export function startDrains(parts: Dependencies): void {
   parts.background('Sending lines to drains', () => runDrains(parts));
 }
 
-/** Sends what there is until the process ends. @param resolve for tests. */
+/** Delivers until the process ends. @param resolve for tests. */
 export function runDrains(parts: Dependencies, resolve?: Resolve): Promise<void> {
   return runDueWork<Claimed>(parts, {
     what: 'Batches of drains',
@@ -49,14 +50,14 @@ export function runDrains(parts: Dependencies, resolve?: Resolve): Promise<void>
   });
 }
 
-/** @throws {Error} where its secret cannot be read. */
+/** @throws {Error} if its secret cannot be decrypted. */
 export function openDrain({ keys }: Pick<Dependencies, 'keys'>, row: DrainRow): Drain {
   const { id, project_name: projectName, target, is_private: isPrivate } = row;
   const secret = JSON.parse(unseal(keys, row.secret, drainContext(id))) as TargetSecret;
   return { id, projectName, target, secret, isPrivate };
 }
 
-/** A drain that has lines behind its cursor. */
+/** Claims a drain that has lines after its cursor. */
 async function claim({ sql }: Dependencies, busy: readonly string[]): Promise<Claimed | null> {
   const [claimed] = await sql<Claimed[]>`
     UPDATE control.log_drain AS drain
@@ -87,7 +88,7 @@ async function deliver(parts: Dependencies, claimed: Claimed, resolve?: Resolve)
   await (sent.error === null ? arrived(parts, claimed, batch, sent) : failed(parts, claimed, sent));
 }
 
-/** Only under the lease that was claimed: somebody may have changed the drain since. */
+/** Only under the claimed lease: the drain may have been changed since. */
 async function passOver(
   { sql }: Dependencies,
   { id, lease, cursor }: Claimed,

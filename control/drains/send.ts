@@ -1,5 +1,6 @@
-// Sends lines to the target of a drain: as NDJSON or an array of JSON by POST, or as an object into a bucket. Called by
-// deliver.ts, and by the route that tries a drain.
+// Sends lines to the target of a drain: NDJSON or a JSON array by POST, or an object in a bucket. Called by
+// deliver.ts,
+// and by the route that tests a drain.
 import { promisify } from 'node:util';
 import { gzip as gzipWithCallback } from 'node:zlib';
 import { post, type AttemptResult, type Resolve } from '#core/way-out/post.ts';
@@ -8,20 +9,20 @@ import type { StoredLine } from '../telemetry/lines.ts';
 import type { ShownTarget, TargetSecret } from './target.ts';
 
 const gzip = promisify(gzipWithCallback);
-/** Numbers of lines in names of objects, so that names are in the order of lines. */
+/** Line numbers in object names are padded, so that names sort in the order of lines. */
 const NUMBER_CHARS = 15;
 
-/** A drain as far as sending goes. */
+/** The fields of a drain that sending needs. */
 export interface Drain {
   readonly id: string;
   readonly projectName: string;
   readonly target: ShownTarget;
   readonly secret: TargetSecret;
-  /** Whether it may lead to a private address. */
+  /** Whether private addresses are allowed. */
   readonly isPrivate: boolean;
 }
 
-/** What came of it, and how many bytes it were, as they were sent. */
+/** Result of an attempt, with the number of bytes sent. */
 export interface SendResult extends AttemptResult {
   readonly bytes: number;
 }
@@ -48,14 +49,14 @@ export async function sendLines(drain: Drain, lines: readonly StoredLine[], reso
     'content-type': isArray ? 'application/json' : 'application/x-ndjson',
     ...(target.gzip && { 'content-encoding': 'gzip' }),
     'x-platform-drain': id,
-    // The same for the same lines: by it a receiver knows a batch that comes again.
+    // The same for the same lines, so that receivers recognize a repeated batch.
     'x-platform-batch': `${lines[0]!.id}-${lines.at(-1)!.id}`,
   };
   return { ...(await post({ url: target.url, headers, body, isPrivate }, resolve)), bytes: body.length };
 }
 
 /**
- * By hour, and in it by its first line: what is sent again takes the place of what was sent before.
+ * Name of an object, by hour and first line: a retry replaces the object of the earlier attempt.
  *
  * @example objectKey(drain, 'logs', first) // 'logs/shop/2026/11/23/08/000000000004711-drn_1.ndjson.gz'
  */

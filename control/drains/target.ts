@@ -1,10 +1,11 @@
-// Where a drain sends lines: what of it is kept as it is, what is sealed, and what is wrong with it. Used by the routes
-// of drains, which take it, and deliver.ts, which sends to it.
+// The target of a drain: validates it, and splits it into a visible and a sealed part. Used by the routes of drains
+// and
+// by deliver.ts.
 import Type, { type Static } from '#core/typebox/typebox.mjs';
 import { urlProblem } from '#core/way-out/post.ts';
 
 const HEADERS_MAX = 20;
-/** Of the request itself: nobody else may say them. */
+/** Headers of the request itself, which users cannot set. */
 const OWN_HEADERS =
   /^(?:host|content-.*|transfer-encoding|connection|keep-alive|upgrade|te|trailer|expect|x-platform-.*)$/i;
 
@@ -43,18 +44,18 @@ const BucketTarget = Type.Object(
   { additionalProperties: false },
 );
 
-/** As it is given. */
+/** A target as users send it. */
 export const TargetSchema = Type.Union([HttpTarget, BucketTarget]);
 export type GivenTarget = Static<typeof TargetSchema>;
 
-/** As it is kept, and shown. */
+/** A target as it is stored and shown. */
 export const ShownTargetSchema = Type.Union([
   Type.Object({
     kind: Type.Literal('http'),
     url: Type.String(),
     format: Type.Enum(['ndjson', 'json']),
     gzip: Type.Boolean(),
-    // Their names alone.
+    // Names only.
     headers: Type.Array(Type.String()),
   }),
   Type.Object({
@@ -67,17 +68,17 @@ export const ShownTargetSchema = Type.Union([
 ]);
 export type ShownTarget = Static<typeof ShownTargetSchema>;
 
-/** What is sealed, as JSON. */
+/** The sealed part, as JSON. */
 export type TargetSecret =
   | { readonly headers: Readonly<Record<string, string>> }
   | { readonly accessKeyId: string; readonly secretAccessKey: string };
 
-/** What a drain's secret belongs to. */
+/** Encryption context of a drain's secret. */
 export function drainContext(drainId: string): string {
   return `drain:${drainId}`;
 }
 
-/** What is wrong with a target; null when nothing is. */
+/** Why a target is invalid; null if it is valid. */
 export function targetProblem(target: GivenTarget, isPrivate: boolean): string | null {
   if (target.kind === 's3') {
     const problem = urlProblem(target.endpoint, isPrivate);
@@ -89,7 +90,7 @@ export function targetProblem(target: GivenTarget, isPrivate: boolean): string |
   return own === undefined ? null : `body.target.headers: ${own} is said by the platform itself`;
 }
 
-/** Parts a target into what is shown and what is sealed. */
+/** Splits a target into the visible and the sealed part. */
 export function partTarget(target: GivenTarget): { readonly shown: ShownTarget; readonly secret: TargetSecret } {
   if (target.kind === 's3') {
     const { kind, endpoint, bucket, region, prefix = '', accessKeyId, secretAccessKey } = target;

@@ -1,14 +1,14 @@
-// Pull requests from forks are code of strangers: a member reads it and approves its deployment, which is only then
-// built. Each further commit needs its own approval.
+// Pull requests from forks contain code of strangers: a member reviews it and approves the deployment, which is built
+// only then. Each further commit needs its own approval.
 import { ApiError } from '../http/errors.ts';
 import { addBuild } from '../releases/create-deployment.ts';
 import { systemAudit, tell, type Audit } from '../releases/notes.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 
 /**
- * Lets a waiting deployment of a fork be built.
+ * Approves a waiting deployment of a fork, which is then built.
  *
- * @throws {ApiError} `conflict` when it does not wait for that: it is no fork's, was approved, or has been superseded.
+ * @throws {ApiError} `conflict` if it does not wait for approval: not from a fork, already approved, or superseded.
  */
 export async function approveDeployment(
   { sql }: Pick<Dependencies, 'sql'>,

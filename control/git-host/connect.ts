@@ -1,6 +1,7 @@
-// Connects repositories to an organization. Of the Git host: whoever connects one proves with a token of their own that
-// they may use the application's installation, and push to the repository. Of plain remotes: their address is one that
-// may be reached, and git can read it.
+// Connects repositories to an organization. For the Git host, people prove with their own token that they may use the
+// application's installation and push to the repository. For plain remotes, the address must be allowed and readable
+// by
+// git.
 import { seal } from '#core/encryption.ts';
 import { GitHostError } from '#git/host/connection.ts';
 import {
@@ -20,7 +21,7 @@ import type { Dependencies } from '../process/dependencies.ts';
 import { newId } from '../records/ids.ts';
 import { newSecret } from '../access/secrets.ts';
 
-/** A repository that a person could connect. */
+/** A repository that a person may connect. */
 export interface Connectable {
   readonly installation: HostInstallation;
   readonly repository: HostRepository;
@@ -34,7 +35,7 @@ export function gitHostOf({ git }: Pick<Dependencies, 'git'>): GitHost {
   });
 }
 
-/** What a person sees of the application's installations. @throws {ApiError} */
+/** Installations of the application that a person can see. @throws {ApiError} */
 export async function connectable(parts: Pick<Dependencies, 'git'>, token: string): Promise<Connectable[]> {
   const host = gitHostOf(parts);
   return asApiErrors(async () => {
@@ -48,12 +49,12 @@ export async function connectable(parts: Pick<Dependencies, 'git'>, token: strin
 }
 
 /**
- * Connects a repository of the Git host, or connects it again.
+ * Connects a repository of the Git host, or reconnects it.
  *
- * @param token of the person, for the Git host's API: the proof.
- * @param note writes the row of the audit log, in the same transaction.
+ * @param token the person's token for the Git host's API, as proof.
+ * @param note writes the audit log entry, in the same transaction.
  * @returns id of its record
- * @throws {ApiError} `not_found` where the person does not see it, `forbidden` where they may only read it.
+ * @throws {ApiError} `not_found` if the person cannot see it, `forbidden` if they can only read it.
  */
 export async function connectHosted(
   parts: Pick<Dependencies, 'sql' | 'git'>,
@@ -100,7 +101,7 @@ export async function connectHosted(
   });
 }
 
-/** Errors of the Git host as those of the API: what it refuses the person is theirs to mend. */
+/** Maps errors of the Git host to API errors: the person must resolve what the host refuses them. */
 async function asApiErrors<Result>(ask: () => Promise<Result>): Promise<Result> {
   try {
     return await ask();
@@ -115,7 +116,7 @@ async function asApiErrors<Result>(ask: () => Promise<Result>): Promise<Result> 
   }
 }
 
-/** Writes down in a transaction that a repository was connected. */
+/** Writes the audit log entry of a connection in a transaction. */
 type Noted = (tx: Transaction, id: string, name: string) => Promise<void>;
 
 /** A plain remote to connect. */
@@ -123,7 +124,7 @@ export interface NewRemote {
   readonly organizationId: string;
   readonly url: string;
   readonly credentials: RemoteCredentials;
-  /** Null: where its HEAD points. */
+  /** Null: the branch of its HEAD. */
   readonly defaultBranch: string | null;
 }
 
@@ -132,8 +133,8 @@ const FIRST_BRANCH = 'main';
 /**
  * Connects a plain remote.
  *
- * @returns id of its record, and the token of the URL that tells of pushes, which is not kept.
- * @throws {ApiError} `unprocessable` with why it cannot be read, or may not be.
+ * @returns id of its record, and the token of its push URL, which is not stored.
+ * @throws {ApiError} `unprocessable` with the reason if it cannot be read or is not allowed.
  */
 export async function connectRemote(
   { sql, keys, git }: Pick<Dependencies, 'sql' | 'keys' | 'git'>,

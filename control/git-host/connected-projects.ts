@@ -1,7 +1,7 @@
-// The projects that a repository of the Git host is connected to: what deliveries about it are for.
+// Finds the projects connected to a repository of the Git host, for deliveries about it.
 import type { Sql } from '#postgres/sql.ts';
 
-/** A project, as far as a push goes. */
+/** The columns of a project that a push needs. */
 export interface ConnectedProject {
   readonly id: string;
   readonly organizationId: string;
@@ -28,9 +28,8 @@ const toProject = (row: Row): ConnectedProject => ({
 });
 
 /**
- * Projects of a repository of the Git host, by the host's ids; several organizations may have connected it. One that
- * went over to another owner is another installation's: what happens there is not for those who had connected it
- * before.
+ * Projects of a repository of the Git host, by the host's ids; several organizations may have connected it. After a
+ * transfer, the repository belongs to another installation, so earlier connections do not match.
  */
 export async function projectsOfHosted(
   sql: Sql,

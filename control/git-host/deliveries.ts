@@ -1,5 +1,6 @@
-// Works on deliveries of the Git host after they were answered, those of one subject in the order in which they came,
-// each until it is done: what a process that died had claimed is due again soon. Started by the API process.
+// Processes deliveries of the Git host after they were acknowledged. Deliveries of one subject are processed in
+// order,
+// each until it is done; those claimed by a process that died are retried soon. Started by the API process.
 import { backoffMs } from '#core/backoff.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import type { Delivery, StoredDelivery } from './delivery.ts';
@@ -11,18 +12,18 @@ import { refreshRemote, type RemotePush } from './remote-refresh.ts';
 import { handleRepository } from './repository-changes.ts';
 
 const POLL_MS = 5000;
-/** Of different subjects. */
+/** Deliveries of different subjects processed at once. */
 const TOGETHER = 4;
-/** So long after the death of a process its deliveries are due again. */
+/** Deliveries of a process that died become due after this time. */
 const LEASE_MS = 60_000;
 const ATTEMPTS_MAX = 12;
 const pauses = { backoffMs: 1000, backoffMsMax: 5 * 60_000 };
 export const KEPT_DAYS = 90;
-/** Events that remove something and have no timestamp: their few hashes are kept for ever, against replays. */
+/** Events that remove something and have no timestamp. Their hashes are kept forever to prevent replays. */
 const REMOVING = ['delete', 'repository', 'installation', 'installation_repositories'];
 const FORGET_MS = 3_600_000;
 
-/** Works on deliveries as they come, until the process ends. */
+/** Processes deliveries until the process ends. */
 export function followDeliveries(parts: Dependencies): Promise<void> {
   let forgotAt = -Infinity;
   return followWork(parts, { name: 'Deliveries of the Git host', payload: 'delivery', pollMs: POLL_MS }, async () => {
@@ -35,9 +36,9 @@ export function followDeliveries(parts: Dependencies): Promise<void> {
   });
 }
 
-/** Works on the deliveries that are due, several at a time. @returns how many there were */
+/** Processes the due deliveries, several at a time. @returns how many there were */
 export async function workOnDeliveries(parts: Dependencies): Promise<number> {
-  // What waits for its next attempt, or is being worked on, holds back what came later about the same.
+  // A delivery that is running or waits for a retry blocks later ones of the same subject.
   const claimed = await parts.sql<Row[]>`
     UPDATE control.webhook_received AS row
        SET attempt = attempt + 1, due_at = now() + ${`${LEASE_MS} ms`}::interval

@@ -1,9 +1,9 @@
-// What a delivery of the Git host says, in the few fields that count: everything else is dropped before it is stored.
-// The body was signed by the host, but its texts are whatever people wrote: they are cut, and made storable. Pure.
+// Parses a delivery of the Git host into the few fields in use; the rest is dropped before storing. The body was
+// signed
+// by the host but contains texts of users: they are truncated and made storable. Pure.
 import { isBranchName, isCommitSha } from '#git/remote-url.ts';
 import { toPermissions } from '#git/host/repositories.ts';
 
-/** A stored delivery. */
 export interface StoredDelivery {
   readonly deliveryId: string;
   readonly seq: number;
@@ -11,37 +11,37 @@ export interface StoredDelivery {
   readonly receivedAt: Date;
 }
 
-/** A branch that moved. */
+/** An updated branch. */
 export interface Push {
   readonly event: 'push';
-  /** Of the application, which the repository belongs to at that moment. */
+  /** Installation of the application that the repository belongs to at that time. */
   readonly installationId: string;
   /** The Git host's id. */
   readonly repositoryId: string;
   readonly branch: string;
   /** Null: the branch is new. */
   readonly before: string | null;
-  /** Null: the branch is gone. */
+  /** Null: the branch was deleted. */
   readonly after: string | null;
   /** Seconds since 1970, by the host's clock. */
   readonly pushedAt: number;
   readonly message: string;
   readonly author: string;
-  /** Paths that its commits touch; null where the host does not list them all. */
+  /** Paths changed by its commits; null if the host does not list them all. */
   readonly files: readonly string[] | null;
 }
 
-/** A branch that was removed. */
+/** A deleted branch. */
 export interface BranchDeletion {
   readonly event: 'delete';
-  /** Of the application, which the repository belongs to at that moment. */
+  /** Installation of the application that the repository belongs to at that time. */
   readonly installationId: string;
   readonly repositoryId: string;
   readonly branch: string;
   readonly pushedAt: number;
 }
 
-/** A repository that changed. */
+/** A changed repository. */
 export interface RepositoryChange {
   readonly event: 'repository';
   readonly action: 'renamed' | 'transferred' | 'deleted' | 'archived' | 'unarchived' | 'edited';
@@ -51,11 +51,11 @@ export interface RepositoryChange {
   readonly defaultBranch: string;
 }
 
-/** A pull request that was opened, got commits, or was closed. */
+/** A pull request that was opened, updated or closed. */
 export interface PullRequest {
   readonly event: 'pull_request';
   readonly action: 'opened' | 'closed';
-  /** Of the application, which the repository belongs to at that moment. */
+  /** Installation of the application that the repository belongs to at that time. */
   readonly installationId: string;
   readonly repositoryId: string;
   readonly number: number;
@@ -66,7 +66,7 @@ export interface PullRequest {
   readonly isFork: boolean;
 }
 
-/** An installation of the application that changed. */
+/** A changed installation of the application. */
 export interface InstallationChange {
   readonly event: 'installation';
   readonly action: 'created' | 'deleted' | 'suspend' | 'unsuspend' | 'new_permissions_accepted';
@@ -75,7 +75,7 @@ export interface InstallationChange {
   readonly permissions: Readonly<Record<string, string>>;
 }
 
-/** Repositories that an installation may reach from now on, or no more. */
+/** Repositories added to an installation, or removed from it. */
 export interface InstallationRepositories {
   readonly event: 'installation_repositories';
   readonly installationId: string;
@@ -91,12 +91,12 @@ export type Delivery =
   | InstallationChange
   | InstallationRepositories;
 
-/** A body that is not what the host sends; the message says where. */
+/** The body is not in the host's format; the message names the field. */
 export class DeliveryMalformed extends Error {}
 
 const MESSAGE_CHARS_MAX = 2000;
 const NAME_CHARS_MAX = 255;
-/** Hosts list so many commits of a push at least, where there are more of them. */
+/** A push with this many listed commits may have more that are not listed. */
 const COMMITS_LISTED_MAX = 20;
 const FILES_MAX = 1000;
 const REPOSITORIES_MAX = 5000;
@@ -104,10 +104,10 @@ const REPOSITORIES_MAX = 5000;
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * Reads a delivery.
+ * Parses a delivery.
  *
- * @param event of the header that names it.
- * @returns null for what the platform has nothing to do about: another event, a tag, another action.
+ * @param event from the header that names it.
+ * @returns null for deliveries to ignore: other events, tags, other actions.
  * @throws {DeliveryMalformed}
  */
 export function readDelivery(event: string, body: unknown): Delivery | null {
@@ -121,7 +121,7 @@ export function readDelivery(event: string, body: unknown): Delivery | null {
   return null;
 }
 
-/** What deliveries are about: those of one subject are worked on in the order in which they came. */
+/** Subject of a delivery. Deliveries of one subject are processed in the order of arrival. */
 export function subjectOf(delivery: Delivery): string {
   if ('branch' in delivery && delivery.event !== 'pull_request')
     return `branch:${delivery.repositoryId}:${delivery.branch}`;
@@ -154,7 +154,7 @@ function readPush(payload: Fields): Push | null {
   };
 }
 
-/** All paths that the commits of a push touch; null where one may be missing. */
+/** All paths changed by the commits of a push; null if one may be missing. */
 function filesOf(commits: unknown, after: string): string[] | null {
   if (!Array.isArray(commits) || commits.length === 0 || commits.length >= COMMITS_LISTED_MAX) return null;
   const files = new Set<string>();
@@ -215,7 +215,7 @@ function readPullRequest(payload: Fields): PullRequest | null {
   if (typeof number !== 'number' || !Number.isSafeInteger(number) || number < 1 || number > 2 ** 31 - 1)
     throw new DeliveryMalformed('pull_request.number is no number of a pull request');
   const repositoryId = id(repository, 'id');
-  // A fork that was removed has no repository any more: it is still a fork.
+  // The repository of a deleted fork is null; it still counts as a fork.
   const origin = head['repo'] === null ? null : id(fields(head['repo'], 'pull_request.head.repo'), 'id');
   const sha = text(head, 'sha', 64);
   if (!isCommitSha(sha)) throw new DeliveryMalformed('pull_request.head.sha is no commit');
@@ -267,7 +267,7 @@ function fields(value: unknown, name: string): Fields {
   throw new DeliveryMalformed(`${name} is no object`);
 }
 
-/** Webhooks of a single repository have none: those are not the application's. */
+/** Webhooks of a single repository, which are not the application's, have no installation. */
 function installationOf(payload: Fields): string {
   return id(fields(payload['installation'], 'installation'), 'id');
 }
@@ -285,7 +285,7 @@ function text(row: Fields, name: string, charsMax: number): string {
   throw new DeliveryMalformed(`${name} is no text of up to ${charsMax} characters`);
 }
 
-/** A text of somebody, cut; without what Postgres stores in no text. */
+/** A text of a user, truncated, without characters that Postgres cannot store. */
 function optionalText(value: unknown, charsMax: number): string {
   return typeof value === 'string' ? value.slice(0, charsMax).replaceAll('\0', '').toWellFormed() : '';
 }
@@ -295,14 +295,14 @@ function branchOf(name: string, place: string): string {
   throw new DeliveryMalformed(`${place} is no name of a branch`);
 }
 
-/** Null for a row of zeros: no commit before the first, or after the last. */
+/** Null for a hash of zeros, which stands for no commit. */
 function commitOrNull(row: Fields, name: string): string | null {
   const value = row[name];
   if (typeof value !== 'string' || !isCommitSha(value)) throw new DeliveryMalformed(`${name} is no commit`);
   return /^0+$/.test(value) ? null : value;
 }
 
-/** Of a push the host writes seconds, elsewhere a date. */
+/** For pushes the host sends seconds, elsewhere a date. */
 function seconds(value: unknown): number {
   const parsed = typeof value === 'number' ? value : typeof value === 'string' ? Date.parse(value) / 1000 : Number.NaN;
   return Number.isFinite(parsed) && parsed > 0 && parsed < 2 ** 40 ? Math.floor(parsed) : 0;

@@ -1,4 +1,4 @@
-// The loop behind deliveries and reports: woken by NOTIFY, and by a poll since notifications can be lost.
+// The loop that processes deliveries and reports. Woken by NOTIFY, with polling since notifications can be lost.
 import type { Dependencies } from '../process/dependencies.ts';
 
 interface FollowOptions {
@@ -12,7 +12,7 @@ interface FollowOptions {
 /**
  * Runs `work` when woken and at least every `pollMs`, one run at a time, until the process ends.
  *
- * @param work says whether there may be more at once.
+ * @param work returns whether to run again immediately.
  */
 export async function followWork(
   parts: Pick<Dependencies, 'log' | 'onNotify' | 'stopping'>,

@@ -1,9 +1,9 @@
-// An installation of the application came, went, or may reach other repositories: what is connected through it follows.
-// Deployments stay in every case.
+// Updates connections when an installation of the application is created, deleted or gets other repositories.
+// Deployments are always kept.
 import type { Dependencies } from '../process/dependencies.ts';
 import type { InstallationChange, InstallationRepositories } from './delivery.ts';
 
-/** Why a repository is disconnected, as kept in its row. */
+/** Why a repository is disconnected, as stored in its row. */
 export const disconnectReasons = {
   deleted: 'the repository was deleted on the Git host',
   archived: 'the repository was archived on the Git host',
@@ -13,7 +13,7 @@ export const disconnectReasons = {
   unreachable: 'the application was denied the repository on the Git host',
 } as const;
 
-/** @returns what became of it, for the row of the delivery */
+/** @returns the result, stored with the delivery */
 export async function handleInstallation({ sql }: Dependencies, change: InstallationChange): Promise<string> {
   const { action, installationId: id, accountLogin: login, permissions } = change;
   if (action === 'created' || action === 'new_permissions_accepted' || action === 'unsuspend') {
@@ -34,7 +34,7 @@ export async function handleInstallation({ sql }: Dependencies, change: Installa
   return action;
 }
 
-/** @returns what became of it, for the row of the delivery */
+/** @returns the result, stored with the delivery */
 export async function handleInstallationRepositories(
   { sql }: Dependencies,
   { installationId, added, removed }: InstallationRepositories,
@@ -58,7 +58,7 @@ async function disconnect(
        ${hostIds === null ? sql`` : sql`AND host_id IN ${sql(hostIds)}`}`;
 }
 
-/** Only what went for the same reason comes back. */
+/** Reconnects only what was disconnected for the same reason. */
 async function reconnect(
   sql: Dependencies['sql'],
   installationId: string,

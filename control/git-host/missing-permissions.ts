@@ -1,11 +1,11 @@
-// What the application on the Git host lacks for what the platform does: for `platform doctor` and the operator.
+// Missing permissions and events of the application on the Git host, for `platform doctor` and the operator.
 import type { GitHost, Permissions } from '#git/host/connection.ts';
 import { readApp } from '#git/host/repositories.ts';
 
-/** A right or an event, and what does not work without it. */
+/** A missing permission or event, and what does not work without it. */
 export interface Missing {
   readonly kind: 'permission' | 'event';
-  /** As the Git host's page of the application names it: `statuses: write`. */
+  /** As the Git host's settings name it: `statuses: write`. */
   readonly name: string;
   readonly isRequired: boolean;
   readonly without: string;
@@ -25,7 +25,7 @@ const events = [
   ['delete', false, 'where a push does not tell of it, the preview of a removed branch stays'],
 ] as const;
 
-/** What the application lacks. @throws {GitHostError} */
+/** What the application is missing. @throws {GitHostError} */
 export async function missingPermissions(host: GitHost): Promise<Missing[]> {
   const app = await readApp(host);
   return [
@@ -43,7 +43,7 @@ export async function missingPermissions(host: GitHost): Promise<Missing[]> {
   ];
 }
 
-/** Whether rights include one: who may write may read. */
+/** Whether permissions include one; write includes read. */
 export function includes(permissions: Permissions, name: string, right: 'read' | 'write'): boolean {
   const granted = Object.hasOwn(permissions, name) ? permissions[name] : undefined;
   return granted === right || granted === 'write' || granted === 'admin';

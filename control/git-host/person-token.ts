@@ -1,10 +1,10 @@
-// The token of a person for the Git host's API, as sign-in keeps it: proves which repositories are theirs.
+// A person's token for the Git host's API, as stored at sign-in: proves which repositories they may use.
 import { ApiError } from '../http/errors.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import { SignInRefused } from '../sign-in/git-host-oauth.ts';
 import { gitHostTokenOf } from '../sign-in/git-host-token.ts';
 
-/** @throws {ApiError} `unprocessable` when the account has to sign in there, or to do so again. */
+/** @throws {ApiError} `unprocessable` if the account has to sign in at the Git host, or to do so again. */
 export async function personToken(
   parts: Pick<Dependencies, 'sql' | 'keys' | 'signIn'>,
   accountId: string,

@@ -1,6 +1,7 @@
-// Pull requests. Those of the repository itself have their branch's deployments, made by its pushes: here only their
-// number is noted. Those of forks bring code of strangers: their commits wait for a member's approval, under a branch
-// of their own whose name no branch of the repository can have.
+// Pull requests. Those from the same repository use the deployments of their branch, which pushes create: only the
+// number is stored. Those of forks contain code of strangers: their commits wait for approval, under a branch name
+// that
+// no branch of the repository can have.
 import { forkBranch } from '#core/names.ts';
 import { createDeployment } from '../releases/create-deployment.ts';
 import type { Dependencies } from '../process/dependencies.ts';
@@ -8,7 +9,7 @@ import { projectsOfHosted, type ConnectedProject } from './connected-projects.ts
 import type { PullRequest, StoredDelivery } from './delivery.ts';
 import { removeUnlessProduction } from './pushes.ts';
 
-/** @returns what became of it, for the row of the delivery */
+/** @returns the result, stored with the delivery */
 export async function handlePullRequest(
   parts: Dependencies,
   pullRequest: PullRequest,
@@ -62,7 +63,7 @@ async function noteNumber(
     return 'closed';
   }
   await sql.begin(async (tx) => {
-    // Before its first deployment, too: pushes look here for the number.
+    // Even before the first deployment: pushes look up the number here.
     await tx`
       INSERT INTO control.branch (project_id, name, pull_request) VALUES (${id}, ${branch}, ${number})
       ON CONFLICT (project_id, name) DO UPDATE SET pull_request = ${number}, updated_at = now()`;

@@ -1,12 +1,12 @@
-// Which pushes lead to a deployment of a project. Pure.
+// Decides which pushes deploy a project. Pure.
 import type { ConnectedProject } from './connected-projects.ts';
 
 const SKIP_MARK = /\[(?:skip ci|ci skip|no deploy)\]/i;
 
 /**
- * Why a push is not deployed in a project, in words for its people; null: it is.
+ * Why a push does not deploy a project, in user-facing words; null: it does.
  *
- * @param files that its commits touch; null: not known, or not all of them.
+ * @param files changed by its commits; null: unknown or incomplete.
  * @param folders of all projects of the repository.
  * @example skipReason({ message: 'Fix a typo [skip ci]', files: null }, project, ['']) // 'The commit says [skip ci]'
  */
@@ -22,8 +22,8 @@ export function skipReason(
 }
 
 /**
- * Whether a file is of a project, or of all: one at the root, or in a folder that is no project's (a package that
- * several use). Text for people at the root concerns none of those in folders.
+ * Whether a file belongs to a project or is shared: at the root, or in a folder of no project, such as a shared
+ * package. Text documents at the root do not concern projects in folders.
  */
 function concerns(file: string, folder: string, folders: readonly string[]): boolean {
   if (isIn(file, folder)) return true;
@@ -35,7 +35,7 @@ function isIn(file: string, folder: string): boolean {
   return file.startsWith(`${folder}/`);
 }
 
-/** A push as far as its order among others goes. */
+/** The fields of a push that define its order. */
 export interface PushOrder {
   readonly before: string | null;
   readonly after: string | null;
@@ -43,9 +43,10 @@ export interface PushOrder {
 }
 
 /**
- * Whether a push was followed by others that came earlier: deliveries may overtake each other. The host's clock
- * decides, and within its second whether others begin where this one ends. Where those lead back to where it begins (a
- * branch that was put back), it came last, as it was told.
+ * Whether a later push was received before this one: deliveries may arrive out of order. The host's clock decides,
+ * and
+ * within one second whether other pushes start where this one ends. If those lead back to where it starts (the branch
+ * was reset), the order of arrival decides and this push is the last.
  */
 export function isOvertaken(push: PushOrder, others: readonly PushOrder[]): boolean {
   if (others.some(({ pushedAt }) => pushedAt > push.pushedAt)) return true;

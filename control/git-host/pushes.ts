@@ -1,5 +1,5 @@
-// A branch moved or went: a deployment in every project that is connected to its repository, or the branch's removal.
-// Deliveries may come twice, late, or after one another's turn; what has been done is not done again.
+// Handles updated and deleted branches: creates a deployment in every connected project, or removes the branch.
+// Deliveries may arrive twice, late or out of order; repeating one has no effect.
 import type { Sql } from '#postgres/sql.ts';
 import { ApiError } from '../http/errors.ts';
 import { removeBranch } from '../releases/branch-removal.ts';
@@ -11,14 +11,14 @@ import { projectsOfHosted, type ConnectedProject } from './connected-projects.ts
 import type { BranchDeletion, Push, StoredDelivery } from './delivery.ts';
 import { isOvertaken, skipReason, type PushOrder } from './push-rules.ts';
 
-/** Others of the branch that are looked at. */
+/** Maximum number of other pushes of the branch to compare with. */
 const OTHERS_MAX = 50;
-/** The host tells of a removed branch twice, within so many seconds. */
+/** The host reports a deleted branch twice, within this many seconds. */
 const TOLD_TWICE_SECONDS = 60;
-/** Rows of deliveries go after so long: what is older could be one of theirs. */
+/** Old deliveries are deleted, so an older push could be a repetition of one. */
 const AGE_DAYS_MAX = 60;
 
-/** @returns what became of it, for the row of the delivery */
+/** @returns the result, stored with the delivery */
 export async function handlePush(parts: Dependencies, push: Push, stored: StoredDelivery): Promise<string> {
   if (push.pushedAt !== 0 && Date.now() / 1000 - push.pushedAt > AGE_DAYS_MAX * 86_400) return 'too old';
   const others = await parts.sql<{ details: PushOrder }[]>`
@@ -53,7 +53,7 @@ async function deployPush(
 ): Promise<string> {
   const { sql } = parts;
   const { branch, after: commit, message, author } = push;
-  // A process may have died between the deployment and the word that it is made.
+  // A process may have died between creating the deployment and recording the result.
   const [made] = await sql`
     SELECT FROM control.deployment WHERE project_id = ${project.id} AND branch = ${branch} AND commit_sha = ${commit}
        AND source = 'push' AND created_at >= ${receivedAt}`;
@@ -75,7 +75,9 @@ async function deployPush(
   return 'deployed';
 }
 
-/** A row that says why there is no deployment of a commit. What runs or waits for the branch goes on. */
+/**
+ * Inserts a row with the reason why a commit is not deployed. Running and queued deployments of the branch continue.
+ */
 async function recordSkipped(
   sql: Sql,
   project: ConnectedProject,
@@ -98,7 +100,7 @@ async function recordSkipped(
   await sql.notify('control_deployment', id);
 }
 
-/** `delete`: also said by a push without a commit, which knows its order among the other pushes. */
+/** Handles `delete` events, and pushes without a commit, which have an order among the other pushes. */
 export async function handleDeletion(
   parts: Dependencies,
   gone: BranchDeletion,
@@ -115,7 +117,7 @@ export async function handleDeletion(
   return [...new Set(outcomes)].join(', ') || 'no project';
 }
 
-/** Removes a branch of a project; that of production stays, whatever becomes of it in the repository. */
+/** Removes a branch of a project. The production branch stays, even if it was deleted in the repository. */
 export async function removeUnlessProduction(
   parts: Dependencies,
   project: Pick<ConnectedProject, 'id'>,
@@ -130,7 +132,7 @@ export async function removeUnlessProduction(
     if (!(error instanceof ApiError) || (error.code !== 'conflict' && error.code !== 'not_found')) throw error;
     if (error.code === 'conflict') return 'kept: production';
   }
-  // Nothing of it was ever live; what waits or is built for it ends.
+  // The branch was never live: cancel its queued and running builds.
   await parts.sql.begin(async (tx) => {
     await supersede(tx, project.id, branch, 'branch_removed');
     await tx`UPDATE control.job SET cancel_reason = 'branch_removed'

@@ -1,25 +1,25 @@
-// Takes a delivery of the Git host in: bounded, its signature checked over the bytes as they came, each once. It is
-// answered as soon as it is stored; deliveries.ts works on it then, also after a restart.
+// Receives a delivery of the Git host: limits its size, checks the signature over the raw bytes, and stores each one
+// once. The response is sent once it is stored; deliveries.ts processes it later, also after a restart.
 import { createHash, createHmac, timingSafeEqual, type Hash, type Hmac } from 'node:crypto';
 import type { Dependencies } from '../process/dependencies.ts';
 import { ApiError } from '../http/errors.ts';
 import { DeliveryMalformed, readDelivery, subjectOf, type Delivery } from './delivery.ts';
 
-/** What is answered: `accepted`, `ignored` (nothing to do about it), or `replayed` (it came before). */
+/** Result: `accepted`, `ignored` (nothing to do), or `replayed` (received before). */
 export type Received = 'accepted' | 'ignored' | 'replayed';
 
-/** Nobody sends more; the rest is not read. */
+/** Larger bodies are not read to the end; the host sends none. */
 const BODY_BYTES_MAX = 25_000_000;
-/** More is not kept in memory: only its signature is checked. */
+/** Larger bodies are not kept in memory: only their signature is checked. */
 const PARSED_BYTES_MAX = 5_000_000;
 const RECEIVE_MS = 20_000;
-/** Within so much time two deliveries may be alike. */
+/** Two deliveries within this time may have the same content. */
 const ALIKE_MS = 5000;
 
 /**
- * Takes one delivery in.
+ * Receives one delivery.
  *
- * @throws {ApiError} `unavailable` without a secret, `unauthorized` for a signature that is none, `payload_too_large`,
+ * @throws {ApiError} `unavailable` without a secret, `unauthorized` for an invalid signature, `payload_too_large`,
  *   `bad_request`.
  */
 export async function receiveDelivery(parts: Pick<Dependencies, 'sql' | 'git'>, request: Request): Promise<Received> {
@@ -55,7 +55,7 @@ function tooLarge(allowed: number): ApiError {
   return new ApiError('payload_too_large', { allowed });
 }
 
-/** The body, which goes into the digests on the way; null where it is too large to be kept. */
+/** Reads the body and updates the digests; null if it is too large to keep. */
 async function readBounded(request: Request, digests: readonly (Hmac | Hash)[]): Promise<Buffer | null> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
@@ -83,7 +83,7 @@ async function readBounded(request: Request, digests: readonly (Hmac | Hash)[]):
   return bytes > PARSED_BYTES_MAX ? null : Buffer.concat(chunks);
 }
 
-/** Null: nothing to do about it. */
+/** Null: nothing to do. */
 function parse(event: string, bytes: Buffer): Delivery | null {
   let body: unknown;
   try {
@@ -100,9 +100,10 @@ function parse(event: string, bytes: Buffer): Delivery | null {
 }
 
 /**
- * The signature covers neither the id of the delivery nor the name of its event: a known body is refused under another
- * id or name, too.
- * The host writes times into its bodies, in seconds: two are alike where the same happens twice within one.
+ * The signature covers neither the id of the delivery nor the name of its event, so a known body is refused under
+ * another id or name as well. Timestamps in bodies are in seconds: two bodies are equal if the same happens twice
+ * within
+ * one.
  */
 async function storeDelivery(
   sql: Dependencies['sql'],

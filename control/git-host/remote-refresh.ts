@@ -1,5 +1,5 @@
-// Plain remotes tell of pushes by a URL of their repository's own, in whatever form: the platform looks itself which
-// branches moved, so that nothing in the body has to be believed. Runs as a delivery: once stored, it is done.
+// Plain remotes report pushes to a URL of their own, in any format. The platform then looks up which branches moved,
+// so the body need not be trusted. Runs as a stored delivery.
 import { randomUUID } from 'node:crypto';
 import { openCredentials, remoteSource } from '#git/clone-source.ts';
 import { readRemoteHeads, RemoteUnreadable } from '#git/remote-heads.ts';
@@ -10,14 +10,14 @@ import { projectsOfRepository } from './connected-projects.ts';
 import { removeUnlessProduction } from './pushes.ts';
 import type { StoredDelivery } from './delivery.ts';
 
-/** That somebody told of a push to a plain remote. */
+/** A reported push to a plain remote. */
 export interface RemotePush {
   readonly event: 'remote';
-  /** Id of our record. */
+  /** Id of the platform's record. */
   readonly repositoryId: string;
 }
 
-/** Stores that a remote is to be looked at; those that wait already are enough. */
+/** Queues a refresh of a remote, unless one is queued. */
 export async function askForRefresh({ sql }: Pick<Dependencies, 'sql'>, repositoryId: string): Promise<void> {
   const subject = `remote:${repositoryId}`;
   const details: RemotePush = { event: 'remote', repositoryId };
@@ -29,7 +29,7 @@ export async function askForRefresh({ sql }: Pick<Dependencies, 'sql'>, reposito
   await sql.notify('control_git', 'delivery');
 }
 
-/** @returns what became of it, for the row of the delivery */
+/** @returns the result, stored with the delivery */
 export async function refreshRemote(
   parts: Dependencies,
   { repositoryId }: RemotePush,

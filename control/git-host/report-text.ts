@@ -1,7 +1,7 @@
-// What the Git host shows of a deployment: the commit status and the pull request's comment. Nothing of it is a text of
-// the repository's people but names of projects, which are plain. Pure.
+// Texts that the Git host shows for a deployment: the commit status and the comment on the pull request. They contain
+// no user-written text except names of projects, which are plain. Pure.
 
-/** What of a deployment is told. */
+/** The fields of a deployment that are reported. */
 export interface ReportedDeployment {
   readonly status: string;
   readonly reason: string | null;
@@ -10,7 +10,7 @@ export interface ReportedDeployment {
   readonly isApproved: boolean;
 }
 
-/** As the Git host's API takes it. */
+/** In the format of the Git host's API. */
 export interface CommitStatus {
   readonly state: 'pending' | 'success' | 'failure' | 'error';
   readonly description: string;
@@ -50,14 +50,14 @@ function waits({ isFork, isApproved }: ReportedDeployment): boolean {
 export interface CommentLine extends ReportedDeployment {
   readonly project: string;
   readonly commit: string;
-  /** Of the branch's newest deployment that serves; null: none does. */
+  /** URL of the branch's newest deployment that is served; null: none. */
   readonly url: string | null;
   readonly logUrl: string;
-  /** When it ended; null: it has not. */
+  /** Null: still in progress. */
   readonly endedAt: Date | null;
 }
 
-/** What the platform's comments begin with: unseen, and found again by it. */
+/** Hidden marker at the start of the platform's comments, by which they are found again. */
 export function commentMark(repositoryId: string): string {
   return `<!-- platform ${repositoryId} -->`;
 }

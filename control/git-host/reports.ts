@@ -1,6 +1,6 @@
-// Tells the Git host what became of deployments: a commit status for each, and one comment a pull request that is kept
-// up to date, where the installation grants them. Rows of control.git_report say what is to be told; they are made by
-// the database with each change of a state, so that none is lost with a process.
+// Reports deployments to the Git host: a commit status for each, and one comment per pull request that is updated, if
+// the installation has the permissions. Triggers insert rows into control.git_report with each change of state, so no
+// report is lost with a process.
 import { createHash } from 'node:crypto';
 import { backoffMs } from '#core/backoff.ts';
 import { GitHostError, type GitHost, type InstallationScope, type Permissions } from '#git/host/connection.ts';
@@ -17,7 +17,7 @@ const LEASE_MS = 60_000;
 const ATTEMPTS_MAX = 12;
 const pauses = { backoffMs: 2000, backoffMsMax: 10 * 60_000 };
 
-/** Tells what is to be told, until the process ends. */
+/** Sends reports until the process ends. */
 export async function followReports(parts: Dependencies): Promise<void> {
   const { gitHost } = parts.git;
   if (gitHost === null) return;
@@ -33,7 +33,7 @@ interface Claimed {
   readonly told: string | null;
 }
 
-/** Tells what is due. @returns how many rows that were */
+/** Sends due reports. @returns how many rows there were */
 export async function workOnReports(parts: Dependencies, host: GitHost): Promise<number> {
   const { sql } = parts;
   const claimed = await sql<Claimed[]>`
@@ -80,7 +80,7 @@ interface Reported {
   readonly permissions: Permissions;
 }
 
-/** What was told as the commit status, and what could not be. */
+/** Sends the commit status. Returns what was reported and what failed. */
 async function report(
   parts: Dependencies,
   host: GitHost,
@@ -152,7 +152,7 @@ interface LineRow {
   readonly is_served: boolean;
 }
 
-/** Of each project of the repository, what the newest deployment of the pull request came to. */
+/** For each project of the repository, the state of the pull request's newest deployment. */
 async function linesOf(parts: Dependencies, repositoryId: string, number: number): Promise<CommentLine[]> {
   const rows = await parts.sql<LineRow[]>`
     SELECT DISTINCT ON (project.name) deployment.id, project.name, deployment.branch, status, reason, error_message,
@@ -175,7 +175,7 @@ async function linesOf(parts: Dependencies, repositoryId: string, number: number
   }));
 }
 
-/** Writes or edits the one comment. */
+/** Creates or edits the comment. */
 async function comment(
   parts: Dependencies,
   host: GitHost,
@@ -189,7 +189,7 @@ async function comment(
   await parts.sql.begin(async (tx) => {
     await tx`INSERT INTO control.pull_request_comment (repository_id, number) VALUES (${repositoryId}, ${number})
              ON CONFLICT DO NOTHING`;
-    // Held while the host is asked: two processes would write two comments.
+    // The row stays locked during the request: otherwise two processes would create two comments.
     const [row] = await tx<{ comment_id: number | null; body_hash: Uint8Array | null }[]>`
       SELECT comment_id, body_hash FROM control.pull_request_comment
        WHERE repository_id = ${repositoryId} AND number = ${number} FOR UPDATE`;
@@ -212,7 +212,7 @@ async function comment(
   });
 }
 
-/** A comment of ours that a process wrote and did not live to note. */
+/** Finds a comment whose id was not stored because the process died. */
 async function findComment(
   host: GitHost,
   scope: InstallationScope,
@@ -226,12 +226,12 @@ async function findComment(
     body?: unknown;
     user?: { type?: unknown } | null;
   }[];
-  // People can write the mark, too: theirs we could not edit.
+  // Users can write the marker, too, but their comments cannot be edited.
   const ours = rows.find(({ body, user }) => user?.type === 'Bot' && typeof body === 'string' && body.startsWith(mark));
   return ours?.id ?? null;
 }
 
-/** @returns false when somebody has deleted it */
+/** @returns false if the comment was deleted */
 async function editComment(host: GitHost, scope: InstallationScope, path: string, body: string): Promise<boolean> {
   try {
     await host.asInstallation(scope, { method: 'PATCH', path, body: { body }, repeatable: true });

@@ -1,19 +1,19 @@
-// Reads a push that does nothing but delete branches and tags: such a push is taken whatever is full. Called by
+// Recognizes pushes that only delete branches and tags, which are accepted even if storage is full. Called by
 // git-push.ts.
 
-/** Of all commands of a push: 5,000 branches. */
+/** Maximum size of all commands of a push: about 5,000 branches. */
 const COMMANDS_BYTES_MAX = 1024 * 1024;
 const LENGTH_CHARS = 4;
-/** Old commit, a new one that is none, and the ref; behind the first one's NUL the client's capabilities. */
+/** Old commit, new commit of zeros, and the ref; the first command adds the client's capabilities after a NUL. */
 const DELETION = /^[0-9a-f]+ 0+ [^\0]+(?:\0|$)/;
 
 /**
- * Reads the body of a push to its end, since Git shows an answer only when all is sent.
+ * Reads the body of a push to its end, since Git shows a response only after sending everything.
  *
- * @returns null for one that does anything else; nothing of it is kept.
+ * @returns null if the push does anything else; the body is discarded.
  */
 export async function readDeletion(request: Request): Promise<Uint8Array | null> {
-  // Git compresses no push.
+  // Git does not compress pushes.
   let isPossible = !request.headers.has('content-encoding');
   let bytes = Buffer.alloc(0);
   let length = 0;
@@ -33,7 +33,7 @@ export async function readDeletion(request: Request): Promise<Uint8Array | null>
   return isPossible && length <= COMMANDS_BYTES_MAX && isDeletion(body, true) ? body : null;
 }
 
-/** Whether there are deletions only, and nothing behind them. @param isWhole no more of it comes. */
+/** Whether the body consists of deletions only. @param isWhole the body is complete. */
 function isDeletion(body: Buffer, isWhole: boolean): boolean {
   for (let at = 0; at + LENGTH_CHARS <= body.length;) {
     const length = Number.parseInt(body.toString('latin1', at, at + LENGTH_CHARS), 16);

@@ -1,4 +1,4 @@
-// What a commit that was pushed says of itself, for lists of deployments.
+// Message and author of a pushed commit, for lists of deployments.
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { repositoryFolder } from '#git/builtin-repositories.ts';
@@ -9,7 +9,7 @@ const run = promisify(execFile);
 const TEXT_CHARS_MAX = 500;
 const OUTPUT_BYTES_MAX = 64 * 1024;
 
-/** First line of its message, and its author's name; the beginnings where they are long, even megabytes. */
+/** First line of the message, and the author's name, both truncated: they can be megabytes long. */
 export async function describePush(
   { folder, limits }: Pick<Dependencies, 'folder' | 'limits'>,
   repositoryId: string,
@@ -21,7 +21,7 @@ export async function describePush(
       repositoryFolder(folder, repositoryId),
       'log',
       '-1',
-      // Else it reads a file of the repository, of any size.
+      // Without it, Git reads a .mailmap of any size from the repository.
       '--no-mailmap',
       '--format=%an%x00%s',
       commit,

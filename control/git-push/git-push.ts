@@ -1,5 +1,6 @@
-// `git push platform main`: smart HTTP for the platform's own repositories, `/git/<project>.git`. Git sends a token as
-// password; the hook of a push gets the build log, which Git shows in the terminal.
+// `git push platform main`: smart HTTP for the platform's own repositories, `/git/<project>.git`. Git sends a token
+// as
+// password. The post-receive hook receives the build log, which Git shows in the terminal.
 import { isProjectName } from '#core/names.ts';
 import type { Sql, Transaction } from '#postgres/sql.ts';
 import { Access } from '../access/access.ts';
@@ -16,18 +17,18 @@ import { gitHttpBackend, refusedPush } from './http-backend.ts';
 import { openPushes } from './pushes.ts';
 import { ensureRepository } from '../repositories/repositories.ts';
 
-/** For who finds every place taken. */
+/** `retry-after` when all slots are taken. */
 const AGAIN_SECONDS = 5;
 const PATTERN = /^\/git\/([^/]{1,64}?)(?:\.git)?(\/info\/refs|\/git-upload-pack|\/git-receive-pack)$/;
 
-/** The remote of the platform. */
+/** The Git remote of the platform. */
 export interface GitPush {
-  /** Null: the request is none of Git's. */
+  /** Null: not a Git request. */
   fetch(request: Request): Promise<Response> | null;
   close(): Promise<void>;
 }
 
-/** Opens it: listens for hooks. */
+/** Opens the remote and listens for hooks. */
 export async function openGitPush(parts: Dependencies): Promise<GitPush> {
   const pushes = await openPushes(parts);
   const places = createPlaces(parts.limits.gitCallsMax);
@@ -40,7 +41,7 @@ export async function openGitPush(parts: Dependencies): Promise<GitPush> {
   };
 }
 
-/** Takes a place of an account. @returns what gives it back; a second call does nothing. @throws {ApiError} */
+/** Takes a slot of an account. @returns a function that releases it, once. @throws {ApiError} */
 type Places = (account: string) => () => void;
 
 function createPlaces(most: number): Places {
@@ -97,7 +98,7 @@ async function answer(
     return refusedPush(refusal.message);
   } catch (error) {
     leave();
-    // Git shows a text only where the answer is one.
+    // Git shows error messages only from text responses.
     if (error instanceof ApiError) return plain(error.status, error.message, error.headers);
     parts.log.error({ err: error }, 'Git request failed');
     return plain(500, new ApiError('internal').message);
@@ -114,7 +115,7 @@ function askForToken(): Response {
   return response;
 }
 
-/** Git sends what its user typed as Basic; a token is the password, or the name where there is no password. */
+/** Git sends credentials as Basic auth; the token is the password, or the name if there is no password. */
 async function actorOfGit({ sql }: Dependencies, request: Request): Promise<Actor | null> {
   const [, scheme, given] = /^(Basic|Bearer) +(\S{1,1024})$/i.exec(request.headers.get('authorization') ?? '') ?? [];
   if (given === undefined) return null;
@@ -123,7 +124,7 @@ async function actorOfGit({ sql }: Dependencies, request: Request): Promise<Acto
   return actorOfToken(sql, password === '' ? user : password);
 }
 
-/** Why an organization may push nothing but deletions: its storage is full, or the disk is. Null: it may. */
+/** Why an organization may only push deletions: its storage or the disk is full. Null: no restriction. */
 async function refusalOf(
   parts: Dependencies,
   sql: Sql | Transaction,
@@ -139,7 +140,7 @@ async function refusalOf(
   }
 }
 
-/** The project's own repository; a first push makes both. @throws {ApiError} */
+/** The project's own repository; the first push creates both. @throws {ApiError} */
 async function repositoryOf(
   parts: Dependencies,
   actor: Actor,
@@ -168,7 +169,7 @@ async function repositoryOf(
     const [project] = await tx<{ repository_id: string | null; default_branch: string }[]>`
       SELECT repository_id, default_branch FROM control.project WHERE id = ${projectId} FOR UPDATE`;
     if (project!.repository_id === null) {
-      // It has nothing to delete: a push is refused before anything is sent.
+      // A new repository has nothing to delete: refuse the push before any data is sent.
       const refusal = writes ? await refusalOf(parts, tx, organizationId) : null;
       if (refusal !== null) throw refusal;
       const id = newId('repository');
@@ -189,7 +190,7 @@ async function repositoryOf(
   return { repositoryId: repository.id, organizationId };
 }
 
-/** In the one organization in which the actor may. @throws {ApiError} */
+/** Creates the project in the only organization where the actor may. @throws {ApiError} */
 async function firstProject(parts: Dependencies, access: Access, actor: Actor, name: string): Promise<string> {
   const organizations = Object.keys(actor.memberships).filter((id) => {
     try {

@@ -1,4 +1,4 @@
-// Git's own CGI program for smart HTTP, as a fetch handler: the request's body goes in, headers and body come out.
+// Runs Git's CGI program for smart HTTP as a fetch handler: the request's body goes in, headers and body come out.
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -8,16 +8,16 @@ import { Readable } from 'node:stream';
 import { repositoriesFolder } from '#git/builtin-repositories.ts';
 import { boundedGit, gitEnvironment } from '../repositories/repositories.ts';
 
-/** What a request is about, once it is known whose it is. */
+/** A request after authorization. */
 interface BackendCall {
   readonly dataFolder: string;
   readonly repositoryId: string;
   /** Path after the repository: `/info/refs`, `/git-upload-pack`, `/git-receive-pack`. */
   readonly path: string;
-  /** Who pushes; the hooks are told. */
+  /** The account that pushes, passed to the hooks. */
   readonly account: string;
   readonly limits: Parameters<typeof boundedGit>[0];
-  /** Called when it has ended, and nothing of it runs any more. */
+  /** Called when the program and its children have exited. */
   readonly onEnd: () => void;
 }
 
@@ -25,7 +25,7 @@ const HEADER_BYTES_MAX = 16 * 1024;
 /** The flush packet, which ends a response of Git. */
 const FLUSH = '0000';
 
-/** Runs it. The program ends with the client. @param read body of the request, where it was read already. */
+/** Runs the program; it is killed if the client disconnects. @param read the request's body, if already read. */
 export async function gitHttpBackend(request: Request, call: BackendCall, read?: Uint8Array): Promise<Response> {
   const url = new URL(request.url);
   const failed = path.join(repositoriesFolder(call.dataFolder), 'pushes', `${randomUUID()}.failed`);
@@ -49,7 +49,7 @@ export async function gitHttpBackend(request: Request, call: BackendCall, read?:
       PLATFORM_PUSH_FAILED: failed,
     },
     stdio: ['pipe', 'pipe', 'ignore'],
-    // A group of its own: git starts others, which end with it.
+    // A process group of its own, so that its children are killed with it.
     detached: true,
   });
   const kill = (): void => {
@@ -58,7 +58,7 @@ export async function gitHttpBackend(request: Request, call: BackendCall, read?:
     try {
       process.kill(-child.pid, 'SIGKILL');
     } catch {
-      // It has ended by itself.
+      // It has already exited.
     }
   };
   request.signal.addEventListener('abort', kill);
@@ -82,11 +82,11 @@ export async function gitHttpBackend(request: Request, call: BackendCall, read?:
     else headers.append(name, value!);
   }
   const body = call.path === '/git-receive-pack' ? withFailure(rest, failed) : rest;
-  // Readable.toWeb throws outside of any caller where a client goes away while more comes.
+  // Readable.toWeb throws an uncaught error if the client disconnects while data arrives.
   return new Response(ReadableStream.from<Uint8Array>(body), { status, headers });
 }
 
-/** Answers a push that is not taken: `git push` shows the text and exits with 1. */
+/** Response to a refused push: `git push` prints the text and exits with 1. */
 export function refusedPush(text: string): Response {
   const headers = { 'content-type': 'application/x-git-receive-pack-result', 'cache-control': 'no-cache' };
   return new Response(new Uint8Array(Buffer.concat([errorPacket(text), Buffer.from(FLUSH)])), { headers });
@@ -101,7 +101,7 @@ async function* withFailure(answer: AsyncIterable<Buffer>, file: string): AsyncG
     let end: Buffer = Buffer.alloc(0);
     for await (const chunk of answer) {
       const bytes = Buffer.concat([end, chunk]);
-      // Only what may be a flush packet is held back: the log is streamed.
+      // Hold back only a possible flush packet, so that the log is streamed.
       const zeros = /0*$/.exec(bytes.toString('latin1', Math.max(0, bytes.length - FLUSH.length)))![0].length;
       end = bytes.subarray(bytes.length - zeros);
       if (bytes.length > zeros) yield bytes.subarray(0, bytes.length - zeros);
@@ -114,13 +114,13 @@ async function* withFailure(answer: AsyncIterable<Buffer>, file: string): AsyncG
   }
 }
 
-/** A line on sideband 3, for errors. */
+/** A packet on sideband 3, for errors. */
 function errorPacket(text: string): Buffer {
   const body = `\x03${text}\n`;
   return Buffer.from((body.length + FLUSH.length).toString(16).padStart(FLUSH.length, '0') + body, 'latin1');
 }
 
-/** The CGI headers, and the stream behind them. */
+/** Parses the CGI headers. Returns them with the rest of the stream. */
 async function readHead(stdout: Readable): Promise<{ head: string; rest: Readable }> {
   let bytes: Buffer = Buffer.alloc(0);
   for (;;) {

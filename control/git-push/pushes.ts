@@ -1,7 +1,9 @@
-// What hooks say of pushes: each leaves a note in `<FS_PATH>/repositories/pushes/` and names it over a Unix socket in a
-// folder of this process's own. Each branch that was pushed becomes a deployment, whose log is written back until it
-// has ended. Notes that nobody took, since no API process ran, are taken at the start; one whose deployments could not
-// be made, since Postgres was away say, is taken again until they are.
+// Handles pushes reported by hooks. A hook leaves a note in `<FS_PATH>/repositories/pushes/` and sends its name over
+// a
+// Unix socket in a private folder of this process. Each pushed branch becomes a deployment, whose log is written back
+// until it ends. Notes left while no API process ran are handled at start. A note whose deployments could not be
+// created,
+// for example because Postgres was unavailable, is retried.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
@@ -20,20 +22,20 @@ import { noteDeletion } from '../repositories/shrink.ts';
 import { backoffMs } from '#core/backoff.ts';
 import { repositoriesFolder } from '#git/builtin-repositories.ts';
 
-/** Listens to hooks. */
+/** The connection to the hooks. */
 interface Pushes {
   close(): Promise<void>;
 }
 
-/** What a hook has left. */
+/** A note left by a hook. */
 interface Note {
   readonly repository: string;
-  /** Who pushed; null: somebody on this machine who may write the data folder. */
+  /** The account that pushed; null: a local user with write access to the data folder. */
   readonly account: string | null;
   readonly refs: readonly { readonly before: string; readonly after: string; readonly name: string }[];
 }
 
-/** Deployments by the name of their ref; null: there is nothing to deploy. */
+/** Deployments by ref name; null: nothing to deploy. */
 type Made = Map<string, { readonly id: string; readonly branch: string } | null>;
 
 const NO_COMMIT = /^0+$/;
@@ -43,13 +45,13 @@ const LINE_BYTES_MAX = 200;
 const REFS_MAX = 50;
 const pauses = { backoffMs: 1000, backoffMsMax: 60_000 };
 
-/** Listens, and takes what was left before. */
+/** Listens, and handles notes left before. */
 export async function openPushes(parts: Dependencies): Promise<Pushes> {
   const folder = path.join(repositoriesFolder(parts.folder), 'pushes');
   const signals = await openDeploymentSignals(parts);
   const sockets = mkdtempSync(path.join(tmpdir().length < 60 ? tmpdir() : '/tmp', 'platform-push-'));
   const open = new Set<Socket>();
-  /** Notes that are being taken, or are about to be taken again. */
+  /** Notes being handled or waiting for a retry. */
   const taken = new Set<string>();
   const waiting = new Set<NodeJS.Timeout>();
   let isClosed = false;
@@ -107,7 +109,7 @@ export async function openPushes(parts: Dependencies): Promise<Pushes> {
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(address, resolve));
   await writeFile(path.join(repositoriesFolder(parts.folder), 'socket'), `${address}\n`, { mode: 0o600 });
   parts.background('Pushes that were left', async () => {
-    // One that cannot be taken keeps none of the others back: they are of other projects.
+    // Independent of each other, since they belong to different projects.
     for (const name of await readdir(folder))
       await take(name, null).catch((error: unknown) => parts.log.error({ err: error, name }, 'A push cannot be taken'));
   });
@@ -123,8 +125,8 @@ export async function openPushes(parts: Dependencies): Promise<Pushes> {
 }
 
 /**
- * @param made what earlier attempts have done
- * @param onMade the deployments are there: the note is not needed any more.
+ * @param made results of earlier attempts
+ * @param onMade called once the deployments exist, when the note can be deleted.
  */
 async function deploy(
   parts: Dependencies,
@@ -172,7 +174,7 @@ async function deploy(
       say(`Deployment ${id} of ${branch} at ${after.slice(0, 7)}`);
       made.set(name, { id, branch });
     } catch (error) {
-      // The project is gone, or has no repository any more: another attempt would be told the same.
+      // The project or its repository is gone: do not retry.
       if (!(error instanceof ApiError)) throw error;
       say(`Branch ${branch} was not deployed: ${error.message}`);
       made.set(name, null);
@@ -187,11 +189,11 @@ async function deploy(
   for (const deployment of made.values())
     if (deployment !== null && !(await follow(parts, signals, say, deployment.id, deployment.branch, signal)))
       isFailed = true;
-  // Read by the post-receive hook; log lines have no NUL.
+  // Read by the post-receive hook; log lines contain no NUL.
   if (isFailed) socket.write('\0');
 }
 
-/** Prints the log of a deployment until it ends. @returns false: it failed. */
+/** Prints the log of a deployment until it ends. @returns false if it failed. */
 async function follow(
   parts: Dependencies,
   signals: DeploymentSignals,

@@ -1,4 +1,5 @@
-// Address of the client of a request: that of the connection, or what trusted proxies (`TRUSTED_PROXIES`) say, hop by
+// The client's address of a request: that of the connection, or what trusted proxies (`TRUSTED_PROXIES`) report, hop
+// by
 // hop from the nearest. Pure.
 import { BlockList, isIP, isIPv4 } from 'node:net';
 import { createEdgeCheck, EDGE_HEADER } from '#core/process/edge-hop.ts';
@@ -7,9 +8,9 @@ const HOPS_MAX = 20;
 
 /**
  * @param trustedProxies addresses and CIDR ranges.
- * @param connectionOf the address that a request's connection came from.
- * @param edgeToken by which requests over the edge are known; its word is taken like a trusted proxy's.
- * @throws {Error} naming an entry that is neither.
+ * @param connectionOf returns the address of a request's connection.
+ * @param edgeToken identifies requests from the edge, which is trusted like a proxy.
+ * @throws {Error} naming an invalid entry.
  */
 export function createClientAddress(
   trustedProxies: readonly string[],
@@ -42,18 +43,18 @@ export function createClientAddress(
   };
 }
 
-/** srvx puts it there. */
+/** srvx sets it. */
 function connectionAddress(request: Request): string | null {
   return (request as Request & { readonly ip?: string }).ip ?? null;
 }
 
-/** An IPv4 address that came over an IPv6 socket is one of IPv4. */
+/** Converts an IPv4-mapped IPv6 address to IPv4. */
 function plain(address: string): string {
   return address.replace(/^::ffff:(?=\d+\.)/i, '');
 }
 
 /**
- * An address as requests are counted by: of IPv6 the /64, since one client has all of it.
+ * The network by which requests are counted: for IPv6 the /64, which a single client usually owns.
  *
  * @example networkOf('2001:db8:1:2:3::4') // '2001:db8:1:2'
  */

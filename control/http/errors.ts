@@ -1,7 +1,7 @@
-// The one table of the API's errors: code -> status and message. `{name}` in a message stands for a detail.
+// The API's errors in one table: code -> status and message. `{name}` in a message is replaced by a detail.
 import { passedOnStatuses } from '#resources/refusals.ts';
 
-/** Codes of sandboxes, with the reason that the sandbox service gives. */
+/** Sandbox error codes, with the sandbox service's reason as message. */
 const passedOn = Object.fromEntries(
   Object.entries(passedOnStatuses).map(([code, status]) => [code, [status, '{reason}']]),
 ) as unknown as Readonly<Record<keyof typeof passedOnStatuses, readonly [number, '{reason}']>>;
@@ -39,7 +39,7 @@ export const apiErrors = {
 } as const satisfies Record<string, readonly [number, string]>;
 export type ApiErrorCode = keyof typeof apiErrors;
 
-/** An error that is meant for clients. */
+/** An error that is sent to clients. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly code: ApiErrorCode;

@@ -1,10 +1,10 @@
-// Errors as answers: one shape, `{message, code, requestId}`, whoever has thrown them.
+// Converts errors to responses, all in the form `{message, code, requestId}`.
 import type { Logger } from 'pino';
 import { HttpError } from '#packages/worker/index.ts';
 import { isConnectionTrouble } from '#postgres/postgres-error.ts';
 import { ApiError } from './errors.ts';
 
-/** JSON Schema of every failure. */
+/** JSON Schema of error responses. */
 export const FailureSchema = {
   type: 'object',
   properties: {
@@ -27,13 +27,13 @@ export const FailureSchema = {
   required: ['message', 'code', 'requestId'],
 } as const;
 
-/** The answer of an error that is meant for clients. */
+/** The response for an {@link ApiError}. */
 export function failure(error: ApiError, requestId: string, more: object = {}): Response {
   const body = { message: error.message, code: error.code, requestId, ...more };
   return Response.json(body, { status: error.status, headers: error.headers });
 }
 
-/** What a request was, for the log. */
+/** The failed request, for the log. */
 interface Failed {
   readonly log: Logger;
   readonly requestId: string;
@@ -41,7 +41,7 @@ interface Failed {
   readonly route: string | null;
 }
 
-/** The answer of whatever was thrown; what is nobody's to know goes to the log alone. */
+/** The response for any error; internal details are only logged. */
 export function failureOf(error: unknown, { log, requestId, method, route }: Failed): Response {
   if (error instanceof ApiError) return failure(error, requestId);
   if (error instanceof HttpError) return ofFramework(error, requestId, method);
@@ -56,7 +56,7 @@ export function failureOf(error: unknown, { log, requestId, method, route }: Fai
   return failure(new ApiError('internal'), requestId);
 }
 
-/** Also of connections that the pool had when the server went. A file that is not there is another matter. */
+/** Includes connections of the pool that were lost with the server, but not missing files. */
 function isDatabaseAway(error: unknown): boolean {
   const { syscall } = (error ?? {}) as { syscall?: unknown };
   return (
@@ -64,13 +64,13 @@ function isDatabaseAway(error: unknown): boolean {
   );
 }
 
-/** Postgres keeps every text but those with U+0000, and in JSON those with half of a surrogate pair. */
+/** Postgres text cannot contain U+0000, and JSON no unpaired surrogates. */
 function isTextRefused(error: unknown): boolean {
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
   return code === '22021' || code === '22P05' || (code === '22P02' && /\btype json\b/.test(String(message)));
 }
 
-/** What the framework refuses by itself. */
+/** Errors thrown by the framework. */
 function ofFramework(error: HttpError, requestId: string, method: string): Response {
   const headers = Object.fromEntries(new Headers(error.headers as Record<string, string>));
   const { issues, status } = error;

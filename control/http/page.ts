@@ -1,4 +1,4 @@
-// Pages of lists: an opaque cursor says where the next one begins, `{items, nextCursor}` is what every list answers.
+// Pagination: lists return `{items, nextCursor}`, where the opaque cursor points to the next page.
 import Type, { type TSchema } from '#core/typebox/typebox.mjs';
 import { ApiError } from './errors.ts';
 
@@ -6,18 +6,18 @@ const LIMIT_DEFAULT = 20;
 const LIMIT_MAX = 100;
 const CURSOR_CHARS_MAX = 300;
 
-/** Part of every list's query. */
+/** Query parameters of every list. */
 export const pageQuery = {
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: LIMIT_MAX, default: LIMIT_DEFAULT })),
   cursor: Type.Optional(Type.String({ maxLength: CURSOR_CHARS_MAX, description: 'nextCursor of the page before' })),
 };
 
-/** What every list answers. `nextCursor` is null where the list ends. */
+/** Response of every list. `nextCursor` is null on the last page. */
 export function pageOf<Item extends TSchema>(item: Item) {
   return Type.Object({ items: Type.Array(item), nextCursor: Type.Union([Type.String(), Type.Null()]) });
 }
 
-/** The last row of a page: what it is ordered by, then its id. */
+/** The last row of a page: its sort key and its id. */
 export interface Position {
   readonly order: string;
   readonly id: string;
@@ -29,15 +29,15 @@ interface PageAsked {
 }
 
 /**
- * Rows to ask for (one more than the page has) and where to begin.
+ * The number of rows to read (one more than the page has) and the start position.
  *
- * @throws {ApiError} `bad_request` for a cursor that is none of this API.
+ * @throws {ApiError} `bad_request` for an invalid cursor.
  */
 export function readPage({ limit = LIMIT_DEFAULT, cursor }: PageAsked): { count: number; after: Position | null } {
   return { count: limit + 1, after: cursor === undefined ? null : decodeCursor(cursor) };
 }
 
-/** The page of rows that were asked for with {@link readPage}. */
+/** Builds the page from rows read with {@link readPage}. */
 export function toPage<Row, Item>(
   rows: readonly Row[],
   count: number,
@@ -62,7 +62,7 @@ export function decodeCursor(text: string): Position {
       if (isWord(order) && isWord(id)) return { order, id };
     }
   } catch {
-    // The error below says it.
+    // Reported by the error below.
   }
   throw new ApiError('bad_request', { reason: 'query.cursor: is no cursor of this list' });
 }
@@ -71,7 +71,7 @@ function isWord(value: unknown): value is string {
   return typeof value === 'string' && /^[\x20-\x7e]{0,128}$/.test(value);
 }
 
-/** The moment of a cursor, exact to the microsecond. @throws {ApiError} */
+/** The timestamp of a cursor, exact to the microsecond. @throws {ApiError} */
 export function momentOf({ order }: Position): string {
   if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/.test(order) || Number.isNaN(Date.parse(order)))
     throw new ApiError('bad_request', { reason: 'query.cursor: is no cursor of this list' });

@@ -1,7 +1,7 @@
-// Schemas that several resources of the API share.
+// Schemas shared by several resources of the API.
 import Type, { type TSchema } from '#core/typebox/typebox.mjs';
 
-/** The schema, or null. */
+/** Makes a schema nullable. */
 export function nullable<Schema extends TSchema>(schema: Schema) {
   return Type.Union([schema, Type.Null()]);
 }
@@ -9,10 +9,10 @@ export function nullable<Schema extends TSchema>(schema: Schema) {
 /** A point in time, as `2026-11-23T08:30:00.000Z`. */
 export const Timestamp = Type.String({ format: 'date-time' });
 
-/** Of an organization, a project, and so on. */
+/** Id of an organization, a project, and so on. */
 export const Id = Type.String({ maxLength: 64, pattern: '^[A-Za-z0-9_]+$' });
 
-/** No control characters, line breaks or bidirectional controls: names are shown in terminals and pages. */
+/** No control characters, line breaks or bidirectional controls, since names are shown in terminals and pages. */
 export const ONE_LINE = '^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$';
 
 /** A name that a user gives. */

@@ -1,5 +1,6 @@
-// What the platform finds of its own health, for the operator's page, in the words of `platform doctor`. Called by the
-// route of api/routes/operator.ts; it changes nothing, and a part that does not answer is a finding, not a failure.
+// Health checks for the operator's page, in the format of `platform doctor`. Called by api/routes/operator.ts.
+// Read-only;
+// a component that does not respond is a finding, not an error.
 import { statfs } from 'node:fs/promises';
 import { availableParallelism, freemem, loadavg, totalmem } from 'node:os';
 import { GitHostError } from '#git/host/connection.ts';
@@ -30,7 +31,7 @@ const CONNECTIONS_SHARE_MAX = 0.8;
 const WAIT_S_LONG = 600;
 const ASK_MS = 3000;
 
-/** All findings, those of one part together. */
+/** All findings, grouped by component. */
 export async function checkHealth(parts: Dependencies): Promise<Finding[]> {
   const checks = [
     checkDatabase,
@@ -148,7 +149,7 @@ async function checkDisk({ folder }: Dependencies): Promise<Finding[]> {
   return [free < DISK_BYTES_MIN ? warn('disk', message, advice) : ok('disk', message)];
 }
 
-/** What `platform doctor` says of the data folder. */
+/** The data folder checks of `platform doctor`. */
 function checkFolder({ folder }: Dependencies): Promise<Finding[]> {
   const now = Date.now();
   return Promise.resolve([
@@ -158,7 +159,7 @@ function checkFolder({ folder }: Dependencies): Promise<Finding[]> {
   ]);
 }
 
-/** Of sandboxes. */
+/** Virtual machines for sandboxes. */
 function checkMachines(): Promise<Finding[]> {
   return checkSandboxes(process.env);
 }

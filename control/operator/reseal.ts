@@ -1,7 +1,7 @@
-// Seals under the current key of ENCRYPTION_KEY what an earlier key has sealed: variables, what deployments were
-// released with, credentials of repositories, tokens of the Git host, secrets of webhooks, drains and channels, headers
-// for collectors, keys of AI providers. Asked for by an operator; whatever the control plane seals for longer than a
-// day has its place here.
+// Reseals data with the current key of ENCRYPTION_KEY: variables, the frozen variables of deployments, repository
+// credentials, tokens of the Git host, secrets of webhooks, drains and channels, collector headers, keys of AI
+// providers.
+// Requested by an operator. Everything that the control plane seals for longer than a day must be listed here.
 import { isCurrent, seal, unseal, type EncryptionKeys } from '#core/encryption.ts';
 import { credentialsContext } from '#git/clone-source.ts';
 import type { Sql } from '#postgres/sql.ts';
@@ -17,10 +17,10 @@ import { resealVariables } from '../records/variables.ts';
 /** A column of sealed values. */
 interface Place {
   readonly table: string;
-  /** Column that tells its rows apart. */
+  /** Primary key column. */
   readonly id: string;
   readonly column: string;
-  /** What the value belongs to. */
+  /** Encryption context of a value. */
   readonly context: (id: string) => string;
 }
 
@@ -42,7 +42,7 @@ const places: readonly Place[] = [
 
 const BATCH = 500;
 
-/** @returns how many were sealed anew, and how many no listed key opens. */
+/** @returns the number of resealed values, and of those that no listed key can decrypt. */
 export async function resealAll(
   sql: Sql,
   keys: EncryptionKeys,

@@ -1,32 +1,34 @@
-// The loop behind what the API process sends to others: claims what is due under a lease, one by one, and works on
-// several at a time. Woken by NOTIFY, and by a poll besides. Used by webhooks, drains and alerts; knows no tables.
+// The loop that delivers outbound work of the API process: claims due rows under a lease, one by one, and runs
+// several
+// at a time. Woken by NOTIFY, with polling as a fallback. Used by webhooks, drains and alerts; contains no SQL of
+// theirs.
 import type { Channel, Dependencies } from '../process/dependencies.ts';
 
-/** What is due. */
+/** A kind of work. */
 export interface DueWork<Row extends { readonly id: string }> {
   /** For the log: "Deliveries of webhooks". */
   readonly what: string;
   readonly channel: Channel;
   readonly pollMs: number;
   /**
-   * Claims what is due next; null: nothing is.
+   * Claims the next due row; null: none is due.
    *
-   * @param busy owners that have as many under way as they may.
+   * @param busy owners that have reached their limit of concurrent work.
    */
   claim(busy: readonly string[]): Promise<Row | null>;
-  /** Whose it is, so that one that is slow does not hold up the others. */
+  /** Owner of a row, so that a slow one does not block others. */
   ownerOf(row: Row): string;
   readonly ofOneMax: number;
-  /** Works on it, and writes down what came of it. */
+  /** Does the work and records the result. */
   run(row: Row): Promise<void>;
-  /** Once an hour. */
+  /** Called once an hour. */
   sweep?(): Promise<unknown>;
 }
 
 const AT_ONCE_MAX = 8;
 const SWEEP_MS = 3_600_000;
 
-/** Works on what is due until the process ends. */
+/** Runs due work until the process ends. */
 export async function runDueWork<Row extends { readonly id: string }>(
   { stopping, log, onNotify }: Pick<Dependencies, 'stopping' | 'log' | 'onNotify'>,
   work: DueWork<Row>,

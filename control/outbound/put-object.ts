@@ -1,25 +1,25 @@
-// One object into a bucket of S3-compatible storage, signed, over the one way to addresses that somebody gave
+// Uploads an object to an S3-compatible bucket with a signed request, through the client for user-supplied URLs
 // (post.ts). Used by drains.
 import { createHash } from 'node:crypto';
 import { AwsV4Signer } from 'aws4fetch';
 import { post, type AttemptResult, type Resolve } from '#core/way-out/post.ts';
 
-/** An object, and where it goes. */
+/** An object and its destination. */
 export interface NewObject {
   readonly endpoint: string;
   readonly bucket: string;
   readonly region: string;
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
-  /** Of letters, digits and `/_.=-` only: it is not encoded. */
+  /** Only letters, digits and `/_.=-`: it is not encoded. */
   readonly key: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array<ArrayBuffer>;
-  /** Whether it may lead to a private address. */
+  /** Whether private addresses are allowed. */
   readonly isPrivate: boolean;
 }
 
-/** Puts it. Never throws. @param resolve for tests. */
+/** Uploads it. Never throws. @param resolve for tests. */
 export async function putObject(object: NewObject, resolve?: Resolve): Promise<AttemptResult> {
   const { endpoint, bucket, key, body, headers, isPrivate, region, accessKeyId, secretAccessKey } = object;
   const { url, headers: signed } = await new AwsV4Signer({

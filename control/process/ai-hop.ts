@@ -1,5 +1,5 @@
-// Passes what comes for /ai on to the AI gateway's process, over its socket: bodies and answers stream, and who hangs
-// up on either side ends the other. The gateway checks the token and counts the call.
+// Proxies requests for /ai to the AI gateway's process over its socket. Bodies stream in both directions, and a
+// disconnect on either side ends the other. The gateway checks the token and counts the call.
 import { PassThrough, Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import type { ReadableStream as WebStream } from 'node:stream/web';
@@ -8,7 +8,7 @@ import { aiAdvice } from '#core/ai-readiness.ts';
 import { AI_CALLER_HEADER } from '#core/ai-caller.ts';
 import { ServedResponse } from '#core/process/serve-http.ts';
 
-/** Answers what is for the gateway; null: it is for somebody else. */
+/** Handles requests for the gateway; returns null for others. */
 export interface AiHop {
   fetch(request: Request): Promise<Response> | null;
   close(): Promise<void>;
@@ -17,7 +17,7 @@ export interface AiHop {
 const PATH = /^\/ai(?:\/|$)/;
 const SHORT_BYTES_MAX = 64 * 1024;
 const CONNECTIONS_MAX = 2048;
-/** Of one connection, and what no client may say. */
+/** Hop-by-hop headers, and headers that clients must not set. */
 const DROPPED = new Set([
   'connection',
   'keep-alive',
@@ -34,7 +34,7 @@ const DROPPED = new Set([
   AI_CALLER_HEADER,
 ]);
 
-/** @param socket null: there is no gateway. */
+/** @param socket null: no gateway. */
 export function openAiHop(socket: string | null): AiHop {
   if (socket === null)
     return {
@@ -42,7 +42,7 @@ export function openAiHop(socket: string | null): AiHop {
       close: () => Promise.resolve(),
     };
   let pool: Promise<Pool> | null = null;
-  // 135 ms and 18 MB, for whoever calls models.
+  // Loading undici takes 135 ms and 18 MB, so only do it when needed.
   const open = async (): Promise<Pool> => {
     const { Pool: Connections } = await import('undici');
     return new Connections('http://gateway', {
@@ -84,24 +84,24 @@ async function passOn(opening: Promise<Pool>, request: Request): Promise<Respons
   }
 }
 
-/** Without a stream of the web, which costs as much as the rest of the hop. */
+/** Uses Node's stream directly: a web stream costs as much as the rest of the proxy. */
 function bodyOf(request: Request & { readonly runtime?: { readonly node?: { readonly req: Readable } } }) {
   if (request.method === 'GET' || request.method === 'HEAD') return null;
   const sent = request.runtime?.node?.req;
   if (sent === undefined) return request.body === null ? null : Readable.fromWeb(request.body as WebStream<Uint8Array>);
   if (isShort(request.headers.get('content-length'))) return buffer(sent);
-  // The gateway may refuse it unread: what still comes is then for nobody, and keeps the next request waiting.
+  // The gateway may respond without reading the body; the rest must be drained, or it blocks the next request.
   const body = new PassThrough();
   sent.pipe(body).once('close', () => sent.unpipe(body).resume());
   return body;
 }
 
-/** What is short passes as a whole, with its headers in one write. */
+/** A short body is buffered, so that headers and body are sent in one write. */
 function isShort(length: string | string[] | null | undefined): boolean {
   return typeof length === 'string' && Number(length) <= SHORT_BYTES_MAX;
 }
 
-/** As the gateway itself says it. */
+/** The gateway's own format of this error. */
 function away(message: string, isFinal: boolean): Response {
   const code = isFinal ? 'provider_not_configured' : 'upstream_error';
   return Response.json(

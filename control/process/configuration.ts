@@ -1,5 +1,5 @@
-// The API process's environment, read and checked once (docs/sign-in.md). Everything that is wrong is said in one
-// error, with the command that makes a secret; no value is in it.
+// The API process's environment, read and validated once (docs/sign-in.md). All problems are reported in one error,
+// with the command that generates a secret; it contains no values.
 import { createPrivateKey } from 'node:crypto';
 import { isIP } from 'node:net';
 import { operatorAiFrom, type OperatorAi } from '#core/ai-readiness.ts';
@@ -13,23 +13,23 @@ import { sandboxServiceFrom } from '#core/sandbox/service-address.ts';
 import type { SandboxServiceAddress } from '#core/sandbox/service-client.ts';
 import { gitConfigurationFrom, type GitConfiguration } from '#git/configuration.ts';
 
-/** Where things are, as seen from outside; none ends with a slash. */
+/** Public addresses, without trailing slashes. */
 export interface Addresses {
   /** `PUBLIC_API_URL`. */
   readonly api: string;
   /** `AUTH_URL`: the dashboard. */
   readonly ui: string;
-  /** First of the platform's domains, such as `localhost`. */
+  /** The first of the platform's domains, such as `localhost`. */
   readonly domain: string;
-  /** Of deployments: `http` or `https`. */
+  /** Protocol of deployment URLs. */
   readonly protocol: 'http' | 'https';
-  /** Port in URLs of deployments; null where it is the protocol's own. */
+  /** Port in deployment URLs; null: the protocol's default. */
   readonly port: number | null;
-  /** All of the platform's domains, that one among them. */
+  /** All of the platform's domains, including the first. */
   readonly domains?: readonly string[];
-  /** `PUBLIC_ADDRESSES`: IP addresses at which the world reaches the platform; none: what its domain leads to. */
+  /** `PUBLIC_ADDRESSES`: public IP addresses of the platform. Default: those its domain resolves to. */
   readonly publicAddresses?: readonly string[];
-  /** `PUBLIC_HTTPS`: the platform gets certificates itself. */
+  /** `PUBLIC_HTTPS`: the platform issues certificates itself. */
   readonly issuesCertificates?: boolean;
 }
 
@@ -37,7 +37,7 @@ export interface Addresses {
 export interface Configuration {
   /** `DATABASE_URL`. */
   readonly databaseUrl: string;
-  /** `CACHE_URL`: sessions are there; null: in Postgres. */
+  /** `CACHE_URL`: where sessions are stored; null: in Postgres. */
   readonly cacheUrl: string | null;
   /** `FS_PATH`: data folder. */
   readonly folder: string;
@@ -45,51 +45,51 @@ export interface Configuration {
   readonly authSecret: string;
   readonly keys: EncryptionKeys;
   readonly addresses: Addresses;
-  /** `API_HANDLER_URL` and `PRIVATE_PORT_TOKEN`: the supervisors of all handlers. */
+  /** `API_HANDLER_URL` and `PRIVATE_PORT_TOKEN`: private ports of all handlers' supervisors. */
   readonly privatePort: { readonly origins: readonly string[]; readonly token: string | null };
-  /** `API_HOST`, `API_PORT`; port 0 is a free one. */
+  /** `API_HOST`, `API_PORT`; port 0 picks a free one. */
   readonly listeners: { readonly host: string; readonly apiPort: number };
-  /** `API_WEB_LISTEN`, `WEB_TOKEN`: where the web process (web/) asks; null: there is none. */
+  /** `API_WEB_LISTEN`, `WEB_TOKEN`: the listener for the web process (web/); null: none. */
   readonly web: { readonly address: WebAddress; readonly token: string } | null;
-  /** `API_AI_SOCKET`: where the AI gateway is; null: there is none. */
+  /** `API_AI_SOCKET`: socket of the AI gateway; null: none. */
   readonly aiSocket: string | null;
-  /** `API_AI_OPERATOR`: what the operator has set of it; null: there is none. */
+  /** `API_AI_OPERATOR`: the operator's settings of the gateway; null: none. */
   readonly operatorAi: OperatorAi | null;
   readonly git: GitConfiguration;
   readonly gitHost: GitHostSettings;
-  /** `SIGN_UP`: whether people sign in whom nobody has invited. */
+  /** `SIGN_UP`: who may create an account. */
   readonly signUp: SignUp;
-  /** `TRUSTED_PROXIES`: whose word on a client's address is taken. */
+  /** `TRUSTED_PROXIES`: proxies whose forwarded client address is trusted. */
   readonly trustedProxies: readonly string[];
-  /** `EDGE_TOKEN`: by it requests over the edge are known; '': there is none. */
+  /** `EDGE_TOKEN`: identifies requests from the edge; '': none. */
   readonly edgeToken: string;
-  /** `API_DNS_SERVERS`: whom custom domains are looked up at; '': the system's. */
+  /** `API_DNS_SERVERS`: name servers for custom domains; '': the system's. */
   readonly dnsServers: string;
-  /** `DB_MIGRATIONS_EXECUTOR`: who applies migrations. */
+  /** `DB_MIGRATIONS_EXECUTOR`: the process that applies migrations. */
   readonly migrationsExecutor: MigrationsExecutor;
-  /** `SANDBOX_URL`, `SANDBOX_AUTH_TOKEN`: the sandbox service; null: there is none. */
+  /** `SANDBOX_URL`, `SANDBOX_AUTH_TOKEN`: the sandbox service; null: none. */
   readonly sandboxes: SandboxServiceAddress | null;
-  /** `AUTH_MAIL_URL`: takes letters; null: no mail is sent. */
+  /** `AUTH_MAIL_URL`: receives emails; null: no emails are sent. */
   readonly mailUrl: string | null;
-  /** `WORKER_CONCURRENCY`: null where it is not set. */
+  /** `WORKER_CONCURRENCY`; null: not set. */
   readonly workerConcurrency: number | null;
-  /** What is allowed and deserves a line in the log. */
+  /** Valid but questionable settings, to be logged. */
   readonly warnings: readonly string[];
 }
 
-/** `invited`: only who has an invitation or an account; `open`: everybody with an account on the Git host. */
+/** `invited`: only people with an invitation or an account; `open`: everybody with an account on the Git host. */
 export type SignUp = 'invited' | 'open';
 
-/** A private address: a Unix socket, or a port. */
+/** A private listener: a Unix socket, or a port. */
 export type WebAddress = { readonly socket: string } | { readonly host: string; readonly port: number };
 
-/** Where people sign in. What we are to the Git host beside that: git/configuration.ts. */
+/** The Git host as sign-in provider. Other settings of it: git/configuration.ts. */
 export interface GitHostSettings {
-  /** `GITHOST_URL`: its pages. */
+  /** `GITHOST_URL`: its website. */
   readonly url: string;
   /** `GITHOST_API_URL`: its REST API. */
   readonly apiUrl: string;
-  /** `GITHOST_CLIENT_ID`, `GITHOST_CLIENT_SECRET`; null: nobody signs in there. */
+  /** `GITHOST_CLIENT_ID`, `GITHOST_CLIENT_SECRET`; null: no sign-in there. */
   readonly oauth: { readonly clientId: string; readonly clientSecret: string } | null;
 }
 
@@ -98,7 +98,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 const PUBLIC_HOST = 'https://github.com';
 const PUBLIC_HOST_API = 'https://api.github.com';
 
-/** @throws {Error} with a line for everything that is wrong. */
+/** @throws {Error} with one line per problem. */
 export function readConfiguration(environment: Environment): Configuration {
   const problems: string[] = [];
   const get = (name: string): string => environment[name]?.trim() ?? '';
@@ -190,7 +190,7 @@ export function readConfiguration(environment: Environment): Configuration {
   return configuration;
 }
 
-/** Where the web process asks, and by which token it is known. */
+/** The listener for the web process, and its token. */
 function webListener(get: (name: string) => string, demand: (problem: string | null) => void): Configuration['web'] {
   const text = get('API_WEB_LISTEN');
   if (text === '') return null;
@@ -207,10 +207,9 @@ function webListener(get: (name: string) => string, demand: (problem: string | n
 }
 
 /**
- * Where people sign in at the Git host. A group of variables that is set in part is an error, that of its application
- * as well.
+ * Sign-in settings of the Git host. A partially set group of variables is an error, also that of its application.
  *
- * @throws {Error} with a line for everything that is wrong.
+ * @throws {Error} with one line per problem.
  */
 export function gitHostSettings(environment: Environment): GitHostSettings {
   const get = (name: string): string => environment[name]?.trim() ?? '';
@@ -245,7 +244,7 @@ function groupProblem(environment: Environment, names: readonly string[]): strin
   return `${missing.join(' and ')} ${are} not set, but ${given} is: set all of ${names.join(', ')}, or none`;
 }
 
-/** Line breaks may have come through as `\n`. */
+/** Line breaks may be escaped as `\n`. */
 function keyProblem(text: string): string | null {
   if (text === '') return null;
   try {
@@ -263,7 +262,7 @@ function parseOrigin(name: string, text: string): string {
   throw new Error(`${name} must be an address without a path, such as https://app.example.com`);
 }
 
-/** An address of http or https without a slash at its end. @throws {Error} */
+/** An http or https URL without a trailing slash. @throws {Error} */
 function parseAddress(name: string, text: string): string {
   const url = URL.parse(text);
   const isPlain =
@@ -272,7 +271,7 @@ function parseAddress(name: string, text: string): string {
   throw new Error(`${name} must be an address of http or https, such as https://app.example.com`);
 }
 
-/** May hold a password: it is not in the message. */
+/** The value may contain a password, so it is left out of the message. */
 function urlProblem(name: string, text: string, protocols: readonly string[]): string | null {
   if (text === '' || protocols.includes(URL.parse(text)?.protocol ?? '')) return null;
   return `${name} must begin with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`;

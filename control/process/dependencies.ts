@@ -1,4 +1,4 @@
-// What everything in the control plane is given: made once by main.ts (and test/setup/control.ts), `ctx.env` of routes.
+// Dependencies of the control plane: created once by main.ts (and test/setup/control.ts), `ctx.env` of routes.
 import type { Logger } from 'pino';
 import type { ArchiveLimits } from '#artifacts/archive/read-archive.ts';
 import type { OperatorAi } from '#core/ai-readiness.ts';
@@ -18,7 +18,7 @@ import type { Turns } from './turns.ts';
 
 /** Limits of uploads; the defaults are in core/limits.ts. */
 export interface UploadLimits extends ArchiveLimits {
-  /** What of the disk stays free. */
+  /** Free disk space to keep. */
   readonly diskFreeBytesMin: number;
 }
 
@@ -27,52 +27,52 @@ export interface Dependencies {
   readonly sql: Sql;
   readonly log: Logger;
   readonly keys: EncryptionKeys;
-  /** Data folder (`FS_PATH`), which handlers share: route records, artifacts, repositories. */
+  /** Data folder (`FS_PATH`), shared with handlers: route records, artifacts, repositories. */
   readonly folder: string;
-  /** Of the supervisor, to ask engines; answers `no_engine` while none serves. */
+  /** Private port of the supervisors, to call engines; responds `no_engine` while none is running. */
   readonly privatePort: PrivatePort;
   readonly addresses: Addresses;
   /** The Git host, and which remotes may be private. */
   readonly git: GitConfiguration;
   readonly limits: ControlLimits;
   readonly signIn: SignIn;
-  /** CPU that one invocation may use, by kind and plan. */
+  /** CPU limits per invocation, by kind and plan. */
   readonly cpuLimits: CpuLimits;
-  /** Bounds of what is kept of lines, invocations and traces. */
+  /** Limits of stored lines, invocations and traces. */
   readonly telemetryLimits: TelemetryLimits;
-  /** What organizations may keep, and where they keep it. */
+  /** Storage limits of organizations, and where data is stored. */
   readonly storage: StorageSettings;
-  /** `AUTH_MAIL_URL`: takes letters; null: no mail is sent. */
+  /** `AUTH_MAIL_URL`: receives emails; null: no emails are sent. */
   readonly mailUrl: string | null;
-  /** DNS of the Internet. */
+  /** Public DNS. */
   readonly names: NameRecords;
-  /** The certificates that the edge has; null where none runs on this data folder. */
+  /** Certificates of the edge; null if no edge runs on this data folder. */
   readonly edgeState: () => EdgeState | null;
-  /** Address of a request's client, by `TRUSTED_PROXIES`; null where it is not known. */
+  /** Client address of a request, by `TRUSTED_PROXIES`; null if unknown. */
   readonly clientAddress: (request: Request) => string | null;
-  /** The account of a request's session cookie; null without a session. Does not look at the request's origin. */
+  /** The account of a request's session cookie; null without a session. Does not check the request's origin. */
   readonly findSession: (request: Request) => Promise<SignedIn | null>;
-  /** Hears what others NOTIFY; resolves when it listens, with what ends it. */
+  /** Listens for NOTIFY; resolves once listening, with a function that stops. */
   readonly onNotify: (channel: Channel, heard: (payload: string) => void) => Promise<() => Promise<void>>;
-  /** Bounds of uploads. */
+  /** Limits of uploads. */
   readonly uploadLimits: UploadLimits;
-  /** Of files that are imported into databases. */
+  /** Limits of files imported into databases. */
   readonly databaseLimits: Pick<DatabaseLimits, 'importBytesMax' | 'diskFreeBytesMin'>;
-  /** Has work of one project, or on one record, done in turn. */
+  /** Serializes work by key, such as a project or record. */
   readonly turns: Turns;
-  /** `DB_MIGRATIONS_EXECUTOR`: who applies migrations. */
+  /** `DB_MIGRATIONS_EXECUTOR`: the process that applies migrations. */
   readonly migrationsExecutor: MigrationsExecutor;
-  /** `SANDBOX_URL`: the sandbox service; null: there is none. */
+  /** `SANDBOX_URL`: the sandbox service; null: none. */
   readonly sandboxes: SandboxService | null;
-  /** What the operator has set of the AI gateway; null: there is none. */
+  /** The operator's AI gateway settings; null: none. */
   readonly operatorAi: OperatorAi | null;
-  /** Runs work beside requests; it is waited for when the process ends. */
+  /** Runs work in the background; the process waits for it before it exits. */
   readonly background: (what: string, work: () => Promise<void>) => void;
-  /** Aborts when the process is to end. */
+  /** Aborted when the process shuts down. */
   readonly stopping: AbortSignal;
 }
 
-/** What sign-in needs. */
+/** Dependencies of sign-in. */
 export interface SignIn {
   readonly sessions: Sessions;
   /** `AUTH_SECRET`. */
@@ -81,17 +81,19 @@ export interface SignIn {
   readonly signUp: SignUp;
 }
 
-/** What the control plane needs to know of storage. */
+/** Storage settings of the control plane. */
 interface StorageSettings {
   readonly limits: StorageLimits;
   /** `DISK_FREE_BYTES_MIN`. */
   readonly diskFreeBytesMin: number;
-  /** Postgres is the embedded one, on the disk of the data folder. */
+  /** Whether Postgres is embedded and stores its data on the data folder's disk. */
   readonly isPostgresLocal: boolean;
 }
 
-/** Channels of NOTIFY. Payloads: kind of job; project; deployment; deployment; `delivery` or `report`; nothing;
- * projects by comma, or `*`; project; nothing; run of migrations; nothing. */
+/**
+ * Channels of NOTIFY. Their payloads, in order: kind of job; project; deployment; deployment; `delivery` or `report`;
+ * none; projects separated by commas, or `*`; project; none; id of a migration run; none.
+ */
 export type Channel =
   | 'control_job'
   | 'control_route'

@@ -1,5 +1,6 @@
-// Log lines of several handlers as one answer, with one cursor for all of them: `<origin>=<its cursor>`, with commas.
-// Pure; called by private-port.ts.
+// Merges log lines of several handlers into one response, with a combined cursor: `<origin>=<its cursor>`, separated
+// by
+// commas. Pure; called by private-port.ts.
 
 interface Answer {
   readonly status: number;
@@ -11,7 +12,7 @@ interface Lines {
   readonly next: string;
 }
 
-/** Of each handler its own cursor. What is no cursor of several handlers begins anew. */
+/** Splits the combined cursor by handler. An invalid cursor starts from the beginning. */
 export function logCursors(after: string): Readonly<Record<string, string>> {
   const entries = after.split(',').map((entry) => {
     const at = entry.lastIndexOf('=');
@@ -20,14 +21,14 @@ export function logCursors(after: string): Readonly<Record<string, string>> {
   return Object.fromEntries(entries.filter(([origin]) => origin !== ''));
 }
 
-/** In the order of time. One that refuses is not heard where another one answers. */
+/** Merged by time. Errors are ignored if any handler succeeded. */
 export function joinLogs(answers: ReadonlyMap<string, Answer>, before: Readonly<Record<string, string>>): Answer {
   const good = [...answers].filter(([, { status }]) => status === 200);
   const [first] = answers.values();
   if (good.length === 0) return first!;
   const lines = good.flatMap(([, { body }]) => (body as Lines).lines).toSorted((a, b) => a.time - b.time);
   const next = { ...before, ...Object.fromEntries(good.map(([origin, { body }]) => [origin, (body as Lines).next])) };
-  // Of handlers that are gone nothing is left to be read.
+  // Drop cursors of handlers that are gone.
   const kept = Object.entries(next).filter(([origin]) => answers.has(origin));
   return { status: 200, body: { lines, next: kept.map(([origin, cursor]) => `${origin}=${cursor}`).join(',') } };
 }

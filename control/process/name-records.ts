@@ -1,25 +1,25 @@
-// Looks up DNS records, which prove who may use a domain and where it leads. Called by control/domains/. Answers of
-// strangers' name servers: bounded in time by the resolver, in number here.
+// DNS lookups that verify custom domains. Called by control/domains/. Responses come from untrusted name servers: the
+// resolver limits their time, this file their number.
 import { Resolver } from 'node:dns/promises';
 
 const WAIT_MS = 3000;
 const TRIES = 2;
 const RECORDS_MAX = 100;
 
-/** Records of a name, none where there are none. @throws {Error} with the code of DNS where nobody can say. */
+/** Records of a name; empty if there are none. @throws {Error} with the DNS error code if the lookup fails. */
 export interface NameRecords {
-  /** Texts of TXT records, their parts joined. */
+  /** TXT records, each with its chunks joined. */
   readonly txt: (name: string) => Promise<readonly string[]>;
-  /** Where a CNAME leads, in lower case without a dot at its end. */
+  /** Targets of CNAME records, in lower case without a trailing dot. */
   readonly cname: (name: string) => Promise<readonly string[]>;
   /** IPv4 and IPv6 addresses. */
   readonly addresses: (name: string) => Promise<readonly string[]>;
 }
 
 /**
- * Asks the system's name servers, or others.
+ * Creates a resolver.
  *
- * @param servers `address` or `address:port`, comma-separated; '': the system's. @throws {Error} for what is none.
+ * @param servers `address` or `address:port`, comma-separated; '': the system's. @throws {Error} for invalid ones.
  */
 export function openNameRecords(servers: string): NameRecords {
   const list = servers.split(',').flatMap((server) => server.trim() || []);

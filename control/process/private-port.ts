@@ -1,20 +1,19 @@
-// Asks the private ports of the handlers: status, logs, and what engines are to do (check, warm, migrate). The one
-// client of them in the control plane. Several handlers are asked as if they were one: what all have to know goes to
-// all of them, everything else to one.
+// Client of the handlers' private ports: status, logs, and tasks of engines (check, warm, migrate). Several handlers
+// appear as one: calls that concern all of them go to all, others to one.
 import { openHandlerAddresses, type HandlerAddresses } from '#core/process/handler-addresses.ts';
 import { joinLogs, logCursors } from './handler-logs.ts';
 
-/** An answer: its status, and its JSON. */
+/** A response: status and parsed JSON. */
 interface PrivateAnswer<Body> {
   readonly status: number;
   readonly body: Body;
 }
 
-/** Asks the private port. */
+/** Calls the private port. */
 export interface PrivatePort {
   /**
-   * @param body sent as JSON by POST; without one it is a GET.
-   * @throws {Error} when nobody answers in time, or with something that is no JSON.
+   * @param body sent as JSON by POST; without one, GET is used.
+   * @throws {Error} on a timeout, or if the response is not JSON.
    */
   ask<Body>(path: string, body?: unknown, waitMs?: number): Promise<PrivateAnswer<Body>>;
 }
@@ -22,14 +21,14 @@ export interface PrivatePort {
 type Fields = Readonly<Record<string, unknown>>;
 
 const WAIT_MS = 30_000;
-/** A machine that is gone answers nothing at all: so long it is not waited for again. */
+/** A machine that is gone does not respond at all: skip it for this long. */
 const AWAY_MS = 10_000;
-/** Nobody listens there, or not any more: nothing was asked. */
+/** Nothing listens there, so the request was not received. */
 const UNREACHED = /^(?:ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|EHOSTDOWN|ENOTFOUND|EAI_AGAIN|UND_ERR_CONNECT_TIMEOUT)$/;
 
 /**
  * @param origins of `API_HANDLER_URL`, such as `http://127.0.0.1:8081`.
- * @param token `PRIVATE_PORT_TOKEN`; null where it needs none.
+ * @param token `PRIVATE_PORT_TOKEN`; null if none is required.
  */
 export function openPrivatePort(
   origins: readonly string[],
@@ -42,7 +41,8 @@ export function openPrivatePort(
     const answer = await fetch(`${origin}${path}`, {
       method: body === undefined ? 'GET' : 'POST',
       headers: {
-        // An idle connection may be closed while the next question is on its way, which nobody then knows to be unread.
+        // The server may close an idle connection while a request is sent; then it is unknown whether it was
+        // received.
         connection: 'close',
         ...(token !== null && { authorization: `Bearer ${token}` }),
         ...(body !== undefined && { 'content-type': 'application/json' }),
@@ -54,7 +54,7 @@ export function openPrivatePort(
     return { status: answer.status, body: await answer.json() };
   }
 
-  /** Its answer; null: it cannot be reached, so that it was asked nothing. */
+  /** The handler's response; null: it cannot be reached, so it received nothing. */
   async function reach(
     origin: string,
     path: string,
@@ -105,11 +105,11 @@ export function openPrivatePort(
     return answers;
   }
 
-  /** One handler's batch at a time, under an id that names the handler. */
+  /** Takes a batch from one handler at a time; the batch id names the handler. */
   async function takeUsage(from: readonly string[], body: Fields, waitMs: number): Promise<PrivateAnswer<unknown>> {
     const [last, id] = String(body['acknowledged'] ?? '').split('|') as [string, string?];
     let answer: PrivateAnswer<unknown> | null = null;
-    // Whoever gave the last batch comes first: until it is acknowledged it gives nothing else.
+    // Start with the handler of the last batch, which sends nothing else until it is acknowledged.
     for (const origin of from.toSorted((a, b) => Number(b === last) - Number(a === last))) {
       const own = await reach(
         origin,
@@ -156,7 +156,7 @@ export function openPrivatePort(
   return { ask: (path, body, waitMs = WAIT_MS) => ask(path, body, waitMs) as never };
 }
 
-/** What holds of all: a refusal where there is one, then what has not happened everywhere. */
+/** Combines responses: a refusal first, then one that says that a task is not done. */
 function worst(answers: readonly PrivateAnswer<unknown>[]): PrivateAnswer<unknown> {
   const refused = answers.find(({ status }) => status !== 200);
   if (refused !== undefined) return refused;

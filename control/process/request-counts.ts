@@ -1,15 +1,15 @@
-// Counts what the API answers, for /metrics. Wrapped around its fetch by main.ts.
+// Counts API responses for /metrics. main.ts wraps the API's fetch with it.
 import type { Figure } from '#core/process/figures.ts';
 
 type Fetch = (request: Request) => Response | Promise<Response>;
 
-/** Answers by the class of their status, and how many are under way. */
+/** Responses by status class, and requests in progress. */
 export class RequestCounts {
   #answered = new Map(['2xx', '3xx', '4xx', '5xx'].map((status) => [status, 0]));
   #milliseconds = 0;
   #running = 0;
 
-  /** The same, counted. */
+  /** Wraps a fetch handler with counting. */
   counted(fetch: Fetch): Fetch {
     return async (request) => {
       const startedAt = performance.now();

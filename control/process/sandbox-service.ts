@@ -1,5 +1,6 @@
-// The way to the sandbox service, over HTTP: bodies stream, and who hangs up on either side ends the other. Its token
-// is said here and nowhere else in the control plane.
+// HTTP connection to the sandbox service: bodies stream, and a disconnect on either side ends the other. Only this
+// file
+// uses its token.
 import type { Pool } from 'undici';
 import { PlatformError } from '#core/errors.ts';
 import { PORT_ORIGIN_HEADER } from '#core/sandbox/exposed-port.ts';
@@ -7,34 +8,34 @@ import type { SandboxServiceAddress } from '#core/sandbox/service-client.ts';
 import type { SandboxService } from '#resources/sandbox-calls.ts';
 import type { Addresses } from '../process/configuration.ts';
 
-/** With what closes its connections. */
+/** With a function that closes its connections. */
 export interface SandboxServiceHop extends SandboxService {
   close(): Promise<void>;
 }
 
-/** Where exposed ports are visited: as engines have it, of what the API knows of them. */
+/** Origin of exposed ports, built as engines do from the API's own configuration. */
 export function portOrigin({ protocol, domain, port }: Pick<Addresses, 'protocol' | 'domain' | 'port'>): string {
   return `${protocol}://*.${domain}${port === null ? '' : `:${port}`}`;
 }
 
-/** Calls at a time; more of them wait. */
+/** Concurrent calls; further ones are queued. */
 const CONNECTIONS_MAX = 2048;
 const CONNECT_MS = 10_000;
 const KEPT_MS = 1000;
-/** Nothing was sent. */
+/** The request was not sent. */
 const UNREACHED = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT'];
 
-/** @param address null: there is no service. @param portsAt where exposed ports are visited, by {@link portOrigin}. */
+/** @param address null: no service. @param portsAt origin of exposed ports, by {@link portOrigin}. */
 export function openSandboxService(address: SandboxServiceAddress | null, portsAt: string): SandboxServiceHop | null {
   if (address === null) return null;
   let pool: Promise<Pool> | null = null;
-  // 135 ms and 18 MB, for whoever has sandboxes.
+  // Loading undici takes 135 ms and 18 MB, so only do it when needed.
   const open = async (): Promise<Pool> => {
     const { Pool: Connections } = await import('undici');
     return new Connections(address.url, {
       connections: CONNECTIONS_MAX,
       connect: { timeout: CONNECT_MS },
-      // Far less than the service keeps them: a call that meets the end of its connection is lost.
+      // Much shorter than the service's timeout: a call on a connection that is being closed is lost.
       keepAliveTimeout: KEPT_MS,
       keepAliveMaxTimeout: KEPT_MS,
       allowH2: false,

@@ -1,10 +1,10 @@
-// Takes turns within this process: work under one key runs one after the other, in the order it came.
+// A keyed mutex within this process: work under the same key runs one after the other, in order.
 
-/** Runs work in its turn. */
+/** Serializes work by key. */
 export interface Turns {
-  /** Resolves as the work does; what came before it for the key has ended by then, however it ended. */
+  /** Runs work after earlier work of the same key has settled. Settles as the work does. */
   inTurn<Result>(key: string, work: () => Promise<Result>): Promise<Result>;
-  /** Runs work that holds a connection for as long as it lasts: so many at a time that others are left. */
+  /** Runs work that holds a database connection throughout, limited so that connections remain for others. */
   holding<Result>(work: () => Promise<Result>): Promise<Result>;
 }
 

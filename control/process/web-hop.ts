@@ -1,4 +1,4 @@
-// What comes over the web process (web/): it alone has WEB_TOKEN, so its word on the client's address is taken.
+// Requests from the web process (web/). Only it has WEB_TOKEN, so the client address it reports is trusted.
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { CLIENT_HEADER, WEB_TOKEN_HEADER } from '#core/process/web-hop.ts';
 import { ApiError } from '../http/errors.ts';
@@ -7,7 +7,7 @@ import { failure } from '../http/failures.ts';
 type Fetch = (request: Request) => Response | Promise<Response>;
 
 /**
- * Refuses requests without the token with 403, and takes it off the others.
+ * Refuses requests without the token with 403, and removes it from the others.
  *
  * @example serveApi({ socket, fetch: behindWeb(token, createUi(parts, api.fetch)) })
  */
@@ -21,7 +21,7 @@ export function behindWeb(token: string, fetch: Fetch): Fetch {
   };
 }
 
-/** Address of the client's connection to the web process; only of a request that `behindWeb` let in. */
+/** Address of the client's connection to the web process; only for requests accepted by `behindWeb`. */
 export function webClient(request: Request): string | null {
   return request.headers.get(CLIENT_HEADER);
 }

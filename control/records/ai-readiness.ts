@@ -1,4 +1,4 @@
-// Whether calls of models of an organization can be answered, as its pages and `platform deploy` say it.
+// Whether an organization's AI calls can be answered, for its pages and `platform deploy`.
 import Type from '#core/typebox/typebox.mjs';
 import { aiAdvice, aiReadiness, type AiReadiness } from '#core/ai-readiness.ts';
 import type { Dependencies } from '../process/dependencies.ts';
@@ -11,7 +11,7 @@ export const ReadinessSchema = Type.Object(
   { description: 'Whether calls of models can be answered, and what is missing' },
 );
 
-/** Looks at what the operator and the organization have set. */
+/** Checks the settings of the operator and the organization. */
 export async function readReadiness(
   { sql, operatorAi }: Pick<Dependencies, 'sql' | 'operatorAi'>,
   organizationId: string,

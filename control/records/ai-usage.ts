@@ -1,18 +1,18 @@
-// What AI calls used (control.ai_usage, which the gateway writes): added up, and one by one.
+// Usage of AI calls (control.ai_usage, written by the gateway): sums and single calls.
 import type { Sql } from '#postgres/sql.ts';
 import { momentOfColumn } from './moment.ts';
 
-/** By what it is added up. */
+/** Grouping columns. */
 export const aiUsageGroups = ['model', 'project', 'deployment', 'branch', 'kind', 'key', 'run', 'hour', 'day'] as const;
 
-/** Whose calls. */
+/** Selects calls by owner. */
 interface Of {
   readonly organizationId: string;
-  /** Null: all of the organization. */
+  /** Null: the whole organization. */
   readonly projectId: string | null;
 }
 
-/** Which usage. */
+/** Selects usage. */
 export interface AiUsageQuestion extends Of {
   readonly from: Date;
   readonly to: Date;
@@ -119,7 +119,7 @@ export async function readAiUsage(sql: Sql, question: AiUsageQuestion) {
   };
 }
 
-/** The latest first. */
+/** The newest first. */
 export function listAiCalls(
   sql: Sql,
   asked: Of & { readonly model: string | null; readonly run: string | null; readonly isFailed: boolean },

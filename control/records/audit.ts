@@ -1,8 +1,8 @@
-// The audit log: each change writes one row, in the transaction that makes it.
+// The audit log: each change writes one row in its own transaction.
 import type { Sql, Transaction } from '#postgres/sql.ts';
 import type { Actor } from '../access/actor.ts';
 
-/** What was done. */
+/** An audited action. */
 export interface AuditEvent {
   readonly organizationId: string | null;
   readonly projectId?: string | null;
@@ -14,17 +14,17 @@ export interface AuditEvent {
   readonly details?: Readonly<Record<string, AuditValue>>;
 }
 
-/** What details hold. */
+/** Values of details. */
 type AuditValue = string | number | boolean | null | readonly string[];
 
-/** Who did it, and from where. */
+/** Actor and client address. */
 export interface AuditSource {
   readonly actor: Actor | null;
   readonly address: string | null;
   readonly requestId: string | null;
 }
 
-/** Writes the row. Without an actor it was the platform itself. */
+/** Writes an audit log row. Without an actor, the platform itself made the change. */
 export async function writeAudit(
   tx: Transaction | Sql,
   { actor, address, requestId }: AuditSource,

@@ -1,8 +1,8 @@
-// The URLs under which deployments answer. Pure.
+// URLs of deployments. Pure.
 import { branchSlug } from '#core/names.ts';
 import type { Addresses } from '../process/configuration.ts';
 
-/** What of a deployment is in its URLs. */
+/** The fields of a deployment that its URLs depend on. */
 interface Addressed {
   readonly id: string;
   readonly branch: string;
@@ -10,7 +10,7 @@ interface Addressed {
 }
 
 /**
- * The best one first: the project's where it is production, then its branch's, then its own.
+ * Ordered by preference: the project's URL if it is production, then its branch's, then its own.
  *
  * @example deploymentUrls(addresses, 'shop', { id: 'd4k...', branch: 'main', isProduction: true })
  * // ['http://shop.localhost:4001', 'http://shop--main.localhost:4001', 'http://shop--d4k....localhost:4001']

@@ -1,10 +1,10 @@
-// Deployments and their build logs, as the API shows them. What moves them on is in ../deployments/ and the builder.
+// Deployments and their build logs, as the API shows them. State changes are made by ../releases/ and the builder.
 import type { Sql, Transaction } from '#postgres/sql.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import { deploymentUrls } from './deployment-urls.ts';
 import { momentOfColumn } from './moment.ts';
 
-/** States of a deployment; the first four have an end ahead of them. */
+/** States of a deployment; the first four are not final. */
 export const deploymentStates = [
   'queued',
   'building',
@@ -17,12 +17,12 @@ export const deploymentStates = [
 ] as const;
 export type DeploymentState = (typeof deploymentStates)[number];
 
-/** Whether nothing more will become of it. */
+/** Whether a state is final. */
 export function hasEnded(status: DeploymentState): boolean {
   return deploymentStates.indexOf(status) >= deploymentStates.indexOf('success');
 }
 
-/** A row of control.deployment, with what its URLs are made of. */
+/** A row of control.deployment, with the columns its URLs are built from. */
 export interface DeploymentRow {
   readonly id: string;
   readonly project_id: string;
@@ -102,7 +102,7 @@ export async function readDeployment(sql: Sql | Transaction, id: string): Promis
   return row!;
 }
 
-/** Which deployments: of one project, or of organizations. */
+/** Selects deployments of one project, or of organizations. */
 export interface DeploymentFilter {
   readonly projectId: string | null;
   readonly organizationIds: readonly string[] | null;
@@ -128,15 +128,15 @@ export async function listDeployments(sql: Sql, filter: DeploymentFilter): Promi
     ORDER BY d.created_at DESC, d.id DESC LIMIT ${count}`;
 }
 
-/** Of one organization the index has the order, too. */
+/** For a single organization, the index also provides the order. */
 function ofOrganizations(sql: Sql, ids: readonly string[]) {
   return ids.length === 1 ? sql`AND d.organization_id = ${ids[0]!}` : sql`AND d.organization_id = ANY(${[...ids]})`;
 }
 
 /**
- * Ends a deployment that has not ended: at once where nobody works on it, else whoever does is told.
+ * Cancels a deployment: immediately if nothing works on it, otherwise by notifying the worker.
  *
- * @returns false when it has ended already.
+ * @returns false if it has already ended.
  */
 export async function cancelDeployment(tx: Transaction, id: string): Promise<boolean> {
   const [row] = await tx<
@@ -166,7 +166,7 @@ export interface LogRow {
   readonly text: string;
 }
 
-/** Lines after a number. */
+/** Lines after a given number. */
 export async function readLog(sql: Sql, deploymentId: string, after: number, count: number): Promise<LogRow[]> {
   return sql<LogRow[]>`
     SELECT seq, at, step, level, text FROM control.build_log
@@ -175,7 +175,7 @@ export async function readLog(sql: Sql, deploymentId: string, after: number, cou
 
 export const toLine = ({ seq, at, step, level, text }: LogRow) => ({ seq, at: at.toISOString(), step, level, text });
 
-/** Where a deployment stands, for those who follow it. */
+/** State of a deployment, for its followers. */
 export async function readState(
   sql: Sql,
   id: string,

@@ -1,10 +1,10 @@
-// Custom domains: a project may ask for a hostname, and has it when the DNS proves that it may. Who looks is
-// control/domains/; what was found is written down here.
+// Custom domains: a project adds a hostname and owns it once DNS verifies it. control/domains/ does the lookups; the
+// results are stored here.
 import { randomBytes } from 'node:crypto';
 import type { Sql, Transaction } from '#postgres/sql.ts';
 import { newId } from './ids.ts';
 
-/** What proves a domain. Only `none` is held against it: name servers that do not answer prove nothing. */
+/** Result of a verification. Only `none` counts against a domain: unreachable name servers prove nothing. */
 export type Proof =
   | { readonly by: 'txt' | 'cname' | 'addresses' }
   | { readonly by: 'none' | 'unknown'; readonly problem: string };
@@ -18,11 +18,11 @@ export interface DomainRow {
   readonly hostname: string;
   readonly branch: string | null;
   readonly redirect_to: string | null;
-  /** `error`: it was proved once, and is not any more. */
+  /** `error`: verified before, but not any more. */
   readonly status: 'pending_verification' | 'active' | 'error';
   readonly verification: { readonly name: string; readonly value: string; readonly problem?: string };
   readonly created_at: Date;
-  /** It leads to the project while this is set. */
+  /** The domain is served while this is set. */
   readonly verified_at: Date | null;
   readonly checked_at: Date | null;
   readonly failing_since: Date | null;
@@ -50,20 +50,20 @@ export async function listDomains(sql: Sql, projectId: string): Promise<DomainRo
   return sql<DomainRow[]>`${ofDomains(sql)} WHERE d.project_id = ${projectId} ORDER BY d.hostname LIMIT 1000`;
 }
 
-/** One; null where there is none. */
+/** A domain by id; null if there is none. */
 export async function readDomain(sql: Sql | Transaction, id: string): Promise<DomainRow | null> {
   const [row] = await sql<DomainRow[]>`${ofDomains(sql)} WHERE d.id = ${id}`;
   return row ?? null;
 }
 
-/** The one that has proved a host; null where none has. */
+/** The domain that has verified a host; null if none has. */
 export async function provedDomain(sql: Sql | Transaction, hostname: string): Promise<DomainRow | null> {
   const [row] = await sql<DomainRow[]>`
     ${ofDomains(sql)} WHERE d.hostname = ${hostname} AND d.verified_at IS NOT NULL`;
   return row ?? null;
 }
 
-/** What a project asks for. */
+/** A domain to add. */
 export interface NewDomain {
   readonly projectId: string;
   readonly hostname: string;
@@ -71,7 +71,7 @@ export interface NewDomain {
   readonly redirectTo: string | null;
 }
 
-/** Adds one that waits for its proof; null when the project has it. */
+/** Adds a pending domain; null if the project has it already. */
 export async function addDomain(tx: Transaction, given: NewDomain): Promise<DomainRow | null> {
   const { projectId, hostname, branch, redirectTo } = given;
   const verification = {
@@ -92,7 +92,7 @@ export async function countDomains(tx: Transaction, projectId: string): Promise<
   return row!.count;
 }
 
-/** Takes those that are due, so that nobody else looks at them for a while. */
+/** Claims due domains, so that others do not check them for a while. */
 export async function takeDueDomains(sql: Sql, most: number, leaseMs: number): Promise<string[]> {
   const rows = await sql<{ id: string }[]>`
     UPDATE control.domain SET next_check_at = now() + ${leaseMs} * interval '1 ms'
@@ -103,20 +103,20 @@ export async function takeDueDomains(sql: Sql, most: number, leaseMs: number): P
   return rows.map(({ id }) => id);
 }
 
-/** When a domain is looked at again, and how long it may be without a proof. Milliseconds. */
+/** Recheck interval, and how long a domain may stay unverified. Milliseconds. */
 export interface CheckTimes {
   readonly recheckMs: number;
   readonly graceMs: number;
 }
 
-/** Of one that waits: often at first, since its owner waits as well, and not for ever. */
+/** For pending domains: frequent at first, since the owner is waiting; given up after `end`. */
 const PENDING_MS = { least: 60_000, most: 3_600_000, end: 14 * 24 * 3_600_000 };
 
 /**
- * Writes down what a look at the DNS found.
+ * Stores the result of a DNS check.
  *
- * @param loses whether the host goes away from the one that has it, since that one has no proof any more
- * @returns whether it serves from now on, or no longer; null when another project has proved the host.
+ * @param loses whether the current owner loses the host because it cannot prove it any more
+ * @returns whether the domain starts or stops being served; null if another project has verified the host.
  */
 export async function settleDomain(
   tx: Transaction,
@@ -174,7 +174,7 @@ async function loseDomain(tx: Transaction, { id, verification }: DomainRow, prob
     WHERE id = ${id}`;
 }
 
-/** The organization that proved a host last; null where none ever did. */
+/** The organization that verified a host last; null if none has. */
 export async function lastOwner(sql: Sql, hostname: string): Promise<string | null> {
   const [row] = await sql<{ organization_id: string }[]>`
     SELECT organization_id FROM control.domain_owner WHERE hostname = ${hostname}`;

@@ -1,4 +1,4 @@
-// Revokes credentials that a member created in an organization, once the member leaves or has a role that could not
+// Revokes credentials that a member created in an organization, once the member leaves or gets a role that may not
 // create them. API tokens and sessions check the role with each request. Called by members.ts; docs/sign-in.md lists
 // what is revoked.
 import type { Transaction } from '#postgres/sql.ts';
@@ -11,16 +11,16 @@ interface Maker {
   readonly accountId: string;
 }
 
-/** A kind of credentials. */
+/** A kind of credential. */
 interface Made {
-  /** Needed to create one. */
+  /** Required to create one. */
   readonly permission: Permission;
   /** Revokes all that a member created. @returns how many. */
   end(tx: Transaction, maker: Maker): Promise<number>;
 }
 
 const made: Readonly<Record<string, Made>> = {
-  // Tokens for this organization only: others have lost access to it with the membership.
+  // Only tokens for this organization: others lost access to it with the membership.
   tokens: {
     permission: 'organization:read',
     async end(tx, { organizationId, accountId }) {
@@ -70,9 +70,9 @@ async function endAiTokens(tx: Transaction, { organizationId, accountId }: Maker
 }
 
 /**
- * Revokes what a member created and could not create now.
+ * Revokes credentials that the member could not create now.
  *
- * @param role the current one; null: no member any more.
+ * @param role the current one; null: no longer a member.
  * @returns how many of each kind, for the audit log, without zeros.
  */
 export async function endMade(

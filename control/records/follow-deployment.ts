@@ -1,5 +1,6 @@
-// A deployment as it goes on: its log lines in order, each once, and its status until it has ended. Hears NOTIFY, and
-// looks by itself besides. Used by the log routes and by `git push`.
+// Follows a deployment: its log lines in order, each once, and its status until it ends. Woken by NOTIFY, with
+// polling
+// as a fallback. Used by the log routes and by `git push`.
 import type { Sql } from '#postgres/sql.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 
@@ -12,14 +13,14 @@ export interface LogLine {
   readonly text: string;
 }
 
-/** How a deployment stands. */
+/** State of a deployment. */
 export interface DeploymentState {
   readonly status: string;
   readonly reason: string | null;
   readonly errorMessage: string | null;
 }
 
-/** What is told of it. */
+/** An event of a followed deployment. */
 export type DeploymentNews =
   | { readonly kind: 'lines'; readonly lines: readonly LogLine[] }
   | { readonly kind: 'state'; readonly state: DeploymentState };
@@ -28,14 +29,14 @@ const LOOK_MS = 1000;
 const LINES_MAX = 500;
 const OPEN: ReadonlySet<string> = new Set(['queued', 'building', 'uploading', 'migrating']);
 
-/** Whether a deployment of this status goes on. */
+/** Whether a status is not final. */
 export function isOpen(status: string): boolean {
   return OPEN.has(status);
 }
 
-/** Tells who waits for a deployment that something was said of it; one a process. */
+/** Wakes followers of deployments; one per process. */
 export interface DeploymentSignals {
-  /** Resolves with the next news of a deployment, after a second, or when the signal aborts. */
+  /** Resolves at the next notification about a deployment, after a second, or when the signal aborts. */
   next(deploymentId: string, signal: AbortSignal): Promise<void>;
 }
 
@@ -68,9 +69,9 @@ export async function openDeploymentSignals({ onNotify }: Pick<Dependencies, 'on
 }
 
 /**
- * Follows a deployment until it has ended or the signal aborts.
+ * Follows a deployment until it ends or the signal aborts.
  *
- * @param after the last line that is known: 0 begins with the first.
+ * @param after number of the last known line; 0 starts with the first.
  */
 export async function* followDeployment(
   { sql, signals }: { readonly sql: Sql; readonly signals: DeploymentSignals },
@@ -80,7 +81,7 @@ export async function* followDeployment(
 ): AsyncGenerator<DeploymentNews> {
   let known = '';
   for (let seq = after; !signal.aborted;) {
-    // Before the look: what is said during it wakes at once.
+    // Registered before reading, so that no notification is missed.
     const next = signals.next(id, signal);
     const [row] = await sql<{ status: string; reason: string | null; error_message: string | null }[]>`
       SELECT status, reason, error_message FROM control.deployment WHERE id = ${id}`;
@@ -94,7 +95,7 @@ export async function* followDeployment(
     if (row === undefined) return;
     const state = { status: row.status, reason: row.reason, errorMessage: row.error_message };
     const text = JSON.stringify(state);
-    // Lines that came before the end are told before it.
+    // Yield all remaining lines before the end.
     if (lines.length === LINES_MAX) continue;
     if (text !== known) {
       known = text;

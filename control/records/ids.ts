@@ -1,4 +1,4 @@
-// Ids of the control plane's records: a prefix that says what it is, and twenty random characters. Pure.
+// Ids of the control plane's records: a prefix for the kind, and twenty random characters. Pure.
 import { randomInt } from 'node:crypto';
 
 const prefixes = {
@@ -30,7 +30,7 @@ export function newId(kind: keyof typeof prefixes): string {
   return `${prefixes[kind]}_${text(20)}`;
 }
 
-/** Of a deployment: as in route records and hosts. */
+/** A deployment id, as used in route records and hosts. */
 export function newDeploymentId(): string {
   return `d${text(12)}`;
 }

@@ -1,9 +1,8 @@
-// Members of organizations and invitations to them. An organization always has one owner.
+// Members of organizations, and invitations. An organization always has one owner.
 import type { Sql, Transaction } from '#postgres/sql.ts';
 import type { Role } from '../access/permissions.ts';
 import { endMade } from './endings.ts';
 
-/** A member. */
 export interface MemberRow {
   readonly account_id: string;
   readonly login: string;
@@ -54,9 +53,9 @@ export async function listMembers(sql: Sql, organizationId: string, after: After
     ORDER BY login, account_id LIMIT ${count}`;
 }
 
-/** Role of an account, held until the transaction ends; null: no member. */
+/** Role of an account, locked until the transaction ends; null: no member. */
 export async function holdRole(tx: Transaction, organizationId: string, accountId: string): Promise<Role | null> {
-  // All changes of members of one organization come one after the other.
+  // Serializes changes of members per organization.
   await tx`SELECT 1 FROM control.organization WHERE id = ${organizationId} FOR UPDATE`;
   const [row] = await tx<{ role: Role }[]>`
     SELECT role FROM control.membership WHERE organization_id = ${organizationId} AND account_id = ${accountId}`;
@@ -77,7 +76,7 @@ export async function removeMember(tx: Transaction, organizationId: string, acco
   return endMade(tx, { organizationId, accountId }, null);
 }
 
-/** Members and open invitations. */
+/** Number of members and open invitations. */
 export async function countPlaces(tx: Transaction, organizationId: string): Promise<number> {
   const [row] = await tx<{ count: number }[]>`
     SELECT ((SELECT count(*) FROM control.membership WHERE organization_id = ${organizationId})
@@ -86,7 +85,7 @@ export async function countPlaces(tx: Transaction, organizationId: string): Prom
   return row!.count;
 }
 
-/** Whether somebody with this login on the Git host is a member. */
+/** Whether a member has this login on the Git host. */
 export async function isMember(tx: Transaction, organizationId: string, login: string): Promise<boolean> {
   const rows = await tx`
     SELECT 1 FROM control.membership m JOIN control.identity i ON i.account_id = m.account_id
@@ -97,7 +96,7 @@ export async function isMember(tx: Transaction, organizationId: string, login: s
 const invitationColumns = (sql: Sql | Transaction) => sql`
   i.id, i.organization_id, o.name AS organization_name, i.login, i.role, i.created_at, i.expires_at`;
 
-/** Adds an invitation, or renews the one that the login has. */
+/** Adds an invitation, or renews the login's existing one. */
 export async function addInvitation(
   tx: Transaction,
   given: {
@@ -129,7 +128,7 @@ export async function listInvitations(sql: Sql, organizationId: string): Promise
     WHERE i.organization_id = ${organizationId} AND expires_at > now() ORDER BY i.login LIMIT 1000`;
 }
 
-/** Open invitations for the logins that an account has on the Git host. */
+/** Open invitations for an account's logins on the Git host. */
 export async function invitationsFor(sql: Sql | Transaction, accountId: string): Promise<InvitationRow[]> {
   return sql<InvitationRow[]>`
     SELECT ${invitationColumns(sql)} FROM control.invitation i JOIN control.organization o ON o.id = i.organization_id
@@ -137,7 +136,7 @@ export async function invitationsFor(sql: Sql | Transaction, accountId: string):
     ORDER BY i.created_at LIMIT 100`;
 }
 
-/** Takes an invitation away; null when there is none such. */
+/** Deletes an invitation; null if there is none. */
 export async function removeInvitation(
   tx: Transaction,
   id: string,

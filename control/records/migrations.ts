@@ -1,8 +1,8 @@
-// What the migrator has written down of a project's migrations (`control.database_migration_audit`), the newest first.
-// Read by api/routes/migrations.ts.
+// The migrator's records of a project's migrations (`control.database_migration_audit`), the newest first. Read by
+// api/routes/migrations.ts.
 import type { Sql } from '#postgres/sql.ts';
 
-/** One migration, as one deployment brought it to one database. */
+/** A migration of one deployment on one database. */
 export interface AuditedMigration {
   readonly id: number;
   readonly deploymentId: string;
@@ -12,10 +12,10 @@ export interface AuditedMigration {
   readonly sha256: string;
   readonly result: 'running' | 'applied' | 'failed' | 'changed';
   readonly errorMessage: string | null;
-  /** Account that wanted the deployment released or promoted. */
+  /** Account that requested the release or promotion. */
   readonly requestedBy: string | null;
   readonly login: string | null;
-  /** Of the commit, where a push brought it. */
+  /** Author of the commit, for pushes. */
   readonly author: string | null;
   readonly appliedBy: string;
   readonly attempt: number;
@@ -24,16 +24,16 @@ export interface AuditedMigration {
   readonly durationMs: number | null;
 }
 
-/** What is asked for. */
+/** Filters of the query. */
 export interface MigrationFilters {
   readonly deploymentId?: string | undefined;
   readonly database?: string | undefined;
-  /** null: of production. */
+  /** Null: production. */
   readonly branch?: string | null | undefined;
   readonly result?: string | undefined;
 }
 
-/** @param before a row's id; null: from the newest on. */
+/** @param before id of a row; null: start with the newest. */
 export async function readMigrations(
   sql: Sql,
   projectId: string,

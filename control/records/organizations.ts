@@ -1,11 +1,11 @@
-// Organizations, as the API shows them and as they change. Who may change them is decided before.
+// Queries and updates of organizations. Callers check access.
 import type { Sql, Transaction } from '#postgres/sql.ts';
 import type { Plan } from '#core/plans.ts';
 import type { MachineSize } from '#core/sandbox/options.ts';
 import type { Role } from '../access/permissions.ts';
 import { newId } from './ids.ts';
 
-/** A row of control.organization, with the role of who asks. */
+/** A row of control.organization, with the caller's role. */
 export interface OrganizationRow {
   readonly id: string;
   readonly slug: string;
@@ -39,7 +39,7 @@ export async function readOrganization(
   return row ?? null;
 }
 
-/** Those of an account, by name; `ids` limits them further. */
+/** Organizations of an account, by name; `ids` restricts them further. */
 export async function listOrganizations(
   sql: Sql,
   accountId: string,
@@ -55,7 +55,7 @@ export async function listOrganizations(
     ORDER BY slug, o.id LIMIT ${count}`;
 }
 
-/** Adds one with its owner; null when the slug is taken. */
+/** Adds an organization with its owner; null if the slug is taken. */
 export async function addOrganization(
   tx: Transaction,
   { name, slug, accountId }: { readonly name: string; readonly slug: string; readonly accountId: string },
@@ -68,7 +68,7 @@ export async function addOrganization(
   return id;
 }
 
-/** How many organizations an account owns. */
+/** Number of organizations that an account owns. */
 export async function countOwned(sql: Sql | Transaction, accountId: string): Promise<number> {
   const [row] = await sql<{ count: number }[]>`
     SELECT count(*)::int FROM control.membership WHERE account_id = ${accountId} AND role = 'owner'`;
@@ -76,7 +76,7 @@ export async function countOwned(sql: Sql | Transaction, accountId: string): Pro
 }
 
 /**
- * A slug for a name: lower-case letters, digits and single hyphens.
+ * Derives a slug from a name: lower-case letters, digits and single hyphens.
  *
  * @example slugOf('Acme & Sons') // 'acme-sons'
  */

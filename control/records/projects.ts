@@ -1,20 +1,20 @@
-// Projects, as the API shows them and as they change. Who may change them is decided before.
+// Queries and updates of projects. Callers check access.
 import type { Sql, Transaction } from '#postgres/sql.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import { newId } from './ids.ts';
 import { momentOfColumn } from './moment.ts';
 
-/** What `project.settings` holds; other parts of the control plane keep more there. */
+/** The fields of `project.settings` used here; other parts of the control plane store more. */
 export interface ProjectSettings {
   readonly buildCommand?: string;
   readonly outputDirectory?: string;
   readonly installCommand?: string;
   readonly redeployOnVariables?: boolean;
   readonly keepDeployments?: number;
-  /** As core/preview-access.ts makes it. */
+  /** A hash made by core/preview-access.ts. */
   readonly previewPassword?: string;
   readonly previewBypassHash?: string;
-  /** The account that created the bypass token, which is revoked with its membership. */
+  /** The account that created the bypass token; the token is revoked with its membership. */
   readonly previewBypassBy?: string;
 }
 
@@ -61,7 +61,7 @@ export const toProject = (addresses: Dependencies['addresses'], row: ProjectRow)
   updatedAt: row.updated_at.toISOString(),
 });
 
-/** The project's own host, which production answers. */
+/** The project's production URL. */
 function projectUrl({ protocol, domain, port }: Dependencies['addresses'], name: string): string {
   return `${protocol}://${name}.${domain}${port === null ? '' : `:${port}`}`;
 }
@@ -86,7 +86,7 @@ export async function listProjects(
     count,
   }: {
     readonly organizationId: string;
-    /** Only this one: what a token of one project sees. */
+    /** Restricts the list to one project, for tokens bound to it. */
     readonly projectId: string | null;
     readonly search: string | null;
     readonly after: { readonly moment: string; readonly id: string } | null;
@@ -103,7 +103,7 @@ export async function listProjects(
     ORDER BY created_at DESC, id DESC LIMIT ${count}`;
 }
 
-/** What a new project has. */
+/** A project to add. */
 export interface NewProject {
   readonly organizationId: string;
   readonly name: string;
@@ -113,8 +113,8 @@ export interface NewProject {
 }
 
 /**
- * Adds a project; null when its name is taken. A name stays its organization's when the project is deleted, since what
- * the project kept lies under it.
+ * Adds a project; null if its name is taken. The name of a deleted project stays with its organization, since the
+ * project's data is stored under it.
  */
 export async function addProject(tx: Transaction, given: NewProject): Promise<string | null> {
   const { organizationId, name } = given;
@@ -136,7 +136,7 @@ export async function countProjects(tx: Transaction, organizationId: string): Pr
   return row!.count;
 }
 
-/** What may change of a project; `undefined` stays, of settings null goes. */
+/** Changes of a project. `undefined` keeps a field; null removes a setting. */
 export interface ProjectChange {
   readonly description?: string | undefined;
   readonly visibility?: 'private' | 'public' | undefined;
@@ -145,7 +145,7 @@ export interface ProjectChange {
   readonly settings: Readonly<Record<string, string | number | boolean | null>>;
 }
 
-/** Changes a project, and marks its route record as out of date. */
+/** Changes a project and marks its route record as outdated. */
 export async function changeProject(tx: Transaction, id: string, change: ProjectChange): Promise<void> {
   const entries = Object.entries(change.settings);
   const kept = Object.fromEntries(entries.filter(([, value]) => value !== null));
@@ -162,7 +162,7 @@ export async function changeProject(tx: Transaction, id: string, change: Project
   await tx`SELECT pg_notify('control_route', ${id})`;
 }
 
-/** Deletes a project: its route record goes, what is built ends. Its rows stay for the audit log. */
+/** Deletes a project: removes its route record and cancels its builds. Its rows are kept for the audit log. */
 export async function deleteProject(tx: Transaction, id: string): Promise<void> {
   await tx`UPDATE control.job SET cancel_reason = 'project_deleted' WHERE project_id = ${id}`;
   await tx`
@@ -175,7 +175,7 @@ export async function deleteProject(tx: Transaction, id: string): Promise<void> 
   await tx`SELECT pg_notify('control_job', 'build')`;
 }
 
-/** Marks the route records of all projects of an organization as out of date. */
+/** Marks the route records of all projects of an organization as outdated. */
 export async function touchProjects(tx: Transaction, organizationId: string): Promise<void> {
   const rows = await tx<{ id: string }[]>`
     UPDATE control.project SET route_version = route_version + 1

@@ -1,8 +1,8 @@
-// What organizations keep, as control/storage/ has counted it last.
+// Storage usage of organizations, as last counted by control/storage/.
 import type { Plan } from '#core/plans.ts';
 import type { Sql } from '#postgres/sql.ts';
 
-/** What projects keep. `workflows`: timers too; `logs`: lines, invocations, traces and logs of builds. */
+/** Kinds of stored data. `workflows` includes timers; `logs`: lines, invocations, traces and build logs. */
 export const storageKinds = [
   'files',
   'databases',
@@ -23,16 +23,16 @@ interface KindBytes {
   readonly bytes: number;
 }
 
-/** What an organization keeps. */
+/** Storage usage of an organization. */
 export interface KeptStorage {
   readonly plan: Plan;
   readonly isFull: boolean;
-  /** Null: nothing was counted yet. */
+  /** Null: not counted yet. */
   readonly countedAt: Date | null;
   readonly bytes: number;
   /** The largest first. */
   readonly kinds: readonly KindBytes[];
-  /** The largest first, {@link PROJECTS_MAX} of them. */
+  /** The largest first, at most {@link PROJECTS_MAX}. */
   readonly projects: readonly {
     readonly projectId: string;
     readonly name: string;
@@ -44,7 +44,7 @@ export interface KeptStorage {
 
 const PROJECTS_MAX = 100;
 
-/** @param organizationId of one that there is. */
+/** @param organizationId of an existing organization. */
 export async function readStorage(sql: Sql, organizationId: string): Promise<KeptStorage> {
   const [organization] = await sql<{ plan: Plan; full: boolean; countedAt: Date | null }[]>`
     SELECT plan, storage_full AS full, (

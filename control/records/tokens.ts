@@ -1,4 +1,4 @@
-// Tokens for programs: kept as SHA-256, shown once.
+// Tokens for programs: stored as SHA-256, shown once.
 import type { Sql, Transaction } from '#postgres/sql.ts';
 import type { TokenLife } from '../access/actor.ts';
 import type { TokenScope } from '../access/permissions.ts';
@@ -60,16 +60,16 @@ export async function listTokens(
     ORDER BY t.created_at DESC, t.id DESC LIMIT ${count}`;
 }
 
-/** What a new token may do, and for how long. */
+/** Scope and lifetime of a new token. */
 export interface NewToken {
   readonly name: string;
   readonly accountId: string;
   readonly organizationId: string | null;
   readonly projectId: string | null;
   readonly scope: TokenScope;
-  /** Null: only its parent limits it. */
+  /** Null: only limited by its parent. */
   readonly days: number | null;
-  /** The parent: the token is revoked with it, and expires no later; null: none. */
+  /** The parent: the token is revoked with it and expires no later. Null: none. */
   readonly endsWith: Pick<TokenLife, 'id'> | null;
 }
 

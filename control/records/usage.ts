@@ -1,15 +1,15 @@
-// The ledger of invocations and CPU (control.usage): one row an hour, deployment, kind and route, with the invocations
-// that used the most.
+// The ledger of invocations and CPU (control.usage): one row per hour, deployment, kind and route, with the most
+// expensive invocations.
 import { CPU_BUCKETS, cpuPercentile } from '#core/cpu-histogram.ts';
 import type { CpuLimits } from '#core/limits.ts';
 import type { InvocationKind, Plan } from '#core/plans.ts';
 import type { CostlyInvocation } from '#core/usage-row.ts';
 import type { Sql } from '#postgres/sql.ts';
 
-/** By what usage is added up. */
+/** Grouping columns. */
 export const usageGroups = ['hour', 'day', 'project', 'deployment', 'kind', 'route'] as const;
 
-/** Which part of the ledger. */
+/** Selects a part of the ledger. */
 export interface UsageScope {
   readonly organizationId: string;
   /** Null: all projects of the organization. */
@@ -20,12 +20,12 @@ export interface UsageScope {
   readonly route: string | null;
 }
 
-/** Which usage. */
+/** Selects usage. */
 export interface UsageQuestion extends UsageScope {
   readonly groupBy: (typeof usageGroups)[number];
 }
 
-/** An invocation, and whose it was. */
+/** An invocation with its project, deployment, kind and route. */
 export interface NamedInvocation extends CostlyInvocation {
   readonly projectId: string;
   readonly deploymentId: string;
@@ -83,7 +83,7 @@ const toNamed = ({ id, at, cpuMs, isFailure, projectId, deploymentId, kind, rout
   route,
 });
 
-/** Rows of the ledger that a question is about. */
+/** Condition for the rows of a scope. */
 function within(sql: Sql, { organizationId, projectId, from, to, kind, route }: UsageScope) {
   const ofProject =
     projectId === null
@@ -99,7 +99,7 @@ function within(sql: Sql, { organizationId, projectId, from, to, kind, route }: 
 const named = (sql: Sql) => sql`
   one || jsonb_build_object('projectId', u.project_id, 'deploymentId', u.deployment_id, 'kind', u.kind, 'route', u.route)`;
 
-/** Adds up; hours count that begin in the time. */
+/** Sums usage. Hours that start within the range are included. */
 export async function readUsage(sql: Sql, question: UsageQuestion) {
   const { from, to, groupBy } = question;
   const part = {
@@ -143,7 +143,7 @@ export async function readUsage(sql: Sql, question: UsageQuestion) {
     const key = keyOf(row);
     const counts = ofGroup.get(key) ?? [];
     ofGroup.set(key, counts);
-    // Buckets count from 1 in Postgres; none is missing before the last.
+    // Postgres arrays start at 1; all buckets before the last are present.
     counts[row.bucket - 1] = row.count;
     all[row.bucket - 1] = (all[row.bucket - 1] ?? 0) + row.count;
   }
@@ -162,7 +162,7 @@ export async function readUsage(sql: Sql, question: UsageQuestion) {
   };
 }
 
-/** The invocations that came nearest to their budget, the nearest first; where a kind has no limit, by their CPU. */
+/** The invocations closest to their budget, the closest first; for kinds without a limit, by CPU. */
 export async function readCostliest(sql: Sql, scope: UsageScope, budgets: Budgets, count: number) {
   const limits = sql.json(budgets as never);
   const rows = await sql<{ named: NamedInvocation }[]>`
@@ -173,10 +173,10 @@ export async function readCostliest(sql: Sql, scope: UsageScope, budgets: Budget
   return rows.map((row) => toNamed(row.named));
 }
 
-/** CPU milliseconds of one invocation by kind; 0: no limit. */
+/** CPU milliseconds per invocation by kind; 0: no limit. */
 export type Budgets = Readonly<Record<InvocationKind, number>>;
 
-/** What a plan gives. */
+/** Budgets of a plan. */
 export function budgetsOf(limits: CpuLimits, plan: Plan): Budgets {
   return Object.fromEntries(Object.entries(limits).map(([kind, byPlan]) => [kind, byPlan[plan]])) as Budgets;
 }

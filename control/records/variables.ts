@@ -1,5 +1,5 @@
-// Variables of projects: sealed in the database, plaintext ones too. A secret's value leaves it for builds and engines
-// only.
+// Variables of projects. All are sealed in the database, including plaintext ones. Secret values are only passed to
+// builds and engines.
 import { isCurrent, seal, unseal, type EncryptionKeys } from '#core/encryption.ts';
 import { variableContext } from '#core/variable-context.ts';
 import type { Sql, Transaction } from '#postgres/sql.ts';
@@ -15,7 +15,7 @@ export interface VariableRow {
   readonly project_id: string;
   readonly key: string;
   readonly scope: VariableScope;
-  /** '' but for scope `branch`. */
+  /** '' unless the scope is `branch`. */
   readonly branch: string;
   readonly kind: VariableKind;
   readonly value: Buffer;
@@ -24,7 +24,7 @@ export interface VariableRow {
   readonly updated_at: Date;
 }
 
-/** A variable to be set. */
+/** A variable to set. */
 export interface VariableInput {
   readonly key: string;
   readonly value: string;
@@ -36,7 +36,7 @@ export interface VariableInput {
 const contextOf = (row: Pick<VariableRow, 'project_id' | 'scope' | 'branch' | 'key'>): string =>
   variableContext({ projectId: row.project_id, scope: row.scope, branch: row.branch, key: row.key });
 
-/** As the API shows it: a secret without its value. */
+/** The API's view of a variable: secrets without their value. */
 export const toVariable = (keys: EncryptionKeys, row: VariableRow) => ({
   id: row.id,
   key: row.key,
@@ -54,14 +54,14 @@ export async function listVariables(sql: Sql | Transaction, projectId: string): 
     SELECT * FROM control.variable WHERE project_id = ${projectId} ORDER BY key, scope, branch LIMIT 10000`;
 }
 
-/** One of a project, held until the transaction ends. */
+/** A variable of a project, locked until the transaction ends. */
 export async function holdVariable(tx: Transaction, projectId: string, id: string): Promise<VariableRow | null> {
   const [row] = await tx<VariableRow[]>`
     SELECT * FROM control.variable WHERE project_id = ${projectId} AND id = ${id} FOR UPDATE`;
   return row ?? null;
 }
 
-/** What one scope (of a branch, that branch) of a project holds. */
+/** Number of variables in a scope of a project (for scope `branch`, of that branch). */
 export async function countVariables(
   tx: Transaction,
   projectId: string,
@@ -76,7 +76,7 @@ export async function countVariables(
 /**
  * Sets a variable.
  *
- * @param onConflict what becomes of one that is there: `keep` returns null.
+ * @param onConflict what to do if it exists: `keep` returns null.
  */
 export async function setVariable(
   tx: Transaction,
@@ -99,7 +99,7 @@ export async function setVariable(
   return row ?? null;
 }
 
-/** Another value or kind. */
+/** Changes value or kind. */
 export async function changeVariable(
   tx: Transaction,
   keys: EncryptionKeys,
@@ -118,9 +118,9 @@ export async function deleteVariable(tx: Transaction, id: string): Promise<void>
 }
 
 /**
- * Seals what an earlier key has sealed under the current one, a batch a transaction.
+ * Reseals variables with the current key, one transaction per batch.
  *
- * @returns how many were sealed anew, and how many no listed key opens.
+ * @returns the number of resealed values, and of those that no listed key can decrypt.
  */
 export async function resealVariables(
   sql: Sql,

@@ -1,6 +1,7 @@
-// A project that was served before the control plane knew it: its deployments, branches, history and variables become
-// rows when the first organization makes a project of its name. Called by project-routes.ts before it writes a record
-// for the first time.
+// Imports projects that were served before the control plane managed them: their deployments, branches, history and
+// variables become rows when the first organization creates a project of that name. Called by project-routes.ts
+// before it
+// writes a record for the first time.
 import { seal } from '#core/encryption.ts';
 import { variableContext } from '#core/variable-context.ts';
 import type { RouteRecord } from '#core/manifest.ts';
@@ -11,10 +12,10 @@ import { newId } from '../records/ids.ts';
 import type { ProjectRow } from './route-projection.ts';
 
 /**
- * Takes over a project's record, where there is one that says more than the database.
+ * Imports a project's route record, if it contains more than the database.
  *
- * @returns whether there is anything new in the database.
- * @throws {Error} when the record is not of this project, or cannot be read: it stays as it is.
+ * @returns whether the database was changed.
+ * @throws {Error} if the record belongs to another project or cannot be read; it is not changed.
  */
 export async function adoptRoute(
   { sql, keys, folder }: Pick<Dependencies, 'sql' | 'keys' | 'folder'>,
@@ -63,8 +64,8 @@ export async function adoptRoute(
 }
 
 /**
- * Whether an organization may not have a project of a name although none has it: what is served under it by a record
- * from before the control plane is the operator's.
+ * Whether a name without a project is reserved: a route record from before the control plane serves it, which belongs
+ * to the operator.
  */
 export async function isNameReserved(
   tx: Transaction,
@@ -81,12 +82,12 @@ function hasRecord(folder: string, name: string): boolean {
   try {
     return readRoute(folder, name) !== null;
   } catch {
-    // A broken one is there, too.
+    // An unreadable record exists, too.
     return true;
   }
 }
 
-/** Of records from before deployments said it. */
+/** Older records do not contain the target. */
 function targetOf(record: RouteRecord, branch: string): 'production' | 'preview' {
   return defaultBranchOf(record) === branch ? 'production' : 'preview';
 }

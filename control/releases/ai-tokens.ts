@@ -1,6 +1,5 @@
-// Tokens of the AI gateway for deployments: made when one with `ai: true` is released, kept as a hash for the gateway
-// and sealed with its variables for its route record. What takes a deployment away takes its tokens away: a trigger
-// does so.
+// AI gateway tokens of deployments: created when a deployment with `ai: true` is released, stored as a hash for the
+// gateway, and sealed with its variables for its route record. A trigger deletes the tokens with the deployment.
 import { statementsOf, type Transaction } from '#postgres/sql.ts';
 import { issueToken, revokeDeploymentTokens } from '#gateway/accounts/postgres/tokens.ts';
 import { ApiError } from '../http/errors.ts';
@@ -16,10 +15,10 @@ interface Owned {
   readonly branch: string;
 }
 
-/** Workers of engines that have not heard of the new one yet. */
+/** For workers of engines that do not have the new token yet. */
 const OVERLAP_SECONDS = 60;
 
-/** @returns the token, for the variables that are sealed with the deployment. */
+/** @returns the token, to be sealed with the deployment's variables. */
 export async function issueAiToken(
   tx: Transaction,
   { id, project_id, organization_id, branch }: Owned,
@@ -35,16 +34,16 @@ export async function issueAiToken(
   return (await issueToken(statementsOf(tx), caller, null)).token;
 }
 
-/** Of a deployment that will not serve. */
+/** Revokes the tokens of a deployment that will not be served. */
 export async function revokeAiTokens(tx: Transaction, deploymentId: string): Promise<void> {
   await revokeDeploymentTokens(statementsOf(tx), deploymentId, null);
 }
 
 /**
- * Gives a deployment another token.
+ * Replaces the token of a deployment.
  *
- * @returns whether all engines have it; otherwise the old one ends after a minute.
- * @throws {ApiError} `not_found`; `conflict` where it has none.
+ * @returns whether all engines have the new one; otherwise the old one expires after a minute.
+ * @throws {ApiError} `not_found`; `conflict` if it has no token.
  */
 export async function rotateAiToken(
   parts: Dependencies,

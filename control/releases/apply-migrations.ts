@@ -1,34 +1,34 @@
-// Brings databases to what a deployment needs, before anything leads to it: production's or its branch's. What ran is
-// written down with the deployment, so that a rollback can say it. Called by release.ts and promote.ts.
+// Applies the migrations of a deployment before any URL points to it, to production's databases or its branch's. They
+// are recorded with the deployment, so that a rollback can list them. Called by release.ts and promote.ts.
 import type { Dependencies } from '../process/dependencies.ts';
 import { addLogLines } from './deployment-log.ts';
 import { EngineRefusal, migrate, snapshot } from './engines.ts';
 import { runByMigrator, type EndedRun } from './migration-runs.ts';
 
-/** A migration failed; the message names its file. The databases stay as the last one that succeeded left them. */
+/** A migration failed; the message names its file. The databases keep the migrations applied before it. */
 export class MigrationFailure extends Error {
   override readonly name = 'MigrationFailure';
 }
 
-/** Files of one database, in the order in which they ran. */
+/** Files applied to one database, in order. */
 export interface RanMigrations {
   readonly resource: string;
   readonly files: readonly string[];
 }
 
-/** A deployment as far as its migrations go. */
+/** The fields of a deployment that migrations need. */
 interface MigratedDeployment {
   readonly id: string;
-  /** Of its project. */
+  /** Name of its project. */
   readonly name: string;
   readonly artifact: string;
-  /** Account that wants it released or promoted; null: a push, or the platform. */
+  /** Account that requested the release or promotion; null: a push, or the platform. */
   readonly requestedBy: string | null;
 }
 
 /**
- * Brings the databases of production (`branch` null) or of a branch to what an artifact needs, and writes down what
- * ran.
+ * Applies an artifact's pending migrations to the databases of production (`branch` null) or of a branch, and records
+ * them.
  *
  * @throws {MigrationFailure}
  */
@@ -44,7 +44,7 @@ export async function applyMigrations(
   try {
     plan = await migrate(parts, name, artifact, branch, true);
     const pending = plan.flatMap(({ resource, pending: files }) => (files.length > 0 ? [{ resource, files }] : []));
-    // Before they run: whoever takes over after a kill finds nothing pending any more.
+    // Record them before they run: after a crash, the next process would find none pending.
     if (pending.length > 0) await noteMigrations(parts, id, on, pending);
     if (pending.length > 0 && branch === null) {
       const resources = pending.map(({ resource }) => resource);

@@ -1,5 +1,6 @@
-// Takes a branch away: its deployments leave the route record, and once no engine leads to them its databases, state,
-// files and messages go. Interrupted, it is finished later: the branch's row says what is still to be done.
+// Removes a branch: its deployments leave the route record, and once no engine routes to them, its databases, state,
+// files and messages are deleted. An interrupted removal is finished later: the branch's row records what is left to
+// do.
 import type { PlatformError } from '#core/errors.ts';
 import { ApiError } from '../http/errors.ts';
 import type { Dependencies } from '../process/dependencies.ts';
@@ -12,22 +13,22 @@ import { touchRoute, untilRouted, writeRoute } from './project-routes.ts';
 const LOCK_WAIT_MS = 20_000;
 const POLL_MS = 60_000;
 
-/** Why a branch goes. */
+/** Why a branch is removed. */
 export type RemovalCause = 'branch_deleted' | 'pull_request_closed' | 'by_hand';
 
-/** What went with a branch. */
+/** Result of a removal. */
 export interface RemovedBranch {
   readonly branch: string;
-  /** Deployments that are served no more. */
+  /** Number of deployments that are no longer served. */
   readonly deployments: number;
-  /** What was deleted, counted by kind; null: engines could not be asked, it is done later. */
+  /** Number of deleted items by kind; null: no engine was available, they are deleted later. */
   readonly removed: Readonly<Record<string, number>> | null;
 }
 
 /**
  * Removes a branch.
  *
- * @throws {ApiError} `not_found`; `conflict` for the branch of production.
+ * @throws {ApiError} `not_found`; `conflict` for the production branch.
  */
 export function removeBranch(
   parts: Dependencies,
@@ -50,7 +51,7 @@ export function removeBranch(
       const [found] = await tx`
         UPDATE control.branch SET removed_at = now(), deployment_id = NULL, removal = NULL, updated_at = now()
         WHERE project_id = ${projectId} AND name = ${branch} AND removed_at IS NULL RETURNING name`;
-      // Of a branch whose removal was interrupted, the rest is still to be done.
+      // If an earlier removal was interrupted, finish it.
       if (found === undefined) {
         const [rest] = await tx`
           SELECT FROM control.branch WHERE project_id = ${projectId} AND name = ${branch} AND removal IS NULL`;
@@ -82,17 +83,17 @@ export function removeBranch(
   });
 }
 
-/** Finishes the removal of a branch that is about to be deployed again: what it had is gone before it begins anew. */
+/** Finishes the removal of a branch that is about to be deployed again, so that it starts empty. */
 export async function finishBranchRemoval(parts: Dependencies, projectId: string, branch: string): Promise<void> {
   const [waiting] = await parts.sql`
     SELECT FROM control.branch
     WHERE project_id = ${projectId} AND name = ${branch} AND removed_at IS NOT NULL AND removal IS NULL`;
   if (waiting === undefined) return;
-  // It is in the record already, which keeps engines from removing anything: what it had stays for it.
+  // If the branch is in the route record again, engines refuse to delete its data, and it is kept.
   if ((await removeData(parts, projectId, branch)) === null) throw new EnginesAway('The branch is still being removed');
 }
 
-/** Finishes removals that were interrupted, until the process ends. */
+/** Finishes interrupted removals until the process ends. */
 export async function finishBranchRemovals(parts: Dependencies): Promise<void> {
   const { sql, stopping, log } = parts;
   while (!stopping.aborted) {
@@ -116,7 +117,7 @@ export async function finishBranchRemovals(parts: Dependencies): Promise<void> {
   }
 }
 
-/** @returns null where engines cannot be asked now. */
+/** @returns null if no engine is available. */
 async function removeData(
   parts: Dependencies,
   projectId: string,
@@ -140,7 +141,7 @@ async function removeData(
   }
 }
 
-/** Resolves after a time, or when the process is to end. */
+/** Resolves after a time, or when the process shuts down. */
 export function pause(ms: number, stopping: AbortSignal): Promise<void> {
   if (stopping.aborted) return Promise.resolve();
   return new Promise((resolve) => {

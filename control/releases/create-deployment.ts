@@ -1,5 +1,5 @@
-// Makes a deployment of a branch of a project's repository: the row and its build, in one transaction. Called by every
-// way in: webhooks of the Git host, `git push` to the platform, deploy hooks, the API.
+// Creates a deployment of a branch of a project's repository: the row and its build job, in one transaction. Used by
+// webhooks of the Git host, `git push` to the platform, deploy hooks and the API.
 import { forkBranch } from '#core/names.ts';
 import type { Transaction } from '#postgres/sql.ts';
 import type { Dependencies } from '../process/dependencies.ts';
@@ -7,11 +7,11 @@ import { newDeploymentId } from '../records/ids.ts';
 import { ApiError } from '../http/errors.ts';
 import { systemAudit, tell, type Audit } from './notes.ts';
 
-/** What is to be built. */
+/** A deployment to create. */
 export interface NewDeployment {
   readonly projectId: string;
   readonly branch: string;
-  /** Null: what the branch's tip is when it is built. */
+  /** Null: the tip of the branch at build time. */
   readonly commit: string | null;
   readonly message?: string;
   readonly author?: string;
@@ -19,19 +19,19 @@ export interface NewDeployment {
   /** From a fork: waits for approval, and is built without secrets. */
   readonly isFork?: boolean;
   readonly source: 'push' | 'pull_request' | 'redeploy' | 'hook';
-  /** Account, or null for what came from outside. */
+  /** Account; null if triggered from outside. */
   readonly createdBy: string | null;
-  /** Of whoever asks; the platform's own by default. */
+  /** Writes the audit log entry. Default: as the platform. */
   readonly audit?: Audit;
-  /** More for the builder, such as `{clearCache: true}`. */
+  /** Further options for the builder, such as `{clearCache: true}`. */
   readonly input?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** A deployment that was made, or that was there for the same commit. */
+/** The created deployment, or an existing one of the same commit. */
 export interface CreatedDeployment {
   readonly id: string;
   readonly target: 'production' | 'preview';
-  /** False: the same commit of the branch is on its way already. */
+  /** False: the same commit of the branch is already being deployed. */
   readonly isNew: boolean;
 }
 
@@ -42,17 +42,17 @@ interface ProjectRow {
 }
 
 /**
- * Inserts the deployment `queued` with its build job, and wakes the builder. Older ones of the branch that wait are
- * superseded, one that is being built is told to end. One of a fork waits for its approval, without a job.
+ * Inserts the deployment as `queued` with its build job, and wakes the builder. Waiting deployments of the branch are
+ * superseded, and one that is being built is canceled. A deployment of a fork waits for approval, without a job.
  *
- * @throws {ApiError} `not_found`; `unprocessable` when the project has no repository.
+ * @throws {ApiError} `not_found`; `unprocessable` if the project has no repository.
  */
 export async function createDeployment(
   { sql }: Pick<Dependencies, 'sql'>,
   given: NewDeployment,
 ): Promise<CreatedDeployment> {
   const { projectId, commit, source, createdBy, isFork = false, pullRequest = null } = given;
-  // A fork's branch may be called as ours is, and would work on what that has.
+  // A fork's branch may have the name of one of the repository's, and must not use its data.
   const branch = isFork ? forkBranch(pullRequest ?? 0) : given.branch;
   return sql.begin(async (tx) => {
     const [project] = await tx<ProjectRow[]>`
@@ -65,7 +65,7 @@ export async function createDeployment(
       });
     const same = commit === null ? null : await underWay(tx, projectId, branch, commit);
     if (same !== null) {
-      // A push and its pull request are told one after the other.
+      // A push and its pull request arrive separately.
       await tx`UPDATE control.deployment SET pull_request = coalesce(pull_request, ${pullRequest}) WHERE id = ${same.id}`;
       return { ...same, isNew: false };
     }
@@ -78,7 +78,7 @@ export async function createDeployment(
       VALUES (${id}, ${projectId}, ${project.organization_id}, ${target}, ${branch}, ${commit}, ${given.message ?? null},
         ${given.author ?? null}, ${pullRequest}, ${isFork}, ${isFork ? 'approval_required' : null}, ${source},
         ${createdBy}, clock_timestamp())`;
-    // What strangers wrote is built when a member has approved it (git-host/approval.ts).
+    // Code of strangers is built only after approval (git-host/approval.ts).
     if (!isFork)
       await addBuild(tx, { id, projectId, branch, repositoryId: project.repository_id, commit, input: given.input });
     await (given.audit ?? systemAudit)(tx, {
@@ -101,7 +101,7 @@ export async function createDeployment(
   });
 }
 
-/** Ends what waits or is built of a branch: something newer has come, or the branch is gone. */
+/** Cancels waiting and running builds of a branch: a newer one exists, or the branch is gone. */
 export async function supersede(
   tx: Transaction,
   projectId: string,
@@ -121,7 +121,7 @@ export async function supersede(
   await tx`SELECT pg_notify('control_job', 'build')`;
 }
 
-/** Adds the build of a deployment, and wakes the builder. */
+/** Adds the build job of a deployment, and wakes the builder. */
 export async function addBuild(
   tx: Transaction,
   given: {

@@ -1,4 +1,4 @@
-// Makes a project of an organization: by the API, and by a first `git push` to the platform.
+// Creates a project of an organization, for the API and for a first `git push` to the platform.
 import { isProjectName } from '#core/names.ts';
 import { ApiError } from '../http/errors.ts';
 import type { Dependencies } from '../process/dependencies.ts';
@@ -8,14 +8,14 @@ import { isNameReserved } from './adopt-route.ts';
 import type { Audit } from './notes.ts';
 import { writeRoute } from './project-routes.ts';
 
-/** What is to be made. */
+/** A project to create. */
 type NewProject = Parameters<typeof addProject>[1];
 
 /**
- * Makes it. What is served under its name already becomes its own, where the organization may have it.
+ * Creates a project. If its name is already served, it takes that over, if the organization may.
  *
  * @returns its id.
- * @throws {ApiError} `bad_request` for a name that is none, `conflict` for one that is taken, `limit_reached`.
+ * @throws {ApiError} `bad_request` for an invalid name, `conflict` for one that is taken, `limit_reached`.
  */
 export async function createProject(parts: Dependencies, given: NewProject, audit: Audit): Promise<string> {
   const { organizationId, name } = given;

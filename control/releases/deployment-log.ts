@@ -1,5 +1,5 @@
-// Lines that a release adds to the log of its deployment, after those of its build. Whoever holds the lease of the job
-// writes them: a line that was inserted is there for good, and counted from where the build ended.
+// Lines that a release appends to its deployment's log, after those of the build. Only the holder of the job's lease
+// writes them. Inserted lines are permanent, and numbered after the build's.
 import type { Sql, Transaction } from '#postgres/sql.ts';
 
 type Step = 'queue' | 'upload' | 'migrate' | 'release';
@@ -8,7 +8,7 @@ type Level = 'info' | 'warn' | 'error';
 const TEXT_CHARS_MAX = 8000;
 const LINES_MAX = 200;
 
-/** Adds lines, and tells who follows the log. */
+/** Adds lines, and notifies followers of the log. */
 export async function addLogLines(
   sql: Sql | Transaction,
   deploymentId: string,
@@ -18,7 +18,7 @@ export async function addLogLines(
   const shown = lines.slice(0, LINES_MAX);
   if (shown.length === 0) return;
   const levels = shown.map(([level]) => level);
-  // Postgres keeps no zeros in text.
+  // Postgres text cannot contain NUL.
   const texts = shown.map(([, text]) => text.slice(0, TEXT_CHARS_MAX).replaceAll('\0', ''));
   await sql`
     INSERT INTO control.build_log (deployment_id, seq, step, level, text)

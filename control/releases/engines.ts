@@ -1,17 +1,18 @@
-// What a release asks of the engines, over the private port of the supervisor: to start a deployment, to bring
-// databases up to date, to copy and restore them, to take a branch away. All of it may be asked again.
+// Calls to the engines during a release, over the supervisor's private port: start a deployment, migrate, snapshot
+// and
+// restore databases, remove a branch's data. All may be repeated.
 import { openArtifact } from '#artifacts/artifact-source.ts';
 import type { Plan } from '#core/plans.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 
 type EngineParts = Pick<Dependencies, 'privatePort' | 'folder'>;
 
-/** Nobody could be asked, for now. */
+/** No engine is available at the moment. */
 export class EnginesAway extends Error {
   override readonly name = 'EnginesAway';
 }
 
-/** The platform cannot do this, or refuses to. */
+/** The platform cannot or will not do this. */
 export class EngineRefusal extends Error {
   override readonly name = 'EngineRefusal';
   readonly code: string;
@@ -22,15 +23,15 @@ export class EngineRefusal extends Error {
   }
 }
 
-/** How a worker began. */
+/** Result of starting a worker. */
 export interface Started {
   readonly isStarted: boolean;
   readonly error: string | null;
-  /** What its top level wrote. */
+  /** Output of its top level. */
   readonly lines: readonly { readonly level: string; readonly text: string }[];
 }
 
-/** What became of the migrations of one database. */
+/** Result of the migrations of one database. */
 export interface MigratedDatabase {
   readonly resource: string;
   readonly copied: boolean;
@@ -48,7 +49,7 @@ export interface MigratedDatabase {
 const WARM_MS_MAX = 90_000;
 const LONG_MS_MAX = 15 * 60_000;
 
-/** Starts a deployment that is in the route record on all engines, before anything leads to it. */
+/** Starts a deployment in the route record on all engines, before any URL points to it. */
 export async function warm(parts: EngineParts, project: string, deployment: string): Promise<Started> {
   const answer = await ask<{ warmed: boolean; error: string | null; lines?: Started['lines'] }>(
     parts,
@@ -59,7 +60,7 @@ export async function warm(parts: EngineParts, project: string, deployment: stri
   return { isStarted: answer.warmed, error: answer.error, lines: answer.lines ?? [] };
 }
 
-/** Tries whether the worker of an artifact starts with these variables. */
+/** Checks whether the worker of an artifact starts with these variables. */
 export async function check(
   parts: EngineParts,
   asked: { project: string; artifact: string; plan: Plan; vars: Readonly<Record<string, string>> },
@@ -74,9 +75,9 @@ export async function check(
 }
 
 /**
- * Applies the migrations of an artifact to the databases of production, or of a branch.
+ * Applies the migrations of an artifact to the databases of production or of a branch.
  *
- * @param branch null: production's. @param dryRun says what is pending, and changes nothing.
+ * @param branch null: production. @param dryRun only returns what is pending.
  */
 export async function migrate(
   parts: EngineParts,
@@ -95,7 +96,7 @@ export async function migrate(
   return databases;
 }
 
-/** Copies production's databases aside. */
+/** Takes a snapshot of production's databases. */
 export async function snapshot(
   parts: EngineParts,
   project: string,
@@ -105,13 +106,13 @@ export async function snapshot(
   await ask(parts, 'snapshot', { project, name, resources }, LONG_MS_MAX);
 }
 
-/** Names of the copies there are. */
+/** Names of the existing snapshots. */
 export async function snapshots(parts: EngineParts, project: string): Promise<ReadonlySet<string>> {
   const answer = await ask<{ snapshots: readonly { name: string }[] }>(parts, 'snapshots', { project }, WARM_MS_MAX);
   return new Set(answer.snapshots.map(({ name }) => name));
 }
 
-/** Puts copies in the place of production's databases. @returns the databases. */
+/** Restores production's databases from a snapshot. @returns the databases. */
 export async function restore(parts: EngineParts, project: string, name: string): Promise<readonly string[]> {
   const { restored } = await ask<{ restored: readonly (string | { resource: string })[] }>(
     parts,
@@ -122,7 +123,7 @@ export async function restore(parts: EngineParts, project: string, name: string)
   return restored.map((one) => (typeof one === 'string' ? one : one.resource));
 }
 
-/** Takes away what a branch had of its own, once nothing leads to it. @returns what went, counted. */
+/** Deletes the data of a branch once no route points to it. @returns the number of deleted items by kind. */
 export async function removeBranchData(
   parts: EngineParts,
   project: string,
@@ -138,7 +139,7 @@ export async function removeBranchData(
   return removed;
 }
 
-/** Whether an artifact declares databases or brings migrations. */
+/** Whether an artifact declares databases or contains migrations. */
 export function hasDatabases({ folder }: Pick<EngineParts, 'folder'>, artifact: string): boolean {
   const { bindings, migrations } = openArtifact(folder, artifact).manifest;
   return migrations !== undefined || Object.keys(bindings['db'] ?? {}).length > 0;

@@ -1,5 +1,5 @@
-// The variables of a deployment, kept with it as it was released: a rollback has them again, and a change of variables
-// reaches nobody before the next release. Encrypted like the variables themselves.
+// The variables of a deployment, frozen at its release: a rollback restores them, and changed variables take effect
+// with the next release only. Encrypted like the variables themselves.
 import { seal, unseal, type EncryptionKeys } from '#core/encryption.ts';
 import { AI_TOKEN_VARIABLE, AI_URL_VARIABLE } from '#core/ai-caller.ts';
 import { variableContext } from '#core/variable-context.ts';
@@ -7,11 +7,11 @@ import type { Transaction } from '#postgres/sql.ts';
 
 type Variables = Readonly<Record<string, string>>;
 
-/** What a deployment has as production and as a preview; null where it was not released as such. */
+/** Variables of a deployment as production and as a preview; null if it was not released as such. */
 export interface FrozenVariables {
   readonly production: Variables | null;
   readonly preview: Variables | null;
-  /** Of the AI gateway; absent: it was released without `ai: true`, or comes from a fork. */
+  /** Token of the AI gateway; absent if released without `ai: true`, or if it comes from a fork. */
   readonly aiToken?: string;
 }
 
@@ -24,7 +24,7 @@ export interface VariableRow {
   readonly value: Uint8Array;
 }
 
-/** The values of a project's variables by what has them. */
+/** The values of a project's variables by scope. */
 export interface ScopedVariables {
   readonly production: Variables;
   readonly preview: Variables;
@@ -46,12 +46,12 @@ export function scopedVariables(keys: EncryptionKeys, rows: readonly VariableRow
   return { production, preview, branches };
 }
 
-/** What previews of a branch have. */
+/** Variables of a branch's previews. */
 export function previewVariables({ preview, branches }: ScopedVariables, branch: string): Variables {
   return { ...preview, ...(Object.hasOwn(branches, branch) ? branches[branch] : {}) };
 }
 
-/** Reads the variables of a project as they are now. */
+/** Reads the current variables of a project. */
 export async function readVariables(
   tx: Transaction,
   keys: EncryptionKeys,
@@ -62,7 +62,7 @@ export async function readVariables(
   return scopedVariables(keys, rows);
 }
 
-/** What a worker sees: its variables, and where the AI gateway is. @param api `PUBLIC_API_URL` */
+/** The environment of a worker: its variables, and the address of the AI gateway. @param api `PUBLIC_API_URL` */
 export function withAi(vars: Variables, { aiToken }: Pick<FrozenVariables, 'aiToken'>, api: string): Variables {
   if (aiToken === undefined) return vars;
   return { ...vars, [AI_URL_VARIABLE]: `${api}/ai`, [AI_TOKEN_VARIABLE]: aiToken };
@@ -77,7 +77,7 @@ export function unsealFrozen(keys: EncryptionKeys, deploymentId: string, sealed:
   return JSON.parse(unseal(keys, sealed, frozenContext(deploymentId))) as FrozenVariables;
 }
 
-/** What they belong to. */
+/** Encryption context of the frozen variables. */
 export function frozenContext(deploymentId: string): string {
   return `deployment:${deploymentId}`;
 }

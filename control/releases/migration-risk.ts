@@ -1,7 +1,7 @@
-// Which statements of a migration the deployment before it may not survive: what only adds is safe, all else is not
-// known to be. Pure; a reading of SQL that is wrong on the side of caution.
+// Finds statements of a migration that may break the previous deployment. Statements that only add are safe; all
+// others are considered risky. Pure; a rough SQL parser that errs on the side of caution.
 
-/** Statements that leave to older code what it had. */
+/** Statements that do not affect older code. */
 const ADDING =
   /^(?:CREATE\s+(?:TEMP\s+|TEMPORARY\s+)?(?:VIRTUAL\s+)?TABLE|CREATE\s+INDEX|CREATE\s+VIEW|ALTER\s+TABLE\s+\S+\s+ADD(?!\s+CONSTRAINT)|INSERT|PRAGMA|SELECT|ANALYZE)\b/i;
 
@@ -9,7 +9,7 @@ const ADDING =
 const DEMANDING = /^ALTER\s+TABLE\s.*\bNOT\s+NULL\b(?!.*\bDEFAULT\b)/is;
 
 /**
- * The first words of each statement that may break what runs now.
+ * The first words of each statement that may break running code.
  *
  * @example riskyStatements('DROP TABLE a; CREATE TABLE b (c);') // ['DROP TABLE a']
  */
@@ -19,7 +19,7 @@ export function riskyStatements(sql: string): string[] {
     .map((statement) => statement.replace(/\s+/g, ' ').slice(0, 80));
 }
 
-/** Parts at `;` outside of texts and comments; those of a trigger's body come apart, and are risky anyway. */
+/** Splits at `;` outside of strings and comments. Trigger bodies are split as well, which are risky anyway. */
 function statements(sql: string): string[] {
   const found: string[] = [];
   let text = '';

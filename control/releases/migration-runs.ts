@@ -1,23 +1,23 @@
-// Asks the migrator for the migrations of a deployment, and waits for what becomes of them
+// Requests the migrations of a deployment from the migrator and waits for the result
 // (DB_MIGRATIONS_EXECUTOR=migrator). Called by apply-migrations.ts; applies nothing itself.
 import type { Dependencies } from '../process/dependencies.ts';
 import { newId } from '../records/ids.ts';
 import { EnginesAway, type MigratedDatabase } from './engines.ts';
 
-/** What is asked for. */
+/** A request for migrations. */
 interface MigrationWish {
   readonly deploymentId: string;
   readonly artifact: string;
-  /** Whose databases; null: production's. */
+  /** Branch of the databases; null: production. */
   readonly branch: string | null;
-  /** Account whose wish it is. */
+  /** Account that requested them. */
   readonly requestedBy: string | null;
 }
 
-/** How it ended. */
+/** Result of a run. */
 export interface EndedRun {
   readonly databases: readonly MigratedDatabase[];
-  /** Null: everything is applied. */
+  /** Null: all migrations are applied. */
   readonly error: string | null;
 }
 
@@ -27,20 +27,20 @@ interface State {
   readonly status: 'queued' | 'running' | 'success' | 'failure' | 'canceled';
   readonly error: string | null;
   readonly databases: readonly MigratedDatabase[] | null;
-  /** No migrator has been heard of for a while. */
+  /** No migrator has reported for a while. */
   readonly isLonely: boolean;
 }
 
-/** For so long a migrator may be silent: it is started again meanwhile. */
+/** A migrator may be silent for this long, since it may be restarting. */
 const LONELY_MS = 60_000;
 const POLL_MS = 1000;
 const OPEN_LOOKS = 5;
 
 /**
- * Has the migrations of a deployment applied. One that is under way for the same databases is joined: whoever takes a
- * release over asks again.
+ * Has the migrator apply a deployment's migrations. Joins a run in progress for the same databases, since a release
+ * that is taken over requests them again.
  *
- * @throws {EnginesAway} when no migrator is there; nothing is left behind that one could begin later.
+ * @throws {EnginesAway} if no migrator is running; the request is withdrawn, so that none starts it later.
  */
 export async function runByMigrator(parts: RunParts, wish: MigrationWish): Promise<EndedRun> {
   const { sql, stopping } = parts;
@@ -79,7 +79,7 @@ export async function runByMigrator(parts: RunParts, wish: MigrationWish): Promi
 /** @returns its id. */
 async function openRun({ sql }: RunParts, wish: MigrationWish): Promise<string> {
   const { deploymentId, artifact, branch, requestedBy } = wish;
-  // The open one may end between the two looks.
+  // The open run may end between the two queries.
   for (let look = 1; look <= OPEN_LOOKS; look++) {
     const [made] = await sql<{ id: string }[]>`
       WITH made AS (
@@ -98,7 +98,7 @@ async function openRun({ sql }: RunParts, wish: MigrationWish): Promise<string> 
   throw new EnginesAway(`Nothing can be asked of the migrator for ${deploymentId}: it is gone`);
 }
 
-/** @returns false: a migrator has it after all. */
+/** @returns false if a migrator has claimed it meanwhile. */
 async function cancelRun({ sql }: RunParts, id: string): Promise<boolean> {
   const rows = await sql`
     UPDATE control.migration_run SET status = 'canceled', error_message = 'No migrator took it', lease = NULL,

@@ -1,14 +1,14 @@
-// What is said of a change beside the change itself, in its transaction: the audit row, the word to those who wait.
+// Audit entry and NOTIFY, written in the transaction of a change.
 import type { Transaction } from '#postgres/sql.ts';
 import { writeAudit, type AuditEvent } from '../records/audit.ts';
 
-/** Writes a row of the audit log, as whoever asks; `ctx.state.audit` of a route is one. */
+/** Writes an audit log row as the caller; `ctx.state.audit` of a route is one. */
 export type Audit = (tx: Transaction, event: AuditEvent) => Promise<void>;
 
-/** What the platform does by itself. */
+/** Writes as the platform itself. */
 export const systemAudit: Audit = (tx, event) => writeAudit(tx, { actor: null, address: null, requestId: null }, event);
 
-/** Tells who waits for a deployment. */
+/** Notifies followers of a deployment. */
 export async function tell(tx: Transaction, deploymentId: string): Promise<void> {
   await tx`SELECT pg_notify('control_deployment', ${deploymentId})`;
 }

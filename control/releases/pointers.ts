@@ -1,16 +1,16 @@
-// Where production and the URLs of branches lead. Moved in the transaction of whoever releases, promotes or rolls back.
+// Pointers of production and of branch URLs. Updated in the transaction of a release, promotion or rollback.
 import type { Transaction } from '#postgres/sql.ts';
 
-/** Former production deployments that are remembered. */
+/** Number of former production deployments to remember. */
 const HISTORY_MAX = 100;
 
-/** A project's pointer as it is. */
+/** A project's current pointer. */
 export interface ProductionPointer {
   readonly production_deployment_id: string | null;
   readonly production_history: readonly string[];
 }
 
-/** Makes a deployment production; what was it before is what a rollback goes back to. */
+/** Makes a deployment production and adds the former one to the history for rollbacks. */
 export async function pointProduction(
   tx: Transaction,
   projectId: string,
@@ -29,7 +29,10 @@ export async function pointProduction(
     WHERE id = ${projectId}`;
 }
 
-/** Makes an earlier deployment production again: what is left is not gone back to, nor served to its pages. */
+/**
+ * Makes an earlier deployment production again. The deployments after it leave the history, and are no longer served
+ * to pages loaded from them.
+ */
 export async function rollBackProduction(
   tx: Transaction,
   projectId: string,
@@ -44,7 +47,7 @@ export async function rollBackProduction(
   await tx`UPDATE control.deployment SET superseded_at = NULL WHERE id = ANY(${[...left]})`;
 }
 
-/** Has a branch's URL lead to a deployment. */
+/** Points a branch's URL to a deployment. */
 export async function pointBranch(tx: Transaction, projectId: string, branch: string, id: string): Promise<void> {
   await tx`
     UPDATE control.deployment SET superseded_at = now()

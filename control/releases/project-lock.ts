@@ -1,17 +1,18 @@
-// One release of a project at a time, in all processes: what moves pointers or changes databases of a project runs
-// under its lock. Held by a transaction, so that it goes with whoever held it.
+// A lock per project across all processes: everything that moves pointers or migrates databases of a project runs
+// under
+// it. The lock belongs to a transaction, so it is released when its process dies.
 import { ApiError } from '../http/errors.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 
-/** First half of the lock's key: any number that nobody else uses. */
+/** First half of the lock's key: an arbitrary number, not used elsewhere. */
 const LOCK_CLASS = 752_834_213;
 const LOOK_MS = 100;
 
 /**
- * Runs work while nobody else releases, promotes or removes anything of the project.
+ * Runs work under the project's lock.
  *
- * @param waitMs for how long others are waited for
- * @throws {ApiError} `unavailable` when they take longer
+ * @param waitMs how long to wait for the lock
+ * @throws {ApiError} `unavailable` on a timeout
  */
 export async function withProject<Result>(
   { sql, turns }: Pick<Dependencies, 'sql' | 'turns'>,
@@ -37,10 +38,10 @@ export async function withProject<Result>(
           }),
         );
       } catch (error) {
-        // The work is done, whatever became of the connection that held the lock meanwhile.
+        // The work is done, even if the connection that held the lock was lost meanwhile.
         end ??= { error };
       }
-      // Written by a callback, which the type checker cannot know.
+      // Assigned in a callback, which the type checker does not see.
       const ended = end as { readonly result: Result } | { readonly error: unknown } | null;
       if (ended !== null) {
         if ('error' in ended) throw ended.error;

@@ -1,6 +1,5 @@
-// Keeps the route records of handlers as the database says: after each change, when somebody NOTIFYs, by a poll, and
-// for all projects when the process starts. A handler needs nothing but these files. Records of projects that the
-// database does not know are left alone.
+// Keeps the handlers' route records in sync with the database: after each change, on NOTIFY, by polling, and for all
+// projects at start. Handlers need only these files. Records of projects unknown to the database are not touched.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { recordHash, recordText, removeRoute, replaceRoute } from '#artifacts/route-records.ts';
@@ -17,15 +16,15 @@ const PROJECTS_TOGETHER = 200;
 const ROUTED_MS_MAX = 10_000;
 const [lookMsLeast, lookMsMost] = [5, 100];
 
-/** Marks that a project's record is to be made anew, in the transaction that changes what it is made of. */
+/** Marks a project's record as outdated, in the transaction that changes its source rows. */
 export async function touchRoute(tx: Sql | Transaction, projectId: string): Promise<void> {
   await tx`UPDATE control.project SET route_version = route_version + 1, updated_at = now() WHERE id = ${projectId}`;
   await tx`SELECT pg_notify('control_route', ${projectId})`;
 }
 
-/** Writes a project's record, if it is not as the database says. */
+/** Writes a project's record if it differs from the database. */
 export function writeRoute(parts: RouteParts, projectId: string): Promise<void> {
-  // A record that was read before another's change may not be written after it.
+  // Serialized: a record read before a change must not be written after it.
   return parts.turns.inTurn(`route:${projectId}`, async () => {
     const [rows] = await readProjectRows(parts.sql, [projectId]);
     if (rows !== undefined) await writeOne(parts, rows, fileNames(parts.folder));
@@ -33,9 +32,9 @@ export function writeRoute(parts: RouteParts, projectId: string): Promise<void> 
 }
 
 /**
- * Waits until all engines have read a project's record: what it says holds from then on.
+ * Waits until all engines have read a project's record, so that it is in effect.
  *
- * @returns false when they have not within `waitMs`, or nobody can be asked.
+ * @returns false after `waitMs`, or if no engine is available.
  */
 export async function untilRouted(
   { privatePort, folder, sql }: Pick<RouteParts, 'privatePort' | 'folder' | 'sql'>,
@@ -46,7 +45,7 @@ export async function untilRouted(
   if (project === undefined) return false;
   let pauseMs = lookMsLeast;
   for (const until = performance.now() + waitMs; ;) {
-    // Somebody else's change may have come after ours: it holds that one, too.
+    // A later change includes this one.
     const record = existsSync(fileOf(folder, project.name)) ? recordHash(folder, project.name) : null;
     if (record !== null && (await isRouted(privatePort, project.name, record))) return true;
     if (performance.now() > until) return false;
@@ -64,7 +63,7 @@ async function isRouted(privatePort: Dependencies['privatePort'], project: strin
   }
 }
 
-/** Looks at all projects once, then follows changes until the process ends. */
+/** Checks all projects once, then follows changes until the process ends. */
 export async function followRoutes(parts: Dependencies): Promise<void> {
   const waiting = new Set<string>();
   let wake: (() => void) | null = null;
@@ -112,7 +111,7 @@ export async function followRoutes(parts: Dependencies): Promise<void> {
   }
 }
 
-/** Compares every project's record with what it should be, and writes those that are not. @returns how many it wrote */
+/** Compares every project's record with the database and writes outdated ones. @returns how many were written */
 export async function writeAllRoutes(parts: RouteParts): Promise<number> {
   const names = fileNames(parts.folder);
   let written = 0;
@@ -129,7 +128,7 @@ export async function writeAllRoutes(parts: RouteParts): Promise<number> {
     )) {
       try {
         if (isAsItShouldBe(parts, rows, names)) continue;
-        // Read once more, in its turn.
+        // Read again under its key.
         await writeRoute(parts, rows.project.id);
         written++;
       } catch (error) {
@@ -155,7 +154,7 @@ async function writeOne(parts: RouteParts, given: ProjectRows, names: ReadonlySe
     const [heir] = await parts.sql`SELECT FROM control.project WHERE name = ${name} AND deleted_at IS NULL`;
     if (heir === undefined) removeRoute(parts.folder, name);
   } else {
-    // A record from before the project was one of the control plane's.
+    // A record from before the control plane managed the project.
     if (routed === 0 && names.has(name) && (await adoptRoute(parts, rows.project)))
       [rows] = (await readProjectRows(parts.sql, [id])) as [ProjectRows];
     replaceRoute(parts.folder, toRouteRecord(parts.keys, rows, parts.addresses.api));
@@ -167,7 +166,7 @@ function fileOf(folder: string, name: string): string {
   return path.join(folder, 'routes', `${name}.json`);
 }
 
-/** Projects that have a record. */
+/** Names of projects that have a record. */
 function fileNames(folder: string): ReadonlySet<string> {
   const routes = path.join(folder, 'routes');
   if (!existsSync(routes)) return new Set();

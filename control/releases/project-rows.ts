@@ -1,9 +1,9 @@
-// Reads what route records are made of, for many projects at once and as of one moment. Called by project-routes.ts.
+// Reads the rows that route records are built from, for many projects in one snapshot. Called by project-routes.ts.
 import type { Sql } from '#postgres/sql.ts';
 import type { VariableRow } from './frozen-variables.ts';
 import type { DeploymentRow, ProjectRow, ProjectRows } from './route-projection.ts';
 
-/** The rows of projects, in the order of their ids; one that is not there is left out. */
+/** The rows of projects, ordered by id; missing ones are omitted. */
 export async function readProjectRows(sql: Sql, ids: readonly string[]): Promise<ProjectRows[]> {
   const found = new Map<string, Writable>();
   const wanted = [...ids];
@@ -17,7 +17,8 @@ export async function readProjectRows(sql: Sql, ids: readonly string[]): Promise
       tx<(Writable['branches'][number] & { project_id: string })[]>`
         SELECT project_id, name, deployment_id FROM control.branch
         WHERE project_id = ANY(${wanted}) AND removed_at IS NULL`,
-      // Those that wait for their release are there already, unpointed: they are started before anything leads to them.
+      // Deployments about to be released are included without a pointer: they are started before any URL points to
+      // them.
       tx<(DeploymentRow & { project_id: string })[]>`
         SELECT project_id, id, artifact, branch, target, created_at, superseded_at, variables FROM control.deployment
         WHERE project_id = ANY(${wanted}) AND artifact IS NOT NULL AND removed_at IS NULL

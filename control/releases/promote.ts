@@ -1,6 +1,7 @@
-// Moves production by hand: promote makes any successful deployment production, rollback goes back to an earlier one, a
-// split gives another deployment a part of the requests. Databases come first, then the pointer; nothing is answered
-// before all engines know.
+// Changes production by hand: promote makes any successful deployment production, rollback returns to an earlier one,
+// split sends another deployment a share of the requests. Databases are migrated first, then the pointer moves; the
+// call
+// returns once all engines have the change.
 import { openArtifact } from '#artifacts/artifact-source.ts';
 import { previewOf } from '#core/preview.ts';
 import type { Transaction } from '#postgres/sql.ts';
@@ -19,22 +20,22 @@ import { toRouteRecord, type ProjectRow } from './route-projection.ts';
 
 const LOCK_WAIT_MS = 20_000;
 
-/** What became of it. */
+/** Result of a promotion. */
 export interface Promoted {
   readonly productionDeploymentId: string | null;
   readonly previousDeploymentId: string | null;
-  /** Applied to production's databases for it. */
+  /** Migrations applied to production's databases. */
   readonly migrations: readonly RanMigrations[];
   readonly warnings: readonly string[];
   /** Whether all engines are known to serve it. */
   readonly routed: boolean;
 }
 
-/** What became of a rollback. */
+/** Result of a rollback. */
 export interface RolledBack extends Promoted {
-  /** Migrations that ran on production since the deployment was replaced: its code meets their schema. */
+  /** Migrations applied since the deployment was replaced, whose schema its code will run against. */
   readonly migrationsSince: readonly (RanMigrations & { readonly deploymentId: string })[];
-  /** Databases that were put back. */
+  /** Databases that were restored. */
   readonly restored: readonly string[];
 }
 
@@ -49,7 +50,7 @@ interface Candidate {
 /**
  * Makes a deployment production.
  *
- * @param confirm that the deployment which serves now may meet a schema it does not know
+ * @param confirm accepts that the current deployment may run against a schema it does not know
  * @throws {ApiError} `conflict`, `confirmation_needed`, `unprocessable` (a worker or a migration that fails)
  */
 export function promote(
@@ -58,7 +59,7 @@ export function promote(
     readonly projectId: string;
     readonly deploymentId: string;
     readonly confirm: boolean;
-    /** Account that asks. */
+    /** Account of the caller. */
     readonly requestedBy: string | null;
   },
   audit: Audit,
@@ -86,10 +87,11 @@ export function promote(
 }
 
 /**
- * Goes back to the production deployment before this one, or to a named one.
+ * Returns to the previous production deployment, or to a given one.
  *
- * @param restoreDatabase puts production's databases back to the copy from before the first migration since: what was
- *   written meanwhile is lost, so it needs `confirm`.
+ * @param restoreDatabase restores production's databases from the snapshot taken before the first migration since
+ * then.
+ *   Data written meanwhile is lost, so it requires `confirm`.
  * @throws {ApiError} `conflict`, `confirmation_needed`
  */
 export function rollback(
@@ -140,7 +142,7 @@ export function rollback(
 }
 
 /**
- * Gives a deployment a part of production's requests: 0 ends that, 100 promotes it.
+ * Sends a share of production's requests to a deployment: 0 ends the split, 100 promotes it.
  *
  * @throws {ApiError} as {@link promote}
  */
@@ -197,7 +199,7 @@ async function readCandidate({ sql, folder }: Dependencies, projectId: string, i
   return row;
 }
 
-/** What has been production last and can be so again. */
+/** The most recent production deployment that can be restored. */
 async function lastAvailable(
   { sql }: Dependencies,
   { production_history: history }: ProjectRow,
@@ -209,7 +211,7 @@ async function lastAvailable(
   return history.findLast((id) => available.has(id)) ?? null;
 }
 
-/** Freezes variables, tries the worker with them, brings production's databases to its schema. */
+/** Freezes variables, checks that the worker starts with them, migrates production's databases. */
 async function readyForProduction(
   parts: Dependencies,
   project: ProjectRow,
@@ -263,7 +265,7 @@ async function isPreviewNow({ sql, keys, addresses }: Dependencies, projectId: s
   return rows !== undefined && previewOf(toRouteRecord(keys, rows, addresses.api), id) !== null;
 }
 
-/** What the deployment that serves now will meet. @throws {ApiError} `confirmation_needed` where it may not survive. */
+/** Schema changes that may break the current deployment. @throws {ApiError} `confirmation_needed` if there are any. */
 async function schemaWarnings(
   parts: Dependencies,
   project: ProjectRow,
@@ -289,7 +291,7 @@ async function schemaWarnings(
   return [`Migrations were applied to production, which ${old ?? 'nothing'} served until now (${names})`];
 }
 
-/** Statements of these migrations that the deployment before them may not survive, each behind its file. */
+/** Statements of these migrations that may break the previous deployment, each prefixed with its file. */
 export function riskyIn(
   { folder }: Pick<Dependencies, 'folder'>,
   artifact: string,
@@ -307,7 +309,7 @@ export function riskyIn(
   );
 }
 
-/** Why a deployment cannot be production; null: it can. */
+/** Why a deployment cannot become production; null: it can. */
 export async function candidateObjection(parts: Dependencies, projectId: string, id: string): Promise<string | null> {
   try {
     await readCandidate(parts, projectId, id);
@@ -318,7 +320,7 @@ export async function candidateObjection(parts: Dependencies, projectId: string,
   }
 }
 
-/** The migrations that later deployments brought to production's databases. */
+/** Migrations that later deployments applied to production's databases. */
 export async function migrationsSince(
   { sql }: Pick<Dependencies, 'sql'>,
   project: ProjectRow,
@@ -337,7 +339,7 @@ export async function migrationsSince(
     );
 }
 
-/** The copy from before the first of these migrations. @throws {ApiError} where there is none. */
+/** The snapshot taken before the first of these migrations. @throws {ApiError} if there is none. */
 async function copyOf(parts: Dependencies, project: string, since: RolledBack['migrationsSince']): Promise<string> {
   const [first] = since;
   if (first === undefined)
@@ -374,7 +376,7 @@ async function move(
   await writeRoute(parts, project.id);
 }
 
-/** What engines say, in words of the API. */
+/** Maps errors of engines to API errors. */
 async function asked<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();

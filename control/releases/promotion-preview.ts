@@ -1,5 +1,5 @@
-// What making a deployment production would change, before anybody does it: hosts, commits, names of variables,
-// migrations. It reads, and changes nothing. Values of variables never leave it. Called by the API's releases.
+// Previews a promotion: hosts, commits, names of variables, migrations. Read-only; never returns values of variables.
+// Called by the API's release routes.
 import { deploymentUrls } from '../records/deployment-urls.ts';
 import { logBetween } from '../repositories/commit-log.ts';
 import type { Dependencies } from '../process/dependencies.ts';
@@ -8,34 +8,35 @@ import { readVariables, unsealFrozen } from './frozen-variables.ts';
 import { candidateObjection, migrationsSince, riskyIn } from './promote.ts';
 import { readProjectRows } from './project-rows.ts';
 
-/** Commits that are listed. */
+/** Maximum number of listed commits. */
 const COMMITS_MAX = 50;
 const MESSAGE_CHARS_MAX = 200;
 
 /** What would change. */
 export interface PromotionPreview {
-  /** `rollback` where it was production before, `none` where it is. */
+  /** `rollback` if it was production before, `none` if it is. */
   readonly way: 'promote' | 'rollback' | 'none';
-  /** Why it cannot be done now; null: it can. */
+  /** Why it is not possible now; null: it is. */
   readonly objection: string | null;
-  /** What is production now. */
+  /** The current production deployment. */
   readonly liveDeploymentId: string | null;
-  /** Addresses that would lead to it. */
+  /** URLs that would point to it. */
   readonly urls: string[];
   /**
-   * Between the live deployment and this one, the newest first: as the project's repository on the platform knows
-   * them, else those of deployments.
+   * Commits between the live deployment and this one, the newest first: from the project's repository on the
+   * platform,
+   * or from its deployments.
    */
   readonly commits: PreviewedCommit[];
   /** `add`: production gets the commits; `remove`: it loses them. */
   readonly direction: 'add' | 'remove';
-  /** Names alone; null where the values are not known, or are not for the eyes of who asks. */
+  /** Names only; null if the values are unknown or the caller may not see them. */
   readonly variables: Changes | null;
-  /** That would be applied to production's databases; null where no engine could say it. */
+  /** Migrations that would be applied to production's databases; null if no engine responded. */
   readonly migrations: Migrations[] | null;
-  /** Statements of these that what serves now may not survive. */
+  /** Their statements that may break the live deployment. */
   readonly risky: string[];
-  /** Of a rollback: those that ran since, which stay. */
+  /** For a rollback: migrations applied since, which are not reverted. */
   readonly migrationsSince: (Migrations & { deploymentId: string })[];
 }
 
@@ -45,7 +46,7 @@ interface Migrations {
 }
 
 interface PreviewedCommit {
-  /** The newest of it; null: it was not deployed. */
+  /** Newest deployment of the branch; null: none. */
   readonly deploymentId: string | null;
   readonly sha: string;
   readonly message: string | null;
@@ -70,7 +71,7 @@ interface Row {
 
 type Commits = Pick<PromotionPreview, 'commits' | 'direction'>;
 
-/** @param withVariables whether who asks may see their names. */
+/** @param withVariables whether the caller may see names of variables. */
 export async function previewPromotion(
   parts: Dependencies,
   deploymentId: string,
@@ -86,7 +87,7 @@ export async function previewPromotion(
   const isOlder = live !== null && row!.created_at < live.created_at;
   const at = project.production_history.lastIndexOf(deploymentId);
   const way = live?.id === deploymentId ? 'none' : at >= 0 ? 'rollback' : 'promote';
-  /** What was production behind it, where it is gone back to. */
+  /** For a rollback: the deployments after the target in the history. */
   const left = project.production_history.slice(at + 1).concat(live?.id ?? []);
   const { migrations, risky } =
     way === 'promote' && objection === null
@@ -126,7 +127,7 @@ async function readRow({ sql }: Dependencies, id: string): Promise<Row | null> {
   return row ?? null;
 }
 
-/** @param direction looked at first; @returns null where no repository of the platform knows both commits. */
+/** @param direction to try first. @returns null if no repository of the platform has both commits. */
 async function commitsOfRepository(
   parts: Dependencies,
   row: Row,
@@ -142,7 +143,7 @@ async function commitsOfRepository(
   const added = await logBetween(parts, repository.id, { from, to, max: COMMITS_MAX });
   const lost = await logBetween(parts, repository.id, { from: to, to: from, max: COMMITS_MAX });
   if (added === null || lost === null) return null;
-  // A commit may be deployed again after one that came later.
+  // An older commit may have been deployed again later.
   const isAdded = direction === 'add' ? added.length > 0 || lost.length === 0 : lost.length === 0 && added.length > 0;
   const logged = isAdded ? added : lost;
   const deployments = await parts.sql<{ id: string; commit_sha: string }[]>`
@@ -161,7 +162,7 @@ async function commitsOfRepository(
   };
 }
 
-/** Commits that came with deployments that are left, and with none of those that stay. */
+/** Commits of the deployments that are undone, without those of the remaining ones. */
 async function commitsSince(
   { sql }: Dependencies,
   kept: readonly string[],
@@ -177,7 +178,7 @@ async function commitsSince(
   return commits.map(toCommit);
 }
 
-/** Commits that were deployed of the candidate's branch, or of the live one's, between the two. */
+/** Commits deployed between the two on the candidate's or the live deployment's branch. */
 async function commitsBetween({ sql }: Dependencies, row: Row, live: Row | null): Promise<PreviewedCommit[]> {
   if (live === null) return [];
   const [older, newer] = row.created_at < live.created_at ? [row, live] : [live, row];
@@ -204,7 +205,7 @@ function toCommit({ id, commit_sha: sha, commit_message: message, author }: Comm
   return { deploymentId: id, sha, message: message?.split('\n')[0]?.slice(0, MESSAGE_CHARS_MAX) ?? null, author };
 }
 
-/** What its worker would see in place of what the live one sees. */
+/** Differences between the candidate's and the live deployment's environment. */
 async function variableChanges(parts: Dependencies, row: Row, live: Row | null): Promise<Changes | null> {
   const { sql, keys } = parts;
   const current = live === null ? {} : unsealFrozen(keys, live.id, live.variables).production;

@@ -1,5 +1,5 @@
-// Releases an artifact once more, with the variables as they are now: after a change of them, by hand or, where the
-// project's setting `redeployOnVariables` asks for it, by itself. Nothing is built.
+// Releases an existing artifact again with the current variables: by hand, or automatically after a change of
+// variables if the project's setting `redeployOnVariables` is on. Nothing is built.
 import { openArtifact } from '#artifacts/artifact-source.ts';
 import type { Transaction } from '#postgres/sql.ts';
 import { ApiError } from '../http/errors.ts';
@@ -9,18 +9,18 @@ import { systemAudit, tell, type Audit } from './notes.ts';
 import type { ProjectSettings } from './route-projection.ts';
 import { addRelease } from './uploads.ts';
 
-/** Variables that were changed: of production, of all previews, or of those of one branch. */
+/** Scope of changed variables: production, all previews, or the previews of one branch. */
 export interface ChangedVariables {
   readonly scope: 'production' | 'preview' | 'branch' | 'dev';
-  /** Of scope `branch`; '' otherwise. */
+  /** For scope `branch`; '' otherwise. */
   readonly branch: string;
 }
 
 /**
- * Makes a deployment of the same artifact, which is released at once.
+ * Creates a deployment of the same artifact, to be released immediately.
  *
  * @returns its id.
- * @throws {ApiError} `not_found`; `conflict` where the artifact is gone.
+ * @throws {ApiError} `not_found`; `conflict` if the artifact was deleted.
  */
 export function redeploy(
   { sql, folder }: Pick<Dependencies, 'sql' | 'folder'>,
@@ -43,10 +43,10 @@ export function redeploy(
 }
 
 /**
- * To be called in the transaction that changes variables: releases what they are for once more, where the project wants
- * that.
+ * Redeploys the live deployments that use the changed variables, if the project is set up so. Call it in the
+ * transaction of the change.
  *
- * @returns ids of the deployments that were made; none: the change asks for a redeploy.
+ * @returns ids of the new deployments; if empty, the change needs a manual redeploy.
  */
 export async function redeployOnVariables(
   tx: Transaction,
@@ -82,7 +82,7 @@ async function insert(tx: Transaction, from: string, createdBy: string | null, a
     INSERT INTO control.deployment (id, project_id, organization_id, status, target, branch, commit_sha,
       commit_message, author, pull_request, is_fork, approved_by, source, created_by, kind, artifact, created_at)
     SELECT ${id}, d.project_id, d.organization_id, 'uploading',
-      -- What is production stays so, whatever it was deployed as.
+      -- The live deployment stays production, whatever its original target.
       CASE WHEN p.production_deployment_id = d.id THEN 'production' ELSE d.target END,
       d.branch, d.commit_sha, d.commit_message, d.author, d.pull_request, d.is_fork, d.approved_by, 'redeploy',
       ${createdBy}, d.kind, d.artifact, clock_timestamp()

@@ -1,23 +1,24 @@
-// The loop that claims releases: under a lease that is renewed while it lasts, one of a project at a time. Woken by
-// NOTIFY, and by a slow poll besides. Runs in the API process.
+// The loop that claims release jobs, under a lease that is renewed, at most one per project. Woken by NOTIFY, with
+// slow
+// polling as a fallback. Runs in the API process.
 import { randomUUID } from 'node:crypto';
 import type { Dependencies } from '../process/dependencies.ts';
 import { EnginesAway } from './engines.ts';
 import { withProject } from './project-lock.ts';
 import { giveUp, JobLeaseLost, NotRouted, release, type ReleaseJob } from './release.ts';
 
-/** Promotions and rollbacks find room beside them (process/turns.ts). */
+/** Leaves connections for promotions and rollbacks (process/turns.ts). */
 const AT_ONCE_MAX = 2;
 const LEASE_MS = 30_000;
 const POLL_MS = 2000;
 const AGAIN_MS = 1000;
-/** A platform that is down is waited for: its releases are no failures. */
+/** Releases wait this long for unavailable engines before they fail. */
 const AWAY_MS_MAX = 10 * 60_000;
 const LOCK_WAIT_MS = 60_000;
-/** A release that is under way when the process ends may take so long. */
+/** Time for running releases to finish when the process shuts down. */
 const STOP_MS = 3000;
 
-/** Releases what is there, until the process ends. */
+/** Runs releases until the process ends. */
 export async function runReleases(parts: Dependencies): Promise<void> {
   const { sql, stopping, log } = parts;
   const member = `api.${randomUUID()}`;
@@ -38,7 +39,7 @@ export async function runReleases(parts: Dependencies): Promise<void> {
       log.warn({ err: error }, 'Leases of releases not renewed'),
     );
   }, LEASE_MS / 3);
-  // The supervisor starts one API process: whoever held these leases is gone.
+  // The supervisor starts one API process, so earlier holders of these leases are dead.
   await sql`UPDATE control.job SET lease_until = now() WHERE kind = 'release' AND lease LIKE 'api.%'`;
   let claims = 0;
   while (!stopping.aborted) {
@@ -68,7 +69,7 @@ export async function runReleases(parts: Dependencies): Promise<void> {
     wake = null;
   }
   clearInterval(renewing);
-  // What takes longer is taken over by the next process.
+  // Releases that take longer are left to the next process.
   let late: NodeJS.Timeout | undefined;
   const isLate = new Promise((resolve) => (late = setTimeout(resolve, STOP_MS)));
   await Promise.race([Promise.allSettled(running.values()), isLate]);
@@ -113,19 +114,19 @@ async function runOne(parts: Dependencies, job: ReleaseJob): Promise<void> {
         SELECT (extract(epoch FROM now() - created_at) * 1000)::float8 AS ms FROM control.job WHERE id = ${job.id}`;
       const isOver = isWaiting ? (waits?.ms ?? 0) > AWAY_MS_MAX : job.attempt >= job.attemptsMax;
       if (isOver && !(error instanceof NotRouted)) return await giveUp(parts, job, inWords(error));
-      // Waiting for the platform is no attempt.
+      // Waiting for engines does not count as an attempt.
       await sql`
         UPDATE control.job SET lease = NULL, lease_until = NULL, due_at = now() + ${AGAIN_MS} * interval '1 ms',
           attempt = attempt - ${isWaiting ? 1 : 0}
         WHERE id = ${job.id} AND lease = ${job.lease}`;
     } catch (failure) {
-      // The lease ends by itself.
+      // The lease expires by itself.
       log.error({ err: failure, deployment: job.deploymentId }, 'Release not given back');
     }
   }
 }
 
-/** What its author may read: causes of our own stay in the log. */
+/** The message shown to the user; internal causes are only logged. */
 function inWords(error: unknown): string {
   return error instanceof EnginesAway
     ? error.message

@@ -1,6 +1,7 @@
-// Releases one deployment, step by step: checked, in the route record without anything that leads to it, started on all
-// engines, databases migrated, then the pointer moves, and all engines know it. Each step may run again: whoever takes
-// the job over after a kill begins at the top. Called by release-jobs.ts under the project's lock.
+// Releases one deployment step by step: check it, add it to the route record without a pointer, start it on all
+// engines, migrate databases, move the pointer, wait for all engines. Every step may be repeated: a process that
+// takes
+// over the job starts from the top. Called by release-jobs.ts under the project's lock.
 import { openArtifact } from '#artifacts/artifact-source.ts';
 import type { PlatformError } from '#core/errors.ts';
 import type { Manifest } from '#core/manifest.ts';
@@ -22,13 +23,13 @@ export interface ReleaseJob {
   readonly id: number;
   readonly deploymentId: string;
   readonly projectId: string;
-  /** From 1. */
+  /** Starts at 1. */
   readonly attempt: number;
   readonly attemptsMax: number;
   readonly lease: string;
 }
 
-/** The release ends with another status than `success`. */
+/** Ends the release with a status other than `success`. */
 class ReleaseEnd extends Error {
   readonly status: 'failure' | 'canceled';
   readonly reason: string;
@@ -40,10 +41,10 @@ class ReleaseEnd extends Error {
   }
 }
 
-/** The lease is somebody else's now: nothing more may be changed. */
+/** Another process has the lease: change nothing more. */
 export class JobLeaseLost extends Error {}
 
-/** Not all engines know the record yet: to be tried again. */
+/** Not all engines have the route record yet: retry. */
 export class NotRouted extends Error {}
 
 interface Row {
@@ -65,9 +66,9 @@ interface Row {
 }
 
 /**
- * Runs a release to its end; every end is written down with the job's, in one transaction.
+ * Runs a release to its end. Its result is recorded with that of the job, in one transaction.
  *
- * @throws {EnginesAway} {NotRouted} to be tried again. {JobLeaseLost} to be left alone.
+ * @throws {EnginesAway} {NotRouted} to be retried. {JobLeaseLost} to be dropped.
  */
 export async function release(parts: Dependencies, job: ReleaseJob): Promise<void> {
   const row = await readDeployment(parts, job);
@@ -106,7 +107,7 @@ async function steps(parts: Dependencies, job: ReleaseJob, row: Row): Promise<vo
   await succeed(parts, job, row);
 }
 
-/** It works on what production has. */
+/** Whether it uses production's resources. */
 function isProduction({ target, branch, production_branch: production }: Row): boolean {
   return target === 'production' || branch === production;
 }
@@ -124,7 +125,7 @@ async function readDeployment({ sql }: Dependencies, { deploymentId }: ReleaseJo
   return row ?? null;
 }
 
-/** Whether it is still to be released. */
+/** Checks that it still needs a release. */
 async function checkWanted({ sql }: Dependencies, { id, lease }: ReleaseJob, row: Row): Promise<void> {
   if (row.deleted_at !== null) throw new ReleaseEnd('canceled', 'project_deleted', 'The project was deleted');
   const [job] = await sql<{ cancel_reason: string | null; is_older: boolean }[]>`
@@ -151,19 +152,19 @@ function checkArtifact(folder: string, { artifact }: Row): { readonly manifest: 
   }
 }
 
-/** Freezes its variables, and notes what its branch has. */
+/** Freezes its variables, and records the bindings of its branch. */
 async function prepare(parts: Dependencies, job: ReleaseJob, row: Row, { bindings, ai }: Manifest): Promise<void> {
   const { sql, keys } = parts;
   await sql.begin(async (tx) => {
     await checkLease(tx, job);
     if (row.variables === null) {
       const scoped = await readVariables(tx, keys, row.project_id);
-      // What a fork brings has no secrets: it gets no variables at all.
+      // Forks get no variables at all, since secrets must not reach their code.
       const preview = row.is_fork ? {} : previewVariables(scoped, row.branch);
       const frozen = {
         production: isProduction(row) ? scoped.production : null,
         preview,
-        // Its code could use it from anywhere.
+        // A fork's code could use the token from anywhere.
         ...(ai && !row.is_fork && { aiToken: await issueAiToken(tx, row) }),
       };
       await tx`UPDATE control.deployment SET variables = ${sealFrozen(keys, row.id, frozen)} WHERE id = ${row.id}`;
@@ -188,7 +189,7 @@ async function prepare(parts: Dependencies, job: ReleaseJob, row: Row, { binding
 
 async function startWorker(parts: Dependencies, row: Row): Promise<void> {
   const { isStarted, error, lines } = await warm(parts, row.name, row.id);
-  // The end of the release logs why it failed.
+  // The reason of a failure is logged at the end of the release.
   const written = lines.flatMap(({ level, text }) =>
     text === error ? [] : [[level === 'error' || level === 'warn' ? level : 'info', text] as const],
   );
@@ -196,7 +197,7 @@ async function startWorker(parts: Dependencies, row: Row): Promise<void> {
   if (!isStarted) throw new ReleaseEnd('failure', 'worker_start_failed', error ?? 'The worker does not start');
 }
 
-/** Logs missing AI providers, which a push shows nowhere else before a call fails. */
+/** Logs missing AI providers: after a push, users would otherwise notice only when a call fails. */
 async function sayAi(parts: Dependencies, row: Row): Promise<void> {
   const { state, advice } = await readReadiness(parts, row.organization_id);
   if (advice === null) return;
@@ -221,7 +222,7 @@ async function migrateDatabases(parts: Dependencies, job: ReleaseJob, row: Row):
   }
 }
 
-/** From here on requests reach it. */
+/** From here on it receives requests. */
 async function movePointer(parts: Dependencies, job: ReleaseJob, row: Row): Promise<void> {
   await parts.sql.begin(async (tx) => {
     const [project] = await tx<{ production_deployment_id: string | null; production_history: string[] }[]>`
@@ -261,7 +262,7 @@ async function end(parts: Dependencies, job: ReleaseJob, row: Row, reason: Relea
   });
 }
 
-/** It was tried too often. */
+/** Ends a release after too many attempts. */
 export async function giveUp(parts: Dependencies, job: ReleaseJob, message: string): Promise<void> {
   const row = await readDeployment(parts, job);
   if (row === null) return endJob(parts, job);
@@ -281,7 +282,7 @@ async function finish(tx: Transaction, job: ReleaseJob, row: Row, action: string
   await tell(tx, row.id);
 }
 
-/** The deployment has ended, or is gone. */
+/** Ends the job of a deployment that has ended or was deleted. */
 async function endJob({ sql }: Dependencies, { id, lease }: ReleaseJob): Promise<void> {
   await sql`DELETE FROM control.job WHERE id = ${id} AND lease = ${lease}`;
 }

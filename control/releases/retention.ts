@@ -1,6 +1,5 @@
-// What is kept of deployments, and for how long: artifacts that no URL, rollback or running release leads to go, the
-// newest of each project excepted; so do old lines of logs, uploads whose time is over, what deletions left in
-// repositories, and what a killed process left.
+// Retention: deletes artifacts that no URL, rollback or running release needs, except the newest of each project; old
+// log lines; expired uploads; unreachable commits in repositories; and leftovers of killed processes.
 import { readdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { isArtifactId } from '#core/names.ts';
@@ -11,29 +10,29 @@ import { pause } from './branch-removal.ts';
 import { touchRoute, untilRouted, writeRoute } from './project-routes.ts';
 import { removeExpiredUploads } from './uploads.ts';
 
-/** Deployments of a project whose artifacts stay, whatever leads to them; `keepDeployments` of its settings. */
+/** Newest deployments per project whose artifacts are always kept; default of the setting `keepDeployments`. */
 const KEEP_DEFAULT = 20;
 const LOG_DAYS = 30;
-/** A build stores its artifact before anything in the database names it. */
+/** A build stores its artifact before the database refers to it. */
 const YOUNG_MS = 6 * 3_600_000;
 const LEFTOVER_MS = 24 * 3_600_000;
 const EVERY_MS = 3_600_000;
 const TOGETHER = 200;
 
-/** What went. */
+/** Result of a round. */
 export interface Retired {
   readonly deployments: number;
   readonly artifacts: number;
   readonly logLines: number;
   readonly uploads: number;
-  /** Repositories on the platform itself, made smaller or removed. */
+  /** Repositories on the platform that were shrunk or removed. */
   readonly repositories: number;
 }
 
-/** Looks once an hour, until the process ends. */
+/** Runs once an hour until the process ends. */
 export async function keepRetention(parts: Dependencies): Promise<void> {
   while (!parts.stopping.aborted) {
-    // Not while everything else starts.
+    // Not immediately at start.
     await pause(EVERY_MS, parts.stopping);
     if (parts.stopping.aborted) return;
     try {
@@ -45,7 +44,7 @@ export async function keepRetention(parts: Dependencies): Promise<void> {
   }
 }
 
-/** Takes away what is over. */
+/** Runs one round. */
 export async function retire(parts: Dependencies): Promise<Retired> {
   const deployments = await retireDeployments(parts);
   const [{ count: logLines } = { count: 0 }] = await parts.sql<{ count: number }[]>`
@@ -56,7 +55,7 @@ export async function retire(parts: Dependencies): Promise<Retired> {
           AND d.id NOT IN (SELECT production_deployment_id FROM control.project WHERE production_deployment_id IS NOT NULL)
       ) RETURNING 1)
     SELECT count(*) AS count FROM gone`;
-  // What they did stays in control.database_migration_audit.
+  // Their results stay in control.database_migration_audit.
   await parts.sql`
     DELETE FROM control.migration_run WHERE finished_at < now() - ${LOG_DAYS} * interval '1 day'`;
   const uploads = await removeExpiredUploads(parts);
@@ -66,7 +65,7 @@ export async function retire(parts: Dependencies): Promise<Retired> {
   return { deployments, artifacts, logLines, uploads, repositories };
 }
 
-/** Marks deployments that nothing leads to and that are not among the newest: they leave the route records. */
+/** Retires deployments that no pointer needs and that are not among the newest: they leave the route records. */
 async function retireDeployments(parts: Dependencies): Promise<number> {
   const { sql } = parts;
   const retired = await sql.begin(async (tx) => {
@@ -92,17 +91,17 @@ async function retireDeployments(parts: Dependencies): Promise<number> {
   });
   for (const projectId of new Set(retired.map((row) => row.project_id))) {
     await writeRoute(parts, projectId);
-    // Its files go only when no engine leads to them; where none can be asked, next time.
+    // Artifacts are deleted only once no engine routes to them; if no engine is available, in the next round.
     await untilRouted(parts, projectId, 1000);
   }
   return retired.length;
 }
 
-/** Deletes artifacts that neither a deployment nor a route record names. */
+/** Deletes artifacts that neither a deployment nor a route record refers to. */
 async function removeArtifacts(parts: Dependencies): Promise<number> {
   const folder = path.join(parts.folder, 'artifacts');
   const names = (await readdir(folder).catch(() => [])).filter(isArtifactId);
-  // Also those of records that the database does not know.
+  // Includes records of projects unknown to the database.
   const named = new Set(
     readRoutes(parts.folder).flatMap(({ deployments }) => Object.values(deployments).map(({ artifact }) => artifact)),
   );
@@ -123,7 +122,7 @@ async function removeArtifacts(parts: Dependencies): Promise<number> {
   return removed;
 }
 
-/** What a process that was killed had begun to write. */
+/** Deletes unfinished files of killed processes. */
 async function removeLeftovers(dataFolder: string): Promise<void> {
   for (const folder of ['artifacts', 'routes'])
     for (const name of await readdir(path.join(dataFolder, folder)).catch(() => []))

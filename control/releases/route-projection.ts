@@ -1,19 +1,19 @@
-// What the database says of a project -> its route record. Called by project-routes.ts. Pure: the same rows give the
-// same text, so that a record which is right already is not written again.
+// Builds a project's route record from its rows. Called by project-routes.ts. Pure: the same rows give the same text,
+// so an unchanged record is not rewritten.
 import type { EncryptionKeys } from '#core/encryption.ts';
 import type { DeploymentRecord, RouteRecord } from '#core/manifest.ts';
 import type { Plan } from '#core/plans.ts';
 import { previewOf, variablesOf } from '#core/preview.ts';
 import { scopedVariables, unsealFrozen, withAi, type VariableRow } from './frozen-variables.ts';
 
-/** A project as the database has it. */
+/** The rows of a project. */
 export interface ProjectRows {
   readonly project: ProjectRow;
   readonly branches: readonly { readonly name: string; readonly deployment_id: string | null }[];
-  /** Those that are kept, in the order in which they were made. */
+  /** Retained deployments, in order of creation. */
   readonly deployments: readonly DeploymentRow[];
   readonly variables: readonly VariableRow[];
-  /** Those that were verified, in the order of their names. */
+  /** Verified domains, ordered by name. */
   readonly domains: readonly {
     readonly hostname: string;
     readonly branch: string | null;
@@ -37,13 +37,13 @@ export interface ProjectRow {
   readonly deleted_at: Date | null;
 }
 
-/** What of a project's settings concerns releases. */
+/** Project settings that affect releases. */
 export interface ProjectSettings {
-  /** A change of variables releases what is live once more. */
+  /** Redeploy automatically after a change of variables. */
   readonly redeployOnVariables?: boolean;
-  /** Deployments whose artifacts are kept, beyond those that a URL or a rollback leads to. */
+  /** Deployments whose artifacts are kept beyond those that a URL or a rollback needs. */
   readonly keepDeployments?: number;
-  /** Hash of the password that previews want (core/preview-access.ts), and of the token that passes it by. */
+  /** Hash of the preview password (core/preview-access.ts), and of the token that bypasses it. */
   readonly previewPassword?: string;
   readonly previewBypassHash?: string;
 }
@@ -60,10 +60,10 @@ export interface DeploymentRow {
 }
 
 /**
- * The record that handlers are to have.
+ * The route record for handlers.
  *
- * @param api `PUBLIC_API_URL`: the AI gateway is there.
- * @throws {Error} when a value cannot be unsealed.
+ * @param api `PUBLIC_API_URL`, where the AI gateway is.
+ * @throws {Error} if a value cannot be unsealed.
  */
 export function toRouteRecord(keys: EncryptionKeys, rows: ProjectRows, api: string): RouteRecord {
   const { project } = rows;
@@ -98,7 +98,7 @@ export function toRouteRecord(keys: EncryptionKeys, rows: ProjectRows, api: stri
           artifact: row.artifact,
           branch: row.branch,
           createdAt: row.created_at.toISOString(),
-          // Part of production's requests go to it: it works on what production has.
+          // It receives a share of production's requests, so it uses production's resources.
           target: split?.deploymentId === row.id ? 'production' : row.target,
           ...(row.superseded_at !== null && { supersededAt: row.superseded_at.toISOString() }),
         },

@@ -1,4 +1,5 @@
-// Starts what runs beside requests in the API process: releases, route records, removals, retention. Called by main.ts.
+// Starts the background work of releases in the API process: releases, route records, removals, retention. Called by
+// main.ts.
 import type { Dependencies } from '../process/dependencies.ts';
 import { finishBranchRemovals } from './branch-removal.ts';
 import { followRoutes } from './project-routes.ts';

@@ -1,5 +1,6 @@
-// Artifacts on their way in from `platform deploy`: their bytes lie in `uploads/` of the data folder until they are all
-// there, are verified by their hash, and become an artifact and a deployment. What breaks off goes on where it was.
+// Artifact uploads of `platform deploy`: their bytes are collected in `uploads/` of the data folder, verified by
+// their
+// hash, and become an artifact and a deployment. Interrupted uploads resume.
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { mkdir, open, rm, stat, statfs } from 'node:fs/promises';
@@ -14,7 +15,7 @@ import { supersede } from './create-deployment.ts';
 import { addLogLines } from './deployment-log.ts';
 import { tell, type Audit } from './notes.ts';
 
-/** What an upload becomes. */
+/** The deployment that an upload creates. */
 export interface UploadInput {
   readonly branch: string;
   /** Null: production for the project's default branch, else a preview. */
@@ -23,13 +24,13 @@ export interface UploadInput {
   readonly message: string | null;
 }
 
-/** An upload as far as it has come. */
+/** Progress of an upload. */
 export interface Upload {
   readonly id: string;
   readonly projectId: string;
   readonly bytes: number;
   readonly sha256: string;
-  /** Bytes that are there: the next ones begin here. */
+  /** Bytes received; the next piece starts here. */
   readonly received: number;
   readonly expiresAt: Date;
   readonly deploymentId: string | null;
@@ -50,13 +51,13 @@ type UploadParts = Pick<Dependencies, 'sql' | 'folder' | 'turns' | 'storage'> & 
 
 const OPEN_MAX = 20;
 const LIFE_MS = 24 * 3_600_000;
-/** A file of an archive has up to so many bytes of names and padding beside its own. */
+/** Maximum overhead of a file in an archive: its name and padding. */
 const FILE_OVERHEAD_BYTES = 4096;
 const NOTED_EVERY_BYTES = 8 * 1024 * 1024;
 const PIECE_MS_MAX = 60_000;
 
 /**
- * Announces an archive; one that was announced before by the same account, and is not all there yet, goes on.
+ * Starts an upload. Resumes an incomplete upload of the same archive by the same account.
  *
  * @throws {ApiError} `payload_too_large`, `storage_full`, `conflict` (too many at once), `unavailable` (disk)
  */
@@ -71,7 +72,7 @@ export async function beginUpload(
   if (bytes > bytesMax) throw new ApiError('payload_too_large', { allowed: bytesMax });
   await mkdir(folderOf(folder), { recursive: true, mode: 0o700 });
   const { bavail, bsize } = await statfs(folderOf(folder));
-  // The archive, and what it holds.
+  // Twice the size: the archive and its extracted files.
   if (bavail * bsize < 2 * bytes + limits.diskFreeBytesMin)
     throw new ApiError('unavailable', { reason: 'The disk of the platform is too full for this upload' });
   return sql.begin(async (tx) => {
@@ -105,11 +106,11 @@ export async function readUpload({ sql }: Pick<Dependencies, 'sql'>, id: string)
 }
 
 /**
- * Takes bytes of an archive.
+ * Receives bytes of an archive.
  *
- * @param offset where they belong: where the last ones ended.
- * @returns as far as it has come; what arrived before a connection broke is kept.
- * @throws {ApiError} `conflict` for another offset, `payload_too_large` for more than was announced.
+ * @param offset the end of the previous piece.
+ * @returns the progress; bytes received before a disconnect are kept.
+ * @throws {ApiError} `conflict` for another offset, `payload_too_large` for more bytes than announced.
  */
 export function addToUpload(
   parts: UploadParts,
@@ -135,7 +136,7 @@ export function addToUpload(
       await sql`UPDATE control.upload SET received = ${received} WHERE id = ${id}`;
     };
     await using file = await open(fileOf(folder, id), received === 0 ? 'w' : 'r+', 0o600);
-    // What a process wrote that was killed before it noted it is written once more.
+    // Drops bytes that a killed process wrote without recording them.
     await file.truncate(received);
     try {
       for await (const piece of pieces(content)) {
@@ -154,10 +155,11 @@ export function addToUpload(
 }
 
 /**
- * Makes a deployment of an upload that is all there; asked again, it answers the same one.
+ * Creates a deployment of a complete upload; idempotent.
  *
- * @throws {ApiError} `conflict` while bytes are missing; codes of archives when it is not what it should be: then
- *   nothing of it is kept, neither.
+ * @throws {ApiError} `conflict` while bytes are missing; error codes of archives if it is invalid, in which case
+ * nothing
+ *   of it is kept.
  */
 export function deployUpload(
   parts: UploadParts,
@@ -196,7 +198,7 @@ export function deployUpload(
   });
 }
 
-/** Removes uploads whose time is over, with their bytes. */
+/** Deletes expired uploads and their bytes. */
 export async function removeExpiredUploads({ sql, folder }: Pick<Dependencies, 'sql' | 'folder'>): Promise<number> {
   const gone = await sql<{ id: string }[]>`DELETE FROM control.upload WHERE expires_at < now() RETURNING id`;
   for (const { id } of gone) await rm(fileOf(folder, id), { force: true });
@@ -247,7 +249,7 @@ async function insertDeployment(
   return id;
 }
 
-/** Adds the release of a deployment whose artifact is there, and wakes whoever releases. */
+/** Adds the release job of a deployment whose artifact is stored, and wakes the release loop. */
 export async function addRelease(tx: Parameters<typeof tell>[0], deploymentId: string): Promise<void> {
   await tx`
     INSERT INTO control.job (kind, deployment_id, project_id, branch)
@@ -277,7 +279,7 @@ async function readRow(sql: Dependencies['sql'], id: string): Promise<Row> {
   return row;
 }
 
-/** The pieces of a body; one that stops in the middle is given up, and ends like a broken connection. */
+/** The chunks of a body. A body that stalls is treated like a broken connection. */
 async function* pieces(content: ReadableStream<Uint8Array> | null): AsyncGenerator<Uint8Array> {
   if (content === null) return;
   const reader = content.getReader();
@@ -302,7 +304,7 @@ function folderOf(folder: string): string {
   return path.join(folder, 'uploads');
 }
 
-/** Ids are made by us: no path comes from outside. */
+/** Ids are generated by the platform, so the path is safe. */
 function fileOf(folder: string, id: string): string {
   return path.join(folderOf(folder), path.basename(id));
 }

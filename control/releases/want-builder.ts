@@ -1,14 +1,14 @@
-// Asks for the builder while builds wait that nobody works on: it runs on demand. Called by main.ts; who is asked (the
-// supervisor) comes in as an argument.
+// Requests the builder, which runs on demand, while unclaimed builds are queued. Called by main.ts, which passes the
+// request to the supervisor as a function.
 import type { Dependencies } from '../process/dependencies.ts';
 
-/** Should no word of a build have come, and as long as one waits. */
+/** In case a notification was lost, and while builds are waiting. */
 const POLL_MS = 2000;
 
 /**
- * Looks when a build is made, and now and then.
+ * Checks on each new build, and periodically.
  *
- * @param want asks for the builder; asked again while builds wait.
+ * @param want requests the builder; called again while builds wait.
  */
 export async function watchBuilds(
   parts: Pick<Dependencies, 'sql' | 'onNotify' | 'stopping'>,
@@ -17,7 +17,7 @@ export async function watchBuilds(
   let looking: Promise<void> | null = null;
   const look = (): void => {
     looking ??= lookOnce(parts, want)
-      // Postgres is away: the next look finds them.
+      // Postgres is unavailable: the next check will find the builds.
       .catch(() => {})
       .finally(() => (looking = null));
   };

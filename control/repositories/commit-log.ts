@@ -1,4 +1,4 @@
-// Commits of a repository on the platform itself, for what lists them. Called by promotion-preview.ts.
+// Lists commits of a repository on the platform. Called by promotion-preview.ts.
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { repositoryFolder } from '#git/builtin-repositories.ts';
@@ -10,7 +10,6 @@ const run = promisify(execFile);
 const LOG_MS = 5000;
 const OUTPUT_BYTES_MAX = 256 * 1024;
 
-/** A commit. */
 export interface LoggedCommit {
   readonly sha: string;
   readonly author: string;
@@ -19,9 +18,9 @@ export interface LoggedCommit {
 }
 
 /**
- * Commits that lead to `to` and not to `from`, the newest first, at most `max`.
+ * Commits reachable from `to` but not from `from`, the newest first, at most `max`.
  *
- * @returns null where the repository does not know both of them, or does not say it within five seconds.
+ * @returns null if the repository does not have both commits, or Git takes more than five seconds.
  */
 export async function logBetween(
   { folder: dataFolder, limits }: Pick<Dependencies, 'folder' | 'limits'>,

@@ -1,5 +1,4 @@
-// The platform's own bare repositories, `<FS_PATH>/repositories/<id>.git`: made with the hooks that deploy what is
-// pushed.
+// The platform's own bare repositories, `<FS_PATH>/repositories/<id>.git`, with hooks that deploy pushes.
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
@@ -11,10 +10,10 @@ import { repositoriesFolder, repositoryFolder } from '#git/builtin-repositories.
 
 const run = promisify(execFile);
 const hooks = path.join(import.meta.dirname, 'hooks');
-/** Bytes of one push. */
+/** Maximum size of a push in bytes. */
 const PUSH_BYTES_MAX = 2 * 1024 ** 3;
 
-/** Besides the bounds of its process: an object that is larger is never in memory as a whole, where Git can help it. */
+/** In addition to the process limits: where Git supports it, larger objects are not loaded into memory as a whole. */
 const memorySettings: Readonly<Record<string, string>> = {
   'core.bigFileThreshold': '16m',
   'core.deltaBaseCacheLimit': '64m',
@@ -36,8 +35,8 @@ const settings: Readonly<Record<string, string>> = {
 };
 
 /**
- * Makes it where it is not there; whole or not at all. The hooks of one that is there are made anew where they are not
- * those of this program: a restore brings none, and after an upgrade they lead to the version before.
+ * Creates a repository atomically if it does not exist. Rewrites outdated hooks of an existing one: a restored backup
+ * has none, and after an upgrade they point to the previous version.
  */
 export async function ensureRepository(dataFolder: string, id: string, defaultBranch: string): Promise<string> {
   const folder = repositoryFolder(dataFolder, id);
@@ -56,7 +55,7 @@ export async function ensureRepository(dataFolder: string, id: string, defaultBr
   await rm(path.join(unfinished, 'hooks'), { recursive: true, force: true });
   await ensureHooks(unfinished);
   await rename(unfinished, folder).catch(async (error: unknown) => {
-    // Another push was quicker.
+    // A concurrent push has created it.
     await rm(unfinished, { recursive: true, force: true });
     if (!existsSync(folder)) throw error;
   });
@@ -69,13 +68,13 @@ async function ensureHooks(repository: string): Promise<void> {
   const texts = {
     'pre-receive': await readFile(path.join(hooks, 'pre-receive'), 'utf8'),
     update: await readFile(path.join(hooks, 'update'), 'utf8'),
-    // It runs no Git, and Node wants more address space than it uses.
+    // It does not run Git, and Node reserves more address space than it uses.
     'post-receive': `#!/bin/sh\nulimit -S -v unlimited 2>/dev/null\nexec '${process.execPath}' '${path.join(hooks, 'post-receive.mjs')}'\n`,
   };
   for (const [name, text] of Object.entries(texts)) {
     const file = path.join(folder, name);
     if ((await readFile(file, 'utf8').catch(() => null)) === text) continue;
-    // Renamed, for another push may run it.
+    // Replaced by renaming, since another push may be running it.
     const beside = `${file}.${randomUUID()}`;
     await writeFile(beside, text, { mode: 0o755 });
     await rename(beside, file);
@@ -83,19 +82,19 @@ async function ensureHooks(repository: string): Promise<void> {
 }
 
 /**
- * A call of Git on what a stranger has pushed, with bounds on the memory and the CPU time of each program that it
- * starts: a small pack may unpack to anything. The file and the arguments to start.
+ * A Git command on pushed data, with memory and CPU limits for each process: a small pack may expand to any size.
+ * Returns the file and the arguments to start.
  */
 export function boundedGit(
   { gitMemoryMbMax, gitCpuSecondsMax }: Pick<Dependencies['limits'], 'gitMemoryMbMax' | 'gitCpuSecondsMax'>,
   words: readonly string[],
 ): [file: string, args: string[]] {
-  // Not everywhere can a shell set them.
+  // Some shells cannot set these limits.
   const script = 'ulimit -S -v "$0" 2>/dev/null; ulimit -S -t "$1" 2>/dev/null; shift; exec git "$@"';
   return ['/bin/sh', ['-c', script, String(gitMemoryMbMax * 1024), String(gitCpuSecondsMax), ...words]];
 }
 
-/** What Git sees of our environment: nothing of the platform's secrets, no settings of other users. */
+/** Git's environment, without the platform's secrets and without settings of other users. */
 export function gitEnvironment(): Record<string, string> {
   const kept = Object.entries(memorySettings).flatMap(([key, value], index) => [
     [`GIT_CONFIG_KEY_${index}`, key],

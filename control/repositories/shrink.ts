@@ -1,5 +1,6 @@
-// Gives back what deletions leave in the platform's repositories: commits that no branch and no tag leads to any more,
-// and the repositories of deleted projects. Called by retention.ts, once an hour.
+// Frees space in the platform's repositories: removes unreachable commits, and repositories of deleted projects.
+// Called
+// by retention.ts, once an hour.
 import { execFile } from 'node:child_process';
 import { appendFile, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -9,21 +10,21 @@ import type { Dependencies } from '../process/dependencies.ts';
 import { gitEnvironment } from './repositories.ts';
 
 const run = promisify(execFile);
-/** In a repository: when branches and tags of it were deleted, a line each, since it was last made smaller. */
+/** A file in the repository with one line per deletion of a branch or tag since the last cleanup. */
 const NOTE = 'platform-deletions';
-/** What is younger may be of a push that is under way. */
+/** Younger objects may belong to a running push. */
 const AGE_MS = 3_600_000;
 const PRUNE = '1.hour.ago';
 const GC_MS = 3_600_000;
-/** Below that of processes that answer requests. */
+/** Lower priority than processes that serve requests. */
 const NICE = '10';
 
-/** Notes that a branch or a tag is gone. */
+/** Records the deletion of a branch or tag. */
 export async function noteDeletion(dataFolder: string, repositoryId: string): Promise<void> {
   await appendFile(path.join(repositoryFolder(dataFolder, repositoryId), NOTE), `${Date.now()}\n`);
 }
 
-/** @returns how many repositories are smaller or gone. */
+/** @returns the number of repositories shrunk or removed. */
 export async function shrinkRepositories(parts: Dependencies, now: number = Date.now()): Promise<number> {
   let count = await removeDeleted(parts);
   const names = await readdir(repositoriesFolder(parts.folder)).catch(() => []);
@@ -40,7 +41,7 @@ export async function shrinkRepositories(parts: Dependencies, now: number = Date
       parts.log.warn({ err: error, repository: name }, 'A repository keeps what was deleted');
       continue;
     }
-    // What later deletions left was too young.
+    // Commits of later deletions were too young.
     const last = times.at(-1)!;
     if (now - Number(last) < AGE_MS) await writeFile(note, `${last}\n`);
     else await rm(note, { force: true });

@@ -12,7 +12,7 @@ interface Row {
   readonly token_id: string | null;
 }
 
-/** @param sql stays open when the store is closed. */
+/** @param sql is not closed with the store. */
 export function createPostgresSessions(sql: Sql): SessionStore {
   return {
     async put(hash, session) {

@@ -1,10 +1,10 @@
-// Sessions in Redis (CACHE_URL): a key a session, which Redis itself lets expire, and a set of hashes an account.
+// Sessions in Redis (CACHE_URL): one key per session, which Redis expires, and one set of hashes per account.
 import { createClient } from 'redis';
 import type { SessionStore, StoredSession } from './session-store.ts';
 
 const PREFIX = 'platform:control:';
 
-/** KEYS: old, new. ARGV: expiry that was seen, old with its new expiry, its expiry in ms, new, its expiry in ms. */
+/** KEYS: old, new. ARGV: expected expiry, old session with new expiry, its TTL in ms, new session, its TTL in ms. */
 const REPLACE = `
 local old = redis.call('GET', KEYS[1])
 if not old or cjson.decode(old).expiresAt ~= tonumber(ARGV[1]) then return 0 end
@@ -23,15 +23,15 @@ interface Kept {
   readonly tokenId?: string | null;
 }
 
-/** A server that starts beside us is waited for. */
+/** Time for a Redis server that is still starting. */
 const WAIT_MS = 10_000;
 
 /**
- * Connects, and again whenever the connection is lost.
+ * Connects, and reconnects when the connection is lost.
  *
- * @param onError hears of lost connections.
- * @param waitMs for the first connection.
- * @throws {Error} the last reason, when there is none by then.
+ * @param onError called when the connection is lost.
+ * @param waitMs timeout of the first connection.
+ * @throws {Error} the last error, on a timeout.
  */
 export async function openRedisSessions(
   url: string,

@@ -1,26 +1,26 @@
-// Where sessions are: one interface, two stores (Postgres; Redis where CACHE_URL is set), one contract suite. A store
-// knows the hash of a session's secret, never the secret. sessions.ts decides everything else.
+// Session storage: one interface with two implementations (Postgres; Redis if CACHE_URL is set) and one contract test
+// suite. A store only sees the hash of a session's secret. All other logic is in sessions.ts.
 
-/** A session as it is kept. */
+/** A stored session. */
 export interface StoredSession {
   readonly accountId: string;
-  /** When the person signed in; stays when the secret changes. */
+  /** When the person signed in; unchanged when the secret is rotated. */
   readonly createdAt: Date;
   readonly expiresAt: Date;
   readonly userAgent: string | null;
   readonly address: string | null;
-  /** The token that opened the session, which ends with it; null: none. */
+  /** The token used to sign in; the session ends when it is revoked. Null: none. */
   readonly tokenId: string | null;
 }
 
-/** Keeps sessions by the SHA-256 of their secret. */
+/** Stores sessions by the SHA-256 of their secret. */
 export interface SessionStore {
   put(hash: Buffer, session: StoredSession): Promise<void>;
-  /** Null when there is none, or it has expired. */
+  /** Null if it does not exist or has expired. */
   get(hash: Buffer, now: Date): Promise<StoredSession | null>;
   /**
-   * Puts a session in the place of another, which then expires at `graceUntil`. Of several callers that have seen the
-   * same `expiresAt`, one succeeds.
+   * Replaces a session; the old one then expires at `graceUntil`. Of several callers that have seen the same
+   * `expiresAt`, one succeeds.
    */
   replace(
     hash: Buffer,
@@ -28,11 +28,11 @@ export interface SessionStore {
     graceUntil: Date,
     next: { readonly hash: Buffer; readonly session: StoredSession },
   ): Promise<boolean>;
-  /** Those of an account that have not expired, the newest first. */
+  /** Active sessions of an account, the newest first. */
   list(accountId: string, now: Date): Promise<readonly (StoredSession & { readonly hash: Buffer })[]>;
   remove(hash: Buffer): Promise<void>;
   removeAll(accountId: string): Promise<void>;
-  /** Forgets what has expired, where the store does not by itself. */
+  /** Deletes expired sessions, unless the store expires them itself. */
   sweep(now: Date): Promise<void>;
   close(): Promise<void>;
 }

@@ -1,17 +1,18 @@
-// Sessions of people in browsers: a random secret in a signed cookie, kept as its hash. The signature turns forged
-// cookies away before any store is asked. The secret changes once a day; a session that is not used ends after two
-// weeks, and every session after ninety days.
+// Browser sessions: a random secret in a signed cookie, stored as its hash. Forged cookies fail the signature check
+// before the store is queried. The secret is rotated once a day; a session expires after two weeks without use, and
+// at
+// the latest after ninety days.
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { hashOf } from '../access/secrets.ts';
 import type { SessionStore, StoredSession } from './session-store.ts';
 
-/** A session that is open. */
+/** An active session. */
 export interface Session extends StoredSession {
-  /** Tells it from the account's others; opens nothing. */
+  /** Identifies it among the account's sessions; cannot be used to sign in. */
   readonly id: string;
 }
 
-/** Who signs in from where. */
+/** The person who signs in, and the client. */
 export interface NewSession {
   readonly accountId: string;
   readonly userAgent: string | null;
@@ -22,18 +23,15 @@ export interface NewSession {
 
 /** The sessions of an installation. */
 export interface Sessions {
-  /** @returns the value of the cookie. */
+  /** @returns the cookie value. */
   open(person: NewSession): Promise<string>;
-  /** The session of a cookie's value; null when it is forged, unknown or over. */
+  /** The session of a cookie value; null if forged, unknown or expired. */
   find(value: string): Promise<Session | null>;
-  /**
-   * A new value for the cookie, when it is time for one: once a day. The old one holds for another minute, for the
-   * requests that are under way.
-   */
+  /** A new cookie value, if one is due: once a day. The old one stays valid for a minute, for concurrent requests. */
   renew(value: string): Promise<string | null>;
   list(accountId: string): Promise<readonly Session[]>;
   end(value: string): Promise<void>;
-  /** @returns whether the account has such a session. */
+  /** @returns whether the account had such a session. */
   endOne(accountId: string, id: string): Promise<boolean>;
   endAll(accountId: string): Promise<void>;
   sweep(): Promise<void>;
@@ -41,7 +39,7 @@ export interface Sessions {
 }
 
 const DAY_MS = 86_400_000;
-/** Of the cookie and of a session that is not used. */
+/** Lifetime of the cookie and of an unused session. */
 export const SESSION_MS = 14 * DAY_MS;
 const SESSION_MS_MAX = 90 * DAY_MS;
 const RENEW_MS = DAY_MS;
@@ -50,8 +48,8 @@ const SECRET_BYTES = 32;
 const USER_AGENT_CHARS_MAX = 200;
 
 /**
- * @param secret `AUTH_SECRET`; another one ends all sessions.
- * @param now the time, for tests.
+ * @param secret `AUTH_SECRET`; changing it ends all sessions.
+ * @param now current time, for tests.
  */
 export function createSessions(store: SessionStore, secret: string, now: () => Date = () => new Date()): Sessions {
   const signed = (text: string): string => `${text}.${signatureOf(secret, text)}`;
@@ -89,7 +87,7 @@ export function createSessions(store: SessionStore, secret: string, now: () => D
       const session = await find(value);
       if (session === null) return null;
       const at = now().getTime();
-      // Another request has renewed it.
+      // Another request has already rotated it.
       if (session.expiresAt.getTime() - at <= GRACE_MS) return null;
       const expiresAt = new Date(Math.min(at + SESSION_MS, session.createdAt.getTime() + SESSION_MS_MAX));
       if (expiresAt.getTime() - session.expiresAt.getTime() < RENEW_MS) return null;
@@ -100,7 +98,7 @@ export function createSessions(store: SessionStore, secret: string, now: () => D
       return done ? signed(text) : null;
     },
     async list(accountId) {
-      // One that has been renewed is listed once.
+      // List a rotated session once.
       const soon = new Date(now().getTime() + GRACE_MS);
       return (await store.list(accountId, soon)).map(toSession);
     },
@@ -131,7 +129,7 @@ function signatureOf(secret: string, text: string): string {
   return createHmac('sha256', secret).update(`session:${text}`).digest('base64url');
 }
 
-/** Compares in the same time, whatever differs. */
+/** Compares in constant time. */
 export function isSame(one: string, other: string): boolean {
   const [a, b] = [Buffer.from(one), Buffer.from(other)];
   return a.length === b.length && timingSafeEqual(a, b);

@@ -1,5 +1,6 @@
-// Which account somebody from the Git host has: the one that their identity belongs to, the one they link it to, or a
-// new one, where somebody invited them or SIGN_UP is open. Nobody becomes an operator by signing in.
+// Finds the account of a person from the Git host: the one that has their identity, the one they are linking it to,
+// or a
+// new one, if they were invited or SIGN_UP is open. Signing in never makes anyone an operator.
 import { seal } from '#core/encryption.ts';
 import type { Transaction } from '#postgres/sql.ts';
 import type { Dependencies } from '../process/dependencies.ts';
@@ -8,15 +9,15 @@ import { recordSignIn } from './audit.ts';
 import type { GitHostPerson, GitHostToken } from './git-host-oauth.ts';
 import { GIT_HOST, tokenContext } from './git-host-token.ts';
 
-/** The account, or why there is none. */
+/** The account, or the reason for refusal. */
 export type Admission =
   | { readonly accountId: string }
   | { readonly refused: 'not_invited' | 'belongs_to_another_account' };
 
 /**
- * Lets somebody in, or not; takes the invitations that wait for their login.
+ * Admits or refuses a person; accepts pending invitations for their login.
  *
- * @param linkTo account that was signed in when it began: gets this identity.
+ * @param linkTo account that was signed in at the start: gets this identity.
  */
 export async function admit(
   { sql, keys, signIn }: Pick<Dependencies, 'sql' | 'keys' | 'signIn'>,
@@ -25,7 +26,7 @@ export async function admit(
   linkTo: string | null,
 ): Promise<Admission> {
   return sql.begin(async (tx) => {
-    // Two answers of the Git host for one person come one after the other.
+    // Serializes concurrent sign-ins of one person.
     await tx`SELECT pg_advisory_xact_lock(hashtextextended(${`identity:${person.subject}`}, 0))`;
     const [known] = await tx<{ account_id: string }[]>`
       SELECT account_id FROM control.identity WHERE provider = ${GIT_HOST} AND subject = ${person.subject}`;
@@ -59,7 +60,7 @@ async function isInvited(tx: Transaction, login: string): Promise<boolean> {
   return found !== undefined;
 }
 
-/** A role that the account has already stays as it is. */
+/** Existing roles are kept. */
 async function takeInvitations(tx: Transaction, accountId: string, login: string): Promise<void> {
   await tx`
     WITH taken AS (

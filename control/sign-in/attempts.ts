@@ -1,15 +1,16 @@
-// Bounds how often somebody may try: counts attempts in control.rate by what they are for and who makes them, in
-// windows of time. Used where something could be guessed: tokens, codes, states.
+// Limits attempts by kind and caller, in time windows (control.rate). Used for everything that could be guessed:
+// tokens,
+// codes, states.
 import type { Sql } from '#postgres/sql.ts';
 import { ApiError } from '../http/errors.ts';
 
-/** A bound: so many attempts in so many seconds. */
+/** A limit: attempts per number of seconds. */
 export interface AttemptBound {
   readonly most: number;
   readonly seconds: number;
 }
 
-/** Bounds by what is tried. Each is counted by address, `code` by account as well. */
+/** Limits by kind. All are counted by address, `code` also by account. */
 export const attemptBounds = {
   /** Starting and ending a sign-in at the Git host. */
   'sign-in': { most: 30, seconds: 300 },
@@ -17,9 +18,9 @@ export const attemptBounds = {
   token: { most: 10, seconds: 300 },
   /** Codes typed into the page for devices. */
   code: { most: 10, seconds: 300 },
-  /** Device codes that are made. */
+  /** Issued device codes. */
   device: { most: 20, seconds: 300 },
-  /** Codes that are exchanged for a token; a device polls every five seconds. */
+  /** Codes exchanged for a token; a device polls every five seconds. */
   exchange: { most: 180, seconds: 300 },
 } as const satisfies Record<string, AttemptBound>;
 
@@ -27,7 +28,7 @@ export const attemptBounds = {
  * Counts an attempt.
  *
  * @param who address or account.
- * @throws {ApiError} `rate_limited` with `retry-after`, when there were too many.
+ * @throws {ApiError} `rate_limited` with `retry-after` beyond the limit.
  */
 export async function countAttempt(sql: Sql, what: keyof typeof attemptBounds, who: string): Promise<void> {
   const { most, seconds } = attemptBounds[what];
@@ -40,7 +41,7 @@ export async function countAttempt(sql: Sql, what: keyof typeof attemptBounds, w
   throw new ApiError('rate_limited', { seconds: row!.left }, { 'retry-after': String(row!.left) });
 }
 
-/** Forgets windows that are over. */
+/** Deletes past windows. */
 export async function sweepAttempts(sql: Sql): Promise<void> {
   const longest = Math.max(...Object.values(attemptBounds).map(({ seconds }) => seconds));
   await sql`

@@ -1,10 +1,10 @@
-// What sign-in writes into the audit log: people and tokens that came or went.
+// Audit log entries of sign-in: accounts and tokens that were added or removed.
 import type { Sql, Transaction } from '#postgres/sql.ts';
 import { writeAudit } from '../records/audit.ts';
 
 type Action = 'account.sign_in' | 'account.identity_add' | 'account.token_sign_in' | 'token.create' | 'token.revoke';
 
-/** @param tokenId of the token that it is about. */
+/** @param tokenId the token concerned. */
 export async function recordSignIn(
   sql: Sql | Transaction,
   accountId: string,

@@ -1,15 +1,16 @@
-// Cookies of sign-in. Over https their names have the prefix `__Host-`: no other host, such as one of a project, can
+// Cookies of sign-in. Over https their names have the prefix `__Host-`, so that no other host, such as a project's,
+// can
 // set them. Pure.
 
 /** Cookies of one origin. */
 export interface Cookies {
-  /** The session. */
+  /** Name of the session cookie. */
   readonly session: string;
-  /** Ties a sign-in at the Git host to the browser that began it. */
+  /** Name of the cookie that binds a sign-in at the Git host to the browser that started it. */
   readonly flow: string;
-  /** `Set-Cookie` that keeps a value. */
+  /** `Set-Cookie` value that sets a cookie. */
   set(name: string, value: string, seconds: number): string;
-  /** `Set-Cookie` that removes it. */
+  /** `Set-Cookie` value that deletes a cookie. */
   clear(name: string): string;
 }
 
@@ -29,7 +30,7 @@ export function cookiesOf(ui: string): Cookies {
 }
 
 /**
- * The value of a cookie. Null when there is none, and when there are several: then somebody else may have set one.
+ * The value of a cookie. Null if it is missing or ambiguous: a duplicate may have been set by another site.
  *
  * @param header `Cookie` of the request.
  */

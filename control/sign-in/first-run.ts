@@ -1,5 +1,6 @@
-// The first start of an installation: an organization, its owner, who is an operator, and a token for them, kept in the
-// data folder. So a fresh machine is usable without any Git host. Called by main.ts before it listens.
+// First start of an installation: creates an organization, its owner, who is an operator, and a token for them,
+// stored in
+// the data folder. A fresh installation is thus usable without a Git host. Called by main.ts before it listens.
 import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Transaction } from '#postgres/sql.ts';
@@ -8,18 +9,18 @@ import { newId } from '../records/ids.ts';
 import { hashOf } from '../access/secrets.ts';
 import { issueToken } from './tokens.ts';
 
-/** What the first start made, or an earlier one did. */
+/** The result of the first start, now or earlier. */
 export interface FirstRun {
-  /** Of the first admin; null when its file is gone. */
+  /** Token of the first admin; null if its file was deleted. */
   readonly token: string | null;
-  /** Whether this start made it: then it is shown to the user, once. */
+  /** Whether this start created it, so that it is shown once. */
   readonly isNew: boolean;
-  /** Where it is kept. */
+  /** Path of the token's file. */
   readonly file: string;
 }
 
 const LOGIN = 'admin';
-/** No other advisory lock has this number. */
+/** An arbitrary number, used by no other advisory lock. */
 const LOCK = 5_209_131_301;
 
 /**
@@ -31,7 +32,7 @@ const LOCK = 5_209_131_301;
 export async function ensureFirstRun({ sql, folder }: Pick<Dependencies, 'sql' | 'folder'>): Promise<FirstRun> {
   const file = path.join(folder, 'secrets', 'first-run-token');
   return sql.begin(async (tx) => {
-    // API processes of several machines may start at once on one database.
+    // API processes on several machines may start at once with the same database.
     await tx`SELECT pg_advisory_xact_lock(${LOCK})`;
     const [account] = await tx`SELECT 1 FROM control.account LIMIT 1`;
     if (account === undefined) return { token: await firstAdmin(tx, file), isNew: true, file };
@@ -56,7 +57,7 @@ async function firstAdmin(tx: Transaction, file: string): Promise<string> {
   return keepToken(tx, file, accountId);
 }
 
-/** For who has lost it: whoever may write into the data folder has every right already. */
+/** Recovers a lost token: write access to the data folder already implies every permission. */
 async function anotherToken(tx: Transaction, file: string): Promise<string | null> {
   const [admin] = await tx<{ id: string }[]>`
     SELECT id FROM control.account WHERE is_admin ORDER BY created_at, id LIMIT 1`;

@@ -1,11 +1,12 @@
-// OAuth at the Git host, as its client: the address where people agree, codes for tokens, and who a token is. Speaks
-// the widely used host's dialect of OAuth 2 with PKCE.
+// OAuth client for the Git host: the authorization URL, the exchange of codes for tokens, and the owner of a token.
+// Uses
+// the most common host's variant of OAuth 2 with PKCE.
 import { createHash, createHmac } from 'node:crypto';
 import type { GitHostSettings } from '../process/configuration.ts';
 
-/** Somebody at the Git host. */
+/** A user of the Git host. */
 export interface GitHostPerson {
-  /** The host's id of them: stays when they take another login. */
+  /** The host's user id, which is stable when the login changes. */
   readonly subject: string;
   readonly login: string;
   readonly name: string;
@@ -13,16 +14,16 @@ export interface GitHostPerson {
   readonly avatarUrl: string | null;
 }
 
-/** What may be called at the host in somebody's name. */
+/** Tokens to call the host as a user. */
 export interface GitHostToken {
   readonly accessToken: string;
-  /** Null where tokens do not expire. */
+  /** Null if tokens do not expire. */
   readonly refreshToken: string | null;
-  /** ISO 8601; null where they do not. */
+  /** ISO 8601; null if tokens do not expire. */
   readonly expiresAt: string | null;
 }
 
-/** The host did not do what it should have: nothing of its answer is in the message but its own word for the error. */
+/** The host did not respond as expected. The message contains only the error code of its response. */
 export class SignInRefused extends Error {
   override readonly name = 'SignInRefused';
 }
@@ -32,14 +33,14 @@ const ANSWER_BYTES_MAX = 1024 * 1024;
 const USER_AGENT = 'platform';
 
 /**
- * The proof of a state (PKCE). It follows from the state and our secret, so that no one but us can make it and nothing
- * has to be kept.
+ * The PKCE verifier of a state. It is derived from the state and a secret, so it cannot be forged and need not be
+ * stored.
  */
 export function verifierOf(state: string, secret: string): string {
   return createHmac('sha256', secret).update(`pkce:${state}`).digest('base64url');
 }
 
-/** Where a browser is sent to sign in. @param callback our address that it comes back to. */
+/** The URL to sign in at. @param callback URL on the platform to return to. */
 export function authorizeUrl(host: GitHostSettings, callback: string, state: string, secret: string): string {
   const url = new URL(`${host.url}/login/oauth/authorize`);
   url.search = String(
@@ -56,7 +57,7 @@ export function authorizeUrl(host: GitHostSettings, callback: string, state: str
   return url.href;
 }
 
-/** @throws {SignInRefused} when the code is not good, or the host does not answer. */
+/** @throws {SignInRefused} if the code is invalid or the host does not respond. */
 export function exchangeCode(
   host: GitHostSettings,
   code: string,
@@ -67,7 +68,7 @@ export function exchangeCode(
   return askForToken(host, { code, redirect_uri: callback, code_verifier: verifierOf(state, secret) });
 }
 
-/** @throws {SignInRefused} when it cannot be refreshed. */
+/** @throws {SignInRefused} if the token cannot be refreshed. */
 export function refreshToken(host: GitHostSettings, refresh: string): Promise<GitHostToken> {
   return askForToken(host, { grant_type: 'refresh_token', refresh_token: refresh });
 }
@@ -88,7 +89,7 @@ async function askForToken(host: GitHostSettings, form: Record<string, string>):
   };
 }
 
-/** Who a token is. @throws {SignInRefused} */
+/** The owner of a token. @throws {SignInRefused} */
 export async function personOf(host: GitHostSettings, accessToken: string): Promise<GitHostPerson> {
   const found = await ask(`${host.apiUrl}/user`, { headers: { authorization: `Bearer ${accessToken}` } });
   const { id, login, name, email, avatar_url: avatarUrl } = found;
@@ -116,7 +117,7 @@ async function ask(url: string, init: RequestInit): Promise<Record<string, unkno
     const value: unknown = JSON.parse(await boundedText(response));
     if (response.ok && typeof value === 'object' && value !== null) return value as Record<string, unknown>;
   } catch {
-    // Whatever it was, its text may hold what was sent.
+    // The error's text may contain what was sent.
   }
   throw new SignInRefused(status === 0 ? 'The Git host does not answer' : `The Git host answered ${status}`);
 }

@@ -1,30 +1,30 @@
-// The Git host's tokens of people, encrypted in control.identity: they prove which installations somebody may use.
+// People's tokens for the Git host, encrypted in control.identity: they prove which installations a person may use.
 import { seal, unseal } from '#core/encryption.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import { refreshToken, type GitHostToken } from './git-host-oauth.ts';
 
-/** Identities have this as their provider: there is one Git host. */
+/** Provider of all identities: there is one Git host. */
 export const GIT_HOST = 'git-host';
 
 const SOON_MS = 60_000;
 
-/** What a sealed token belongs to. */
+/** Encryption context of a token. */
 export function tokenContext(provider: string, subject: string): string {
   return `identity:${provider}:${subject}`;
 }
 
 /**
- * An access token of an account for the Git host's API, refreshed where it is about to expire.
+ * An account's access token for the Git host's API, refreshed if it is about to expire.
  *
- * @returns null when the account has never signed in there.
- * @throws {SignInRefused} when it has expired and the host gives no other: the person has to sign in again.
+ * @returns null if the account has never signed in there.
+ * @throws {SignInRefused} if it has expired and cannot be refreshed: the person has to sign in again.
  */
 export async function gitHostTokenOf(
   { sql, keys, signIn }: Pick<Dependencies, 'sql' | 'keys' | 'signIn'>,
   accountId: string,
 ): Promise<string | null> {
   return sql.begin(async (tx) => {
-    // A refresh token is good for once: others wait for what this one gets.
+    // A refresh token can be used once, so concurrent callers wait for the result.
     const [row] = await tx<{ provider: string; subject: string; access_token: Buffer | null }[]>`
       SELECT provider, subject, access_token FROM control.identity
       WHERE account_id = ${accountId} AND access_token IS NOT NULL ORDER BY subject LIMIT 1 FOR UPDATE`;

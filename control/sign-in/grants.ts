@@ -1,5 +1,5 @@
-// The grants by which a command line gets its token: an authorization code with PKCE (RFC 6749, 7636, 8252) and a
-// device code (RFC 8628). Rows of control.single_use and control.token; pages and routes are elsewhere.
+// The OAuth grants of the CLI: authorization code with PKCE (RFC 6749, 7636, 8252) and device code (RFC 8628). Stored
+// in control.single_use and control.token; pages and routes are in other files.
 import { createHash, randomInt } from 'node:crypto';
 import type { Sql } from '#postgres/sql.ts';
 import type { SignedIn } from '../access/actor.ts';
@@ -8,18 +8,18 @@ import { isSame } from '../sessions/sessions.ts';
 import { changeOnce, holdOnce, makeOnce, onceHash, takeOnce } from './single-use.ts';
 import { issueToken } from './tokens.ts';
 
-/** The one client: the command line has no secret. */
+/** The only client, a public one: the CLI has no secret. */
 export const CLIENT_ID = 'platform-cli';
 export const TOKEN_DAYS = 90;
 export const DEVICE_SECONDS = 600;
 export const POLL_SECONDS = 5;
 const CODE_SECONDS = 60;
-/** No vowels, so that no words come about, and nothing that looks like something else. */
+/** No vowels, so that no words appear, and no letters that are easily confused. */
 const USER_CODE_LETTERS = 'BCDFGHJKLMNPQRSTVWXZ';
 const USER_CODE_LENGTH = 8;
 const NAME_CHARS_MAX = 64;
 
-/** An error of RFC 6749 or RFC 8628: its code goes to the client. */
+/** An error of RFC 6749 or RFC 8628, whose code is sent to the client. */
 export class GrantError extends Error {
   override readonly name = 'GrantError';
   readonly code: string;
@@ -29,25 +29,25 @@ export class GrantError extends Error {
   }
 }
 
-/** What a command line asks for in the browser. */
+/** An authorization request of the CLI. */
 export interface CodeRequest {
   readonly redirectUri: string;
   readonly state: string;
   readonly challenge: string;
-  /** What it calls itself. */
+  /** Name that the client gives itself. */
   readonly name: string;
 }
 
-/** Whether an answer may be sent there: to the machine itself, by its address (RFC 8252, 7.3 and 8.3). */
+/** Whether a redirect URI is a loopback IP address (RFC 8252, 7.3 and 8.3). */
 export function isLoopbackRedirect(uri: string): boolean {
   return /^http:\/\/(?:127\.0\.0\.1|\[::1\]):[1-9]\d{0,4}\/callback$/.test(uri) && URL.canParse(uri);
 }
 
 /**
- * Reads the query of `GET /oauth/authorize`.
+ * Parses the query of `GET /oauth/authorize`.
  *
- * @returns what is wrong and may be sent back to the client, or the request.
- * @throws {GrantError} when there is nowhere to send it.
+ * @returns the request, or an error that may be sent to its redirect URI.
+ * @throws {GrantError} if the redirect URI is invalid.
  */
 export function readCodeRequest(
   query: URLSearchParams,
@@ -72,7 +72,7 @@ export function readCodeRequest(
   return { redirectUri, state, challenge: get('code_challenge'), name: clientName(get('name')) };
 }
 
-/** The query that it was read from. */
+/** Serializes a request as the query it was parsed from. */
 export function toQuery({ redirectUri, state, challenge, name }: CodeRequest): Record<string, string> {
   return {
     response_type: 'code',
@@ -85,7 +85,7 @@ export function toQuery({ redirectUri, state, challenge, name }: CodeRequest): R
   };
 }
 
-/** What a program calls itself, as far as it can be shown and kept. */
+/** Truncates and cleans the name of a client for display. */
 export function clientName(text: string | undefined): string {
   const shown = (text ?? '')
     .replace(/[^\w .()-]/g, '')
@@ -94,12 +94,12 @@ export function clientName(text: string | undefined): string {
   return shown === '' ? 'Command line' : shown;
 }
 
-/** The loopback address with an answer. */
+/** The loopback redirect URI with response parameters. */
 export function backTo(redirectUri: string, answer: Record<string, string>): string {
   return `${redirectUri}?${new URLSearchParams(answer)}`;
 }
 
-/** A code for who has agreed: good once, for a minute. */
+/** Creates an authorization code: single use, valid for a minute. */
 export function makeCode(
   sql: Sql,
   { accountId, tokenId }: SignedIn,
@@ -117,7 +117,7 @@ interface KeptCode extends Record<string, string | null> {
   readonly name: string;
 }
 
-/** @throws {GrantError} `invalid_grant`: the code is used up all the same. */
+/** @throws {GrantError} `invalid_grant`; the code is used up in any case. */
 export async function exchangeCode(
   sql: Sql,
   given: { readonly code: string; readonly redirectUri: string; readonly verifier: string },
@@ -134,11 +134,11 @@ export async function exchangeCode(
   return issued;
 }
 
-/** A device code as it is kept. */
+/** A stored device code. */
 interface Device extends Record<string, string | number | boolean | null> {
   readonly name: string;
   readonly address: string;
-  /** Null: nobody has decided. */
+  /** Null: not decided yet. */
   readonly decision: 'allow' | 'deny' | null;
   readonly accountId: string | null;
   readonly tokenId: string | null;
@@ -147,7 +147,7 @@ interface Device extends Record<string, string | number | boolean | null> {
   readonly interval: number;
 }
 
-/** Begins a device grant. @param address of who asks, shown to who decides. */
+/** Starts a device grant. @param address of the device, shown to the person who decides. */
 export async function makeDevice(
   sql: Sql,
   name: string,
@@ -168,7 +168,7 @@ export async function makeDevice(
   });
 }
 
-/** A code as somebody typed it, without what does not count; null when it can be none. */
+/** Normalizes a typed code; null if it cannot be valid. */
 export function plainUserCode(typed: string): string | null {
   const plain = typed.toUpperCase().replace(/[^A-Z]/g, '');
   return plain.length === USER_CODE_LENGTH && [...plain].every((letter) => USER_CODE_LETTERS.includes(letter))
@@ -176,7 +176,7 @@ export function plainUserCode(typed: string): string | null {
     : null;
 }
 
-/** Who asks with a code that was typed; null when nobody does, or it was decided. */
+/** The device that waits with a typed code; null if there is none or it was decided. */
 export async function findDevice(
   sql: Sql,
   userCode: string,
@@ -188,7 +188,7 @@ export async function findDevice(
   });
 }
 
-/** Decides about a device; its typed code is used up. @returns whether there was one to decide about. */
+/** Decides about a device and uses up its code. @returns whether a device was waiting. */
 export async function decideDevice(
   sql: Sql,
   userCode: string,
@@ -207,7 +207,7 @@ export async function decideDevice(
 
 /** @throws {GrantError} `authorization_pending`, `slow_down`, `access_denied` or `expired_token`. */
 export async function pollDevice(sql: Sql, deviceCode: string, now: number = Date.now()): Promise<IssuedToken> {
-  // An error that is thrown inside would take back what was written.
+  // Returned, not thrown: an error would roll back the changes.
   const result = await sql.begin(async (tx): Promise<IssuedToken | GrantError> => {
     const hash = onceHash('device-code', deviceCode);
     const device = await holdOnce<Device>(tx, 'device-code', hash);

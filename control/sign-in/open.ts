@@ -1,4 +1,4 @@
-// Opens sign-in with the settings of the process: sessions in Redis where CACHE_URL is set, else in Postgres.
+// Sets up sign-in: sessions in Redis if CACHE_URL is set, else in Postgres.
 import type { Logger } from 'pino';
 import type { Sql } from '#postgres/sql.ts';
 import type { Configuration } from '../process/configuration.ts';
@@ -8,8 +8,8 @@ import { createPostgresSessions } from '../sessions/session-store-postgres.ts';
 import { createSessions } from '../sessions/sessions.ts';
 
 /**
- * @param redisWaitMs for the first connection to Redis; ten seconds by default.
- * @throws {Error} when Redis cannot be reached; its URL is not in the message.
+ * @param redisWaitMs timeout of the first connection to Redis; default: ten seconds.
+ * @throws {Error} if Redis cannot be reached; the message does not contain its URL.
  */
 export async function openSignIn(
   { cacheUrl, authSecret, gitHost, signUp }: Pick<Configuration, 'cacheUrl' | 'authSecret' | 'gitHost' | 'signUp'>,
@@ -22,7 +22,7 @@ export async function openSignIn(
 }
 
 async function openRedis(url: string, log: Logger, waitMs?: number): Promise<SessionStore> {
-  // Loaded where it is used: most installations have no Redis.
+  // Loaded on demand: most installations have no Redis.
   const { openRedisSessions } = await import('../sessions/session-store-redis.ts');
   try {
     const warn = (error: Error): void =>

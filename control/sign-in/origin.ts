@@ -1,8 +1,9 @@
-// Which requests of browsers come from our own pages, and where a sign-in may lead back to. Pure.
+// Checks whether requests come from the platform's own pages, and where a sign-in may redirect. Pure.
 
 /**
- * Whether a request that changes something was made by a page of this origin. Browsers say so themselves; what says
- * nothing is no browser and has no business with cookies.
+ * Whether a request that changes something was made by a page of this origin, by the headers that browsers set.
+ * Requests
+ * without them are not from a browser and must not use cookies.
  */
 export function isFromOwnPage(headers: Headers, origin: string): boolean {
   const from = headers.get('origin');
@@ -10,7 +11,7 @@ export function isFromOwnPage(headers: Headers, origin: string): boolean {
   return headers.get('sec-fetch-site') === 'same-origin';
 }
 
-/** Whether a request that only reads may use the cookie: other sites' pages and other hosts of this site may not. */
+/** Whether a read-only request may use the cookie: not from pages of other sites, nor of other hosts of this site. */
 export function mayRead(headers: Headers, origin: string): boolean {
   const site = headers.get('sec-fetch-site');
   if (site !== null && site !== 'same-origin' && site !== 'none') return false;
@@ -21,9 +22,9 @@ export function mayRead(headers: Headers, origin: string): boolean {
 const PATH_CHARS_MAX = 2048;
 
 /**
- * Where to go after a sign-in: a path of our own origin, else `/`.
+ * The path to redirect to after sign-in: on the same origin, else `/`.
  *
- * @param asked whatever came along.
+ * @param asked untrusted input.
  * @example safePath('//evil.example', 'https://app.example.com') // '/'
  */
 export function safePath(asked: string | null | undefined, origin: string): string {
@@ -37,6 +38,6 @@ export function safePath(asked: string | null | undefined, origin: string): stri
   const url = URL.parse(asked, origin);
   if (url === null || url.origin !== origin) return '/';
   const path = `${url.pathname}${url.search}${url.hash}`;
-  // Dots can be left away to two slashes, which lead to another host.
+  // Removing dot segments can leave two slashes, which lead to another host.
   return path.startsWith('//') ? '/' : path;
 }

@@ -1,8 +1,9 @@
-// The few pages of sign-in: plain HTML without scripts, usable by keyboard and screen reader. Every text from outside
-// is escaped; no other site may frame them or take their forms.
+// The pages of sign-in: plain HTML without scripts, usable by keyboard and screen reader. All external text is
+// escaped;
+// other sites cannot frame them or submit their forms.
 import { createHash } from 'node:crypto';
 
-/** As the dashboard looks (dashboard/src/styles/tokens.css), with the fonts of the system. */
+/** Same look as the dashboard (dashboard/src/styles/tokens.css), with system fonts. */
 const STYLE = `:root{color-scheme:light dark;--page:light-dark(oklch(.985 .002 265),oklch(.17 .008 265));--surface:light-dark(#fff,oklch(.2 .009 265));--line:light-dark(oklch(.915 .005 265),oklch(.285 .012 265));--strong:light-dark(oklch(.84 .008 265),oklch(.38 .014 265));--text:light-dark(oklch(.235 .012 265),oklch(.945 .005 265));--soft:light-dark(oklch(.45 .014 265),oklch(.76 .012 265));--accent:light-dark(oklch(.5 .17 258),oklch(.72 .13 254));--on:light-dark(#fff,oklch(.17 .03 258));--failed:light-dark(oklch(.51 .185 26),oklch(.755 .145 22));--failed-soft:light-dark(oklch(.968 .017 20),oklch(.275 .05 22));--sunken:light-dark(oklch(.965 .003 265),oklch(.145 .007 265))}
 body{margin:0;min-height:100dvh;display:grid;place-items:center;padding:24px 16px;background:var(--page);color:var(--text);font:14px/1.5 'Inter Variable',Inter,system-ui,sans-serif}
 main,input,button{box-sizing:border-box}main{width:100%;max-width:400px;padding:28px;border:1px solid var(--line);border-radius:10px;background:var(--surface)}
@@ -13,7 +14,7 @@ button.first,.button.first{background:var(--accent);border-color:transparent;col
 [role=alert]{padding:8px 12px;border-radius:6px;background:var(--failed-soft);color:var(--failed)}code{padding:1px 4px;border-radius:4px;background:var(--sunken);font-family:ui-monospace,monospace;font-size:12px;overflow-wrap:anywhere}`;
 const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64');
 
-/** HTML that needs no escaping any more. */
+/** HTML that is already escaped. */
 export class Html {
   readonly text: string;
   constructor(text: string) {
@@ -39,15 +40,15 @@ function escape(text: string): string {
   return text.replace(/[&<>"']/g, (character) => entities[character]!);
 }
 
-/** How a page is answered. */
+/** Options of a page's response. */
 interface PageOptions {
   readonly status?: number;
-  /** An origin that a form leads to beside our own, such as the loopback port of a command line. */
+  /** A further origin that forms may redirect to, such as the loopback port of the CLI. */
   readonly formsTo?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A whole page. @param title also its heading. */
+/** A complete page. @param title also its heading. */
 export function page(title: string, body: Html, { status = 200, formsTo, headers = {} }: PageOptions = {}): Response {
   const text = html`<!doctype html>
     <html lang="en">
@@ -80,14 +81,14 @@ export function page(title: string, body: Html, { status = 200, formsTo, headers
   });
 }
 
-/** Where a browser goes next, by GET. */
+/** Redirects with GET. */
 export function goTo(location: string, cookies: readonly string[] = []): Response {
   const headers = new Headers({ location, 'cache-control': 'no-store', 'referrer-policy': 'same-origin' });
   for (const cookie of cookies) headers.append('set-cookie', cookie);
   return new Response(null, { status: 303, headers });
 }
 
-/** Why somebody was not signed in, by the word in the address of the page. */
+/** Messages by the error code in the page's URL. */
 const signInErrors: Readonly<Record<string, string>> = {
   not_invited: 'Nobody has invited you yet. Ask an owner or admin of an organization to invite your login.',
   belongs_to_another_account: 'That account of the Git host belongs to another account here.',
@@ -130,7 +131,7 @@ ${
   );
 }
 
-/** Asks whether a command line may act for somebody. @param fields of the form. */
+/** Consent page: asks whether the CLI may act for the user. @param fields of the form. */
 export function consentPage(
   login: string,
   name: string,
@@ -158,7 +159,7 @@ export function consentPage(
   );
 }
 
-/** Asks for the code that a command line shows. */
+/** Asks for the code that the CLI shows. */
 export function codePage(code: string, error: string | null = null, status = 200): Response {
   return page(
     'Log in a command line',
@@ -181,7 +182,7 @@ export function codePage(code: string, error: string | null = null, status = 200
   );
 }
 
-/** Asks whether the command line that shows this code may act for somebody. */
+/** Asks whether the CLI that shows this code may act for the user. */
 export function devicePage(login: string, name: string, address: string, code: string): Response {
   return page(
     'Log in this command line?',

@@ -1,19 +1,19 @@
-// What is made once and taken once: states of OAuth, authorization codes, device codes. Only hashes are kept.
+// Single-use records: OAuth states, authorization codes, device codes. Stored by hash.
 import { randomBytes } from 'node:crypto';
 import type { Sql, Transaction } from '#postgres/sql.ts';
 import { hashOf } from '../access/secrets.ts';
 
-/** What it is for: one that was made for something else is not found. */
+/** A record is only found under its own kind. */
 export type SingleUseKind = 'git-host-state' | 'cli-code' | 'device-code' | 'device-user-code';
 
 type Json = Readonly<Record<string, string | number | boolean | null>>;
 
-/** Under which one is kept. */
+/** The key of a record. */
 export function onceHash(kind: SingleUseKind, text: string): Buffer {
   return hashOf(`${kind}:${text}`);
 }
 
-/** Makes one. @returns its text; {@link onceHash} of it is what the others take. */
+/** Creates a record. @returns its secret text; pass its {@link onceHash} to the other functions. */
 export async function makeOnce(
   sql: Sql | Transaction,
   kind: SingleUseKind,
@@ -27,7 +27,7 @@ export async function makeOnce(
   return text;
 }
 
-/** Takes one away. @returns what was kept with it; null when there is none, it was taken before, or is too old. */
+/** Deletes a record. @returns its content; null if it does not exist, was already taken, or has expired. */
 export async function takeOnce<Content extends Json>(
   sql: Sql | Transaction,
   kind: SingleUseKind,
@@ -39,7 +39,7 @@ export async function takeOnce<Content extends Json>(
   return row?.fresh === true ? row.content : null;
 }
 
-/** Looks at one, and holds it against others until the transaction ends. */
+/** Reads a record and locks it until the transaction ends. */
 export async function holdOnce<Content extends Json>(
   tx: Transaction,
   kind: SingleUseKind,
@@ -51,12 +51,12 @@ export async function holdOnce<Content extends Json>(
   return row?.content ?? null;
 }
 
-/** Changes what is kept with one. */
+/** Changes the content of a record. */
 export async function changeOnce(tx: Transaction, hash: Buffer, content: Json): Promise<void> {
   await tx`UPDATE control.single_use SET content = ${tx.json(content)} WHERE hash = ${hash}`;
 }
 
-/** Forgets those that are too old. */
+/** Deletes expired records. */
 export async function sweepOnce(sql: Sql): Promise<void> {
   await sql`DELETE FROM control.single_use WHERE expires_at <= now()`;
 }

@@ -1,4 +1,4 @@
-// Tokens that sign-in gives out: to the command line, and to the first admin.
+// Tokens issued by sign-in: for the CLI, and for the first admin.
 import type { Sql, Transaction } from '#postgres/sql.ts';
 import type { SignedIn } from '../access/actor.ts';
 import { hashOf } from '../access/secrets.ts';
@@ -6,10 +6,10 @@ import { addToken, type IssuedToken } from '../records/tokens.ts';
 import { recordSignIn } from './audit.ts';
 
 /**
- * Makes a token with all rights of its account.
+ * Creates a token with all permissions of its account.
  *
- * @param days until it expires; null: never.
- * @returns null if the token that opened the session is revoked.
+ * @param days lifetime; null: never expires.
+ * @returns null if the token used to sign in was revoked.
  */
 export async function issueToken(
   tx: Transaction,
@@ -29,8 +29,9 @@ export async function issueToken(
 }
 
 /**
- * The account and id of a token, if a browser may sign in with it: a token with all rights of its account that never
- * expires, such as the one of the first start. A lesser one must not become a session, which has all rights.
+ * The account and id of a token, if it may be used to sign in: it has all permissions of its account and never
+ * expires,
+ * such as the first-run token. A narrower one must not become a session, which has all permissions.
  */
 export async function accountOfSignInToken(sql: Sql, secret: string): Promise<SignedIn | null> {
   if (!/^[\x21-\x7e]{1,512}$/.test(secret)) return null;
@@ -41,7 +42,7 @@ export async function accountOfSignInToken(sql: Sql, secret: string): Promise<Si
   return row === undefined ? null : { accountId: row.account_id, tokenId: row.id };
 }
 
-/** Revokes a token by itself (RFC 7009); nothing happens when there is none such. */
+/** Revokes a token by its secret (RFC 7009); unknown ones are ignored. */
 export async function revokeSecret(sql: Sql, secret: string): Promise<void> {
   const [row] = await sql<{ id: string; account_id: string | null }[]>`
     UPDATE control.token SET revoked_at = now() WHERE hash = ${hashOf(secret)} AND revoked_at IS NULL

@@ -1,5 +1,6 @@
-// What `AUTH_URL` answers under `/api/auth/`: sign-in, sign-out, and the pages on which somebody lets a command line
-// act for them. ui.ts passes the rest of `/api/` on; the dashboard is the web process's (web/).
+// The app at `/api/auth/` of `AUTH_URL`: sign-in, sign-out, and the consent pages for the CLI. ui.ts forwards the
+// rest of
+// `/api/`; the web process (web/) serves the dashboard.
 import { randomBytes } from 'node:crypto';
 import Type from '#core/typebox/typebox.mjs';
 import { HttpError, middleware, platform } from '#packages/worker/index.ts';
@@ -28,11 +29,11 @@ import { codePage, consentPage, devicePage, goTo, html, page, signInPage } from 
 import { makeOnce, onceHash, sweepOnce, takeOnce } from './single-use.ts';
 import { accountOfSignInToken } from './tokens.ts';
 
-/** The parts, and what ui.ts has found out about one request. */
+/** Dependencies, and what ui.ts knows about the request. */
 export interface UiRequest extends Dependencies {
-  /** Null: nobody is signed in. */
+  /** Null: not signed in. */
   readonly session: Session | null;
-  /** Network of who sent it. */
+  /** Network of the client. */
   readonly network: string;
   readonly address: string | null;
 }
@@ -40,7 +41,7 @@ export interface UiRequest extends Dependencies {
 const FLOW_SECONDS = 600;
 const GIT_HOST_CALLBACK = '/api/auth/callback/git-host';
 
-/** Forms are taken from our own pages alone. */
+/** Accepts forms only from the platform's own pages. */
 const ownPagesOnly = middleware<object, UiRequest>(async (ctx, next) => {
   const { method, headers } = ctx.req;
   if (method !== 'GET' && method !== 'HEAD' && !isFromOwnPage(headers, ctx.env.addresses.ui))
@@ -54,7 +55,7 @@ const redirectQuery = Type.Object({
 });
 const Decision = Type.Union([Type.Literal('allow'), Type.Literal('deny')]);
 
-/** The app. Its errors are pages. */
+/** The app. Its errors are HTML pages. */
 export function createUiApp() {
   return platform<UiRequest>()
     .use(ownPagesOnly)
@@ -160,7 +161,7 @@ export function createUiApp() {
     .build();
 }
 
-/** Forgets what is too old: codes, states, attempts, sessions. */
+/** Deletes expired codes, states, attempts and sessions. */
 export async function sweepSignIn({ sql, signIn }: Pick<Dependencies, 'sql' | 'signIn'>): Promise<void> {
   await sweepOnce(sql);
   await sweepAttempts(sql);
@@ -190,7 +191,7 @@ async function endAtGitHost(env: UiRequest, query: URLSearchParams, headers: Hea
   const failed = (error: string): Response => goTo(`/api/auth/sign-in?error=${error}`, [cookies.clear(cookies.flow)]);
   const [state = '', ...more] = query.getAll('state');
   const browser = readCookie(headers.get('cookie'), cookies.flow);
-  // A state is used up whatever comes of it.
+  // A state is used up in any case.
   const kept = /^[\w-]{43}$/.test(state)
     ? await takeOnce<{ redirect: string; browser: string; linkTo: string | null }>(
         sql,
@@ -200,7 +201,7 @@ async function endAtGitHost(env: UiRequest, query: URLSearchParams, headers: Hea
     : null;
   if (kept === null || more.length > 0 || browser === null) return failed('expired');
   if (!isSame(hashOf(browser).toString('base64url'), kept.browser)) return failed('expired');
-  // Who began to link has to be signed in still.
+  // The account that started linking must still be signed in.
   if (kept.linkTo !== null && env.session?.accountId !== kept.linkTo) return failed('expired');
   const code = query.get('code');
   if (code === null || query.has('error')) return failed('denied');
@@ -224,14 +225,14 @@ async function openSession(
   headers: Headers,
 ): Promise<string> {
   const cookies = cookiesOf(addresses.ui);
-  // Always a session of its own: none that was there before goes on under another account, or beside this one.
+  // Always opens a new session, so that none from before continues under another account or beside this one.
   const before = readCookie(headers.get('cookie'), cookies.session);
   if (before !== null) await signIn.sessions.end(before);
   const value = await signIn.sessions.open({ ...signedIn, userAgent: headers.get('user-agent'), address });
   return cookies.set(cookies.session, value, SESSION_MS / 1000);
 }
 
-/** Counts by account as well: whoever is signed in could try from many addresses. */
+/** Counts by account as well, since a signed-in attacker could use many addresses. */
 async function typedCode({ sql, network }: UiRequest, accountId: string, typed: string): Promise<string | null> {
   await countAttempt(sql, 'code', network);
   await countAttempt(sql, 'code', accountId);
@@ -251,7 +252,7 @@ async function loginOf({ sql }: Dependencies, accountId: string): Promise<string
   return account?.login ?? accountId;
 }
 
-/** What the button says; null where there is none. */
+/** Label of the Git host's button; null: no button. */
 function hostName({ signIn: { gitHost } }: Dependencies): string | null {
   return gitHost.oauth === null ? null : new URL(gitHost.url).host;
 }

@@ -1,6 +1,7 @@
-// What the web process (web/) passes on of `AUTH_URL`'s origin: finds the session of a request, answers sign-in
-// (ui-app.ts), and passes every other path under `/api/` on to the API in the session's name. Only here is a cookie
-// worth anything: the API itself takes tokens.
+// Handles requests for `AUTH_URL`'s origin that the web process (web/) forwards: looks up the session, serves sign-in
+// (ui-app.ts), and forwards all other paths under `/api/` to the API as the session's account. Only this origin
+// accepts
+// cookies: the API itself requires tokens.
 import type { SignedIn } from '../access/actor.ts';
 import { networkOf } from '../http/client-address.ts';
 import { ApiError } from '../http/errors.ts';
@@ -12,11 +13,11 @@ import { isFromOwnPage, mayRead } from './origin.ts';
 import { goTo, html, page } from './pages.ts';
 import { createUiApp } from './ui-app.ts';
 
-/** What answers the API's requests. */
+/** The API's fetch handler. */
 type ApiFetch = (request: Request, parts: Dependencies) => Response | Promise<Response>;
 
 /**
- * Answers requests of `AUTH_URL`.
+ * Handles requests to `AUTH_URL`.
  *
  * @example serveApi({ socket, fetch: behindWeb(token, createUi(parts, api.fetch)) })
  */
@@ -44,7 +45,7 @@ export function createUi(parts: Dependencies, api: ApiFetch): (request: Request)
     if (value === null || session === null || response.headers.getSetCookie().length > 0) return response;
     const renewed = await sessions.renew(value);
     if (renewed === null) return response;
-    // Headers of some answers cannot be changed.
+    // Headers of some responses are immutable.
     const answered = new Response(response.body, response);
     answered.headers.append('set-cookie', cookies.set(cookies.session, renewed, SESSION_MS / 1000));
     return answered;
@@ -63,8 +64,9 @@ export function createUi(parts: Dependencies, api: ApiFetch): (request: Request)
 }
 
 /**
- * Where `AUTH_URL` is on localhost, a page that was asked for by the address of this machine is to be asked for by that
- * name: cookies and origins are its own.
+ * The same URL at localhost, if `AUTH_URL` is there and a page was requested by IP address: cookies and origins are
+ * bound
+ * to the name.
  */
 function atLocalhost({ method, url: text }: Request, ui: string): string | null {
   const url = new URL(text);
@@ -74,7 +76,7 @@ function atLocalhost({ method, url: text }: Request, ui: string): string | null 
   return `${ui}${url.pathname}${url.search}`;
 }
 
-/** The session of a cookie. It ends if the token that opened it is revoked. */
+/** The session of a cookie. It ends if the token used to sign in was revoked. */
 async function liveSession({ sql, signIn: { sessions } }: Dependencies, value: string): Promise<Session | null> {
   const session = await sessions.find(value);
   if (session === null || session.tokenId === null || (await isTokenAlive(sql, session.tokenId))) return session;
@@ -82,13 +84,13 @@ async function liveSession({ sql, signIn: { sessions } }: Dependencies, value: s
   return null;
 }
 
-/** The session of a request, and a new look-up for responses that stay open. */
+/** The session of a request, and a function to look it up again for responses that stay open. */
 interface Found {
   readonly first: SignedIn | null;
   readonly again: () => Promise<SignedIn | null>;
 }
 
-/** A request for the API: in the name of the session's account, where one of our own pages made it. */
+/** Forwards a request to the API, as the session's account if it comes from one of the platform's own pages. */
 async function passOn(
   parts: Dependencies,
   api: ApiFetch,

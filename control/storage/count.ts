@@ -1,5 +1,6 @@
-// Counts what every project keeps, by kind: rows in sums of the database, files and databases as an engine says, and
-// folders on the disk. Called by follow.ts. What cannot be counted at the moment stays as it was counted last.
+// Measures the storage of each project by kind: database rows by sums, files and databases through an engine, folders
+// on
+// disk. Called by follow.ts. If a part cannot be measured, its last values are kept.
 import { join } from 'node:path';
 import type { KeptBytes } from '#core/storage-left.ts';
 import { repositoriesFolder } from '#git/builtin-repositories.ts';
@@ -12,7 +13,7 @@ import { folderBytes } from './folders.ts';
 interface Counted {
   readonly kind: StorageKind;
   readonly isLocal: boolean;
-  /** Of namespaces: `name`; else the ids of projects. */
+  /** `name`: keyed by namespace; otherwise by project id. */
   readonly by: 'name' | 'id';
   readonly bytes: ReadonlyMap<string, number>;
 }
@@ -20,19 +21,19 @@ interface Counted {
 type CountParts = Pick<Dependencies, 'sql' | 'folder' | 'privatePort' | 'storage'>;
 
 const ASK_MS = 10 * 60_000;
-/** What a row takes beside its texts. */
+/** Size of a row without its texts. */
 const ROW_BYTES = 100;
 
 /**
- * Counts once, and keeps what it finds.
+ * Measures once and stores the result.
  *
- * @returns why parts of it could not be counted: of those what was counted last is kept.
+ * @returns why parts could not be measured; their last values are kept.
  */
 export async function countStorage(parts: CountParts): Promise<readonly string[]> {
   const countedAt = new Date();
   const counted: Counted[] = [];
   const missed: string[] = [];
-  // One after the other: nobody waits for it.
+  // Sequentially, as it is not urgent.
   for (const count of [countEngine, countRows, countFolders])
     counted.push(
       ...(await count(parts).catch((error: unknown) => {
@@ -59,13 +60,13 @@ export async function countStorage(parts: CountParts): Promise<readonly string[]
   return missed;
 }
 
-/** When it was counted last; null: never, or nothing was found. */
+/** Time of the last count; null: never, or nothing was found. */
 export async function lastCount(sql: Sql): Promise<Date | null> {
   const [row] = await sql<{ at: Date | null }[]>`SELECT max(counted_at) AS at FROM control.storage`;
   return row!.at;
 }
 
-/** Whose a name is: a deleted project's data stays until somebody has its name again. */
+/** Project ids by name. Data of a deleted project counts as its own until the name is used again. */
 async function projectsByName(sql: Sql): Promise<ReadonlyMap<string, string>> {
   const rows = await sql<{ name: string; id: string }[]>`
     SELECT DISTINCT ON (name) name, id FROM control.project
@@ -85,7 +86,7 @@ async function countEngine({ privatePort }: CountParts): Promise<Counted[]> {
   });
 }
 
-/** Of tables; lengths of long texts are read without the texts. */
+/** Size of table rows. Lengths of long values are computed without reading them. */
 async function countRows({ sql, storage: { isPostgresLocal: isLocal } }: CountParts): Promise<Counted[]> {
   const sums = async (kind: StorageKind, by: Counted['by'], rows: Promise<Sum[]>): Promise<Counted> => {
     const bytes = new Map((await rows).map((row) => [row.project, Number(row.bytes)]));
@@ -156,7 +157,7 @@ interface Sum {
   readonly bytes: number | string;
 }
 
-/** Of folders below the data folder: artifacts, with uploads on their way, repositories, caches of builds. */
+/** Folders of the data folder: artifacts, including uploads in progress; repositories; build caches. */
 async function countFolders({ sql, folder }: CountParts): Promise<Counted[]> {
   const artifacts = await folderBytes(join(folder, 'artifacts'));
   const used = await sql<{ project: string; artifact: string }[]>`
@@ -170,7 +171,7 @@ async function countFolders({ sql, folder }: CountParts): Promise<Counted[]> {
     ...uploads.map(({ project, bytes }) => [project, Number(bytes)] as const),
   ];
   const repositories = await folderBytes(repositoriesFolder(folder));
-  // One that a project was disconnected from has its name still.
+  // A disconnected repository still has the project's name.
   const owners = await sql<{ project: string; repository: string }[]>`
     SELECT DISTINCT ON (r.id) p.id AS project, r.id AS repository FROM control.repository r
     JOIN control.project p ON p.repository_id = r.id OR (p.organization_id = r.organization_id AND p.name = r.full_name)
@@ -179,7 +180,7 @@ async function countFolders({ sql, folder }: CountParts): Promise<Counted[]> {
   const byRepository = owners.map(
     ({ project, repository }) => [project, repositories.get(`${repository}.git`) ?? 0] as const,
   );
-  // `<project>.<target>`, each project has two.
+  // `<project>.<target>`; each project has two.
   const caches = [...(await folderBytes(join(folder, 'builds', 'caches')))].map(
     ([name, bytes]) => [name.split('.', 1)[0]!, bytes] as const,
   );

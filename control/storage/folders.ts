@@ -1,16 +1,16 @@
-// What the folders inside of a folder take on the disk, by their names. Counted by a program, since repositories and
-// caches have many files. Called by count.ts.
+// Disk usage of the subfolders of a folder, by name. Measured by `du`, since repositories and caches have many files.
+// Called by count.ts.
 import { execFile } from 'node:child_process';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
-/** Of the words of one program. */
+/** Arguments per process. */
 const FOLDERS_AT_ONCE = 500;
-/** Below those of processes that answer requests. */
+/** Lower priority than processes that serve requests. */
 const NICE = '10';
 
-/** @returns bytes by the name of the folder; nothing where there is none. */
+/** @returns bytes by folder name; empty if the folder does not exist. */
 export async function folderBytes(folder: string): Promise<ReadonlyMap<string, number>> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
   const names = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
@@ -26,7 +26,7 @@ export async function folderBytes(folder: string): Promise<ReadonlyMap<string, n
 function du(folders: readonly string[]): Promise<string> {
   return new Promise((resolve) => {
     const env = { PATH: process.env['PATH'], LC_ALL: 'C' };
-    // It complains of files that go while it looks, and has counted the others.
+    // It reports folders that disappear while it runs, but counts the others.
     const words = ['-n', NICE, 'du', '-skx', '--', ...folders];
     execFile('nice', words, { env, maxBuffer: OUTPUT_BYTES_MAX }, (_error, output) => resolve(output));
   });

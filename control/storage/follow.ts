@@ -1,31 +1,36 @@
-// Counts what organizations keep, again and again, and says what is left; in between it says so anew when a project or
-// a plan is changed. Started by main.ts.
+// Measures the storage of organizations periodically and publishes what is left; in between, republishes it when a
+// project or a plan changes. Started by main.ts.
 import type { Sql, Transaction } from '#postgres/sql.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import { countStorage, lastCount } from './count.ts';
 import { publishStorageLeft } from './left.ts';
 
-/** Pause between counts, and how many times as long as a count it is at least: counting takes a twentieth at most. */
+/**
+ * Minimum pause between counts, and its minimum as a multiple of a count's duration, so that counting takes at most 5
+ * %
+ * of the time.
+ */
 const PAUSE_MS = 60_000;
 const PAUSES_A_COUNT = 20;
-/** What was counted holds for three more counts, and an hour at least: the API may be away for a while. */
+/** A count stays valid for three more counts, and at least an hour, since the API may be down for a while. */
 const GOOD_COUNTS = 3;
 const GOOD_MS = 3_600_000;
 
-/** Says that a plan or the projects of an organization have changed. In the transaction of the change. */
+/** Notifies of a changed plan or project, in the transaction of the change. */
 export async function touchStorage(tx: Sql | Transaction): Promise<void> {
   await tx`SELECT pg_notify('control_storage', '')`;
 }
 
 /**
- * When the first count of a process begins, in milliseconds from now: after a restart not before the pause behind the
- * last one is over.
+ * Delay until the first count of a process, in milliseconds: after a restart, not before the pause after the last
+ * count
+ * is over.
  */
 export function firstCountIn(last: Date | null, now: number): number {
   return last === null ? 0 : Math.max(0, Math.min(PAUSE_MS, last.getTime() + PAUSE_MS - now));
 }
 
-/** Takes what each count missed, and answers what two in a row have missed and was not answered since. */
+/** Takes the failures of each count and returns those that occurred twice in a row and were not returned since. */
 export function createLasting(): (missed: readonly string[]) => readonly string[] {
   let before: readonly string[] = [];
   let said: ReadonlySet<string> = new Set();
@@ -51,7 +56,7 @@ export async function followStorage(parts: Dependencies): Promise<void> {
   const last = await lastCount(sql).catch(() => null);
   let countAt = performance.now() + firstCountIn(last, Date.now());
   let pauseMs = PAUSE_MS;
-  // While engines start, or restart, they do not answer.
+  // Engines do not respond while they start or restart.
   const lastingOf = createLasting();
   while (!stopping.aborted) {
     try {

@@ -1,35 +1,35 @@
-// What each organization may still keep, by its plan and by the disk: written for engines and database processes
-// (core/storage-left.ts), and whether it is full into its row, for what control plane and builder refuse. Called by
-// follow.ts after each count, and when a plan or a project is changed.
+// Computes what each organization may still store, by its plan and by the disk. Publishes it for engines and database
+// processes (core/storage-left.ts), and marks full organizations in their row, for the control plane and the builder.
+// Called by follow.ts after each count, and when a plan or a project changes.
 import { statfs } from 'node:fs/promises';
 import { writeStorageLeft, type OrganizationLeft } from '#core/storage-left.ts';
 import type { StorageLimits } from '#core/limits.ts';
 import type { Plan } from '#core/plans.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 
-/** What an organization keeps. */
+/** Storage usage of an organization. */
 export interface Keeping {
   readonly id: string;
   readonly plan: Plan;
   readonly bytes: number;
-  /** Of them those on the disk of the data folder. */
+  /** The part on the data folder's disk. */
   readonly localBytes: number;
   readonly projects: readonly string[];
 }
 
-/** The disk of the data folder, in bytes. */
+/** The data folder's disk, in bytes. */
 export interface Disk {
   readonly size: number;
   readonly free: number;
 }
 
-/** Bounds of the disk. */
+/** Limits of the disk. */
 interface DiskBounds {
   readonly limits: StorageLimits;
   readonly diskFreeBytesMin: number;
 }
 
-/** Bytes that a plan allows; null: any. */
+/** Storage limit of a plan in bytes; null: none. */
 export function storageLimitOf(limits: StorageLimits, plan: Plan): number | null {
   const byPlan: Readonly<Record<Plan, number>> = {
     free: limits.bytesMaxFree,
@@ -40,10 +40,11 @@ export function storageLimitOf(limits: StorageLimits, plan: Plan): number | null
 }
 
 /**
- * What organizations may still keep (docs/decisions/120-storage-by-organization.md). The last bytes of the disk above
- * the reserve are for those that keep less than the average: none fills it while another keeps little.
+ * What organizations may still store (docs/decisions/120-storage-by-organization.md). The last bytes of the disk
+ * above
+ * the reserve are for organizations below the average, so that one cannot fill the disk while another stores little.
  *
- * @returns those that have a bound.
+ * @returns the organizations that have a limit.
  */
 export function organizationsLeft(all: readonly Keeping[], disk: Disk, bounds: DiskBounds): OrganizationLeft[] {
   const { limits, diskFreeBytesMin } = bounds;
@@ -63,7 +64,7 @@ export function organizationsLeft(all: readonly Keeping[], disk: Disk, bounds: D
   });
 }
 
-/** Writes down what is left. @param goodMs so long it holds where nobody counts again. */
+/** Publishes what is left. @param goodMs how long it is valid without another count. */
 export async function publishStorageLeft(
   parts: Pick<Dependencies, 'sql' | 'folder' | 'storage'>,
   goodMs: number,
@@ -99,7 +100,7 @@ export async function publishStorageLeft(
     UPDATE control.organization SET storage_full = id = ANY(${full}) WHERE storage_full <> (id = ANY(${full}))`;
 }
 
-/** Of a folder's disk; one that cannot be asked bounds nobody. */
+/** The disk of a folder. If it cannot be read, the disk imposes no limit. */
 async function diskOf(folder: string): Promise<Disk> {
   const { bavail, blocks, bsize } = await statfs(folder).catch(() => ({ bavail: Infinity, blocks: 0, bsize: 1 }));
   return { free: bavail * bsize, size: blocks * bsize };

@@ -1,4 +1,5 @@
-// Refuses what would make a full organization keep more: uploads, pushes, sandboxes. Asked before any work is done.
+// Refuses operations that add data to a full organization: uploads, pushes, sandboxes. Called before any work is
+// done.
 import { statfs } from 'node:fs/promises';
 import type { Sql, Transaction } from '#postgres/sql.ts';
 import type { Plan } from '#core/plans.ts';
@@ -6,7 +7,7 @@ import { ApiError } from '../http/errors.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import { storageLimitOf } from './left.ts';
 
-/** @throws {ApiError} `storage_full`, where the organization may keep no more. */
+/** @throws {ApiError} `storage_full` if the organization may store no more. */
 export async function refuseFull(
   { storage }: Pick<Dependencies, 'storage'>,
   sql: Sql | Transaction,
@@ -26,7 +27,7 @@ export async function refuseFull(
   throw new ApiError('storage_full', { kept: full.bytes, why });
 }
 
-/** @throws {ApiError} `unavailable`, where the disk of the data folder has no more than its reserve. */
+/** @throws {ApiError} `unavailable` if the data folder's disk has no more than its reserve. */
 export async function refuseOnFullDisk({ folder, storage }: Pick<Dependencies, 'folder' | 'storage'>): Promise<void> {
   const { bavail, bsize } = await statfs(folder);
   if (bavail * bsize < storage.diskFreeBytesMin)

@@ -1,6 +1,8 @@
-// Takes lines, invocations and spans from the supervisor and keeps them (store.ts), as they come. A batch that was kept
-// is acknowledged with the next question; one that comes again, because this process ended in between, is known by its
-// id. Started by main.ts.
+// Takes lines, invocations and spans from the supervisor and stores them (store.ts). A stored batch is acknowledged
+// by
+// the next request; a batch that is sent again because this process ended in between is recognized by its id. Started
+// by
+// main.ts.
 import { statfsSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Figure } from '#core/process/figures.ts';
@@ -12,18 +14,18 @@ import { createProjectCollectors } from './project-collectors.ts';
 import { sweepTelemetry } from './sweep.ts';
 import { createTelemetryStore, type TelemetryStore } from './store.ts';
 
-/** The question waits for so long; then it is asked again. */
+/** Timeout of the long poll. */
 const WAIT_MS = 10_000;
-/** Between batches, so that what comes one by one is kept together. */
+/** Pause between batches, so that single records are stored together. */
 const TOGETHER_MS = 250;
 const FAILED_MS = 2000;
 const SWEEP_MS = 10 * 60_000;
 
-/** What was kept, lost and sent since this process started, for /metrics. */
+/** Counters of stored, lost and exported records since the process started, for /metrics. */
 export class TelemetryCounts {
   readonly kept = { lines: 0, invocations: 0, spans: 0 };
   lost = 0;
-  /** Of exporters, the operator's and those of projects. */
+  /** Counters of exporters, the operator's and those of projects. */
   exported: () => readonly { readonly collector: string; readonly sent: number; readonly dropped: number }[] = () => [];
 
   figures(): Figure[] {
@@ -42,9 +44,9 @@ export class TelemetryCounts {
 }
 
 /**
- * Takes batches until the process is to end.
+ * Takes batches until the process shuts down.
  *
- * @param collector the operator's, for spans; null: there is none.
+ * @param collector the operator's, for spans; null: none.
  */
 export async function collectTelemetry(
   parts: Dependencies,
@@ -89,11 +91,11 @@ export async function collectTelemetry(
 }
 
 /**
- * Asks once, and keeps what comes.
+ * Takes one batch and stores it.
  *
- * @param acknowledged id of the batch that was kept last. @param space of the disk: where it is low, nothing is kept.
- * @returns that of the one that is kept now; null: there is none.
- * @throws {Error} where nobody answers, or the database is away: then the same batch comes again.
+ * @param acknowledged id of the last stored batch. @param space of the disk: if it is low, nothing is stored.
+ * @returns the id of the new batch; null: there was none.
+ * @throws {Error} if the supervisor or the database is unavailable: the same batch is then sent again.
  */
 export async function takeTelemetry(
   { privatePort, log, stopping }: Pick<Dependencies, 'privatePort' | 'log' | 'stopping'>,
@@ -110,14 +112,14 @@ export async function takeTelemetry(
   counts.lost += body.lost;
   if (body.lost > 0) log.warn({ records: body.lost }, 'Lines and invocations lost: they were not taken in time');
   if (space.isLow) {
-    // What is left of the disk is the platform's own.
+    // The remaining disk space is reserved for the platform.
     counts.lost++;
     log.warn('Lines and invocations not kept: the disk has less than DISK_FREE_BYTES_MIN');
   } else await store.keep(body);
   return body.id;
 }
 
-/** The process does not wait for an answer that may take its time. */
+/** Lets the process shut down without waiting for the response. */
 async function unlessAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
   const { promise, reject } = Promise.withResolvers<never>();
   const stop = (): void => reject(new Error('The process ends'));

@@ -1,12 +1,14 @@
-// How Postgres stands and what waits in it, for /metrics: connections by program, events that are due, jobs. Read now
-// and then and within a short time, so that a database that is busy is not made busier. Told by main.ts.
+// State and backlog of Postgres for /metrics: connections by program, due events, jobs. Read at most every 15 seconds
+// and with a short timeout, so as not to burden a busy database. Reported by main.ts.
 import type { Figure } from '#core/process/figures.ts';
 import type { Sql } from '#postgres/sql.ts';
 
 const READ_MS = 15_000;
 const STATEMENT_MS = 1000;
 
-/** Reads them where those before are older than fifteen seconds; none where the database does not answer in time. */
+/**
+ * Reads the figures if the last ones are older than fifteen seconds; empty if the database does not respond in time.
+ */
 export function createDatabaseFigures(sql: Sql, now: () => number = Date.now): () => Promise<readonly Figure[]> {
   let figures: readonly Figure[] = [];
   let readAt = -Infinity;
@@ -19,7 +21,7 @@ export function createDatabaseFigures(sql: Sql, now: () => number = Date.now): (
   };
 }
 
-/** @throws {Error} where the database does not answer in time. */
+/** @throws {Error} if the database does not respond in time. */
 export async function readFigures(sql: Sql, now: number): Promise<Figure[]> {
   return (await sql.begin('read only', async (tx) => {
     await tx`SELECT set_config('statement_timeout', ${String(STATEMENT_MS)}, true)`;
@@ -32,7 +34,7 @@ export async function readFigures(sql: Sql, now: number): Promise<Figure[]> {
     const [database] = await tx<{ allowed: number; bytes: number; hits: number; reads: number }[]>`
       SELECT current_setting('max_connections')::int AS allowed, pg_database_size(current_database()) AS bytes,
         blks_hit AS hits, blks_read AS reads FROM pg_stat_database WHERE datname = current_database()`;
-    // Those of lanes that nobody consumes, such as dead letters, wait for a person.
+    // Events of lanes without a consumer, such as dead letters, are not included.
     const events = await tx<{ kind: string; due: number; leased: number; oldest: number }[]>`
       SELECT kind, coalesce(sum(due), 0)::bigint AS due, coalesce(sum(leased), 0)::bigint AS leased,
         coalesce(min(oldest), ${now})::bigint AS oldest

@@ -1,17 +1,18 @@
-// Sends spans to one collector: in batches, tried again with pauses, and never waited for. What finds no room is
-// dropped and counted. The operator's (`OTEL_EXPORTER_OTLP_ENDPOINT`) gets those of all projects and may be a private
-// one; those of projects are project-collectors.ts.
+// Exports spans to one collector: in batches, retried with pauses, never blocking. Spans beyond the buffer are
+// dropped
+// and counted. The operator's collector (`OTEL_EXPORTER_OTLP_ENDPOINT`) gets the spans of all projects and may have a
+// private address; those of projects are in project-collectors.ts.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { post } from '#core/way-out/post.ts';
 import { toOtlp, type OwnedSpan } from './otlp.ts';
 
-/** Where spans go. */
+/** Address of a collector. */
 export interface CollectorAddress {
   /** Of `POST .../v1/traces`. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Whether it may lead to a private address. */
+  /** Whether private addresses are allowed. */
   readonly isPrivate: boolean;
 }
 
@@ -20,7 +21,7 @@ const WAITING_MAX = 20_000;
 const TOGETHER_MS = 500;
 const PAUSES_MS = [1000, 2000, 5000, 15_000, 30_000];
 
-/** Spans on their way to a collector. */
+/** Exporter to one collector. */
 export class SpanExporter {
   readonly #address: CollectorAddress;
   readonly #log: Logger;
@@ -30,7 +31,7 @@ export class SpanExporter {
   #sent = 0;
   #dropped = 0;
   #problem: string | null = null;
-  /** Batches that were given up, one after the other. */
+  /** Consecutive failed batches. */
   #failures = 0;
   #wake: (() => void) | null = null;
 
@@ -38,7 +39,7 @@ export class SpanExporter {
     readonly address: CollectorAddress;
     readonly log: Logger;
     readonly stopping: AbortSignal;
-    /** Spans that wait at most. */
+    /** Maximum number of buffered spans. */
     readonly waitingMax?: number;
   }) {
     this.#address = options.address;
@@ -47,22 +48,22 @@ export class SpanExporter {
     this.#waitingMax = options.waitingMax ?? WAITING_MAX;
   }
 
-  /** Spans that wait. */
+  /** Number of buffered spans. */
   get waiting(): number {
     return this.#waiting.length;
   }
 
-  /** Spans that arrived so far. */
+  /** Number of exported spans. */
   get sent(): number {
     return this.#sent;
   }
 
-  /** Spans that were dropped so far. */
+  /** Number of dropped spans. */
   get dropped(): number {
     return this.#dropped;
   }
 
-  /** Why some were dropped last; null: none were. */
+  /** Reason of the last drop; null: none. */
   get problem(): string | null {
     return this.#problem;
   }
@@ -74,14 +75,14 @@ export class SpanExporter {
     this.#wake?.();
   }
 
-  /** Counts spans that are not sent. @param reason in one line. */
+  /** Counts dropped spans. @param reason in one line. */
   drop(count: number, reason: string): void {
     if (count === 0) return;
     this.#dropped += count;
     this.#problem = reason;
   }
 
-  /** Sends until the process is to end. */
+  /** Exports until the process shuts down. */
   async run(): Promise<void> {
     this.#stopping.addEventListener('abort', () => this.#wake?.(), { once: true });
     while (!this.#stopping.aborted) {
@@ -92,7 +93,7 @@ export class SpanExporter {
         continue;
       }
       await this.#send(this.#waiting.splice(0, BATCH_MAX));
-      // One that refuses everything is not asked for each batch at once.
+      // Pause between batches while the collector keeps failing.
       if (this.#failures > 0) await this.#pause(PAUSES_MS[Math.min(this.#failures, PAUSES_MS.length) - 1]!);
     }
   }
@@ -128,9 +129,9 @@ export class SpanExporter {
 }
 
 /**
- * The operator's collector; null where there is none. Names and formats are those of OpenTelemetry.
+ * The operator's collector; null if not set. Names and formats are those of OpenTelemetry.
  *
- * @throws {Error} naming the variable; its value may hold a secret and stays out of it.
+ * @throws {Error} naming the variable, without its value, which may contain a secret.
  * @example collectorAddress({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://otel:4318' })?.url // 'http://otel:4318/v1/traces'
  */
 export function collectorAddress(environment: Readonly<Record<string, string | undefined>>): CollectorAddress | null {

@@ -1,5 +1,6 @@
-// What of stored lines, invocations and traces is asked for: the part of a query they share, checked, and as a
-// condition of SQL. Used by the files of this folder that read.
+// The filter shared by queries for stored lines, invocations and traces: its schema, and its SQL condition. Used by
+// the
+// readers of this folder.
 import Type from '#core/typebox/typebox.mjs';
 import { invocationKinds } from '#core/plans.ts';
 import type { Sql } from '#postgres/sql.ts';
@@ -12,7 +13,7 @@ const LIMIT_MAX = 1000;
 const LIMIT_DEFAULT = 100;
 const CURSOR_CHARS_MAX = 300;
 
-/** Part of every query for what is stored. */
+/** Query parameters of every request for stored records. */
 export const storedQuery = {
   from: Type.Optional(Timestamp),
   to: Type.Optional(Timestamp),
@@ -23,18 +24,18 @@ export const storedQuery = {
   traceId: Type.Optional(Type.String({ pattern: '^[0-9a-f]{32}$' })),
 };
 
-/** Part of a query for pages. */
+/** Query parameters of pages. */
 export const storedPage = {
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: LIMIT_MAX, default: LIMIT_DEFAULT })),
   cursor: Type.Optional(Type.String({ maxLength: CURSOR_CHARS_MAX, description: 'nextCursor of the page before' })),
 };
 
-/** Part of a query for numbers over time. */
+/** Query parameters of counts over time. */
 export const bucketsQuery = {
   buckets: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, default: 60, description: 'Parts of the time' })),
 };
 
-/** The shared part of a question. */
+/** The parsed shared parameters. */
 export interface StoredQuestion {
   readonly from?: string | undefined;
   readonly to?: string | undefined;
@@ -45,10 +46,10 @@ export interface StoredQuestion {
   readonly traceId?: string | undefined;
 }
 
-/** A condition, or nothing. */
+/** An SQL condition, possibly empty. */
 export type Fragment = ReturnType<Sql>;
 
-/** What the shared part says, without its time. */
+/** The SQL condition of the shared parameters, without the time range. */
 export function storedCondition(sql: Sql, projectId: string, asked: StoredQuestion): Fragment {
   const { deploymentId, branch, kind, route, traceId } = asked;
   return sql`project_id = ${projectId}
@@ -59,19 +60,19 @@ export function storedCondition(sql: Sql, projectId: string, asked: StoredQuesti
     ${traceId === undefined ? sql`` : sql`AND trace_id = ${traceId}`}`;
 }
 
-/** A time to look at. */
+/** A time range. */
 export interface Span {
   readonly from: Date;
   readonly to: Date;
 }
 
 /**
- * The time that is asked about; without `from`, all that is kept.
+ * The requested time range; without `from`, everything stored.
  *
- * @throws {ApiError} for a time that ends before it begins.
+ * @throws {ApiError} if the range is negative.
  */
 export function timeOf({ from, to }: StoredQuestion, keptMs: number, now: number = Date.now()): Span {
-  // What is written while it is asked for has a time a little ahead, where clocks differ.
+  // Clocks differ, so current records may have a timestamp slightly in the future.
   const end = to === undefined ? new Date(now + 60_000) : new Date(to);
   const begin = from === undefined ? new Date(Math.min(now, end.getTime()) - keptMs - DAY_MS) : new Date(from);
   if (!(begin.getTime() <= end.getTime()))
@@ -79,7 +80,7 @@ export function timeOf({ from, to }: StoredQuestion, keptMs: number, now: number
   return { from: begin, to: end };
 }
 
-/** Time in equal parts. @param ms without `from`, of the time before now. */
+/** Divides the time range into equal intervals. @param ms length of the range without `from`. */
 export function bucketsOf(asked: StoredQuestion & { readonly buckets?: number | undefined }, ms: number) {
   const to = asked.to === undefined ? new Date() : new Date(asked.to);
   const { from } = timeOf({ from: asked.from ?? new Date(to.getTime() - ms).toISOString(), to: to.toISOString() }, 0);
@@ -87,9 +88,9 @@ export function bucketsOf(asked: StoredQuestion & { readonly buckets?: number | 
   return { from, to, bucketMs };
 }
 
-/** Where a page begins: behind this moment and number. */
+/** The position after which a page starts: timestamp and number. */
 export interface StoredPosition {
-  /** With microseconds, as the database says it. */
+  /** With microseconds, as Postgres prints it. */
   readonly at: string;
   readonly seq: number;
 }
@@ -108,23 +109,23 @@ export function cursorOf({ moment, seq }: { readonly moment: string; readonly se
   return encodeCursor({ order: moment, id: String(seq) });
 }
 
-/** A time with microseconds, for cursors. */
+/** A timestamp with microseconds, for cursors. */
 export const momentColumn = (sql: Sql): Fragment =>
   sql`to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS moment`;
 
-/** Of a query that asks for no number. */
+/** The page size, or its default. */
 export function limitOf({ limit = LIMIT_DEFAULT }: { readonly limit?: number | undefined }): number {
   return limit;
 }
 
 /**
- * Reads with a bound on its time.
+ * Reads with a statement timeout.
  *
- * @throws {ApiError} `bad_request` where it would take longer.
+ * @throws {ApiError} `bad_request` on a timeout.
  */
 export async function readWithin<Result>(sql: Sql, ms: number, read: (sql: Sql) => Promise<Result>): Promise<Result> {
   try {
-    // What reads inside of a transaction needs no more of it than its templates.
+    // Readers only use the template function of a transaction.
     return (await sql.begin('read only', async (tx) => {
       await tx`SELECT set_config('statement_timeout', ${String(ms)}, true)`;
       return read(tx as unknown as Sql);

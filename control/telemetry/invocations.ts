@@ -1,4 +1,4 @@
-// Reads stored invocations: pages from the newest on, the most expensive ones, single ones, and how many over time.
+// Reads stored invocations: pages from the newest on, the most expensive ones, single ones, and counts over time.
 import type { Sql } from '#postgres/sql.ts';
 import {
   cursorOf,
@@ -10,17 +10,17 @@ import {
   type StoredQuestion,
 } from './filter.ts';
 
-/** Which invocations. */
+/** Filters of invocations. */
 export interface InvocationQuestion extends StoredQuestion {
   readonly method?: string | undefined;
-  /** The whole path, or with `*` at its end its beginning. */
+  /** The exact path, or a prefix followed by `*`. */
   readonly path?: string | undefined;
   readonly status?: number | undefined;
-  /** `ok`, `failed`, or a code. */
+  /** `ok`, `failed`, or an error code. */
   readonly outcome?: string | undefined;
 }
 
-/** Orders: the newest first, or those first that used the most. */
+/** Sort orders: the newest first, or the highest usage first. */
 export const invocationOrders = ['time', 'cpu', 'wall'] as const;
 type InvocationOrder = (typeof invocationOrders)[number];
 
@@ -43,7 +43,7 @@ interface Row {
   readonly trace_id: string | null;
 }
 
-/** An invocation as the API says it. */
+/** The API's view of an invocation. */
 const toInvocation = (row: Row) => ({
   id: row.invocation,
   at: row.at.toISOString(),
@@ -77,7 +77,7 @@ function condition(sql: Sql, projectId: string, asked: InvocationQuestion): Frag
     ${status === undefined ? sql`` : sql`AND status = ${status}`} ${byOutcome} ${byPath}`;
 }
 
-/** A page of them; what is ordered by use has one page. */
+/** A page of invocations; sorted by usage, there is only one page. */
 export async function readInvocations(
   sql: Sql,
   projectId: string,
@@ -99,14 +99,14 @@ export async function readInvocations(
   return { items: shown.map(toInvocation), nextCursor: hasMore ? cursorOf(shown.at(-1)!) : null };
 }
 
-/** One; null where it is not kept. */
+/** An invocation by id; null if it is not stored. */
 export async function findInvocation(sql: Sql, projectId: string, id: string): Promise<StoredInvocation | null> {
   const [row] = await sql<Row[]>`
     SELECT * FROM control.invocation WHERE project_id = ${projectId} AND invocation = ${id} ORDER BY at DESC LIMIT 1`;
   return row === undefined ? null : toInvocation(row);
 }
 
-/** Invocations in each part of the time that has any. */
+/** Number of invocations per interval; empty intervals are omitted. */
 export async function countInvocations(
   sql: Sql,
   projectId: string,

@@ -1,4 +1,4 @@
-// Reads stored lines: pages from the newest on, what came after a number, and how many there were over time.
+// Reads stored lines: pages from the newest on, lines after a number, and counts over time.
 import type { Sql } from '#postgres/sql.ts';
 import {
   cursorOf,
@@ -14,16 +14,16 @@ import {
 export const lineLevels = ['debug', 'info', 'warn', 'error'] as const;
 export type LineLevel = (typeof lineLevels)[number];
 
-/** Which lines. */
+/** Filters of lines. */
 export interface LineQuestion extends StoredQuestion {
-  /** And those above it. */
+  /** Minimum level. */
   readonly level?: LineLevel | undefined;
-  /** A part of the text, in either case. */
+  /** Part of the text, case-insensitive. */
   readonly search?: string | undefined;
   readonly invocation?: string | undefined;
 }
 
-/** A stored line as the table has it. */
+/** A row of the table. */
 export interface LineRow {
   readonly seq: number;
   readonly at: Date;
@@ -37,7 +37,7 @@ export interface LineRow {
   readonly text: string;
 }
 
-/** A line as the API says it. */
+/** The API's view of a line. */
 export const toLine = (row: LineRow) => ({
   id: String(row.seq),
   at: row.at.toISOString(),
@@ -81,7 +81,7 @@ export async function readLines(
   return { items: shown.map(toLine), nextCursor: rows.length > limit ? cursorOf(shown.at(-1)!) : null };
 }
 
-/** Lines with higher numbers, in their order. */
+/** Lines after a number, in ascending order. */
 export async function readLinesAfter(
   sql: Sql,
   projectId: string,
@@ -102,7 +102,7 @@ export async function lastSeq(sql: Sql): Promise<number> {
   return row!.is_called ? row!.last_value : 0;
 }
 
-/** Lines by level in each part of the time that has any. */
+/** Number of lines by level per interval; empty intervals are omitted. */
 export async function countLines(
   sql: Sql,
   projectId: string,
@@ -122,7 +122,7 @@ export async function countLines(
   }));
 }
 
-/** What was dropped in a time, by the hours that begin in it or hold its beginning. */
+/** Dropped records in a range, by the hours that it overlaps. */
 export async function readDropped(sql: Sql, projectId: string, { from, to }: Span) {
   const [row] = await sql<{ lines: number; invocations: number; spans: number }[]>`
     SELECT coalesce(sum(dropped_lines), 0)::bigint AS lines,

@@ -1,8 +1,9 @@
-// Spans as OTLP's JSON (OpenTelemetry protocol over HTTP): ids in hex, times as texts of nanoseconds, kinds and
-// statuses as numbers. Pure.
+// Serializes spans as OTLP JSON (OpenTelemetry protocol over HTTP): ids in hex, times as strings of nanoseconds,
+// kinds
+// and statuses as numbers. Pure.
 import type { SpanAttributes } from '#core/telemetry.ts';
 
-/** A span and whose it is. */
+/** A span and its owner. */
 export interface OwnedSpan {
   readonly project: string;
   readonly projectId: string;
@@ -13,7 +14,7 @@ export interface OwnedSpan {
   readonly parentId: string | null;
   readonly name: string;
   readonly kind: number;
-  /** Milliseconds since 1970, with parts. */
+  /** Milliseconds since 1970, with fractions. */
   readonly at: number;
   readonly ms: number;
   readonly error: string | null;
@@ -24,7 +25,7 @@ export interface OwnedSpan {
 
 const STATUS_ERROR = 2;
 
-/** The body of a `POST /v1/traces`. One resource a deployment: the project is the service. */
+/** The body of a `POST /v1/traces`. One resource per deployment; the project is the service. */
 export function toOtlp(spans: readonly OwnedSpan[]): object {
   const byDeployment = new Map<string, OwnedSpan[]>();
   for (const span of spans) {
@@ -69,7 +70,7 @@ function toSpan(span: OwnedSpan): object {
   };
 }
 
-/** Whole microseconds: what comes behind is not exact. */
+/** Whole microseconds: further digits are not exact. */
 function toNanos(ms: number): string {
   return `${BigInt(Math.round(ms * 1000))}000`;
 }

@@ -1,5 +1,5 @@
-// Reads the records of engines, which share memory with hostile code: each field is checked, and what is none of
-// core/telemetry.ts is left out. Pure.
+// Parses the records of engines, which share memory with hostile code: every field is validated, and anything not in
+// core/telemetry.ts is dropped. Pure.
 import { invocationKinds } from '#core/plans.ts';
 import type {
   DroppedRecord,
@@ -16,25 +16,25 @@ export interface Records {
   readonly invocations: InvocationRecord[];
   readonly spans: SpanRecord[];
   readonly dropped: DroppedRecord[];
-  /** Texts that were no record. */
+  /** Number of invalid records. */
   readonly refused: number;
 }
 
-/** Of a clock that is wrong: what is further away counts as now. */
+/** Timestamps outside of this range come from a wrong clock and are replaced by the current time. */
 const [PAST_MS, FUTURE_MS] = [20 * 3_600_000, 60_000];
 const TEXT_CHARS_MAX = 1024 * 1024;
 const WORD_CHARS_MAX = 2048;
 const ATTRIBUTES_MAX = 32;
 const LINKS_MAX = 32;
 const SPAN_MS_MAX = 7 * 86_400_000;
-/** A WebSocket may be open for long. */
+/** A WebSocket may stay open for long. */
 const INVOCATION_MS_MAX = 1e12;
-/** Sums of them stay far within Postgres's bigint. */
+/** Sums stay far below the range of bigint. */
 const COUNT_MAX = 1e9;
 const levels: readonly string[] = ['debug', 'info', 'warn', 'error'];
 const kinds: readonly string[] = invocationKinds;
 
-/** @param text one record a line. */
+/** @param text one record per line. */
 export function parseRecords(text: string, now: number): Records {
   const records = { lines: [], invocations: [], spans: [], dropped: [], refused: 0 } as {
     -readonly [Key in keyof Records]: Records[Key];
@@ -166,12 +166,12 @@ function isDuration(value: unknown, most: number): boolean {
   return isNumber(value) && value >= 0 && value <= most;
 }
 
-/** Columns of four bytes take neither the largest nor the smallest numbers. */
+/** Rounded to microseconds: `real` columns reject very large and very small numbers. */
 function toMicros(ms: number): number {
   return Math.round(ms * 1000) / 1000;
 }
 
-/** Half a character is none of JSON's texts in Postgres. */
+/** Postgres JSON cannot contain unpaired surrogates. */
 function toWellFormed(attributes: SpanAttributes): SpanAttributes {
   return Object.fromEntries(
     Object.entries(attributes).map(([name, value]) => [

@@ -1,5 +1,5 @@
-// The partitions of what is kept of lines, invocations and spans: one a day. Makes those of today and tomorrow, and
-// drops what is older than it is kept. Called by store.ts and sweep.ts.
+// Daily partitions of stored lines, invocations and spans: creates those around today, and drops expired ones. Called
+// by store.ts and sweep.ts.
 import type { Sql } from '#postgres/sql.ts';
 
 const DAY_MS = 86_400_000;
@@ -7,10 +7,10 @@ const DAY_MS = 86_400_000;
 export const telemetryTables = ['log_line', 'invocation', 'span'] as const;
 type TelemetryTable = (typeof telemetryTables)[number];
 
-/** Any number will do that nobody else locks. */
+/** An arbitrary number, used by no other lock. */
 const LOCK_KEY = 7_528_341_017;
 
-/** Makes partitions from the day before to that after a moment, unless they are there. */
+/** Creates the partitions from the day before to the day after a time, if they do not exist. */
 export async function makePartitions(sql: Sql, now: number): Promise<void> {
   const today = Math.floor(now / DAY_MS);
   await sql.begin(async (tx) => {
@@ -27,7 +27,7 @@ export async function makePartitions(sql: Sql, now: number): Promise<void> {
   });
 }
 
-/** Drops partitions whose day has ended before a moment. @returns their names. */
+/** Drops partitions whose day ended before a time. @returns their names. */
 export async function dropPartitions(sql: Sql, before: number): Promise<string[]> {
   const rows = await sql<{ name: string }[]>`
     SELECT child.relname AS name FROM pg_inherits

@@ -1,15 +1,15 @@
-// The collectors that projects have named for their own spans: read from the database, one exporter each, within one
-// bound on all that waits. What was sent and dropped is written back now and then. Started by collect.ts.
+// Exporters to the collectors of projects: read from the database, one exporter each, with a common limit on buffered
+// spans. Counts of exported and dropped spans are written back periodically. Started by collect.ts.
 import { unseal } from '#core/encryption.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import { SpanExporter, type CollectorAddress } from './export-spans.ts';
 import type { OwnedSpan } from './otlp.ts';
 
-/** Of all projects, and of one. */
+/** Maximum of buffered spans: of all projects, and of one. */
 const WAITING_MAX = 20_000;
 const WAITING_OF_ONE_MAX = 2000;
 const TELL_MS = 2000;
-/** A NOTIFY may be lost while the database restarts. */
+/** Polled as well, since NOTIFY may be lost while the database restarts. */
 const READ_MS = 60_000;
 
 interface Row {
@@ -22,23 +22,23 @@ interface Row {
 
 interface Known {
   readonly exporter: SpanExporter;
-  /** Says when it was set: another address is another exporter. */
+  /** Time of the setting: a changed collector gets a new exporter. */
   readonly made: string;
   readonly end: AbortController;
   told: { readonly sent: number; readonly dropped: number };
 }
 
-/** What a project's headers belong to. */
+/** Encryption context of a project's headers. */
 export function headersContext(projectId: string): string {
   return `collector:${projectId}`;
 }
 
-/** Takes spans of projects that have a collector. */
+/** Receives spans of projects that have a collector. */
 export interface ProjectCollectors {
   add(spans: readonly OwnedSpan[]): void;
-  /** Of all projects since the start, those whose collector is gone included. */
+  /** Totals since the start, including removed collectors. */
   total(): { readonly sent: number; readonly dropped: number };
-  /** Until the process is to end. */
+  /** Runs until the process shuts down. */
   run(): Promise<void>;
 }
 
@@ -84,7 +84,7 @@ export function createProjectCollectors(
     }
   }
 
-  /** Writes down what became of spans since the last time. */
+  /** Writes the counts since the last call. */
   async function tell(): Promise<void> {
     for (const [id, one] of known) {
       const { sent, dropped, problem } = one.exporter;

@@ -1,5 +1,6 @@
-// Keeps a batch of records: lines, invocations and spans go into their tables with COPY, what was dropped is counted.
-// Called by collect.ts, for one batch at a time over all API processes, so that numbers of rows follow their commits.
+// Stores a batch of records: copies lines, invocations and spans into their tables with COPY, and counts dropped
+// ones.
+// Called by collect.ts, for one batch at a time across all API processes, so that row numbers follow commit order.
 import { copyRows, type CopyValue } from '#postgres/copy-rows.ts';
 import type { Sql, Transaction } from '#postgres/sql.ts';
 import type { TelemetryBatch } from '#core/telemetry.ts';
@@ -9,17 +10,17 @@ import { parseRecords, type Records } from './parse-records.ts';
 
 const ACTOR = 'telemetry';
 const HALF_DAY_MS = 43_200_000;
-/** Any number will do that nobody else locks. */
+/** An arbitrary number, used by no other lock. */
 const LOCK_KEY = 7_528_341_018;
 const LEVELS: readonly string[] = ['debug', 'info', 'warn', 'error'];
-/** What a row takes beside its texts, about. */
+/** Approximate size of a row without its texts. */
 const [LINE_BYTES, INVOCATION_BYTES, SPAN_BYTES] = [140, 180, 260];
-/** Names of projects in one NOTIFY; where there are more, `*` says that anybody may have something. */
+/** Maximum number of projects in one NOTIFY; beyond it, `*` stands for all. */
 const NOTIFIED_MAX = 100;
 
-/** Keeps batches of one API process. */
+/** Stores batches of one API process. */
 export interface TelemetryStore {
-  /** @returns projects that something was kept of; null: the batch was kept before. */
+  /** @returns projects with new records; null: the batch was stored before. */
   keep(batch: TelemetryBatch): Promise<ReadonlySet<string> | null>;
 }
 
@@ -46,9 +47,9 @@ export function createTelemetryStore({
 }: {
   sql: Sql;
   now?: () => number;
-  /** Adds up what was kept. */
+  /** Totals of stored records, updated by the store. */
   counts?: { readonly kept: { lines: number; invocations: number; spans: number } };
-  /** Hears of spans that were kept. */
+  /** Called with stored spans. */
   onSpans?: (spans: readonly OwnedSpan[]) => void;
 }): TelemetryStore {
   let partitionsUntil = 0;
@@ -200,14 +201,14 @@ async function keepRecords(
   return { volumes, spans: owned };
 }
 
-/** With microseconds, in which spans of one millisecond have their order. */
+/** With microseconds, to order spans within a millisecond. */
 function microTime(ms: number): string {
   const whole = Math.floor(ms);
   const micros = Math.min(999, Math.round((ms - whole) * 1000));
   return `${new Date(whole).toISOString().slice(0, -1)}${String(micros).padStart(3, '0')}Z`;
 }
 
-/** Whose records they are; those of projects that the database does not know are nobody's. */
+/** Finds the owners of records; those of unknown projects are dropped. */
 async function findOwners(
   tx: Transaction,
   records: readonly { readonly project: string; readonly deployment: string }[],

@@ -1,15 +1,16 @@
-// Forgets lines, invocations and spans: days that are over their time, and of projects that keep too much the oldest,
-// in small pieces, until the rest fits. Called by collect.ts now and then.
+// Deletes expired days of lines, invocations and spans, and the oldest records of projects that exceed their limit,
+// in
+// small transactions. Called by collect.ts periodically.
 import type { Sql } from '#postgres/sql.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import { dropPartitions, telemetryTables } from './partitions.ts';
 
 const PROJECTS_MAX = 1000;
 const HOUR_MS = 3_600_000;
-/** Deleted in one transaction, about. */
+/** Approximate number of bytes deleted per transaction. */
 const PIECE_BYTES = 32 * 1024 * 1024;
 
-/** @param parts with their bounds. */
+/** @param parts including the limits. */
 export async function sweepTelemetry(
   {
     sql,
@@ -34,20 +35,23 @@ export async function sweepTelemetry(
   }
 }
 
-/** Deletes the oldest of a project until so many bytes are gone. @returns when the oldest of the rest was written. */
+/**
+ * Deletes the oldest records of a project until the given number of bytes is freed. @returns the time of the oldest
+ * remaining one.
+ */
 async function trim(sql: Sql, projectId: string, bytes: number): Promise<Date | null> {
   for (let left = bytes; ;) {
     const [hour] = await sql<{ hour: Date; bytes: number }[]>`
       SELECT hour, bytes FROM control.telemetry_hour
       WHERE project_id = ${projectId} AND bytes > 0 ORDER BY hour LIMIT 1`;
     if (hour === undefined || left <= 0) return hour?.hour ?? null;
-    // What was counted in an hour was written in it, about: rows are of about the same size there.
+    // Approximation: the records of an hour are of similar size.
     const end = new Date(hour.hour.getTime() + HOUR_MS);
     const share = Math.min(1, Math.min(left, PIECE_BYTES) / hour.bytes);
     const gone = share === 1 ? hour.bytes : Math.ceil(share * hour.bytes);
     await sql.begin(async (tx) => {
       for (const table of telemetryTables) {
-        // Older ones too: what was late is counted in a later hour.
+        // Older ones as well: late records are counted in a later hour.
         const [found] = await tx.unsafe<{ until: Date | null }[]>(
           `SELECT percentile_disc($3::double precision) WITHIN GROUP (ORDER BY at) AS until FROM control.${table}
            WHERE project_id = $1 AND at < $2`,

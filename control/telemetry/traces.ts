@@ -1,21 +1,22 @@
-// Reads stored traces: a list of those that began on the platform, the newest first, and one with its spans.
+// Reads stored traces: a list of those that began on the platform, the newest first, and single ones with their
+// spans.
 import type { Sql } from '#postgres/sql.ts';
 import type { SpanAttributes } from '#core/telemetry.ts';
 import { cursorOf, momentColumn, type Fragment, type Span, type StoredPosition } from './filter.ts';
 
-/** Which traces, by their first span. */
+/** Filters of traces, by their first span. */
 export interface TraceQuestion {
   readonly deploymentId?: string | undefined;
   readonly branch?: string | undefined;
-  /** Of a request; else the name of the queue, the timer, the schedule or the workflow. */
+  /** For requests, the route; otherwise the name of the queue, timer, schedule or workflow. */
   readonly route?: string | undefined;
-  /** Of the response: a whole one such as `404`, or a class such as `5xx`. */
+  /** Response status, such as `404`, or a class such as `5xx`. */
   readonly status?: string | undefined;
-  /** A part of the name, in either case. */
+  /** Part of the name, case-insensitive. */
   readonly search?: string | undefined;
-  /** Those alone that failed. */
+  /** Only failed ones. */
   readonly failed?: boolean | undefined;
-  /** At least so long, in ms. */
+  /** Minimum duration in ms. */
   readonly msMin?: number | undefined;
 }
 
@@ -41,7 +42,7 @@ interface Row {
 
 /** Kinds by their number. */
 export const spanKindNames = ['unspecified', 'internal', 'server', 'client', 'producer', 'consumer'] as const;
-/** Of one trace. */
+/** Maximum number of spans returned per trace. */
 export const SPANS_SHOWN_MAX = 2000;
 
 /** A page of traces. */
@@ -89,7 +90,7 @@ export async function readTraces(
   };
 }
 
-/** The spans of a trace in the order of their beginning; null where none is kept. */
+/** The spans of a trace by start time; null if none is stored. */
 export async function readTrace(sql: Sql, projectId: string, traceId: string) {
   const rows = await sql<Row[]>`
     SELECT *, extract(epoch FROM at)::double precision * 1000 AS start_ms FROM control.span

@@ -1,6 +1,8 @@
-// Takes what deployments used from the supervisor into the ledger (control.usage), every few seconds. A batch that was
-// kept is acknowledged with the next question; one that comes again, because this process ended in between, is known by
-// its id and counted once. Started by main.ts.
+// Takes usage of deployments from the supervisor into the ledger (control.usage), every few seconds. A stored batch
+// is
+// acknowledged by the next request; a batch that is sent again because this process ended in between is recognized by
+// its
+// id and counted once. Started by main.ts.
 import { setTimeout as pause } from 'node:timers/promises';
 import { COSTLIEST_MAX, type UsageBatch } from '#core/usage-row.ts';
 import type { Dependencies } from '../process/dependencies.ts';
@@ -9,7 +11,7 @@ const EVERY_MS = 10_000;
 const WAIT_MS = 10_000;
 const ACTOR = 'usage';
 
-/** Takes batches until the process is to end. */
+/** Takes batches until the process shuts down. */
 export async function collectUsage(parts: Dependencies): Promise<void> {
   const { stopping, log } = parts;
   let acknowledged: string | null = null;
@@ -17,7 +19,7 @@ export async function collectUsage(parts: Dependencies): Promise<void> {
     try {
       const taken = await takeUsage(parts, acknowledged);
       acknowledged = taken;
-      // There may be more where there was a batch: it is asked for at once, which acknowledges this one.
+      // After a batch, ask again immediately: there may be more, and the request acknowledges this one.
       if (taken !== null) continue;
     } catch (error) {
       log.warn({ reason: (error as Error).message }, 'Usage not taken');
@@ -27,11 +29,10 @@ export async function collectUsage(parts: Dependencies): Promise<void> {
 }
 
 /**
- * Asks once, and keeps what comes.
+ * Takes one batch and stores it.
  *
- * @param acknowledged id of the batch that was kept last. @returns that of the one that is kept now; null: there is
- *   none.
- * @throws {Error} where nobody answers, or the database is away: then the same batch comes again.
+ * @param acknowledged id of the last stored batch. @returns the id of the new batch; null: there was none.
+ * @throws {Error} if the supervisor or the database is unavailable: the same batch is then sent again.
  */
 export async function takeUsage(
   { privatePort, sql }: Pick<Dependencies, 'privatePort' | 'sql'>,
@@ -46,7 +47,7 @@ export async function takeUsage(
       INSERT INTO control.idempotency (actor, key, request) VALUES (${ACTOR}, ${id}, ${Buffer.alloc(0)})
       ON CONFLICT DO NOTHING RETURNING key`;
     if (known.length === 0) return;
-    // Projects that the database does not know were deployed without it.
+    // Projects unknown to the database were deployed without the control plane.
     await tx`
       INSERT INTO control.usage AS kept
         (hour, project_id, deployment_id, kind, route, invocations, failures, cpu_ms, host_cpu_ms, cpu_ms_max,

@@ -1,12 +1,12 @@
-// Deliveries of outbound webhooks: what is due is claimed under a lease, sent, and put off where it did not arrive
-// (outbound/due-work.ts has the loop). A delivery arrives at least once. Runs in the API process.
+// Delivers outbound webhooks: claims due deliveries under a lease, sends them, and schedules retries
+// (outbound/due-work.ts has the loop). At least once. Runs in the API process.
 import { unseal } from '#core/encryption.ts';
 import type { AttemptResult, Resolve } from '#core/way-out/post.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import { runDueWork } from '../outbound/due-work.ts';
 import { send } from './send.ts';
 
-/** Waits before the second attempt and each later one: 21 hours in all. */
+/** Delays in seconds before the second and later attempts: 21 hours in total. */
 const WAITS_SECONDS = [10, 60, 300, 1800, 7200, 21_600, 43_200];
 const OF_ONE_MAX = 2;
 const LEASE_SECONDS = 60;
@@ -23,7 +23,7 @@ interface Claimed {
   readonly is_private: boolean;
 }
 
-/** What a webhook's secret belongs to. */
+/** Encryption context of a webhook's secret. */
 export function secretContext(webhookId: string): string {
   return `webhook:${webhookId}`;
 }
@@ -33,7 +33,7 @@ export function startWebhooks(parts: Dependencies): void {
   parts.background('Sending webhooks', () => sendDeliveries(parts));
 }
 
-/** Sends what is due until the process ends. @param resolve for tests. */
+/** Sends due deliveries until the process ends. @param resolve for tests. */
 export function sendDeliveries(parts: Dependencies, resolve?: Resolve): Promise<void> {
   const { sql } = parts;
   return runDueWork<Claimed>(parts, {
@@ -75,7 +75,7 @@ async function deliver(parts: Dependencies, claimed: Claimed, resolve?: Resolve)
   await record(parts, claimed, await (resolve === undefined ? send(attempt) : send(attempt, resolve)));
 }
 
-/** Only for the attempt that was claimed: somebody may have asked for the delivery anew since, or switched it off. */
+/** Only for the claimed attempt: the delivery may have been requested again or the webhook disabled since. */
 async function record(
   { sql }: Dependencies,
   { id, attempt }: Claimed,

@@ -1,32 +1,32 @@
-// What outbound webhooks tell of. Deployments and promotions are written by triggers of the database, in the
-// transaction of the change, whoever makes it; the rest comes through `enqueueEvent`.
+// Events of outbound webhooks. Triggers write those of deployments and promotions, in the transaction of the change;
+// the others use `enqueueEvent`.
 import type { Sql, Transaction } from '#postgres/sql.ts';
 
-/** Events that a webhook can be for. */
+/** Events that a webhook can subscribe to. */
 export const webhookEvents = [
   'deployment.created',
   'deployment.succeeded',
   'deployment.failed',
   'deployment.canceled',
-  // Production leads to another deployment: by a release, a promotion or a rollback.
+  // Production points to another deployment, after a release, promotion or rollback.
   'deployment.promoted',
   'domain.active',
 ] as const;
 export type WebhookEvent = (typeof webhookEvents)[number];
 
-/** What an event tells. */
+/** An event to deliver. */
 interface NewEvent {
   readonly organizationId: string;
   readonly projectId: string | null;
   readonly event: WebhookEvent;
-  /** No secrets, no values of variables. */
+  /** No secrets and no values of variables. */
   readonly data: Readonly<Record<string, string | number | boolean | null>>;
 }
 
 /**
- * Writes a delivery for each webhook that is for this event.
+ * Writes a delivery for each webhook that subscribes to the event.
  *
- * @param tx transaction of the change: without the change, nothing is delivered.
+ * @param tx transaction of the change: if it is rolled back, nothing is delivered.
  * @example await enqueueEvent(tx, { organizationId, projectId, event: 'domain.active', data: { hostname } });
  */
 export async function enqueueEvent(

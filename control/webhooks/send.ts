@@ -1,4 +1,4 @@
-// Sends one delivery of a webhook: signed (core/way-out/post.ts has where it may lead).
+// Sends one webhook delivery with a signature (core/way-out/post.ts restricts the destination).
 import { createHmac } from 'node:crypto';
 import { post, type AttemptResult, type Resolve } from '#core/way-out/post.ts';
 
@@ -6,12 +6,12 @@ import { post, type AttemptResult, type Resolve } from '#core/way-out/post.ts';
 export interface Attempt {
   readonly url: string;
   readonly secret: string;
-  /** Id of the delivery: the same at each attempt. */
+  /** Id of the delivery: the same for every attempt. */
   readonly id: string;
   readonly event: string;
   /** JSON. */
   readonly body: string;
-  /** Whether it may lead to a private address. */
+  /** Whether private addresses are allowed. */
   readonly isPrivate: boolean;
 }
 

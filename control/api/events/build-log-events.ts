@@ -1,5 +1,6 @@
-// A build log as server-sent events: what is there, then what comes, until the deployment has ended. Woken by NOTIFY,
-// with a poll besides. Sent by event-stream.ts.
+// A build log as server-sent events: stored lines first, then new ones until the deployment ends. Woken by NOTIFY,
+// with
+// polling as a fallback. Sent by event-stream.ts.
 import type { Dependencies } from '../../process/dependencies.ts';
 import { hasEnded, readLog, readState, toLine } from '../../records/deployments.ts';
 import { createWake } from './wake.ts';
@@ -8,9 +9,9 @@ const POLL_MS = 2000;
 const LINES_TOGETHER = 500;
 
 /**
- * Events `line` (with its number as id), `status`, and `end` at last.
+ * Yields `line` events (the line number is the id), `status`, and a final `end`.
  *
- * @param after the last line that the client has.
+ * @param after number of the last line that the client has.
  */
 export async function* buildLogEvents(
   parts: Dependencies,
@@ -22,13 +23,13 @@ export async function* buildLogEvents(
   const heard = (payload: string): void => {
     if (payload === deploymentId) wake.now();
   };
-  // It listens before it reads: what comes between is not missed.
+  // Listen before reading, so that no line is missed in between.
   const stops = [await parts.onNotify('control_log', heard), await parts.onNotify('control_deployment', heard)];
   let [seq, shown] = [after, ''];
   try {
     yield ': build log\n\n';
     while (!gone.aborted) {
-      // The state first: lines are written before the end.
+      // Read the state first: all lines are written before the final state.
       const state = await readState(parts.sql, deploymentId);
       const rows = await readLog(parts.sql, deploymentId, seq, LINES_TOGETHER);
       let text = rows.map((row) => `id: ${row.seq}\nevent: line\ndata: ${JSON.stringify(toLine(row))}\n\n`).join('');

@@ -1,18 +1,18 @@
-// Answers of server-sent events, as many at once as the process may have open. What an event says is for
-// build-log-events.ts and line-events.ts; it reads on only when the client has taken what it got.
+// Responses of server-sent events, with a limit on open streams per process. Events come from build-log-events.ts and
+// line-events.ts. The next one is read only when the client has taken the last.
 import type { Dependencies } from '../../process/dependencies.ts';
 import { ApiError } from '../../http/errors.ts';
 
-/** Silence after which a comment says that the connection lives, ms. */
+/** Silence after which a keep-alive comment is sent, in ms. */
 const COMMENT_MS = 15_000;
 
-/** Streams of one kind that one API process has open. */
+/** Open streams of one kind in this API process. */
 export interface EventStreams {
   /**
-   * Answers with texts as they come, until they end or the client is gone.
+   * Responds with a stream of texts, until they end or the client disconnects.
    *
-   * @param texts of events; '' says that there is nothing new.
-   * @throws {ApiError} `unavailable` when as many are open as may.
+   * @param texts serialized events; '' means nothing new.
+   * @throws {ApiError} `unavailable` when the limit of open streams is reached.
    */
   answer(
     parts: Dependencies,
@@ -21,7 +21,7 @@ export interface EventStreams {
   ): Response;
 }
 
-/** @param what they follow, for errors: `logs`. */
+/** @param what kind of stream, for errors: `logs`. */
 export function createEventStreams(what: string): EventStreams {
   let open = 0;
   return {
@@ -57,7 +57,7 @@ export function createEventStreams(what: string): EventStreams {
   };
 }
 
-/** Says after a silence that the connection lives. */
+/** Adds keep-alive comments after a silence. */
 async function* kept(texts: AsyncGenerator<string, void>): AsyncGenerator<string, void> {
   let silentSince = Date.now();
   for await (const text of texts) {

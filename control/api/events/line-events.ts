@@ -1,5 +1,5 @@
-// The lines of a project as server-sent events, as they come: `line` with its number as id. Woken by NOTIFY, with a
-// poll besides. Sent by event-stream.ts.
+// The log lines of a project as server-sent events: `line`, with its number as id. Woken by NOTIFY, with polling as a
+// fallback. Sent by event-stream.ts.
 import type { Dependencies } from '../../process/dependencies.ts';
 import { lastSeq, readLinesAfter, type LineQuestion } from '../../telemetry/lines.ts';
 import { createWake } from './wake.ts';
@@ -7,7 +7,7 @@ import { createWake } from './wake.ts';
 const POLL_MS = 5000;
 const LINES_TOGETHER = 500;
 
-/** @param after number of the last line that the client has; null: what comes from now on. */
+/** @param after number of the last line that the client has; null: only new lines. */
 export async function* lineEvents(
   parts: Dependencies,
   projectId: string,
@@ -16,7 +16,7 @@ export async function* lineEvents(
   gone: AbortSignal,
 ): AsyncGenerator<string, void> {
   const wake = createWake(gone);
-  // It listens before it reads: what comes between is not missed.
+  // Listen before reading, so that no line is missed in between.
   const stop = await parts.onNotify('control_telemetry', (projects) => {
     if (projects === '*' || projects.includes(projectId)) wake.now();
   });

@@ -1,7 +1,6 @@
-// Waiting for word of something new, with a poll besides: of streams that are followed (build-log-events.ts,
-// line-events.ts).
+// Waits for a wake-up or a timeout, for streams that follow something (build-log-events.ts, line-events.ts).
 
-/** Waits for a word, at most so long; a word that came before is not lost. */
+/** Waits for a wake-up, at most `ms`. A wake-up that came before the wait is not lost. */
 export function createWake(gone: AbortSignal): { now(): void; wait(ms: number): Promise<void> } {
   let isDue = false;
   let resume: (() => void) | null = null;

@@ -1,12 +1,12 @@
-// `Idempotency-Key`: a request that changes something is done once under a key, and answered alike as often as it is
-// sent. Answers are kept sealed, since some show a secret once.
+// `Idempotency-Key`: a request that changes something runs once per key; repeated requests get the stored response.
+// Responses are stored sealed, since some contain a secret.
 import { createHash } from 'node:crypto';
 import { seal, unseal, type EncryptionKeys } from '#core/encryption.ts';
 import type { Sql } from '#postgres/sql.ts';
 import { ApiError } from '../../http/errors.ts';
 
 const KEY_CHARS_MAX = 200;
-/** A first request that has not ended after so long never will: its process is gone. */
+/** A first request still open after this time belonged to a process that died. */
 const STALE = '5 minutes';
 const ANSWER_CHARS_MAX = 1024 * 1024;
 
@@ -17,16 +17,16 @@ interface Row {
   readonly body: string | null;
 }
 
-/** What is asked, and by whom. */
+/** A request with an idempotency key. */
 export interface Keyed {
-  /** Who asks: keys of others are others. */
+  /** Keys are scoped to the caller. */
   readonly actor: string;
   readonly key: string;
   /** SHA-256 of method, path and body. */
   readonly request: Buffer;
 }
 
-/** The key of a request, where it has one. @throws {ApiError} for one that is none. */
+/** The idempotency key of a request, or null. @throws {ApiError} for an invalid key. */
 export function idempotencyKey(headers: Headers): string | null {
   const key = headers.get('idempotency-key');
   if (key === null) return null;
@@ -37,7 +37,7 @@ export function idempotencyKey(headers: Headers): string | null {
   return key;
 }
 
-/** What a request asks for. @param body as it came. */
+/** Identifies the content of a request. @param body the raw body. */
 export function fingerprint(method: string, address: string, body: string): Buffer {
   return createHash('sha256')
     .update(JSON.stringify([method, address, body]))
@@ -45,7 +45,7 @@ export function fingerprint(method: string, address: string, body: string): Buff
 }
 
 /**
- * Answers a request once: runs it, or repeats the answer of the first.
+ * Runs a request once per key, or repeats the stored response.
  *
  * @throws {ApiError} `idempotency_mismatch` for another request under the key, `idempotency_running` while the first
  *   runs.
@@ -82,7 +82,7 @@ export async function answerOnce(
     throw error;
   }
   const type = response.headers.get('content-type') ?? '';
-  // What failed on our side or was refused for now may be tried again; streams are no answers to keep.
+  // Server errors and rate-limited requests may be retried. Streams cannot be stored.
   if (response.status >= 500 || response.status === 429 || (response.body !== null && !type.includes('json'))) {
     await forget();
     return response;
@@ -99,7 +99,7 @@ export async function answerOnce(
   return new Response(text, { status: response.status, headers: response.headers });
 }
 
-/** Forgets answers that are old enough. */
+/** Deletes expired responses. */
 export async function sweepIdempotency(sql: Sql, keepMs: number): Promise<void> {
   await sql`DELETE FROM control.idempotency WHERE created_at < now() - make_interval(secs => ${keepMs / 1000})`;
 }

@@ -32,7 +32,7 @@ function endingBody(body: ReadableStream<Uint8Array>, { isAllowed, everyMs }: Ac
       async pull(controller) {
         const { done, value } = await reader.read();
         if (done) return controller.close();
-        // Before anything that was written since the last check is sent.
+        // Check before sending anything written since the last check.
         if (Date.now() - checkedAt >= everyMs) {
           if (!(await isAllowed().catch(() => false))) {
             // Not awaited: cancelling may wait for the next event.

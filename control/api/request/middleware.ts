@@ -1,5 +1,6 @@
-// What surrounds every route of the API: a request id, the actor, rate limits, the access that the route declares,
-// idempotency. In this order, all before anything of the request is read.
+// Middleware of every route of the API: request id, actor, rate limits, declared access, idempotency. They run in
+// this
+// order, before the request body is read.
 import { randomUUID } from 'node:crypto';
 import { middleware } from '#packages/worker/index.ts';
 import type { RequestContext, RouteOptions } from '#packages/worker/route-types.ts';
@@ -15,28 +16,28 @@ import { countActor, describeRate, tooMany } from '../../access/rate-limit.ts';
 import { answerOnce, fingerprint, idempotencyKey } from './idempotency.ts';
 import { whileAllowed } from './long-answers.ts';
 
-/** What every route finds in `ctx.state`. */
+/** The `ctx.state` of every route. */
 export interface RequestState {
   readonly access: Access;
   readonly requestId: string;
-  /** Address of the client; null where it is not known, as in tests. */
+  /** Address of the client; null if unknown, as in tests. */
   readonly address: string | null;
-  /** Writes a row of the audit log as the actor of this request, in the transaction of the change. */
+  /** Writes an audit log entry as this request's actor, in the transaction of the change. */
   readonly audit: (tx: Transaction | Sql, event: AuditEvent) => Promise<void>;
 }
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 type Ctx = RequestContext<Dependencies, Mutable<RequestState>>;
 
-/** Of the API: the date of its last change that could break a client. */
+/** API version: the date of the last breaking change. */
 export const API_VERSION = '2026-11-01';
 
 const BODY_BYTES_MAX = 1024 * 1024;
 const SAFE_METHODS = ['GET', 'HEAD', 'OPTIONS'];
-/** The description of the API and its page, which declare nothing. */
+/** The API description and its page, which declare no access. */
 const OPEN_ROUTES = /^\/(?:openapi\.json|docs(?:\/.*)?)$/;
 
-/** Names the request, and puts its id, its version and `no-store` on the answer. */
+/** Sets the request id, and adds id, version and `no-store` to the response. */
 export const named = middleware<Mutable<RequestState>, Dependencies>(async (ctx, next) => {
   const asked = ctx.req.headers.get('x-request-id') ?? '';
   ctx.state.requestId = /^[\w.-]{8,64}$/.test(asked) ? asked : randomUUID();
@@ -50,7 +51,7 @@ export const named = middleware<Mutable<RequestState>, Dependencies>(async (ctx,
   return response;
 });
 
-/** Finds the actor, counts the request, asks for the access that the route declares. */
+/** Authenticates and counts the request, and checks the access that the route declares. */
 export const admitted = middleware<Mutable<RequestState>, Dependencies>(async (ctx, next) => {
   checkVersion(ctx.req.headers);
   const { env, routeOptions } = ctx;
@@ -81,14 +82,14 @@ function checkVersion(headers: Headers): void {
   throw new ApiError('bad_request', { reason: `X-Platform-Api-Version: this API has versions from ${API_VERSION}` });
 }
 
-/** Permissions that a route declares; null where it declares nothing. */
+/** Permissions that a route declares; null if none. */
 function declaredBy(options: RouteOptions | null): readonly string[] | null {
   if (options?.security === undefined) return null;
   const also = (options['x-also'] ?? []) as readonly string[];
   return [...options.security.flatMap((requirement) => Object.values(requirement).flat()), ...also];
 }
 
-/** Asks what the route declares. A route that declares nothing is refused to everybody. */
+/** Checks declared access. A route that declares nothing is refused. */
 async function checkDeclared(ctx: Ctx, access: Access): Promise<void> {
   const { route, routeOptions } = ctx;
   if (route === null || routeOptions === null || OPEN_ROUTES.test(route)) return;
@@ -121,12 +122,12 @@ async function isAllowedStill(ctx: Ctx): Promise<boolean> {
 function subjectId(subject: Subject, params: Readonly<Record<string, string>>): string {
   const id = params[`${subject}Id`] ?? (subject === 'organization' ? params['orgId'] : undefined) ?? params['id'];
   if (id === undefined) throw new Error(`The route's path has no id of its ${subject}`);
-  // Postgres takes every text but one; no id is longer.
+  // Ids are shorter, and Postgres text cannot contain NUL.
   if (id.length > 64 || id.includes('\0')) throw new ApiError('not_found');
   return id;
 }
 
-/** The answer, once under an idempotency key; replaced where the route has not asked for its subject. */
+/** The response, run once under an idempotency key; replaced by an error if the route did not check access. */
 async function answered(ctx: Ctx, next: () => Promise<Response>): Promise<Response> {
   const key = SAFE_METHODS.includes(ctx.req.method) ? null : idempotencyKey(ctx.req.headers);
   const { actor } = ctx.state.access;
@@ -149,7 +150,7 @@ async function answered(ctx: Ctx, next: () => Promise<Response>): Promise<Respon
   return failure(new ApiError('internal'), ctx.state.requestId);
 }
 
-/** The body, which the route reads again. */
+/** A copy of the body, which the route reads again. */
 async function bodyText(request: Request): Promise<string> {
   if (request.body === null) return '';
   const tooLarge = new ApiError('payload_too_large', { allowed: BODY_BYTES_MAX });

@@ -1,5 +1,5 @@
-// What a route declares of access: asked before the route runs, shown in the API description, and walked by
-// the authorization walk of test/integration/control/.
+// The access that a route declares: checked before the route runs, shown in the API description, and walked by the
+// authorization test of test/integration/control/.
 import type { Subject } from '../../access/access.ts';
 import type { Permission } from '../../access/permissions.ts';
 
@@ -21,10 +21,12 @@ export interface OpenToAll {
 /**
  * Options of a route that needs a permission.
  *
- * @param subject what the id in the path is of: `:id`, or `:organizationId`, `:orgId`, `:projectId`, `:deploymentId`.
- *   Then access is decided before the request is read. Without it, the route itself asks `ctx.state.access`, for the
- *   organization or project that is named in the body, say.
- * @param also further permissions that the route asks for in some cases.
+ * @param subject kind of record that the id in the path identifies: `:id`, or `:organizationId`, `:orgId`,
+ * `:projectId`,
+ *   `:deploymentId`. Access is then checked before the request is read. Without it, the route calls
+ * `ctx.state.access`
+ *   itself, for example for a project named in the body.
+ * @param also further permissions that the route checks in some cases.
  * @example app.get('/projects/:id', { ...needs('project:read', 'project'), response }, handler)
  */
 export function needs(permission: Permission, subject?: Subject, also?: readonly Permission[]): Needs {
@@ -36,10 +38,10 @@ export function needs(permission: Permission, subject?: Subject, also?: readonly
 }
 
 /**
- * Options of a route that is open to everybody; it must do with what anybody may know.
+ * Options of a route that is open to everybody and must only use public information.
  *
- * @param rate `uncounted`: the requests of one address are not limited, since many come from the same and the route
- *   tells by itself who asks.
+ * @param rate `uncounted`: no rate limit by address, since many callers share one and the route authenticates them
+ * itself.
  */
 export function openToAll(rate: 'counted' | 'uncounted' = 'counted'): OpenToAll {
   return { security: [], ...(rate === 'uncounted' && { 'x-uncounted': true }) };

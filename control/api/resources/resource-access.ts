@@ -1,5 +1,5 @@
-// Answers questions about bindings (resources/) for the API: asks for the permission on the project, asks the engines,
-// and writes what was changed into the audit log: which binding, by which operation, never a value.
+// Access to bindings (resources/) for the API: checks the permission on the project, calls the engines, and writes
+// changes to the audit log: the binding and the operation, never a value.
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { PlatformError } from '#core/errors.ts';
@@ -22,7 +22,7 @@ import { callResource } from './resource-calls.ts';
 
 const STATEMENT_CHARS_MAX = 200;
 
-/** What the routes find in `ctx.state.resources`. */
+/** Creates the `ctx.state.resources` of a request. */
 export function resourceAccess(parts: Dependencies, { access, audit, requestId }: RequestState): ResourceAccess {
   return {
     async ask(operation, question) {
@@ -68,7 +68,7 @@ export function resourceAccess(parts: Dependencies, { access, audit, requestId }
         return answer;
       } catch (error) {
         if (!(error instanceof PlatformError)) throw error;
-        // Who hangs up has had something done as well.
+        // The operation may have been executed although the call failed.
         if (error.code === 'sandbox_lost' || error.code === 'sandbox_destroyed') await note();
         throw refusedBySandbox(error);
       }
@@ -96,7 +96,7 @@ function refusedBySandbox(error: PlatformError): ApiError {
   return new ApiError(refusalOf(error.code, error.status), { reason: error.message });
 }
 
-/** Of a call for a sandbox: commands and what they are given may hold secrets. */
+/** Names for the audit log of a sandbox call; commands and arguments are left out, as they may hold secrets. */
 function namesOf(request: SandboxCall['request']): Readonly<Record<string, string>> {
   const { operation, args = {} } = request;
   if (operation === 'list' || operation === 'listSnapshots') return {};
@@ -111,14 +111,14 @@ function namesOf(request: SandboxCall['request']): Readonly<Record<string, strin
   };
 }
 
-/** What the audit log says of a change; null where nothing changed. Names are told, values are not. */
+/** Audit entry of a change, with names but no values; null if nothing changed. */
 function changeOf(
   operation: ResourceOperation,
   { args }: ResourceQuestion<ResourceOperation>,
   given: unknown,
 ): Readonly<Record<string, string | number | boolean>> | null {
   if (permissionOf(operation) === 'data:read') return null;
-  // Asked many times of one import.
+  // Polled many times per import.
   if (operation === 'db.import-state' && (args as { cancel?: boolean }).cancel !== true) return null;
   const { sql, key, keys, id, name, dead, fromStep, type, replace } = args as Readonly<Record<string, unknown>>;
   const { meta, count, removed, written } = given as Readonly<Record<string, unknown>>;
@@ -140,7 +140,7 @@ function isReading(sql: string): boolean {
   return /^\s*(?:select|values|explain|pragma)\b/i.test(sql);
 }
 
-/** A statement whose texts and numbers are gone: they are somebody's data. */
+/** A statement without its literals, which are user data. */
 function withoutValues(sql: string): string {
   return sql
     .slice(0, 10 * STATEMENT_CHARS_MAX)

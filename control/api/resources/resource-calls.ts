@@ -1,11 +1,11 @@
-// Asks the engines what a project's bindings hold (core/resource-call.ts), for the routes of databases, state, files
-// and queues: finds the deployment that declares the binding, and turns refusals into errors of the API.
+// Calls the engines for the contents of a project's bindings (core/resource-call.ts), for the routes of databases,
+// state, files and queues: finds the deployment that declares the binding, and maps refusals to API errors.
 import type { ResourceAnswer, ResourceCall, ResourceOperation, ResourceOperations } from '#core/resource-call.ts';
 import { refusalOf } from '#resources/refusals.ts';
 import type { Dependencies } from '../../process/dependencies.ts';
 import { ApiError } from '../../http/errors.ts';
 
-/** What is asked, beside the operation. */
+/** Arguments of a call, beside the operation. */
 export interface ResourceQuestion<Operation extends ResourceOperation> {
   readonly projectId: string;
   readonly branch?: string | undefined;
@@ -15,11 +15,12 @@ export interface ResourceQuestion<Operation extends ResourceOperation> {
 }
 
 /**
- * Asks, and returns what the binding's resource answers.
+ * Calls the binding's resource and returns its response.
  *
- * @throws {ApiError} `conflict` where nothing is deployed, and for migrations where the migrator applies them;
- *   `not_found` for an unknown branch, `bad_request` with the reason for a binding that is not declared and for what
- *   the resource refuses, `unavailable` while no engine answers.
+ * @throws {ApiError} `conflict` if nothing is deployed, and for migrations that the migrator applies; `not_found` for
+ * an
+ *   unknown branch; `bad_request` with the reason for an undeclared binding or a call that the resource refuses;
+ *   `unavailable` while no engine responds.
  * @example await callResource(ctx.env, 'db.tables', { projectId, binding: 'DB', args: {} })
  */
 export async function callResource<Operation extends ResourceOperation>(
@@ -53,7 +54,7 @@ export async function callResource<Operation extends ResourceOperation>(
   throw new ApiError(code, code === 'payload_too_large' ? { allowed: reason.replace(/\D+/g, '') } : { reason });
 }
 
-/** The project's name, and the deployment whose bindings are meant. */
+/** The project's name, and the deployment whose bindings are used. */
 async function declaring(
   { sql }: Dependencies,
   projectId: string,

@@ -1,4 +1,4 @@
-// The account that asks: who it is, and its sessions in browsers.
+// The caller's account and its browser sessions.
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import type { Actor } from '../../access/actor.ts';
@@ -18,7 +18,7 @@ const User = Type.Object({
   organizations: Type.Array(
     Type.Object({ id: Type.String(), slug: Type.String(), name: Type.String(), role: Type.Enum([...roles]) }),
   ),
-  // Of the token that asks; null in a session.
+  // The caller's token; null for a session.
   token: Type.Union([
     Type.Object({
       id: Type.String(),
@@ -67,7 +67,7 @@ export const account = platform<Dependencies, RequestState>()
     const { sql } = ctx.env;
     const [user] = await sql<UserRow[]>`SELECT * FROM control.account WHERE id = ${accountId}`;
     if (user === undefined) throw new ApiError('unauthorized');
-    // A token that is for one organization tells of no other.
+    // A token bound to an organization lists only that one.
     const organizations = await sql<OrganizationRow[]>`
       SELECT o.id, o.slug, o.name, m.role FROM control.membership m JOIN control.organization o ON o.id = m.organization_id
       WHERE m.account_id = ${accountId} AND (${asked?.organizationId ?? null}::text IS NULL OR o.id = ${asked?.organizationId ?? null})
@@ -117,7 +117,7 @@ export const account = platform<Dependencies, RequestState>()
     },
   );
 
-/** A token for one organization or project has nothing to do with the account's sessions. */
+/** A token bound to an organization or project has no access to the account's sessions. */
 function wholeAccount(actor: Actor): Actor {
   const { token } = actor;
   if (token !== null && (token.organizationId !== null || token.projectId !== null))

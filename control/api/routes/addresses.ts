@@ -1,4 +1,4 @@
-// Where the parts of this platform are: what clients put into the commands and links that they show.
+// Public addresses of this platform, from which clients build commands and links.
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import type { Dependencies } from '../../process/dependencies.ts';
@@ -6,12 +6,12 @@ import type { RequestState } from '../request/middleware.ts';
 import { needs } from '../request/needs.ts';
 
 const Addresses = Type.Object({
-  // Without a slash at its end, like all of them.
+  // Without a trailing slash, like all of them.
   api: Type.String(),
   dashboard: Type.String(),
-  // Of a project that is called <project>.
+  // Address of the project <project>.
   projects: Type.String(),
-  // Of the Git host whose repositories can be connected; null: there is none.
+  // Git host whose repositories can be connected; null: none.
   gitHost: Type.Union([Type.String(), Type.Null()]),
 });
 

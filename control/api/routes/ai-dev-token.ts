@@ -11,7 +11,7 @@ import { needs } from '../request/needs.ts';
 import { Id, nullable, Timestamp } from '../../http/schemas.ts';
 
 const LIFE_MS = 7 * 86_400_000;
-/** Of one account in one organization: the oldest goes for a new one. */
+/** Per account and organization; a new token replaces the oldest. */
 const TOKENS_MAX = 10;
 
 const DevToken = Type.Object({

@@ -1,4 +1,4 @@
-// Keys of organizations for the AI gateway, for programs outside of workers: shown once, kept as SHA-256, revoked.
+// AI gateway keys of organizations, for programs outside workers: shown once, stored as SHA-256, revocable.
 import Type, { type Static } from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import { statementsOf } from '#postgres/sql.ts';

@@ -1,9 +1,9 @@
-// Limits of the AI gateway, as organizations set them for themselves, their projects and their keys.
+// Limits of the AI gateway that organizations set for themselves, their projects and their keys.
 import Type from '#core/typebox/typebox.mjs';
 import type { SetLimit } from '#gateway/accounts/accounts.ts';
 import { ApiError } from '../../http/errors.ts';
 
-/** The largest that is exact in JSON and in Postgres alike. */
+/** Exact in both JSON and Postgres. */
 const MOST_MAX = 1_000_000_000_000;
 
 export const LimitSchema = Type.Object(
@@ -16,7 +16,7 @@ export const LimitSchema = Type.Object(
 );
 export const LimitsSchema = Type.Array(LimitSchema, { maxItems: 6, description: 'Beside those of the plan' });
 
-/** @throws {ApiError} where two limits are on the same. */
+/** @throws {ApiError} for duplicate limits. */
 export function checkLimits(limits: readonly SetLimit[]): void {
   const seen = new Set<string>();
   for (const { of, per } of limits) {
@@ -26,6 +26,9 @@ export function checkLimits(limits: readonly SetLimit[]): void {
   }
 }
 
-/** For the audit log. @example limitTexts([{ of: 'tokens', per: 'day', most: 1000 }]) // ['1000 tokens per day'] */
+/**
+ * Limits as text, for the audit log.
+ * @example limitTexts([{ of: 'tokens', per: 'day', most: 1000 }]) // ['1000 tokens per day']
+ */
 export const limitTexts = (limits: readonly SetLimit[]): string[] =>
   limits.map(({ of, per, most }) => `${most} ${of} per ${per}`);

@@ -1,5 +1,4 @@
-// Providers of AI models that organizations bring, beside the operator's. Their keys are kept sealed and never shown
-// again.
+// AI model providers that organizations add to those of the operator. Keys are stored sealed and never shown again.
 import Type, { type Static } from '#core/typebox/typebox.mjs';
 import { aiProviderKinds } from '#core/ai-settings.ts';
 import { seal } from '#core/encryption.ts';
@@ -16,7 +15,7 @@ import { Id, nullable, Timestamp } from '../../http/schemas.ts';
 
 const tags = ['ai'];
 const NAME = '^[a-z][a-z0-9-]{0,39}$';
-/** As after the slash of `provider/model`: some have slashes, colons and dots themselves. */
+/** The part of `provider/model` after the slash; it may contain slashes, colons and dots. */
 const MODEL = '^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,127}$';
 
 export const ProviderSchema = Type.Object({
@@ -66,7 +65,7 @@ const toProvider = (row: ProviderRow): Static<typeof ProviderSchema> => ({
   updatedAt: row.updated_at.toISOString(),
 });
 
-/** By their names. */
+/** Ordered by name. */
 export async function readProviders(sql: Sql, organizationId: string): Promise<Static<typeof ProviderSchema>[]> {
   const rows = await sql<ProviderRow[]>`
     SELECT *, key IS NOT NULL AS has_key FROM control.ai_provider WHERE organization_id = ${organizationId} ORDER BY name`;
@@ -100,7 +99,7 @@ export const aiProviders = platform<Dependencies, RequestState>()
         }
         const providerId = before ?? newId('aiProvider');
         const sealed = typeof key === 'string' ? seal(keys, key, providerContext(providerId)) : null;
-        // A key stays where nothing is said of it; it never goes to another address than the one it was given for.
+        // The key is kept if none is given, but never sent to a changed address.
         const [made] = await tx<ProviderRow[]>`
           INSERT INTO control.ai_provider AS p (id, organization_id, name, kind, url, key, models, enabled, created_by)
           VALUES (${providerId}, ${id}, ${name}, ${kind}, ${url}, ${sealed}, ${models}, ${enabled}, ${ctx.state.access.actor!.accountId})

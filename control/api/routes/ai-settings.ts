@@ -1,5 +1,6 @@
-// What organizations set of the AI gateway: names of models, what `auto` tries, limits of their own and of their
-// projects. The gateway hears of changes by triggers of the tables.
+// AI gateway settings of organizations: model aliases, what `auto` tries, limits of the organization and its
+// projects.
+// Table triggers notify the gateway of changes.
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import type { SetLimit } from '#gateway/accounts/accounts.ts';

@@ -1,4 +1,4 @@
-// What AI calls used: sums by model, project, deployment and time, and the calls themselves.
+// Usage of AI calls: sums by model, project, deployment and time, and single calls.
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import type { Dependencies } from '../../process/dependencies.ts';
@@ -32,11 +32,11 @@ const counts = {
   completionTokens: Type.Integer(),
   cachedTokens: Type.Integer(),
   reasoningTokens: Type.Integer(),
-  // Millionths; of the calls whose model has a price.
+  // In millionths, for calls whose model has a price.
   costMicros: Type.Integer(),
-  // Calls whose model has none.
+  // Calls to models without a price.
   unpriced: Type.Integer(),
-  // Half of the answers had begun by then, and 99 of 100.
+  // Time to first byte: median and 99th percentile.
   firstByteMsP50: nullable(Type.Number()),
   firstByteMsP99: nullable(Type.Number()),
 };
@@ -44,11 +44,11 @@ const Usage = Type.Object({
   from: Timestamp,
   to: Timestamp,
   totals: Type.Object(counts),
-  // The most tokens first; by day and hour, the oldest first. At most 1000.
+  // Ordered by tokens, descending; by day and hour, the oldest first. At most 1000.
   items: Type.Array(
     Type.Object({
       at: nullable(Timestamp),
-      // Of what it is grouped by; null: it has none.
+      // Value of the `groupBy` column; null: none.
       group: nullable(Type.String()),
       ...counts,
     }),
@@ -89,7 +89,7 @@ interface Asked {
   readonly groupBy?: AiUsageQuestion['groupBy'] | undefined;
 }
 
-/** @throws {ApiError} for a time that ends before it begins, or is too long. */
+/** @throws {ApiError} if the range is negative or too long. */
 function toQuestion({ from: fromText, to: toText, groupBy = 'model' }: Asked) {
   const to = toText === undefined ? new Date() : new Date(toText);
   const from = fromText === undefined ? new Date(to.getTime() - DAYS_DEFAULT * DAY_MS) : new Date(fromText);

@@ -1,5 +1,5 @@
-// Rules, channels and events of alerts, of a project or of the operator: their schemas and what is done with them. The
-// routes of alerts.ts say who may.
+// Alert rules, channels and events, of a project or of the operator: schemas and operations. The routes of alerts.ts
+// check access.
 import Type, { type Static } from '#core/typebox/typebox.mjs';
 import { seal } from '#core/encryption.ts';
 import { urlProblem } from '#core/way-out/post.ts';
@@ -16,13 +16,13 @@ import { ApiError } from '../../http/errors.ts';
 import { momentOf, pageOf, readPage, toPage } from '../../http/page.ts';
 import { Id, Label, nullable, Timestamp } from '../../http/schemas.ts';
 
-/** Whose alerts; nulls: the operator's. */
+/** Owner of alerts; nulls: the operator. */
 export interface AlertOwner {
   readonly projectId: string | null;
   readonly organizationId: string | null;
 }
 
-/** What the routes hand on of a request. */
+/** The parts of a request that these functions need. */
 interface Asked {
   readonly env: Dependencies;
   readonly state: RequestState;
@@ -32,7 +32,7 @@ const CHANNELS_OF_RULE_MAX = 5;
 const TEST_SECONDS = 60;
 const HISTORY_DELIVERIES_MAX = 10;
 const MINUTE = 60;
-/** Threshold of a kind where none is given; certificates count in days, the others in percent. */
+/** Default thresholds: days for certificates, percent for the others. */
 const thresholds: Readonly<Record<RuleKind, number>> = { error_rate: 5, cpu_budget: 80, certificate: 14, disk: 90 };
 const CLEAR_SHARE = 0.8;
 
@@ -40,7 +40,7 @@ export const RuleSchema = Type.Object({
   id: Id,
   name: Type.String(),
   kind: Type.Enum([...new Set([...projectRuleKinds, ...operatorRuleKinds])]),
-  // Percent; of certificates, days that are left.
+  // Percent; for certificates, days left.
   threshold: Type.Number(),
   clearBelow: Type.Number(),
   windowMinutes: Type.Integer(),
@@ -48,7 +48,7 @@ export const RuleSchema = Type.Object({
   quietMinutes: Type.Integer(),
   channels: Type.Array(Id),
   state: Type.Enum(['ok', 'firing', 'off']),
-  // Of the last evaluation.
+  // Value of the last evaluation.
   value: nullable(Type.Number()),
   message: Type.String(),
   evaluatedAt: nullable(Timestamp),
@@ -92,7 +92,7 @@ export const ChannelSchema = Type.Object({
   id: Id,
   name: Type.String(),
   kind: Type.Enum([...channelKinds]),
-  // Its host, or a mail address; never the URL.
+  // Its host, or an email address; never the URL.
   target: Type.String(),
   createdAt: Timestamp,
 });
@@ -110,7 +110,7 @@ export const NewChannelSchema = Type.Object(
   },
   { additionalProperties: false },
 );
-/** The secret of a webhook is shown this once; others have none. */
+/** A webhook's secret is shown only once; other channels have none. */
 export const MadeChannelSchema = Type.Object({ ...ChannelSchema.properties, secret: nullable(Type.String()) });
 
 export const HistorySchema = pageOf(
@@ -183,7 +183,7 @@ export async function makeRule({ env, state }: Asked, owner: AlertOwner, body: N
   const clearBelow = body.clearBelow ?? threshold * CLEAR_SHARE;
   checkBounds(threshold, clearBelow);
   const row = await env.sql.begin(async (tx) => {
-    // One at a time, so that the bound holds.
+    // Serialized, so that the limit holds.
     await tx`LOCK TABLE control.alert_rule IN SHARE ROW EXCLUSIVE MODE`;
     const [count] = await tx<{ count: number }[]>`
       SELECT count(*)::int AS count FROM control.alert_rule WHERE project_id IS NOT DISTINCT FROM ${projectId}`;
@@ -232,7 +232,7 @@ export async function changeRule(
   return toRule(row);
 }
 
-/** @throws {ApiError} `not_found` for unknown channels and for those of other projects. */
+/** @throws {ApiError} `not_found` for unknown channels and those of other projects. */
 async function checkChannels(tx: Transaction, { projectId }: AlertOwner, channels: readonly string[]): Promise<void> {
   const known = await tx<{ id: string }[]>`
     SELECT id FROM control.alert_channel
@@ -266,7 +266,7 @@ export async function listChannels({ env: { sql } }: Asked, { projectId }: Alert
   return rows.map(toChannel);
 }
 
-/** @throws {ApiError} for a target that nothing may be sent to. */
+/** @throws {ApiError} for a target that is not allowed. */
 export async function makeChannel({ env, state }: Asked, owner: AlertOwner, body: Static<typeof NewChannelSchema>) {
   const { projectId } = owner;
   const { name, kind, url, to, allowPrivate = false } = body;
@@ -345,7 +345,7 @@ export async function deleteOne({ env, state }: Asked, owner: AlertOwner, kind: 
       DELETE FROM ${tx(`control.alert_${kind}`)}
       WHERE id = ${id} AND project_id IS NOT DISTINCT FROM ${owner.projectId}`;
     if (count === 0) throw new ApiError('not_found');
-    // Rules must not name it: changing a rule checks its channels.
+    // No rule may still refer to it: changing a rule validates its channels.
     if (kind === 'channel')
       await tx`
         UPDATE control.alert_rule SET channels = array_remove(channels, ${id})

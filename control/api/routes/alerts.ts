@@ -1,5 +1,5 @@
-// Alerts of a project and of the operator: rules, channels, what fired and who was told. What is done is in
-// alert-records.ts; the two parts differ in who may, and in what a rule may watch.
+// Alerts of a project and of the operator: rules, channels, events and deliveries. The operations are in
+// alert-records.ts; the two sets of routes differ in access and in what a rule may watch.
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import type { Dependencies } from '../../process/dependencies.ts';
@@ -29,12 +29,12 @@ import {
 
 const tags = ['alerts'];
 const Rules = Type.Array(RuleSchema);
-// `sendsMail`: whether channels may be mail addresses (AUTH_MAIL_URL is set).
+// `sendsMail`: whether channels may be email addresses (AUTH_MAIL_URL is set).
 const Channels = Type.Object({ sendsMail: Type.Boolean(), items: Type.Array(ChannelSchema) });
 const Tested = Type.Object({ eventId: nullable(Id) });
 const operators: AlertOwner = { projectId: null, organizationId: null };
 
-/** The operator's. @throws {ApiError} for who is none. */
+/** The operator as owner. @throws {ApiError} for other callers. */
 function asOperator({ state }: { readonly state: RequestState }): AlertOwner {
   state.access.operator();
   return operators;

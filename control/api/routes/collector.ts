@@ -1,5 +1,5 @@
-// The collector of a project: where its spans go by OTLP beside the operator's. Header values are sealed, and never
-// told.
+// The OTLP collector of a project, which receives its spans in addition to the operator's. Header values are sealed
+// and never shown.
 import Type from '#core/typebox/typebox.mjs';
 import { seal } from '#core/encryption.ts';
 import { platform } from '#packages/worker/index.ts';
@@ -15,7 +15,7 @@ const path = '/projects/:id/collector';
 const tags = ['traces'];
 const HEADERS_MAX = 20;
 const HEADER_CHARS_MAX = 4096;
-/** What the exporter says itself. */
+/** Headers that the exporter sets itself. */
 const OWN_HEADERS = new Set(['content-type', 'content-length', 'host', 'connection', 'transfer-encoding']);
 
 const Collector = Type.Object({
@@ -145,7 +145,7 @@ const subject = (organizationId: string, projectId: string, action: string) => (
   subjectId: projectId,
 });
 
-/** By their names in lower case. @throws {ApiError} naming the header, never its value. */
+/** Headers by lower-case name. @throws {ApiError} naming the header, never its value. */
 function checkedHeaders(given: Readonly<Record<string, string>>): Record<string, string> {
   const entries = Object.entries(given).map(([name, value]) => [name.toLowerCase(), value] as const);
   const refuse = (what: string): never => {

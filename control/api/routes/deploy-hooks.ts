@@ -1,4 +1,4 @@
-// Deploy hooks: URLs whose POST builds and deploys a branch, for content systems and the like.
+// Deploy hooks: URLs that build and deploy a branch when POSTed to, for content management systems and the like.
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import { isBranchName } from '#git/remote-url.ts';

@@ -1,4 +1,4 @@
-// Deployments: listed, read, canceled, built again; and their build logs, as pages or as a stream.
+// Deployments: list, read, cancel, rebuild; and build logs, as pages or as a stream.
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import { createDeployment } from '../../releases/create-deployment.ts';
@@ -32,7 +32,7 @@ const Deployment = Type.Object({
   projectId: Id,
   organizationId: Id,
   status: Status,
-  // Why it ended or waits, for programs: `superseded`, `build_failed`, `migration_failed`, ...
+  // Why it ended or waits, as a code: `superseded`, `build_failed`, `migration_failed`, ...
   reason: Text,
   errorMessage: Text,
   target: Target,
@@ -42,12 +42,12 @@ const Deployment = Type.Object({
   author: Text,
   pullRequest: nullable(Type.Integer()),
   isFork: Type.Boolean(),
-  // Whether production leads to it.
+  // Whether it is production.
   isLive: Type.Boolean(),
   source: Type.String(),
   createdBy: Text,
   kind: Text,
-  // Its own; null while nothing answers there.
+  // Its own URL; null until it is reachable.
   url: Text,
   aliasUrls: Type.Array(Type.String()),
   buildDurationMs: nullable(Type.Integer()),
@@ -178,7 +178,7 @@ export function deployments(streams: EventStreams) {
         const { actor } = await ctx.state.access.deployment('deployment:create', ctx.params.id);
         const before = await readDeployment(ctx.env.sql, ctx.params.id);
         if (!hasEnded(before.status)) throw new ApiError('conflict', { reason: 'It has not ended' });
-        // Approving what a fork brings is a decision of its own (git-host/approval.ts).
+        // Builds of forks need an explicit approval (git-host/approval.ts).
         if (before.is_fork)
           throw new ApiError('unprocessable', { reason: 'It is of a fork: approve it, or push again' });
         const { clearCache = false } = ctx.query;
@@ -225,11 +225,11 @@ export function deployments(streams: EventStreams) {
         }),
         response: Type.Object({
           items: Type.Array(Line),
-          // For `after` of the next request.
+          // Pass as `after` in the next request.
           nextAfter: Type.Integer(),
           status: Status,
           reason: Text,
-          // Nothing more will come.
+          // No more lines will follow.
           hasEnded: Type.Boolean(),
         }),
       },
@@ -241,7 +241,7 @@ export function deployments(streams: EventStreams) {
         const last = Number(/^\d{1,15}$/.exec(ctx.req.headers.get('last-event-id') ?? '')?.[0] ?? 0);
         const after = ctx.query.after ?? last;
         if (isStream) return streams.answer(ctx.env, (gone) => buildLogEvents(ctx.env, id, after, gone), ctx.signal);
-        // The state first: lines are written before the end.
+        // Read the state first: all lines are written before the final state.
         const state = (await readState(sql, id))!;
         const rows = await readLog(sql, id, after, limit);
         return {

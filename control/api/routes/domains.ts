@@ -1,5 +1,5 @@
-// Custom domains of projects: asked for, proved by a TXT record or a CNAME to the project's host, removed. What they
-// lead to is in the route record; their certificates are had by the edge (runtime/edge/), where there is one.
+// Custom domains of projects: add, verify by a TXT record or a CNAME to the project's host, remove. The route record
+// says where they lead. The edge (runtime/edge/), if there is one, issues their certificates.
 import Type from '#core/typebox/typebox.mjs';
 import type { Transaction } from '#postgres/sql.ts';
 import { platform } from '#packages/worker/index.ts';
@@ -134,7 +134,7 @@ export const domains = platform<Dependencies, RequestState>()
     },
   );
 
-/** Whoever is sent on arrives: not at itself, nor at one that is sent on. @throws {ApiError} */
+/** Redirects must not point to their own host or to another redirect. @throws {ApiError} */
 async function checkRedirect(tx: Transaction, { projectId, hostname, redirectTo }: NewDomain): Promise<void> {
   const [clash] = await tx<{ hostname: string; redirect_to: string }[]>`
     SELECT hostname, redirect_to FROM control.domain
@@ -147,7 +147,7 @@ async function checkRedirect(tx: Transaction, { projectId, hostname, redirectTo 
     });
 }
 
-/** The domain of the path, where the actor may do this to its project. @throws {ApiError} */
+/** The domain in the path, if the actor has the permission on its project. @throws {ApiError} */
 async function reach(
   ctx: { readonly env: Dependencies; readonly state: RequestState; readonly params: { readonly id: string } },
   permission: Permission,

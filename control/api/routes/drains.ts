@@ -1,5 +1,4 @@
-// Log drains of a project: where its lines are sent on, how that goes, and a try of it. Headers and keys are kept
-// sealed and never shown again.
+// Log drains of a project: target, state, test delivery. Headers and keys are stored sealed and never shown again.
 import Type, { type Static } from '#core/typebox/typebox.mjs';
 import { seal } from '#core/encryption.ts';
 import { invocationKinds } from '#core/plans.ts';
@@ -31,13 +30,13 @@ const Drain = Type.Object({
   name: Type.String(),
   target: ShownTargetSchema,
   level: Type.Enum([...lineLevels]),
-  // Null: lines of all kinds, and those of no invocation.
+  // Null: all lines, including those outside of invocations.
   kinds: nullable(Type.Array(Type.Enum([...invocationKinds]))),
   branch: nullable(Type.String()),
   allowPrivate: Type.Boolean(),
-  // `paused`: by the platform, since it failed for too long; `enabled: true` starts it again where it stood.
+  // `paused`: the platform stopped after failing for too long; `enabled: true` resumes where it stopped.
   state: Type.Enum(['on', 'retrying', 'paused', 'off']),
-  // Of the last attempt, where it failed.
+  // Of the last attempt, if it failed.
   error: nullable(Type.String()),
   failures: Type.Integer(),
   failedAt: nullable(Timestamp),
@@ -99,7 +98,7 @@ const toDrain = (row: Row): Static<typeof Drain> => ({
   createdAt: row.created_at.toISOString(),
 });
 
-/** What is kept of a target. @throws {ApiError} `bad_request` for one that cannot be. */
+/** The stored form of a target. @throws {ApiError} `bad_request` for an invalid target. */
 function keepTarget({ keys }: Dependencies, id: string, target: GivenTarget, isPrivate: boolean) {
   const problem = targetProblem(target, isPrivate);
   if (problem !== null) throw new ApiError('bad_request', { reason: problem });
@@ -189,10 +188,10 @@ export const drains = platform<Dependencies, RequestState>()
         const [before] = await tx<Row[]>`
           SELECT * FROM control.log_drain WHERE id = ${drainId} AND project_id = ${projectId} FOR UPDATE`;
         if (before === undefined) throw new ApiError('not_found');
-        // Only an operator may choose a private address.
+        // Only an operator may use a private address.
         if (target !== undefined && before.is_private) ctx.state.access.operator();
         const kept = target === undefined ? null : keepTarget(ctx.env, drainId, target, before.is_private);
-        // What is under way is not recorded any more: it may be sent again.
+        // The result of a running delivery is discarded, so its lines may be sent again.
         const [after] = await tx<Row[]>`
           UPDATE control.log_drain SET name = ${name ?? before.name}, enabled = ${enabled ?? before.enabled},
             kind = ${(kept?.shown ?? before.target).kind}, target = ${tx.json(kept?.shown ?? before.target)},
@@ -233,7 +232,7 @@ export const drains = platform<Dependencies, RequestState>()
       summary: 'Send one made-up line to the target of a log drain, and say what came of it',
       response: Type.Object({
         ok: Type.Boolean(),
-        // Null: there was no answer.
+        // Null: no response.
         status: nullable(Type.Integer()),
         error: nullable(Type.String()),
       }),
@@ -255,7 +254,7 @@ export const drains = platform<Dependencies, RequestState>()
     },
   );
 
-/** A line that nobody wrote. */
+/** A made-up line for test deliveries. */
 function testLine() {
   return {
     id: '0',

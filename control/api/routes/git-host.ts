@@ -1,5 +1,5 @@
-// The Git host: where it sends what happened, what a person may connect there, what the application lacks; and the
-// approval of what strangers propose.
+// The Git host: receives its webhooks, lists what a person may connect, reports missing permissions of the
+// application, and approves deployments of forks.
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import { GitHostError } from '#git/host/connection.ts';
@@ -38,7 +38,7 @@ const Status = Type.Object({
       without: Type.String(),
     }),
   ),
-  /** Why the host could not be asked; null: it was. */
+  /** Why the Git host could not be reached; null: no problem. */
   problem: Type.Union([Type.String(), Type.Null()]),
 });
 
@@ -46,7 +46,7 @@ export const gitHost = platform<Dependencies, RequestState>()
   .post(
     '/webhooks/git-host',
     {
-      // All of the Git host's deliveries come from a few addresses, and are signed.
+      // All deliveries come from a few addresses, and are signed.
       ...openToAll('uncounted'),
       summary: 'Take a delivery of the Git host',
       description: 'Signed with GITHOST_WEBHOOK_SECRET. It is stored and answered; the work follows.',
@@ -116,7 +116,7 @@ export const gitHost = platform<Dependencies, RequestState>()
   .post(
     '/deployments/:id/approve',
     {
-      // A token that only deploys does not let in what strangers wrote.
+      // The `deploy` scope is not enough to approve code of strangers.
       ...needs('project:write', 'deployment'),
       summary: "Build a deployment of a fork's pull request, after reading what it does",
       response: { 202: Type.Object({ deploymentId: Type.String() }) },

@@ -1,4 +1,4 @@
-// Whether the API and its database answer; for load balancers and `platform doctor`.
+// Health of the API and its database, for load balancers and `platform doctor`.
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import type { Dependencies } from '../../process/dependencies.ts';

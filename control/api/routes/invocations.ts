@@ -1,5 +1,4 @@
-// Requests and events of a project that have ended, as they are stored: searched, counted over time, and one with its
-// lines.
+// Stored invocations of a project: search, counts over time, and single invocations with their lines.
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import type { Dependencies } from '../../process/dependencies.ts';
@@ -90,7 +89,7 @@ export const invocations = platform<Dependencies, RequestState>()
         from: Timestamp,
         to: Timestamp,
         bucketMs: Type.Integer(),
-        // Dependencies that have any.
+        // Intervals without any are omitted.
         items: Type.Array(
           Type.Object({
             at: Timestamp,
@@ -101,7 +100,7 @@ export const invocations = platform<Dependencies, RequestState>()
             wallMsP99: Type.Number(),
           }),
         ),
-        // Of the hours that the time lies in.
+        // For the hours that the range covers.
         dropped: DroppedSchema,
       }),
     },

@@ -1,4 +1,4 @@
-// What the workers of a project wrote, as it is stored: searched, counted over time, and followed as it comes.
+// Stored log lines of a project: search, counts over time, live tail.
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import type { Dependencies } from '../../process/dependencies.ts';
@@ -24,7 +24,6 @@ import { nullable, Timestamp } from '../../http/schemas.ts';
 const HOUR_MS = 3_600_000;
 const tags = ['logs'];
 
-/** A stored line. */
 export const StoredLineSchema = Type.Object({
   id: Type.String({ description: 'Counts up in the order in which lines were stored' }),
   at: Timestamp,
@@ -38,7 +37,7 @@ export const StoredLineSchema = Type.Object({
   traceId: nullable(Type.String()),
 });
 
-/** What was not kept, since the project wrote more than it may. */
+/** Lines that were dropped because the project exceeded its limit. */
 export const DroppedSchema = Type.Object({
   lines: Type.Integer(),
   invocations: Type.Integer(),
@@ -52,7 +51,7 @@ const lineQuery = {
   invocation: Type.Optional(Type.String({ maxLength: 64 })),
 };
 
-/** @param streams those of this process. */
+/** @param streams open streams of this process. */
 export const logs = (streams: EventStreams) =>
   platform<Dependencies, RequestState>()
     .get(
@@ -83,7 +82,7 @@ export const logs = (streams: EventStreams) =>
           from: Timestamp,
           to: Timestamp,
           bucketMs: Type.Integer(),
-          // Dependencies that have any.
+          // Intervals without any are omitted.
           items: Type.Array(
             Type.Object({
               at: Timestamp,
@@ -93,7 +92,7 @@ export const logs = (streams: EventStreams) =>
               error: Type.Integer(),
             }),
           ),
-          // Of the hours that the time lies in.
+          // For the hours that the range covers.
           dropped: DroppedSchema,
         }),
       },

@@ -1,4 +1,4 @@
-// Members of an organization, and invitations by login on the Git host.
+// Members of an organization, and invitations by Git host login.
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import type { Dependencies } from '../../process/dependencies.ts';

@@ -1,4 +1,4 @@
-// What became of a project's migrations, as the migrator wrote it down.
+// Results of a project's migrations, as the migrator recorded them.
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import type { Dependencies } from '../../process/dependencies.ts';
@@ -14,24 +14,24 @@ const results = ['running', 'applied', 'failed', 'changed'] as const;
 const Migration = Type.Object({
   id: Type.String(),
   deploymentId: Type.String(),
-  // As platform.yaml names it.
+  // Name in platform.yaml.
   database: Type.String(),
-  // Whose database; null: production's.
+  // Branch of the database; null: production.
   branch: Text,
   file: Type.String(),
-  // Of the file that the deployment brings.
+  // Hash of the deployment's migration file.
   sha256: Type.String(),
-  // `changed`: it was applied with another text, and is left alone.
+  // `changed`: it was applied earlier with another content, and is skipped.
   result: Type.Enum(results),
   errorMessage: Text,
   requestedBy: Type.Object({ accountId: Text, login: Text, author: Text }),
   // The process that applied it.
   appliedBy: Type.String(),
-  // Above 1: processes before it were interrupted.
+  // Above 1: earlier processes were interrupted.
   attempt: Type.Integer(),
   startedAt: Timestamp,
   finishedAt: nullable(Timestamp),
-  // Null where the process that applied it ended before it could say.
+  // Null if the process ended before recording it.
   durationMs: nullable(Type.Integer()),
 });
 

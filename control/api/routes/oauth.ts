@@ -1,5 +1,5 @@
-// How a command line gets its token: RFC 6749 with PKCE, RFC 8628 and RFC 7009. Errors are those of OAuth, with our own
-// fields beside them. Pages are at the dashboard's address, where sessions are.
+// How the CLI gets its token: RFC 6749 with PKCE, RFC 8628 and RFC 7009. Errors have the fields of OAuth and those of
+// this API. The pages are served from the dashboard's origin, which has the sessions.
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import type { Dependencies } from '../../process/dependencies.ts';
@@ -157,7 +157,7 @@ function issued({ secret }: IssuedToken): { access_token: string; token_type: st
   return { access_token: secret, token_type: 'Bearer', expires_in: TOKEN_DAYS * DAY_SECONDS };
 }
 
-/** @throws what is no error of OAuth. */
+/** @throws errors that are not OAuth errors. */
 function failureOf(error: unknown, requestId: string) {
   if (!(error instanceof GrantError)) throw error;
   const { code, message } = error;

@@ -1,4 +1,4 @@
-// What the operator of the installation asks for by the API.
+// Operations for the operator of the installation.
 import Type from '#core/typebox/typebox.mjs';
 import { backupPlan, backupRuns, requestBackup } from '#core/process/backup-runs.ts';
 import { platform } from '#packages/worker/index.ts';
@@ -13,7 +13,7 @@ const Finding = Type.Object({
   name: Type.String(),
   status: Type.Enum(['ok', 'warn', 'fail']),
   message: Type.String(),
-  // Null where all is well.
+  // Null if there is nothing to do.
   advice: Type.Union([Type.String(), Type.Null()]),
 });
 

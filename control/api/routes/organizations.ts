@@ -1,4 +1,4 @@
-// Organizations: made, renamed, handed over, left, deleted.
+// Organizations: create, rename, transfer, leave, delete.
 import Type from '#core/typebox/typebox.mjs';
 import { isProjectName } from '#core/names.ts';
 import { plans } from '#core/plans.ts';
@@ -21,7 +21,7 @@ import { pageOf, pageQuery, readPage, toPage } from '../../http/page.ts';
 import { Id, nullable, ONE_LINE, Timestamp } from '../../http/schemas.ts';
 import { RoleSchema } from '../../access/role-schemas.ts';
 
-/** Null: as the operator has it. */
+/** Null: the operator's setting. */
 const BuildMachine = nullable(Type.Enum([...MACHINE_SIZES]));
 const Organization = Type.Object({
   id: Id,
@@ -164,7 +164,7 @@ export const organizations = platform<Dependencies, RequestState>()
           throw new ApiError('conflict', { reason: 'The first organization stays: it is the operator’s' });
         const projects = await tx`SELECT 1 FROM control.project WHERE organization_id = ${id} AND deleted_at IS NULL`;
         if (projects.length > 0) throw new ApiError('conflict', { reason: 'It has projects: delete them first' });
-        // Names of its projects stay taken: what they kept is under them.
+        // Deleted projects keep their names, since their data is stored under them.
         const gone = await tx`SELECT 1 FROM control.project WHERE organization_id = ${id} LIMIT 1`;
         if (gone.length > 0) {
           await tx`DELETE FROM control.membership WHERE organization_id = ${id}`;

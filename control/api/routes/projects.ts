@@ -1,4 +1,4 @@
-// Projects: listed, made, read, changed, deleted; and builds of a branch that somebody asks for.
+// Projects: list, create, read, change, delete; and builds of a branch on request.
 import Type from '#core/typebox/typebox.mjs';
 import { hashPreviewBypass, hashPreviewPassword } from '#core/preview-access.ts';
 import { platform } from '#packages/worker/index.ts';
@@ -44,14 +44,14 @@ const Branch = Type.String({ minLength: 1, maxLength: 255 });
 const Description = Type.String({ maxLength: 500 });
 const tags = ['projects'];
 
-/** A folder inside of the repository. @throws {ApiError} with the message that platform.yaml has for it. */
+/** Checks a folder inside the repository. @throws {ApiError} with the message used for platform.yaml. */
 function checkFolder(name: string, field: string, value: string): string {
   const refuse = (reason: string): never => {
     throw new ApiError('bad_request', { reason: `body.${name}: ${reason}` });
   };
   if (value.startsWith('/')) refuse(`${field} path must be relative, not absolute`);
   if (value.split(/[\\/]/).includes('..')) refuse(`${field} path cannot contain '..'`);
-  // oxlint-disable-next-line no-control-regex -- such a path is none
+  // oxlint-disable-next-line no-control-regex -- rejects control characters
   if (/[\x00-\x1f]/.test(value)) refuse('contains a control character');
   return value.replace(/\/+$/, '');
 }
@@ -143,7 +143,7 @@ export const projects = platform<Dependencies, RequestState>()
       if (rest.outputDirectory != null)
         rest.outputDirectory = checkFolder('outputDirectory', 'Out', rest.outputDirectory);
       const folder = configPath === undefined ? undefined : checkFolder('configPath', 'Base', configPath);
-      // Hashing takes a while: not inside of the transaction.
+      // Hashing is slow: do it outside the transaction.
       const password = previewPassword == null ? previewPassword : await hashPreviewPassword(previewPassword);
       const settings = { ...rest, ...(password !== undefined && { previewPassword: password }) };
       const row = await ctx.env.sql.begin(async (tx) => {
@@ -194,7 +194,7 @@ export const projects = platform<Dependencies, RequestState>()
           details: { name: row.name },
         });
       });
-      // Its hosts lead nowhere when this is answered.
+      // Wait until its hosts are gone from the routes.
       await writeRoute(ctx.env, projectId);
       return ctx.json(null, 204);
     },

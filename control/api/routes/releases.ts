@@ -1,4 +1,4 @@
-// What production and branches lead to: promote, rollback, split, removal of branches, redeploy.
+// Releases of production and branches: promote, rollback, split, removal of branches, redeploy.
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import { rotateAiToken } from '../../releases/ai-tokens.ts';
@@ -30,15 +30,15 @@ const confirm = Type.Optional(Type.Boolean({ description: 'Go on where something
 const Files = Type.Object(Ran);
 const Names = Type.Array(Type.String());
 const Preview = Type.Object({
-  // `rollback`: it was production before. `none`: it is.
+  // `rollback`: it was production before. `none`: it is production.
   way: Type.Enum(['promote', 'rollback', 'none']),
-  // Why it cannot be done now.
+  // Why it is not possible now.
   objection: Type.Union([Type.String(), Type.Null()]),
   liveDeploymentId: Type.Union([Type.String(), Type.Null()]),
   urls: Names,
   commits: Type.Array(
     Type.Object({
-      // The newest of it; null: it was not deployed.
+      // Newest deployment of the branch; null: none.
       deploymentId: Type.Union([Type.String(), Type.Null()]),
       sha: Type.String(),
       message: Type.Union([Type.String(), Type.Null()]),
@@ -46,9 +46,9 @@ const Preview = Type.Object({
     }),
   ),
   direction: Type.Enum(['add', 'remove']),
-  // Names; null where they are not known, or not for you.
+  // Names; null if unknown or if the caller may not see them.
   variables: Type.Union([Type.Object({ added: Names, changed: Names, removed: Names }), Type.Null()]),
-  // Null where no engine could say it.
+  // Null if no engine responded.
   migrations: Type.Union([Type.Array(Files), Type.Null()]),
   risky: Names,
   migrationsSince: Type.Array(Type.Object({ ...Ran, deploymentId: Type.String() })),
@@ -188,7 +188,7 @@ export const releases = platform<Dependencies, RequestState>()
     },
   );
 
-/** With lists that a schema's type may have. */
+/** Makes lists mutable, as the schema's type requires. */
 function toJson(done: Awaited<ReturnType<typeof promote>>) {
   return {
     ...done,

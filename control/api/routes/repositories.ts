@@ -1,4 +1,4 @@
-// Repositories of an organization, and the projects that are connected to them.
+// Repositories of an organization, and the projects connected to them.
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import { isBranchName } from '#git/remote-url.ts';
@@ -20,7 +20,7 @@ const Repository = Type.Object({
   source: Type.Union([Type.Literal('git-host'), Type.Literal('remote'), Type.Literal('builtin')]),
   fullName: Type.String(),
   defaultBranch: Type.String(),
-  /** Why nothing is deployed from it any more; null: it is connected. */
+  /** Why the repository is disconnected; null: it is connected. */
   disconnectReason: Type.Union([Type.String(), Type.Null()]),
   createdAt: Type.String(),
 });
@@ -161,9 +161,9 @@ export const repositories = platform<Dependencies, RequestState>()
         repositoryId: Type.String(),
         /** Folder of the project in the repository; '' is its root. */
         configPath: Type.Optional(Type.String({ maxLength: 255 })),
-        /** Branch of production; default: the repository's. */
+        /** Production branch; default: that of the repository. */
         defaultBranch: Type.Optional(Type.String({ maxLength: 255 })),
-        /** Whether that branch is deployed at once. */
+        /** Whether to deploy that branch immediately. */
         deploy: Type.Optional(Type.Boolean()),
       }),
       response: Type.Object({

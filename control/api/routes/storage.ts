@@ -1,4 +1,4 @@
-// Storage: what an organization keeps, by kind and project, and what its plan allows.
+// Storage: usage of an organization by kind and project, and the limit of its plan.
 import Type from '#core/typebox/typebox.mjs';
 import { plans } from '#core/plans.ts';
 import { platform } from '#packages/worker/index.ts';
@@ -12,15 +12,15 @@ import { Id, nullable, Timestamp } from '../../http/schemas.ts';
 const Kinds = Type.Array(Type.Object({ kind: Type.Enum([...storageKinds]), bytes: Type.Integer() }));
 const Storage = Type.Object({
   plan: Type.Enum([...plans]),
-  // Null: any.
+  // Null: no limit.
   limitBytes: nullable(Type.Integer()),
   bytes: Type.Integer(),
-  // It may keep no more: by its plan, or since it has its share of the platform's disk.
+  // No more data is accepted: the limit of the plan, or the organization's share of the disk, is reached.
   isFull: Type.Boolean(),
-  // Null: nothing was found yet.
+  // Null: not counted yet.
   countedAt: nullable(Timestamp),
   kinds: Kinds,
-  // The largest first. Of a deleted project its data stays until a project of this name deletes it.
+  // The largest first. Data of a deleted project remains until a project of the same name deletes it.
   projects: Type.Array(
     Type.Object({
       projectId: Id,

@@ -1,4 +1,4 @@
-// Tokens for programs: made with a scope, perhaps for one organization or project; shown once; revoked.
+// Tokens for programs: created with a scope, optionally bound to an organization or project; shown once; revocable.
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import type { TokenLife } from '../../access/actor.ts';
@@ -93,7 +93,7 @@ export const tokens = platform<Dependencies, RequestState>()
         organizationId = row.organization_id;
       }
       if (organizationId !== null && !Object.hasOwn(memberships, organizationId)) throw new ApiError('not_found');
-      // A token makes none that reaches further than itself.
+      // A token cannot create a broader token.
       const isWider =
         asking !== null &&
         ((asking.organizationId !== null && asking.organizationId !== organizationId) ||

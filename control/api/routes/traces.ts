@@ -1,4 +1,4 @@
-// Traces of a project, as they are stored: what began on the platform, and one with all of its spans and lines.
+// Stored traces of a project: those that began on the platform, and single traces with their spans and lines.
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import type { Dependencies } from '../../process/dependencies.ts';

@@ -1,4 +1,4 @@
-// Artifacts that the command line uploads: announced, sent in pieces, deployed (control/releases/uploads.ts).
+// Artifact uploads of the CLI: create, send in pieces, deploy (control/releases/uploads.ts).
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import { addToUpload, beginUpload, deployUpload, readUpload, type Upload } from '../../releases/uploads.ts';
@@ -30,7 +30,7 @@ const headersOf = ({ received, bytes }: Upload): Record<string, string> => ({
   'upload-length': String(bytes),
 });
 
-/** The upload, where the actor may deploy its project. @throws {ApiError} `not_found` */
+/** The upload, if the actor may deploy its project. @throws {ApiError} `not_found` */
 async function reached(env: Dependencies, access: RequestState['access'], id: string) {
   access.account('deployment:create');
   const upload = await readUpload(env, id);
@@ -100,7 +100,7 @@ export const uploads = platform<Dependencies, RequestState>()
     },
   );
 
-/** Of `Content-Range`, or of `Upload-Offset`; the beginning where neither is there. */
+/** Offset from `Content-Range` or `Upload-Offset`; default: 0. */
 function offsetOf(headers: Headers, bytes: number): number {
   const range = headers.get('content-range');
   const text = range === null ? (headers.get('upload-offset') ?? '0') : rangeStart(range, bytes);

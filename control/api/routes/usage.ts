@@ -1,4 +1,4 @@
-// Usage: requests and CPU by project, kind of invocation, route and time, as engines have reported them; and plans.
+// Usage: requests and CPU by project, kind of invocation, route and time, as reported by engines; and plans.
 import Type from '#core/typebox/typebox.mjs';
 import { invocationKinds, plans as planNames, type Plan } from '#core/plans.ts';
 import { platform } from '#packages/worker/index.ts';
@@ -25,7 +25,7 @@ const usageQuery = Type.Object({
   route: Type.Optional(Type.String({ maxLength: 300, description: 'As in an answer that is grouped by route' })),
 });
 const budgets = Object.fromEntries(invocationKinds.map((kind) => [kind, Type.Integer()]));
-/** CPU milliseconds that the organization's plan gives one invocation, by kind; 0: no limit. */
+/** CPU milliseconds per invocation in the organization's plan, by kind; 0: no limit. */
 const Budget = Type.Object({ plan: PlanName, cpuMs: Type.Object(budgets) });
 const Invocation = Type.Object({
   id: Type.String(),
@@ -42,10 +42,10 @@ const counts = {
   failures: Type.Integer(),
   cpuMs: Type.Number(),
   hostCpuMs: Type.Number(),
-  // Of one invocation: half of them keep to it, 99 of 100 do. Within a third.
+  // CPU per invocation: median and 99th percentile, accurate to a third.
   cpuMsP50: nullable(Type.Number()),
   cpuMsP99: nullable(Type.Number()),
-  // Of the most expensive invocation, and which one that was.
+  // CPU of the most expensive invocation, and its id.
   cpuMsMax: Type.Number(),
   costliest: nullable(Invocation),
 };
@@ -54,7 +54,7 @@ const Usage = Type.Object({
   to: Timestamp,
   budget: Budget,
   totals: Type.Object(counts),
-  // The most CPU first; by day and hour, the oldest first. At most 1000.
+  // Ordered by CPU, descending; by day and hour, the oldest first. At most 1000.
   items: Type.Array(
     Type.Object({
       at: nullable(Timestamp),
@@ -81,7 +81,7 @@ interface Asked {
   readonly route?: string | undefined;
 }
 
-/** @throws {ApiError} for a time that ends before it begins, or is too long. */
+/** @throws {ApiError} if the range is negative or too long. */
 function toQuestion(asked: Asked): Omit<UsageQuestion, 'organizationId' | 'projectId'> {
   const to = asked.to === undefined ? new Date() : new Date(asked.to);
   const from = asked.from === undefined ? new Date(to.getTime() - DAYS_DEFAULT * DAY_MS) : new Date(asked.from);

@@ -1,4 +1,4 @@
-// Environment variables of a project. The value of a secret is taken and never given back.
+// Environment variables of a project. Secret values are never returned.
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import type { Transaction } from '#postgres/sql.ts';
@@ -35,7 +35,7 @@ const Variable = Type.Object({
   scope: Scope,
   branch: nullable(Type.String()),
   kind: Kind,
-  // Null: a secret, whose value is never given back.
+  // Null: a secret, whose value is never returned.
   value: nullable(Type.String()),
   createdBy: nullable(Type.String()),
   createdAt: Timestamp,
@@ -61,7 +61,7 @@ interface Given {
   readonly branch?: string | undefined;
 }
 
-/** What is to be set; secret and for production where nothing else is said. @throws {ApiError} */
+/** The variable to set; by default a secret for production. @throws {ApiError} */
 function toInput({ key, value, kind = 'secret', branch, scope }: Given, bytesMax: number): VariableInput {
   const chosen = scope ?? (branch === undefined ? 'production' : 'branch');
   if ((chosen === 'branch') !== (branch !== undefined))
@@ -81,7 +81,7 @@ function checkValue(key: string, value: string, bytesMax: number): void {
   if (value.includes('\0')) throw new ApiError('unprocessable', { reason: `${key}: its value holds U+0000` });
 }
 
-/** Changes variables of a project, in one transaction with its rows of the audit log. */
+/** Changes variables of a project and writes the audit log entries in the same transaction. */
 async function change<Result>(
   ctx: { readonly env: Dependencies; readonly state: RequestState },
   { projectId, organizationId, actor }: Reached,
@@ -91,22 +91,23 @@ async function change<Result>(
   return ctx.env.sql.begin(async (tx) => {
     await tx`SELECT 1 FROM control.project WHERE id = ${projectId} FOR UPDATE`;
     const { result, subjectId, details, places } = await work(tx);
-    // The route record has them for what is deployed next.
+    // Marks the route record as outdated, for the next deployment.
     await changeProject(tx, projectId, { settings: {} });
     const event = { organizationId, projectId, action, subjectKind: 'variable', subjectId, details };
     await ctx.state.audit(tx, event);
-    // What is live has its own until it is released again: by itself, where the project wants that.
+    // Live deployments keep their variables until redeployed, which happens automatically if the project is set up
+    // so.
     await redeployOnVariables(tx, projectId, places, actor.accountId, ctx.state.audit);
     return result;
   }) as Promise<Result>;
 }
 
-/** What a change of variables comes to. */
+/** Result of a change of variables. */
 interface Changed<Result> {
   readonly result: Result;
   readonly subjectId: string;
   readonly details: Record<string, string | string[]>;
-  /** Where the variables are. */
+  /** Scopes of the changed variables. */
   readonly places: readonly ChangedVariables[];
 }
 
@@ -175,7 +176,7 @@ export const variables = platform<Dependencies, RequestState>()
         );
       const rows = await change(ctx, reached, 'variable.import', async (tx) => {
         const { keys, limits } = ctx.env;
-        // Read under the lock, so that no other change comes between.
+        // Read under the lock, so that no other change intervenes.
         const existing = await listVariables(tx, reached.projectId);
         if (inputs.some((input) => input.kind === 'secret' || replacesSecret(existing, input)))
           await access.project('secret:write', reached.projectId);

@@ -1,4 +1,4 @@
-// Outbound webhooks of an organization: made with a secret that is shown once, tried, and their deliveries looked at.
+// Outbound webhooks of an organization: create with a secret that is shown once, test, list deliveries.
 import Type from '#core/typebox/typebox.mjs';
 import { seal } from '#core/encryption.ts';
 import type { Sql, Transaction } from '#postgres/sql.ts';
@@ -38,7 +38,7 @@ const Delivery = Type.Object({
   error: nullable(Type.String()),
   createdAt: Timestamp,
   deliveredAt: nullable(Timestamp),
-  // Null: it is not tried again.
+  // Null: no further attempt.
   nextAttemptAt: nullable(Timestamp),
 });
 
@@ -171,7 +171,7 @@ export const webhooks = platform<Dependencies, RequestState>()
             events = coalesce(${events === undefined ? null : [...new Set(events)]}, events)
           WHERE id = ${webhookId} AND organization_id = ${organizationId} RETURNING *`;
         if (row === undefined) throw new ApiError('not_found');
-        // What waits is not sent any more.
+        // Cancel pending deliveries.
         if (!row.enabled)
           await tx`
             UPDATE control.webhook_delivery SET due_at = NULL, error = 'The webhook was switched off'
@@ -262,7 +262,7 @@ export const webhooks = platform<Dependencies, RequestState>()
     },
   );
 
-/** @throws {ApiError} `not_found` when it is another organization's. */
+/** @throws {ApiError} `not_found` if it belongs to another organization. */
 async function ofOrganization(sql: Sql | Transaction, organizationId: string, webhookId: string): Promise<void> {
   const [row] = await sql`
     SELECT 1 FROM control.webhook WHERE id = ${webhookId} AND organization_id = ${organizationId}`;
