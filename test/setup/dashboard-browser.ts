@@ -93,7 +93,10 @@ export async function openAppPage(): Promise<AppPage> {
 
 /** Keeps the errors of a page: uncaught, written to the console, refused by the policy. */
 function keepComplaints(page: Page, complaints: string[], ignored?: RegExp): void {
-  page.on('pageerror', (error) => complaints.push(`${page.url()}: ${error.message}`));
+  page.on('pageerror', (error) => {
+    // Of a page that was left while it loaded. For a file that is missing, the console has an error of its own.
+    if (!error.message.startsWith('Unable to preload')) complaints.push(`${page.url()}: ${error.message}`);
+  });
   page.on('console', (message) => {
     if (message.type() === 'error' && ignored?.test(message.text()) !== true)
       complaints.push(`${page.url()}: ${message.text()}`);
