@@ -31,7 +31,7 @@ const IMMUTABLE = 'public, max-age=31536000, immutable';
 const DEFAULT_COMPATIBILITY_DATE = '2025-04-02';
 
 export const defaultAssets: AssetsConfig = { binding: null, notFoundHandling: 'none', runWorkerFirst: false };
-/** Static site generators write a `404.html` for it. */
+/** Sites serve their `404.html` for unknown paths. */
 const siteAssets: AssetsConfig = { ...defaultAssets, notFoundHandling: '404-page' };
 
 /** What to build, and where to write it. */

@@ -2,7 +2,7 @@
 import { BuildFailure } from './types.ts';
 import type { FencedExit } from './fence.ts';
 
-/** The requested ref. */
+/** The requested branch and commit. */
 interface FetchPlace {
   readonly branch: string;
   readonly commit: string | null;
