@@ -1,5 +1,5 @@
-// The AI gateway as a function of requests: who calls, which route, and every error as its clients read it. Knows no
-// server, no process and no database: all it needs is handed in.
+// The AI gateway as a request handler: authenticates the caller, picks the route, and formats every error for clients.
+// Independent of server, process and database: all dependencies are passed in.
 import { randomUUID } from 'node:crypto';
 import { createKeptAnswers } from './answers/kept-answers.ts';
 import type { Json } from './contract/chat.ts';
@@ -22,10 +22,10 @@ import { createCircuitBreaker } from './routing/circuit-breaker.ts';
 
 const AWAY_RETRY_MS = 1000;
 const PREFIX = /^\/ai(?:\/v1)?(?=\/|$)/;
-/** The gateway wire of the AI SDK. */
+/** The gateway protocol of the AI SDK. */
 const SDK = '/sdk/';
 const SDK_MODEL = /^\/sdk\/([a-z]+)-model$/;
-/** Wires that clients may expect here, and what to use instead. */
+/** Protocols that clients may expect here, and what to use instead. */
 const unserved: Readonly<Record<string, string>> = {
   '/messages': 'send chat completions, to models of Anthropic too, to /ai/chat/completions',
   '/responses': 'use /ai/chat/completions: client.chat.completions of openai, openai.chat() of the AI SDK',
@@ -76,7 +76,7 @@ export function createGateway(parts: GatewayParts): Gateway {
         retryAfterMs: AWAY_RETRY_MS,
       });
     }
-    // Its message may hold what a client wrote.
+    // Its message may contain client input.
     const name = error instanceof Error ? error.name : typeof error;
     parts.log('error', `call ${id} failed: ${name}`, { id, where: placeOf(error) });
     return new GatewayError('internal_error', `The gateway failed; its log has more at ${id}`);
@@ -95,7 +95,7 @@ async function callerOf(request: Request, { tokens }: GatewayParts): Promise<Cal
   return caller;
 }
 
-/** Behind the prefix; null: of another. */
+/** The path after the prefix; null: another prefix. */
 function pathOf(request: Request): string | null {
   const { pathname } = new URL(request.url);
   return PREFIX.test(pathname) ? pathname.replace(PREFIX, '') : null;
@@ -128,7 +128,7 @@ function only(method: string, { request }: Call, answer: () => Promise<Response>
   throw new GatewayError('method_not_allowed', `This route takes ${method}, not ${request.method}`);
 }
 
-/** Clients send the slash of a model's name as it is, or encoded. */
+/** Clients send the slash in a model's name as is, or encoded. */
 function nameIn(path: string): string {
   try {
     return decodeURIComponent(path.slice('/models/'.length));
@@ -137,7 +137,7 @@ function nameIn(path: string): string {
   }
 }
 
-/** The first line of a stack that is a place. */
+/** The first stack line with a source location. */
 function placeOf(error: unknown): string {
   const stack = error instanceof Error ? (error.stack ?? '') : '';
   return /\n\s+at (?:.*\()?([^()\n]+:\d+:\d+)/.exec(stack)?.[1]?.split('/').slice(-2).join('/') ?? '';

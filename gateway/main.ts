@@ -1,5 +1,5 @@
-// Root of the process `gateway`: the AI gateway over two Unix sockets, one for tokens and one for engines. The only
-// process that has the keys of providers. Started by the supervisor, which hears `{type: 'ready'}`.
+// Entry point of the process `gateway`: serves the AI gateway on two Unix sockets, one for token callers and one for
+// engines. The only process with the provider keys. Started by the supervisor, which waits for `{type: 'ready'}`.
 import { setTimeout as pause } from 'node:timers/promises';
 import { openLog } from '#core/log/log.ts';
 import { tellFigures } from '#core/process/figures.ts';
@@ -15,11 +15,11 @@ import { openPrices } from './process/prices.ts';
 import { operatorTable } from './process/operator-table.ts';
 import { openOutlet } from './process/send.ts';
 
-// The gateway itself knows no server.
+// The gateway itself is independent of the server.
 globalThis.Response = ServedResponse;
 
 const CONNECTIONS_MAX = 8;
-/** For the last frames of streams that are ended. */
+/** Time for the last frames of streams that are ended at shutdown. */
 const LAST_FRAMES_MS = 1000;
 
 const pino = openLog('gateway', process.env);

@@ -1,4 +1,4 @@
-// Where the platform's own bare repositories lie: the API process takes pushes there, the builder reads them. Pure.
+// Paths of the platform's own bare repositories. The API process receives pushes there; the builder reads them. Pure.
 import path from 'node:path';
 
 /** The folder of the repositories. @param dataFolder `FS_PATH` */
@@ -6,7 +6,10 @@ export function repositoriesFolder(dataFolder: string): string {
   return path.join(dataFolder, 'repositories');
 }
 
-/** The folder of one. @example repositoryFolder(folder, 'rep_4m1k8...') // '<FS_PATH>/repositories/rep_4m1k8....git' */
+/**
+ * The folder of one repository. @example repositoryFolder(folder, 'rep_4m1k8...') //
+ * '<FS_PATH>/repositories/rep_4m1k8....git'
+ */
 export function repositoryFolder(dataFolder: string, id: string): string {
   return path.join(repositoriesFolder(dataFolder), `${id}.git`);
 }

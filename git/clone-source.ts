@@ -1,5 +1,5 @@
-// What the builder needs to clone a connected repository: its URL, and the credentials of the moment (of the Git host,
-// a token that reads this one repository). Called when a build begins; its result is never stored.
+// What the builder needs to clone a connected repository: its URL and short-lived credentials (for a Git host, a token
+// that can only read this repository). Resolved when a build starts; the result is never stored.
 import { isIPv4 } from 'node:net';
 import { unseal, type EncryptionKeys } from '#core/encryption.ts';
 import type { Sql } from '#postgres/sql.ts';
@@ -12,25 +12,25 @@ import { parseRemoteUrl, RemoteRefused, resolveRemote, type RemoteUrl } from './
 export interface RemoteSource {
   /** Without credentials. */
   readonly url: string;
-  /** Of every HTTP request of git to it. */
+  /** HTTP headers that git sends with every request to the repository. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** A private key in OpenSSH's form. */
+  /** A private key in OpenSSH format. */
   readonly sshKey?: string;
-  /** Lines of `known_hosts`; without them the first key that the host shows is taken. */
+  /** Lines of `known_hosts`. Without them, the first key that the host presents is accepted. */
   readonly sshKnownHosts?: string;
-  /** What the name of its host stood for when that was checked; git is to connect there and nowhere else. */
+  /** The addresses that the host name resolved to when it was checked. Git connects only to these. */
   readonly address?: string;
-  /** `http:` is allowed: the operator's own Git host. */
+  /** Whether `http:` is allowed, for the operator's own Git host. */
   readonly isPlainHttp?: boolean;
 }
 
 /** Where to clone from. */
 export type CloneSource = (RemoteSource | { readonly folder: string }) & {
-  /** Texts that no log line and no error may hold. */
+  /** Secrets to redact from logs and errors. */
   readonly redact: readonly string[];
 };
 
-/** Credentials of a plain remote, as they are kept encrypted. */
+/** Credentials of a plain remote, as stored encrypted. */
 export interface RemoteCredentials {
   readonly username?: string;
   readonly password?: string;
@@ -65,10 +65,10 @@ interface Row {
 }
 
 /**
- * Where and how to clone a repository at this moment.
+ * Resolves the URL and credentials for cloning a repository.
  *
- * @throws {CloneRefused} when it is disconnected, or its address or credentials do not allow it.
- * @throws {GitHostError} when the Git host gives no token.
+ * @throws {CloneRefused} when the repository is disconnected, or its address or credentials are not allowed.
+ * @throws {GitHostError} when the Git host issues no token.
  * @example const source = await cloneSource(parts, 'rep_4m1k8...'); // { url, headers, redact }
  */
 export async function cloneSource(parts: CloneParts, repositoryId: string): Promise<CloneSource> {
@@ -102,7 +102,7 @@ async function hostedSource(gitHost: GitHost | null, row: Row): Promise<CloneSou
   return { url, isPlainHttp: url.startsWith('http:'), ...basic('x-access-token', token) };
 }
 
-/** What encrypted credentials of a repository belong to. */
+/** The encryption context of a repository's credentials. */
 export function credentialsContext(repositoryId: string): string {
   return `repository:${repositoryId}`;
 }
@@ -118,9 +118,9 @@ export function openCredentials(
 }
 
 /**
- * Where and how to clone a plain remote.
+ * Resolves the URL and credentials for cloning a plain remote.
  *
- * @throws {RemoteRefused} when its host is one that is not to be reached.
+ * @throws {RemoteRefused} when its host is not allowed.
  */
 export async function remoteSource(
   remote: RemoteUrl,
@@ -141,6 +141,6 @@ export async function remoteSource(
 
 function basic(username: string, password: string): Pick<RemoteSource, 'headers'> & { readonly redact: string[] } {
   const encoded = Buffer.from(`${username}:${password}`).toString('base64');
-  // A token alone may stand in the place of the name.
+  // A token without a user name is sent as the user name.
   return { headers: { Authorization: `Basic ${encoded}` }, redact: [encoded, password || username] };
 }

@@ -1,25 +1,25 @@
-// The variables that say which Git host there is and which remotes may be private: read alike by the API process and
-// the builder. Pure.
+// The variables that configure the Git host and the remotes with private addresses. The API process and the builder
+// read them the same way. Pure.
 import { openGitHost, type GitHost } from './host/connection.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What the variables say. */
+/** The parsed variables. */
 export interface GitConfiguration {
   /** Null: `GITHOST_APP_ID` and `GITHOST_APP_PRIVATE_KEY` are not set. */
   readonly gitHost: GitHost | null;
-  /** `GITHOST_WEBHOOK_SECRET`; null: not set, no delivery is taken. */
+  /** `GITHOST_WEBHOOK_SECRET`; null: not set, webhook deliveries are refused. */
   readonly webhookSecret: string | null;
-  /** `GIT_REMOTE_PRIVATE_HOSTS`: hosts of remotes whose addresses may be private. */
+  /** `GIT_REMOTE_PRIVATE_HOSTS`: hosts of remotes that may have private addresses. */
   readonly privateHosts: readonly string[];
 }
 
 const SECRET_CHARS_MIN = 16;
 
 /**
- * Reads them.
+ * Parses the variables.
  *
- * @throws {Error} naming the variable and what to do; never what it holds.
+ * @throws {Error} naming the variable and the fix, never its value.
  */
 export function gitConfigurationFrom(environment: Environment): GitConfiguration {
   const get = (name: string): string => environment[name]?.trim() ?? '';
@@ -42,7 +42,7 @@ export function gitConfigurationFrom(environment: Environment): GitConfiguration
   };
 }
 
-/** Hosts of one's own have the REST API below their pages. */
+/** Self-hosted Git hosts serve the REST API under their web URL. */
 function apiUrlOf(url: string): string {
   return url === 'https://github.com' ? 'https://api.github.com' : `${url}/api/v3`;
 }

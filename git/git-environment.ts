@@ -1,14 +1,14 @@
-// The variables under which git reads a remote: its protocol and no other, no prompt, no settings of this machine, no
-// redirect, the address that was checked. Credentials reach git by its environment and by files that only its user can
-// read: never by an argument, so that no list of processes shows them.
+// Environment variables for git when it reads a remote: only the remote's protocol, no prompts, no machine-wide
+// configuration, no redirects, only the checked address. Credentials are passed by environment and by files that only
+// git's user can read, never by arguments, so that they do not appear in process lists.
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { RemoteSource } from './clone-source.ts';
 
 /**
- * Variables for `git ls-remote` and `git fetch` of a source, besides PATH.
+ * Variables for `git ls-remote` and `git fetch` of a source; PATH is not included.
  *
- * @param folder for the key and the known hosts of ssh; made so that its user alone reads it.
+ * @param folder for the ssh key and known hosts; only its user must be able to read it.
  */
 export async function gitEnvironment(source: RemoteSource, folder: string): Promise<Record<string, string>> {
   const { hostname, port, protocol } = new URL(source.url);
@@ -59,12 +59,12 @@ async function sshCommand(source: RemoteSource, hostname: string, folder: string
   ].join(' ');
 }
 
-/** Where ssh writes the key of the host, below the folder of {@link gitEnvironment}. */
+/** Where ssh writes the host's key, relative to the folder of {@link gitEnvironment}. */
 export function knownHostsIn(folder: string): string {
   return path.join(folder, 'known_hosts');
 }
 
-/** For the shell that git hands its ssh command to. */
+/** Quotes an argument for the shell in which git runs its ssh command. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,5 +1,5 @@
-// Asks a remote for its branches, by `git ls-remote`: whether it can be read at all, what its branch of production is,
-// and which of them moved. Bounded in time and output; what git says is handed on without credentials.
+// Lists the branches of a remote with `git ls-remote`: whether it is readable, its default branch, and each branch's
+// commit. Limited in time and output; credentials are removed from git's messages.
 import { spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -8,13 +8,13 @@ import type { RemoteSource } from './clone-source.ts';
 import { gitEnvironment, knownHostsIn } from './git-environment.ts';
 import { isBranchName, isCommitSha } from './remote-url.ts';
 
-/** What a remote has. */
+/** Branches of a remote. */
 export interface RemoteHeads {
   /** Commit by branch. */
   readonly heads: Readonly<Record<string, string>>;
-  /** Where its HEAD points; null for one without commits. */
+  /** The branch that HEAD points to; null for a repository without commits. */
   readonly defaultBranch: string | null;
-  /** Lines of `known_hosts`: the key that ssh met. */
+  /** Lines of `known_hosts`: the host key that ssh received. */
   readonly knownHosts: string | null;
 }
 
@@ -50,7 +50,7 @@ export async function readRemoteHeads(
   }
 }
 
-/** Lines of `git ls-remote --symref`; what git would not take as a branch is left out. */
+/** Parses the output of `git ls-remote --symref`; invalid branch names are skipped. */
 export function parseHeads(text: string): Omit<RemoteHeads, 'knownHosts'> {
   const heads: [string, string][] = [];
   let defaultBranch: string | null = null;
@@ -66,7 +66,7 @@ export function parseHeads(text: string): Omit<RemoteHeads, 'knownHosts'> {
 
 function run(args: readonly string[], environment: NodeJS.ProcessEnv, redact: readonly string[]): Promise<string> {
   return new Promise((resolve, reject) => {
-    // A group of its own: git starts others, which end with it.
+    // A process group of its own, so that git's child processes are killed with it.
     const child = spawn('git', args, { env: environment, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
     const chunks: Buffer[] = [];
     let bytes = 0;
@@ -77,7 +77,7 @@ function run(args: readonly string[], environment: NodeJS.ProcessEnv, redact: re
       try {
         process.kill(-child.pid!, 'SIGKILL');
       } catch {
-        // It has ended by itself.
+        // The process has already exited.
       }
     };
     const timer = setTimeout(() => end(`it did not answer within ${LIST_MS / 1000} s`), LIST_MS);
@@ -101,7 +101,7 @@ function run(args: readonly string[], environment: NodeJS.ProcessEnv, redact: re
   });
 }
 
-/** What git said, in one line, without credentials. */
+/** Git's error output in one line, without credentials. */
 function reasonIn(said: string, redact: readonly string[]): string {
   let text = said.replace(/[\p{Cc}\s]+/gu, ' ').trim();
   for (const secret of redact) if (secret !== '') text = text.replaceAll(secret, '***');

@@ -1,11 +1,11 @@
-// Which URLs and names of branches git is ever given. What is refused here could run a program (`ext::`), read files of
-// this machine (`file://`), pass for an option (`-`), or reach what only this machine can reach. Used when a repository
-// is connected and again before each use.
+// Checks the URLs and branch names that are passed to git. Refused input could run a program (`ext::`), read local
+// files (`file://`), be parsed as an option (`-`), or reach private addresses. Used when a repository is connected and
+// again before each use.
 import { isIP } from 'node:net';
 import { createOwnAddresses, mayConnect, type EgressPolicy } from '#core/egress.ts';
 import { createResolve } from '#core/way-out/host-names.ts';
 
-/** A remote's URL without credentials, and those that it held. */
+/** A remote's URL without credentials, and the credentials it contained. */
 export interface RemoteUrl {
   /** `https://host/path` or `ssh://user@host/path`. */
   readonly url: string;
@@ -15,20 +15,20 @@ export interface RemoteUrl {
   readonly credentials: { readonly username: string; readonly password: string } | null;
 }
 
-/** A URL or branch that git is not given. The message says why, for whoever wrote it. */
+/** A URL or branch that is not passed to git. The message tells the user why. */
 export class RemoteRefused extends Error {}
 
 const URL_LENGTH_MAX = 2048;
 const BRANCH_BYTES_MAX = 255;
-/** `git@host:owner/name.git`: what hosts show as the address for ssh. */
+/** `git@host:owner/name.git`: the ssh address that hosts display. */
 const SCP_FORM = /^(?<user>[\w.-]+)@(?<host>[\w.-]+):(?<path>[^/:].*)$/;
 
 const HOST = /^(?:[a-z0-9_][a-z0-9._-]*|\[[0-9a-f:.]+\])$/;
 
 /**
- * Reads the URL of a remote.
+ * Parses the URL of a remote.
  *
- * @throws {RemoteRefused} for another protocol than https and ssh, and for what is no plain URL.
+ * @throws {RemoteRefused} for protocols other than https and ssh, and for invalid URLs.
  * @example parseRemoteUrl('git@git.example:team/shop.git').url // 'ssh://git@git.example/team/shop.git'
  */
 export function parseRemoteUrl(text: string): RemoteUrl {
@@ -40,7 +40,7 @@ export function parseRemoteUrl(text: string): RemoteUrl {
     throw new RemoteRefused('Only https:// and ssh:// URLs of Git repositories are taken');
   const protocol = parsed.protocol === 'https:' ? 'https' : 'ssh';
   const { pathname, search, hash } = parsed;
-  // Of ssh URLs the parser takes whatever stands there.
+  // The URL parser accepts any characters in ssh URLs.
   const hostname = parsed.hostname.toLowerCase();
   if (!HOST.test(hostname)) throw new RemoteRefused('The URL has no host that could be looked up');
   if (pathname.length < 2) throw new RemoteRefused('The URL has no path to a repository');
@@ -70,7 +70,7 @@ function decoded(text: string): string {
   }
 }
 
-/** What says which addresses a name has. */
+/** Resolves a host name to its addresses. */
 export type Lookup = (host: string) => Promise<readonly { readonly address: string }[]>;
 
 const byName: Lookup = createResolve();
@@ -78,10 +78,10 @@ const isOwn = createOwnAddresses();
 const publicOnly: EgressPolicy = { loopback: false, private: false, isOwn };
 
 /**
- * The addresses of a remote's host; git is held to them, so that the name cannot mean another machine a moment later.
+ * The addresses of a remote's host. Git connects only to these, which prevents DNS rebinding.
  *
- * @param privateHosts that may be private, `GIT_REMOTE_PRIVATE_HOSTS`.
- * @throws {RemoteRefused} when one of them is private, loopback, link-local or the machine's own, or there is none.
+ * @param privateHosts hosts that may have private addresses, `GIT_REMOTE_PRIVATE_HOSTS`.
+ * @throws {RemoteRefused} when an address is private, loopback, link-local or the machine's own, or none is found.
  */
 export async function resolveRemote(
   { host }: Pick<RemoteUrl, 'host'>,
@@ -102,7 +102,7 @@ export async function resolveRemote(
   return addresses;
 }
 
-/** Whether a text is a branch's name by git's rules (`git check-ref-format --branch`), and no option. */
+/** Whether a text is a valid branch name (`git check-ref-format --branch`) and not an option. */
 export function isBranchName(name: string): boolean {
   if (name === '' || name === '@' || Buffer.byteLength(name) > BRANCH_BYTES_MAX) return false;
   // oxlint-disable-next-line no-control-regex -- git refuses control characters.
@@ -110,7 +110,7 @@ export function isBranchName(name: string): boolean {
   return name.split('/').every((part) => !part.startsWith('.') && !part.endsWith('.lock'));
 }
 
-/** Whether a text names a commit: 40 hexadecimal digits, or 64 of repositories with SHA-256. */
+/** Whether a text is a commit hash: 40 hexadecimal digits, or 64 for SHA-256 repositories. */
 export function isCommitSha(text: string): boolean {
   return /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(text);
 }

@@ -1,5 +1,5 @@
-// Where a platform keeps what it has: found from the variables it is started with and its data folder. Used by backup,
-// restore, upgrade and doctor; opens nothing but what it is asked for.
+// Locates a platform's data from its variables and data folder. Used by backup, restore, upgrade and doctor; opens
+// nothing else.
 import { existsSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { encryptionKeys } from '#core/encryption.ts';
@@ -12,20 +12,20 @@ import { readDataFolderRecord } from '#core/process/platform-record.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Where things are. */
+/** Where a platform stores its data. */
 export interface Places {
   /** Data folder. */
   readonly folder: string;
-  /** `none`: bindings over it are switched off. */
+  /** `none`: bindings that use it are disabled. */
   readonly postgres: 'embedded' | 'none' | { readonly url: string };
-  /** Folder of the project databases; null: they are not files of this machine. */
+  /** Folder of the project databases; null: they are not local files. */
   readonly databases: string | null;
-  /** Bucket of the files of projects, and what their keys begin with; null: they lie in the data folder. */
+  /** Bucket and key prefix of project files; null: they are in the data folder. */
   readonly bucket: (BucketOptions & { readonly prefix: string }) | null;
   readonly environment: Environment;
 }
 
-/** @throws {BackupError} `settings` where variables contradict what the data folder says. */
+/** @throws {BackupError} `settings` when variables contradict the data folder. */
 export function placesOf(environment: Environment, folder: string): Places {
   const get = (name: string): string => environment[name]?.trim() ?? '';
   const url = get('DATABASE_URL');
@@ -54,9 +54,9 @@ export function placesOf(environment: Environment, folder: string): Places {
 }
 
 /**
- * Compares the variables with those that the platform of the folder was started with last.
+ * Compares the variables with those of the platform's last start.
  *
- * @throws {BackupError} `settings`, naming the variable: otherwise a backup would silently lack what is elsewhere.
+ * @throws {BackupError} `settings`, naming the variable: otherwise a backup would silently miss data stored elsewhere.
  */
 export function checkPlaces(places: Places): void {
   const { folder, postgres, bucket, databases } = places;
@@ -89,15 +89,15 @@ export function checkPlaces(places: Places): void {
     throw differ('DB_URL or DB_STORAGE_MODE', 'has project databases elsewhere');
 }
 
-/** The database, connected; an embedded one that does not run is started for as long as it is open. */
+/** Connects to the database; a stopped embedded one runs while the connection is open. */
 export interface OpenDatabase {
   readonly sql: Sql;
   close(): Promise<void>;
 }
 
 /**
- * @param mayMake an embedded one without data is made.
- * @returns null where there is none.
+ * @param mayMake whether to create an embedded database without data.
+ * @returns null if there is none.
  */
 export async function openDatabase(places: Places, mayMake: boolean): Promise<OpenDatabase | null> {
   const { postgres, folder } = places;
@@ -116,7 +116,7 @@ export async function openDatabase(places: Places, mayMake: boolean): Promise<Op
       await sql`SELECT 1`;
       return { sql, close: () => sql.end({ timeout: 5 }) };
     } catch {
-      // A socket that a server has left behind.
+      // A stale socket of a stopped server.
       await sql.end({ timeout: 1 });
     }
   }
@@ -131,7 +131,7 @@ export async function openDatabase(places: Places, mayMake: boolean): Promise<Op
   };
 }
 
-/** First bytes of the hash of the key that variables are encrypted with, hex; null: there is none to be found. */
+/** First bytes of the hash of the key that encrypts variables, hex; null: no key was found. */
 export function encryptionKeyIds({ environment, folder }: Pick<Places, 'environment' | 'folder'>): string[] {
   const text = environment['ENCRYPTION_KEY']?.trim() || readSecret(path.join(folder, 'secrets', 'encryption-key'));
   if (text === null || text === '') return [];

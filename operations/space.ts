@@ -1,5 +1,5 @@
-// Whether disks have room for what a backup or a restore is about to write: asked before anything is written. Places on
-// one disk share its room. Called by backup/backup.ts and restore/restore.ts.
+// Checks that disks have enough space before a backup or a restore writes anything. Folders on one disk share its free
+// space. Called by backup/backup.ts and restore/restore.ts.
 import { existsSync, statfsSync, statSync } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
@@ -9,23 +9,23 @@ import { BackupError } from './archive/backup-error.ts';
 import type { Part } from './archive/manifest.ts';
 import type { Places } from './places.ts';
 
-/** Left free on each disk. */
+/** Kept free on each disk. */
 const SPARE_BYTES = 64 * 1024 * 1024;
-/** Rows take more in tables, with their indexes and the log of the server, than in a backup. */
+/** Rows take more space in tables, with indexes and the WAL, than in a backup. */
 const TABLE_TIMES = 3;
 
-/** Bytes to be written into a folder, which need not be there yet. */
+/** Bytes to be written to a folder, which may not exist yet. */
 export interface Need {
   readonly folder: string;
   readonly bytes: number;
 }
 
-/** The disk of a folder: its number, and the bytes that are free on it. */
+/** The disk of a folder: its device number and free bytes. */
 type DiskOf = (folder: string) => { readonly disk: number; readonly free: number };
 
 /**
- * What a backup writes: contents shrink, but files and artifacts may be compressed already. Copies of databases lie in
- * the data folder for a moment, one at a time.
+ * What a backup writes. Most contents compress, but files and artifacts may be compressed already. Database copies are
+ * staged in the data folder, one at a time.
  *
  * @param sql the open database; null: there is none.
  * @param target folder of the archive; null: a bucket.
@@ -57,7 +57,7 @@ export function restoreNeeds({ folder, postgres, databases, bucket }: Places, pa
   ];
 }
 
-/** @throws {BackupError} `space`, with the first disk that is too small. */
+/** @throws {BackupError} `space`, naming the first disk that is too small. */
 export function checkSpace(needs: readonly Need[], diskOf: DiskOf = diskOfFolder): void {
   const disks = new Map<number, { folder: string; free: number; needed: number }>();
   for (const { folder, bytes } of needs) {
@@ -74,7 +74,7 @@ export function checkSpace(needs: readonly Need[], diskOf: DiskOf = diskOfFolder
       );
 }
 
-/** Rows and indexes of our tables: more than they take in an archive. */
+/** Size of the platform's tables and indexes: more than they take in an archive. */
 async function tableBytes(sql: Sql): Promise<number> {
   const [found] = await sql<{ bytes: number }[]>`
     SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::float8 AS bytes
@@ -93,7 +93,7 @@ function existing(folder: string): string {
   return existsSync(folder) ? folder : existing(path.dirname(folder));
 }
 
-/** Of all files below a folder, or of a file; none where nothing is there. */
+/** Total size of a file or of all files in a folder; 0 if it does not exist. */
 async function sizesBelow(at: string): Promise<number[]> {
   const found = await stat(at).catch(() => null);
   if (found === null) return [];

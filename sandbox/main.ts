@@ -1,5 +1,6 @@
-// Root of the sandbox service: reads the environment, opens its rows and its machines, and answers on an internal port.
-// Started by the supervisor, which hears `{type: 'ready'}`. What runs in sandboxes is strangers' code; none runs here.
+// Entry point of the sandbox service: reads the environment, opens its database rows and its machines, and listens on
+// an internal port. Started by the supervisor, which waits for `{type: 'ready'}`. Code in sandboxes is untrusted; none
+// of it runs in this process.
 import { createServer } from 'node:http';
 import { hostname, networkInterfaces } from 'node:os';
 import { createOwnAddresses } from '#core/egress.ts';
@@ -28,12 +29,12 @@ import { startSandboxes } from './service/sandboxes.ts';
 
 const CONNECTIONS_MAX = 8;
 const HEADERS_BYTES_MAX = 64 * 1024;
-/** As every listener; Node closes a second later than it says without `keepAliveTimeoutBuffer`. */
+/** Same as the other listeners. Without `keepAliveTimeoutBuffer`, Node closes a second later than announced. */
 const IDLE_MS = 5000;
 const INSTALLATION_CHARS = 12;
-/** For a lease that was renewed just before its replica died. */
+/** Margin for a lease renewed just before its replica died. */
 const LEASE_MARGIN_MS = 1000;
-/** Machines are tried twice, and a call may come behind another one's. */
+/** A start is tried twice, and a call may queue behind another. */
 const STARTS = 3;
 
 const log = openLog('sandbox', process.env);
@@ -62,7 +63,7 @@ async function openBackend(config: SandboxConfig, installation: string): Promise
   });
 }
 
-/** Sandboxes of another provider are nobody's to end here. */
+/** Sandboxes of another provider are not deleted here. */
 async function warnOfOthers(sql: Postgres, provider: string): Promise<void> {
   const [row] = await sql.all<{ count: number }>('SELECT count(*) FROM sandbox.sandbox WHERE provider <> $1', provider);
   if (row!.count > 0)
@@ -90,7 +91,7 @@ async function start(): Promise<() => Promise<void>> {
   const { aiUrl } = backend;
   const sandboxes = startSandboxes({
     backend,
-    // The same after a restart, which then finds what it had.
+    // Stable across restarts, so that a restarted service finds its rows.
     rows: createPostgresRows({
       sql,
       owner: ownerName(hostname(), config.address),
@@ -138,7 +139,7 @@ async function start(): Promise<() => Promise<void>> {
     routes,
   );
   closeIdleLate(server);
-  // Another replica sends the body of a call only once the sandbox is held here.
+  // Another replica sends a call's body only once the sandbox is held here.
   server.on('checkContinue', routes);
   server.on('upgrade', routes.upgrade);
   server.on('connection', (socket) => {

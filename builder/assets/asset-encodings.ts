@@ -1,5 +1,5 @@
-// Brotli and gzip forms of static files, made once at build so that no request pays for them. Called by build.ts;
-// writes into a folder of its caller's.
+// Precompresses static files with Brotli and gzip at build time, so that requests do not have to. Called by build.ts;
+// writes to a folder of the caller.
 import { createHash } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -8,21 +8,22 @@ import { brotliCompress, constants, gzip } from 'node:zlib';
 import { assetEncodings, type AssetEncoding, type AssetFile } from '#core/manifest.ts';
 import type { Assets } from './assets.ts';
 
-/** Below this, headers and packets outweigh what is saved. */
+/** Smaller files are not compressed: headers and packets outweigh the savings. */
 const BYTES_MIN = 1024;
-/** Above this, the build would need too much memory and time. */
+/** Larger files are not compressed: it would take too much memory and time. */
 const BYTES_MAX = 32 * 1024 * 1024;
 /**
- * Up to this size Brotli may take its time (about 1 MB/s); above, it works ten times as fast for a few percent more.
+ * Up to this size, the best Brotli quality is used (about 1 MB/s); above, a ten times faster one that compresses a few
+ * percent less.
  */
 const THOROUGH_BYTES_MAX = 2 * 1024 * 1024;
-/** Files compressed at a time: as many as there are threads to do it. */
+/** Files compressed concurrently: as many as there are threads. */
 const FILES_AT_ONCE = 4;
 
 const COMPRESSIBLE =
   /^(?:text\/|application\/(?:json|javascript|wasm|rtf|xml|vnd\.ms-fontobject|vnd\.apple\.mpegurl)|image\/(?:svg|bmp|x-icon)|font\/(?:ttf|otf)|model\/gltf)|\+(?:json|xml)\b/;
 
-/** Files with the compressed forms that are worth it, and where those lie. */
+/** Files with their useful compressed forms, and where these are stored. */
 interface EncodedAssets {
   readonly files: Readonly<Record<string, AssetFile>>;
   /** Hash of a compressed form -> its file, absolute. */
@@ -30,13 +31,13 @@ interface EncodedAssets {
 }
 
 /**
- * Compresses what is of a compressible type and has at least 1 KB; a form that is not smaller is dropped.
+ * Compresses files with a compressible type and at least 1 KB; a form that is not smaller is discarded.
  *
- * @param folder where the compressed forms are written, named by their hashes
+ * @param folder for the compressed forms, which are named by hash
  */
 export async function encodeAssets({ files, sources }: Assets, folder: string): Promise<EncodedAssets> {
   const encoded = new Map<string, string>();
-  // Equal files are compressed once.
+  // Identical files are compressed once.
   const known = new Map<string, Promise<AssetFile['encoded']>>();
   const results: [string, AssetFile][] = Object.entries(files);
   const waiting = results.keys();

@@ -1,16 +1,16 @@
-// `_headers` of an assets folder: path patterns, each followed by the headers that answers below it get. Called by
-// build.ts. Pure; what is wrong is said with its line. The form is that of Cloudflare Pages and Netlify.
+// Parses the `_headers` file of an assets folder: path patterns, each followed by response headers. Called by build.ts.
+// Pure; errors include the line. The format is that of Cloudflare Pages and Netlify.
 import type { AssetHeaderRule } from '#core/manifest.ts';
 import { headerNameProblem, headerPatternProblem, HEADER_RULES_MAX, isHeaderValue } from '#core/asset-rules.ts';
 import { readRuleLines, type RuleFile } from './asset-rule-lines.ts';
 
-/** Characters in one line. */
+/** Maximum characters per line. */
 const LINE_CHARS_MAX = 2000;
 
 /**
- * Reads `_headers`.
+ * Parses `_headers`.
  *
- * @throws {BuildError} `assets`, with file and line, for each line that means nothing.
+ * @throws {BuildError} `assets`, with file and line, for each invalid line.
  * @example parseHeaders({ text: '/*\n  X-Frame-Options: DENY', file: 'public/_headers' })
  * // [{ pattern: '/*', set: [['x-frame-options', 'DENY']], remove: [] }]
  */

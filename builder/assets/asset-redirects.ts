@@ -1,5 +1,5 @@
-// `_redirects` of an assets folder: `from to [status]` a line. Called by build.ts. Pure; what is wrong is said with its
-// line. The form is that of Cloudflare Pages and Netlify; where they differ, that of the former.
+// Parses the `_redirects` file of an assets folder: one `from to [status]` per line. Called by build.ts. Pure; errors
+// include the line. The format is that of Cloudflare Pages and Netlify; where they differ, that of Cloudflare.
 import {
   DYNAMIC_REDIRECTS_MAX,
   redirectSourceProblem,
@@ -10,13 +10,13 @@ import type { AssetRedirectRule } from '#core/manifest.ts';
 import { parsePathPattern, type PathPattern } from '#core/path-pattern.ts';
 import { readRuleLines, type RuleFile } from './asset-rule-lines.ts';
 
-/** Characters in one line. */
+/** Maximum characters per line. */
 const LINE_CHARS_MAX = 1000;
 
 /**
- * Reads `_redirects`.
+ * Parses `_redirects`.
  *
- * @throws {BuildError} `assets`, with file and line, for each line that means nothing.
+ * @throws {BuildError} `assets`, with file and line, for each invalid line.
  * @example parseRedirects({ text: '/old/* /new/:splat 301', file: 'public/_redirects' })
  * // [{ from: '/old/*', to: '/new/:splat', status: 301, force: false }]
  */

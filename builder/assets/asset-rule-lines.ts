@@ -1,19 +1,19 @@
-// Lines of `_headers` and `_redirects`: comments and empty lines left out, problems collected with their place. Called
-// by asset-headers.ts and asset-redirects.ts. Pure.
+// Reads the lines of `_headers` and `_redirects`, without comments and empty lines, and collects errors with their
+// location. Called by asset-headers.ts and asset-redirects.ts. Pure.
 import { codeFrame } from '#core/code-frame.ts';
 import { BuildError, joinBuildErrors } from '../project/build-error.ts';
 
 /** A rules file. */
 export interface RuleFile {
   readonly text: string;
-  /** Path in the project, for messages. */
+  /** Path in the project, for error messages. */
   readonly file: string;
 }
 
 /**
- * Calls `read` with each line that says something, trimmed; `fail` notes a problem with it and goes on.
+ * Calls `read` with each non-empty line, trimmed; `fail` records an error and continues.
  *
- * @throws {BuildError} with all problems.
+ * @throws {BuildError} with all errors.
  */
 export function readRuleLines(
   file: RuleFile,

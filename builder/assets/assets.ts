@@ -1,4 +1,4 @@
-// The static files of a project with their hashes. Called by build.ts; reads, and writes nothing.
+// Lists the static files of a project with their hashes. Called by build.ts; read-only.
 import { createHash } from 'node:crypto';
 import { createReadStream, type Dirent } from 'node:fs';
 import { lstat, open, readdir, realpath, stat } from 'node:fs/promises';
@@ -9,7 +9,7 @@ import { BuildError } from '../project/build-error.ts';
 import { contentType } from './content-types.ts';
 import { isVideo, mayBeVideo, withheldBy, type Withheld } from './private-files.ts';
 
-/** Bounds of an artifact (docs/limits.md); the defaults are in core/limits.ts. */
+/** Limits of an artifact (docs/limits.md); the defaults are in core/limits.ts. */
 export interface ArtifactLimits {
   /** `BUILD_ARTIFACT_MAX_BYTES` */
   readonly artifactBytesMax: number;
@@ -21,30 +21,30 @@ export interface ArtifactLimits {
 export interface Assets {
   /** URL path without the leading slash -> file, sorted by path. */
   readonly files: Readonly<Record<string, AssetFile>>;
-  /** URL path -> where the content lies, absolute. */
+  /** URL path -> absolute path of the content. */
   readonly sources: ReadonlyMap<string, string>;
-  /** Sum of all files. */
+  /** Total size of all files. */
   readonly bytes: number;
-  /** Paths of keys that were left out, sorted. */
+  /** Paths of private keys that were left out, sorted. */
   readonly withheld: readonly string[];
-  /** Content of `_headers` and `_redirects`, which configure the serving and are not served; null where absent. */
+  /** Content of `_headers` and `_redirects`, which configure serving and are not served themselves; null if absent. */
   readonly rules: { readonly headers: string | null; readonly redirects: string | null };
 }
 
-/** What is said of the folder. */
+/** Properties of the assets folder. */
 interface AssetOptions {
-  /** It is the project itself: sources and configuration are left out too. */
+  /** Whether it is the project itself: sources and configuration are left out too. */
   readonly isProject?: boolean;
-  /** Files that the worker is made of, where its entry lies in this folder: its code is not served. Absolute. */
+  /** Absolute paths of the worker's files, if its entry is in this folder: its code is not served. */
   readonly worker?: readonly string[];
 }
 
-/** Files hashed at a time. */
+/** Files hashed concurrently. */
 const HASHES_AT_ONCE = 8;
 
 /**
- * Collects what a folder serves: every file, without dotfiles (but with `.well-known`), `node_modules`, keys,
- * `_headers` and `_redirects`. Symbolic links are followed inside the folder; one that leads out of it is an error.
+ * Lists the files that a folder serves: all except dotfiles (`.well-known` is served), `node_modules`, private keys,
+ * `_headers` and `_redirects`. Symbolic links are followed inside the folder; links that lead out of it are an error.
  *
  * @param folder absolute
  * @throws {BuildError} `assets` or `too_large`
@@ -104,7 +104,7 @@ async function list(
       const reason = await skippedBy(file, folder.path === '', isProject);
       if (reason === 'key') withheld.push(folder.path + entry.name);
       if (reason !== null || ofWorker.has(file)) continue;
-      // One spelling of a name with accents, whatever the file system keeps: browsers send this one.
+      // Unicode names are normalized, whatever the file system stores, since browsers send this form.
       const path = (folder.path + entry.name).normalize('NFC');
       const target = await targetOf(base, file, entry, isProject);
       const info = await stat(target).catch((error: unknown) => {
@@ -127,7 +127,7 @@ async function list(
   return found;
 }
 
-/** Why a file is not served; `rules`: it configures the serving. */
+/** Why a file is not served; `rules`: it configures serving. */
 async function skippedBy(file: string, atTop: boolean, isProject: boolean): Promise<Withheld | 'rules'> {
   const name = basename(file);
   if (atTop && (name === '_headers' || name === '_redirects')) return 'rules';
@@ -144,8 +144,8 @@ async function startOf(file: string): Promise<Uint8Array> {
 }
 
 /**
- * A worker's modules and their source maps, and what belongs to a worker by convention; text and data that it imports
- * are served as well.
+ * A worker's modules with their source maps, and files that belong to a worker by convention. Text and data that the
+ * worker imports are still served.
  */
 function workerFiles(base: string, inputs: readonly string[]): ReadonlySet<string> {
   if (inputs.length === 0) return new Set();
@@ -170,7 +170,7 @@ async function targetOf(
   });
   if (target !== base && !target.startsWith(base + sep))
     throw new BuildError('assets', `Asset ${name} is a link that leads out of the assets folder`);
-  // Through a link nothing comes to light that is hidden by itself.
+  // A link does not expose files that are not served by themselves.
   const parts = relative(base, target).split(sep);
   const hidden = parts.some((part, index) => part !== '' && withheldBy(part, index === 0, isProject) !== null);
   if (hidden || (parts.length === 1 && /^_(?:headers|redirects)$/.test(parts[0]!)))
@@ -189,7 +189,7 @@ function refused(error: unknown): never {
   throw error;
 }
 
-/** The text of a rules file; its lines go into messages, so that it may not be a link to a file elsewhere. */
+/** The text of a rules file. It must not be a link out of the folder, since its lines appear in error messages. */
 async function textOf(base: string, name: string): Promise<string | null> {
   const info = await lstat(join(base, name)).catch(() => null);
   if (info === null) return null;
@@ -197,7 +197,7 @@ async function textOf(base: string, name: string): Promise<string | null> {
   return (await stat(file)).isFile() ? readText(file).catch(refused) : null;
 }
 
-/** The error for a bound of docs/limits.md, with used and allowed values. */
+/** The error for a limit of docs/limits.md, with the used and allowed values. */
 export function tooLarge(unit: 'bytes' | 'files', used: number, allowed: number, variable: string): BuildError {
   return new BuildError(
     'too_large',

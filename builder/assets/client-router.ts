@@ -1,10 +1,10 @@
-// Whether a site's routes are known to its browser alone, while nothing answers for them here. Called by build.ts,
-// which says it beside its result.
+// Detects sites with client-side routes and no fallback for them. Called by build.ts, which reports the warning with
+// its result.
 import { lstat, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseManifest } from '../frameworks/project-view.ts';
 
-/** Packages that change the address in the browser. */
+/** Client-side routers. */
 const ROUTERS = [
   '@angular/router',
   '@solidjs/router',
@@ -22,10 +22,10 @@ const ROUTERS = [
 const PACKAGE_BYTES_MAX = 1024 * 1024;
 
 /**
- * What to tell the author of a site with one page, a router and no fallback: a link into it answers 404.
+ * Warns about a site with one page, a router and no fallback: deep links answer 404.
  *
  * @param files keys of the site's files
- * @returns null: there is nothing to tell.
+ * @returns null: no warning.
  * @example await clientRouterWarning('/srv/shop', ['index.html', 'assets/index-4f3a.js'])
  */
 export async function clientRouterWarning(root: string, files: readonly string[]): Promise<string | null> {

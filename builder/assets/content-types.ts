@@ -1,8 +1,7 @@
-// Content types of static files by extension, ready to send: the table of mrmime, and where sites expect another.
-// Called by assets.ts. Pure.
+// Content types of static files by extension: the table of mrmime with corrections. Called by assets.ts. Pure.
 import { mimes } from 'mrmime';
 
-/** What the table does not have, or has a type for that browsers do not take. */
+/** Types that the table lacks, or has in a form that browsers do not accept. */
 const DIFFERENCES: Readonly<Record<string, string>> = {
   '7z': 'application/x-7z-compressed',
   apng: 'image/png',
@@ -21,11 +20,11 @@ const DIFFERENCES: Readonly<Record<string, string>> = {
   xsl: 'application/xslt+xml',
   xslt: 'application/xslt+xml',
 };
-/** Types of text, which is sent as UTF-8. */
+/** Text types, which are sent as UTF-8. */
 const TEXT = /^text\/|^application\/(?:json|xml)$|^(?!model\/).*\+(?:json|xml)$/;
 
 /**
- * The content type of a file, by the extension of its name in any case.
+ * The content type of a file by its extension, case-insensitive.
  *
  * @example contentType('img/Logo.SVG') // 'image/svg+xml; charset=utf-8'
  * @example contentType('data.unknown') // 'application/octet-stream'

@@ -1,12 +1,12 @@
-// Files that are never published, by their names: dotfiles and keys in any folder; sources and configuration too where
-// a project is served as it lies. Called by assets.ts. Pure, but for the one look into a file that its name does not
-// tell.
+// Files that are never published, by name: dotfiles and private keys in any folder; also sources and configuration if a
+// project is served without a build. Called by assets.ts. Pure, except that one ambiguous extension requires reading
+// the file.
 
-/** Keys and stores of keys. Certificates are public, but what ends with .pem may be either. */
+/** Keys and keystores. Certificates are public, but a .pem file may be either. */
 const keyNames =
   /^(?:id_(?:rsa|dsa|ecdsa|ed25519)(?:_sk)?|.*\.(?:pem|key|p12|pfx|p8|jks|keystore|ppk|kdbx)|(?:service-?account(?:-?key)?|credentials?|secrets?)\.(?:json|ya?ml|toml)|.*\.env)$/i;
 
-/** Lockfiles, manifests and configuration of tools, in any folder of a project. */
+/** Lockfiles, manifests and tool configuration, in any folder of a project. */
 const PROJECT_NAMES = new Set(
   `platform.yaml platform.yml platform-workspace.yaml package.json package-lock.json npm-shrinkwrap.json pnpm-lock.yaml
   pnpm-workspace.yaml yarn.lock bun.lock bun.lockb bunfig.toml deno.json deno.jsonc deno.lock composer.json composer.lock gemfile
@@ -16,21 +16,22 @@ const PROJECT_NAMES = new Set(
   hugo.toml hugo.yaml hugo.json _config.yml mkdocs.yml book.toml worker-configuration.d.ts thumbs.db`.split(/\s+/),
 );
 
-/** Sources, databases and logs by their endings. */
+/** Sources, databases and logs, by extension. */
 const PROJECT_ENDINGS =
   /\.(?:[cm]?tsx?|jsx|vue|svelte|astro|php|sql|sqlite3?|db|log|bak|tsbuildinfo|lock|orig|swp|tfstate|tfvars)$/i;
 
-/** Configuration of tools that lies in the root of a project; deeper, such a name may be a script of the page. */
+/** Tool configuration in the root of a project; in subfolders, such a file may be a script of the page. */
 const ROOT_NAMES =
   /^(?:.*\.(?:config|conf|setup|workspace)\.[cm]?[jt]sx?(?:on)?|tsconfig.*\.json|docker-compose.*|compose\.ya?ml|dockerfile\..*|gulpfile\..*|gruntfile\..*|babel\.config\..*)$/i;
 
-/** Why a file or folder is not published; null: it is. */
+/** Why a file or folder is not published; null: it is published. */
 export type Withheld = 'hidden' | 'key' | 'project' | null;
 
 /**
- * Whether a file or folder of an assets folder is kept back.
+ * Decides whether a file or folder of an assets folder is excluded.
  *
- * @param name its own name @param atTop it lies in the folder itself @param isProject the folder is the project
+ * @param name its base name @param atTop whether it is in the folder itself @param isProject whether the folder is the
+ * project
  */
 export function withheldBy(name: string, atTop: boolean, isProject: boolean): Withheld {
   if (name === 'node_modules' || (name.startsWith('.') && name !== '.well-known')) return 'hidden';
@@ -41,12 +42,12 @@ export function withheldBy(name: string, atTop: boolean, isProject: boolean): Wi
   return isOfProject ? 'project' : null;
 }
 
-/** Whether a name ends as TypeScript does and may as well be a piece of video. */
+/** Whether a name has a TypeScript extension that is also used for video. */
 export function mayBeVideo(name: string): boolean {
   return /\.ts$/i.test(name);
 }
 
-/** Whether bytes are an MPEG transport stream: packets of 188 bytes, each of which begins with G. */
+/** Whether bytes are an MPEG transport stream: packets of 188 bytes that start with G. */
 export function isVideo(start: Uint8Array): boolean {
   return start.length > 188 && start[0] === 0x47 && start[188] === 0x47;
 }

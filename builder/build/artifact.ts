@@ -1,6 +1,6 @@
-// Writes an artifact folder: manifest.json, worker.js with its map, migrations.json, assets/, encoded/. Its name is the
-// hash of the manifest, so the same build is written once. Called by build.ts; a folder that has its final name is
-// complete.
+// Writes an artifact folder: manifest.json, worker.js with its source map, migrations.json, assets/, encoded/. It is
+// named by the hash of the manifest, so identical builds are written once. Called by build.ts; a folder with its final
+// name is complete.
 import { createHash, randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { access, mkdir, open, rename, rm, statfs, utimes } from 'node:fs/promises';
@@ -9,17 +9,17 @@ import { canonicalJson, hashOf } from '#core/artifact-id.ts';
 import type { Manifest } from '#core/manifest.ts';
 import { BuildError } from '../project/build-error.ts';
 
-/** What goes into an artifact. Hashes in the manifest and the content must agree. */
+/** The content of an artifact. Hashes in the manifest must match it. */
 export interface ArtifactContent {
   readonly manifest: Manifest;
   readonly worker: { readonly code: string; readonly map: string | null } | null;
-  /** Asset path -> file to copy, absolute. */
+  /** Asset path -> absolute path of the file to copy. */
   readonly assets: ReadonlyMap<string, string>;
-  /** Text of `migrations.json`; absent where there are none. */
+  /** Text of `migrations.json`; absent if there are no migrations. */
   readonly migrations?: string;
-  /** Archive of an ssr project's server, absolute. */
+  /** Archive of an ssr project's server, absolute path. */
   readonly server?: string;
-  /** Hash of a compressed form of an asset -> file to copy, absolute. */
+  /** Hash of a compressed asset -> absolute path of the file to copy. */
   readonly encoded?: ReadonlyMap<string, string>;
 }
 
@@ -32,17 +32,17 @@ export interface Artifact {
   readonly manifest: Manifest;
   /** Files in the folder, the manifest included. */
   readonly files: number;
-  /** Their content; without the file system's overhead. */
+  /** Size of their content, without file system overhead. */
   readonly bytes: number;
 }
 
 /**
- * Writes an artifact into `<artifacts>/<id>`, whole or not at all; one that is there already stays as it is.
+ * Writes an artifact into `<artifacts>/<id>` atomically; an existing one is kept.
  *
- * @param keepsFreeBytes what of the disk it must leave free
- * @param durable wait until everything is on the disk, so that it outlives a power cut; `platform dev` need not
- * @throws {BuildError} `write_failed` (a full disk, say) or `assets` (a file changed meanwhile); nothing is left
- *   behind.
+ * @param keepsFreeBytes free disk space to keep
+ * @param durable whether to wait until everything is flushed to disk; `platform dev` does not
+ * @throws {BuildError} `write_failed` (such as a full disk) or `assets` (a file changed meanwhile); nothing is left
+ * behind.
  */
 export async function writeArtifact(
   artifacts: string,
@@ -76,12 +76,12 @@ export async function writeArtifact(
       assets.reduce((sum, file) => sum + file.bytes, 0),
   };
   if (await exists(folder)) {
-    // Retention takes what is old and used by nobody.
+    // Updates its age, since retention deletes old unused artifacts.
     await utimes(folder, new Date(), new Date()).catch(() => {});
     return artifact;
   }
 
-  // Beside its final place, for a rename needs the same file system. No artifact id starts with a dot.
+  // A sibling of the final folder, since a rename needs the same file system. Artifact ids never start with a dot.
   const temporary = join(artifacts, `.${id.slice(0, 12)}-${randomBytes(6).toString('hex')}`);
   try {
     const folders = new Set([temporary]);
@@ -99,7 +99,7 @@ export async function writeArtifact(
     await rename(temporary, folder).catch((error: unknown) => keepFirst(error, temporary, folder));
     if (durable) await syncFolder(artifacts);
   } catch (error) {
-    // What made the writing fail may fail the cleaning too; the first reason is the one to tell.
+    // The cleanup may fail for the same reason; report the original error.
     await rm(temporary, { recursive: true, force: true }).catch(() => {});
     throw toWriteError(error, artifacts);
   }
@@ -122,7 +122,7 @@ interface CopiedFile {
   readonly bytes: number;
 }
 
-/** The compressed forms that the manifest names, each once: their name is their hash. */
+/** The compressed forms named by the manifest, without duplicates; they are named by hash. */
 function encodedFiles({ manifest, encoded }: ArtifactContent): Iterable<CopiedFile> {
   const files = new Map<string, CopiedFile>();
   for (const file of Object.values(manifest.assets?.files ?? {})) {
@@ -132,7 +132,7 @@ function encodedFiles({ manifest, encoded }: ArtifactContent): Iterable<CopiedFi
   return files.values();
 }
 
-/** Another build of the same sources was faster: its folder is as good. */
+/** Another build of the same sources finished first: its folder is identical. */
 async function keepFirst(error: unknown, temporary: string, folder: string): Promise<void> {
   if (!(await exists(folder))) throw error;
   await rm(temporary, { recursive: true, force: true });
@@ -166,7 +166,7 @@ async function writeWhole(
   durable: boolean,
 ): Promise<void> {
   await using file = await open(target, 'wx');
-  // writeFile on the handle writes each chunk to its end, unlike write.
+  // Unlike write, writeFile on the handle always writes the complete chunk.
   await file.writeFile(chunks);
   if (durable) await file.sync();
 }

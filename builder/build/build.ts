@@ -1,4 +1,4 @@
-// Source folder -> artifact: the whole of a build, joined from the parts beside it. Called by the CLI and by build
+// Builds an artifact from a source folder by combining the other modules of builder/. Called by the CLI and by build
 // jobs.
 import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -27,46 +27,46 @@ import { writeArtifact, type Artifact } from './artifact.ts';
 import { readMigrations } from './migrations.ts';
 
 const IMMUTABLE = 'public, max-age=31536000, immutable';
-/** Behaviour of a worker that names no date: fixed, so that old sources keep their artifact id. */
+/** Compatibility date of workers that set none: fixed, so that old sources keep their artifact id. */
 const DEFAULT_COMPATIBILITY_DATE = '2025-04-02';
 
 export const defaultAssets: AssetsConfig = { binding: null, notFoundHandling: 'none', runWorkerFirst: false };
-/** Who builds a site writes its `404.html` for it. */
+/** Sites serve their `404.html` for unknown paths. */
 const siteAssets: AssetsConfig = { ...defaultAssets, notFoundHandling: '404-page' };
 
-/** What to build, and where to. */
+/** What to build, and where to write it. */
 interface BuildOptions {
   /** The project's folder (repository root plus `base`). */
   readonly root: string;
-  /** The repository where it is a workspace: its files may be imported too. Default: only the project's. */
+  /** The repository, for a workspace: its files may be imported too. Default: only the project's. */
   readonly workspace?: string;
   readonly config: BuildConfig;
   /** Folder that artifacts are written into. */
   readonly artifacts: string;
-  /** Output of the `build` command, as it comes. */
+  /** Called with output of the `build` command. */
   readonly onOutput?: (text: string) => void;
   /** Variables for the `build` command. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** Bounds; defaults from core/limits.ts. */
+  /** Limits; defaults from core/limits.ts. */
   readonly limits?: ArtifactLimits & { readonly bundleBytesMax: number };
-  /** Bundle made already (by watch.ts), used instead of bundling. */
+  /** An existing bundle (from watch.ts), used instead of bundling. */
   readonly bundle?: Bundle;
-  /** What the build command made, where it has run already (build-step.ts): it does not run again. */
+  /** Result of the build command if it already ran (build-step.ts): it does not run again. */
   readonly made?: readonly string[] | null;
-  /** Gets what the author should know of a build that succeeds. */
+  /** Called with warnings of a successful build. */
   readonly onWarning?: (text: string) => void;
-  /** Wait until the artifact is safely on the disk; default true. */
+  /** Whether to wait until the artifact is flushed to disk; default true. */
   readonly durable?: boolean;
-  /** What of the disk stays free; default 0. */
+  /** Free disk space to keep; default 0. */
   readonly keepsFreeBytes?: number;
-  /** Make compressed forms of the assets; default true. */
+  /** Whether to precompress assets; default true. */
   readonly compress?: boolean;
 }
 
 /**
- * Builds a project. The same sources give the same artifact id, wherever they lie.
+ * Builds a project. The same sources give the same artifact id, independent of their location.
  *
- * @throws {BuildError} for everything that is wrong with the project; nothing is left in `artifacts` then.
+ * @throws {BuildError} for every problem of the project; then nothing is left in `artifacts`.
  * @example
  * const { id, folder } = await build({ root: '/srv/app', config, artifacts: '/srv/data/artifacts' });
  */
@@ -75,7 +75,7 @@ export async function build(options: BuildOptions): Promise<Artifact> {
   const root = await realpath(options.root).catch(() => {
     throw new BuildError('unknown_kind', `The project folder ${options.root} does not exist`);
   });
-  // Before anything is looked for: the command may make the entry as well as the files.
+  // Run first, since the command may create the entry as well as the files.
   const made = options.made === undefined ? await runBuild(root, options.config, options) : options.made;
   const project = findEntry(root, options.config);
   if (project.kind === 'ssr') return buildServer(root, options, limits);
@@ -85,7 +85,7 @@ export async function build(options: BuildOptions): Promise<Artifact> {
   return finish(project.kind, root, options, { worker, assets, server: null });
 }
 
-/** A server of its own, beside a worker that answers its calls of bindings. */
+/** A Node server, with a worker that handles its binding calls. */
 async function buildServer(root: string, options: BuildOptions, limits: ArtifactLimits): Promise<Artifact> {
   const workspace = options.workspace === undefined ? root : await realpath(options.workspace);
   const server = findServer(root, workspace, options.config);
@@ -106,7 +106,7 @@ async function buildServer(root: string, options: BuildOptions, limits: Artifact
   }
 }
 
-/** What was made of a project. */
+/** The parts built from a project. */
 interface Made {
   readonly worker: { readonly code: string; readonly map: string | null } | null;
   readonly assets: RuledAssets | null;
@@ -194,7 +194,7 @@ async function assetsOf(
   return ruled(assets, root, folder, onWarning);
 }
 
-/** The folders of a server that are served as they are, as one. */
+/** Merges the folders of a server that are served as static files. */
 async function serverAssets(
   { assets: folders }: ProjectServer,
   root: string,
@@ -216,7 +216,7 @@ async function serverAssets(
   };
 }
 
-/** A folder of its own under a prefix is a framework's, with a hash in each name or in the folder's. */
+/** A folder under its own prefix belongs to the framework, with a hash in each file name or in the folder's. */
 function withPrefix(assets: RuledAssets, prefix: string): RuledAssets {
   const { files, sources, headers = [] } = assets;
   return {
@@ -239,12 +239,12 @@ function ruled(assets: Assets, root: string, folder: string, onWarning: BuildOpt
   };
 }
 
-/** As the manifest has them. */
+/** In the format of the manifest. */
 function rulesOf({ hash, bytes, start, folder }: ServerRules): ServerRules {
   return { hash, bytes, start, folder };
 }
 
-/** What the handler is told. What platform.yaml leaves out is written as its default, so that ids are stable. */
+/** The handler's configuration. Defaults of platform.yaml are written explicitly, so that ids are stable. */
 export function toManifest(
   kind: Manifest['kind'],
   config: BuildConfig,
@@ -269,7 +269,7 @@ export function toManifest(
     assets: assets && {
       ...(config.assets ?? defaultAssets),
       files: assets.files,
-      // Left out where there are none, so that the ids of projects without them stay as they were.
+      // Omitted if empty, so that the ids of projects without them do not change.
       ...(assets.headers?.length ? { headers: assets.headers } : {}),
       ...(assets.redirects?.length ? { redirects: assets.redirects } : {}),
     },

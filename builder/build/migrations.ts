@@ -1,5 +1,5 @@
-// The migrations of a project: `migrations/*.sql` for its one database, or `migrations/<BINDING>/*.sql`. Reads files,
-// runs nothing; the database service applies them.
+// Reads the migrations of a project: `migrations/*.sql` for its only database, or `migrations/<BINDING>/*.sql`. It runs
+// nothing; the database service applies them.
 import { statSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -9,10 +9,10 @@ import { BuildError, projectPath } from '../project/build-error.ts';
 import { realPath, type Containment } from '../project/containment.ts';
 
 /**
- * Reads the migrations of a project; none when it has no folder `migrations`.
+ * Reads the migrations of a project; none if it has no folder `migrations`.
  *
- * @param databases binding name -> resource, as platform.yaml declares them.
- * @throws {BuildError} when files cannot belong to one database.
+ * @param databases binding name -> resource, as declared in platform.yaml.
+ * @throws {BuildError} when files cannot be assigned to a database.
  */
 export async function readMigrations(
   bounds: Containment,
@@ -43,7 +43,7 @@ export async function readMigrations(
   }
   const [only] = bindings;
   if (plain.length > 0 && only !== undefined) return [{ resource: only[1], files: await readAll(folder, plain) }];
-  // Two bindings may name one resource.
+  // Two bindings may refer to the same resource.
   const byResource = new Map<string, (readonly [string, string])[]>();
   for (const [binding, resource, names] of inFolders) {
     if (byResource.has(resource)) {
@@ -79,7 +79,7 @@ function readAll(folder: string, names: readonly string[]): Promise<(readonly [s
   return Promise.all(
     names.map(async (name) => {
       const bytes = await readFile(path.join(folder, name));
-      // A byte order mark of UTF-8 stays, as a blank that SQLite skips: what was applied keeps its hash.
+      // A UTF-8 byte order mark is kept, so that applied migrations keep their hash; SQLite ignores it.
       return [name, isUtf16(bytes) ? decodeText(bytes, name) : bytes.toString()] as const;
     }),
   );

@@ -1,5 +1,5 @@
-// TypeScript, JavaScript and npm dependencies -> one ESM file with its source map, through rolldown. Called by build.ts
-// and watch.ts. Writes nothing; the same sources give the same bytes wherever they lie.
+// Bundles TypeScript, JavaScript and npm dependencies to one ESM file with a source map, using rolldown. Called by
+// build.ts and watch.ts. Writes nothing; the output is reproducible, independent of the project's location.
 import { existsSync } from 'node:fs';
 import { sep } from 'node:path';
 import { rolldown, type InputOptions, type RolldownOutput } from 'rolldown';
@@ -26,11 +26,11 @@ export interface BundleOptions {
   readonly root: string;
   /** The worker's entry file, absolute. */
   readonly entry: string;
-  /** The repository where it is a workspace: its files may be imported too. Default: only the project's. */
+  /** The repository, for a workspace: its files may be imported too. Default: only the project's. */
   readonly workspace?: string;
-  /** Whether `node:*`, `Buffer` and `process` are served; false when the flag is switched off. */
+  /** Whether `node:*`, `Buffer` and `process` are available; false if the flag is disabled. */
   readonly nodeCompat: boolean;
-  /** Bytes that the bundle may have; more is a BuildError. */
+  /** Maximum bytes of the bundle; more is a BuildError. */
   readonly bytesMax?: number;
 }
 
@@ -40,15 +40,15 @@ export interface Bundle {
   readonly code: string;
   /** Source map, JSON. */
   readonly map: string;
-  /** Every file it was made from, absolute, sorted; those of npm packages too. */
+  /** Every source file, absolute and sorted, including npm packages. */
   readonly inputs: readonly string[];
-  /** What the author should know: `src/db.ts:1:16: pg cannot run in a worker: ...`. */
+  /** Warnings for the author: `src/db.ts:1:16: pg cannot run in a worker: ...`. */
   readonly warnings: readonly string[];
 }
 
 /**
- * Exports that are handlers, of the module or of its default export (docs/workers.md; `scheduled`, `queue`: existing
- * workers).
+ * Exports that are handlers, of the module or of its default export (docs/workers.md; `scheduled` and `queue` for
+ * existing workers).
  */
 export const HANDLER_NAMES: readonly string[] = [
   'fetch',
@@ -65,11 +65,11 @@ export const HANDLER_NAMES: readonly string[] = [
 /** The modules of builder/node/ and builder/shims/. */
 const ownModules = new RegExp(`^${builderFolder.replace(/[^\w]/g, '\\$&')}.(?:node|shims).`);
 
-/** How packages are found that run in workers. */
+/** Export conditions for packages in workers. */
 export const workerResolve: NonNullable<InputOptions['resolve']> = {
-  // `import` or `require` is added by the way a package is asked for, `default` always.
+  // rolldown adds `import` or `require` depending on the kind of import, and always `default`.
   conditionNames: ['workerd', 'worker', 'module', 'browser'],
-  // Packages without `exports` say by `browser` what works without Node (graphql-yoga's fetch, for one).
+  // Packages without `exports` use `browser` for code that works without Node (such as graphql-yoga's fetch).
   mainFields: ['browser', 'module', 'main'],
   aliasFields: [['browser']],
 };
@@ -79,7 +79,7 @@ const ENTRY_ID = '\0platform:entry';
 /**
  * Bundles a worker.
  *
- * @throws {BuildError} with file, line, column and code frame, for everything that is wrong with the sources.
+ * @throws {BuildError} with file, line, column and code frame, for every problem of the sources.
  * @example
  * const { code, map } = await bundle({ root: '/srv/app', entry: '/srv/app/src/index.ts', nodeCompat: true });
  */
@@ -87,12 +87,14 @@ export async function bundle(options: BundleOptions): Promise<Bundle> {
   return bundleInto(options, new Set());
 }
 
-/** {@link bundle}, adding every file it reads to `inputs` also when it fails: watch.ts must know what to wait for. */
+/**
+ * {@link bundle}, which adds every file it reads to `inputs`, even on failure, since watch.ts must know what to watch.
+ */
 export async function bundleInto(given: BundleOptions, inputs: Set<string>): Promise<Bundle> {
   if (!existsSync(given.entry))
     throw new BuildError('missing_entry', `The worker's entry ${projectPath(given.root, given.entry)} does not exist`);
   const bounds = containmentOf(given.root, given.workspace);
-  // rolldown follows links, and paths are compared.
+  // rolldown resolves links, and paths are compared.
   const options = { ...given, root: bounds.root };
   const context = { bounds, nodeCompat: options.nodeCompat };
   checkTsconfigs(bounds, options.entry);
@@ -130,7 +132,7 @@ export async function bundleInto(given: BundleOptions, inputs: Set<string>): Pro
   };
 }
 
-/** Imports of packages that cannot run in a worker, with their places, in the order of the files. */
+/** Imports of packages that cannot run in a worker, with their locations, in file order. */
 function errorsOf(imports: readonly ImpossibleImport[], bounds: Containment): BuildError[] {
   return imports
     .toSorted((a, b) => (a.importer + a.specifier < b.importer + b.specifier ? -1 : 1))
@@ -153,7 +155,7 @@ function inputOptions(
     platform: 'neutral',
     resolve: workerResolve,
     moduleTypes: { '.txt': 'text', '.sql': 'text', '.html': 'text' },
-    // The comments of attachDebugInfo would say where the platform is installed.
+    // The comments of attachDebugInfo would reveal the platform's installation path.
     experimental: { importAttributes: true, attachDebugInfo: 'none' },
     transform: {
       target: 'es2024',
@@ -164,7 +166,7 @@ function inputOptions(
       },
       ...(options.nodeCompat ? { inject: nodeGlobals() } : {}),
     },
-    // What stands in for Node is dropped where nothing of it is used, whatever it does while it loads.
+    // Unused Node replacements are dropped, even if they have side effects when loaded.
     treeshake: { moduleSideEffects: [{ test: ownModules, sideEffects: false }] },
     onLog(_level, log) {
       if (log.code === 'UNRESOLVED_IMPORT') unresolved.push(log);
@@ -180,7 +182,7 @@ function inputOptions(
   };
 }
 
-/** The virtual module around the user's entry, and the record of what was read. */
+/** The virtual module around the user's entry, and a record of the files read. */
 function entryPlugin(
   entry: string,
   inputs: Set<string>,
@@ -208,8 +210,8 @@ function isDependency(id: string): boolean {
 }
 
 /**
- * The map with paths that mean the same everywhere: `src/index.ts`, `node_modules/hono/...`, `platform:node/buffer.ts`.
- * The text of dependencies is left out; the project's own stays, for debuggers.
+ * The source map with location-independent paths: `src/index.ts`, `node_modules/hono/...`, `platform:node/buffer.ts`.
+ * Sources of dependencies are omitted; the project's own are included for debuggers.
  */
 function portableMap(json: string, root: string): string {
   const map = JSON.parse(json) as { file?: string; sources: string[]; sourcesContent?: (string | null)[] };

@@ -1,4 +1,4 @@
-// Turns what rolldown reports into BuildErrors that say what to do. Called by bundle.ts with everything one run logged.
+// Converts rolldown errors to BuildErrors with advice. Called by bundle.ts with all log entries of one run.
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import {
@@ -14,7 +14,7 @@ import type { Containment } from '../project/containment.ts';
 import { cloudflareModules } from './cloudflare-modules.ts';
 import { isNodeBuiltin } from './node-builtins.ts';
 
-/** What the hints depend on. */
+/** Context for the hints. */
 interface ErrorContext {
   readonly bounds: Containment;
   readonly nodeCompat: boolean;
@@ -29,7 +29,7 @@ const codes: Readonly<Record<string, BuildErrorCode>> = {
   UNLOADABLE_DEPENDENCY: 'unloadable_import',
 };
 
-/** The error a failed rolldown run threw, as one BuildError. */
+/** Converts the error of a failed rolldown run to one BuildError. */
 export function toBuildError(error: unknown, context: ErrorContext): BuildError {
   const logs = (error as { errors?: readonly BundlerLog[] } | null)?.errors;
   if (Array.isArray(logs) && logs.length > 0)
@@ -37,13 +37,13 @@ export function toBuildError(error: unknown, context: ErrorContext): BuildError 
   return asBuildError(error);
 }
 
-/** Any failure as a BuildError. */
+/** Converts any failure to a BuildError. */
 export function asBuildError(error: unknown): BuildError {
   if (error instanceof BuildError) return error;
   return new BuildError('bundler', error instanceof Error ? error.message : String(error), { cause: error });
 }
 
-/** One log entry as a BuildError. */
+/** Converts one log entry to a BuildError. */
 export function fromLog(log: BundlerLog, context: ErrorContext): BuildError {
   const code = codes[log.code ?? ''] ?? 'bundler';
   return new BuildError(code, messageOf(log, context), whereIs(context.bounds, log));

@@ -1,16 +1,16 @@
-// The bundler plugin for `cloudflare:*`: those that are here are modules of shims/, any other one fails when it is
-// used. Used by bundle.ts.
+// Bundler plugin for `cloudflare:*`: supported modules are in shims/, others fail when they are used. Used by
+// bundle.ts.
 import type { Plugin } from 'rolldown';
 import { ownPath } from './node-compat.ts';
 
-/** Modules with a file in shims/, named `cloudflare-<name>`. */
+/** Modules with a file `cloudflare-<name>` in shims/. */
 export const cloudflareModules: readonly string[] = ['email', 'node', 'sockets', 'workers', 'workflows'];
 
 const MISSING_PREFIX = '\0platform:missing/';
 
 /**
- * An import statement of an unknown module is left to fail: what it would bind is not known. `import()` and `require`
- * are not.
+ * An import statement of an unknown module fails at build time, since its exports are not known; `import()` and
+ * `require` fail at run time.
  */
 export function cloudflarePlugin(): Plugin {
   return {
@@ -28,7 +28,7 @@ export function cloudflarePlugin(): Plugin {
     },
     load: {
       filter: { id: /^\0platform:missing\// },
-      // CommonJS, since that is evaluated where it is asked for and not with the bundle.
+      // CommonJS, since it is evaluated when required and not with the bundle.
       handler: (id) => ({
         code: `throw new Error(${JSON.stringify(missingMessage(id.slice(MISSING_PREFIX.length)))});\nmodule.exports = {};`,
         moduleType: 'js',
@@ -37,7 +37,7 @@ export function cloudflarePlugin(): Plugin {
   };
 }
 
-/** What is said of a module that is not here. */
+/** The error for an unsupported module. */
 function missingMessage(source: string): string {
   return `${source} is not available on this platform: there are ${cloudflareModules.map((name) => `cloudflare:${name}`).join(', ')}`;
 }

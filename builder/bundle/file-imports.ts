@@ -1,5 +1,5 @@
-// The bundler plugin for imports of files that are no code: `?raw` as text, `.wasm` as a compiled module, `.bin` as
-// bytes. `.txt`, `.sql`, `.html`, JSON and `with { type }` need no plugin. Used by bundle.ts.
+// Bundler plugin for imports of other files: `?raw` as text, `.wasm` as a compiled module, `.bin` as bytes. `.txt`,
+// `.sql`, `.html`, JSON and `with { type }` need no plugin. Used by bundle.ts.
 import { readFile } from 'node:fs/promises';
 import { join, parse } from 'node:path';
 import type { Plugin } from 'rolldown';
@@ -11,7 +11,7 @@ export function fileImportsPlugin(root: string): Plugin {
   return {
     name: 'platform:file-imports',
     resolveId: {
-      // `?raw`, `.wasm?module`, and every way to write the path of an index file in some parent folder.
+      // Matches `?raw`, `.wasm?module`, and every way to write the path of an index file in a parent folder.
       filter: {
         id: [/\?(?:raw|module)$/, /^(?:\.{1,2}\/)*\.{0,2}(?:index(?:\.[cm]?[jt]sx?)?)?$/, /\/index\.[cm]?[jt]sx?$/],
       },
@@ -19,8 +19,8 @@ export function fileImportsPlugin(root: string): Plugin {
         const found = await this.resolve(sourceFile(source), importer, { ...options, skipSelf: true });
         if (found === null || found.external !== false) return found;
         if (source.endsWith('?raw')) return { ...found, id: `${found.id}?raw` };
-        // rolldown names the default export of an index file after its folder. For the one in the root that is a name
-        // which differs from checkout to checkout, and the bundle must not.
+        // rolldown names the default export of an index file after its folder. In the root, that name depends on the
+        // checkout, but the bundle must not.
         const { dir, name, ext } = parse(found.id);
         return dir === root && name === 'index' ? { ...found, id: join(root, `index${rootIndexMark}${ext}`) } : found;
       },
@@ -39,7 +39,7 @@ export function fileImportsPlugin(root: string): Plugin {
 }
 
 /**
- * A .wasm file as a WebAssembly.Module (V8 compiles its functions when they are first called), a .bin as an
+ * A .wasm file as a WebAssembly.Module (V8 compiles functions when they are first called), a .bin file as an
  * ArrayBuffer.
  */
 function bytesModule(path: string, content: Buffer): { code: string; moduleType: 'js' } {

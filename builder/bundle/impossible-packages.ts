@@ -1,5 +1,5 @@
-// The packages of npm that people reach for most and that cannot run in a worker: why, and what to use. One table, read
-// by package-stand-ins.ts and compared with docs/compatibility.md. Pure.
+// Popular npm packages that cannot run in a worker, with the reason and an alternative. Used by package-stand-ins.ts
+// and compared with docs/compatibility.md. Pure.
 
 /** Why a package cannot work. */
 export type Impossibility = 'native' | 'tcp' | 'programs' | 'server' | 'files' | 'threads' | 'stays';
@@ -7,9 +7,9 @@ export type Impossibility = 'native' | 'tcp' | 'programs' | 'server' | 'files' |
 /** A package that cannot work, or whose main entry cannot. */
 export interface ImpossiblePackage {
   readonly why: Impossibility;
-  /** What to use, behind "use". */
+  /** The alternative, after the word "use". */
   readonly use: string;
-  /** Further paths of it that cannot work either, such as `promise`; all others are left alone. */
+  /** Other subpaths that cannot work either, such as `promise`; all others are left unchanged. */
   readonly paths?: readonly string[];
 }
 
@@ -90,12 +90,12 @@ export const impossiblePackages: Readonly<Record<string, ImpossiblePackage>> = {
   tedious: { why: 'tcp', use: DATABASE },
 };
 
-/** The name of the package that an import names, without a path in it: `@libsql/client` of `@libsql/client/web`. */
+/** The package name of a specifier, without a subpath: `@libsql/client` of `@libsql/client/web`. */
 export function packageNameOf(specifier: string): string {
   return specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/');
 }
 
-/** The package behind a specifier, where it is one of the table that cannot work as imported. */
+/** The table entry of a specifier that cannot work. */
 export function impossibleOf(specifier: string): ImpossiblePackage | undefined {
   const name = packageNameOf(specifier);
   if (!Object.hasOwn(impossiblePackages, name)) return undefined;
@@ -103,7 +103,7 @@ export function impossibleOf(specifier: string): ImpossiblePackage | undefined {
   return specifier === name || entry.paths?.includes(specifier.slice(name.length + 1)) === true ? entry : undefined;
 }
 
-/** The sentence that an author reads. */
+/** The message for the author. */
 export function impossibleMessage(name: string): string {
   const { why, use } = Object.hasOwn(impossiblePackages, name)
     ? impossiblePackages[name]!

@@ -1,8 +1,8 @@
-// Which of Node's modules exist and where a worker gets each from: builder/node/, unenv, or nowhere.
-// Read by node-compat.ts and bundler-errors.ts. Pure.
+// Node's built-in modules and where a worker gets each: from builder/node/, from unenv, or not at all. Used by
+// node-compat.ts and bundler-errors.ts. Pure.
 import { builtinModules } from 'node:module';
 
-/** Modules of builder/node/, whole: what unenv 2.0.0-rc.24 has as a stub or not at all. */
+/** Modules implemented in builder/node/, which unenv 2.0.0-rc.24 lacks or only stubs. */
 export const ownModules: readonly string[] = [
   'assert',
   'assert/strict',
@@ -24,7 +24,7 @@ export const ownModules: readonly string[] = [
   'util/types',
 ];
 
-/** Modules of unenv that are used as they are. What is missing in them throws when it is called. */
+/** Modules of unenv used unchanged. Missing functions throw when called. */
 export const unenvModules: readonly string[] = [
   'constants',
   'os',
@@ -39,8 +39,8 @@ export const unenvModules: readonly string[] = [
 ];
 
 /**
- * Every other module works in part or not at all in a worker: importing it is fine, and calling what is not named here
- * throws.
+ * All other modules work partly or not at all in a worker: they can be imported, and functions not listed here throw
+ * when called.
  */
 export const realExports: Readonly<
   Record<
@@ -48,7 +48,7 @@ export const realExports: Readonly<
     {
       readonly from: 'own' | 'unenv';
       readonly names: readonly string[];
-      /** Most of it is there: its default export is a plain object. */
+      /** Mostly complete: its default export is a plain object. */
       readonly whole?: true;
     }
   >
@@ -186,12 +186,12 @@ const names = new Set([
   'test/reporters',
 ]);
 
-/** Whether Node has a module of this name (without `node:`). */
+/** Whether Node has a module with this name (without `node:`). */
 export function isNodeBuiltin(name: string): boolean {
   return names.has(name);
 }
 
-/** Whether the module is only reachable with its `node:` prefix: the bare name is a package. */
+/** Whether the module requires the `node:` prefix: the bare name is a package. */
 export function needsPrefix(name: string): boolean {
   return name === 'sqlite' || name === 'sea' || name.startsWith('test');
 }

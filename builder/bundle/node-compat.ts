@@ -1,5 +1,5 @@
-// The bundler plugin behind `nodejs_compat`: `node:*` and Node's bare module names become modules that
-// work in an isolate. Nothing of it enters a bundle that does not ask for it. Used by bundle.ts.
+// Bundler plugin for `nodejs_compat`: maps `node:*` and Node's bare module names to modules that work in an isolate.
+// Bundles only contain what they import. Used by bundle.ts.
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import type { Plugin } from 'rolldown';
@@ -8,13 +8,13 @@ import { isNodeBuiltin, needsPrefix, ownModules, realExports, unenvModules } fro
 
 const builtin = createRequire(import.meta.url);
 
-/** The npm packages under our modules, found from here and not from the project; and the module that imports each. */
+/** npm packages used by our modules, resolved from here and not from the project; with the module that imports each. */
 const basesOf: Readonly<Record<string, { readonly file: string; readonly importer: string }>> = {
   'buffer/': { file: 'buffer/index.js', importer: 'node/buffer' },
   'readable-stream': { file: 'readable-stream/lib/ours/browser.js', importer: 'node/stream' },
 };
 
-/** Ids of the modules written here; the rest of the id is the name of a Node module. */
+/** Prefix of the ids of modules generated here, followed by the name of a Node module. */
 const UNAVAILABLE_PREFIX = '\0platform:unavailable/';
 const REQUIRE_PREFIX = '\0platform:require/';
 const PROVIDED_PREFIX = '\0platform:provided/';
@@ -26,17 +26,17 @@ const ALIASED = /(?:\.|\[\s*["'`]|["'`](?=(?:Buffer|process)["'`]\s+in\b))(Buffe
 /** `const { Buffer, process: p } = g`. */
 const TAKEN_APART = /\{([^{}]*)\}\s*=\s*\w/g;
 
-/** `require('events')` and `__require("node:events")`, where the module has made its own by `createRequire`. */
+/** `require('events')` and `__require("node:events")`, if the module creates its own require with `createRequire`. */
 const OWN_REQUIRE = /\b\w*[rR]equire\w*\(\s*(["'])(?:node:)?([a-z_0-9]+(?:\/[a-z_0-9]+)?)\1\s*\)/g;
 
-/** Absolute path of a module of builder/node/ or builder/shims/; these stay TypeScript when the program is packed. */
+/** Absolute path of a module of builder/node/ or builder/shims/; these stay TypeScript in a packed installation. */
 export function ownPath(name: string): string {
   return fileURLToPath(new URL(`../${name}.ts`, import.meta.url));
 }
 
 /**
- * Globals that code written for Node expects, each imported only into modules that name it.
- * Value: as rolldown's `transform.inject`.
+ * Node globals, each imported only into modules that use it.
+ * Values are those of rolldown's `transform.inject`.
  */
 export function nodeGlobals(): Record<string, [string, string]> {
   const buffer: [string, string] = ['node:buffer', 'Buffer'];
@@ -53,12 +53,12 @@ export function nodeGlobals(): Record<string, [string, string]> {
   };
 }
 
-/** @param nodeCompat whether Node's modules are served. */
+/** @param nodeCompat whether Node's modules are available. */
 export function nodeCompatPlugin(nodeCompat: boolean): Plugin {
   return {
     name: 'platform:node-compat',
-    // What packages built for Node as one file ask for while they run. An import at the end moves no place of the file,
-    // and is evaluated before its code.
+    // Node modules that single-file packages require at run time. Imports are appended, which keeps positions in the
+    // file, and are evaluated before its code.
     transform: {
       filter: { id: /\.[cm]?[jt]sx?$/, code: /\b(?:createRequire|globalThis|self|global)\b/ },
       handler(code, id) {
@@ -84,7 +84,8 @@ export function nodeCompatPlugin(nodeCompat: boolean): Plugin {
         const base = basesOf[source];
         if (base !== undefined && importer === ownPath(base.importer))
           return { id: builtin.resolve(base.file), moduleSideEffects: false };
-        // readable-stream asks for packages (`events/`) where Node has modules; ours do the same and are there already.
+        // readable-stream imports packages (`events/`) in place of Node modules; ours are equivalent and already
+        // included.
         const name = source.replace(importer?.includes('/readable-stream/') ? /^node:|\/$/g : /^node:/, '');
         if (!nodeCompat || !isNodeBuiltin(name) || (source === name && needsPrefix(name))) return null;
         if (kind === 'require-call') return { id: REQUIRE_PREFIX + name };
@@ -105,10 +106,10 @@ export function nodeCompatPlugin(nodeCompat: boolean): Plugin {
   };
 }
 
-/** Files that are not called as the module of Node is. */
+/** Files whose name differs from the Node module. */
 const ownFiles: Readonly<Record<string, string>> = { sys: 'language', util: 'language', 'util/types': 'value-types' };
 
-/** Name of our file for a module of Node: `stream/promises` -> `stream-promises`. */
+/** File name for a Node module: `stream/promises` -> `stream-promises`. */
 function ownFile(name: string): string {
   return ownFiles[name] ?? name.replaceAll(/[_/]/g, '-');
 }
@@ -119,7 +120,7 @@ function unenvPath(name: string): string {
   return fileURLToPath(import.meta.resolve(`unenv/node/${exported}`));
 }
 
-/** `require('node:x')` in CommonJS: a plain object that packages may assign into, as they do in Node. */
+/** `require('node:x')` in CommonJS: a plain object that packages may modify, as in Node. */
 function mutableModule(name: string): string {
   return [
     `import * as all from ${JSON.stringify(`node:${name}`)};`,
@@ -129,7 +130,7 @@ function mutableModule(name: string): string {
   ].join('\n');
 }
 
-/** Globals of Node that a file takes from the global object, which it names. */
+/** Node globals that a file reads from the global object. */
 function aliasedIn(code: string): string[] {
   const taken = [...code.matchAll(TAKEN_APART)].map(([, names]) => names).join();
   return [
@@ -142,7 +143,7 @@ function listed(names: readonly string[]): string {
   return [...new Set(names)].toSorted().join();
 }
 
-/** Puts globals of Node where code of the project looks for them by another name of the global object. */
+/** Defines Node globals on the global object if the project's code reads them from there. */
 function aliasedGlobals(names: readonly string[]): string {
   return names
     .map(
@@ -152,7 +153,7 @@ function aliasedGlobals(names: readonly string[]): string {
     .join('\n');
 }
 
-/** Gives modules of Node to the functions that `createRequire` makes. */
+/** Provides Node modules to functions created by `createRequire`. */
 function providedModules(names: readonly string[]): string {
   return [
     `import { provideModule } from ${JSON.stringify(ownPath('node/module'))};`,
@@ -162,7 +163,7 @@ function providedModules(names: readonly string[]): string {
   ].join('\n');
 }
 
-/** A module whose exports throw when they are called, apart from its plain facts. */
+/** A module whose functions throw when called; its constants work. */
 function unavailableModule(name: string): string {
   const real = realExports[name];
   const file =
@@ -175,14 +176,14 @@ function unavailableModule(name: string): string {
     `import { unavailable } from ${JSON.stringify(ownPath('node/unavailable'))};`,
     ...(real === undefined ? [] : [`import { ${facts} } from ${JSON.stringify(file)};`, `export { ${facts} };`]),
     ...others.map((key) => `export const ${key} = /* @__PURE__ */ unavailable(${JSON.stringify(`${name}.${key}`)});`),
-    // What is there for the most part is a plain object, as in Node.
+    // Mostly complete modules are plain objects, as in Node.
     real?.whole === true
       ? `export default { ${[facts, ...others].join(', ')} };`
       : `export default /* @__PURE__ */ unavailable(${JSON.stringify(name)}, { ${facts} });`,
   ].join('\n');
 }
 
-/** What Node's own module exports, so that `import { readFile } from 'node:fs'` links. Unused ones leave no trace. */
+/** Exports of Node's own module, so that `import { readFile } from 'node:fs'` links. Unused ones are tree-shaken. */
 function exportNames(name: string): string[] {
   const keys = Object.keys(builtin(`node:${name}`) as object);
   return keys.filter((key) => /^[A-Za-z_$][\w$]*$/.test(key) && key !== 'default').sort();

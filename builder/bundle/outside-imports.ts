@@ -1,15 +1,15 @@
-// Keeps a bundle from reading files outside of its bounds (containment.ts), whichever way their path was written: the
-// bundler asks here before it opens one. Used by bundle.ts.
+// Prevents a bundle from reading files outside the allowed folders (containment.ts): every file is checked before the
+// bundler opens it. Used by bundle.ts.
 import { readFileSync } from 'node:fs';
 import { rolldown, type InputOptions, type Plugin } from 'rolldown';
 import { codeFrame } from '#core/code-frame.ts';
 import { BuildError, joinBuildErrors, projectPath, sourceFile } from '../project/build-error.ts';
 import type { Containment } from '../project/containment.ts';
 
-/** Thrown while bundling; {@link outsideErrors} then finds out which imports led there. */
+/** Thrown while bundling; {@link outsideErrors} then finds the imports responsible. */
 const OUTSIDE_MARK = 'platform: a file outside of the project';
 
-/** An import that leads out. */
+/** An import of a file outside the allowed folders. */
 interface OutsideImport {
   readonly specifier: string;
   readonly importer: string | undefined;
@@ -17,8 +17,8 @@ interface OutsideImport {
 }
 
 /**
- * Refuses to load modules outside of the bounds. The bundler's ids are real paths, so those below their folders need
- * not come here.
+ * Refuses to load modules outside the allowed folders. The bundler's ids are real paths, so those inside need no
+ * check.
  */
 export function containmentPlugin(bounds: Containment): Plugin {
   return {
@@ -32,7 +32,7 @@ export function containmentPlugin(bounds: Containment): Plugin {
   };
 }
 
-/** Whether a bundler's failure is that of {@link containmentPlugin}. */
+/** Whether a bundling error comes from {@link containmentPlugin}. */
 export function isOutside(error: unknown): boolean {
   const logs = (error as { errors?: readonly { message?: string }[] } | null)?.errors ?? [
     error as { message?: string } | null,
@@ -40,7 +40,10 @@ export function isOutside(error: unknown): boolean {
   return logs.some((log) => log?.message?.includes(OUTSIDE_MARK));
 }
 
-/** Every import that leads out of the bounds, with its place. A second run of the bundler, so only after a failure. */
+/**
+ * All imports outside the allowed folders, with their locations. Runs the bundler again, so only use it after a
+ * failure.
+ */
 export async function outsideErrors(options: InputOptions, bounds: Containment): Promise<BuildError> {
   const found: OutsideImport[] = [];
   const plugin: Plugin = {
@@ -57,7 +60,7 @@ export async function outsideErrors(options: InputOptions, bounds: Containment):
     await using build = await rolldown({ ...options, plugins: [plugin, options.plugins] });
     await build.generate({ format: 'esm', codeSplitting: false });
   } catch {
-    // Whatever else is wrong is told once the bounds are kept.
+    // Other errors are reported once these are fixed.
   }
   return joinBuildErrors(found.map((one) => errorOf(one, bounds)).sort(byPlace));
 }
@@ -73,7 +76,7 @@ function errorOf({ specifier, importer, id }: OutsideImport, bounds: Containment
   return new BuildError('outside', message, at ?? {});
 }
 
-/** Where a file names a specifier, with a code frame: the first place where it stands in quotes. */
+/** Finds a specifier in a file, with a code frame: its first occurrence in quotes. */
 export function placeOf(
   specifier: string,
   importer: string,

@@ -1,6 +1,6 @@
-// The bundler plugin for packages that cannot run in a worker (impossible-packages.ts) and for native modules of any
-// package: one sentence, while the project is built or when they are first used. `ws` becomes the worker's own client.
-// Used by bundle.ts.
+// Bundler plugin for packages that cannot run in a worker (impossible-packages.ts) and for native modules: replaces
+// them with an error message, at build time or at first use. `ws` is replaced by the worker's WebSocket client. Used by
+// bundle.ts.
 import { existsSync } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
 import type { Plugin } from 'rolldown';
@@ -9,31 +9,31 @@ import { sourceFile } from '../project/build-error.ts';
 import { impossibleMessage, impossibleOf, impossiblePackages, packageNameOf } from './impossible-packages.ts';
 import { ownPath } from './node-compat.ts';
 
-/** An import statement of the project's own that names such a package. */
+/** An import statement in the project's own code that names such a package. */
 export interface ImpossibleImport {
   readonly specifier: string;
-  /** The file that imports it, absolute. */
+  /** The importing file, absolute. */
   readonly importer: string;
-  /** The sentence. */
+  /** The error message. */
   readonly message: string;
 }
 
-/** What the plugin finds. */
+/** Findings of the plugin. */
 export interface ImpossibleImports {
-  /** Of modules that fail as soon as they are loaded: the build ends. */
+  /** Imports that fail as soon as they are loaded: the build fails. */
   readonly refused: ImpossibleImport[];
-  /** Of packages that fail at first use: the build warns. */
+  /** Imports that fail at first use: the build warns. */
   readonly warned: ImpossibleImport[];
 }
 
-/** When a stand-in throws: where it is loaded, so that `try { require(...) }` goes on, or when it is called. */
+/** When a stand-in throws: on load, so that `try { require(...) }` continues, or on call. */
 type Moment = 'load' | 'use';
 
 const PREFIX = '\0platform:impossible/';
 const TRANSPORT_PREFIX = '\0platform:fetch-transport/';
 const XHR_TRANSPORT = /\/polling-xhr(?:\.node)?\.js$/;
 
-/** What native packages find and load their binary with. */
+/** Packages that locate and load native binaries. */
 const nativeLoaders: readonly string[] = [
   '@mapbox/node-pre-gyp',
   'bindings',
@@ -42,7 +42,7 @@ const nativeLoaders: readonly string[] = [
   'node-pre-gyp',
 ];
 
-/** The binary of one kind of machine, as napi-rs and others name its package: `@node-rs/argon2-linux-x64-gnu`. */
+/** A platform-specific binary package, as named by napi-rs and others: `@node-rs/argon2-linux-x64-gnu`. */
 const BINARY_PACKAGE =
   /^[@\w./-]+[-/](?:(?:android|darwin|freebsd|linux|linuxmusl|win32)-(?:arm|arm64|ia32|ppc64|riscv64|s390x|x64|universal)(?:-[a-z]+)?|wasm32-wasi)$/;
 
@@ -52,8 +52,8 @@ const named = [...Object.keys(impossiblePackages), ...nativeLoaders, 'ws'].map((
 const impossibleName = new RegExp(`^(?:${named.join('|')})(?:/|$)`);
 
 /**
- * @param found gets what the project's own files import
- * @param nodeCompat whether Node's modules are served; `ws` needs them
+ * @param found filled with the imports of the project's own files
+ * @param nodeCompat whether Node's modules are available; `ws` needs them
  */
 export function packageStandInsPlugin(found: ImpossibleImports, nodeCompat: boolean): Plugin {
   return {
@@ -77,7 +77,7 @@ export function packageStandInsPlugin(found: ImpossibleImports, nodeCompat: bool
         if (entry === undefined && !(source === 'ws' && nodeCompat)) return null;
         const name = packageNameOf(source);
         const resolved = await this.resolve(source, importer, { ...options, skipSelf: true });
-        // A module of the project, or another package, under this name.
+        // A project module or another package resolves to this name.
         if (resolved !== null && resolved.external === false) {
           const target = sourceFile(resolved.id);
           if (!isDependency(target) || ownerOf(target) !== name) return resolved;
@@ -94,7 +94,7 @@ export function packageStandInsPlugin(found: ImpossibleImports, nodeCompat: bool
     },
     load: {
       filter: { id: [/^\0platform:impossible\//, /^\0platform:fetch-transport\//] },
-      // CommonJS, since that is evaluated where it is asked for, and its exports need no names.
+      // CommonJS, since it is evaluated when required, and its exports need no names.
       handler(id) {
         if (id.startsWith(TRANSPORT_PREFIX))
           return {
@@ -115,7 +115,7 @@ export function packageStandInsPlugin(found: ImpossibleImports, nodeCompat: bool
   };
 }
 
-/** socket.io's client polls by XMLHttpRequest first; it has the same over fetch, in the file beside. */
+/** socket.io's client polls with XMLHttpRequest first; the adjacent file implements the same with fetch. */
 function fetchTransport(source: string, importer: string): { id: string } | null {
   if (!importer.includes(`${sep}engine.io-client${sep}`)) return null;
   const file = join(dirname(sourceFile(importer)), dirname(source), 'polling-fetch.js');
@@ -130,14 +130,14 @@ function isDependency(file: string): boolean {
   return file.includes(`${sep}node_modules${sep}`);
 }
 
-/** The name of the package that a file belongs to, by the nearest package.json that has one. */
+/** The package of a file, from the nearest package.json with a name. */
 function ownerOf(file: string): string {
   for (let folder = dirname(file); folder !== dirname(folder); folder = dirname(folder)) {
     try {
       const { name } = JSON.parse(readTextSync(join(folder, 'package.json'))) as { name?: unknown };
       if (typeof name === 'string') return name;
     } catch {
-      // No package.json here.
+      // No package.json in this folder.
     }
   }
   return file;

@@ -1,4 +1,4 @@
-// tsconfig.json files that the bundler reads for paths and JSX: one that extends or refers to a file outside of the
+// Checks the tsconfig.json files that the bundler reads for paths and JSX: extending or referencing a file outside the
 // project is refused. Called by bundle.ts.
 import { readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -7,14 +7,13 @@ import { codeFrame } from '#core/code-frame.ts';
 import { BuildError, projectPath } from '../project/build-error.ts';
 import { isInside, realPath, type Containment } from '../project/containment.ts';
 
-/** Files of one chain that are looked at. */
+/** Maximum files in one chain. */
 const FILES_MAX = 50;
 
 /**
- * Follows the tsconfig.json of the entry's folder, and of those around it in the project, to every file that they name
- * by path.
+ * Follows the tsconfig.json of the entry's folder and its parents in the project to all files referenced by path.
  *
- * @throws {BuildError} `outside` with the line that leads out.
+ * @throws {BuildError} `outside` with the line of the reference.
  */
 export function checkTsconfigs(bounds: Containment, entry: string): void {
   const waiting: string[] = [];
@@ -41,7 +40,7 @@ export function checkTsconfigs(bounds: Containment, entry: string): void {
   }
 }
 
-/** What `extends` and `references` may leave out: the ending, or the name of the file. */
+/** Candidates for `extends` and `references`, which may omit the extension or the file name. */
 function fileOf(path: string): string | null {
   const files = [path, `${path}.json`, join(path, 'tsconfig.json')];
   const found = files.find((file) => statSync(file, { throwIfNoEntry: false })?.isDirectory() === false);

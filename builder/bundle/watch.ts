@@ -1,31 +1,31 @@
-// Bundles again whenever a source file changes: the hot half of `platform dev`. Called by runtime/dev/dev.ts and cli/.
-// It reruns the bundler rather than using rolldown's own watcher: a small worker takes a few milliseconds either way,
-// and folders (not files) are watched, so that editors which replace files, and files yet to be created, are seen.
+// Rebundles when a source file changes, for `platform dev`. Called by runtime/dev/dev.ts and cli/. It reruns the
+// bundler instead of using rolldown's watcher: a small worker takes a few milliseconds either way. Folders are watched
+// instead of files, which also covers editors that replace files, and files that do not exist yet.
 import { watch as watchFolder, type FSWatcher } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
 import type { BuildError } from '../project/build-error.ts';
 import { bundleInto, type Bundle, type BundleOptions } from './bundle.ts';
 import { asBuildError } from './bundler-errors.ts';
 
-/** What a save led to. */
+/** Result of a change. */
 export type WatchResult =
   | { readonly bundle: Bundle; readonly error?: never }
   | { readonly bundle?: never; readonly error: BuildError };
 
 /** A running watch. */
 export interface Watch {
-  /** Bundles again now, whether or not anything changed. */
+  /** Rebundles now, even without a change. */
   rebuild(): void;
-  /** Ends it; resolves when no bundling runs any more. */
+  /** Stops it; resolves when no bundling is running. */
   close(): Promise<void>;
 }
 
-/** Editors write a file in several steps; a bundle made between two of them would be of half a file. */
+/** Debounce: editors write a file in several steps, and a bundle in between would contain half a file. */
 const SETTLE_MS = 4;
 
 /**
- * Bundles at once and after each change. `onResult` gets the first result, then every one that differs from the last;
- * never two at a time.
+ * Bundles immediately and after each change. `onResult` is called with the first result, then with each different one;
+ * never concurrently.
  */
 export function watch(options: BundleOptions, onResult: (result: WatchResult) => void): Watch {
   const watchers = new Map<string, FSWatcher>();
@@ -43,7 +43,7 @@ export function watch(options: BundleOptions, onResult: (result: WatchResult) =>
       (error: unknown) => ({ error: asBuildError(error) }),
     );
     if (closed) return;
-    // A failed run may not have come to every file, so those of the last good one stay.
+    // A failed run may not have read every file, so those of the last successful run stay watched.
     if (result.bundle) files.clear();
     for (const file of inputs) files.add(file);
     watchFolders(result.error !== undefined);
@@ -68,7 +68,7 @@ export function watch(options: BundleOptions, onResult: (result: WatchResult) =>
     timer = setTimeout(start, SETTLE_MS);
   }
 
-  /** Any change counts while the last run failed: the missing file may have just been created. */
+  /** After a failure, any change triggers a run: the missing file may have been created. */
   function watchFolders(failed: boolean): void {
     const folders = new Set<string>();
     for (const file of files) {
@@ -92,7 +92,7 @@ export function watch(options: BundleOptions, onResult: (result: WatchResult) =>
         });
         watchers.set(folder, watcher);
       } catch {
-        // The folder went away in the meantime; the next run says what is missing.
+        // The folder was deleted; the next run reports what is missing.
       }
     }
   }

@@ -1,5 +1,5 @@
-// Loaded into the Node of build commands by NODE_OPTIONS (frameworks/adapters.ts): gives apps the platform's adapters
-// in place of those that they name. Plain JavaScript for Node 20, which the project brings.
+// Loaded into the Node process of build commands through NODE_OPTIONS (frameworks/adapters.ts): replaces the adapters
+// that apps import with the platform's. Plain JavaScript for Node 20, which the project may use.
 import * as node from 'node:module';
 import { resolveSync } from './adapter-stand-ins.mjs';
 

@@ -1,19 +1,19 @@
-// Which adapter stands in for which, as hooks of Node's module loader. Used by adapter-hook.mjs.
+// Maps adapters to our replacements, as hooks of Node's module loader. Used by adapter-hook.mjs.
 
 const sveltekit = new URL('../../packages/sveltekit/index.mjs', import.meta.url).href;
 const astro = new URL('../../packages/astro/index.mjs', import.meta.url).href;
 
-/** Modules of installed packages, by the end of their address; a bundled configuration names them by it too. */
+/** Modules of installed packages, by the end of their URL; bundled configurations also use it. */
 const standIns = [
   [/\/node_modules\/@sveltejs\/adapter-(?:auto|node|vercel|netlify)\/index\.js$/, () => sveltekit],
   [/\/node_modules\/@astrojs\/(?:node|vercel|netlify|cloudflare)\/dist\/index\.js$/, () => astro],
   [/\/node_modules\/astro\/dist\/config\/entrypoint\.js$/, astroConfig],
 ];
 
-/** Of a module that a stand-in imports itself. */
+/** For a module that a replacement itself imports. */
 const ORIGINAL = '?original';
 
-/** `astro/config`, whose `defineConfig` gives an adapter to projects that name none. */
+/** `astro/config`, whose `defineConfig` adds an adapter to projects that set none. */
 function astroConfig(url) {
   const source = [
     `import { defineConfig as define } from ${JSON.stringify(url + ORIGINAL)};`,
@@ -29,7 +29,7 @@ export function resolveSync(specifier, context, next) {
   return replaced(next(specifier, context));
 }
 
-/** The hook of Node 20, which runs in a thread of its own. */
+/** The hook of Node 20, which runs in a separate thread. */
 export async function resolve(specifier, context, next) {
   return replaced(await next(specifier, context));
 }

@@ -1,5 +1,5 @@
-// Runs the `build` command of a project. Called by build-step.ts. The command is the project's own code: it gets a
-// small environment, none of the platform's variables.
+// Runs a project's `build` command. Called by build-step.ts. The command is the project's own code: it gets a small
+// environment, without variables of the platform.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -10,10 +10,10 @@ import { BuildError } from '../project/build-error.ts';
 import { usesVitePlugin } from '../frameworks/detect.ts';
 import { filesIn } from '../frameworks/project-files.ts';
 
-/** Variables of the caller that a build may see. */
+/** Variables of the caller that are passed to a build. */
 const INHERITED = ['HOME', 'LANG', 'LC_ALL', 'PATH', 'SHELL', 'TERM', 'TMPDIR', 'TZ', 'USER'];
 
-/** Lockfiles and how to install what they name. */
+/** Lockfiles with the command that installs their dependencies. */
 const managers: ReadonlyMap<string, string> = new Map([
   ['pnpm-lock.yaml', 'pnpm install'],
   ['yarn.lock', 'yarn install'],
@@ -22,34 +22,34 @@ const managers: ReadonlyMap<string, string> = new Map([
   ['package-lock.json', 'npm ci'],
 ]);
 
-/** What a command has to end in once it is asked to. */
+/** Grace period after SIGTERM. */
 const KILL_MS = 2000;
 
-/** How long and how much output is read after the exit of a command that left processes running. */
+/** Maximum time and output to read after the exit of a command that left processes running. */
 const LAST_OUTPUT_MS = 300;
 const LAST_OUTPUT_CHARS_MAX = 1024 * 1024;
 
 /** Output kept for the error message. */
 const TAIL_CHARS_MAX = 4000;
 
-/** What a build command gets besides its folder. */
+/** Options of a build command, besides its folder. */
 export interface CommandOptions {
-  /** Gets the output as it comes. Reading pauses while a returned promise is pending. */
+  /** Called with output. Reading pauses while a returned promise is pending. */
   readonly onOutput?: ((text: string) => unknown) | undefined;
-  /** Variables of the caller, of which a build sees a few; default: those of this process. */
+  /** Variables of the caller, of which a build gets a few; default: those of this process. */
   readonly inherited?: NodeJS.ProcessEnv | undefined;
-  /** Variables of the project, added to the small set every build gets. */
+  /** Variables of the project, added to the environment. */
   readonly environment?: Readonly<Record<string, string>> | undefined;
-  /** Ends it and what it has started. */
+  /** Aborts it with all of its processes. */
   readonly signal?: AbortSignal | undefined;
-  /** The repository where it is a workspace: tools installed there are found too. */
+  /** The repository, for a workspace: tools installed there are found too. */
   readonly workspace?: string | undefined;
 }
 
 /**
- * Runs `sh -c <command>` in a folder until it ends.
+ * Runs `sh -c <command>` in a folder and waits for it.
  *
- * @throws {BuildError} `command_failed` when it cannot start, exits with another code than 0, or is killed.
+ * @throws {BuildError} `command_failed` when it cannot start, exits with a nonzero code, or is killed.
  */
 export async function runBuildCommand(
   command: string,
@@ -57,13 +57,13 @@ export async function runBuildCommand(
   { onOutput, inherited, environment, workspace, signal: ending }: CommandOptions,
 ): Promise<void> {
   let tail = '';
-  /** Characters of output that are still read. */
+  /** Characters of output still to be read. */
   let left = Infinity;
   const child = spawn('sh', ['-c', command], {
     cwd: folder,
     env: buildEnvironment(folder, workspace ?? folder, inherited ?? process.env, environment),
     stdio: ['ignore', 'pipe', 'pipe'],
-    // A process group of its own, to be ended as a whole.
+    // A process group of its own, so that all of its processes can be killed.
     detached: ending !== undefined,
   });
   const kill = (signal: NodeJS.Signals): void => {
@@ -71,7 +71,7 @@ export async function runBuildCommand(
     try {
       process.kill(-child.pid, signal);
     } catch {
-      // Its group is gone already.
+      // The group has already exited.
     }
   };
   let late: NodeJS.Timeout | undefined;
@@ -100,12 +100,12 @@ export async function runBuildCommand(
   })) as [number | null, string | null];
   ending?.removeEventListener('abort', end);
   clearTimeout(late);
-  // From here on its pipes are drained without pauses.
+  // From here on, its pipes are drained without back-pressure.
   left = LAST_OUTPUT_CHARS_MAX;
   child.stdout.resume();
   child.stderr.resume();
   await atMost(LAST_OUTPUT_MS, closed);
-  // What it left running in the background writes to nobody.
+  // Output of background processes is discarded.
   child.stdout.destroy();
   child.stderr.destroy();
   if (code === 0) return;
@@ -118,7 +118,7 @@ export async function runBuildCommand(
   );
 }
 
-/** Waits for work, but no longer than this. */
+/** Waits for a promise, with a timeout. */
 async function atMost(ms: number, work: Promise<unknown>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<void>((resolve) => {
@@ -128,7 +128,7 @@ async function atMost(ms: number, work: Promise<unknown>): Promise<void> {
   clearTimeout(timer);
 }
 
-/** What to run first where nothing is installed: in a monorepo at its root. */
+/** The install command to suggest if nothing is installed: in a monorepo, at its root. */
 function installHint(folder: string, workspace: string): string {
   if (
     !existsSync(join(folder, 'package.json')) ||
@@ -150,7 +150,7 @@ function buildEnvironment(
     const value = inherited[name];
     if (value !== undefined) environment[name] = value;
   }
-  // As `npm run` does: the project's own tools are found by their names.
+  // As with `npm run`, the project's own tools are in PATH.
   const tools = [...new Set([folder, workspace])].map((path) => join(path, 'node_modules', '.bin'));
   const found = [...tools, ...(environment['PATH'] ?? '').split(delimiter)].filter((part) => part !== '');
   environment['PATH'] = [...tools, ...nodeFolder(folder, found), ...found.slice(tools.length)].join(delimiter);
@@ -158,8 +158,8 @@ function buildEnvironment(
 }
 
 /**
- * The folder of this very Node, for a project with the Vite plugin whose shell has an older one: `platform dev` runs
- * Vite on this Node too, and a plugin that is linked from a clone is TypeScript.
+ * The folder of this Node, for a project with the Vite plugin whose shell has an older version: `platform dev` also
+ * runs Vite on this Node, and a plugin linked from a clone is TypeScript.
  */
 function nodeFolder(folder: string, found: readonly string[]): string[] {
   if (isLoader(process.execPath) || !usesVitePlugin(filesIn(folder))) return [];

@@ -1,4 +1,4 @@
-// Runs a project's build command and finds out what it made, so that a folder left by an earlier build is never taken
+// Runs a project's build command and determines what it wrote, so that the output of an earlier build is never mistaken
 // for its result. Called by build.ts and, in `platform dev`, by the session.
 import { execFileSync } from 'node:child_process';
 import { lstatSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
@@ -11,24 +11,25 @@ import type { EntryConfig } from '../project/project.ts';
 import { writeAiProvider } from '../ssr/ai-provider.ts';
 import { runBuildCommand, type CommandOptions } from './build-command.ts';
 
-/** Files of one folder that are compared. */
+/** Maximum files compared per folder. */
 const FILES_MAX = 200_000;
 
-/** Commands by which a project says that there is nothing to build; `kind: static` needs some command. */
+/** Commands that mean that there is nothing to build; `kind: static` requires a command. */
 const NO_COMMANDS = new Set(['true', ':']);
 
 /**
  * Runs the build command of a project, if it has one.
  *
- * @returns the folders it made or changed, relative to the root, the most likely output first; null where nothing is to
- *   be run.
- * @throws {BuildError} `command_failed`; `assets` where it made nothing and what lies there is of an earlier build.
+ * @returns the folders it created or changed, relative to the root, the most likely output first; null if no command
+ * ran.
+ * @throws {BuildError} `command_failed`; `assets` if it wrote nothing and the existing output is from an earlier
+ * build.
  */
 export async function runBuild(
   root: string,
   config: EntryConfig & Pick<ProjectConfig, 'ai'>,
   given: CommandOptions & {
-    /** All that is in the folder comes from a repository: nothing there is the output of an earlier build. */
+    /** Whether the folder is a fresh checkout, so that nothing in it is the output of an earlier build. */
     readonly isCheckout?: boolean;
   },
 ): Promise<readonly string[] | null> {
@@ -42,8 +43,8 @@ export async function runBuild(
   const made = changed(before, stampsOf(root, config));
   const stale = options.isCheckout === true ? null : staleOutput(root, config, before, made);
   if (stale === null) return made;
-  // Tools that find nothing to do leave what is there. Without it they make it again, and what comes then is theirs for
-  // certain.
+  // Incremental tools may leave existing output untouched. If it is moved away, they write it again, which shows that
+  // it is theirs.
   const kept = mkdtempSync(join(root, '.platform-before-'));
   let remade = false;
   try {
@@ -62,7 +63,7 @@ export async function runBuild(
   );
 }
 
-/** A folder that would be published though the build left it as it was; null where there is none. */
+/** A folder that would be published although the build did not change it; null: none. */
 function staleOutput(
   root: string,
   config: EntryConfig,
@@ -70,7 +71,7 @@ function staleOutput(
   made: readonly string[],
 ): string | null {
   const isWorker = config.kind !== 'static';
-  // Beside a worker, a folder that by its name is no output holds files that people write.
+  // Beside a worker, a folder without the name of an output folder contains hand-written files.
   const out = config.out !== null && isWorker && !isOutputName(config.out) ? null : config.out;
   const named = [out, mainOutput(config.main)].filter((path) => path !== null);
   const wanted = named.length > 0 || isWorker || made.length > 0 ? named : [...before.keys()];
@@ -78,13 +79,13 @@ function staleOutput(
   return stale === undefined || isTracked(root, stale) ? null : stale;
 }
 
-/** The folder of an entry that a build makes: one that by its name is no source. */
+/** The folder of a built entry: one without the name of a source folder. */
 function mainOutput(main: string | null): string | null {
   const [first] = main?.replace(/^(?:\.\/)+/, '').split('/') ?? [];
   return first !== undefined && isOutputName(first) ? first : null;
 }
 
-/** Whether Git keeps files of a folder: then they are sources, whatever its name. */
+/** Whether Git tracks files in a folder: then they are sources, whatever its name. */
 function isTracked(root: string, path: string): boolean {
   try {
     const words = ['-c', 'core.fsmonitor=false', '-C', root, 'ls-files', '--', path];
@@ -100,12 +101,14 @@ function stampsOf(root: string, config: EntryConfig): Map<string, string | null>
   return new Map(paths.filter((path) => resolve(root, path) !== root).map((path) => [path, stampOf(join(root, path))]));
 }
 
-/** Folders that differ, and are there. */
+/** Existing folders that changed. */
 function changed(before: ReadonlyMap<string, string | null>, after: ReadonlyMap<string, string | null>): string[] {
   return [...after].flatMap(([path, stamp]) => (stamp !== null && stamp !== before.get(path) ? [path] : []));
 }
 
-/** A text that changes with every file that is written, made or taken away below a folder; null where there is none. */
+/**
+ * A fingerprint of a folder that changes with every file written, created or deleted in it; null: it does not exist.
+ */
 function stampOf(folder: string): string | null {
   let newest = 0n;
   let sum = 0n;

@@ -1,6 +1,6 @@
-// The platform's own adapters of frameworks (packages/astro, nitro, sveltekit, vite): how a build command is told to
-// use them, and where they put what they make. Called by build-step.ts before and after the command, and by build.ts,
-// entry.ts and output-folder.ts. The variables that it sets say where a file of the platform lies, and nothing else.
+// The platform's framework adapters (packages/astro, nitro, sveltekit, vite): how a build command is made to use them,
+// and where they write their output. Called by build-step.ts before and after the command, and by build.ts, entry.ts
+// and output-folder.ts. The variables it sets only contain the path of a file of the platform.
 import { lstatSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,7 +9,7 @@ import { detect, usesVitePlugin } from './detect.ts';
 import { filesIn } from './project-files.ts';
 import { adaptedOutput } from './table.ts';
 
-/** What an adapter made, relative to the project's root. */
+/** Output of an adapter, relative to the project's root. */
 interface Adapted {
   readonly entry: string;
   /** Null: there are no files to serve. */
@@ -17,18 +17,18 @@ interface Adapted {
 }
 
 /**
- * Whether a project leaves it to the platform what becomes of its build: it names no file or folder of its own. With
- * the Vite plugin `main` is a source, which the plugin builds.
+ * Whether the platform decides how to use a project's build, because it names no file or folder. With the Vite plugin,
+ * `main` is a source that the plugin builds.
  */
 function leavesItToUs(root: string, { kind, main, out, build }: EntryConfig): boolean {
   if (build === null || out !== null || kind === 'static' || kind === 'ssr') return false;
   return main === null || usesVitePlugin(filesIn(root));
 }
 
-/** Frameworks whose adapter is a package that the app names: command/adapter-stand-ins.mjs gives them ours. */
+/** Frameworks whose adapter is a package imported by the app: command/adapter-stand-ins.mjs replaces it with ours. */
 const HOOKED: ReadonlySet<string> = new Set(['sveltekit', 'astro']);
 
-/** Variables with which frameworks find our adapters; those of the project are kept beside them. */
+/** Variables by which frameworks find our adapters; the project's own values are kept. */
 export function adapterVariables(
   root: string,
   config: EntryConfig,
@@ -42,12 +42,12 @@ export function adapterVariables(
   return { ...preset, NODE_OPTIONS: options === undefined ? hook : `${hook} ${options}` };
 }
 
-/** Takes away what an earlier build left, so that it is never taken for the result of the next one. */
+/** Deletes the output of an earlier build, so that it is not mistaken for the next one's. */
 export function clearAdapted(root: string): void {
   if (isOwnFolder(root)) rmSync(join(root, adaptedOutput), { recursive: true, force: true });
 }
 
-/** What an adapter made in the build of a project; null: none took part. */
+/** Output of an adapter in a project's build; null: no adapter ran. */
 export function findAdapted(root: string, config: EntryConfig): Adapted | null {
   const entry = `${adaptedOutput}/server/index.mjs`;
   if (!leavesItToUs(root, config) || !isOwnFolder(root) || !isThere(root, entry)?.isFile()) return null;
@@ -55,15 +55,15 @@ export function findAdapted(root: string, config: EntryConfig): Adapted | null {
   return { entry, assets: isThere(root, assets)?.isDirectory() ? assets : null };
 }
 
-/** The name under which a worker of an adapter finds its files, where platform.yaml gives it none. */
+/** Default binding name of the files of an adapter's worker. */
 const ASSETS_BINDING = 'ASSETS';
 
-/** The name under which a worker sees its files: one that an adapter made can read them without platform.yaml. */
+/** The binding name of a worker's files: an adapter's worker can read them without platform.yaml. */
 export function assetsBinding(root: string, config: BuildConfig): string | null {
   return findAdapted(root, config)?.assets == null ? (config.assets?.binding ?? null) : adaptedAssetsBinding(config);
 }
 
-/** The name for a worker that an adapter makes; null: platform.yaml has given it to something else. */
+/** The binding name for an adapter's worker; null: platform.yaml uses it for something else. */
 export function adaptedAssetsBinding(config: BuildConfig): string | null {
   const isTaken = [...Object.values(config.bindings), { [config.auth?.binding ?? '']: '' }].some((declared) =>
     Object.hasOwn(declared, ASSETS_BINDING),
@@ -71,7 +71,7 @@ export function adaptedAssetsBinding(config: BuildConfig): string | null {
   return config.assets?.binding ?? (isTaken ? null : ASSETS_BINDING);
 }
 
-/** A link may lead anywhere: nothing is deleted or read behind it. */
+/** Links are not followed when deleting or reading, since they may lead anywhere. */
 function isOwnFolder(root: string): boolean {
   return lstatSync(join(root, '.platform'), { throwIfNoEntry: false })?.isDirectory() === true;
 }

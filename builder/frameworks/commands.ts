@@ -1,32 +1,32 @@
-// The commands of a project: what builds it, what starts what was built, and what serves it while it is developed: its
-// own scripts, else those of its framework. Pure. Called by detect.ts, and by builder/ssr/ for the command that starts.
+// The build, start and dev commands of a project: its own scripts, otherwise those of its framework. Pure. Called by
+// detect.ts, and by builder/ssr/ for the start command.
 import { vitePluginPackage, type Decision } from './kinds.ts';
 import { runCommand, type Manager } from './packages.ts';
 import type { ProjectView } from './project-view.ts';
 import { siteFolder } from './configured-output.ts';
 import type { DevProgram, Framework } from './table.ts';
 
-/** How the framework's dev server is started: {@link devCommand} puts port and host behind it. */
+/** The command of the framework's dev server; {@link devCommand} appends port and host. */
 export interface DetectedDev extends DevProgram {
-  /** Whether words behind the command reach the program as they are (npm wants `--` before them). */
+  /** Whether arguments are appended directly (npm requires `--` before them). */
   readonly separator: '' | '--';
 }
 
-/** Programs of a repository that build packages in the order of what they need. */
+/** Monorepo tools that build packages in dependency order. */
 export type TaskRunner = 'turbo' | 'nx';
 
-/** Such a script would call us again. */
+/** Such a script would call the platform recursively. */
 const OWN_BUILD = /(?:^|[\s;&|/])platform build\b/;
 const OWN_DEV = /(?:^|[\s;&|/])platform dev\b/;
-/** The emulator of another platform: it listens where it likes, and knows none of our bindings. */
+/** Emulators of other platforms: they choose their own port and do not provide our bindings. */
 const OTHER_DEV =
   /(?:^|[\s;&|/])(?:wrangler (?:pages )?dev|vercel dev|netlify dev|firebase (?:serve|emulators:start)|sst dev|amplify mock)\b/;
-/** Where `start` is a dev server, as starters of Angular, Docusaurus, Qwik and Create React App have it. */
+/** Templates in which `start` is a dev server: Angular, Docusaurus, Qwik and Create React App. */
 const DEV_START =
   /^(?:\w+=\S+ )*(?:npx )?(?:@[\w-]+\/)?(?:ng serve|react-scripts start|docusaurus start|ember serve|eleventy --serve|vite(?: (?:dev|serve|-.*))?$|(?:next|nuxt|nuxi|astro|nitro|vinext|vinxi|react-router|gatsby|wrangler|platform) dev(?:elop)?\b)/;
-/** How a script starts a program that is installed, or named with its scope. */
+/** How a script calls an installed program, or one with a scope. */
 const BY_RUNNER = /^(?:(?:npx|bunx|pnpm exec|yarn exec) )?(?:@[\w-]+\/)?/;
-/** A name that is written into a command: what npm allows, of signs that no shell reads. */
+/** A package name that is safe to use in a command: allowed by npm, without shell metacharacters. */
 const PACKAGE_NAME = /^(?:@[\w.-]+\/)?[\w.-]+$/;
 
 /** Whether the script `build` is `platform build`. */
@@ -34,14 +34,14 @@ export function isSelfBuilt({ scripts }: ProjectView): boolean {
   return OWN_BUILD.test(scripts.get('build') ?? '');
 }
 
-/** The command that builds a project, why it is that one, and what is said where its script is not run. */
+/** The build command of a project, the reason, and a note if its script is not used. */
 export interface BuildCommand {
   readonly build: string | null;
   readonly buildBecause: string;
   readonly skipped: string | null;
 }
 
-/** @param isWorker whether it is a worker that is bundled from its sources. */
+/** @param isWorker whether it is a worker bundled from its sources. */
 export function buildOf(
   project: ProjectView,
   { manager, runner }: { readonly manager: Manager; readonly runner: TaskRunner | null },
@@ -70,27 +70,27 @@ export function buildOf(
   };
 }
 
-/** The script `build`; where the project uses packages of its repository, after theirs. */
+/** The script `build`; if the project uses packages of its repository, after their builds. */
 function scriptBuild(project: ProjectView, manager: Manager, runner: TaskRunner | null): BuildCommand {
   const build = runCommand(manager, 'build');
   const name = project.name ?? '';
   if (runner === null || !usesWorkspace(project) || !PACKAGE_NAME.test(name))
     return { build, buildBecause: 'package.json has a script "build"', skipped: null };
   const buildBecause = `package.json has a script "build", and ${runner} builds the packages of the repository that it uses`;
-  // Turbo hides variables that turbo.json does not name from what it runs, and adapters come by variables: the project
-  // itself is not built by it. Nx keeps them; its cache knows nothing of adapters.
+  // Turbo hides variables that turbo.json does not list, but adapters are passed by variables: so Turbo does not build
+  // the project itself. Nx passes them, but its cache does not depend on them.
   if (runner === 'turbo')
     return { build: `turbo run build --filter=${name}^... && ${build}`, buildBecause, skipped: null };
   return { build: `nx build ${name} --skip-nx-cache`, buildBecause, skipped: null };
 }
 
-/** Whether it depends on another package of its repository, as pnpm, Yarn and Bun write it, or npm. */
+/** Whether it depends on another package of its repository, in the notation of pnpm, Yarn, Bun or npm. */
 function usesWorkspace({ packages }: ProjectView): boolean {
   return [...packages.values()].some((range) => range === '*' || range.startsWith('workspace:'));
 }
 
 /**
- * The text of the command that starts what was built; null: nothing says it.
+ * The command that starts the built server; null: unknown.
  *
  * @example startCommand(openProject(files, '.'), null) // 'node server.js'
  */
@@ -99,18 +99,18 @@ export function startCommand(project: ProjectView, decision: Decision | null): s
   return name === null ? (decision?.start ?? null) : project.scripts.get(name)!;
 }
 
-/** The same by the name of its script. */
+/** The same, by script name. */
 export function startOf(project: ProjectView, manager: Manager, { start }: Decision): string | null {
   const name = startScript(project);
   return name === null ? (start ?? null) : runCommand(manager, name);
 }
 
-/** The script that starts what was built. NestJS calls it `start:prod`. */
+/** The script that starts the built server. NestJS calls it `start:prod`. */
 export function startScript({ scripts }: ProjectView): string | null {
   return ['start:prod', 'start'].find((name) => scripts.has(name) && !DEV_START.test(scripts.get(name)!)) ?? null;
 }
 
-/** The project's script, else the framework's own command. */
+/** The project's script, otherwise the framework's own command. */
 export function devOf(project: ProjectView, manager: Manager, framework: Framework | null): DetectedDev | null {
   const own = framework?.dev ?? null;
   const named =
@@ -124,7 +124,7 @@ export function devOf(project: ProjectView, manager: Manager, framework: Framewo
   if (named === undefined)
     return own === null ? null : { ...own, command: inSiteFolder(own.command, project, framework), separator: '' };
   const text = project.scripts.get(named)!.replace(BY_RUNNER, '');
-  // Of a script that runs another program first, nothing is known: it reads PORT and HOST, or it does not.
+  // A script that runs another program first is opaque: it may or may not read PORT and HOST.
   const isPlain = own !== null && text.startsWith(own.command.split(' ')[0]!) && !/[;&|]/.test(text);
   return {
     command: runCommand(manager, named),
@@ -134,14 +134,14 @@ export function devOf(project: ProjectView, manager: Manager, framework: Framewo
   };
 }
 
-/** A command of a framework whose site may lie in a folder of the project. */
+/** A command of a framework whose site may be in a subfolder of the project. */
 function inSiteFolder(command: string, project: ProjectView, framework: Framework | null): string {
   const folder = framework === null ? null : siteFolder(project, framework);
   return folder === null ? command : `${command} ${folder}`;
 }
 
 /**
- * The command of the framework's dev server on a port.
+ * The command of the framework's dev server for a port.
  *
  * @example devCommand(dev, { port: 3001, host: '127.0.0.1' }) // 'npm run dev -- --port 3001 --host 127.0.0.1'
  */

@@ -1,6 +1,6 @@
-// What a project's files say of how it is made, built and run: the one place that knows. Pure: it reads names and
-// texts (project-files.ts), before or after a build, and runs nothing. Called by builder/steps/, by the rest of
-// frameworks/, and by the commands build, deploy, dev and init.
+// Detects from a project's files how it is built and run; the single place for this. Pure: it reads names and texts
+// (project-files.ts), before or after a build, and runs nothing. Called by builder/steps/, by the rest of frameworks/,
+// and by the commands build, deploy, dev and init.
 import path from 'node:path';
 import { inspectRepository } from '#core/config/workspace.ts';
 import {
@@ -22,37 +22,37 @@ import type { ProjectFiles } from './project-files.ts';
 import { openProject, parseManifest, parseObject, type ProjectView } from './project-view.ts';
 import { conventionalOutputs, entryCandidates, frameworks, type Framework } from './table.ts';
 
-/** What was found out of a project. Paths are relative to its folder. */
+/** The detected properties of a project. Paths are relative to its folder. */
 export interface Detection {
-  /** Null: none that is known. `version` is null where the files do not tell it. */
+  /** Null: no known framework. `version` is null if it cannot be determined. */
   readonly framework: { readonly id: string; readonly name: string; readonly version: string | null } | null;
-  /** What shows the framework; '' without one. */
+  /** How the framework was detected; '' without one. */
   readonly because: string;
-  /** Null: the files do not tell; whether there is a worker is seen after the build. */
+  /** Null: unknown before the build, which shows whether there is a worker. */
   readonly kind: Kind | null;
-  /** Whether the framework, or a server, decides it: what lies among the sources is not looked at then. */
+  /** Whether the framework or a server determines the kind, so that sources are not considered. */
   readonly isKindDecided: boolean;
-  /** What decides the kind, for the log; '' without one. */
+  /** The reason for the kind, for the log; '' without one. */
   readonly kindBecause: string;
-  /** Command that builds it, in its folder; null: none is needed, or known. */
+  /** Build command, run in the project's folder; null: none is needed or known. */
   readonly build: string | null;
-  /** Why it is that command. */
+  /** The reason for the command. */
   readonly buildBecause: string;
-  /** What shows that it has to be built before anything is served; null: nothing. */
+  /** Why it has to be built before it can be served; null: it need not be. */
   readonly mustBuild: string | null;
   /** Whether there is a package.json. */
   readonly hasPackages: boolean;
-  /** Whether its script `build` is `platform build`: the bundler does what it would. */
+  /** Whether its script `build` is `platform build`, which the bundler replaces. */
   readonly isSelfBuilt: boolean;
-  /** Said where the script `build` is not run; null: nothing. */
+  /** Note if the script `build` is not used; null: none. */
   readonly skipped: string | null;
-  /** The worker: a source of the project, or what its build makes; null: the build's output tells. */
+  /** The worker: a source, or a file created by the build; null: determined by the build's output. */
   readonly main: string | null;
-  /** Whether {@link main} is made by the build. */
+  /** Whether the build creates {@link main}. */
   readonly isMainBuilt: boolean;
-  /** Folders with the files for browsers, the most likely first; `*` stands for one folder. */
+  /** Folders with client files, the most likely first; `*` stands for one folder. */
   readonly out: readonly string[];
-  /** Command that starts the built server; of `ssr` alone. */
+  /** Command that starts the built server; only for `ssr`. */
   readonly start: string | null;
   /** The framework's own dev server; null: it has none, or `platform dev` serves the project itself. */
   readonly dev: DetectedDev | null;
@@ -60,15 +60,15 @@ export interface Detection {
   /** Where dependencies are installed, relative to the repository. */
   readonly installFolder: string;
   readonly monorepo: { readonly isOne: boolean; readonly indicators: readonly string[] };
-  /** What keeps it from being built as it is, each with what to change; empty: nothing is known. */
+  /** Problems that prevent a build, each with a fix; empty: none known. */
   readonly problems: readonly string[];
 }
 
 /**
- * Looks at a project.
+ * Analyzes a project.
  *
- * @param files the repository's, or those of the folder alone
- * @param folder the project's, relative to the repository
+ * @param files of the repository, or of the folder alone
+ * @param folder of the project, relative to the repository
  * @example detect(filesIn('/srv/app')).framework?.name // 'Nuxt'
  */
 export function detect(files: ProjectFiles, folder = '.'): Detection {
@@ -78,7 +78,7 @@ export function detect(files: ProjectFiles, folder = '.'): Detection {
   const { framework, problem } = frameworkOf(project);
   const entry = entryOf(project, framework);
   const decision = decide(project, framework, entry);
-  // A server for Node may start at such a file, too.
+  // A Node server may have such an entry file, too.
   const isWorker = entry !== null && decision?.main === undefined && decision?.kind !== 'ssr';
   const { build, buildBecause, skipped } = buildOf(project, place, framework, decision, isWorker);
   const output = outputOf(project, framework, decision);
@@ -115,7 +115,7 @@ export function detect(files: ProjectFiles, folder = '.'): Detection {
 }
 
 /**
- * The command that starts what was built of a project in its folder, as its shell gets it; null: nothing says it.
+ * The shell command that starts a built project in its folder; null: unknown.
  *
  * @example serverStart(filesOf({ 'package.json': '{"scripts":{"start":"node server.js"}}' })) // 'node server.js'
  */
@@ -125,12 +125,12 @@ export function serverStart(files: ProjectFiles): string | null {
   return startCommand(project, decide(project, framework, entryOf(project, framework)));
 }
 
-/** Whether the Vite plugin of the platform is among the packages of a project, or of a folder above it. */
+/** Whether a project, or a parent folder, depends on the platform's Vite plugin. */
 export function usesVitePlugin(files: ProjectFiles): boolean {
   return openProject(files, '.').dependsOn(vitePluginPackage);
 }
 
-/** Whether a source is what the browser starts at, and no worker: the page loads it, or its framework has it there. */
+/** Whether a source is a browser entry instead of a worker: the page loads it, or the framework expects it there. */
 export function isBrowserEntry(files: ProjectFiles, file: string): boolean {
   const project = openProject(files, '.');
   return isForBrowsers(project, frameworkOf(project).framework, file);
@@ -143,7 +143,7 @@ function isForBrowsers(project: ProjectView, framework: Framework | null, file: 
 
 type Place = Pick<Detection, 'manager' | 'installFolder' | 'monorepo'> & { readonly runner: TaskRunner | null };
 
-/** Which package manager installs, and where: in a monorepo at its root, unless there is nothing to install there. */
+/** The package manager and where it installs: in a monorepo at its root, unless nothing is to be installed there. */
 function placeOf(files: ProjectFiles, folder: string): Place {
   const names = files.names('.');
   const manifest = files.text('package.json');
@@ -153,7 +153,7 @@ function placeOf(files: ProjectFiles, folder: string): Place {
   });
   const installFolder = isOne && manifest !== null ? '.' : folder;
   const own = managerOf(files.names(installFolder), files.text(path.posix.join(installFolder, 'package.json')));
-  // A workspace of pnpm needs no package.json at its root.
+  // A pnpm workspace needs no package.json at its root.
   const manager = isOne && own.lockfile === null && own.version === null ? managerOf(names, manifest) : own;
   const { packages } = parseManifest(manifest);
   const runner = (['turbo', 'nx'] as const).find(
@@ -162,7 +162,7 @@ function placeOf(files: ProjectFiles, folder: string): Place {
   return { manager, installFolder, monorepo: { isOne, indicators }, runner: runner ?? null };
 }
 
-/** Where the files for browsers are looked for. */
+/** Candidate folders for client files. */
 function outputOf(
   project: ProjectView,
   framework: Framework | null,
@@ -173,7 +173,7 @@ function outputOf(
     if (movesOutput(project, framework))
       return { out: [...new Set([...usual, ...conventionalOutputs])], problem: null };
     const named = namedOutput(project, framework);
-    // No build looks at what lies outside, whoever overrides the problem; nor is the project's own folder served.
+    // Folders outside are never read, even if the problem is overridden; the project's own folder is not served either.
     if (named !== null && named.problem === null && named.folder !== '.') return { out: [named.folder], problem: null };
     if (named?.problem != null) return { out: usual, problem: named.problem };
   }
@@ -181,7 +181,7 @@ function outputOf(
   return { out: site === null ? usual : usual.filter((place) => place.startsWith(`${site}/`)), problem: null };
 }
 
-/** A project of Nx that has its packages at the root alone is built from there, into a folder there. */
+/** An Nx project with packages only at the root is built from the root, with its output there. */
 function nxProblem(project: ProjectView, { runner }: Place): string | null {
   const text = project.text('project.json');
   if (runner !== 'nx' || text === null || project.has('package.json')) return null;
@@ -212,7 +212,7 @@ function frameworkOf(project: ProjectView): { framework: Framework | null; probl
   };
 }
 
-/** A worker among the sources. Frameworks that make their own have none there. */
+/** A worker among the sources. Frameworks that build their own worker have none there. */
 function entryOf(project: ProjectView, framework: Framework | null): string | null {
   if (framework !== null && framework.isTool !== true && decideKind[framework.id] !== undefined) return null;
   return (
@@ -220,7 +220,7 @@ function entryOf(project: ProjectView, framework: Framework | null): string | nu
   );
 }
 
-/** A decision with whether the sources have no say in it. */
+/** The kind, and whether it is independent of the sources. */
 type FinalDecision = Decision & { readonly isDecided?: true };
 
 function decide(project: ProjectView, framework: Framework | null, entry: string | null): FinalDecision | null {
@@ -282,7 +282,7 @@ function versionProblems(
   return problems;
 }
 
-/** `0.x` counts as new: its numbers say nothing. */
+/** `0.x` counts as new, since its numbers mean nothing. */
 function majorOf(version: string): number {
   const major = Number.parseInt(version, 10);
   return major === 0 ? Number.POSITIVE_INFINITY : major;

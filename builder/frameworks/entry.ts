@@ -1,4 +1,4 @@
-// What kind of project a folder is, and which file its worker starts at. Called by build.ts and by `platform dev`.
+// Determines the kind of a project and its worker's entry file. Called by build.ts and by `platform dev`.
 import { realpathSync, statSync } from 'node:fs';
 import { join, resolve, sep } from 'node:path';
 import { BuildError } from '../project/build-error.ts';
@@ -11,8 +11,7 @@ import { serverAdvice } from './server-advice.ts';
 import { entryCandidates } from './table.ts';
 
 /**
- * Where frameworks put the worker that they make, in their output folder. The first two are a worker whatever else
- * there is.
+ * Where frameworks write their worker, in their output folder. The first two always count as a worker.
  */
 const MADE_WORKERS: readonly string[] = [
   '_worker.js',
@@ -25,17 +24,17 @@ const MADE_WORKERS: readonly string[] = [
   'index.mjs',
 ];
 
-/** A project's kind and, where it has a worker of its own, the absolute path of its entry. */
+/** A project's kind and, for a worker of its own, the absolute path of its entry. */
 export type ProjectEntry =
   | { readonly kind: 'static' | 'ssr'; readonly entry: null }
   | { readonly kind: 'dynamic'; readonly entry: string };
 
 /**
- * The kind that `platform.yaml` says, or else the one the files show: a worker entry makes it dynamic, an index.html
- * without one static.
+ * The kind set in `platform.yaml`, otherwise detected: a worker entry makes it dynamic, an index.html without one
+ * static.
  *
  * @param root the project's folder, absolute and without symlinks
- * @throws {BuildError} `missing_entry` or `unknown_kind`, saying what was looked for.
+ * @throws {BuildError} `missing_entry` or `unknown_kind`, listing the files that were searched.
  */
 export function findEntry(root: string, config: EntryConfig): ProjectEntry {
   if (config.kind === 'static' || config.kind === 'ssr') return { kind: config.kind, entry: null };
@@ -69,7 +68,10 @@ export function findEntry(root: string, config: EntryConfig): ProjectEntry {
   );
 }
 
-/** Whether a project without worker and `out` is a site. One that has to be built, and does not say how, is told. */
+/**
+ * Whether a project without worker and `out` is a static site. If it needs a build but has no build command, it is an
+ * error.
+ */
 function isSite(root: string, config: EntryConfig): boolean {
   if (config.build !== null) return true;
   const { mustBuild, build, framework } = detect(filesIn(root));
@@ -85,7 +87,7 @@ function isSite(root: string, config: EntryConfig): boolean {
 function usualEntry(root: string, config: EntryConfig): string | null {
   const made = config.out === null ? [] : MADE_WORKERS.map((name) => join(config.out!, name));
   const sources = entryCandidates.filter((path) => !isBrowserEntry(filesIn(root), path));
-  // What else lies in the output folder may be for browsers: it counts where the project says that it has a worker.
+  // Other files in the output folder may be for browsers: they only count if the project declares a worker.
   return firstFile(root, [
     ...made.slice(0, 2),
     ...sources,

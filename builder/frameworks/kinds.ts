@@ -1,29 +1,29 @@
-// What kind of project each framework makes, by its configuration: a worker (dynamic), a Node server (ssr) or files
-// alone (static). Pure: reads texts, runs nothing. Called by detect.ts.
+// The kind of project that each framework produces, by its configuration: a worker (dynamic), a Node server (ssr) or
+// only files (static). Pure: it reads texts and runs nothing. Called by detect.ts.
 import { isObject, parseObject, type ProjectView } from './project-view.ts';
 import { adaptedOutput } from './table.ts';
 
 export type Kind = 'static' | 'ssr' | 'dynamic';
 
-/** What a framework's configuration decides. */
+/** The result for a framework's configuration. */
 export interface Decision {
   readonly kind: Kind;
-  /** What decides it, for the log. */
+  /** The reason, for the log. */
   readonly because: string;
-  /** Worker that its build makes; of `dynamic`, where it is one file of a fixed place. */
+  /** Worker created by the build; for `dynamic`, if it has a fixed path. */
   readonly main?: string;
-  /** Folders for browsers, in place of the framework's usual ones. */
+  /** Client folders that replace the framework's defaults. */
   readonly out?: readonly string[];
-  /** Command that starts the built server; of `ssr`, where the project has no script `start`. */
+  /** Command that starts the built server; for `ssr`, if the project has no script `start`. */
   readonly start?: string;
-  /** What keeps it from being built, and what to change. */
+  /** A problem that prevents the build, with a fix. */
   readonly problem?: string;
 }
 
-/** The plugin that gives Vite our isolates; with it the build makes a worker. */
+/** The Vite plugin for our isolates; with it, the build creates a worker. */
 export const vitePluginPackage = '@platform-run/vite';
 
-/** By the ids of table.ts; a framework that is not here makes files alone. */
+/** By the ids of table.ts; frameworks not listed produce only files. */
 export const decideKind: Readonly<Record<string, (project: ProjectView) => Decision>> = {
   vinext: () => ({ kind: 'dynamic', because: 'vinext builds a worker' }),
   next: (project) => {
@@ -33,7 +33,7 @@ export const decideKind: Readonly<Record<string, (project: ProjectView) => Decis
       return { kind: 'static', because: 'the script "build" exports all pages' };
     return { kind: 'ssr', because: 'Next.js renders pages on a server', out: ['.next'], start: 'next start' };
   },
-  // Our preset makes the worker: adapters.ts finds it.
+  // Our preset creates the worker, which adapters.ts finds.
   nuxt: nitroApp('nuxt.config'),
   nitro: nitroApp('nitro.config'),
   'solid-start': (project) =>
@@ -126,7 +126,7 @@ function decideAstro(project: ProjectView): Decision {
   const adapter = /\badapter\s*:/.test(config);
   if (!isServer && !adapter) return { kind: 'static', because: 'astro.config has no adapter', out: ['dist'] };
   const because = adapter ? 'astro.config has an adapter' : `astro.config has output: 'server'`;
-  // Our adapter reaches a configuration by its defineConfig.
+  // Our adapter hooks into the configuration with defineConfig.
   if (isServer && !adapter && !/\bdefineConfig\s*\(/.test(config))
     return {
       kind: 'dynamic',
@@ -167,7 +167,7 @@ function decideAngular(project: ProjectView): Decision {
   };
 }
 
-/** A value in nested objects; null where one of them is missing. */
+/** A value in nested objects; null if a level is missing. */
 function below(value: unknown, ...keys: readonly string[]): Readonly<Record<string, unknown>> | null {
   let at = value;
   for (const key of keys) at = isObject(at) ? at[key] : null;

@@ -1,27 +1,27 @@
-// Which version of Node a project asks for, and which of those that are there it gets. Pure. Called by builder/steps/.
+// The Node version that a project requests, and the installed one that it gets. Pure. Called by builder/steps/.
 import semver from 'semver';
 import { isObject, parseObject } from './project-view.ts';
 
-/** What a project asks for. */
+/** A requested version. */
 export interface NodeRequest {
-  /** As it is written, such as `22`, `lts/jod` or `>=20 <23`. */
+  /** As written, such as `22`, `lts/jod` or `>=20 <23`. */
   readonly text: string;
-  /** Where it is written, for the log. */
+  /** The file it comes from, for the log. */
   readonly from: string;
 }
 
-/** What it gets. */
+/** The selected version. */
 export interface NodeChoice<Node> {
-  /** Null: none of them fits. */
+  /** Null: no installed version matches. */
   readonly node: Node | null;
-  /** Fits in its major alone: that very version is not there. */
+  /** Only the major version matches; the exact version is not installed. */
   readonly isNear: boolean;
 }
 
-/** Of what may stand in a file; a longer one is none. */
+/** Maximum characters of a version; longer text is ignored. */
 const REQUEST_CHARS_MAX = 100;
 const LINES_MAX = 20;
-/** Names that nvm gives to lines with long-term support. */
+/** nvm's names of LTS lines. */
 const LINES: Readonly<Record<string, string>> = {
   hydrogen: '18',
   iron: '20',
@@ -30,13 +30,13 @@ const LINES: Readonly<Record<string, string>> = {
 };
 const NEWEST = /^(?:node|stable|latest|current|lts|lts\/\*|lts-latest)$/i;
 
-/** Files that say it, the first one counts; `engines` of package.json comes after them. */
+/** Files with a version; the first one counts, before `engines` of package.json. */
 const FILES = ['.nvmrc', '.node-version'] as const;
 
 /**
- * What a folder asks for: `.nvmrc`, else `.node-version`, else `engines.node` of its package.json; null: nothing.
+ * The version requested by a folder: `.nvmrc`, else `.node-version`, else `engines.node` of package.json; null: none.
  *
- * @param read the text of a file of the folder, null where there is none.
+ * @param read returns the text of a file in the folder, or null.
  * @example await nodeRequestOf(async (name) => (name === '.nvmrc' ? 'v22\n' : null)) // { text: 'v22', from: '.nvmrc' }
  */
 export async function nodeRequestOf(read: (name: string) => Promise<string | null>): Promise<NodeRequest | null> {
@@ -51,13 +51,13 @@ export async function nodeRequestOf(read: (name: string) => Promise<string | nul
   return { text: shown(asked.trim()), from: 'engines of package.json' };
 }
 
-/** As a log may have it. */
+/** Sanitized for the log. */
 function shown(text: string): string {
   return text.replace(/\p{Cc}/gu, ' ').slice(0, REQUEST_CHARS_MAX + 1);
 }
 
 /**
- * The newest of them that fits; where a very version is asked for that is not there, the newest of its major.
+ * The newest installed version that matches. If an exact version is missing, the newest of its major.
  *
  * @example chooseNode('22.1.0', [{ version: '24.21.0' }, { version: '22.23.3' }]).node?.version // '22.23.3'
  */
@@ -77,7 +77,7 @@ export function chooseNode<Node extends { readonly version: string }>(
   return { node: near ?? null, isNear: near !== undefined };
 }
 
-/** As npm writes a range; null: it is none. */
+/** A range in npm's syntax; null: invalid. */
 function rangeOf(text: string): string | null {
   if (text.length > REQUEST_CHARS_MAX) return null;
   if (NEWEST.test(text)) return '*';

@@ -1,5 +1,5 @@
-// Where the files of a project lie that are served as they are: `out`, or the folder that its framework or convention
-// names. Called by build.ts after the build command, and by build-step.ts, which finds out what that command made.
+// The folder with a project's static files: `out`, or the default of its framework or convention. Called by build.ts
+// after the build command, and by build-step.ts, which determines what that command wrote.
 import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import { join, relative, resolve, sep } from 'node:path';
 import { BuildError } from '../project/build-error.ts';
@@ -10,23 +10,23 @@ import { detect } from './detect.ts';
 import { filesIn } from './project-files.ts';
 import { conventionalOutputs } from './table.ts';
 
-/** Whether a path lies, by its name, in a folder that tools write and nobody edits. */
+/** Whether a path is in a generated folder, by its name. */
 export function isOutputName(path: string): boolean {
   return /(?:^|[\\/])(?:dist|build|out|_site|\.output|\.svelte-kit|\.open-next|\.vercel)(?:[\\/]|$)/.test(path);
 }
 
-/** Folders that may be the output of a project without `out`, relative to its root: those of its framework first. */
+/** Candidate output folders of a project without `out`, relative to its root: those of its framework first. */
 export function outputCandidates(root: string): string[] {
   const candidates = [...detect(filesIn(root)).out, ...conventionalOutputs].flatMap((path) => withStars(root, path));
   return [...new Set(candidates)];
 }
 
 /**
- * The folder that is served, absolute and without links; null: there is none.
+ * The served folder, absolute and without links; null: none.
  *
  * @param kind what the project is
- * @param made folders that the build command wrote, relative to the root; null where none ran
- * @throws {BuildError} `assets` where the folder is missing or leads out of the project.
+ * @param made folders that the build command wrote, relative to the root; null if none ran
+ * @throws {BuildError} `assets` if the folder is missing or leads out of the project.
  */
 export function outputFolder(
   root: string,
@@ -41,7 +41,7 @@ export function outputFolder(
   if (wrote !== undefined) return inside(root, wrote);
   const detected = detect(filesIn(root));
   if (kind !== 'static') {
-    // A framework's worker makes the pages itself: no index.html tells its folder.
+    // A framework's worker renders the pages, so the folder has no index.html.
     const own = detected.isMainBuilt && detected.main === config.main ? detected.out : [];
     const found = [...own.flatMap((path) => withStars(root, path)), 'public'].find((path) => isFolder(root, path));
     return found === undefined ? null : inside(root, found);
@@ -62,7 +62,7 @@ export function outputFolder(
   );
 }
 
-/** Whether a folder of the project has a page to start at. */
+/** Whether a folder of the project has an index page. */
 export function hasPage(root: string, path: string): boolean {
   return statSync(join(root, path, 'index.html'), { throwIfNoEntry: false })?.isFile() === true;
 }
@@ -89,7 +89,7 @@ function inside(root: string, path: string): string {
   return folder;
 }
 
-/** The folders that a path with one `*` stands for, sorted; a path without one is itself. */
+/** The folders that match a path with one `*`, sorted; a path without it matches itself. */
 function withStars(root: string, path: string): string[] {
   const star = path.split('/').indexOf('*');
   if (star < 0) return [path];

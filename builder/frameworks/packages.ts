@@ -1,4 +1,4 @@
-// Which package manager a project uses, and the commands that run its scripts. Pure. Called by detect.ts and by
+// Detects a project's package manager, and builds commands to run its scripts. Pure. Called by detect.ts and by
 // builder/steps/.
 import { isObject, parseObject } from './project-view.ts';
 
@@ -9,13 +9,13 @@ export interface Manager {
   readonly name: ManagerName;
   /** `packageManager` of package.json, such as `9.1.0`; null: any. */
   readonly version: string | null;
-  /** Name of its lockfile; null: there is none. */
+  /** Name of its lockfile; null: none. */
   readonly lockfile: string | null;
-  /** Why it is this one, for the log. */
+  /** The reason, for the log. */
   readonly because: string;
 }
 
-/** Lockfiles, the one that counts first. */
+/** Lockfiles in order of precedence. */
 const LOCKFILES: readonly (readonly [file: string, manager: ManagerName])[] = [
   ['package-lock.json', 'npm'],
   ['npm-shrinkwrap.json', 'npm'],
@@ -26,8 +26,8 @@ const LOCKFILES: readonly (readonly [file: string, manager: ManagerName])[] = [
 ];
 
 /**
- * The manager that a folder asks for: `packageManager` or `devEngines` of its package.json, else its lockfile's, else
- * npm.
+ * The package manager of a folder: `packageManager` or `devEngines` of package.json, otherwise by its lockfile,
+ * otherwise npm.
  *
  * @param files names in the folder @param manifest text of its package.json
  * @example managerOf(['package.json', 'pnpm-lock.yaml'], '{}').name // 'pnpm'
@@ -50,7 +50,7 @@ export function runCommand({ name }: Manager, script: string): string {
   return name === 'yarn' || name === 'pnpm' ? `${name} ${script}` : `${name} run ${script}`;
 }
 
-/** `packageManager`, else what `devEngines` asks for; '' without them. */
+/** `packageManager`, otherwise the value of `devEngines`; '' without them. */
 function packageManagerOf(manifest: string | null): string {
   const { packageManager, devEngines } = parseObject((manifest ?? '{}').replace(/^\ufeff/, ''));
   if (typeof packageManager === 'string') return packageManager;

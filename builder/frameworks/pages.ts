@@ -1,13 +1,13 @@
-// What the page at a project's root says: the scripts it loads are for browsers, and some of them have to be built
-// first. Pure. Called by detect.ts.
+// Analyzes the page at a project's root: its scripts are client code, and some have to be built first. Pure. Called by
+// detect.ts.
 import path from 'node:path';
 import type { ProjectView } from './project-view.ts';
 import { conventionalOutputs } from './table.ts';
 
-/** Scripts of the page are within its first part; a bound, for it is not ours. */
+/** Maximum characters of the page that are searched for scripts. */
 const PAGE_CHARS_MAX = 200_000;
 
-/** Whether the page loads what no browser reads. */
+/** Whether the page loads files that browsers do not support. */
 export function pageNeedsBuild(project: ProjectView): boolean {
   return scriptsOf(project).some((source) => /\.(?:[cm]?tsx?|jsx|vue|svelte)$/.test(source));
 }
@@ -17,7 +17,7 @@ export function isLoadedByPage(project: ProjectView, file: string): boolean {
   return scriptsOf(project).some((source) => source.replace(/^(?:\.?\/)+/, '') === file);
 }
 
-/** The folder of a site that is there as it is, `.` for the project's own; null: there is none. */
+/** The folder of a static site that needs no build, `.` for the project itself; null: none. */
 export function pageFolder(project: ProjectView): string | null {
   return (
     ['.', ...conventionalOutputs].find((folder) => project.text(path.posix.join(folder, 'index.html')) !== null) ?? null

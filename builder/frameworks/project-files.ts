@@ -1,23 +1,23 @@
-// The files of a repository as detection sees them: names and first parts of texts, no more. Two forms: a folder on the
-// disk, and a map in tests. Reads, never writes; follows no rule of its own.
+// File access for detection: names, and the first part of texts. Two implementations: a folder on disk, and a map for
+// tests. Read-only.
 import { closeSync, existsSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { decodeText, isUtf16 } from '#core/text-file.ts';
 
 /** Files by their paths relative to the repository, with `/`. */
 export interface ProjectFiles {
-  /** Names in a folder, files and folders; empty where there is none. */
+  /** Names of files and folders in a folder; empty if it does not exist. */
   names(folder: string): readonly string[];
-  /** The first part of a file; null where there is none. */
+  /** The first part of a file; null if it does not exist. */
   text(file: string): string | null;
-  /** Texts of package.json in the folders around these, as far as they are of one repository; the nearest first. */
+  /** The package.json texts of the parent folders within one repository; the nearest first. */
   manifestsAbove(): readonly string[];
 }
 
-/** What is read of a file at most: package.json and lockfiles may be long, what is longer says nothing. */
+/** Maximum bytes read per file, enough for package.json and lockfiles. */
 const TEXT_BYTES_MAX = 5_000_000;
 
-/** The files of a folder on the disk, read when they are asked for, and each once. */
+/** The files of a folder on disk, read lazily and once. */
 export function filesIn(root: string): ProjectFiles {
   const texts = new Map<string, string | null>();
   const folders = new Map<string, readonly string[]>();
@@ -28,7 +28,7 @@ export function filesIn(root: string): ProjectFiles {
   };
 }
 
-/** Files of a map, as tests write them: path -> text. */
+/** Files from a map, for tests: path -> text. */
 export function filesOf(map: Readonly<Record<string, string>>): ProjectFiles {
   return {
     names(folder) {
@@ -41,7 +41,7 @@ export function filesOf(map: Readonly<Record<string, string>>): ProjectFiles {
   };
 }
 
-/** Whether a path is one of the files, or of their folders. */
+/** Whether a path is one of the files or their folders. */
 export function hasPath(files: ProjectFiles, file: string): boolean {
   return files.names(path.posix.dirname(file)).includes(path.posix.basename(file));
 }

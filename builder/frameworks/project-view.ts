@@ -1,15 +1,15 @@
-// A project's folder in its repository, as the rules of detection ask about it: packages, scripts, configuration files.
-// Pure over project-files.ts. Called by detect.ts and kinds.ts.
+// A project's folder in its repository, as used by detection: packages, scripts, configuration files. Pure; reads
+// through project-files.ts. Called by detect.ts and kinds.ts.
 import path from 'node:path';
 import { hasPath, type ProjectFiles } from './project-files.ts';
 
-/** What package.json says; empty where there is none, or a broken one. */
+/** Parsed package.json; empty if missing or invalid. */
 export interface PackageManifest {
-  /** Null: it has none. */
+  /** Null: not set. */
   readonly name: string | null;
   /** All dependencies: name -> range. */
   readonly packages: ReadonlyMap<string, string>;
-  /** Of `scripts`, those that say something. */
+  /** Non-empty `scripts`. */
   readonly scripts: ReadonlyMap<string, string>;
 }
 
@@ -20,21 +20,21 @@ export interface ProjectView extends PackageManifest {
   has(file: string): boolean;
   text(file: string): string | null;
   names(folder: string): readonly string[];
-  /** Text of the first file of this name, whatever its ending, without comments; '' without one. */
+  /** Text of the first file with this base name, whatever its extension, without comments; '' if none. */
   config(name: string): string;
-  /** Whether a package is among its own or among those of a folder above it, as the root of a monorepo. */
+  /** Whether it depends on a package, directly or in a parent folder such as the root of a monorepo. */
   dependsOn(name: string): boolean;
-  /** Whether there is a file or folder of this name, whatever its ending, even an empty one. */
+  /** Whether a file or folder with this base name exists, whatever its extension, even if empty. */
   hasConfig(name: string): boolean;
-  /** The version of a package: the installed one, else that of the lockfile, else the lowest that its range allows. */
+  /** The version of a package: installed, else from the lockfile, else the lowest that its range allows. */
   version(name: string): string | null;
 }
 
-/** Of a range in package.json; the pattern below takes its time with a long one. */
+/** Maximum length of a range in package.json, since the pattern below is slow on long ones. */
 const RANGE_CHARS_MAX = 100;
 const CONFIG_ENDINGS = ['ts', 'js', 'mjs', 'mts', 'cjs', 'cts'];
 
-/** @param folder the project's, relative to the repository. */
+/** @param folder of the project, relative to the repository. */
 export function openProject(files: ProjectFiles, folder: string): ProjectView {
   const at = (file: string): string => path.posix.join(folder, file);
   const text = (file: string): string | null => files.text(at(file));
@@ -67,7 +67,7 @@ export function openProject(files: ProjectFiles, folder: string): ProjectView {
   };
 }
 
-/** A folder, and those above it up to the repository's. */
+/** A folder and its parents up to the repository. */
 function foldersFrom(folder: string): string[] {
   const folders = [folder];
   for (let at = folder; at !== '.' && at !== '/'; folders.push(at)) at = path.posix.dirname(at);
@@ -88,7 +88,7 @@ export function parseManifest(text: string | null): PackageManifest {
   };
 }
 
-/** What npm's lockfile names, of the project or of its workspace; other managers' are not read. */
+/** Versions in npm's lockfile, of the project or its workspace; other lockfiles are not read. */
 function lockedVersion(files: ProjectFiles, folder: string, name: string): string | null {
   for (const top of new Set([folder, '.'])) {
     const { packages } = parseObject(files.text(path.posix.join(top, 'package-lock.json')) ?? '{}');
@@ -102,7 +102,7 @@ function lockedVersion(files: ProjectFiles, folder: string, name: string): strin
   return null;
 }
 
-/** `^4.1.2` -> `4.1.2`; null for tags, addresses and what has several alternatives. */
+/** `^4.1.2` -> `4.1.2`; null for tags, URLs and alternatives. */
 function lowestOf(range = ''): string | null {
   if (range.length > RANGE_CHARS_MAX) return null;
   const [, version] =
@@ -115,7 +115,7 @@ function fieldOf(text: string, key: string): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-/** The value of a JSON text where it is an object, else an empty one. */
+/** The parsed object of a JSON text, or an empty one. */
 export function parseObject(text: string): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(text);
@@ -129,11 +129,11 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Of JavaScript, near enough for looking for a word: an address in a text keeps its two slashes. */
+/** Removes comments from JavaScript, accurate enough for searching words: `//` in a URL is kept. */
 function withoutComments(source: string): string {
   let rest = '';
   let from = 0;
-  // By hand: a regular expression looks for each end anew, and a text of beginnings would keep the builder busy.
+  // Written by hand: a regular expression would be quadratic on input that repeats the opening token.
   for (;;) {
     const begin = source.indexOf('/*', from);
     const end = begin < 0 ? -1 : source.indexOf('*/', begin + 2);

@@ -1,5 +1,5 @@
-// What to change in a project whose framework answers requests on a server, so that it can be built: by the ids of
-// table.ts. Text alone. Called where a build fails.
+// How to build a project whose framework renders on a server: advice by the ids of table.ts. Data only. Used when a
+// build fails.
 
 const advice: Readonly<Record<string, string>> = {
   next: `set output: 'export' in next.config and say "kind: static", "build: next build", "out: out" in platform.yaml`,
@@ -19,7 +19,7 @@ const advice: Readonly<Record<string, string>> = {
   analog: 'prerender it and say "kind: static", "out: dist/analog/public"',
 };
 
-/** What works instead of a server. */
+/** Alternatives to a server. */
 export function serverAdvice(id: string | undefined): string {
   return (
     advice[id ?? ''] ??

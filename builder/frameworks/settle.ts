@@ -1,26 +1,26 @@
-// The configuration that a build works with: platform.yaml before the settings of the project before what its files
-// show. Pure. Called by builder/steps/plan.ts and by the commands that build.
+// Resolves the configuration of a build: platform.yaml, then the project's settings, then detection. Pure. Called by
+// builder/steps/plan.ts and by the commands that build.
 import type { ProjectConfig } from '#core/config/project-config.ts';
 import { BuildError } from '../project/build-error.ts';
 import type { Detection } from './detect.ts';
 import { isKnown } from './table.ts';
 
-/** Settings of the project on the platform, valid ones. Null: not set. */
+/** Validated settings of the project on the platform. Null: not set. */
 export interface DashboardSettings {
   readonly build: string | null;
   readonly out: string | null;
 }
 
-/** A configuration, and why it is this one: a line for each thing that counts. */
+/** A configuration, with the reason for each value. */
 export interface Settled {
   readonly config: ProjectConfig;
   readonly said: readonly string[];
 }
 
 /**
- * Fills what platform.yaml leaves out.
+ * Fills in what platform.yaml does not set.
  *
- * @throws {BuildError} `not_supported` for what cannot be built as it is, with what to change.
+ * @throws {BuildError} `not_supported` for a project that cannot be built as it is, with a fix.
  * @example settle(config, { build: null, out: null }, detect(filesIn(root))).config.build // 'npm run build'
  */
 export function settle(written: ProjectConfig, settings: DashboardSettings, detected: Detection): Settled {
@@ -60,10 +60,10 @@ export function settle(written: ProjectConfig, settings: DashboardSettings, dete
   return { config: { ...written, kind, build, out, main }, said };
 }
 
-/** The files count where a framework or a server decides. Sources and pages are looked at after the build. */
+/** Detection applies if a framework or a server determines the kind. Sources and pages are checked after the build. */
 function kindOf(written: ProjectConfig, settings: DashboardSettings, detected: Detection): ProjectConfig['kind'] {
   if (written.kind !== null || written.main !== null || !detected.isKindDecided) return written.kind;
-  // A folder to serve is named: beside it, a script "start" may be of development alone.
+  // With a configured output folder, a script "start" may be for development only.
   const namesFolder = written.out !== null || settings.out !== null;
   return detected.framework === null && namesFolder ? null : detected.kind;
 }
@@ -72,7 +72,7 @@ function isOverridden(setting: string | null, written: string | null): boolean {
   return written !== null && setting !== null && setting !== written;
 }
 
-/** The folder where only the library knows it; the others are found after the build. */
+/** The output folder if only the library knows it; others are found after the build. */
 function outOfLibrary({ framework, out }: Detection): string | null {
   return framework !== null && !isKnown(framework.id) ? (out[0] ?? null) : null;
 }

@@ -1,7 +1,7 @@
-// The frameworks that are known: what shows each, the folders it writes, its commands; and where workers lie. Data
-// alone; what kind of project one makes is in kinds.ts. Called by detect.ts and entry.ts.
+// The known frameworks: how to detect each, its output folders and commands; and where workers are found. Data only;
+// kinds.ts determines the kind of project. Used by detect.ts and entry.ts.
 
-/** Where an entry is looked for when `main` is not set, in this order. */
+/** Candidates for the entry if `main` is not set, in order. */
 export const entryCandidates: readonly string[] = [
   'src/index.ts',
   'src/index.tsx',
@@ -13,10 +13,10 @@ export const entryCandidates: readonly string[] = [
   'worker/index.mjs',
 ];
 
-/** Where all of our adapters write: the worker is `server/index.mjs`, what is served as files lies in `public/`. */
+/** Output of all our adapters: the worker is `server/index.mjs`, static files are in `public/`. */
 export const adaptedOutput = '.platform/output';
 
-/** Folders that tools write by convention, in the order in which they are looked for. */
+/** Conventional output folders, in search order. */
 export const conventionalOutputs: readonly string[] = [
   'dist/client',
   'build/client',
@@ -29,47 +29,47 @@ export const conventionalOutputs: readonly string[] = [
   'www',
 ];
 
-/** How a dev server is started. */
+/** How to start a dev server. */
 export interface DevProgram {
   readonly command: string;
-  /** Where it listens by itself. */
+  /** Its default port. */
   readonly port: number;
-  /** Flags for the port and the host; null: it reads PORT and HOST alone. */
+  /** Flags for port and host; null: it only reads PORT and HOST. */
   readonly flags: { readonly port: string; /** Null: it listens everywhere. */ readonly host: string | null } | null;
 }
 
-/** A framework. Of those with `*` in a folder's path, `*` stands for one folder. */
+/** A framework. In folder paths, `*` stands for one folder. */
 export interface Framework {
   readonly id: string;
   readonly name: string;
-  /** Dependencies that show it, any of them. The first one that is there tells its version. */
+  /** Dependencies that identify it; any of them. The version is that of the first one found. */
   readonly packages: readonly string[];
-  /** Files that show it without a package.json. */
+  /** Files that identify it without a package.json. */
   readonly files?: readonly string[];
-  /** Folders that it writes for browsers, the most particular first. */
+  /** Its folders with client files, the most specific first. */
   readonly out: readonly string[];
-  /** Its own command, where the project has no script for it; null: it has none. */
+  /** Its build command if the project has no script; null: none. */
   readonly build: string | null;
   readonly dev: DevProgram | null;
-  /** Names of its configuration, without their endings. */
+  /** Base names of its configuration files. */
   readonly config?: readonly string[];
-  /** The option of its configuration that names another output folder, and the flag of its command. */
+  /** The configuration option for another output folder, and the flag of its command. */
   readonly outOption?: string;
   readonly outFlag?: string;
-  /** What of that folder is served; default: all of it. */
+  /** The subfolder that is served; default: the whole folder. */
   readonly outBelow?: string;
-  /** Frameworks that it is built on, whose packages are there too. */
+  /** Frameworks that it builds on, whose packages are present too. */
   readonly covers?: readonly string[];
   /** Oldest major version whose server is known to work. */
   readonly oldest?: number;
-  /** A bundler or a library, which others are built on: it is never a second framework of the folder. */
+  /** Whether it is a bundler or library that others build on: it never counts as a second framework. */
   readonly isTool?: true;
 }
 
 const PORT_AND_HOST = { port: '--port', host: '--host' } as const;
 const vite = (command = 'vite dev', port = 5173): DevProgram => ({ command, port, flags: PORT_AND_HOST });
 
-/** The first that fits counts: those that are built on another one stand before it. */
+/** The first match counts, so frameworks are listed before those they build on. */
 export const frameworks: readonly Framework[] = [
   {
     id: 'vinext',
@@ -78,7 +78,7 @@ export const frameworks: readonly Framework[] = [
     covers: ['next'],
     out: ['dist/client'],
     build: 'vinext build',
-    // Versions differ in what they call the host.
+    // The host flag differs between versions.
     dev: { command: 'vinext dev', port: 3000, flags: { port: '--port', host: null } },
   },
   {
@@ -327,7 +327,7 @@ export const frameworks: readonly Framework[] = [
     id: 'hugo',
     name: 'Hugo',
     packages: [],
-    // The last one is what `hugo new site` makes: before 0.110 its configuration had a name that many use.
+    // The last one is created by `hugo new site`: before 0.110, its configuration had a generic name.
     files: ['hugo.toml', 'hugo.yaml', 'hugo.json', 'config/_default/hugo.toml', 'archetypes/default.md'],
     out: ['public'],
     outOption: 'publishDir',
@@ -358,7 +358,7 @@ export const frameworks: readonly Framework[] = [
   },
 ];
 
-/** Whether a framework is one of ours, by its id. */
+/** Whether a framework with this id is known. */
 export function isKnown(id: string): boolean {
   return frameworks.some((framework) => framework.id === id);
 }

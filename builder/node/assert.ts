@@ -52,7 +52,7 @@ export function fail(message?: Message): never {
   failWith(message, { operator: 'fail' }, 'Failed');
 }
 
-/** A comparison by its name, its outcome and what is said when it fails. */
+/** A comparison by name, its outcome, and the message if it fails. */
 function comparison(operator: string, holds: (actual: unknown, expected: unknown) => boolean, says: string) {
   return (actual: unknown, expected: unknown, message?: Message): void => {
     if (!holds(actual, expected))
@@ -136,7 +136,7 @@ function isErrorClass(expected: unknown): expected is new (...args: never[]) => 
   );
 }
 
-/** Throws unless the error is what was expected. */
+/** Throws unless the error matches the expected one. */
 function checkError(error: unknown, expected: Expected, message: Message, operator: string): void {
   if (expected === undefined || typeof expected === 'string') return;
   const details = { actual: error, expected, operator };

@@ -10,7 +10,7 @@ interface Storage {
 export const AsyncLocalStorage = ((globalThis as Record<string, unknown>)['AsyncLocalStorage'] ??
   unavailable('async_hooks.AsyncLocalStorage')) as Storage;
 
-/** Runs functions in the context its instance was made in. */
+/** Runs functions in the context in which its instance was created. */
 export class AsyncResource {
   readonly #run = AsyncLocalStorage.snapshot();
   readonly type: string;
@@ -48,7 +48,7 @@ export const asyncWrapProviders = {};
 export const executionAsyncId = (): number => 0;
 export const triggerAsyncId = (): number => 0;
 export const executionAsyncResource = (): object => ({});
-/** An isolate has no such events: the hook can be switched on and off, and is never called. */
+/** An isolate has no such events: the hook can be enabled and disabled, but is never called. */
 export function createHook(_callbacks: object): { enable(): unknown; disable(): unknown } {
   const hook = { enable: () => hook, disable: () => hook };
   return hook;

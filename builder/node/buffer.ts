@@ -78,7 +78,7 @@ export const btoa = (text: string): string => globalThis.btoa(text);
 export const K_STRING_MAX_LENGTH = 2 ** 29 - 24;
 export const constants = { MAX_LENGTH: kMaxLength, MAX_STRING_LENGTH: K_STRING_MAX_LENGTH };
 
-/** Bytes of one encoding as those of another; what it cannot write becomes `?`. */
+/** Converts bytes between encodings; unsupported characters become `?`. */
 export function transcode(source: Uint8Array, from: string, to: string): Buffer {
   const text = Buffer.from(source).toString(from as 'utf8');
   const most = /^(?:ascii)$/i.test(to) ? 0x7f : /^(?:latin1|binary)$/i.test(to) ? 0xff : Infinity;

@@ -1,4 +1,4 @@
-// What node:crypto's functions take and give as bytes. Bundled into workers by node-compat.ts.
+// Inputs and outputs of node:crypto's functions as bytes. Bundled into workers by node-compat.ts.
 import { Buffer } from './buffer.ts';
 import { KeyObject } from './crypto-key-object.ts';
 
@@ -6,7 +6,7 @@ let text: InstanceType<typeof TextEncoder> | undefined;
 
 /** Bytes as node:crypto takes them; text is UTF-8 unless an encoding says otherwise. */
 export function toBytes(value: unknown, encoding: string | undefined, name: string): Uint8Array {
-  // The common case, and seven times quicker this way.
+  // The common case, and seven times faster this way.
   if (typeof value === 'string' && (encoding === undefined || encoding === 'utf8'))
     return (text ??= new TextEncoder()).encode(value);
   if (typeof value === 'string') return Buffer.from(value, (encoding === 'buffer' ? 'utf8' : encoding) as 'utf8');
@@ -28,7 +28,7 @@ export function toBuffer(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer as ArrayBuffer, bytes.byteOffset, bytes.byteLength);
 }
 
-/** A Buffer, or its text where an encoding is asked for. */
+/** A Buffer, or text if an encoding is given. */
 export function encoded(bytes: Uint8Array, encoding: string | undefined): Buffer | string {
   const buffer = toBuffer(bytes);
   return encoding === undefined || encoding === null || encoding === 'buffer'
@@ -36,7 +36,7 @@ export function encoded(bytes: Uint8Array, encoding: string | undefined): Buffer
     : buffer.toString(encoding as 'hex');
 }
 
-/** `RSA-SHA256`, `SHA256` and `sha-256` are one digest. */
+/** `RSA-SHA256`, `SHA256` and `sha-256` are the same digest. */
 export function digestName(name: unknown, argument = 'algorithm'): string {
   if (typeof name !== 'string') throw invalidType(argument, 'of type string', name);
   return name

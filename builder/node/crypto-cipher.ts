@@ -1,11 +1,11 @@
-// createCipheriv and createDecipheriv of node:crypto. The cipher itself lies on the host from the first step to the
-// last. Bundled into workers by node-compat.ts.
+// createCipheriv and createDecipheriv of node:crypto. The cipher's state is on the host. Bundled into workers by
+// node-compat.ts.
 import { Buffer } from './buffer.ts';
 import { encoded, invalidType, toBuffer, toBytes } from './crypto-bytes.ts';
 import { ask, askLater } from './host-hooks.ts';
 
 const modes: Readonly<Record<string, number>> = { cbc: 16, ctr: 16, ecb: 0, gcm: 12, cfb: 16, ofb: 16 };
-/** What one step takes on the host. */
+/** Maximum bytes of one step on the host. */
 const STEP_BYTES = 1024 * 1024;
 const none = new Uint8Array(0);
 
@@ -29,7 +29,7 @@ function coded(error: Error, code: string): Error {
   return Object.assign(error, { code });
 }
 
-/** Options of a cipher that authenticates. */
+/** Options of an authenticated cipher. */
 export interface CipherOptions {
   readonly authTagLength?: number;
 }

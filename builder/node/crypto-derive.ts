@@ -1,5 +1,5 @@
-// Keys from passwords and secrets: scrypt, pbkdf2 and hkdf of node:crypto, on the host off its main thread. What one
-// call may cost is bounded there. Bundled into workers by node-compat.ts.
+// Key derivation of node:crypto: scrypt, pbkdf2 and hkdf, run by the host off its main thread, which also limits the
+// cost of a call. Bundled into workers by node-compat.ts.
 import type { Buffer } from './buffer.ts';
 import { digestName, invalidType, toBuffer, toBytes } from './crypto-bytes.ts';
 import { ask, askLater, toCallback } from './host-hooks.ts';

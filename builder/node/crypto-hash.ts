@@ -1,5 +1,5 @@
-// createHash, createHmac and hash of node:crypto, worked out in the isolate: shorter than a call to the host, and the
-// worker's own CPU. Bundled into workers by node-compat.ts.
+// createHash, createHmac and hash of node:crypto, computed in the isolate: faster than a host call, and uses the
+// worker's own CPU time. Bundled into workers by node-compat.ts.
 import { md5, ripemd160, sha1 } from '@noble/hashes/legacy.js';
 import { hmac } from '@noble/hashes/hmac.js';
 import { sha224, sha256, sha384, sha512, sha512_256 } from '@noble/hashes/sha2.js';
@@ -38,7 +38,7 @@ function algorithmOf(name: unknown): Algorithm {
   throw Object.assign(new Error('Digest method not supported'), { code: 'ERR_CRYPTO_INVALID_DIGEST' });
 }
 
-/** What Hash and Hmac have in common. */
+/** Base class of Hash and Hmac. */
 class Digest {
   readonly #running: Running;
   #done = false;

@@ -1,9 +1,9 @@
-// KeyObject of node:crypto: a secret's bytes, or an asymmetric key as DER, which goes to the host with each use.
+// KeyObject of node:crypto: a secret's bytes, or an asymmetric key as DER, which is sent to the host with each use.
 // Bundled into workers by node-compat.ts.
 import { Buffer } from './buffer.ts';
 import { ask } from './host-hooks.ts';
 
-/** What the host says of an asymmetric key. */
+/** The host's description of an asymmetric key. */
 export interface KeyDescription {
   readonly kind: 'public' | 'private';
   readonly type: string;
@@ -21,7 +21,7 @@ export class KeyObject {
   readonly type: 'secret' | 'public' | 'private';
   readonly asymmetricKeyType: string | undefined;
   readonly asymmetricKeyDetails: Readonly<Record<string, unknown>> | undefined;
-  /** A secret's bytes; PKCS#8 of a private key, SPKI of a public one. */
+  /** A secret's bytes; PKCS#8 for a private key, SPKI for a public one. */
   readonly #material: Uint8Array;
 
   constructor(material: Uint8Array, description?: KeyDescription) {

@@ -1,4 +1,5 @@
-// Asymmetric keys of node:crypto: read, made and agreed on over the host. Bundled into workers by node-compat.ts.
+// Asymmetric keys of node:crypto: parsed, generated and used for key agreement by the host. Bundled into workers by
+// node-compat.ts.
 import { Buffer } from './buffer.ts';
 import { encoded, invalidType, toBuffer, toBytes } from './crypto-bytes.ts';
 import { KeyObject, type KeyDescription } from './crypto-key-object.ts';
@@ -7,7 +8,7 @@ import { ask, askLater, toCallback } from './host-hooks.ts';
 
 type Answer = ReturnType<typeof ask>;
 
-/** What asymmetric functions take as a key, beside text, bytes and a KeyObject. */
+/** Key inputs of asymmetric functions, besides text, bytes and a KeyObject. */
 export interface KeyInput {
   readonly key?: unknown;
   readonly format?: string;
@@ -16,7 +17,7 @@ export interface KeyInput {
   readonly passphrase?: unknown;
 }
 
-/** Keys given as text, so that one used again is not read again. */
+/** Cache of keys given as text, so that they are parsed once. */
 let recent: Map<string, KeyObject> | undefined;
 const RECENT_MAX = 32;
 
@@ -45,7 +46,7 @@ function read(kind: 'private' | 'public', input: unknown): KeyObject {
   return made;
 }
 
-/** A KeyObject of the kind from anything that Node takes for one. */
+/** A KeyObject of the given kind from any key input that Node accepts. */
 export function keyOf(kind: 'private' | 'public', input: unknown): KeyObject {
   const given = input instanceof KeyObject ? input : (input as KeyInput | null)?.key;
   if (!(given instanceof KeyObject)) return read(kind, input);

@@ -1,9 +1,9 @@
-// Randomness and comparison of node:crypto, on the Web's `crypto`. Bundled into workers by node-compat.ts.
+// Random values and constant-time comparison of node:crypto, using Web Crypto. Bundled into workers by node-compat.ts.
 import { Buffer } from './buffer.ts';
 
 type Callback<T> = (error: Error | null, value: T) => void;
 
-/** The most that one call of getRandomValues fills. */
+/** Maximum bytes per call of getRandomValues. */
 const FILL_BYTES_MAX = 65_536;
 
 export const webcrypto = /* @__PURE__ */ (() => globalThis.crypto)();
@@ -56,7 +56,7 @@ export function randomBytes(size: number, callback?: Callback<Buffer>): Buffer |
   return undefined;
 }
 
-/** A whole number from `min` to below `max`, without the bias of a plain remainder. At most 2^48 apart, as in Node. */
+/** An unbiased random integer from `min` up to, but not including, `max`. The range is at most 2^48, as in Node. */
 export function randomInt(
   min: number,
   max?: number | Callback<number>,
@@ -78,7 +78,7 @@ export function randomInt(
   return undefined;
 }
 
-/** Compares without leaving early, so that the time taken says nothing of where two values differ. */
+/** Compares in constant time, so that the duration does not reveal where two values differ. */
 export function timingSafeEqual(
   a: ArrayBufferView<ArrayBuffer> | ArrayBuffer,
   b: ArrayBufferView<ArrayBuffer> | ArrayBuffer,

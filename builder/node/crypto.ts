@@ -1,4 +1,4 @@
-// node:crypto, joined from its parts; what is not here throws when called (node-compat.ts writes those exports).
+// node:crypto, combined from its parts. Missing functions throw when called (node-compat.ts generates those exports).
 // Bundled into workers.
 export {
   constants,

@@ -13,7 +13,7 @@ const channels = /* @__PURE__ */ new Map<Name, Channel>();
 
 export class Channel {
   readonly name: Name;
-  // Replaced on each change: whoever is publishing goes on with the list it began with.
+  // Replaced on each change, so that a publish in progress keeps its list.
   #subscribers: readonly Subscriber[] = [];
   readonly #stores = new Map<Storage, ((message: unknown) => unknown) | undefined>();
 
@@ -42,7 +42,7 @@ export class Channel {
       try {
         subscriber(message, this.name);
       } catch (error) {
-        // As in Node: the publisher is not to suffer for it.
+        // As in Node, a subscriber's error must not affect the publisher.
         queueMicrotask(() => {
           throw error;
         });

@@ -30,7 +30,7 @@ interface Listenable {
   off(name: string | symbol, listener: (...args: never[]) => void): unknown;
 }
 
-/** The events of a name as an iterator of their arguments; unenv's leaves its listeners behind. */
+/** The events of a name as an async iterator of their arguments; unenv's version leaks its listeners. */
 export function on(
   emitter: Listenable,
   name: string | symbol,
@@ -54,7 +54,7 @@ export function on(
         code: 'ABORT_ERR',
       }),
     );
-  // Listening begins with the call, not with the first `next`.
+  // Listening starts with the call, not with the first `next`.
   emitter.on(name, listener);
   if (name !== 'error') emitter.on('error', onError);
   if (signal?.aborted === true) onAbort();

@@ -1,5 +1,5 @@
-// Where Node's modules reach the host: the guest's hooks for node:crypto and node:zlib. Every argument is checked over
-// there. Bundled into workers by node-compat.ts.
+// Host calls of Node's modules: the guest's hooks for node:crypto and node:zlib. The host validates every argument.
+// Bundled into workers by node-compat.ts.
 
 type Answer = { readonly value: unknown; readonly parts: readonly Uint8Array[] };
 type Waiting = (args: object, parts: readonly ArrayBufferView[]) => Answer;
@@ -20,7 +20,7 @@ function hooks(): Hooks {
 
 const constructors: Readonly<Record<string, ErrorConstructor>> = { TypeError, RangeError };
 
-/** What the host answered, or the error that it told, in this realm. */
+/** The host's result, or its error, converted to this realm. */
 function opened(answer: Answer): Answer {
   const { error } = (answer.value ?? {}) as { error?: { name: string; message: string; code?: string } };
   if (error === undefined) return answer;
@@ -30,12 +30,12 @@ function opened(answer: Answer): Answer {
   );
 }
 
-/** Asks the host and waits for it, with the thread standing still. */
+/** Calls the host synchronously, which blocks the thread. */
 export function ask(module: 'crypto' | 'zlib', args: object, parts: readonly ArrayBufferView[] = []): Answer {
   return opened(hooks()[module](args, parts));
 }
 
-/** Asks the host without waiting. */
+/** Calls the host asynchronously. */
 export async function askLater(
   module: 'crypto' | 'zlib',
   args: object,
@@ -44,7 +44,7 @@ export async function askLater(
   return opened(await hooks()[`${module}Later`](args, parts));
 }
 
-/** Calls back as Node does: never before the caller has gone on. */
+/** Invokes a callback as Node does: always asynchronously. */
 export function toCallback<T>(promise: Promise<T>, callback: (error: Error | null, value?: T) => void): void {
   promise.then(
     (value) => callback(null, value),

@@ -1,5 +1,5 @@
-// http.request and https.request of Node as streams over `fetch`: what a worker may reach and how often is fetch's.
-// Agents are taken and not used: connections are the host's. Bundled into workers by node-compat.ts.
+// http.request and https.request of Node as streams over `fetch`, with the permissions and limits of fetch. Agents are
+// accepted but ignored: the host manages connections. Bundled into workers by node-compat.ts.
 import { Buffer } from './buffer.ts';
 import { Readable as ReadableBase, Writable as WritableBase } from './stream.ts';
 
@@ -22,7 +22,7 @@ interface NodeWritable extends NodeStream {
 const Readable = ReadableBase as new (options?: object) => NodeReadable;
 const Writable = WritableBase as new (options?: object) => NodeWritable;
 
-/** Options of a request, as far as fetch has a counterpart. */
+/** Options of a request that have a counterpart in fetch. */
 export interface RequestOptions {
   readonly protocol?: string;
   readonly host?: string;
@@ -37,7 +37,7 @@ export interface RequestOptions {
   readonly href?: string;
 }
 
-/** An answer as Node shows it. */
+/** A response in Node's format. */
 export class IncomingMessage extends Readable {
   readonly statusCode: number;
   readonly statusMessage: string;
@@ -52,7 +52,7 @@ export class IncomingMessage extends Readable {
   readonly #onChunk: () => void;
   readonly #reader: ReadableStreamDefaultReader<Uint8Array> | null;
 
-  /** @param onChunk called whenever something has arrived */
+  /** @param onChunk called whenever data has arrived */
   constructor(response: Response, onChunk: () => void) {
     super();
     this.#onChunk = onChunk;
@@ -62,7 +62,7 @@ export class IncomingMessage extends Readable {
     for (const [name, value] of response.headers as unknown as Iterable<[string, string]>) {
       this.rawHeaders.push(name, value);
       (this.headersDistinct[name] ??= []).push(value);
-      // Several cookies come one by one; fetch has joined all others.
+      // Cookies are read one by one; fetch has joined all other repeated headers.
       this.headers[name] = name === 'set-cookie' ? this.headersDistinct[name]! : value;
     }
   }
@@ -102,7 +102,7 @@ function urlOf(given: RequestOptions, protocol: string): string {
   return new URL(given.path ?? '/', `${scheme}//${bare}${port}`).href;
 }
 
-/** A request that is sent when it is ended. */
+/** A request that is sent when `end` is called. */
 export class ClientRequest extends Writable {
   readonly method: string;
   readonly path: string;
@@ -120,7 +120,7 @@ export class ClientRequest extends Writable {
   #idleMs = 0;
 
   constructor(options: RequestOptions, protocol: string, callback?: (response: IncomingMessage) => void) {
-    // Sent is not over: the answer is still to come.
+    // The request is sent, but its response is still pending.
     super({ autoDestroy: false });
     const url = new URL(urlOf(options, protocol));
     this.#url = url.href;
@@ -173,7 +173,7 @@ export class ClientRequest extends Writable {
     return this;
   }
 
-  /** Something has happened: the time of silence begins anew. */
+  /** Restarts the idle timeout. */
   #restart(): void {
     clearTimeout(this.#timer);
     if (this.#idleMs > 0 && !this.destroyed) this.#timer = setTimeout(() => this.emit('timeout'), this.#idleMs);
@@ -201,7 +201,7 @@ export class ClientRequest extends Writable {
         this.#restart();
         const message = new IncomingMessage(response, () => this.#restart());
         message.once('close', () => this.destroy());
-        // As in Node: an answer that nobody listens for is read and dropped.
+        // As in Node, a response without a listener is read and discarded.
         if (!this.emit('response', message)) (message as unknown as { resume(): void }).resume();
       },
       (error: Error) => {
@@ -213,7 +213,7 @@ export class ClientRequest extends Writable {
   #send(): Promise<Response> {
     const headers = new Headers();
     for (const [, [name, value]] of this.#headers) {
-      // The host's connection decides about these.
+      // The host's connection determines these.
       if (/^(?:host|connection|keep-alive|transfer-encoding|content-length|expect|upgrade)$/i.test(name)) continue;
       for (const item of Array.isArray(value) ? value : [value]) headers.append(name, String(item));
     }
@@ -234,7 +234,7 @@ export class ClientRequest extends Writable {
 type Callback = (response: IncomingMessage) => void;
 type RequestArguments = [url: string | URL | RequestOptions, options?: RequestOptions | Callback, callback?: Callback];
 
-/** `request` of http or https: `(options)`, `(url)`, `(url, options)`, each with a callback. */
+/** `request` of http or https: `(options)`, `(url)`, `(url, options)`, each with an optional callback. */
 export function requestOver(protocol: string): (...args: RequestArguments) => ClientRequest {
   return (first, second, third) => {
     const callback = typeof second === 'function' ? second : third;
@@ -250,7 +250,7 @@ function fromUrl(url: URL): RequestOptions {
   return { protocol: url.protocol, hostname: url.hostname, port: url.port, path: url.pathname + url.search, ...auth };
 }
 
-/** `get`: a request without a body, ended at once. */
+/** `get`: a request without a body, ended immediately. */
 export function getOver(protocol: string): (...args: RequestArguments) => ClientRequest {
   const request = requestOver(protocol);
   return (...args) => request(...args).end();

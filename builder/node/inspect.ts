@@ -1,10 +1,10 @@
 // util.inspect and util.format: values as text, close to Node's for what is logged in practice: nested to a depth,
 // cycles marked, class names shown. Colours and the finer options are not there. Bundled with node:util.
 
-/** What code defines to be shown in its own way. */
+/** The symbol with which code customizes its representation. */
 export const customInspect = Symbol.for('nodejs.util.inspect.custom');
 
-/** The options that are heeded. */
+/** The supported options. */
 interface InspectOptions {
   /** Levels of nesting shown; null: all. Default 2. */
   readonly depth?: number | null;
@@ -18,7 +18,7 @@ interface State {
   readonly above: readonly object[];
 }
 
-/** Lines longer than this are broken. */
+/** Longer lines are broken. */
 const LINE_CHARS_MAX = 72;
 
 function inspectValue(value: unknown, options: InspectOptions = {}): string {
@@ -103,7 +103,7 @@ function quoted(text: string): string {
   return JSON.stringify(text);
 }
 
-/** `printf` with Node's letters; what is left over is added, objects inspected. */
+/** Formats like `printf` with Node's specifiers; remaining arguments are appended, objects inspected. */
 export function format(template?: unknown, ...values: unknown[]): string {
   const rest = [...values];
   const write = (value: unknown): string => (typeof value === 'string' ? value : inspect(value));

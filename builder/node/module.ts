@@ -13,12 +13,12 @@ export function isBuiltin(name: string): boolean {
 const providers = /* @__PURE__ */ new Map<string, () => unknown>();
 const provided = /* @__PURE__ */ new Map<string, unknown>();
 
-/** From now on `createRequire(...)(name)` gives what `make` makes at the first call. */
+/** Makes `createRequire(...)(name)` return the result of `make`, which is called once. */
 export function provideModule(name: string, make: () => unknown): void {
   providers.set(name, make);
 }
 
-/** The function that Node would load modules with; here it says what to do instead. */
+/** The function with which Node would load modules; here it throws an error with advice. */
 export function createRequire(_from: string | URL): (name: string) => unknown {
   const load = (name: string): unknown => {
     const plain = name.replace(/^node:/, '');

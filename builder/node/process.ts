@@ -7,7 +7,7 @@ const varsKey = Symbol.for('platform.env.vars');
 
 let copy: Record<string, string> | undefined;
 
-/** The variables, copied on first use: code may assign into process.env, and must not reach `env.vars` by that. */
+/** The variables, copied on first use: code may assign to process.env, which must not change `env.vars`. */
 function variables(): Record<string, string> {
   const vars = (globalThis as Record<symbol, unknown>)[varsKey] as Record<string, string> | undefined;
   if (copy === undefined && vars !== undefined) copy = { NODE_ENV: 'production', ...vars };
@@ -31,7 +31,7 @@ export function nextTick(callback: (...args: unknown[]) => void, ...args: unknow
   queueMicrotask(() => callback(...args));
 }
 
-/** Nanoseconds of the monotonic clock, as far as the isolate's clock resolves them. */
+/** Monotonic clock in nanoseconds, within the resolution of the isolate's clock. */
 function nanoseconds(): bigint {
   return BigInt(Math.round(performance.now() * 1e6));
 }
@@ -81,7 +81,7 @@ const process: Record<string, unknown> = {
   stdout: /* @__PURE__ */ output((text) => console.log(text)),
   stderr: /* @__PURE__ */ output((text) => console.error(text)),
 };
-// The events of a process never happen to a worker: listening is harmless.
+// A worker never gets process events: adding listeners has no effect.
 for (const name of [
   'on',
   'once',

@@ -1,9 +1,9 @@
-// Node's streams as the Web's and back, with back-pressure both ways; readable-stream leaves these functions empty.
+// Converts between Node's and Web streams, with back-pressure both ways; readable-stream leaves these functions empty.
 // Bundled with node:stream.
 
 type Done = (error?: Error | null) => void;
 
-/** What this file uses of Node's streams. */
+/** The parts of Node's streams used in this file. */
 export interface NodeStream {
   on(name: string, listener: (...args: never[]) => void): this;
   once(name: string, listener: (...args: never[]) => void): this;
@@ -20,7 +20,7 @@ type Streams = Readonly<Record<'Readable' | 'Writable' | 'Duplex', new (options:
 type WebReadable = ReadableStream<unknown>;
 type WebWritable = WritableStream<unknown>;
 
-/** Callback and promise: what a Node stream's method is told when the Web's has done its work. */
+/** Invokes a Node stream's callback when the promise of the Web stream settles. */
 function settle(promise: Promise<unknown>, done: Done): void {
   promise.then(
     () => done(),
@@ -69,7 +69,7 @@ export function webAdapters({ Readable, Writable, Duplex }: Streams) {
       start(controller) {
         stream.pause();
         stream.on('data', (chunk: Uint8Array | string) => {
-          // A Buffer may be a part of a pool: the reader gets a view of its own.
+          // A Buffer may be a part of a pool, so the reader gets its own view.
           controller.enqueue(ArrayBuffer.isView(chunk) ? new Uint8Array(chunk) : chunk);
           if ((controller.desiredSize ?? 0) <= 0) stream.pause();
         });

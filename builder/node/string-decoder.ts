@@ -3,7 +3,7 @@ import { Buffer } from './buffer.ts';
 
 type Chunk = Uint8Array | string;
 
-/** Decodes chunk by chunk, keeping back the bytes of an unfinished character. */
+/** Decodes chunks, holding back the bytes of an incomplete character. */
 export class StringDecoder {
   readonly encoding: string;
   readonly #text: InstanceType<typeof TextDecoder> | null;
@@ -22,7 +22,7 @@ export class StringDecoder {
     if (typeof chunk === 'string') return chunk;
     if (this.#text) return this.#text.decode(chunk as Uint8Array<ArrayBuffer>, { stream: true });
     const bytes = Buffer.concat([this.#rest, chunk]);
-    // Base64 writes three bytes as four characters; only whole groups can be written before the end.
+    // Base64 encodes three bytes as four characters; before the end, only whole groups are encoded.
     const whole = this.encoding.startsWith('base64') ? bytes.length - (bytes.length % 3) : bytes.length;
     this.#rest = bytes.subarray(whole);
     return bytes.toString(this.encoding as 'base64', 0, whole);

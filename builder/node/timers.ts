@@ -1,5 +1,5 @@
-// node:timers: the worker's timers as the objects that Node gives out. Nothing keeps an isolate alive or lets it go, so
-// `ref` and `unref` only remember what was asked. Bundled into workers by node-compat.ts.
+// node:timers: the worker's timers as Node's Timeout objects. Timers do not keep an isolate alive, so `ref` and `unref`
+// only record their state. Bundled into workers by node-compat.ts.
 import * as promises from './timers-promises.ts';
 
 type Callback = (...args: never[]) => void;
@@ -40,7 +40,7 @@ export class Timeout {
     return this;
   }
 
-  /** The global clearTimeout takes it for its number. */
+  /** The global clearTimeout converts it to its number. */
   [Symbol.toPrimitive](): number {
     return this.#id;
   }

@@ -1,5 +1,5 @@
-// Stands for a Node module (or export) that cannot work in an isolate: it can be imported, read, extended and passed
-// on, and throws a plain message when it is called. Bundled into workers by node-compat.ts.
+// Replaces a Node module (or export) that cannot work in an isolate: it can be imported, read, extended and passed on,
+// and throws a clear error when called. Bundled into workers by node-compat.ts.
 
 type Key = string | symbol;
 
@@ -21,7 +21,7 @@ export function unavailable(name: string, real: Readonly<Record<string, unknown>
     construct: fail,
     get(target, key) {
       if (Object.hasOwn(real, key)) return real[key as string];
-      // A module is no promise and no transpiled ES module.
+      // A module is neither a promise nor a transpiled ES module.
       if (typeof key === 'symbol' || key === 'then' || key === '__esModule' || Object.hasOwn(target, key))
         return Reflect.get(target, key);
       if (!children.has(key)) children.set(key, unavailable(`${name}.${key}`));

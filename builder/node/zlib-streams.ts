@@ -1,5 +1,5 @@
-// node:zlib's Transform streams. Each is a codec on the host from its first chunk to its last; output comes in bounded
-// answers. Bundled into workers by node-compat.ts.
+// node:zlib's Transform streams. Each is a codec on the host; output is returned in chunks of limited size. Bundled
+// into workers by node-compat.ts.
 import { askLater } from './host-hooks.ts';
 import { toBuffer } from './crypto-bytes.ts';
 import { Transform as Base } from './stream.ts';
@@ -7,7 +7,7 @@ import { dictionaryOf, fieldsOf, type ZlibOptions } from './zlib-whole.ts';
 
 type Done = (error?: Error | null) => void;
 
-/** What this file uses of readable-stream's class, which has no types. */
+/** The parts of readable-stream's untyped class used in this file. */
 interface TransformStream {
   push(chunk: Uint8Array): boolean;
   destroyed: boolean;
@@ -23,7 +23,7 @@ interface Reply {
 const FULL_FLUSH = 3;
 const none = new Uint8Array(0);
 
-/** A chunk of no bytes that stands for a flush of the given kind. */
+/** An empty chunk that requests a flush of the given kind. */
 class FlushMark {
   readonly kind: number;
   constructor(kind: number) {
@@ -83,7 +83,7 @@ class ZlibStream extends Transform {
     done(error);
   }
 
-  /** Gives out all that has been written so far. */
+  /** Flushes everything written so far. */
   flush(kind: number | Done = FULL_FLUSH, done: Done = () => {}): void {
     if (typeof kind === 'function') this.flush(FULL_FLUSH, kind);
     else this.write(new FlushMark(kind), done);
@@ -95,7 +95,7 @@ class ZlibStream extends Transform {
   }
 }
 
-/** A class for the method that can be called without `new`, as Node's can. */
+/** A class that can be called without `new`, as Node's can. */
 function streamClass(method: string): new (options?: ZlibOptions) => ZlibStream {
   const Class = {
     [method]: class extends ZlibStream {

@@ -1,10 +1,10 @@
-// node:zlib's functions for whole values: waiting, with a callback, and as promises through util.promisify. The host
-// does the work, off its main thread. Bundled into workers by node-compat.ts.
+// node:zlib's one-shot functions: synchronous, with a callback, and as promises through util.promisify. The host does
+// the work off its main thread. Bundled into workers by node-compat.ts.
 import { toBuffer, toBytes } from './crypto-bytes.ts';
 import type { Buffer } from './buffer.ts';
 import { ask, askLater, toCallback } from './host-hooks.ts';
 
-/** Options of zlib and Brotli that the host knows. */
+/** Options of zlib and Brotli that the host supports. */
 export interface ZlibOptions {
   readonly level?: number;
   readonly memLevel?: number;
@@ -22,14 +22,14 @@ type Done = (error: Error | null, result?: Buffer) => void;
 const none = new Uint8Array(0);
 const named = ['level', 'memLevel', 'windowBits', 'strategy', 'finishFlush', 'maxOutputLength', 'params'] as const;
 
-/** What goes to the host of a user's options. */
+/** The options that are sent to the host. */
 export function fieldsOf(method: string, options: ZlibOptions = {}): Record<string, unknown> {
   const fields: Record<string, unknown> = { method };
   for (const name of named) if (options[name] !== undefined) fields[name] = options[name];
   return fields;
 }
 
-/** The dictionary as a part, empty where there is none. */
+/** The dictionary as an argument, empty if there is none. */
 export function dictionaryOf(options: ZlibOptions | undefined): ArrayBufferView {
   return options?.dictionary ?? none;
 }
@@ -72,7 +72,7 @@ export const unzip = /* @__PURE__ */ calling('unzip');
 export const brotliCompress = /* @__PURE__ */ calling('brotliCompress');
 export const brotliDecompress = /* @__PURE__ */ calling('brotliDecompress');
 
-/** CRC-32 of bytes or text, going on from `value`. */
+/** CRC-32 of bytes or text, continuing from `value`. */
 export function crc32(data: unknown, value = 0): number {
   return ask('zlib', { op: 'crc32', value }, [toBytes(data, 'utf8', 'data')]).value as number;
 }

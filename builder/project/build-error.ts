@@ -1,5 +1,5 @@
-// What goes wrong while a project is built, in a form the CLI and the build log print: what, where, what to do.
-// Thrown by everything in builder/; never by the handler (its errors are in core/errors.ts).
+// The error of a failed build, as printed by the CLI and the build log: what is wrong, where, and how to fix it. Thrown
+// throughout builder/, never by the handler (its errors are in core/errors.ts).
 import { readFileSync } from 'node:fs';
 import { relative, resolve, sep } from 'node:path';
 import { codeFrame } from '#core/code-frame.ts';
@@ -22,7 +22,7 @@ export type BuildErrorCode =
   | 'write_failed'
   | 'bundler';
 
-/** Where in the project: `file` relative to its root, `line` and `column` from 1. */
+/** A location in the project: `file` relative to its root, `line` and `column` from 1. */
 interface SourcePlace {
   readonly file: string;
   readonly line: number;
@@ -30,8 +30,8 @@ interface SourcePlace {
 }
 
 /**
- * A build that failed. `message` says what and what to do; the place and the code frame are separate, printed around
- * it.
+ * A failed build. `message` says what is wrong and how to fix it; the location and the code frame are separate and
+ * printed around it.
  *
  * @example
  * // error.place  -> { file: 'src/index.ts', line: 3, column: 37 }
@@ -40,7 +40,7 @@ interface SourcePlace {
 export class BuildError extends Error {
   readonly code: BuildErrorCode;
   readonly place: SourcePlace | null;
-  /** The lines around the place with a caret, ready to print; null without a place. */
+  /** The lines around the location with a caret, ready to print; null without a location. */
   readonly frame: string | null;
   /** Further errors of the same build, in the order found. */
   readonly others: readonly BuildError[];
@@ -64,14 +64,14 @@ export class BuildError extends Error {
   }
 }
 
-/** The error as lines for a terminal: `file:line:column: message` and the code frame, then the others. */
+/** The error as terminal output: `file:line:column: message` and the code frame, then the other errors. */
 export function formatBuildError(error: BuildError): string {
   const where = error.place ? `${error.place.file}:${error.place.line}:${error.place.column}: ` : '';
   const own = `${where}${error.message}${error.frame === null ? '' : `\n\n${error.frame}\n`}`;
   return [own, ...error.others.map(formatBuildError)].join('\n');
 }
 
-/** The fields that rolldown's errors and warnings share. Its lines count from 1, its columns from 0. */
+/** The fields shared by rolldown's errors and warnings. Lines count from 1, columns from 0. */
 export interface BundlerLog {
   readonly code?: string | undefined;
   readonly message: string;
@@ -80,29 +80,29 @@ export interface BundlerLog {
   readonly loc?: { readonly line: number; readonly column: number; readonly file?: string | undefined } | undefined;
 }
 
-/** A path inside the project as users know it: relative to its root, with `/`. */
+/** A project path for display: relative to its root, with `/`. */
 export function projectPath(root: string, path: string): string {
   return relative(root, resolve(root, sourceFile(path)))
     .split(sep)
     .join('/');
 }
 
-/** Stands in a module id for the index file in a project's root, see file-imports.ts. */
+/** Marks the index file in a project's root in module ids, see file-imports.ts. */
 export const rootIndexMark = '~root';
 
-/** The file behind a module id: without `?raw` and the like, without the mark. */
+/** The file of a module id, without the mark and suffixes like `?raw`. */
 export function sourceFile(id: string): string {
   const query = id.indexOf('?');
   return (query === -1 ? id : id.slice(0, query)).replace(`${rootIndexMark}.`, '.');
 }
 
-/** Place and code frame of a log, as far as it has one and the file may be read. */
+/** Location and code frame of a log entry, if it has a location in a readable file. */
 export function whereIs(bounds: Containment, log: BundlerLog): { place: SourcePlace | null; frame: string | null } {
   const id = log.loc?.file ?? log.id;
   if (id === undefined || log.loc === undefined || id.startsWith('\0')) return { place: null, frame: null };
   const place = { file: projectPath(bounds.root, id), line: log.loc.line, column: log.loc.column + 1 };
   const file = resolve(bounds.root, sourceFile(id));
-  // Lines of a file that is not the project's are nobody's to see.
+  // Lines of files outside the project must not be shown.
   if (!bounds.holds(file)) return { place, frame: null };
   try {
     return { place, frame: codeFrame(readFileSync(file, 'utf8'), place.line, place.column) };
@@ -111,7 +111,7 @@ export function whereIs(bounds: Containment, log: BundlerLog): { place: SourcePl
   }
 }
 
-/** Several errors as one: the first, carrying the others. */
+/** Merges several errors: the first carries the others. */
 export function joinBuildErrors(errors: readonly BuildError[]): BuildError {
   const [first, ...others] = errors;
   if (first === undefined) return new BuildError('bundler', 'The bundler failed without saying why');

@@ -1,32 +1,31 @@
-// Which files of the disk a build may read into an artifact: those of the project, of its workspace, and of installed
-// packages. Asked with real paths, so that a link is as good as what it leads to. Called by everything in builder/ that
-// reads.
+// The files that a build may read: those of the project, of its workspace, and of installed packages. Checked by real
+// path, so links are resolved. Used throughout builder/ for reading.
 import { readdirSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, sep } from 'node:path';
 import { readTextSync } from '#core/text-file.ts';
 
-/** The folder all modules of the platform itself are under; their paths in source maps start with `platform:`. */
+/** The root folder of the platform's modules; their paths in source maps start with `platform:`. */
 export const builderFolder: string = dirname(import.meta.dirname);
 
-/** The bounds of one build. */
+/** The allowed folders of one build. */
 export interface Containment {
   /** Real path of the project's folder. */
   readonly root: string;
-  /** Real path of the repository where it is a workspace, else the project's folder. */
+  /** Real path of the repository if it is a workspace, otherwise the project's folder. */
   readonly workspace: string;
-  /** Real paths of the folders within which everything may be read. */
+  /** Real paths of the folders in which everything may be read. */
   readonly folders: readonly string[];
-  /** Whether a file or folder lies within; false where there is none. @param path absolute */
+  /** Whether a file or folder is inside; false if it does not exist. @param path absolute */
   holds(path: string): boolean;
 }
 
-/** Links that are followed in search of a package: a bound, since the project decides on them. */
+/** Maximum links followed to find packages, since the project controls them. */
 const LINKS_MAX = 20_000;
 
 /**
- * The bounds of a project.
+ * Determines the allowed folders of a project.
  *
- * @param root the project's folder, absolute @param workspace the repository where it is a workspace
+ * @param root the project's folder, absolute @param workspace the repository if it is a workspace
  */
 export function containmentOf(root: string, workspace: string = root): Containment {
   const own = realpathSync(root);
@@ -44,19 +43,19 @@ export function containmentOf(root: string, workspace: string = root): Containme
       const real = realPath(path);
       if (real === null) return false;
       if (folders.some((folder) => isInside(folder, real))) return true;
-      // Looked for only now: hardly a project has a package that lies elsewhere.
+      // Computed on demand, since few projects have packages elsewhere.
       linked ??= linkedPackages(installed, own);
       return linked.some((folder) => isInside(folder, real));
     },
   };
 }
 
-/** Whether a path is a folder or lies in it; both absolute and without links. */
+/** Whether a path is a folder or inside it; both absolute and without links. */
 export function isInside(folder: string, path: string): boolean {
   return path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
 }
 
-/** The path without links; null where there is nothing. */
+/** The path with links resolved; null if it does not exist. */
 export function realPath(path: string): string | null {
   try {
     return realpathSync(path);
@@ -65,7 +64,7 @@ export function realPath(path: string): string | null {
   }
 }
 
-/** The node_modules of a folder. It may be a link to that of another checkout, not to any folder. */
+/** The node_modules of a folder. It may link to that of another checkout, but not to any other folder. */
 function installedIn(folder: string): string[] {
   const real = realPath(join(folder, 'node_modules'));
   return real !== null && basename(real) === 'node_modules' ? [real] : [];
@@ -77,9 +76,9 @@ function foldersAbove(folder: string): string[] {
 }
 
 /**
- * Packages that links in node_modules lead to, wherever they lie, and those that their own node_modules lead to:
- * `file:` dependencies and the stores of package managers. What is no package (it has no package.json with a name), or
- * holds the project itself, stays out: a link to /etc or to the home folder is not one.
+ * Packages that links in node_modules lead to, wherever they are, and recursively those of their own node_modules:
+ * `file:` dependencies and package manager stores. Folders that are not a package (no package.json with a name), or
+ * that contain the project itself, are excluded: a link to /etc or the home folder is not allowed.
  */
 function linkedPackages(installed: readonly string[], root: string): string[] {
   const packages = new Set<string>();
@@ -92,7 +91,7 @@ function linkedPackages(installed: readonly string[], root: string): string[] {
       if (target === null || packages.has(target) || isInside(target, root) || !isPackage(target)) continue;
       packages.add(target);
       folders.add(join(target, 'node_modules'));
-      // A store keeps the dependencies of a package beside it.
+      // A store keeps the dependencies of a package next to it.
       const beside = basename(dirname(target)).startsWith('@') ? dirname(dirname(target)) : dirname(target);
       if (basename(beside) === 'node_modules') folders.add(beside);
     }
@@ -100,7 +99,7 @@ function linkedPackages(installed: readonly string[], root: string): string[] {
   return [...packages];
 }
 
-/** `node_modules/name` and `node_modules/@scope/name`, as far as they are links. */
+/** `node_modules/name` and `node_modules/@scope/name`, if they are links. */
 function linksIn(folder: string): string[] {
   return entriesOf(folder).flatMap((entry) => {
     const path = join(folder, entry.name);

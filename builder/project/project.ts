@@ -1,8 +1,8 @@
-// What the builder reads of a project's configuration (core/config/project-config.ts). Types, and the one rule
-// that both bundlers share.
+// The parts of a project's configuration used by the builder (core/config/project-config.ts): types, and one rule
+// shared by both bundlers.
 import type { ProjectConfig } from '#core/config/project-config.ts';
 
-/** The fields of platform.yaml that decide where a project starts. */
+/** The fields of platform.yaml that determine a project's entry. */
 export type EntryConfig = Pick<ProjectConfig, 'kind' | 'main' | 'build' | 'out'>;
 
 /** The fields of platform.yaml that an artifact depends on. */
@@ -21,7 +21,7 @@ export type BuildConfig = EntryConfig &
     | 'skewProtection'
   >;
 
-/** Whether Node's modules are served: on, unless a flag switches it off. */
+/** Whether Node's modules are available: yes, unless a flag disables them. */
 export function hasNodeCompat(config: Pick<ProjectConfig, 'compatibilityFlags'>): boolean {
   return !config.compatibilityFlags.includes('no_nodejs_compat');
 }

@@ -1,5 +1,5 @@
-// One attempt at one claimed build, from its row to its release: reads what it needs, runs the steps, stores the
-// artifact, and writes down how it ended. Called by builder.ts, which renews the lease meanwhile.
+// One attempt at one claimed build, from its row to its release: reads the input, runs the steps, stores the artifact,
+// and records the result. Called by builder.ts, which renews the lease meanwhile.
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
@@ -32,14 +32,14 @@ import { spaceFailure } from './machine/disk-space.ts';
 import type { ProcessGuard } from './machine/process-guard.ts';
 import { cacheOf } from './retention.ts';
 
-/** What all attempts share. */
+/** Dependencies shared by all attempts. */
 export interface AttemptParts {
   readonly sql: Sql;
   readonly log: Logger;
   readonly keys: EncryptionKeys;
   /** Data folder (`FS_PATH`). */
   readonly folder: string;
-  /** Where checkouts and caches lie. */
+  /** Parent of checkouts and caches. */
   readonly places: BuildPlaces;
   readonly address: PublicAddress;
   readonly limits: Limits;
@@ -57,23 +57,23 @@ export interface AttemptParts {
 /** Builds in sandboxes of the sandbox service. */
 export interface SandboxBuilds {
   readonly client: SandboxServiceClient;
-  /** Only those of these organizations; null: all. */
+  /** Only builds of these organizations; null: all. */
   readonly organizations: ReadonlySet<string> | null;
-  /** Size of their machines; null: what sandboxes have. */
+  /** Size of the machines; null: the default of sandboxes. */
   readonly machine: MachineSize | null;
 }
 
-/** Folders of builds. */
+/** Folders used by builds. */
 export interface BuildPlaces {
-  /** One folder an attempt. */
+  /** One folder per attempt. */
   readonly work: string;
-  /** Of a project those that {@link cacheOf} names. */
+  /** Caches of projects, see {@link cacheOf}. */
   readonly caches: string;
-  /** Artifacts that are not stored yet; on the disk of the data folder. */
+  /** Artifacts that are not stored yet; on the same disk as the data folder. */
   readonly made: string;
 }
 
-/** Why an attempt has to stop without an end of its build: it is another builder's, or comes again. */
+/** Why an attempt stops without a result: another builder has it, or it will be retried. */
 export class AttemptStopped extends Error {
   readonly why: 'lease_lost' | 'shutdown';
 
@@ -83,13 +83,13 @@ export class AttemptStopped extends Error {
   }
 }
 
-/** Steps that do not end when they are told to are left behind after so long. */
+/** How long to wait for the steps after an abort. */
 const ABORT_MS_MAX = 15_000;
 
 /**
- * Resolves when the attempt is over and nothing of it is left on the disk.
+ * Resolves when the attempt has finished and its files are deleted.
  *
- * @param ending aborted with an {@link AttemptStopped} or with the {@link BuildFailure} that the build is to end with.
+ * @param ending aborted with an {@link AttemptStopped}, or with the {@link BuildFailure} to record as the result.
  */
 export async function attemptBuild(
   parts: AttemptParts,
@@ -121,7 +121,7 @@ export async function attemptBuild(
       if (sandbox === null) refuseUnconfined(parts.confinement, input);
       else refuseUnscoped(input.repository);
       const cacheFolder = input.isFork ? null : join(parts.places.caches, cacheOf(job.projectId, input.target));
-      // Also of a full organization, whose caches may be what fills it.
+      // Also for an organization over its limit, whose caches may use the space.
       if (cacheFolder !== null && job.input.clearCache === true)
         await rm(cacheFolder, { recursive: true, force: true });
       if (input.isStorageFull)
@@ -192,7 +192,7 @@ function describe({ branch, commit, project }: BuildInput, { attempt, attemptsMa
     : `Building ${what} again: the builder was lost during the attempt before (attempt ${attempt} of ${attemptsMax})`;
 }
 
-/** @throws {BuildFailure} where code of strangers would run with our rights. */
+/** @throws {BuildFailure} when untrusted code would run with the platform's permissions. */
 function refuseUnconfined({ kind, reason }: Confinement, { isFirst, isFork }: BuildInput): void {
   if (kind !== 'none' || (isFirst && !isFork)) return;
   throw new BuildFailure(
@@ -201,11 +201,11 @@ function refuseUnconfined({ kind, reason }: Confinement, { isFirst, isFork }: Bu
   );
 }
 
-/** Null: the build runs here. */
+/** Null: the build runs on this machine. */
 function sandboxOf(sandboxes: SandboxBuilds | null, input: BuildInput, job: BuildJob): BuildSandbox | null {
   if (sandboxes === null || sandboxes.organizations?.has(input.organizationId) === false) return null;
   const { client } = sandboxes;
-  // Said each time, so that a setting that is taken back has its effect too.
+  // Sent each time, so that a removed setting takes effect too.
   const machine = input.buildMachine ?? sandboxes.machine;
   return {
     client,
@@ -268,7 +268,7 @@ async function runSteps(
   }
 }
 
-/** Rejects when the steps had their time to end after an abort. */
+/** Rejects some time after an abort, if the steps have not ended by then. */
 function afterAbort(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     signal.addEventListener('abort', () => setTimeout(() => reject(signal.reason as Error), ABORT_MS_MAX).unref());
@@ -285,7 +285,7 @@ async function store(
 ): Promise<void> {
   const { sql, limits } = parts;
   checkArtifact(result, limits);
-  // Whoever follows the log sees all of the build before its next status.
+  // Followers of the log see all of the build's lines before its next status.
   await log.flush();
   signal.throwIfAborted();
   if (!(await untilBack(() => markUploading(sql, job), signal))) throw new AttemptStopped('lease_lost');
@@ -313,7 +313,7 @@ function checkArtifact({ bytes, files }: BuildResult, { artifactBytesMax, artifa
     );
 }
 
-/** The failure that a running build is aborted with when somebody wants it to end. */
+/** The failure with which a running build is canceled. */
 export function cancelFailure(reason: string): BuildFailure {
   return failureOf(canceled(reason, null));
 }
@@ -322,7 +322,7 @@ function failureOf({ reason, message }: BuildEnd): BuildFailure {
   return new BuildFailure(reason, message ?? 'The build was canceled', { status: 'canceled' });
 }
 
-/** Writes down how the build ended; one that was stopped comes again, or is somebody else's. */
+/** Records the result; a stopped attempt will be retried, or belongs to another builder. */
 async function finish(
   parts: AttemptParts,
   job: BuildJob,
@@ -335,7 +335,7 @@ async function finish(
     parts.log.info({ deployment: job.deploymentId, why: error.why }, 'Build stopped');
     if (error.why === 'lease_lost') return;
     log?.line('queue', 'warn', 'The builder is stopped: the build begins again when the platform is back');
-    // The platform is stopping: Postgres may be gone by now, and the lease ends by itself.
+    // The platform is stopping: Postgres may be unavailable, and the lease will expire.
     await Promise.race([log?.flush(), pauseFor(FAREWELL_MS_MAX)]);
     await releaseBuild(sql, job).catch(() => {});
     return;
@@ -360,7 +360,7 @@ async function finish(
   if (ended) parts.log.info({ deployment: job.deploymentId, status, reason, ms: buildMs, ...why }, 'Build ended');
 }
 
-/** Messages can quote output of a command. Members see them, and the Git host where statuses are reported. */
+/** Masks secrets: messages may quote command output, and are shown to members and reported to the Git host. */
 function storedMessage(message: string, log: BuildLog | null): string {
   const shown = log === null ? plainLines(message) : log.shown(message);
   return shown.slice(0, MESSAGE_CHARS_MAX).toWellFormed();

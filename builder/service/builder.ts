@@ -1,5 +1,5 @@
-// The builder: claims builds while there is room, renews their leases, ends those that somebody wants to end, and says
-// when there has been nothing to do for a while. Opened by main.ts and by tests; one at a time on a data folder.
+// The builder: claims builds while it has capacity, renews their leases, aborts canceled ones, and reports when it was
+// idle for a while. Opened by main.ts and by tests; one at a time per data folder.
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,9 +11,9 @@ import { isAway, untilBack } from './jobs/trouble.ts';
 import { endLeftovers, openProcessGuard } from './machine/process-guard.ts';
 import { removeOldest } from './retention.ts';
 
-/** How a builder works. */
+/** Options of a builder. */
 export interface BuilderOptions extends Omit<AttemptParts, 'guard' | 'places'> {
-  /** Builds at a time. */
+  /** Maximum concurrent builds. */
   readonly concurrency: number;
   /** Parent of checkouts; null: in the data folder. */
   readonly workFolder: string | null;
@@ -21,15 +21,15 @@ export interface BuilderOptions extends Omit<AttemptParts, 'guard' | 'places'> {
 
 /** A running builder. */
 export interface Builder {
-  /** Builds under way. */
+  /** Builds in progress. */
   readonly running: number;
-  /** Resolves when nothing was to be built for `BUILD_IDLE_MS`. */
+  /** Resolves when the builder was idle for `BUILD_IDLE_MS`. */
   readonly idle: Promise<void>;
-  /** Ends the builds under way, which begin again with the next builder. */
+  /** Aborts the builds in progress, which the next builder restarts. */
   close(): Promise<void>;
 }
 
-/** An earlier builder may be about to end. */
+/** Retries, since an earlier builder may be about to exit. */
 const LOCK_MS_MAX = 10_000;
 const LOCK_LOOK_MS = 50;
 
@@ -39,7 +39,7 @@ interface Attempt {
   readonly done: Promise<void>;
 }
 
-/** @throws {Error} when another builder works on the data folder, or the folder cannot be written. */
+/** @throws {Error} when another builder uses the data folder, or it is not writable. */
 export async function startBuilder(options: BuilderOptions): Promise<Builder> {
   const { sql, log, limits, concurrency } = options;
   const { leaseMs, pollMs, idleMs } = limits.build;
@@ -52,7 +52,7 @@ export async function startBuilder(options: BuilderOptions): Promise<Builder> {
   const killed = await endLeftovers(
     record,
     places.work,
-    // In namespaces everything ended with the builder; without them, one may have left its group.
+    // Processes in namespaces ended with the builder; others may have left their process group.
     options.confinement.kind === 'user' ? (options.confinement.firstUid ?? null) : null,
   );
   if (killed > 0) log.warn({ killed }, 'Processes of an earlier builder killed');
@@ -124,7 +124,7 @@ export async function startBuilder(options: BuilderOptions): Promise<Builder> {
     if (stopping.signal.aborted) ending.abort(new AttemptStopped('shutdown'));
   }
 
-  /** Keeps what is ours, and hears what is to end. */
+  /** Renews the leases, and aborts builds that were canceled. */
   async function renew(): Promise<void> {
     if (attempts.size === 0) return;
     const asked = [...attempts.keys()];
@@ -133,7 +133,7 @@ export async function startBuilder(options: BuilderOptions): Promise<Builder> {
       const attempt = attempts.get(lease);
       const reason = held.get(lease);
       if (attempt === undefined || reason === null) continue;
-      // Its own end may have come first: then nothing listens any more.
+      // It may have ended already; then nothing listens any more.
       attempt.ending.abort(reason === undefined ? new AttemptStopped('lease_lost') : cancelFailure(reason));
     }
   }
@@ -188,7 +188,7 @@ async function lockOf(file: string): Promise<{ release(): void }> {
   }
 }
 
-/** Whose leases are of this data folder: whoever holds its lock may take them over. */
+/** Identifies leases of this data folder: the holder of its lock may take them over. */
 function ownerOf(file: string): string {
   try {
     return readFileSync(file, 'utf8').trim();

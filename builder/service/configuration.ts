@@ -1,4 +1,4 @@
-// The builder's settings, read once when it starts. What is missing or wrong is refused by name, with what to do.
+// The builder's settings, read once when it starts. Missing or invalid values are refused by name, with the fix.
 import { buildExecutor, type SandboxExecutor } from '#core/build-executor.ts';
 import { encryptionKeys, type EncryptionKeys } from '#core/encryption.ts';
 import { limitsFrom, type Limits } from '#core/limits.ts';
@@ -8,34 +8,34 @@ import type { PublicAddress } from './jobs/build-input.ts';
 
 /** Settings of the builder. */
 export interface BuilderConfig {
-  /** `DATABASE_URL`, or the embedded server's, which the supervisor hands over. */
+  /** `DATABASE_URL`, or that of the embedded server, passed by the supervisor. */
   readonly databaseUrl: string;
   /** `FS_PATH`. */
   readonly folder: string;
   /** `ENCRYPTION_KEY`. */
   readonly keys: EncryptionKeys;
-  /** `BUILD_CONCURRENCY`, or by the machine's memory. */
+  /** `BUILD_CONCURRENCY`; default: by the machine's memory. */
   readonly concurrency: number;
   /** `BUILD_WORK_DIR`: parent of checkouts; null: a folder in the data folder. */
   readonly workFolder: string | null;
   readonly address: PublicAddress;
   /** `BUILD_EXECUTOR=sandbox`; null: builds run on this machine. */
   readonly sandboxes: SandboxExecutor | null;
-  /** With the memory that this machine has for a build. */
+  /** Includes the memory available to a build on this machine. */
   readonly limits: Limits;
 }
 
 const GB = 1024 ** 3;
 const MB = 1024 ** 2;
-/** Machines below this build one at a time. */
+/** Machines with less memory run one build at a time. */
 const TWO_BUILDS_BYTES = 4 * GB;
-/** All builds together may take this part of the machine. */
+/** The share of the machine's memory for all builds together. */
 const MEMORY_SHARE = 0.75;
 const BUILDS_MAX = 64;
 
 /**
- * @param memoryBytes of the machine, or of the control group that we are in.
- * @throws {Error} naming the variable, its value and what it takes; never the value of a secret.
+ * @param memoryBytes of the machine, or of our control group.
+ * @throws {Error} naming the variable, its value and what it accepts; never the value of a secret.
  */
 export function builderConfig(
   environment: Readonly<Record<string, string | undefined>>,
@@ -71,7 +71,7 @@ export function builderConfig(
   };
 }
 
-/** By memory where nothing is said; `WORKER_CONCURRENCY` bounds jobs as it bounds requests. */
+/** Default by memory; `WORKER_CONCURRENCY` limits jobs like requests. */
 function concurrencyOf(asked: number, workers: string, memoryBytes: number): number {
   if (asked > 0) return Math.min(asked, BUILDS_MAX);
   const byMemory = memoryBytes < TWO_BUILDS_BYTES ? 1 : 2;

@@ -1,6 +1,5 @@
-// Root of the builder's process: reads the environment, finds out how builds can be confined, builds what waits, and
-// ends when there has been nothing to build for a while. Started by the supervisor when there is something; code of
-// tenants runs in processes of builds only.
+// Entry point of the builder process: reads the environment, determines how builds can be confined, runs queued builds,
+// and exits when idle for a while. Started by the supervisor on demand. Tenant code only runs in build processes.
 import { mkdirSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -29,12 +28,12 @@ import { startBuilder } from './builder.ts';
 import { builderConfig } from './configuration.ts';
 import type { FindRemote } from './jobs/source.ts';
 
-/** Postgres may be gone already: what is not written down by then, the next builder finds by its lease. */
+/** Time to record results at shutdown: Postgres may be unavailable; the next builder finds the rest by their leases. */
 const CLOSE_MS_MAX = 8000;
 
 const log = openLog('builder', process.env);
 
-/** Repositories over the network, with the credentials of the moment. */
+/** Fetches remote repositories with short-lived credentials. */
 function remotes(parts: CloneParts): FindRemote {
   return async ({ id }) => {
     try {
@@ -52,7 +51,7 @@ function remotes(parts: CloneParts): FindRemote {
   };
 }
 
-/** Work folders lie in the data folder, unless the users of builds cannot get there. */
+/** The work folder is in the data folder, unless the build users cannot access it. */
 async function placeOfWork(folder: string, asked: string | null): Promise<[string, Confinement]> {
   const probe = async (work: string): Promise<Confinement> => {
     mkdirSync(work, { recursive: true, mode: 0o711 });
@@ -65,7 +64,7 @@ async function placeOfWork(folder: string, asked: string | null): Promise<[strin
       mayShareNetwork: true,
     });
   };
-  // Of this data folder alone, whatever its path: what is in it at the start is removed.
+  // Named after the data folder's identity, not its path; existing content is removed at the start.
   const own = `platform-builds-${statSync(folder).ino}`;
   const inside = asked === null ? join(folder, 'builds', 'work') : join(asked, own);
   const confinement = await probe(inside);
@@ -103,7 +102,7 @@ async function start(stop: () => void): Promise<() => Promise<void>> {
     log,
     confinement,
     wayOut,
-    // Where handlers of this machine run them: they are fenced as builds are.
+    // If handlers run on this machine, they are confined like builds.
     noServers: process.env['PLATFORM_SERVERS_HERE'] === '1' ? noServers(confinement) : null,
     workFolder,
     runBuild,

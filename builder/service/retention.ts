@@ -1,5 +1,5 @@
-// What builds leave behind has a bound: caches of projects, and logs. What was used least recently goes first. Called
-// when the builder starts and now and then while it runs.
+// Limits what builds leave behind: caches of projects, and logs. The least recently used is deleted first. Runs when
+// the builder starts, and periodically.
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -16,12 +16,12 @@ interface RetentionOptions {
 
 const FIRST_MS = 5000;
 const EVERY_MS = 600_000;
-/** What is over a bound goes down to this part of it, so that not each build removes something. */
+/** When a limit is exceeded, usage is reduced to this fraction, so that not every build triggers a cleanup. */
 const DOWN_TO = 0.9;
-/** What a row of a log takes besides its text. */
+/** Size of a log row besides its text. */
 const ROW_BYTES = 80;
 
-/** Removes what is over its bound, again and again until `signal` aborts. */
+/** Enforces the limits periodically until `signal` aborts. */
 export async function removeOldest(options: RetentionOptions): Promise<void> {
   const { signal } = options;
   for (let waitMs = FIRST_MS; ; waitMs = EVERY_MS) {
@@ -34,8 +34,8 @@ export async function removeOldest(options: RetentionOptions): Promise<void> {
 }
 
 /**
- * Which folder of the caches a build has. What lies there is run by the next build, as a package manager is, with the
- * variables of production where it is one: previews never write what those read.
+ * The cache folder of a build. Cached programs, such as a package manager, are run by the next build with production's
+ * variables if it is a production build: so previews never write to production's cache.
  *
  * @example cacheOf('prj_1', 'preview') // 'prj_1.preview'
  */
@@ -50,7 +50,7 @@ interface CacheEntry {
   readonly usedAt: number;
 }
 
-/** Removes the caches of deleted projects. */
+/** Deletes the caches of deleted projects. */
 export async function removeCachesOfDeleted(sql: Sql, caches: string): Promise<void> {
   const folders = await readdir(caches).catch(() => []);
   const deleted = await sql<{ id: string }[]>`
@@ -61,12 +61,12 @@ export async function removeCachesOfDeleted(sql: Sql, caches: string): Promise<v
     if (ids.has(projectOf(folder))) await rm(join(caches, folder), { recursive: true, force: true });
 }
 
-/** Of a folder that {@link cacheOf} names. */
+/** The project of a folder named by {@link cacheOf}. */
 function projectOf(folder: string): string {
   return folder.split('.', 1)[0]!;
 }
 
-/** @returns bytes that were removed. */
+/** @returns the number of deleted bytes. */
 export async function removeCaches(
   caches: string,
   { cachesBytesMax, cacheBytesMax }: Pick<BuildLimits, 'cachesBytesMax' | 'cacheBytesMax'>,
@@ -101,10 +101,10 @@ function sumOf(entries: readonly CacheEntry[]): number {
   return entries.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
-/** Removes the logs of the oldest deployments that have ended. @returns how many deployments have none any more. */
+/** Deletes the logs of the oldest finished deployments. @returns the number of deployments. */
 export async function removeLogs(sql: Sql, bytesMax: number): Promise<number> {
   const [table] = await sql<{ bytes: number }[]>`SELECT pg_table_size('control.build_log') AS bytes`;
-  // Room that removed rows have left counts here and not below: then there is nothing to remove.
+  // The table size includes free space of deleted rows, the sum below does not: then nothing is deleted.
   if (table!.bytes <= bytesMax) return 0;
   const removed = await sql<{ deployments: number }[]>`
     WITH sizes AS (

@@ -1,5 +1,5 @@
-// A build, from its source to its artifact in the store: fetch, plan, install, build and bundle, take the artifact. The
-// code of strangers runs only through the fence. Called by builder/service/.
+// One build, from its source to the stored artifact: fetch, plan, install, build and bundle, take the artifact.
+// Untrusted code only runs inside the fence. Called by builder/service/.
 import { nodeCommand } from '#core/process/node-command.ts';
 import { buildInSandbox } from '../steps/build-sandbox/build-in-sandbox.ts';
 import { checkOut } from '../steps/checkout.ts';
@@ -15,8 +15,8 @@ import type { BuildRequest, BuildResult } from '../steps/types.ts';
 /**
  * Builds a deployment: on this machine, or in a sandbox of the sandbox service.
  *
- * @param open makes the folders and runs the commands on this machine. Tests pass one that starts fewer processes.
- * @throws {BuildFailure}, or the reason of `request.signal`. No process of the build and none of its folders is left.
+ * @param open creates the folders and runs the commands. Tests pass one that starts fewer processes.
+ * @throws {BuildFailure}, or the reason of `request.signal`. All processes and folders of the build are removed.
  * @example
  * const { artifactId } = await runBuild({ source: { url: 'https://git.example/a/b' }, branch: 'main', ... });
  */

@@ -1,7 +1,7 @@
-// `cloudflare:email`: the class of messages that a worker makes to send or to answer with. Bundled by
-// cloudflare-modules.ts. There is no binding that sends mail on this platform; what would, gets the parts by name.
+// `cloudflare:email`: the class of messages that a worker sends or replies with. Bundled by cloudflare-modules.ts. This
+// platform has no binding that sends email; one that did would read the properties by name.
 
-/** A message with its envelope; `raw` is its text in the form of RFC 5322, or a stream of it. */
+/** A message with its envelope; `raw` is its text in RFC 5322 format, or a stream of it. */
 export class EmailMessage {
   readonly from: string;
   readonly to: string;

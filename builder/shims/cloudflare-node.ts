@@ -1,5 +1,5 @@
-// `cloudflare:node`: servers of node:http behind a fetch handler. A worker opens no port here, and says so when one is
-// asked for. Bundled by cloudflare-modules.ts.
+// `cloudflare:node`: node:http servers behind a fetch handler. Workers cannot listen on a port here: the functions
+// throw an error. Bundled by cloudflare-modules.ts.
 
 function unsupported(name: string): never {
   throw new Error(

@@ -1,4 +1,4 @@
-// `cloudflare:sockets`: a worker has no raw sockets here, and says so when one is opened. Bundled by
+// `cloudflare:sockets`: workers have no raw sockets here; opening one throws an error. Bundled by
 // cloudflare-modules.ts.
 
 export function connect(address?: string | { readonly hostname?: string; readonly port?: number }): never {

@@ -50,7 +50,7 @@ export class RpcStub {
   }
 }
 
-/** For `instanceof`: nothing is one here. */
+/** For `instanceof`, which is always false here. */
 export class RpcPromise {}
 export class RpcProperty {}
 export class ServiceStub {}
@@ -63,7 +63,7 @@ interface Scopes {
 let scopes: Scopes | undefined;
 const current = (): object => scopes?.getStore() ?? (hooks[envKey] as object | undefined) ?? {};
 
-/** The bindings of the deployment, or those of {@link withEnv}, looked up when they are read. */
+/** The bindings of the deployment, or those of {@link withEnv}, resolved on each access. */
 export const env: Record<string, unknown> = /* @__PURE__ */ new Proxy(
   {},
   {
@@ -81,7 +81,7 @@ export const env: Record<string, unknown> = /* @__PURE__ */ new Proxy(
   },
 );
 
-/** Calls a function for which `env`, also after an `await`, is another object. */
+/** Calls a function with another `env`, also after an `await`. */
 export function withEnv<R>(overrides: object, callback: () => R): R {
   scopes ??= new (AsyncLocalStorage as unknown as new () => Scopes)();
   return scopes.run(overrides, callback);
@@ -103,14 +103,14 @@ export const cache: unknown = /* @__PURE__ */ new Proxy(
   { get: (_, key) => (typeof key === 'symbol' ? undefined : unsupported('cache', 'use caches.default')) },
 );
 
-/** Spans are not recorded; the function runs as if they were. */
+/** Spans are not recorded; the function runs normally. */
 export const tracing = {
   enterSpan<R>(_name: string, callback: (span: { setAttribute(): void }) => R): R {
     return callback({ setAttribute() {} });
   },
 };
 
-/** @param overrides entrypoints to see instead: the worker has none to call */
+/** @param overrides other entrypoints, which workers do not have here */
 export function withExports(_overrides: unknown, _callback: () => unknown): never {
   unsupported('withExports', 'call the function itself');
 }

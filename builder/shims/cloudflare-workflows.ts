@@ -1,4 +1,4 @@
-// `cloudflare:workflows`: the error by which a step says that trying again is no use. Bundled by cloudflare-modules.ts.
+// `cloudflare:workflows`: the error by which a step prevents retries. Bundled by cloudflare-modules.ts.
 
 export class NonRetryableError extends Error {
   constructor(message: string, name = 'NonRetryableError') {

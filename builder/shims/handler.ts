@@ -1,7 +1,7 @@
-// The last module of every bundle: gives the worker's exports the one shape that the guest dispatches to, an object of
-// methods. Handlers stay methods of the object they were written on, so that `this` is what their author meant.
+// The last module of every bundle: converts the worker's exports to the shape that the guest calls, an object of
+// methods. Handlers remain methods of their original object, which keeps `this` correct.
 
-/** Exports that are handlers when the module, and not its default export, has them. */
+/** Exports that are handlers if the module exports them by name. */
 export interface NamedExports {
   readonly [name: string]: unknown;
 }
@@ -11,7 +11,7 @@ type EntryClass = new (ctx: unknown, env: unknown) => Record<string, Method>;
 
 /**
  * @param main the default export: an object (or callable) with `fetch`, a class, a function, or nothing
- * @param named handlers exported by name; they fill in what `main` lacks
+ * @param named handlers exported by name; used if `main` does not have them
  * @returns the handler object, or undefined for workers that listen with addEventListener
  */
 export function toHandler(main: unknown, named: NamedExports): unknown {

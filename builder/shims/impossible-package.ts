@@ -1,16 +1,16 @@
-// Stands for a package that cannot run in a worker: it can be imported, read, extended and passed on, and throws one
-// sentence when it is called. Bundled by package-stand-ins.ts.
+// Replaces a package that cannot run in a worker: it can be imported, read, extended and passed on, and throws an error
+// when it is called. Bundled by package-stand-ins.ts.
 
 type Key = string | symbol;
 
-/** @param message what is thrown */
+/** @param message of the error */
 export function impossiblePackage(message: string): unknown {
   const children = new Map<Key, unknown>();
   const fail = (): never => {
     throw Object.assign(new Error(message), { code: 'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM' });
   };
   const childOf = (key: Key): unknown => {
-    // A package is no promise and no transpiled ES module.
+    // A module is neither a promise nor a transpiled ES module.
     if (typeof key === 'symbol' || key === 'then' || key === '__esModule') return undefined;
     if (!children.has(key)) children.set(key, impossiblePackage(message));
     return children.get(key);

@@ -1,8 +1,8 @@
-// Runs inside the isolate under the Vite plugin: Vite's module runner over modules that lie in the bundle already
-// (builder/vite/dev-worker.ts puts them there). What is imported by a name that only the running code knows is asked
-// for at the plugin's private port.
+// Runs inside the isolate with the Vite plugin: Vite's module runner for the modules in the bundle
+// (builder/vite/dev-worker.ts adds them). Dynamic imports of unknown modules are requested from the plugin's private
+// port.
 
-/** Vite's `ModuleRunner`, of the project's own Vite. */
+/** `ModuleRunner` of the project's own Vite. */
 type ModuleRunner = new (
   options: object,
   evaluator: object,
@@ -17,7 +17,7 @@ type Body = (
   exportName: unknown,
 ) => Promise<void>;
 
-/** A module as it lies in the bundle: its id, its file, its code. */
+/** A module in the bundle: its id, file and code. */
 type BundledModule = readonly [id: string, file: string | null, body: Body];
 
 /** Environment -> URL of a module -> the module. */
@@ -28,14 +28,14 @@ interface Answer {
   readonly error?: unknown;
 }
 
-// Before a worker may have put another in its place.
+// Saved before a worker can replace it.
 const { fetch } = globalThis;
 const AsyncFunction = (async () => {}).constructor as new (...parameters: string[]) => Body;
 
 /**
  * @param Runner of the project's own Vite
- * @param channel where the plugin answers for modules that are not in the bundle
- * @param builtins modules of the platform itself, by their names
+ * @param channel requests modules that are not in the bundle from the plugin
+ * @param builtins modules of the platform by name
  * @returns `(environment, url) => namespace`
  */
 export function createRunners(

@@ -1,12 +1,12 @@
-// The package `ws` in a worker: its client, over the upgrade of fetch. Its server says that a worker has none. Bundled
-// by package-stand-ins.ts.
+// The package `ws` in a worker: its client, using WebSocket upgrades of fetch. Its server throws an error. Bundled by
+// package-stand-ins.ts.
 import { Buffer } from '../node/buffer.ts';
 import { EventEmitter } from '../node/events.ts';
 import { impossiblePackage } from './impossible-package.ts';
 
 type Callback = (error?: Error) => void;
 
-/** The part of the Web's WebSocket that is used here. */
+/** The parts of the Web's WebSocket used here. */
 interface Socket {
   binaryType: string;
   readonly bufferedAmount: number;
@@ -25,7 +25,7 @@ interface SocketEvent {
   readonly message?: string;
 }
 
-/** What `new WebSocket(address, protocols, options)` of ws takes and a worker heeds. */
+/** The supported options of `new WebSocket(address, protocols, options)` of ws. */
 interface ClientOptions {
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
   readonly origin?: string;
@@ -41,7 +41,7 @@ const ABNORMAL = 1006;
 
 const states = { CONNECTING, OPEN, CLOSING, CLOSED };
 
-/** ws tells listeners of the Web's kind apart from its own by what they get. */
+/** ws distinguishes Web-style listeners by the events they receive. */
 const webEvents: Readonly<Record<string, (...args: never[]) => object>> = {
   open: () => ({}),
   message: (data: unknown, isBinary: boolean) => ({ data: isBinary ? data : String(data) }),
@@ -127,7 +127,7 @@ export class WebSocket extends EventEmitter {
     this.emit('open');
   }
 
-  /** Texts arrive as a Buffer, whatever the type of binary messages. */
+  /** Text messages arrive as a Buffer, whatever the binary type. */
   #asWished(bytes: Buffer, isBinary: boolean): unknown {
     return this.binaryType === 'fragments' && isBinary ? [bytes] : bytes;
   }
@@ -172,7 +172,7 @@ export class WebSocket extends EventEmitter {
     else this.#socket!.close(code === NO_CODE ? undefined : code, reason === undefined ? undefined : String(reason));
   }
 
-  /** Ends it without waiting for the other side. */
+  /** Closes without waiting for the other side. */
   terminate(): void {
     if (this.readyState === CLOSED) return;
     if (this.readyState === CONNECTING) return this.close();
@@ -239,7 +239,7 @@ export class WebSocket extends EventEmitter {
   }
 }
 
-/** Bytes as bytes and texts as a text, unless `binary` says otherwise. */
+/** Bytes are sent as binary and texts as text, unless `binary` is set. */
 function sendable(data: unknown, binary: boolean | undefined): unknown {
   if (typeof data === 'number') return String(data);
   if (typeof data === 'string') return binary === true ? Buffer.from(data) : data;

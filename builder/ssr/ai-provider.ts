@@ -32,10 +32,10 @@ const INSTRUMENTATION_TEXT = `${MARK}export async function register() {
 const INSTRUMENTATIONS = ['ts', 'js', 'mjs', 'cjs', 'mts', 'cts', 'tsx', 'jsx'].map((end) => `instrumentation.${end}`);
 
 /**
- * Writes them, where the project is such a one and depends on `ai`.
+ * Writes the files if the project enables AI and depends on `ai`.
  *
  * @param root the project's folder, absolute and without links
- * @returns the files that were written or changed, relative to the root; empty where there is nothing to do.
+ * @returns the written or changed files, relative to the root; empty if nothing is to do.
  * @throws {BuildError} `not_supported` for a version of `ai` that knows no default provider, or a file of the project's
  *   own in the place of ours.
  * @example writeAiProvider('/srv/app', { ai: true, kind: null }) // ['platform-ai-provider.js', 'instrumentation.js']
@@ -79,7 +79,7 @@ export function writeAiProvider(root: string, config: Pick<ProjectConfig, 'ai' |
   return changed;
 }
 
-/** Where Next.js looks for `instrumentation`: beside `app` or `pages`, which may lie in `src`. */
+/** Where Next.js searches `instrumentation`: next to `app` or `pages`, which may be in `src`. */
 function appFolder(root: string): string {
   const has = (name: string): boolean => existsSync(path.join(root, name));
   return !has('app') && !has('pages') && (has('src/app') || has('src/pages')) ? 'src' : '';
@@ -95,7 +95,7 @@ function withImport(text: string, name: string): string {
   return `${before}${line}\n${text.slice(at)}`;
 }
 
-/** Where the first statement is that is no directive. */
+/** The position after leading comments and directives. */
 function endOfPrologue(text: string): number {
   const piece = /\s*(?:\/\/.*|\/\*[\s\S]*?\*\/|(['"])use [\w ]+\1;?)[^\S\n]*\n?/y;
   let at = text.startsWith('\uFEFF') ? 1 : 0;
@@ -103,7 +103,7 @@ function endOfPrologue(text: string): number {
   return at;
 }
 
-/** The version that is installed for the project, in a folder above it too; null: none is. */
+/** The installed version, also in a parent folder; null: not installed. */
 function installedVersion(root: string): string | null {
   try {
     const file = createRequire(path.join(root, 'package.json')).resolve('ai/package.json');
@@ -117,7 +117,7 @@ function textOf(file: string): string | null {
   return existsSync(file) ? readFileSync(file, 'utf8') : null;
 }
 
-/** Nothing is written behind a link that leads out of the project. */
+/** Nothing is written through a link that leads out of the project. */
 function insideFile(root: string, relative: string): string {
   const file = path.join(root, relative);
   const isLink = lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink() === true;

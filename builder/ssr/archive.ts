@@ -1,5 +1,5 @@
-// Writes the archive of an ssr project's server: a tar file, the same bytes for the same files. Called by build.ts;
-// runtime/ssr/ unpacks it where it runs.
+// Writes the archive of an ssr project's server: a reproducible tar file. Called by build.ts; runtime/ssr/ unpacks it
+// where the server runs.
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createReadStream, createWriteStream, realpathSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { addProject, isVariables, ServerFiles, type ServerFile } from './package
 import type { ProjectServer } from './server.ts';
 
 /**
- * @param root the project's folder @param target file that is written, and must not be there.
+ * @param root the project's folder @param target file to write, which must not exist.
  * @throws {BuildError} `too_large`; `write_failed`
  */
 export async function archiveServer(

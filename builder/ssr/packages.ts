@@ -1,28 +1,28 @@
-// What of a workspace an ssr project runs with: its own files, and of the installed packages those that it depends on
-// in production, found as Node finds them, whichever package manager put them there. Called by archive.ts.
+// Selects the files of a workspace that an ssr project needs at run time: its own files, and its production
+// dependencies, resolved as Node does, with any package manager. Called by archive.ts.
 import { lstatSync, readdirSync, readlinkSync, realpathSync, type Stats } from 'node:fs';
 import path from 'node:path';
 import { readTextSync } from '#core/text-file.ts';
 import { BuildError } from '../project/build-error.ts';
 
-/** A file or a link of an archive. */
+/** A file or link in an archive. */
 export interface ServerFile {
-  /** In the archive, with `/`. */
+  /** Path in the archive, with `/`. */
   readonly name: string;
-  /** Absolute. */
+  /** Absolute path of the source. */
   readonly file: string;
   readonly bytes: number;
   readonly isExecutable: boolean;
-  /** Of a link: where it leads, relative. */
+  /** For a link: its relative target. */
   readonly target: string | null;
 }
 
-/** What no server needs at work: caches of tools, and what holds keys. */
+/** Not needed at run time: tool caches, and private keys. */
 const LEFT_OUT =
   /^(?:node_modules|\.git|\.github|\.cache|\.turbo|\.angular|\.svelte-kit|\.astro|\.vscode|\.idea|\.platform.*|\.npmrc|\.yarnrc(?:\.yml)?)$/;
 const LEFT_OUT_OF_NEXT = new Set(['cache', 'dev', 'trace', 'types', 'diagnostics']);
 
-/** Variables come from the platform, and files of them hold secrets. */
+/** Variables come from the platform, and .env files contain secrets. */
 export function isVariables(name: string): boolean {
   return /^\.env(?:\..*)?$/.test(name);
 }
@@ -33,19 +33,19 @@ interface PackageFile {
   readonly peerDependencies?: Readonly<Record<string, string>>;
 }
 
-/** Collects by name, so that nothing is in it twice. */
+/** Collects by name, which prevents duplicates. */
 export class ServerFiles {
   readonly files = new Map<string, ServerFile>();
   #base: string;
   #filesMax: number;
 
-  /** @param base folder of all names, absolute and without links */
+  /** @param base root folder of all names, absolute and without links */
   constructor(base: string, filesMax: number) {
     this.#base = base;
     this.#filesMax = filesMax;
   }
 
-  /** A folder with all that is in it. @param to its name in the archive */
+  /** Adds a folder recursively. @param to its name in the archive */
   addTree(
     folder: string,
     to = this.nameOf(folder),
@@ -75,7 +75,7 @@ export class ServerFiles {
     return file === this.#base || file.startsWith(this.#base + path.sep);
   }
 
-  /** Where a link leads; '' where it leads nowhere or out of the base: it is left out. */
+  /** The target of a link; '' if it is broken or leads out of the base: then it is skipped. */
   #targetOf(file: string, name: string): string {
     let end: string;
     try {
@@ -100,7 +100,7 @@ export class ServerFiles {
   }
 }
 
-/** @throws {BuildError} where a package lies outside of the workspace, or nothing is installed. */
+/** @throws {BuildError} when a package is outside the workspace, or nothing is installed. */
 export function addProject(into: ServerFiles, root: string): void {
   const leavesOut = (name: string, above: string): boolean =>
     LEFT_OUT.test(name) || isVariables(name) || (path.basename(above) === '.next' && LEFT_OUT_OF_NEXT.has(name));
@@ -128,7 +128,7 @@ export function addProject(into: ServerFiles, root: string): void {
   addPrograms(into, root, added);
 }
 
-/** Where a package is installed for those who import it from a folder; a link on the way is added. */
+/** Where a package is installed for importers in a folder; links on the path are added. */
 function findPackage(into: ServerFiles, from: string, name: string): string | null {
   for (let folder = from; into.holds(folder); folder = path.dirname(folder)) {
     const candidate = path.join(folder, 'node_modules', name);
@@ -143,7 +143,7 @@ function findPackage(into: ServerFiles, from: string, name: string): string | nu
   return null;
 }
 
-/** What `start` may call by its name. */
+/** Executables that `start` may call by name. */
 function addPrograms(into: ServerFiles, root: string, packages: ReadonlySet<string>): void {
   const folder = path.join(root, 'node_modules', '.bin');
   for (const name of lstatSync(folder, { throwIfNoEntry: false }) === undefined ? [] : readdirSync(folder)) {
@@ -157,7 +157,7 @@ function isOf(packages: ReadonlySet<string>, link: string): boolean {
   try {
     for (let at = realpathSync(link); at !== path.dirname(at); at = path.dirname(at)) if (packages.has(at)) return true;
   } catch {
-    // It leads nowhere.
+    // A broken link.
   }
   return false;
 }

@@ -1,5 +1,5 @@
-// What runs of an ssr project, and from where: the server that its framework made, or the `start` of its package.json;
-// and which folders of it are served as they are. Reads the project's folder after the build. Called by build.ts.
+// The server of an ssr project: the one built by its framework, or the `start` script of package.json; and the folders
+// served as static files. Reads the project's folder after the build. Called by build.ts.
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { BuildError } from '../project/build-error.ts';
@@ -10,20 +10,22 @@ import type { EntryConfig } from '../project/project.ts';
 
 /** The server of a built project. */
 export interface ProjectServer {
-  /** Folder that is archived, absolute: what the server may need lies in it. */
+  /** Absolute path of the folder that is archived, with everything that the server may need. */
   readonly base: string;
-  /** Folder in `base` that it runs in; '' is `base` itself. */
+  /** Working directory in `base`; '' is `base` itself. */
   readonly folder: string;
   readonly start: string;
-  /** `whole`: all of `base`, for a framework has picked it already; `packages`: the project with what it depends on. */
+  /**
+   * `whole`: all of `base`, which the framework has already selected; `packages`: the project with its dependencies.
+   */
   readonly archived: 'whole' | 'packages';
-  /** Folders that the framework forgets beside its server: where they lie in `base`, and from where they come. */
+  /** Folders that the framework does not copy to its server: target in `base`, and source. */
   readonly added: readonly (readonly [to: string, from: string])[];
-  /** Folders that are served before it is asked: first part of their addresses, and where they lie. */
+  /** Folders served before the server gets a request: URL prefix and path. */
   readonly assets: readonly (readonly [prefix: string, folder: string])[];
 }
 
-/** Servers that frameworks make, with the folder of their assets; the package says that it is that framework. */
+/** Server outputs of frameworks, with their assets folder; the package identifies the framework. */
 const MADE_SERVERS = [
   { package: '@angular/ssr', server: 'dist/*/server/server.mjs', assets: 'dist/*/browser' },
   { package: '@sveltejs/adapter-node', server: 'build/index.js', assets: 'build/client' },
@@ -31,14 +33,14 @@ const MADE_SERVERS = [
   { package: null, server: '.output/server/index.mjs', assets: '.output/public' },
 ] as const;
 
-/** Where the files for browsers lie, in a project that does not say so. */
+/** Default folders of client files. */
 const CLIENT_FOLDERS = ['dist/client', 'build/client', 'public'] as const;
-/** The same in an output folder that holds the server, too. */
+/** The same in an output folder that also contains the server. */
 const CLIENT_PARTS = ['client', 'browser', 'public'] as const;
 
 /**
  * @param root the project's folder, absolute and without links @param workspace the repository's
- * @throws {BuildError} `missing_entry`, where nothing says how the server is started.
+ * @throws {BuildError} `missing_entry` when no start command was found.
  */
 export function findServer(root: string, workspace: string, config: EntryConfig): ProjectServer {
   const next = standaloneOf(root, workspace);
@@ -63,10 +65,10 @@ export function findServer(root: string, workspace: string, config: EntryConfig)
   return { ...whole, start, assets: client === null ? [] : [['', path.join(root, client)]] };
 }
 
-/** What Next.js puts together with `output: 'standalone'`; null where it did not. */
+/** Output of Next.js with `output: 'standalone'`; null without it. */
 function standaloneOf(root: string, workspace: string): ProjectServer | null {
   const base = path.join(root, '.next', 'standalone');
-  // In a monorepo it repeats the path of the project.
+  // In a monorepo, it repeats the project's path.
   const folder = ['', path.relative(workspace, root).split(path.sep).join('/')].find((name) =>
     existsSync(path.join(base, name, 'server.js')),
   );
@@ -90,9 +92,9 @@ function standaloneOf(root: string, workspace: string): ProjectServer | null {
 }
 
 /**
- * What to tell the author of a Next.js project whose server takes all packages along; null: nothing.
+ * Warns about a Next.js project whose server includes all packages; null: no warning.
  *
- * @param bytes of the server's files
+ * @param bytes size of the server's files
  */
 export function standaloneWarning(server: ProjectServer, root: string, bytes: number): string | null {
   if (server.archived === 'whole' || !parseManifest(filesIn(root).text('package.json')).packages.has('next'))
@@ -103,7 +105,7 @@ export function standaloneWarning(server: ProjectServer, root: string, bytes: nu
   );
 }
 
-/** The folder with files for browsers; null: none is known, and the server serves its own. */
+/** The folder with client files; null: unknown, and the server serves its own. */
 function clientFolder(root: string, out: string | null, start: string): string | null {
   const isFolder = (name: string): boolean =>
     statSync(path.join(root, name), { throwIfNoEntry: false })?.isDirectory() === true;
@@ -113,14 +115,14 @@ function clientFolder(root: string, out: string | null, start: string): string |
       'assets',
       `The output directory "${out}" does not exist: kind ssr serves it before the server`,
     );
-  // Never the code of the server.
+  // Never the server's code.
   const server = start.split(/[\s"']+/).find((word) => /\.[cm]?[jt]sx?$/.test(word));
   const holdsServer = server !== undefined && !path.relative(out, server).startsWith('..');
   if (!holdsServer && out !== '.' && out !== '.next') return out;
   return CLIENT_PARTS.map((part) => path.posix.join(out, part)).find(isFolder) ?? null;
 }
 
-/** The first path that is there; one part of it may be `*`. */
+/** The first existing path; one segment may be `*`. */
 function firstOf(root: string, pattern: string): string | null {
   const [before, after] = pattern.split('*');
   if (after === undefined) return existsSync(path.join(root, pattern)) ? pattern : null;

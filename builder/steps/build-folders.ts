@@ -1,4 +1,4 @@
-// The folders of one build on this machine. Created by fence.ts; builds in sandboxes use the same names.
+// The folders of one build on this machine. Created by fence.ts; sandbox builds use the same names.
 import { execFile } from 'node:child_process';
 import { lstat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
@@ -11,12 +11,12 @@ export interface BuildFolders {
   readonly source: string;
   readonly home: string;
   readonly tmp: string;
-  /** Downloads of package managers. */
+  /** Download caches of package managers. */
   readonly cache: string;
   readonly artifact: string;
 }
 
-/** The folders of a build below one of its own. */
+/** The folders of a build inside its work folder. */
 export function foldersIn(workFolder: string): BuildFolders {
   const of = (name: string): string => join(workFolder, name);
   return {
@@ -29,7 +29,7 @@ export function foldersIn(workFolder: string): BuildFolders {
   };
 }
 
-/** Trees of any depth, with folders that are closed to their owner: `rm` and `chmod` take both. */
+/** Deletes deep trees and folders without permissions: `chmod` and `rm` handle both. */
 export async function removeFolders(folders: readonly string[]): Promise<void> {
   await promisify(execFile)('rm', ['-rf', '--', ...folders]).catch(async () => {
     await promisify(execFile)('chmod', ['-R', 'u+rwX', '--', ...folders]).catch(() => {});
@@ -38,8 +38,8 @@ export async function removeFolders(folders: readonly string[]): Promise<void> {
 }
 
 /**
- * A build with the platform's own user can replace its folders by links; they are mounted for the next command, and
- * read by this process. Call it only while no command runs. @throws {BuildFailure} when one is a link.
+ * A build with the platform's own user can replace its folders by links, which the next command would mount and this
+ * process would read. Call it only while no command runs. @throws {BuildFailure} when one is a link.
  */
 export async function refuseLinks(paths: readonly string[]): Promise<void> {
   for (const path of paths) {

@@ -1,6 +1,5 @@
-// From a repository to a folder of files: exactly one commit, with nothing of Git beside it. The fetch gets its
-// credentials by the environment and by short-lived files; the list of files is checked before one is written. Called
-// by run-build.ts.
+// Checks out exactly one commit of a repository, without Git metadata. Credentials are passed to the fetch by
+// environment and short-lived files; the file list is checked before any file is written. Called by run-build.ts.
 import { chmod, cp, lstat, readdir, readFile, realpath, rm, stat } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { pullRequestOf } from '#core/names.ts';
@@ -19,7 +18,7 @@ export interface Checkout {
   readonly paths: readonly string[];
 }
 
-/** Settings of every call of Git: nothing of the repository's or the machine's decides what it runs. */
+/** Settings of every Git call, so that no configuration of the repository or the machine can run programs. */
 const SETTINGS: Readonly<Record<string, string>> = {
   'core.hooksPath': '/dev/null',
   'core.fsmonitor': 'false',
@@ -30,7 +29,7 @@ const SETTINGS: Readonly<Record<string, string>> = {
   'core.excludesFile': '/dev/null',
   'credential.helper': '',
   'fetch.fsckObjects': 'true',
-  // Harmless, and in repositories that old tools made.
+  // Harmless, and found in repositories of old tools.
   'fetch.fsck.zeroPaddedFilemode': 'warn',
   'fetch.fsck.badTimezone': 'warn',
   'fetch.fsck.missingSpaceBeforeDate': 'warn',
@@ -50,11 +49,11 @@ const SETTINGS: Readonly<Record<string, string>> = {
 
 const OWN_REPOSITORIES = join(import.meta.dirname, 'own-repositories.gitconfig');
 
-/** Key and known hosts of ssh, while the fetch lasts; below the home folder. */
+/** Folder for the ssh key and known hosts during the fetch; inside the home folder. */
 const FETCH_FOLDER = '.fetch';
-/** Commits of a branch that are fetched where a server does not give out single ones. */
+/** Commits of a branch to fetch if a server does not serve single commits. */
 const DEPTH = '100';
-/** Texts of all links together; they are kept as one output. */
+/** Maximum total length of link targets, which are buffered as one output. */
 const LINKS_BYTES_MAX = 300_000;
 const REF = 'refs/platform/commit';
 const ADDRESS = /^[0-9a-fA-F.:]{2,45}$/;
@@ -68,7 +67,7 @@ export async function checkOut(request: BuildRequest, fence: Fence): Promise<Che
   const at = 'url' in source ? source.url : `file://${await realpath(source.folder)}`;
   request.onLine('clone', 'info', `Fetching ${request.commit ?? request.branch} of branch ${request.branch}`);
   await fetchCommit(git, at, request);
-  // Fetched by the platform's own user, where the repository is one of its folders.
+  // If the repository is a folder of the platform, the platform's user fetches it.
   await fence.giveAway(fence.folders.git);
   await rm(join(fence.folders.home, FETCH_FOLDER), { recursive: true, force: true });
   const commit = await readCommit(git);
@@ -102,7 +101,7 @@ interface Git {
 function gitOf(request: BuildRequest, fence: Fence): Git {
   const { source, limits, confinement } = request;
   const { folders } = fence;
-  // Without an entry in the list of users ssh does not start, and a folder of the platform's is closed to builds.
+  // ssh needs an entry in the passwd file, and the platform's own folder is not accessible to builds.
   const isSsh = 'url' in source && !/^https?:/.test(source.url);
   const fetchesItself = 'folder' in source || (isSsh && confinement.kind === 'user');
   return {
@@ -124,7 +123,7 @@ function gitOf(request: BuildRequest, fence: Fence): Git {
   };
 }
 
-/** Names that Git would take for options or patterns, and URLs of other kinds, are refused. */
+/** Refuses names that Git would parse as options or patterns, and other kinds of URLs. */
 export function checkNames({ branch, commit, source }: Pick<BuildRequest, 'branch' | 'commit' | 'source'>): void {
   const isName = /^(?!-)(?!.*(?:\.\.|@\{|\/\/|\.lock(?:\/|$)))[^\s\p{Cc}~^:?*[\\]{1,250}$/u.test(branch);
   if (pullRequestOf(branch) === null && (!isName || /^[./]|[./]$/.test(branch)))
@@ -134,7 +133,7 @@ export function checkNames({ branch, commit, source }: Pick<BuildRequest, 'branc
   if (!('url' in source)) return;
   const { url, isPlainHttp = false, address } = source;
   const isKnown = /^(?:https|ssh):\/\//.test(url) || (isPlainHttp && url.startsWith('http://'));
-  // An option, a helper program (`ext::`), or a host that ssh would take for an option.
+  // An option, a helper program (`ext::`), or a host that ssh would parse as an option.
   if (!isKnown || URL.parse(url) === null || /::|\/\/[^/]*@?-|[\s\p{Cc}]/u.test(url))
     throw new BuildFailure('clone_failed', 'Sources are fetched by https or ssh only');
   if (/^https?:\/\/[^/]*@/.test(url))
@@ -144,7 +143,7 @@ export function checkNames({ branch, commit, source }: Pick<BuildRequest, 'branc
 }
 
 async function fetchEnvironment(source: BuildSource, home: string, fence: Fence): Promise<Record<string, string>> {
-  // The other end of a fetch from a folder takes no settings from the environment.
+  // For a fetch from a folder, the other side ignores settings from the environment.
   if ('folder' in source)
     return environmentOf(home, { GIT_ALLOW_PROTOCOL: 'file', GIT_CONFIG_GLOBAL: OWN_REPOSITORIES });
   const folder = join(home, FETCH_FOLDER);
@@ -153,7 +152,7 @@ async function fetchEnvironment(source: BuildSource, home: string, fence: Fence)
   return environmentOf(home, { ...machineVariables(), ...own });
 }
 
-/** The environment alone carries settings: they are on no command line, which other users can read, and on no disk. */
+/** Settings are only passed by environment: command lines are visible to other users, files remain on disk. */
 function environmentOf(home: string, more: Readonly<Record<string, string>>): Record<string, string> {
   const environment: Record<string, string> = {
     PATH: '/usr/local/bin:/usr/bin:/bin',
@@ -177,7 +176,7 @@ function environmentOf(home: string, more: Readonly<Record<string, string>>): Re
   return { ...environment, GIT_CONFIG_COUNT: String(count) };
 }
 
-/** The ref of a branch. A fork's commits are in the repository that its pull request goes to, below its number. */
+/** The ref of a branch. Commits of a fork are in the target repository, under the pull request's number. */
 function tipOf(branch: string): string {
   const pullRequest = pullRequestOf(branch);
   if (pullRequest !== null) return `refs/pull/${pullRequest}/head`;
@@ -202,7 +201,7 @@ async function fetchCommit(git: Git, at: string, { commit, branch, limits }: Bui
   if (fetched.code === 0) return;
   const place = { branch, commit, bytesMax: limits.sourceBytesMax };
   if (commit === null || !isRefused(fetched.stderr)) throw fetchFailure(fetched, place);
-  // This server gives out branches only: the commit is looked for in the newest ones of its branch.
+  // This server only serves branches: search the newest commits of the branch.
   const branchOnly = await fetch(tip, DEPTH);
   if (branchOnly.code !== 0) {
     if (isNotFound(branchOnly.stderr)) throw fetchFailure(fetched, place);
@@ -230,7 +229,7 @@ async function listFiles(git: Git, { limits }: BuildRequest): Promise<GitTree> {
   return tree;
 }
 
-/** Links are read before they are made. */
+/** Links are checked before they are created. */
 async function checkLinks(git: Git, { links }: GitTree): Promise<void> {
   if (links.length === 0) return;
   let bytes = 0;
@@ -250,7 +249,7 @@ async function checkLinks(git: Git, { links }: GitTree): Promise<void> {
   }
 }
 
-/** Links that lead out by way of other links. What leads nowhere is the build's own trouble. */
+/** Finds links that lead out through other links. Broken links are allowed. */
 async function checkRealLinks(source: string, { links }: GitTree): Promise<void> {
   const root = await realpath(source);
   for (const { path } of links) {
@@ -307,7 +306,7 @@ async function isBare(folder: string): Promise<boolean> {
   return (await has('HEAD')) && (await has('objects')) && (await has('refs'));
 }
 
-/** A tree that the platform has taken in itself: copied without links, since the build's user gets the copy. */
+/** Copies a tree that the platform has already validated, without hard links, since the build's user owns the copy. */
 async function copySources(folder: string, { limits, onLine }: BuildRequest, fence: Fence): Promise<Checkout> {
   const paths: string[] = [];
   let bytes = 0;

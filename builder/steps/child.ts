@@ -1,6 +1,6 @@
-// The process of a build that runs as the build's own user: it runs the build command and makes the artifact, or asks
-// the detection library. What it needs comes over standard input, what it found goes to file descriptor 3, and its
-// parent believes none of that: the artifact is checked again (take-artifact.ts). Started by run-build.ts.
+// The build process that runs as the build's user: it runs the build command and creates the artifact, or runs the
+// detection library. It gets its input over standard input and reports on file descriptor 3. Its parent does not trust
+// the reports: the artifact is checked again (take-artifact.ts). Started by run-build.ts.
 import { once } from 'node:events';
 import { writeSync } from 'node:fs';
 import { build } from '../build/build.ts';
@@ -11,7 +11,7 @@ import type { LibraryFramework } from './library.ts';
 import type { BuildRunLimits } from './types.ts';
 import { startWayOut, type InsideWayOut } from './way-out/inside.ts';
 
-/** What to do. */
+/** The job to run. */
 export type ChildJob =
   | { readonly what: 'detect'; readonly root: string; readonly repository: string }
   | {
@@ -22,7 +22,7 @@ export type ChildJob =
       readonly artifacts: string;
       readonly variables: Readonly<Record<string, string>>;
       readonly limits: Pick<BuildRunLimits, 'artifactBytesMax' | 'artifactFilesMax' | 'bundleBytesMax'>;
-      /** Of the build command. */
+      /** Options of the build command. */
       readonly wayOut: InsideWayOut | null;
     };
 
@@ -37,11 +37,11 @@ export type ChildReport =
 const REPORT_FD = 3;
 const FRAMEWORKS_MAX = 5;
 
-/** Where a job runs: a process of its own, but for tests. */
+/** The environment of a job: a process of its own, except in tests. */
 export interface JobProcess {
-  /** What the build command inherits. */
+  /** Variables inherited by the build command. */
   readonly environment: NodeJS.ProcessEnv;
-  /** @returns a promise when the reader is behind. */
+  /** @returns a promise if the reader is slow. */
   write(text: string): void | Promise<unknown>;
   report(line: ChildReport): void;
 }
@@ -58,7 +58,7 @@ async function main(): Promise<void> {
   });
 }
 
-/** @returns the exit code: what failed is reported. */
+/** @returns the exit code; failures are reported. */
 export async function runJob(job: ChildJob, at: JobProcess): Promise<number> {
   try {
     if (job.what === 'detect') at.report({ what: 'detected', frameworks: await detectFrameworks(job) });
@@ -83,7 +83,7 @@ async function buildArtifact(
     inherited: environment,
     environment: variables,
     workspace,
-    // What is there comes from the repository: nothing was left by an earlier build.
+    // The folder is a fresh checkout without output of an earlier build.
     isCheckout: true,
   });
   report({ what: 'made' });
@@ -100,7 +100,7 @@ async function buildArtifact(
   report({ what: 'artifact', id: artifact.id });
 }
 
-/** Loaded here alone: it takes a sixth of a second and 27 MB. */
+/** Loaded only here: it takes a sixth of a second and 27 MB. */
 async function detectFrameworks({
   root,
   repository,
@@ -117,7 +117,7 @@ async function detectFrameworks({
   const project = new Project(files, root, repository)
     .setEnvironment({})
     .setNodeVersion(process.version)
-    // Its makers' error reports.
+    // Disables its error reporting.
     .setReportFn(() => {});
   const found = (await project.detectFrameworksInPath(project.baseDirectory)) ?? [];
   return found.slice(0, FRAMEWORKS_MAX).map((framework) => ({

@@ -1,22 +1,22 @@
-// Reads the output of a build's command. Called by fence.ts.
+// Reads the output of a build command. Called by fence.ts.
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 
-/** Output kept of a command that nobody listens to. */
+/** Maximum output kept of a command without a listener. */
 const KEPT_BYTES_MAX = 1024 * 1024;
 
-/** Where the output of a command goes. */
+/** Destinations of a command's output. */
 export interface CommandOutput {
-  /** Gets the output; without it, the first 1 MB of each stream is returned at the end. */
+  /** Called with output; without it, the first 1 MB of each stream is returned. */
   readonly onOutput?: (chunk: Buffer, isError: boolean) => void;
-  /** Gets what it writes to file descriptor 3. */
+  /** Called with data of file descriptor 3. */
   readonly onReport?: (chunk: Buffer) => void;
-  /** Gets its standard output, unlike `onOutput` with back pressure; may end it by throwing. */
+  /** Called with standard output, with back-pressure (unlike `onOutput`); may abort by throwing. */
   readonly read?: (output: Readable) => Promise<void>;
 }
 
-/** Reads the output of a command to its end, for those that want it. */
+/** Reads the output of a command to its end. */
 export function keepOutput(
   child: ChildProcess,
   { onOutput, onReport, read }: CommandOutput,

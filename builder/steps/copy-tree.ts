@@ -1,10 +1,10 @@
-// Copies a tree of plain files from one owner to another: no links, no special files, no rights but the owner's. For
-// caches, which go from a build's user to the platform's and back. Called by package-cache.ts.
+// Copies a tree of regular files between owners: no links, no special files, only owner permissions. For caches, which
+// are copied from the build's user to the platform's and back. Called by package-cache.ts.
 import { constants } from 'node:fs';
 import { chmod, copyFile, lstat, mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** What was copied; null: it was more than its bounds. */
+/** The size of the copy; null: it exceeded its limits. */
 interface Copied {
   readonly files: number;
   readonly bytes: number;
@@ -13,7 +13,7 @@ interface Copied {
 interface CopyBounds {
   readonly bytesMax: number;
   readonly filesMax: number;
-  /** Names of folders that are left out. */
+  /** Names of folders that are skipped. */
   readonly without?: readonly string[];
 }
 
@@ -22,8 +22,8 @@ const RIGHTS_OF_OTHERS = 0o7077;
 const PATH_CHARS_MAX = 3000;
 
 /**
- * @param to must not exist; is left half made where the bounds are hit.
- * @returns null where the tree is larger than its bounds.
+ * @param to must not exist; incomplete if a limit was exceeded.
+ * @returns null if the tree exceeds its limits.
  */
 export async function copyTree(from: string, to: string, bounds: CopyBounds): Promise<Copied | null> {
   let files = 0;
@@ -40,9 +40,9 @@ export async function copyTree(from: string, to: string, bounds: CopyBounds): Pr
           const info = await lstat(join(from, path));
           if (info.isDirectory() && bounds.without?.includes(path) !== true && path.length < PATH_CHARS_MAX)
             waiting.push(path);
-          // One with the right to become its owner is nobody's cache.
+          // Setuid files do not belong in a cache.
           if (!info.isFile() || (info.mode & 0o7000) !== 0) return;
-          // Counted before: a file that takes nothing of the disk, or has many names, takes all of its size as a copy.
+          // Counted first: a sparse or hard-linked file takes its full size as a copy.
           files++;
           bytes += info.size;
           if (isOver()) return;

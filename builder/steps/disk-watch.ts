@@ -1,15 +1,15 @@
-// What a build has written: the free space of the disk is looked at often, since that is cheap, and what lies in the
-// build's folders is added up when so much is gone that it could be over its bound. Called by fence.ts.
+// Limits what a build writes: free disk space is polled often, since that is cheap, and the build's folders are only
+// measured when enough space is gone to possibly exceed the limit. Called by fence.ts.
 import { execFile } from 'node:child_process';
 import { lstat, readdir, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { BuildFailure } from './types.ts';
 
-/** What is watched. */
+/** What to watch. */
 interface DiskBounds {
   readonly folder: string;
-  /** Folders of the machine in which a build without namespaces can write too, and whose files there are counted. */
+  /** Shared folders of the machine that a build without namespaces can write to; its files there are counted. */
   readonly shared: readonly string[];
   readonly uid: number | null;
   readonly bytesMax: number;
@@ -17,23 +17,23 @@ interface DiskBounds {
   readonly freeBytesMin: number;
 }
 
-/** Content of the folders. */
+/** Size of the folders. */
 interface Amount {
   readonly bytes: number;
   readonly files: number;
 }
 
-/** Without any sign of growth the folder is added up this often. */
+/** The folder is measured at least this often. */
 const FULL_LOOK_MS = 15_000;
-/** And no more often than this, whatever goes on beside it. */
+/** The minimum interval between measurements. */
 const LEAST_LOOK_MS = 1000;
-/** Part of the disk's file entries that stays free. */
+/** Fraction of the disk's inodes to keep free. */
 const FREE_ENTRIES_MIN = 0.02;
 
-/** What is wrong, in words for the author of the build; null: nothing. */
+/** The exceeded limit, as a message for the build's author; null: none. */
 export type DiskLook = () => Promise<BuildFailure | null>;
 
-/** @returns looks once; to be called several times a second. */
+/** @returns a function that checks once; call it several times a second. */
 export async function watchDisk(bounds: DiskBounds): Promise<DiskLook> {
   const { folder, bytesMax, filesMax, freeBytesMin } = bounds;
   let used: Amount = { bytes: 0, files: 0 };
@@ -64,13 +64,13 @@ export async function watchDisk(bounds: DiskBounds): Promise<DiskLook> {
   };
 }
 
-/** The disk of the platform is full. @param why for the log of the operator; tenants see no details of the machine. */
+/** The platform's disk is full. @param why for the operator's log; tenants see no details of the machine. */
 export function noRoom(why: string): BuildFailure {
   const message = 'The disk of the platform has no room for this build: deploy again when its operator has made some';
   return new BuildFailure('disk_full', message, { cause: new Error(why) });
 }
 
-/** Top-level entries that a user left in folders that everybody may write to. */
+/** A user's top-level entries in world-writable folders. */
 export async function leftBehind(folders: readonly string[], uid: number): Promise<string[]> {
   const found: string[] = [];
   for (const folder of folders) {
@@ -91,10 +91,10 @@ async function amountOf({ folder, shared, uid }: DiskBounds): Promise<Amount> {
   return { bytes: kilobytes * 1024, files };
 }
 
-/** What `du` counts. It walks in a process of its own: some folders have 100,000 files. */
+/** Runs `du` as a separate process: some folders have 100,000 files. */
 async function sumOf(words: readonly string[]): Promise<number> {
   const { stdout } = await promisify(execFile)('du', words, { maxBuffer: 2 ** 20 }).catch(
-    // It complains of files that go while it looks, and has counted the others.
+    // It reports errors for files deleted meanwhile, but has counted the others.
     (error: { stdout?: string }) => ({ stdout: error.stdout ?? '' }),
   );
   let sum = 0;
@@ -102,7 +102,7 @@ async function sumOf(words: readonly string[]): Promise<number> {
   return sum;
 }
 
-/** File systems without a fixed number of entries report 0: there only counting finds too many files. */
+/** File systems without a fixed number of inodes report 0: there, files have to be counted. */
 async function freeOf(folder: string): Promise<Amount & { readonly filesMin: number }> {
   const { bavail, bsize, files, ffree } = await statfs(folder);
   return { bytes: bavail * bsize, files: ffree, filesMin: files * FREE_ENTRIES_MIN };

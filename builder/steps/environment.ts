@@ -1,12 +1,12 @@
-// The environment of what runs in a build: nothing of the platform's own but where certificates lie, which proxy leads
-// out, and which registry serves packages. Pure. Called by the steps.
+// The environment of build commands: from the platform's, only certificate paths, the proxy and the package registry.
+// Pure. Called by the steps.
 import { dirname } from 'node:path';
 import { nodeCommand } from '#core/process/node-command.ts';
 import type { BuildFolders } from './build-folders.ts';
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
-/** Of the machine rather than of the platform: without them nothing can be fetched on some machines. */
+/** Properties of the machine: without them, some machines cannot fetch anything. */
 const CERTIFICATES = ['SSL_CERT_FILE', 'SSL_CERT_DIR', 'NODE_EXTRA_CA_CERTS', 'GIT_SSL_CAINFO', 'CURL_CA_BUNDLE'];
 const ADDRESSES = [
   'HTTP_PROXY',
@@ -20,7 +20,7 @@ const ADDRESSES = [
   'COREPACK_NPM_REGISTRY',
 ];
 
-/** What builds get of the machine. Addresses with a password in them stay out. */
+/** The machine's variables for builds. URLs with a password are excluded. */
 export function machineVariables(environment: Variables = process.env): Record<string, string> {
   const found: Record<string, string> = {};
   for (const name of CERTIFICATES) if (environment[name]) found[name] = environment[name];
@@ -29,12 +29,12 @@ export function machineVariables(environment: Variables = process.env): Record<s
   return found;
 }
 
-/** What a build sandbox gets of the builder's machine: where packages are, since the way out is its own. */
+/** The variables for a build sandbox: the package registries, since it has its own way out. */
 export function registryVariables(environment: Variables = process.env): Record<string, string> {
   return Object.fromEntries(Object.entries(machineVariables(environment)).filter(([name]) => /registry$/i.test(name)));
 }
 
-/** Files that {@link machineVariables} name, for namespaces to show. */
+/** Files named by {@link machineVariables}, to be mounted in namespaces. */
 export function certificatePaths(environment: Variables = process.env): string[] {
   const paths = CERTIFICATES.flatMap((name) => environment[name]?.split(':') ?? []);
   return [...new Set(paths)].filter(
@@ -42,7 +42,7 @@ export function certificatePaths(environment: Variables = process.env): string[]
   );
 }
 
-/** Variables that every command of a build gets; those of the project go over them, those of the platform over both. */
+/** Variables of every build command. The project's variables override them, the platform's override both. */
 export function baseVariables(
   folders: BuildFolders,
   programs: readonly string[],
@@ -62,7 +62,7 @@ export function baseVariables(
   return { ...machineVariables(environment), PATH: [...new Set(path)].join(':'), ...folderVariables(folders) };
 }
 
-/** Those of them that are the same wherever the folders lie. */
+/** Those that do not depend on folder paths. */
 export function folderVariables({ cache, home, tmp }: Pick<BuildFolders, 'cache' | 'home' | 'tmp'>) {
   return {
     HOME: home,
@@ -88,16 +88,16 @@ export function folderVariables({ cache, home, tmp }: Pick<BuildFolders, 'cache'
   } satisfies Record<string, string>;
 }
 
-/** What the loader, the C library and shells act on in every program that they start. */
+/** Variables interpreted by the dynamic loader, the C library and shells in every program. */
 const OF_EVERY_PROGRAM =
   /^(?:PATH|LD_.*|ENV|BASH_ENV|BASH_FUNC_.*|IFS|CDPATH|GLIBC_TUNABLES|GCONV_PATH|GETCONF_DIR|LOCPATH|NLSPATH|MALLOC_.*)$/;
 const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
 /**
- * A project's variables reach the programs that fence its command too, which run with the platform's rights: those by
- * which they would run the project's code are set behind the fence.
+ * A project's variables would also reach the programs that confine its command, which run with the platform's
+ * permissions. Variables that could make those run the project's code are set inside the fence.
  *
- * @returns variables of the whole, and the words before the command that set the rest.
+ * @returns variables for all programs, and a command prefix that sets the others.
  */
 export function fencedVariables(env: Readonly<Record<string, string>>): {
   readonly outside: Readonly<Record<string, string>>;

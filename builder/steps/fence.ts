@@ -1,5 +1,5 @@
-// The folders and the user of one build, and the running of commands in them: confined, bounded, and ended with
-// everything they started. Called by run-build.ts and the steps; knows nothing of what is built.
+// The folders and the user of one build, and its commands: confined, limited, and killed with all of their processes.
+// Called by run-build.ts and the steps; independent of what is built.
 import { randomBytes } from 'node:crypto';
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -33,85 +33,85 @@ export interface FencedCommand extends CommandOutput {
   readonly words: readonly string[];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
-  /** Text for its standard input; without one it is empty. */
+  /** Standard input; empty by default. */
   readonly input?: string;
-  /** Largest file it may write; default: what the work folder may hold. */
+  /** Maximum size of a file it writes; default: the limit of the work folder. */
   readonly fileBytesMax?: number;
-  /** It is no stranger's, and runs as the platform itself. */
+  /** Whether it is trusted and runs as the platform's user. */
   readonly isOwn?: boolean;
   /**
-   * Where builds have a network of their own; default: none. `machine`: the network of the machine, for a fetch.
-   * `way out`: the hosts that {@link Fence.wayOut} allows.
+   * Network access, if builds have their own network; default: none. `machine`: the machine's network, for a fetch.
+   * `way out`: the hosts allowed by {@link Fence.wayOut}.
    */
   readonly network?: 'machine' | 'way out';
-  /** Read-only folders besides those of the system. */
+  /** Read-only folders in addition to those of the system. */
   readonly readable?: readonly (readonly [from: string, to: string])[];
 }
 
-/** How a command ended. */
+/** Result of a command. */
 export interface FencedExit {
-  /** Null where a signal ended it. */
+  /** Null if a signal ended it. */
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** What one build runs in. */
+/** The environment of one build. */
 export interface Fence {
   readonly folders: BuildFolders;
   /** User id of the build; null: the platform's own. */
   readonly uid: number | null;
-  /** How its commands leave their network; null: they have the network of the machine they run on. */
+  /** How its commands reach allowed hosts; null: they use the machine's network. */
   readonly wayOut: InsideWayOut | null;
   /**
-   * Runs a command to its end. Nothing of it is left when this returns or throws.
+   * Runs a command and waits for it. When this returns or throws, all of its processes have exited.
    *
    * @throws {BuildFailure} `out_of_memory`, `too_many_processes`, `too_many_files`, `disk_full`; the reason of the
    *   build's signal.
    */
   run(command: FencedCommand): Promise<FencedExit>;
-  /** Gives a folder and what is in it to the build's user. Only while no command runs. */
+  /** Gives a folder recursively to the build's user. Call it only while no command runs. */
   giveAway(folder: string): Promise<void>;
-  /** Ends what is left, and removes the folders. */
+  /** Kills remaining processes, and deletes the folders. */
   close(): Promise<void>;
 }
 
-/** Makes the fence of one build. */
+/** Creates the fence of one build. */
 export type OpenFence = (request: BuildRequest) => Promise<Fence>;
 
-/** How often bounds are looked at. */
+/** How often limits are checked. */
 const WATCH_MS = 200;
-/** Looks at processes that no group counts are dearer. */
+/** Interval of checks that scan all processes, which cost more. */
 const PROCESS_LOOK_MS = 500;
-/** What a killed build has to be gone in. */
+/** Timeout for killed processes to exit. */
 const GONE_MS = 5000;
-/** Folders that everybody may write to: cleared of a build's files where it sees them. */
+/** World-writable folders: a build's files there are deleted if it can see them. */
 const SHARED = ['/tmp', '/var/tmp', '/dev/shm'] as const;
 const MEMORY_PART = 0.75;
-/** On which the program that fences says what it made. */
+/** File descriptor on which the confining program reports. */
 const INFO_FD = 4;
-/** A variable that all processes of a build inherit. */
+/** A variable inherited by all processes of a build. */
 const MARK = 'PLATFORM_BUILD';
 const MB = 1024 * 1024;
 
-/** Makes the folders and the groups of a build. */
+/** Creates the folders and control groups of a build. */
 export async function openFence(request: BuildRequest): Promise<Fence> {
   const { workFolder, confinement, slot, limits, signal } = request;
   const uid = uidOf(confinement, slot);
   const folders = foldersIn(workFolder);
   const memoryBytesMax = Math.floor(Math.min(limits.memoryMbMax * MB, machineMemory() * MEMORY_PART));
   const processorsMax = Math.min(limits.processorsMax, cpus().length);
-  // Left by a build that was killed with its builder.
+  // Left over from a build that was killed with its builder.
   if (uid !== null) await endUser(uid);
   await mkdir(workFolder, { recursive: true });
-  // The build's user passes through it to its own folders, and sees no names of others.
+  // The build's user can traverse it to its own folders, but not list it.
   await chmod(workFolder, uid === null ? 0o700 : 0o711);
   for (const folder of Object.values(folders)) {
     await mkdir(folder, { mode: 0o700 });
     if (uid !== null) await chown(folder, uid, uid);
   }
-  // Programs that ask for the name of their user find one.
+  // A passwd entry, for programs that look up their user name.
   const passwd = join(workFolder, 'passwd');
   const id = uid ?? process.getuid?.() ?? 0;
   await writeFile(passwd, `build:x:${id}:${id}::${folders.home}:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n`);
@@ -130,7 +130,7 @@ export async function openFence(request: BuildRequest): Promise<Fence> {
     freeBytesMin: limits.diskFreeBytesMin,
   });
 
-  /** Which bound the build is over; null: none. */
+  /** The limit that the build exceeds; null: none. */
   async function breach(root: number, looksAtProcesses: boolean): Promise<BuildFailure | null> {
     const hit = await groups.hit();
     if (hit === 'memory') return tooMuchMemory(memoryBytesMax);
@@ -173,10 +173,10 @@ export async function openFence(request: BuildRequest): Promise<Fence> {
     try {
       const [code, killedBy] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
       watching.stop();
-      // What it left running goes, and only then are its pipes at their end.
+      // Kill background processes first: they hold the pipes open.
       await endAll(root, await namespace);
       await Promise.all([kept.done, reading]);
-      // The kernel may have ended the build before anybody looked.
+      // The kernel may have killed the build before the next check.
       if (ending === null && code !== 0) ending = await breach(0, false);
       if (ending !== null) throw ending;
       await refuseLinks([...Object.values(folders), passwd, ...(listener === null ? [] : [listener.folder])]);
@@ -213,7 +213,7 @@ export async function openFence(request: BuildRequest): Promise<Fence> {
     return spawn(file, args, {
       cwd: '/',
       env: { ...outside, [MARK]: mark },
-      // A process group of its own, to be ended as a whole.
+      // A process group of its own, so that all of its processes can be killed.
       detached: true,
       stdio: [
         command.input === undefined ? 'ignore' : 'pipe',
@@ -246,7 +246,7 @@ export async function openFence(request: BuildRequest): Promise<Fence> {
     };
   }
 
-  /** Kills whatever is left of the build, and waits until it is gone. @throws {BuildFailure} where it is not. */
+  /** Kills the build's remaining processes and waits for their exit. @throws {BuildFailure} if they do not exit. */
   async function endAll(root: number, namespace: number | null): Promise<void> {
     const deadline = performance.now() + GONE_MS;
     for (;;) {
@@ -261,7 +261,7 @@ export async function openFence(request: BuildRequest): Promise<Fence> {
     }
   }
 
-  /** Ids of the processes of this build. Nothing leaves a control group by itself, so it knows them all. */
+  /** Process ids of this build. Processes cannot leave a control group themselves, so it lists all of them. */
   async function leftOf(root: number, namespace: number | null): Promise<readonly number[]> {
     const grouped = await groups.processes();
     if (grouped !== null) return grouped;
@@ -292,7 +292,7 @@ export async function openFence(request: BuildRequest): Promise<Fence> {
   };
 }
 
-/** Number of the process namespace that this program made; null: none. */
+/** Number of the process namespace created by this program; null: none. */
 async function namespaceOf(child: ChildProcess): Promise<number | null> {
   const stream = child.stdio[INFO_FD] as Readable | null;
   if (stream === null) return null;
@@ -301,15 +301,15 @@ async function namespaceOf(child: ChildProcess): Promise<number | null> {
     for await (const chunk of stream) text += String(chunk);
     return (JSON.parse(text) as { 'pid-namespace'?: number })['pid-namespace'] ?? null;
   } catch {
-    // It never came to making one.
+    // It exited before creating one.
     return null;
   }
 }
 
-/** Everything of a user at once: no process of it can start another one meanwhile. */
+/** Kills all processes of a user at once, so that none can fork meanwhile. */
 async function endUser(uid: number): Promise<void> {
   const words = [`--reuid=${uid}`, `--regid=${uid}`, '--clear-groups', '--', 'sh', '-c', 'kill -9 -1'];
-  // It ends itself as well.
+  // The killing process kills itself too.
   await promisify(execFile)('setpriv', words).catch(() => {});
 }
 
@@ -321,7 +321,7 @@ function kill(id: number): void {
   try {
     process.kill(id, 'SIGKILL');
   } catch {
-    // Gone already.
+    // Already exited.
   }
 }
 

@@ -1,27 +1,27 @@
-// What Git says when a fetch fails, as failures of a build: what happened, and what to do. Pure. Called by checkout.ts.
+// Converts Git's fetch errors to build failures with the fix. Pure. Called by checkout.ts.
 import { BuildFailure } from './types.ts';
 import type { FencedExit } from './fence.ts';
 
-/** What was asked for. */
+/** The requested branch and commit. */
 interface FetchPlace {
   readonly branch: string;
   readonly commit: string | null;
   readonly bytesMax: number;
 }
 
-/** Whether a server does not give out single commits, or has none of this hash. */
+/** Whether a server does not serve single commits, or does not have this one. */
 export function isRefused(text: string): boolean {
   return /not our ref|does not allow request for unadvertised object|no such remote ref|couldn't find remote ref|unadvertised/i.test(
     text,
   );
 }
 
-/** Whether the branch is not there. */
+/** Whether the branch does not exist. */
 export function isNotFound(text: string): boolean {
   return /couldn't find remote ref|no such remote ref/i.test(text);
 }
 
-/** The failure of a fetch. Nothing of the address or of the credentials is in it. */
+/** The failure of a fetch, without URL and credentials. */
 export function fetchFailure({ stderr, signal }: FencedExit, { branch, commit, bytesMax }: FetchPlace): BuildFailure {
   if (signal === 'SIGXFSZ' || /File too large|signal 25|died of signal|SIGXFSZ/i.test(stderr))
     return new BuildFailure('source_too_large', `The commit is larger than ${bytesMax} bytes (BUILD_SOURCE_BYTES_MAX)`);
@@ -49,10 +49,10 @@ export function fetchFailure({ stderr, signal }: FencedExit, { branch, commit, b
   return new BuildFailure('repository_unavailable', `The repository cannot be fetched: ${reasonOf(stderr)}`);
 }
 
-/** The line that says why, without addresses. */
+/** The line with the reason, without URLs. */
 function reasonOf(text: string): string {
   const lines = text.split('\n').filter((line) => line.trim() !== '');
-  // What ssh said before Git gave up.
+  // ssh's message before Git failed.
   const plain = lines.filter(
     (line) => !/^fatal: Could not read from remote|^Please make sure|^and the repo/.test(line),
   );

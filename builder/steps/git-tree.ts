@@ -1,5 +1,5 @@
-// The list of files of a commit, checked before one of them is written: kinds, names, number and size. Pure. Called by
-// checkout.ts, which feeds it the output of `git ls-tree -r -z -l`.
+// Checks the file list of a commit before any file is written: kinds, names, number and size. Pure. Called by
+// checkout.ts with the output of `git ls-tree -r -z -l`.
 import { BuildFailure } from './types.ts';
 
 /** A file of a commit. */
@@ -9,17 +9,17 @@ export interface TreeFile {
   readonly bytes: number;
 }
 
-/** What a commit holds. */
+/** The content of a commit. */
 export interface GitTree {
   /** Paths of all files and links, in Git's order. */
   readonly paths: readonly string[];
   readonly links: readonly TreeFile[];
   readonly bytes: number;
-  /** Files that may be pointers of Git LFS, by their size. */
+  /** Possible Git LFS pointers, by their size. */
   readonly maybePointers: readonly TreeFile[];
 }
 
-/** Bounds of a commit. */
+/** Limits of a commit. */
 export interface TreeLimits {
   readonly sourceBytesMax: number;
   readonly sourceFilesMax: number;
@@ -28,14 +28,14 @@ export interface TreeLimits {
 const PATH_BYTES_MAX = 4096;
 const PART_BYTES_MAX = 255;
 const LINKS_MAX = 10_000;
-/** A pointer of Git LFS has about 130 bytes. */
+/** A Git LFS pointer has about 130 bytes. */
 const POINTER_BYTES = { min: 100, max: 300 } as const;
 const POINTERS_LOOKED_AT_MAX = 500;
-/** One entry: mode, kind, hash, size, path. Only a submodule has no size. */
+/** One entry: mode, kind, hash, size, path. Only submodules have no size. */
 const ENTRY = /^(\d{6}) (?:blob ([0-9a-f]{40,64}) +(\d+)|(commit) [0-9a-f]{40,64} +-)\t(.+)$/s;
 
 /**
- * Reads the list of files of a commit as it comes, and stops at the first thing that is refused.
+ * Parses the file list of a commit as a stream, and stops at the first refused entry.
  *
  * @param chunks output of `git ls-tree -r -z -l --full-tree`
  * @throws {BuildFailure} `submodules_unsupported`, `source_too_large`, `source_unsafe`, `repository_empty`
@@ -89,7 +89,7 @@ export async function readTree(chunks: AsyncIterable<Uint8Array>, limits: TreeLi
   return { paths, links, bytes, maybePointers };
 }
 
-/** What is wrong with the path of a file, said after its name; null: nothing. */
+/** Why the path of a file is refused, to be appended to its name; null: it is accepted. */
 export function pathProblem(path: string): string | null {
   if (Buffer.byteLength(path) > PATH_BYTES_MAX) return 'has too long a path';
   if (path.startsWith('/')) return 'is an absolute path';
@@ -101,7 +101,7 @@ export function pathProblem(path: string): string | null {
   return null;
 }
 
-/** Whether a link's text leads out of the checkout, by its text alone. */
+/** Whether a link's target leads out of the checkout, judged by its text alone. */
 export function leadsOut(path: string, target: string): boolean {
   if (target.startsWith('/') || target.includes('\0')) return true;
   let depth = path.split('/').length - 1;
@@ -113,7 +113,7 @@ export function leadsOut(path: string, target: string): boolean {
   return false;
 }
 
-/** Names that some file system takes for `.git`: in other letters, with characters that it leaves out, short names. */
+/** Names that some file systems treat as `.git`: other case, ignored characters, short names. */
 function isGitFolder(part: string): boolean {
   const plain = part
     .normalize('NFKC')
@@ -124,7 +124,7 @@ function isGitFolder(part: string): boolean {
   return plain === '.git' || /^git~\d+$/.test(plain);
 }
 
-/** Texts that end in NUL, with a bound on each. */
+/** Splits NUL-terminated texts, with a maximum length. */
 async function* entriesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   let rest = Buffer.alloc(0);
   for await (const chunk of chunks) {
@@ -144,7 +144,7 @@ function unsafe(path: string, problem: string): BuildFailure {
   return new BuildFailure('source_unsafe', `${shown(path)} in the repository ${problem}: it is not checked out`);
 }
 
-/** A path for a message: one line, not too long. */
+/** A path for messages: one line, limited in length. */
 export function shown(path: string): string {
   const plain = path.replace(/[\p{Cc}\p{Cf}]/gu, '?');
   return `"${plain.length > 120 ? `${plain.slice(0, 120)}...` : plain}"`;

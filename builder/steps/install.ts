@@ -1,5 +1,5 @@
-// Installs what a project depends on, confined, with the manager that its lockfile or package.json names. Called by
-// run-build.ts; build-sandbox/ decides and runs likewise, with the programs of its own machine.
+// Installs a project's dependencies, confined, with the package manager of its lockfile or package.json. Called by
+// run-build.ts; build-sandbox/ uses the same rules with its own programs.
 import { chmod, mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { chooseNode } from '../frameworks/node-version.ts';
@@ -11,20 +11,20 @@ import type { Fence } from './fence.ts';
 import { BuildFailure, type BuildRequest } from './types.ts';
 import { WAY_OUT_VARIABLES, withWayOut } from './way-out/inside.ts';
 
-/** What commands of the build run with from here on. */
+/** Context of the following commands of the build. */
 export interface ToolEnvironment {
   readonly env: Readonly<Record<string, string>>;
   readonly readable: readonly (readonly [from: string, to: string])[];
-  /** To be saved when the build has worked; null: nothing is. */
+  /** The cache to save after a successful build; null: none. */
   readonly cache: PackageCache | null;
 }
 
 const LOCKFILE_BYTES_MAX = 64 * 1024 * 1024;
 const MANIFEST_BYTES_MAX = 5 * 1024 * 1024;
-/** End of what a command said, for the failure's message. */
+/** The end of a command's output, for the failure message. */
 const TAIL_CHARS_MAX = 8000;
 
-/** Dependencies of which nothing gets into a bundle: types, and tools that run on the author's machine. */
+/** Dependencies that are never bundled: types, and development tools. */
 const TOOLS =
   /^(?:@types\/.+|@platform-run\/(?:cli|types)|typescript|prettier|eslint|oxlint|oxfmt|@cloudflare\/workers-types)$/;
 
@@ -45,7 +45,7 @@ export async function install(request: BuildRequest, plan: BuildPlan, fence: Fen
   return { env, readable, cache };
 }
 
-/** Runs the command that installs. @param how where, and with what. */
+/** Runs the install command. @param how where, and with what. */
 export async function runInstall(
   request: BuildRequest,
   plan: BuildPlan,
@@ -70,7 +70,7 @@ export async function runInstall(
   throw new BuildFailure('install_failed', `The install command "${command}" ${end}${hintFor(tail, plan)}`);
 }
 
-/** Variables of every command, the project's own over them, and the platform's over both. */
+/** Variables of every command, overridden by the project's, overridden by the platform's. */
 function variablesOf(request: BuildRequest, fence: Fence, folders: readonly string[]): Record<string, string> {
   return {
     ...baseVariables(fence.folders, folders),
@@ -80,7 +80,7 @@ function variablesOf(request: BuildRequest, fence: Fence, folders: readonly stri
   };
 }
 
-/** Where pnpm keeps packages; npm complains of settings that are not its own. */
+/** The store folder of pnpm; only set for pnpm, since npm warns about unknown settings. */
 export function storeOf({ manager }: BuildPlan, { folders }: Fence): Record<string, string> {
   if (manager.name !== 'pnpm') return {};
   const store = join(folders.cache, 'pnpm');
@@ -92,7 +92,7 @@ async function findPrograms(
   fence: Fence,
   say: (text: string) => void,
 ): Promise<Pick<ManagerPrograms, 'folders' | 'readable'>> {
-  // A command of the project's own, without a package.json, may need no manager at all.
+  // A custom install command without a package.json may not need a package manager.
   const found = await findManager(plan.manager).catch((error: unknown) => {
     if (plan.installCommand === null && plan.manager.lockfile !== null) throw error;
     return null;
@@ -109,7 +109,7 @@ async function findPrograms(
   return { folders: [shims, ...found.folders], readable: found.readable };
 }
 
-/** There is one Node here, the platform's own: where the project asks for another one, its log says so. */
+/** Only the platform's own Node is available: if the project requests another version, the log says so. */
 function compareNode(request: BuildRequest, { node: asked }: BuildPlan): void {
   const version = process.versions.node;
   if (asked === null) return;
@@ -122,7 +122,7 @@ function compareNode(request: BuildRequest, { node: asked }: BuildPlan): void {
   );
 }
 
-/** What installs; null: nothing is to be installed. */
+/** The install command; null: nothing to install. */
 export async function decideInstall(plan: BuildPlan, say: (text: string) => void): Promise<string | null> {
   if (plan.installCommand !== null) {
     say(`Install command: ${plan.installCommand} (settings of the project)`);
@@ -147,7 +147,7 @@ export async function decideInstall(plan: BuildPlan, say: (text: string) => void
   return installCommand(plan.manager, hasYarnSettings);
 }
 
-/** Names of all dependencies; null where package.json cannot be read, or has packages below it. */
+/** Names of all dependencies; null if package.json is unreadable, or nested packages exist. */
 function dependenciesOf(text: string): string[] | null {
   try {
     const manifest = JSON.parse(text.replace(/^\ufeff/, '')) as Record<string, unknown>;
@@ -174,7 +174,7 @@ async function cacheOf(request: BuildRequest, plan: BuildPlan, fence: Fence): Pr
   });
 }
 
-/** What to do about failures that many run into. */
+/** Advice for common failures. */
 function hintFor(tail: string, { manager }: BuildPlan): string {
   if (/can only install packages when your package\.json and package-lock\.json.*are in sync|EUSAGE/s.test(tail))
     return `: package-lock.json does not fit package.json. Run npm install and commit both`;

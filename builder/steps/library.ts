@@ -1,22 +1,22 @@
-// What the library @netlify/build-info adds to our own detection (builder/frameworks/detect.ts): it knows more
-// frameworks, and is asked only where our rules say too little. It runs in a confined process (child.ts), never in this
-// one. Called by plan.ts.
+// Adds the library @netlify/build-info to our detection (builder/frameworks/detect.ts): it knows more frameworks, and
+// is only used if our rules find too little. It runs in a confined process (child.ts), never in this one. Called by
+// plan.ts.
 import type { Detection } from '../frameworks/detect.ts';
 
-/** A framework as the library names it. */
+/** A framework in the library's terms. */
 export interface LibraryFramework {
   readonly name: string;
   readonly build: string | null;
   readonly out: string | null;
 }
 
-/** Asks the library about the project's folder. */
+/** Runs the library on the project's folder. */
 export type AskLibrary = (root: string) => Promise<readonly LibraryFramework[]>;
 
 /**
- * A detection with what the library knows besides.
+ * Completes a detection with the library's result.
  *
- * @param ask null: a command is known already.
+ * @param ask null: a build command is already known.
  */
 export async function withLibrary(detected: Detection, root: string, ask: AskLibrary | null): Promise<Detection> {
   const knowsEnough =

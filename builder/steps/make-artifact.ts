@@ -1,5 +1,5 @@
-// The platform's own program of a build (child.ts), which runs beside strangers' code: what it is asked, and what is
-// made of its answers. Called by run-build.ts and by build-sandbox/; where the program runs is the fence's matter.
+// Runs the platform's build program (child.ts) next to untrusted code, and interprets its reports. Called by
+// run-build.ts and by build-sandbox/; the fence decides where it runs.
 import { nodeFlags } from '#core/node-flags.mjs';
 import type { Artifact } from '../build/artifact.ts';
 import type { ChildJob, ChildReport } from './child.ts';
@@ -10,9 +10,9 @@ import type { Fence } from './fence.ts';
 import { noRoom } from './disk-watch.ts';
 import { BuildFailure, type BuildRequest, type BuildResult } from './types.ts';
 
-/** How a fence runs that program. */
+/** How a fence runs the program. */
 export interface BuildProgram {
-  /** Node and what comes before its flags. */
+  /** Node, with any command prefix. */
   readonly node: readonly string[];
   /** Path of child.ts. */
   readonly script: string;
@@ -20,10 +20,10 @@ export interface BuildProgram {
   readonly readable?: readonly (readonly [from: string, to: string])[];
 }
 
-/** Reports of a build's process; longer ones are not ours. */
+/** Maximum length of a report; longer ones are not ours. */
 const REPORT_BYTES_MAX = 1024 * 1024;
 
-/** Reasons for what builder/build/build.ts says; everything else is a failure of the build. */
+/** Reasons for errors of builder/build/build.ts; all others are `build_failed`. */
 const reasons: ReadonlyMap<string, string> = new Map([
   ['too_large', 'artifact_too_large'],
   ['not_supported', 'not_supported'],
@@ -70,7 +70,7 @@ export async function makeArtifact(
   throw new BuildFailure('build_failed', `The process of the build was ended ${how} before it had made an artifact`);
 }
 
-/** Asks the detection library, beside the files that it looks at. */
+/** Runs the detection library. */
 export async function askLibrary(
   root: string,
   fence: Fence,
@@ -86,7 +86,7 @@ export async function askLibrary(
     input: JSON.stringify(job),
     onReport: (chunk) => reader.take(chunk),
   });
-  // One that cannot be asked has found nothing.
+  // If it fails, nothing was detected.
   return reader.find('detected')?.frameworks.filter(isFramework) ?? [];
 }
 
@@ -94,24 +94,24 @@ function wordsOf({ node, script }: BuildProgram): string[] {
   return [...node, ...nodeFlags, script];
 }
 
-/** What the build command gets; PATH only where the project sets it, for the library puts the project's tools there. */
+/** Variables of the build command; PATH only if the project sets it, since the library prepends the project's tools. */
 function commandVariables(request: BuildRequest, { env }: ToolEnvironment): Record<string, string> {
   const { PATH: _own, ...others } = env;
   const path = request.variables['PATH'];
   return path === undefined ? others : { ...others, PATH: path };
 }
 
-/** @returns the failure that the author of the project sees. */
+/** @returns the failure shown to the author of the project. */
 export function failureOf(
   { code, message }: Extract<ChildReport, { what: 'failed' }>,
   { limits }: BuildRequest,
 ): BuildFailure {
-  // The bound of files and that of bytes have one code there.
+  // Both limits, files and bytes, have one code there.
   if (code === 'too_large' && message.includes('BUILD_ARTIFACT_MAX_FILES'))
     return new BuildFailure('artifact_too_many_files', message);
   if (code === 'platform' && /ENOSPC|EFBIG/.test(message))
     return new BuildFailure('disk_full', `The build has written too much (${limits.diskBytesMax} bytes are allowed)`);
-  // It names the folder, and says what of the disk is free.
+  // The message contains the folder and the free disk space.
   if (code === 'write_failed') return noRoom(message);
   return new BuildFailure(reasons.get(code) ?? 'build_failed', message);
 }
@@ -121,7 +121,7 @@ function isFramework({ name, build, out }: LibraryFramework): boolean {
   return typeof name === 'string' && name.length < 100 && isText(build) && isText(out);
 }
 
-/** What a build says of its artifact. */
+/** A build's report about its artifact. */
 export function resultOf(
   { id, folder, bytes, files, manifest }: Artifact,
   name: string | null,
@@ -130,13 +130,13 @@ export function resultOf(
   return { artifactId: id, folder, kind: manifest.kind, name, bytes, files, commit };
 }
 
-/** Where the branch's tip was built, the commands know its commit too. */
+/** If the branch's tip was built, the commands also get its commit. */
 export function withCommit(request: BuildRequest, commit: BuildResult['commit']): BuildRequest {
   if (commit === null || request.platformVariables['PLATFORM_COMMIT']) return request;
   return { ...request, platformVariables: { ...request.platformVariables, PLATFORM_COMMIT: commit.sha } };
 }
 
-/** Reads reports line by line. They come from a process of strangers: what is no report is left out. */
+/** Parses reports line by line. They are untrusted: invalid ones are ignored. */
 function reportReader(onEach: (report: ChildReport) => void): {
   take(chunk: Buffer): void;
   find<What extends ChildReport['what']>(what: What): Extract<ChildReport, { what: What }> | undefined;

@@ -1,12 +1,12 @@
-// The cache of a project's builds: what its package manager has downloaded, by the hash of the lockfile. Packages are
-// installed from it anew each time, and the manager compares them with the lockfile. It belongs to one project, builds
-// of forks never see it, and only a build that worked writes it. Called by install.ts and run-build.ts.
+// The download cache of a project's package manager, by the hash of the lockfile. Packages are always installed from it
+// and verified against the lockfile by the package manager. It belongs to one project, is never used for forks, and is
+// only written by successful builds. Called by install.ts and run-build.ts.
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { copyTree } from './copy-tree.ts';
 
-/** What decides whether a cache is exactly that of a build. */
+/** The key of a cache. */
 export interface CacheKey {
   readonly manager: string;
   /** Content of the lockfile. */
@@ -15,25 +15,25 @@ export interface CacheKey {
 
 /** The cache of one build. */
 export interface PackageCache {
-  /** Fills the build's cache folder. @returns what the log says of it. */
+  /** Fills the build's cache folder. @returns a line for the log. */
   restore(): Promise<string>;
-  /** Keeps what the build's cache folder holds, unless the same is there. @returns what the log says of it. */
+  /** Saves the build's cache folder, unless it is unchanged. @returns a line for the log. */
   save(): Promise<string | null>;
 }
 
 const PREFIX = 'packages-';
 const FILES_MAX = 300_000;
-/** Sets of packages that are kept: those of two lockfiles, of the main branch and of the one that changes it. */
+/** Maximum caches per project: two lockfiles, of the main branch and of the one that changes it. */
 const KEPT = 2;
 
-/** Key of a cache: platform, Node and manager belong to it, for some packages are made for them. */
+/** Key of a cache; includes platform, Node and package manager, since some packages depend on them. */
 export function cacheName({ manager, lockfile }: CacheKey): string {
   const made = [process.platform, process.arch, process.versions.modules, manager].join(' ');
   return `${PREFIX}${createHash('sha256').update(`${made}\n${lockfile}`).digest('hex').slice(0, 32)}`;
 }
 
 /**
- * @param store folder of the project's caches @param folder of the build; exists and is empty
+ * @param store folder of the project's caches @param folder of the build; must exist and be empty
  * @param giveAway gives the folder to the build's user
  */
 export function openPackageCache(options: {
@@ -54,7 +54,7 @@ export function openPackageCache(options: {
       await rm(folder, { recursive: true, force: true });
       const copied = await copyTree(join(store, entry.name), folder, bounds).catch(() => null);
       if (copied === null) {
-        // Half a cache is as good as none.
+        // An incomplete cache is discarded.
         await rm(folder, { recursive: true, force: true });
         await mkdir(folder, { mode: 0o700 });
       }
@@ -86,7 +86,7 @@ export function openPackageCache(options: {
   };
 }
 
-/** Entries, the one that was used last first. */
+/** Entries, most recently used first. */
 async function entriesOf(store: string): Promise<{ readonly name: string; readonly usedAt: number }[]> {
   const names = (await readdir(store).catch(() => [])).filter((name) => name.startsWith(PREFIX));
   const entries = await Promise.all(

@@ -1,5 +1,5 @@
-// Package managers: whether this machine has the one of a project, and the command that installs with it. Looks at the
-// machine's programs; runs nothing. Called by install.ts.
+// Finds the package manager of a project on this machine, and builds its install command. Inspects the machine's
+// programs; runs nothing. Called by install.ts.
 import { realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Manager } from '../frameworks/packages.ts';
@@ -7,9 +7,9 @@ import { findProgram } from '#core/process/confinement/confinement.ts';
 import { BuildFailure } from './types.ts';
 
 /**
- * The command that installs what the lockfile says, tools for the build included, and nothing else.
+ * The command that installs exactly what the lockfile lists, including dev dependencies.
  *
- * @param hasYarnSettings whether there is a `.yarnrc.yml`: of version 2 or later.
+ * @param hasYarnSettings whether a `.yarnrc.yml` exists: Yarn 2 or later.
  */
 export function installCommand({ name, version, lockfile }: Manager, hasYarnSettings: boolean): string {
   const isLocked = lockfile !== null;
@@ -28,20 +28,20 @@ export function installCommand({ name, version, lockfile }: Manager, hasYarnSett
   }
 }
 
-/** How commands find a manager. */
+/** How commands find a package manager. */
 export interface ManagerPrograms {
   /** Folders for PATH. */
   readonly folders: readonly string[];
-  /** Folders to be seen read-only in namespaces: packages of programs that lie outside of the system's folders. */
+  /** Folders to mount read-only in namespaces: packages of programs outside the system's folders. */
   readonly readable: readonly string[];
-  /** Programs by these names are made to run it: name -> command. */
+  /** Wrapper programs to create: name -> command. */
   readonly shims: Readonly<Record<string, string>>;
-  /** What the log says of it; null: nothing. */
+  /** Line for the log; null: none. */
   readonly note: string | null;
 }
 
 /**
- * Finds a manager on this machine, or corepack, which fetches it.
+ * Finds a package manager on this machine, or corepack, which downloads it.
  *
  * @throws {BuildFailure} `install_failed` with what to install.
  */
@@ -52,7 +52,7 @@ export async function findManager(
   const { name, version } = manager;
   const corepack = name === 'npm' || name === 'bun' ? null : await findProgram('corepack', environment);
   const own = await findProgram(name, environment);
-  // A version that is asked for is fetched where that is possible.
+  // A requested version is downloaded if possible.
   if (corepack !== null && (own === null || version !== null)) {
     const places = await placesOf(corepack);
     const what = version === null ? name : `${name}@${version}`;
@@ -75,7 +75,7 @@ export async function findManager(
   );
 }
 
-/** Where a program and its package lie. */
+/** Locations of a program and its package. */
 async function placesOf(program: string): Promise<Pick<ManagerPrograms, 'folders' | 'readable'>> {
   const folder = dirname(program);
   const real = await realpath(program).catch(() => program);
@@ -84,12 +84,12 @@ async function placesOf(program: string): Promise<Pick<ManagerPrograms, 'folders
   return { folders: [folder], readable: shown.filter((path) => !/^\/(?:usr|bin|nix\/store)\//.test(path)) };
 }
 
-/** Lines of the program that stands for a manager. */
+/** Text of a wrapper program. */
 export function shimText(command: string): string {
   return `#!/bin/sh\nexec ${command} "$@"\n`;
 }
 
-/** Folder of such programs. */
+/** Folder of the wrapper programs. */
 export function shimFolder(home: string): string {
   return join(home, '.programs');
 }

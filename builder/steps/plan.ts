@@ -1,6 +1,6 @@
-// What is to be done with a checkout: its configuration by priority (platform.yaml, then settings of the project, then
-// what the files show), the folders by the rules of monorepos, and the lines of the log that say why. Called by
-// run-build.ts. Reads the checkout before any code of it has run.
+// Plans a build from a checkout: its configuration by precedence (platform.yaml, the project's settings, detection),
+// the folders by the monorepo rules, and log lines with the reasons. Called by run-build.ts. Reads the checkout before
+// any of its code has run.
 import { open, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { parseProjectConfig, type ProjectConfig } from '#core/config/project-config.ts';
@@ -22,15 +22,15 @@ export interface BuildPlan {
   readonly config: ProjectConfig;
   /** Folder of the project, absolute: the build command runs here. */
   readonly root: string;
-  /** The repository where it is a monorepo, else {@link root}. */
+  /** The repository for a monorepo, otherwise {@link root}. */
   readonly workspace: string;
   /** Where dependencies are installed, absolute. */
   readonly installFolder: string;
   readonly manager: Manager;
-  /** The version of Node that the project asks for; null: any. */
+  /** The Node version requested by the project; null: any. */
   readonly node: NodeRequest | null;
   readonly detected: Detection;
-  /** Command that installs, where the project's settings have one. */
+  /** Install command of the project's settings, if set. */
   readonly installCommand: string | null;
 }
 
@@ -39,7 +39,7 @@ const MANIFEST_BYTES_MAX = 5 * 1024 * 1024;
 
 /**
  * @param source root of the checkout @param paths its files
- * @throws {BuildFailure} `configuration_invalid` with the lines that are wrong; `not_supported`.
+ * @throws {BuildFailure} `configuration_invalid` with the invalid lines; `not_supported`.
  */
 export async function planBuild(
   request: BuildRequest,
@@ -73,7 +73,7 @@ export async function planBuild(
   };
 }
 
-/** What the project's folder says, else the repository's. */
+/** The value of the project's folder, otherwise the repository's. */
 async function nodeOf(root: string, workspace: string): Promise<NodeRequest | null> {
   for (const folder of new Set([root, workspace])) {
     const asked = await nodeRequestOf((name) => readBounded(path.join(folder, name), MANIFEST_BYTES_MAX));
@@ -82,7 +82,7 @@ async function nodeOf(root: string, workspace: string): Promise<NodeRequest | nu
   return null;
 }
 
-/** The rules of monorepos over the list of files. */
+/** Applies the monorepo rules to the file list. */
 async function readRepository(source: string, paths: readonly string[]): Promise<Workspace> {
   const texts: Record<string, string> = {};
   for (const name of ['package.json', workspaceFileName]) {
@@ -117,7 +117,7 @@ async function readConfig(
   return { config: config!, folder, file: null };
 }
 
-/** A setting with the name of platform.yaml itself means its folder. */
+/** If the setting names platform.yaml itself, its folder is used. */
 function configFolder(configPath: string): string {
   const plain = path.posix.normalize(configPath === '' ? '.' : configPath).replace(/\/+$/, '');
   if (plain.startsWith('/') || plain === '..' || plain.startsWith('../') || plain.includes('\0'))
@@ -154,7 +154,7 @@ function settled(
   }
 }
 
-/** By the rules of platform.yaml, with their messages. */
+/** Validated by the rules of platform.yaml, with their messages. */
 function checkedOutput(output: string): string {
   const { config, problems } = parseProjectConfig(`out: ${JSON.stringify(output)}\n`, { file: 'settings' });
   const [problem] = problems.filter(({ severity }) => severity === 'error');
@@ -184,7 +184,7 @@ function filled(value: string | null): string | null {
   return value === null || value.trim() === '' ? null : value;
 }
 
-/** The text of a file; null where there is none. The checkout has seen to it that no link leads out. */
+/** The text of a file; null if it does not exist. The checkout contains no links that lead out. */
 export async function readBounded(file: string, bytesMax: number): Promise<string | null> {
   const info = await stat(file).catch(() => null);
   if (info === null || !info.isFile()) return null;

@@ -1,6 +1,6 @@
-// Takes the artifact that a confined process made into the store: every file is looked at without following links,
-// compared with the manifest by its hash while it is copied, and what the manifest does not name is refused. Called by
-// run-build.ts when no process of the build is left.
+// Moves an artifact made by a confined process into the store: every file is read without following links and compared
+// with the manifest's hash while it is copied; files not in the manifest are refused. Called by run-build.ts when all
+// processes of the build have exited.
 import { lstat, readdir, readFile, realpath } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { hashOf } from '#core/artifact-id.ts';
@@ -13,15 +13,15 @@ import { BuildError } from '../project/build-error.ts';
 import { noRoom } from './disk-watch.ts';
 import { BuildFailure, type BuildRunLimits } from './types.ts';
 
-/** Bytes of manifest.json and of migrations.json. */
+/** Maximum bytes of manifest.json and of migrations.json. */
 const JSON_BYTES_MAX = 32 * 1024 * 1024;
-/** Forms of a file besides itself, and the files beside the assets. */
+/** Compressed forms per file, and the files besides the assets. */
 const FORMS_MAX = 3;
 const OWN_FILES_MAX = 10;
 
 /**
- * @param made folder that the build's process wrote artifacts into
- * @param id the artifact's, as that process says it
+ * @param made folder into which the build's process wrote artifacts
+ * @param id the artifact's id, as reported by that process
  * @throws {BuildFailure} `artifact_invalid`, `artifact_too_large`, `artifact_too_many_files`, `disk_full`
  */
 export async function takeArtifact(
@@ -73,14 +73,14 @@ export async function takeArtifact(
     if (error instanceof ArchiveError) throw invalid(error.message);
     if (error instanceof BuildError && error.code === 'write_failed') throw noRoom(error.message);
     if (error instanceof BuildError) throw invalid(error.message);
-    // Closed to this process, or longer than any path: the build's own doing.
+    // Inaccessible, or the path is too long: caused by the build.
     const { code = '' } = error as NodeJS.ErrnoException;
     if (/^(?:EACCES|ENOENT|ELOOP|ENAMETOOLONG|ENOTDIR)$/.test(code)) throw invalid(`it cannot be read (${code})`);
     throw error;
   }
 }
 
-/** Every file by its path with its size; anything that is neither a plain file nor a folder is refused. */
+/** All files by path with their size; only regular files and folders are allowed. */
 async function listFiles(root: string, filesMax: number): Promise<ReadonlyMap<string, number>> {
   const sizes = new Map<string, number>();
   const waiting = [root];

@@ -1,5 +1,5 @@
-// What the builder's process asks for and gets back when it builds a deployment from Git: the border between
-// builder/service/ (jobs, logs, leases) and builder/steps/ (checkout, install, build). Types, and the one error.
+// The interface between builder/service/ (jobs, logs, leases) and builder/steps/ (checkout, install, build): the
+// request and result of building a deployment from Git. Types, and the error.
 
 import type { BuildLimits } from '#core/limits.ts';
 import type { Confinement } from '#core/process/confinement/types.ts';
@@ -7,10 +7,10 @@ import type { SandboxPlace } from '#core/sandbox/operations.ts';
 import type { SandboxServiceClient } from '#core/sandbox/service-client.ts';
 import type { BuildWayOut } from './way-out/reach.ts';
 
-/** Where a build is, as its log names it. The process itself writes `queue` and `upload`. */
+/** The step of a build, as named in its log. The builder itself writes `queue` and `upload`. */
 export type BuildStep = 'queue' | 'clone' | 'install' | 'build' | 'artifact' | 'upload';
 
-/** Of a line of the build log. */
+/** Level of a log line. */
 export type LineLevel = 'info' | 'warn' | 'error';
 
 /** Where the sources come from. */
@@ -20,131 +20,130 @@ export type BuildSource =
       readonly url: string;
       /** HTTP headers of the fetch, such as `Authorization`. Never on disk, on a command line or in a build. */
       readonly headers?: Readonly<Record<string, string>>;
-      /** Private key of `ssh`, as OpenSSH writes it; on disk only while the fetch lasts. */
+      /** Private key for `ssh` in OpenSSH format; on disk only during the fetch. */
       readonly sshKey?: string;
-      /** Lines of `known_hosts`; without them the host's key of the first connection is taken. */
+      /** Lines of `known_hosts`; without them, the host's first key is accepted. */
       readonly sshKnownHosts?: string;
-      /** Address that was checked for this host: Git connects to it whatever DNS says by then. */
+      /** The host's address when it was checked: Git connects to it without another DNS lookup. */
       readonly address?: string;
-      /** `http:` is allowed: the operator's own Git host in a private network. */
+      /** Whether `http:` is allowed, for the operator's own Git host in a private network. */
       readonly isPlainHttp?: boolean;
     }
   | {
-      /** A folder of the platform's own: a bare repository (with `HEAD` and `objects`), or a tree of sources. */
+      /** A folder of the platform: a bare repository (with `HEAD` and `objects`), or a source tree. */
       readonly folder: string;
     };
 
-/** Bounds of one build: `build` of core/limits.ts, and those of the artifact. */
+/** Limits of one build: `build` of core/limits.ts, and those of the artifact. */
 export interface BuildRunLimits extends BuildLimits {
   readonly artifactBytesMax: number;
   readonly artifactFilesMax: number;
   readonly bundleBytesMax: number;
-  /** What of the disk stays free. */
+  /** Free disk space to keep. */
   readonly diskFreeBytesMin: number;
 }
 
-/** Settings of the project on the platform: below platform.yaml, above detection. Null: not set. */
+/** The project's settings on the platform: overridden by platform.yaml, override detection. Null: not set. */
 export interface BuildSettings {
   readonly buildCommand: string | null;
   readonly outputDirectory: string | null;
   readonly installCommand: string | null;
 }
 
-/** The sandbox of the sandbox service that a project and branch are built in. */
+/** The build sandbox of a project and branch. */
 export interface BuildSandbox {
   readonly client: SandboxServiceClient;
   readonly place: SandboxPlace;
-  /** Headers of each request: what the sandbox is made of. */
+  /** Headers of each request: the sandbox's options. */
   readonly headers: Readonly<Record<string, string>>;
-  /** "Clear build cache": it is destroyed, and made anew. */
+  /** "Clear build cache": the sandbox is destroyed and recreated. */
   readonly isCleared: boolean;
-  /** Nothing of it stays after the attempt: a build of a fork. */
+  /** Whether it is destroyed after the attempt, for a build of a fork. */
   readonly isTransient: boolean;
-  /** What makes the artifact inside; default: the program of this platform. */
+  /** The program that makes the artifact inside; default: that of this platform. */
   readonly program?: PackedProgram;
 }
 
-/** A program that is packed when it is asked for. */
+/** A program that is packed on demand. */
 export interface PackedProgram {
-  /** Of its files: two that are the same have the same. */
+  /** Hash of its files. */
   readonly hash: string;
   /** Path of child.ts in the archive. */
   readonly script: string;
-  /** A tar file, compressed with gzip: about 12 MB, kept once it is made. */
+  /** A gzipped tar file of about 12 MB, cached once created. */
   bytes(): Promise<Buffer>;
 }
 
-/** One attempt at one deployment. */
+/** One attempt to build one deployment. */
 export interface BuildRequest {
   readonly deploymentId: string;
-  /** Name in hosts. */
+  /** The project's name in hosts. */
   readonly project: string;
   readonly branch: string;
-  /** Full hash; null: the branch's newest. */
+  /** Full hash; null: the newest commit of the branch. */
   readonly commit: string | null;
   readonly source: BuildSource;
   /** Folder of the project's platform.yaml in the repository; '' is the root. */
   readonly configPath: string;
   readonly settings: BuildSettings;
-  /** The project's own, for its commands. Of a fork: none. */
+  /** The project's variables for its commands; none for a fork. */
   readonly variables: Readonly<Record<string, string>>;
   /**
-   * `CI`, `PLATFORM_BRANCH`, `PLATFORM_COMMIT`, `PLATFORM_URL`, `PLATFORM_PR`; they go before the project's own. Where
-   * `commit` is null, the checkout says `PLATFORM_COMMIT`.
+   * `CI`, `PLATFORM_BRANCH`, `PLATFORM_COMMIT`, `PLATFORM_URL`, `PLATFORM_PR`; they override the project's own. If
+   * `commit` is null, the checkout sets `PLATFORM_COMMIT`.
    */
   readonly platformVariables: Readonly<Record<string, string>>;
-  /** Empty, of this attempt alone, made and removed by the caller. Checkout, home and temporary files lie below. */
+  /** An empty folder of this attempt, created and deleted by the caller, for the checkout, home and temporary files. */
   readonly workFolder: string;
   /**
-   * Kept between builds of the project; null: nothing is kept or used (forks, "clear cache" makes it empty). Each entry
-   * is a folder or file directly below, whose modification time is set when it is used: the oldest go first.
+   * Cache kept between builds of the project; null: no cache (for forks; "clear cache" empties it). Each entry is a
+   * direct child whose modification time is its last use: the oldest are deleted first.
    */
   readonly cacheFolder: string | null;
-  /** Where the artifact's folder is made; on the file system of the data folder. */
+  /** Where to create the artifact's folder; on the same file system as the data folder. */
   readonly artifactsFolder: string;
   readonly limits: BuildRunLimits;
   readonly confinement: Confinement;
-  /** What commands with a network of their own may reach. */
+  /** Hosts that commands with their own network may reach. */
   readonly wayOut: BuildWayOut;
-  /** Why the platform cannot run servers for Node; null or absent: no reason is known. */
+  /** Why the platform cannot run Node servers; null or absent: no known reason. */
   readonly noServers?: string | null;
-  /** Null: commands run on this machine, confined. Else none of them do, whatever becomes of the sandbox. */
+  /** Null: commands run confined on this machine. Otherwise they only run in the sandbox, even if it fails. */
   readonly sandbox: BuildSandbox | null;
-  /** Number of this build among those that run at a time, from 0. */
+  /** Slot of this build among the concurrent ones, from 0. */
   readonly slot: number;
   readonly isFork: boolean;
   /**
-   * Aborts when the build must end: canceled, out of time, lease lost. All processes are killed at once then, and
-   * `signal.reason` is thrown as it is.
+   * Aborts when the build must end: canceled, timed out, lease lost. All processes are then killed immediately, and
+   * `signal.reason` is thrown unchanged.
    */
   readonly signal: AbortSignal;
-  /** Another step begins. */
+  /** Called when another step begins. */
   readonly onStep: (step: BuildStep) => void;
-  /** A line of the platform's own. Secrets in it are masked. */
+  /** Logs a line of the platform. Secrets in it are masked. */
   readonly onLine: (step: BuildStep, level: LineLevel, text: string) => void;
   /**
-   * Bytes as a command wrote them, in chunks of any size: they are decoded, parted into lines, masked and bounded by
-   * the receiver.
+   * Receives raw command output in chunks of any size; the receiver decodes, splits, masks and limits it.
    */
   readonly onOutput: (step: BuildStep, level: LineLevel, chunk: Uint8Array) => void;
   /**
-   * A process group was started for this build: it is killed should the builder die. @returns what to call when it is
-   * gone.
+   * Registers a process group of this build, to be killed if the builder dies. @returns a function to call when it has
+   * exited.
    */
   readonly onProcessGroup: (group: number) => () => void;
 }
 
-/** What a build made. */
+/** Result of a build. */
 export interface BuildResult {
   readonly artifactId: string;
-  /** `<artifactsFolder>/<artifactId>`, complete, on the disk, and owned by the user of this process. */
+  /** `<artifactsFolder>/<artifactId>`, complete, flushed to disk, and owned by the user of this process. */
   readonly folder: string;
   readonly kind: 'static' | 'ssr' | 'dynamic';
-  /** `name` of platform.yaml; null where it says none. */
+  /** `name` of platform.yaml; null if not set. */
   readonly name: string | null;
   readonly bytes: number;
   readonly files: number;
-  /** What was built: full hash, first line of its message, author's name; null for a tree of sources. */
+  /** The built commit: full hash, first line of its message, author's name; null for a source tree. */
   readonly commit: { readonly sha: string; readonly message: string; readonly author: string } | null;
 }
 
@@ -158,7 +157,7 @@ export type RunBuild = (request: BuildRequest) => Promise<BuildResult>;
  * throw new BuildFailure('repository_empty', 'The repository has no commit on branch main');
  */
 export class BuildFailure extends Error {
-  /** For programs: `build_failed`, `artifact_too_large`, `repository_unavailable`, `skipped`, ... */
+  /** Machine-readable reason: `build_failed`, `artifact_too_large`, `repository_unavailable`, `skipped`, ... */
   readonly reason: string;
   readonly status: 'failure' | 'timeout' | 'canceled';
 

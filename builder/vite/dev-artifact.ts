@@ -1,5 +1,5 @@
-// A dev worker as an artifact that lies nowhere: what the engine of `platform vite dev` serves. Static files are Vite's
-// to serve there, so that it lists none.
+// A dev worker as an in-memory artifact, served by the engine of `platform vite dev`. It lists no static files, since
+// Vite serves them.
 import { artifactId } from '#core/artifact-id.ts';
 import type { Manifest } from '#core/manifest.ts';
 import { toWorkerText, type WorkerText } from '#core/worker-text.ts';
@@ -8,7 +8,7 @@ import { adaptedAssetsBinding } from '../frameworks/adapters.ts';
 import type { BuildConfig } from '../project/project.ts';
 import type { DevWorker } from './dev-worker.ts';
 
-/** An open artifact, as artifacts/artifact-source.ts makes them. */
+/** An open artifact, as opened by artifacts/artifact-source.ts. */
 interface DevArtifact {
   readonly id: string;
   readonly manifest: Manifest;
@@ -21,7 +21,7 @@ interface DevArtifact {
   encodedFile(hash: string): string;
 }
 
-/** @returns an artifact of its code and configuration: the same ones have the same id. */
+/** @returns an artifact of its code and configuration; equal ones have the same id. */
 export function openDevArtifact(config: BuildConfig, { code, map }: DevWorker): DevArtifact {
   const noFile = (name: string): never => {
     throw new Error(`${name} is no file of this artifact`);
@@ -34,7 +34,7 @@ export function openDevArtifact(config: BuildConfig, { code, map }: DevWorker): 
     size: 0,
     workerText: () => toWorkerText(Buffer.from(code)),
     sourceMap: map,
-    // They are applied by who deploys.
+    // Migrations are applied at deployment.
     migrations: () => [],
     assetFile: noFile,
     serverFile: () => '',

@@ -1,28 +1,28 @@
-// The part of a dev worker that its own modules stand on: Vite's module runner, the shape of a worker, and those of
-// Node's modules and globals that the code asks for. One script that leaves one name. Used by dev-worker.ts.
+// The base script of a dev worker: Vite's module runner, the handler wrapper, and the Node modules and globals that the
+// code uses. It defines one global name. Used by dev-worker.ts.
 import { rolldown, type InputOptions } from 'rolldown';
 import { cloudflarePlugin } from '../bundle/cloudflare-modules.ts';
 import { workerResolve } from '../bundle/bundle.ts';
 import { nodeCompatPlugin, nodeGlobals, ownPath } from '../bundle/node-compat.ts';
 
-/** What a dev worker asks of its base. */
+/** Requirements of a dev worker. */
 export interface BaseOptions {
-  /** The file of `vite/module-runner`, of the project's own Vite. */
+  /** The file of `vite/module-runner` in the project's own Vite. */
   readonly runnerFile: string;
-  /** Modules of the platform that are imported: `node:async_hooks`, `cloudflare:workers`. */
+  /** Imported modules of the platform: `node:async_hooks`, `cloudflare:workers`. */
   readonly builtins: readonly string[];
-  /** Globals of Node that are named somewhere. */
+  /** Node globals used somewhere. */
   readonly globals: readonly string[];
 }
 
-/** The name that the base leaves. */
+/** The global name that the base defines. */
 export const BASE_NAME = '__platform';
 const ENTRY_ID = '\0platform:dev-base';
 
-/** Globals of Node that a worker may name; each costs the modules behind it. */
+/** Node globals that a worker may use; each adds the modules behind it. */
 export const baseGlobals: readonly string[] = ['Buffer', 'process', 'setImmediate', 'clearImmediate'];
 
-/** @throws what the bundler says of a module that is not there. */
+/** @throws the bundler's error for a module that does not exist. */
 export async function bundleBase({ runnerFile, builtins, globals }: BaseOptions): Promise<string> {
   const injected = nodeGlobals();
   const needsNode = builtins.length > 0 || globals.length > 0;

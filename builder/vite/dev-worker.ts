@@ -1,30 +1,30 @@
-// Modules as Vite's dev server transforms them -> one script that runs in an isolate, with a source map to what their
-// authors wrote. Called by `platform vite engine` for each change: only what changed is wrapped again.
+// Combines modules transformed by Vite's dev server into one script for an isolate, with a source map to the original
+// sources. Called by `platform vite engine` for each change: only changed modules are wrapped again.
 import { HANDLER_NAMES } from '../bundle/bundle.ts';
 import { baseGlobals, BASE_NAME, bundleBase } from './dev-base.ts';
 
 /** A module of a Vite environment. */
 export interface DevModule {
-  /** What other modules import it by. */
+  /** The URL by which other modules import it. */
   readonly url: string;
   readonly id: string;
-  /** Null of a virtual one. */
+  /** Null for a virtual module. */
   readonly file: string | null;
-  /** As Vite's module runner takes it. */
+  /** Code in the format of Vite's module runner. */
   readonly code: string;
   /** Source map, JSON; null without one. */
   readonly map: string | null;
 }
 
-/** What a worker is made of. */
+/** Input of a dev worker. */
 export interface DevWorkerOptions {
-  /** The file of `vite/module-runner`, of the project's own Vite. */
+  /** The file of `vite/module-runner` in the project's own Vite. */
   readonly runnerFile: string;
-  /** Where the isolate asks for modules that are not among these. */
+  /** Where the isolate requests modules that are not included. */
   readonly channel: string;
-  /** The environment that the worker starts in, and the URL of its entry there. */
+  /** The worker's environment, and the URL of its entry there. */
   readonly entry: { readonly environment: string; readonly url: string };
-  /** Modules of the platform that are imported somewhere. */
+  /** Imported modules of the platform. */
   readonly builtins: readonly string[];
   readonly environments: ReadonlyMap<string, readonly DevModule[]>;
 }
@@ -32,25 +32,25 @@ export interface DevWorkerOptions {
 /** A script for an isolate. */
 export interface DevWorker {
   readonly code: string;
-  /** Its source map, JSON, made when it is asked for. */
+  /** Its source map, JSON, created on demand. */
   readonly map: () => string;
 }
 
 /** A module in the script. */
 interface Wrapped {
   readonly text: string;
-  /** Lines of `text`. */
+  /** Number of lines of `text`. */
   readonly lines: number;
-  /** Names of Node's globals in it. */
+  /** Node globals used in it. */
   readonly globals: readonly string[];
 }
 
 const PARAMETERS =
   '__vite_ssr_exports__, __vite_ssr_import_meta__, __vite_ssr_import__, __vite_ssr_dynamic_import__, __vite_ssr_exportAll__, __vite_ssr_exportName__';
-/** Lines of a wrapped module before its own first one. */
+/** Lines that wrapping adds before a module's first line. */
 const LINES_BEFORE = 1;
 
-/** @returns what makes scripts: it keeps what did not change since the last one. */
+/** @returns a function that creates scripts, caching modules that did not change. */
 export function createDevWorkers(): (options: DevWorkerOptions) => Promise<DevWorker> {
   const wrapped = new WeakMap<DevModule, Wrapped>();
   const bases = new Map<string, Promise<string>>();
@@ -111,7 +111,7 @@ export function createDevWorkers(): (options: DevWorkerOptions) => Promise<DevWo
 }
 
 function wrapModule({ url, id, file, code }: DevModule): Wrapped {
-  // V8 would take the name of one module for that of the whole script.
+  // Prevents V8 from using a module's sourceURL for the whole script.
   const own = code.replace(/\n\/\/# source(?:URL|Mapp?ingURL|MappingSource)=[^\n]*/g, '').trimEnd();
   const text = `${JSON.stringify(url)}: [${JSON.stringify(id)}, ${JSON.stringify(file)}, async function (${PARAMETERS}) {\n${own}\n}],`;
   const globals = baseGlobals.filter((name) => new RegExp(`(?<![.\\w$])${name}\\b`).test(own));
@@ -124,7 +124,7 @@ function countLines(text: string): number {
   return lines;
 }
 
-/** An index map: each module's own, from the line where it stands. */
+/** An index map: each module's own map, from its first line. */
 function mapOf(sections: readonly { readonly line: number; readonly map: string }[]): string {
   return JSON.stringify({
     version: 3,

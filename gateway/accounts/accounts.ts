@@ -1,25 +1,26 @@
-// What keeps tokens, room and usage: the forms of it share these types, and one suite of tests.
+// Types of the stores for tokens, limits and usage. The memory and Postgres implementations share them and one test
+// suite.
 import type { Caller, Ledger, TokenStore, UsageLog, UsageReader, UsageRow } from '../contract/contract.ts';
 
-/** Tokens, and what issues and revokes them. */
+/** Issues, looks up and revokes tokens. */
 export interface TokenRegistry extends TokenStore {
   /**
-   * @param expiresAt ms since 1970; null: it lives as long as what it belongs to.
-   * @returns the token, which is kept nowhere.
+   * @param expiresAt ms since 1970; null: it lives as long as its owner.
+   * @returns the token, which is not stored.
    */
   issue(caller: Caller, expiresAt: number | null): Promise<string>;
-  /** All of a deployment; at a rotation, all but `keep`. */
+  /** Revokes all tokens of a deployment; at a rotation, all but `keep`. */
   revokeDeployment(deploymentId: string, keep: string | null): Promise<void>;
   revoke(token: string): Promise<void>;
 }
 
-/** Tokens or limits cannot be looked up at the moment. */
+/** Tokens or limits are temporarily unavailable. */
 export class AccountsAway extends Error {}
 
-/** What a limit is on. */
+/** The scope of a limit. */
 export type LimitScope = 'organization' | 'project' | 'deployment' | 'key';
 
-/** What a caller may use in a minute, a day or a month by UTC. */
+/** Limits per minute, day or month (UTC). */
 export interface Limit {
   readonly scope: LimitScope;
   readonly of: 'requests' | 'tokens';
@@ -27,19 +28,19 @@ export interface Limit {
   readonly most: number;
 }
 
-/** A limit as an organization sets it for itself, a project or a key. */
+/** A limit that an organization sets for itself, a project or a key. */
 export type SetLimit = Omit<Limit, 'scope'>;
 
 /** Limits that apply to a caller. */
 export type LimitsOf = (caller: Caller) => readonly Limit[];
 
-/** Usage that can be read again. */
+/** Usage records that can be queried. */
 export interface UsageBook extends UsageLog, UsageReader {
-  /** The latest ones first. */
+  /** Newest first. */
   rowsOf(organizationId: string, most: number): Promise<readonly UsageRow[]>;
 }
 
-/** One form of the accounts. */
+/** One implementation of the accounts. */
 export interface Accounts {
   readonly tokens: TokenRegistry;
   readonly ledger: Ledger;

@@ -1,5 +1,5 @@
-// The account of one call: room before it, and what it used after it, once. An answer waits for nothing of it but the
-// room.
+// Accounting of one call: reserves budget before it and records usage once after it. The response only waits for the
+// reservation.
 import type { Used } from '../contract/chat.ts';
 import type { Caller, GatewayParts, Price, Remaining, TokenCount } from '../contract/contract.ts';
 import { GatewayError } from '../contract/errors.ts';
@@ -8,20 +8,20 @@ import { GatewayError } from '../contract/errors.ts';
 export interface Ending {
   /** Null: nothing was used. */
   readonly used: Used | null;
-  /** `provider/model` that answered; null: none did. */
+  /** `provider/model` that answered; null: none. */
   readonly model: string | null;
   readonly error: GatewayError | null;
-  /** When the answer began, ms since 1970; null: it did not. */
+  /** When the response began, ms since 1970; null: it did not begin. */
   readonly begunAt: number | null;
 }
 
 export interface Bill {
-  /** Whether the answer is to be held to what was reserved. */
+  /** Whether the response is limited to the reserved tokens. */
   readonly isBounded: boolean;
-  /** What limits are left, as headers. */
+  /** Remaining limits, as headers. */
   readonly headers: Readonly<Record<string, string>>;
   readonly estimate: TokenCount;
-  /** Counts once; never throws. */
+  /** Records usage, once; never throws. */
   close(ending: Ending): void;
 }
 
@@ -74,7 +74,7 @@ export async function openBill(parts: GatewayParts, opened: Opened): Promise<Bil
   };
 }
 
-/** Who hangs up before the answer has had the provider read the request all the same. */
+/** The provider has read the request even if the client disconnects before the response. */
 function sentFor(error: GatewayError | null, { promptTokens }: TokenCount): Used | null {
   if (error?.code !== 'client_gone' && error?.code !== 'upstream_timeout') return null;
   return { promptTokens, completionTokens: 0, cachedTokens: 0, reasoningTokens: 0, isEstimated: true };

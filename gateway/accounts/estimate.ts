@@ -1,15 +1,15 @@
-// How many tokens a text may be, where nobody has counted them: before a call, and after one that told nothing. Pure.
+// Estimates the tokens of a text: before a call, and afterwards if the provider reported no usage. Pure.
 import { isJson, isList, type ChatRequest, type Json } from '../contract/chat.ts';
 import type { TokenCount } from '../contract/contract.ts';
 
 const CHARACTERS_A_TOKEN = 4;
 const TOKENS_A_MESSAGE = 4;
-/** A picture or a file, however it is given. */
+/** Tokens of an image or file, however it is given. */
 const TOKENS_A_PART = 1000;
 
 export const tokensOfLength = (characters: number): number => Math.ceil(characters / CHARACTERS_A_TOKEN);
 
-/** What a request may use. @param defaultMax of each answer, where the request names no number. */
+/** Estimates the usage of a request. @param defaultMax tokens per answer if the request sets no maximum. */
 export function estimateChat(request: ChatRequest, defaultMax: number): TokenCount {
   let promptTokens = 0;
   for (const message of request.messages) promptTokens += TOKENS_A_MESSAGE + messageTokens(message);
@@ -20,7 +20,7 @@ export function estimateChat(request: ChatRequest, defaultMax: number): TokenCou
   return { promptTokens, completionTokens: most * (request.n ?? 1) };
 }
 
-/** Characters of an answer's message or of a chunk's delta: what it says, thinks and calls. */
+/** Characters of a message or of a chunk's delta: text, reasoning and tool calls. */
 export function saidLength(message: Json): number {
   let length = 0;
   for (const field of ['content', 'reasoning_content', 'reasoning', 'refusal']) {

@@ -1,5 +1,5 @@
-// Room for calls, in memory: a call takes from every limit that applies to it, or from none. Taking is one step without
-// a pause in it, so that calls at the same moment see each other.
+// Budget reservations in memory. A call reserves from every limit that applies to it, or from none. Reserving is
+// synchronous, so concurrent calls see each other.
 import type { Caller, Ledger, TokenCount } from '../contract/contract.ts';
 import type { Limit, LimitsOf } from './accounts.ts';
 import { keyOf, nearest, refusalOf, type Room } from './room.ts';

@@ -1,4 +1,4 @@
-// Sums of usage over rows in memory. Pure.
+// Sums usage rows in memory. Pure.
 import type { UsageGroup, UsageQuestion, UsageRow, UsageSum, UsageSums } from '../contract/contract.ts';
 
 const NOTHING: UsageSum = {

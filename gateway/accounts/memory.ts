@@ -1,4 +1,4 @@
-// The accounts in memory: of `platform dev`, and of tests. They end with the process.
+// Accounts in memory, for `platform dev` and tests. Lost when the process exits.
 import { randomBytes } from 'node:crypto';
 import { hashOf, isSame, newToken, ownerOf } from '#core/ai-token.ts';
 import type { Caller, UsageRow } from '../contract/contract.ts';

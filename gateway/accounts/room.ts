@@ -1,5 +1,4 @@
-// What a limit says to a call: room, or why there is none. The memory form and the Postgres form of the ledger give the
-// same answers by it. Pure.
+// Checks a limit for a call: whether it fits, or the reason why not. Shared by the memory and Postgres ledgers. Pure.
 import type { Caller, Refusal, Remaining } from '../contract/contract.ts';
 import type { Limit } from './accounts.ts';
 
@@ -10,14 +9,14 @@ export interface Room {
     /** ms since 1970. */
     readonly endsAt: number;
     readonly used: number;
-    /** For calls under way. */
+    /** Reserved for calls in progress. */
     readonly reserved: number;
   };
 }
 
 const BUSY_RETRY_MS = 1000;
 
-/** What it is counted under; null: it does not apply to this caller. */
+/** Key of its counter; null: it does not apply to this caller. */
 export function keyOf(caller: Caller, limit: Limit): string | null {
   const owner = ownerOf(caller, limit);
   return owner === null ? null : `${limit.scope} ${owner} ${limit.of} ${limit.per}`;
@@ -30,8 +29,8 @@ function ownerOf(caller: Caller, { scope }: Limit): string | null {
 }
 
 /**
- * Why a call gets no room of this one; null: it does. A call that is larger than all that is left passes where it is
- * the only one: it passes the limit alone.
+ * Why a call exceeds this limit; null: it fits. A call larger than the remaining budget is admitted if it is the only
+ * one in progress: it alone passes the limit.
  */
 export function refusalOf({ limit, counter }: Room, tokens: number, at: number): Refusal | null {
   const { used, reserved, endsAt } = counter;
@@ -52,7 +51,7 @@ export function refusalOf({ limit, counter }: Room, tokens: number, at: number):
   return { code: 'insufficient_quota', message, retryAfterMs: null, ...told };
 }
 
-/** The one that a caller is told of. */
+/** The limit that is reported to the caller. */
 export function nearest(rooms: readonly Room[], of: Limit['of'], at: number): Remaining | null {
   let found: Remaining | null = null;
   for (const { limit, counter } of rooms) {

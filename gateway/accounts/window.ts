@@ -1,4 +1,4 @@
-// The minute, day or month by UTC that a moment lies in. Pure.
+// The minute, day or month (UTC) that contains a point in time. Pure.
 import type { Limit } from './accounts.ts';
 
 const MS = { minute: 60_000, day: 86_400_000 } as const;

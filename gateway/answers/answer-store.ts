@@ -1,5 +1,5 @@
-// Answers in memory, each for a while, all of them within a number of bytes: the one that was not asked for longest
-// goes first. They end with the process.
+// Cached responses in memory, each with a time to live, limited in total bytes. The least recently used one is evicted
+// first. Lost when the process exits.
 
 interface Kept {
   readonly text: string;
@@ -10,25 +10,25 @@ interface Kept {
 
 export interface AnswerStore {
   get(key: string): string | null;
-  /** One that is too large is not kept. */
+  /** Larger responses are not cached. */
   set(key: string, text: string, ttlMs: number): void;
-  /** Of all that is kept. */
+  /** Total bytes of the cache. */
   bytes(): number;
 }
 
-/** A call under way that others wait for. */
+/** A call in progress that others wait for. */
 interface Pending {
   readonly hash: string;
   readonly ended: Promise<void>;
 }
 
-/** Answers that a gateway keeps, and calls whose answers are awaited. */
+/** Cached responses, and calls in progress. */
 export interface KeptAnswers {
   readonly store: AnswerStore;
   readonly pending: Map<string, Pending>;
 }
 
-/** What a key and its place cost beside the text. */
+/** Overhead of a key and its entry, besides the text. */
 const OVERHEAD_BYTES = 500;
 
 export function createAnswerStore(parts: {
@@ -55,7 +55,7 @@ export function createAnswerStore(parts: {
     },
     set(key, text, ttlMs) {
       remove(key);
-      // As V8 keeps a text at most.
+      // The most that V8 needs for a string.
       const bytes = text.length * 2 + OVERHEAD_BYTES;
       if (bytes > answerBytesMax) return;
       kept.set(key, { text, bytes, until: now() + ttlMs });

@@ -1,8 +1,8 @@
-// An answer as a whole from the chunks of its stream, and the chunks of a whole one. Pure.
+// Assembles a complete response from stream chunks, and splits a complete one into chunks. Pure.
 import { isJson, isList, type Json } from '../contract/chat.ts';
 import { DONE_FRAME, frame } from '../streams/sse-writer.ts';
 
-/** Fields of a delta whose pieces are one text. */
+/** Delta fields whose pieces are concatenated. */
 const TEXTS = ['content', 'reasoning_content', 'reasoning', 'refusal'];
 
 interface Choice {
@@ -12,7 +12,7 @@ interface Choice {
   logprobs: unknown;
 }
 
-/** Puts chunks together. */
+/** Assembles chunks. */
 export function createCompletionReader(): { take(chunk: Json): void; completion(): Json } {
   const choices = new Map<unknown, Choice>();
   let head: Json = {};
@@ -69,7 +69,7 @@ function grow(choices: Map<unknown, Choice>, { index, delta, finish_reason: fini
   }
 }
 
-/** Lists of pieces are one list. */
+/** Concatenates lists. */
 function merged(before: unknown, value: unknown): unknown {
   if (isList(before) && isList(value)) return [...before, ...value];
   if (isJson(before) && isJson(value))
@@ -77,7 +77,7 @@ function merged(before: unknown, value: unknown): unknown {
   return value ?? before;
 }
 
-/** The frames of a completion: what was said in a chunk, why it ended in another. */
+/** The chunks of a completion: the content in one, the finish reason in another. */
 export function framesOfCompletion(completion: Json, showsUsage: boolean): string {
   const { choices, usage, ...rest } = completion;
   const head = { ...rest, object: 'chat.completion.chunk' };

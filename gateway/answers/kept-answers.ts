@@ -1,5 +1,5 @@
-// Answers that are given again: exactly the same question within a time that the client names (x-platform-cache-ttl),
-// and the same call sent twice (Idempotency-Key). Of one project of one organization, never of another; in memory.
+// Repeats cached responses: for an identical request within the time given by the client (x-platform-cache-ttl), and
+// for a call sent twice (Idempotency-Key). Scoped to one project of one organization; in memory.
 import { createHash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { openBill } from '../accounts/bill.ts';
@@ -17,29 +17,29 @@ const CACHE_HEADER = 'x-platform-cache';
 const KEY_HEADER = 'idempotency-key';
 const CHUNK_LENGTHS = 16;
 const REPLAYED_HEADER = 'idempotency-replayed';
-/** They say nothing of the answer. */
+/** Fields that do not affect the response. */
 const ASIDE = new Set(['stream', 'stream_options', 'user', 'metadata']);
 
-/** A call, with the answers that its gateway keeps. */
+/** A call, with its gateway's cached responses. */
 type Call = AdmittedCall & { readonly kept: KeptAnswers };
 
 interface Question {
   readonly call: Call;
   readonly body: ChatRequest;
-  /** `provider/model` of all that may be tried. */
+  /** `provider/model` of all candidates. */
   readonly models: readonly string[];
-  /** Asks a provider. */
+  /** Sends the request to a provider. */
   readonly ask: (body: ChatRequest) => Promise<Response>;
 }
 
-/** What is kept: the answer, and who gave it. */
+/** A cache entry: the response, and the model that gave it. */
 interface Kept {
   readonly hash: string;
   readonly model: string;
   readonly completion: Json;
 }
 
-/** Its response, and the completion once it has passed whole; null: it did not. */
+/** The response, and the completion after it was sent completely; null: it was not. */
 interface Asked {
   readonly response: Response;
   readonly completed: Promise<Kept | null>;
@@ -63,7 +63,7 @@ export async function keptOrAsked(question: Question): Promise<Response> {
   return (await cached(question, ttl!)).response;
 }
 
-/** One call for a key: who comes meanwhile waits for its answer. */
+/** One call per key: concurrent callers wait for its response. */
 async function once(question: Question, key: string, ttl: string | null): Promise<Response> {
   const { call, body } = question;
   const { kept, parts } = call;
@@ -128,7 +128,7 @@ async function cached(question: Question, ttl: string): Promise<Asked> {
   return asked;
 }
 
-/** Asks, and listens to the answer. */
+/** Sends the request and observes the response. */
 async function watched({ call, body, ask }: Question, headers: Json = {}): Promise<Asked> {
   const { parts } = call;
   const showsUsage = body.stream_options?.['include_usage'] === true;
@@ -146,20 +146,20 @@ async function watched({ call, body, ask }: Question, headers: Json = {}): Promi
   }
   const { promise: completed, resolve } = Promise.withResolvers<Kept | null>();
   const { eventCharactersMax, keptAnswerBytesMax } = parts.limits;
-  // A chunk is many times as long as what it says.
+  // A chunk is much longer than the text it carries.
   const charactersMax = keptAnswerBytesMax * CHUNK_LENGTHS;
   const onEnd = (completion: Json | null): void => resolve(completion === null ? null : keep(completion));
   const watchedBody = watchStream(response.body!, { showsUsage, eventCharactersMax, charactersMax, onEnd });
   return { response: new Response(watchedBody, { headers: response.headers }), completed };
 }
 
-/** An answer that a filter or a limit has cut may be better the next time. */
+/** A response cut by a filter or a limit may be complete the next time. */
 function isWhole({ choices }: Json): boolean {
   const reasons = isList(choices) ? choices.filter(isJson).map((choice) => choice['finish_reason']) : [];
   return reasons.length > 0 && reasons.every((reason) => reason === 'stop' || reason === 'tool_calls');
 }
 
-/** It counts as a request that used no tokens. */
+/** Counted as a request that used no tokens. */
 async function replay({ call, body }: Question, { completion, model }: Kept, more: Json): Promise<Response> {
   const isStream = body.stream === true;
   const estimate = { promptTokens: 0, completionTokens: 0 };
@@ -182,7 +182,7 @@ async function replay({ call, body }: Question, { completion, model }: Kept, mor
 const scopeOf = ({ caller }: Call): string => JSON.stringify([caller.organizationId, caller.projectId]);
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('base64url');
 
-/** The same text for the same question, in whatever order its fields are. */
+/** A canonical text of a request, independent of the order of its fields. */
 function canonical(body: ChatRequest): string {
   const asked = Object.fromEntries(Object.entries(body).filter(([name]) => !ASIDE.has(name)));
   return JSON.stringify(asked, (_, value: unknown) =>

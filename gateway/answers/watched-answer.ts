@@ -1,4 +1,4 @@
-// An answer of the gateway on its way to a client, told whole to who keeps answers once it has passed whole.
+// Copies a response to the cache after it was sent to the client completely.
 import { isJson, isList, type Json } from '../contract/chat.ts';
 import { SseReader } from '../streams/sse-reader.ts';
 import { encodeFrames, frame } from '../streams/sse-writer.ts';
@@ -9,13 +9,13 @@ const DONE = '[DONE]';
 interface Watch {
   readonly showsUsage: boolean;
   readonly eventCharactersMax: number;
-  /** A longer answer passes, and is told to nobody. */
+  /** Longer responses are sent, but not cached. */
   readonly charactersMax: number;
-  /** Called once. @param completion null: the answer broke, or its client went. */
+  /** Called once. @param completion null: the response failed, or its client disconnected. */
   readonly onEnd: (completion: Json | null) => void;
 }
 
-/** @param body a stream that has usage in it, for us. */
+/** @param body a stream that includes usage for the gateway. */
 export function watchStream(body: ReadableStream<Uint8Array>, watch: Watch): ReadableStream<Uint8Array> {
   const from = body.getReader();
   const events = new SseReader(watch.eventCharactersMax);
@@ -51,7 +51,7 @@ export function watchStream(body: ReadableStream<Uint8Array>, watch: Watch): Rea
             return controller.close();
           }
           const found = events.push(value);
-          // A comment that keeps the connection open.
+          // A keep-alive comment.
           if (found.length === 0) return controller.enqueue(value);
           const frames = found.map(({ data }) => pass(data)).join('');
           if (frames !== '') return controller.enqueue(encodeFrames(frames));

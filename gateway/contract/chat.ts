@@ -1,9 +1,10 @@
-// The chat-completions wire as the gateway knows it: what it reads of requests and answers. All else passes through.
+// Types of the chat-completions protocol: the fields of requests and responses that the gateway reads. All others are
+// passed through.
 
-/** An object of JSON. */
+/** A JSON object. */
 export type Json = Readonly<Record<string, unknown>>;
 
-/** A request, checked by request-body.ts; it has more fields than these. */
+/** A request, validated by request-body.ts; it has more fields than these. */
 export interface ChatRequest extends Json {
   readonly model: string;
   readonly messages: readonly Json[];
@@ -14,14 +15,14 @@ export interface ChatRequest extends Json {
   readonly max_completion_tokens?: number | null;
 }
 
-/** Tokens as this wire reports them. */
+/** Token usage in this protocol. */
 export interface WireUsage extends Json {
   readonly prompt_tokens: number;
   readonly completion_tokens: number;
   readonly total_tokens: number;
 }
 
-/** What was used, by whatever wire it was said. */
+/** Usage, independent of the provider's protocol. */
 export interface Used {
   readonly promptTokens: number;
   readonly completionTokens: number;
@@ -35,11 +36,11 @@ export const isJson = (value: unknown): value is Json =>
 
 export const isList = (value: unknown): value is readonly unknown[] => Array.isArray(value);
 
-/** A number of tokens that a provider told; 0: none. */
+/** A token count reported by a provider; 0: none. */
 export const tokenCount = (value: unknown): number =>
   typeof value === 'number' && Number.isFinite(value) && value > 0 ? Math.min(Math.ceil(value), 1e12) : 0;
 
-/** What an answer or a chunk says it used; null: nothing. */
+/** Usage reported by a response or a chunk; null: none. */
 export function usedOf(usage: unknown): Used | null {
   if (!isJson(usage)) return null;
   const prompt = isJson(usage['prompt_tokens_details']) ? usage['prompt_tokens_details'] : {};
@@ -51,7 +52,7 @@ export function usedOf(usage: unknown): Used | null {
     reasoningTokens: tokenCount(completion['reasoning_tokens']),
     isEstimated: false,
   };
-  // A provider that fills the object with zeros has counted nothing.
+  // A provider that sends only zeros has not counted.
   return used.promptTokens + used.completionTokens === 0 ? null : used;
 }
 

@@ -1,172 +1,171 @@
-// What the parts of the AI gateway know of each other: who calls, what a call may use, what was used, and which models
-// there are. gateway.ts joins the parts.
+// Interfaces between the parts of the AI gateway: caller, reservation, usage and models. gateway.ts connects the parts.
 import type { AiCaller } from '#core/ai-caller.ts';
 import type { AiProviderKind } from '#core/ai-settings.ts';
 import type { GatewayLimits } from '#core/limits.ts';
 
-/** Who calls, as their token or the platform says. */
+/** The caller, identified by a token or by the platform. */
 export type Caller = AiCaller;
 
-/** Why a token does not count; `not_allowed`: it does, and AI is not enabled. */
+/** Why a token is refused; `not_allowed`: it is valid, but AI is not enabled. */
 export type TokenRefusal = 'invalid' | 'expired' | 'not_allowed';
 
-/** Tells tokens apart. */
+/** Identifies the token. */
 export interface TokenStore {
   authenticate(token: string): Promise<Caller | TokenRefusal>;
 }
 
-/** Tokens of a call: those it may use at most, told before it is made, or those that it did use. */
+/** Tokens of a call: the estimated maximum before it, or the actual usage after it. */
 export interface TokenCount {
   readonly promptTokens: number;
   readonly completionTokens: number;
 }
 
-/** How much of a limit is left. */
+/** Remaining budget of a limit. */
 export interface Remaining {
   readonly limit: number;
   readonly remaining: number;
   readonly resetMs: number;
 }
 
-/** Room that a call was given; ends by `settle`, once. */
+/** A reservation for a call; released by calling `settle` once. */
 export interface Reservation {
-  /** Whether a limit of tokens applies: the answer is then held to what was reserved. */
+  /** Whether a token limit applies: the response is then limited to the reserved tokens. */
   readonly isBounded: boolean;
-  /** Of the limit that is nearest; null: there is none. */
+  /** The limit closest to being reached; null: there is none. */
   readonly requests: Remaining | null;
   readonly tokens: Remaining | null;
   /** @param used null: nothing was sent. Never throws. */
   settle(used: TokenCount | null): void;
 }
 
-/** Why a call gets no room. */
+/** Why a reservation is refused. */
 export interface Refusal {
   readonly code: 'rate_limit_exceeded' | 'insufficient_quota';
   /** Such as `requests per minute of the organization: 60 of 60 used`. */
   readonly message: string;
-  /** When it may be tried again; null: not of itself. */
+  /** When to retry; null: retrying does not help. */
   readonly retryAfterMs: number | null;
-  /** Of the limit that has no room. */
+  /** The exceeded limit. */
   readonly of: 'requests' | 'tokens';
   readonly left: Remaining;
 }
 
 /** Budgets and rates of organization, project and deployment. */
 export interface Ledger {
-  /** Takes room for a call before it is sent: calls at the same moment never pass a limit together by more than one. */
+  /** Reserves before a call is sent. Concurrent calls never exceed a limit together by more than one call. */
   reserve(caller: Caller, estimate: TokenCount): Promise<Reservation | Refusal>;
 }
 
-/** What a call was, once it is over. */
+/** Record of a finished call. */
 export interface UsageRow {
   readonly id: string;
   /** ms since 1970. */
   readonly at: number;
   readonly caller: Caller;
   readonly modelRequested: string;
-  /** `provider/model` that answered; null: none did. */
+  /** `provider/model` that answered; null: none. */
   readonly model: string | null;
   readonly promptTokens: number;
   readonly completionTokens: number;
   readonly cachedTokens: number;
   readonly reasoningTokens: number;
-  /** Whether the provider did not say, and the tokens are estimated. */
+  /** Whether the provider reported no usage, so that the tokens are estimated. */
   readonly isEstimated: boolean;
-  /** Millionths of the currency of the price table; null: it has no price for the model. */
+  /** Cost in millionths of the price table's currency; null: the model has no price. */
   readonly costMicros: number | null;
-  /** 499: the client was gone. */
+  /** 499: the client disconnected. */
   readonly status: number;
   readonly isStream: boolean;
-  /** To the first byte of the answer's body; null: there was none. */
+  /** Time to the first byte of the response body; null: there was none. */
   readonly firstByteMs: number | null;
   readonly totalMs: number;
 }
 
-/** Keeps what was used, together with others and after the answer. */
+/** Records usage in batches, after the response. */
 export interface UsageLog {
   record(row: UsageRow): void;
-  /** Resolves when all that was recorded is kept. */
+  /** Resolves when everything recorded so far is stored. */
   flush(): Promise<void>;
 }
 
-/** What usage is told apart by; days are those of UTC. */
+/** How usage is grouped; days are in UTC. */
 export const usageGroups = ['model', 'deployment', 'day'] as const;
 export type UsageGroup = (typeof usageGroups)[number];
 
-/** Which usage is meant. */
+/** A usage query. */
 export interface UsageQuestion {
   readonly organizationId: string;
-  /** Null: all of the organization. */
+  /** Null: the whole organization. */
   readonly projectId: string | null;
-  /** Null: all of the project. */
+  /** Null: the whole project. */
   readonly deploymentId: string | null;
-  /** ms since 1970; `to` itself does not count. */
+  /** ms since 1970; `to` is exclusive. */
   readonly from: number;
   readonly to: number;
   readonly by: UsageGroup;
-  /** Groups: of days the first, else those with the most tokens. */
+  /** Maximum groups: the first days, otherwise the groups with the most tokens. */
   readonly groupsMax: number;
 }
 
-/** What calls have used together. */
+/** Total usage of calls. */
 export interface UsageSum {
   readonly calls: number;
-  /** Of these, with a status from 400 on. */
+  /** Calls with status 400 or above. */
   readonly failedCalls: number;
   readonly promptTokens: number;
   readonly completionTokens: number;
   readonly cachedTokens: number;
   readonly reasoningTokens: number;
   readonly costMicros: number;
-  /** Calls of models without a price, which the cost leaves out. */
+  /** Calls of models without a price, not included in the cost. */
   readonly unpricedCalls: number;
 }
 
 export interface UsageSums {
   readonly total: UsageSum;
-  /** Key null: no model answered, or no deployment called. */
+  /** Key null: no model answered, or the call came from no deployment. */
   readonly groups: readonly (UsageSum & { readonly key: string | null })[];
-  /** There are more groups. */
+  /** Whether there are more groups. */
   readonly hasMore: boolean;
 }
 
-/** Tells what was used. */
+/** Reads usage. */
 export interface UsageReader {
-  /** With all that was recorded before. */
+  /** Includes everything recorded before. */
   sum(question: UsageQuestion): Promise<UsageSums>;
 }
 
-/** What a provider speaks. */
+/** The provider's protocol. */
 export type ProviderKind = AiProviderKind;
 
-/** Where models are. */
+/** A provider of models. */
 export interface ProviderConfig {
   /** The part of `provider/model` before the slash. */
   readonly name: string;
   readonly kind: ProviderKind;
-  /** With the version, such as `https://api.openai.com/v1`; '' for `mock`. */
+  /** Base URL with the version, such as `https://api.openai.com/v1`; '' for `mock`. */
   readonly url: string;
-  /** '' where it wants none. */
+  /** '' if the provider needs none. */
   readonly key: string;
-  /** Whether it may lead to a private address: only the operator's. */
+  /** Whether it may have a private address: only the operator's providers. */
   readonly isPrivate: boolean;
-  /** Models that `/models` names; those not named are passed on all the same. */
+  /** Models listed by `/models`; unlisted ones can be called too. */
   readonly models: readonly string[];
 }
 
-/** What an organization's calls can reach. */
+/** Models available to an organization. */
 export interface ModelTable {
   readonly providers: readonly ProviderConfig[];
-  /** Names without a provider -> `provider/model`. */
+  /** Aliases: names without a provider -> `provider/model`. */
   readonly aliases: Readonly<Record<string, string>>;
-  /** What `auto` tries in turn. */
+  /** Models that `auto` tries in order. */
   readonly auto: readonly string[];
 }
 
-/** Finds the table of an organization. */
+/** Looks up the table of an organization. */
 export type ModelTables = (organizationId: string) => Promise<ModelTable>;
 
-/** Millionths of a currency for a million tokens. */
+/** Price in millionths of a currency per million tokens. */
 export interface Price {
   readonly prompt: number;
   readonly completion: number;
@@ -180,31 +179,34 @@ export interface ProviderRequest {
   readonly signal: AbortSignal;
 }
 
-/** What it answers, as far as it is read: a `Response` is one too. */
+/** A provider's response, as far as the gateway uses it; a `Response` also fits. */
 export interface ProviderResponse {
   readonly status: number;
   readonly headers: { get(name: string): string | null };
   readonly body: AsyncIterable<Uint8Array> | null;
 }
 
-/** Everything that the gateway is made of. */
+/** Dependencies of the gateway. */
 export interface GatewayParts {
   readonly tokens: TokenStore;
   readonly ledger: Ledger;
   readonly usage: UsageLog & UsageReader;
   readonly models: ModelTables;
-  /** Of a `provider/model`; null: nobody knows. */
+  /** Price of a `provider/model`; null: unknown. */
   readonly price: (model: string) => Price | null;
-  /** Sends to a provider: refuses addresses that the egress policy forbids, follows no redirect. Never for `mock`. */
+  /**
+   * Sends to a provider: refuses addresses that the egress policy denies, and follows no redirects. Never used for
+   * `mock`.
+   */
   readonly send: (request: ProviderRequest, provider: ProviderConfig) => Promise<ProviderResponse>;
-  /** Never with a prompt, an answer or a token in it. */
+  /** Logs; never includes a prompt, a response or a token. */
   readonly log: (level: 'info' | 'warn' | 'error', message: string, details: Readonly<Record<string, unknown>>) => void;
   /** ms since 1970. */
   readonly now: () => number;
   readonly limits: GatewayLimits;
 }
 
-/** A call that has been let in. */
+/** An admitted call. */
 export interface AdmittedCall {
   readonly id: string;
   readonly request: Request;
@@ -214,10 +216,10 @@ export interface AdmittedCall {
   readonly parts: GatewayParts;
 }
 
-/** The gateway as a function of requests. */
+/** The gateway as a request handler. */
 export interface Gateway {
-  /** @param caller known already, where the call comes over a socket of the platform's own. */
+  /** @param caller set if already known, for calls over a socket of the platform. */
   fetch(request: Request, caller?: Caller): Promise<Response>;
-  /** Ends what streams, and keeps what was used. */
+  /** Ends open streams and stores recorded usage. */
   close(): Promise<void>;
 }

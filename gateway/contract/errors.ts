@@ -1,14 +1,14 @@
-// The errors of the gateway: one table of codes, statuses and types, and how one is answered. The envelope is that of
-// the chat-completions wire, so that its clients read it.
+// Errors of the gateway: one table of codes, statuses and types, and how they are sent. The envelope is that of the
+// chat-completions API, so that its clients can parse it.
 
 interface Row {
   readonly status: number;
   readonly type: string;
-  /** Whether clients that retry of themselves are told not to. */
+  /** Whether to tell clients with automatic retries not to retry. */
   readonly isFinal?: boolean;
 }
 
-/** Every code, with what is answered. */
+/** Every code, with its status and type. */
 export const gatewayErrors = {
   invalid_api_key: { status: 401, type: 'authentication_error' },
   token_expired: { status: 401, type: 'authentication_error' },
@@ -35,18 +35,18 @@ export const gatewayErrors = {
 export type GatewayErrorCode = keyof typeof gatewayErrors;
 
 interface Details {
-  /** The field of the body. */
+  /** The field of the body that is wrong. */
   readonly param?: string | null;
   readonly retryAfterMs?: number | null;
-  /** What a provider said instead of our code, such as `context_length_exceeded`. */
+  /** The provider's code, instead of ours, such as `context_length_exceeded`. */
   readonly as?: { readonly status: number; readonly code: string | null; readonly type: string | null };
 }
 
-/** A refusal that a client reads. */
+/** An error that is sent to the client. */
 export class GatewayError extends Error {
   readonly code: GatewayErrorCode;
   readonly details: Details;
-  /** Of the answer, where there is one. */
+  /** Status of the provider's response, if there is one. */
   readonly headers: Record<string, string> = {};
 
   constructor(code: GatewayErrorCode, message: string, details: Details = {}) {
@@ -65,20 +65,20 @@ export class GatewayError extends Error {
   }
 }
 
-/** The envelope, as an answer or as a frame of a stream. */
+/** The error envelope, for a response or a stream. */
 export function errorBody({ code, message, details }: GatewayError): { readonly error: Record<string, string | null> } {
-  // A body that is wrong has no code of its own on this wire.
+  // This protocol has no code for an invalid body.
   const said = details.as === undefined ? (code === 'invalid_request' ? null : code) : details.as.code;
   const type = details.as?.type ?? gatewayErrors[code].type;
   return { error: { message, type, param: details.param ?? null, code: said } };
 }
 
-/** Headers that say when to try again. */
+/** Headers that tell the client when to retry. */
 export function retryAfter(ms: number): Record<string, string> {
   return { 'retry-after': String(Math.ceil(ms / 1000)), 'retry-after-ms': String(Math.ceil(ms)) };
 }
 
-/** @param body on another wire than that of chat completions. */
+/** @param body for protocols other than chat completions. */
 export function errorResponse(error: GatewayError, body: unknown = errorBody(error)): Response {
   const headers = new Headers(error.headers);
   const { retryAfterMs } = error.details;

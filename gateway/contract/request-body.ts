@@ -1,9 +1,9 @@
-// Reads the body of a call within its bound, and what is wrong with it.
+// Reads and validates the body of a call, limited in size.
 import { isJson, isList, type ChatRequest, type Json } from './chat.ts';
 import { GatewayError } from './errors.ts';
 
 const NAME_CHARACTERS_MAX = 256;
-/** Answers that one call may ask for. */
+/** Maximum answers per call. */
 export const CHOICES_MAX = 128;
 const roles = new Set<unknown>(['system', 'developer', 'user', 'assistant', 'tool', 'function']);
 
@@ -24,7 +24,7 @@ async function readText(request: Request, bytesMax: number): Promise<string> {
   const told = request.headers.get('content-length');
   const length = Number(told ?? Number.NaN);
   if (length > bytesMax) throw tooLarge(bytesMax);
-  // A server holds a body to the length that it tells, and has it without a stream of the web.
+  // The server enforces the declared length and provides the body without a web stream.
   if (length <= bytesMax) return request.text();
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -73,7 +73,7 @@ const listOf =
     isList(value) && value.every(check);
 const isText: Check = (value) => typeof value === 'string';
 
-/** Fields that the gateway knows; null counts as absent. Others are the provider's. */
+/** Known fields; null counts as absent. Other fields are passed to the provider. */
 const fields: Readonly<Record<string, readonly [check: Check, must: string]>> = {
   temperature: [numberFrom(0, 2), 'a number from 0 to 2'],
   top_p: [numberFrom(0, 1), 'a number from 0 to 1'],
@@ -106,7 +106,7 @@ function checkMessage(message: unknown, at: string): void {
   if (!isJson(message)) throw wrong(at, 'an object');
   if (!roles.has(message['role'])) throw wrong(`${at}.role`, `one of ${[...roles].join(', ')}`);
   const { content } = message;
-  // An assistant that only calls tools says nothing.
+  // An assistant message with only tool calls has no content.
   const isSilent = (content === undefined || content === null) && message['role'] === 'assistant';
   if (!isSilent && typeof content !== 'string' && !listOf(isJson)(content))
     throw wrong(`${at}.content`, 'a text or a list of parts');

@@ -1,79 +1,79 @@
-// What a provider's wire is to the gateway: how a request is put, how an answer, a stream and a failure are read. Each
-// wire is a file of providers/; wires.ts there names them.
+// Interface of a provider's protocol: building requests, and parsing responses, streams and errors. Each protocol is a
+// file in providers/, registered in wires.ts.
 import type { ChatRequest, Json, Used } from './chat.ts';
 import type { ProviderConfig } from './contract.ts';
 
 /** A model at its provider. */
 export interface Target {
   readonly provider: ProviderConfig;
-  /** As the provider calls it. */
+  /** The provider's name for the model. */
   readonly model: string;
 }
 
 /** `provider/model` of a target. */
 export const nameOf = ({ provider, model }: Target): string => `${provider.name}/${model}`;
 
-/** An event of a provider's stream; `event` is '' where the stream names none. */
+/** An event of a provider's stream; `event` is '' if it has no name. */
 export interface SseEvent {
   readonly event: string;
   readonly data: string;
 }
 
-/** A request to a provider, beside what all of them get. */
+/** The provider-specific part of a request. */
 export interface WireRequest {
-  /** Behind the provider's URL. */
+  /** Path appended to the provider's URL. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Json;
 }
 
-/** What one event of a provider's stream is on the chat-completions wire. */
+/** An event of a provider's stream, converted to the chat-completions protocol. */
 export type StreamPiece =
-  /** @param text the chunk as it came, where it may be passed on so. */
+  /** @param text the original chunk, if it can be passed on unchanged. */
   | { readonly kind: 'chunk'; readonly chunk: Json; readonly text: string | null }
-  /** What the answer used so far; for nobody but the account. */
+  /** Usage so far; only for accounting. */
   | { readonly kind: 'usage'; readonly used: Used }
   | { readonly kind: 'error'; readonly said: Said }
   | { readonly kind: 'done' };
 
-/** What a provider says of a failure; all of it may be passed on. */
+/** A provider's error; all of it may be passed on. */
 export interface Said {
   readonly message: string;
   readonly type: string | null;
   readonly code: string | null;
   readonly param: string | null;
-  /** Whether it speaks of the key, whatever its status. */
+  /** Whether it concerns the API key, whatever its status. */
   readonly isKeyRefused?: boolean;
   readonly retryAfterMs?: number | null;
 }
 
-/** How long an answer may be where the request says nothing. */
+/** Maximum tokens of the response if the request sets none. */
 export interface AnswerHold {
-  /** Whether a limit of tokens applies: the answer is then held to the number. */
+  /** Whether a token limit applies: the response is then limited to this number. */
   readonly isBounded: boolean;
   readonly tokensDefault: number;
 }
 
-/** Texts to embed, checked by routes/embeddings.ts; it has more fields than these. */
+/** Texts to embed, validated by routes/embeddings.ts; it has more fields than these. */
 export interface EmbeddingsRequest extends Json {
   readonly model: string;
 }
 
-/** A provider's wire. */
+/** A provider's protocol. */
 export interface Wire {
-  /** @throws {GatewayError} 400: what this wire cannot say. */
+  /** @throws {GatewayError} 400: the protocol does not support the request. */
   chatRequest(target: Target, request: ChatRequest, hold: AnswerHold): WireRequest;
-  /** Of an answer with a good status. @throws {BadAnswer} */
+  /** Parses a successful response. @throws {BadAnswer} */
   chatAnswer(answer: unknown): Json;
-  /** For one stream. What the function throws counts as a broken stream. */
+  /** Creates the parser of one stream. If the parser throws, the stream counts as broken. */
   openStream(): (event: SseEvent) => readonly StreamPiece[];
-  /** Null: it has none. */
+  /** Null: not supported. */
   embeddingsRequest: ((target: Target, request: EmbeddingsRequest) => WireRequest) | null;
-  /** Of an answer with a good status. @throws {BadAnswer} */
+  /** Parses a successful response. @throws {BadAnswer} */
   embeddingsAnswer(answer: unknown, request: EmbeddingsRequest): Json;
-  /** Of an answer with a bad status. */
+  /** Parses an error response. */
   said(answer: unknown): Said;
 }
 
-/** A provider answered something that its wire does not have; the message is ours, and may be told. */
+/** A response that violates the provider's protocol. The message is ours and may be sent to clients. */
 export class BadAnswer extends Error {}

@@ -1,5 +1,5 @@
-// The environment of the gateway's process, read and checked once: everything that is wrong is in one error, and no
-// value of a secret is in it.
+// Parses the environment of the gateway process once. All problems are reported in one error, which includes no secret
+// values.
 import { aiSettingsFrom, type AiSettings } from '#core/ai-settings.ts';
 import { encryptionKeys, type EncryptionKeys } from '#core/encryption.ts';
 import { limitsFrom, type GatewayLimits } from '#core/limits.ts';
@@ -9,11 +9,11 @@ import type { Limit } from '../accounts/accounts.ts';
 export interface Configuration {
   /** `DATABASE_URL`. */
   readonly databaseUrl: string;
-  /** `AI_LISTEN`: path of the socket that takes tokens. */
+  /** `AI_LISTEN`: path of the socket for token callers. */
   readonly socket: string;
-  /** `AI_ENGINES_LISTEN`: of the one that takes the word of engines. */
+  /** `AI_ENGINES_LISTEN`: path of the socket for engines, whose caller information is trusted. */
   readonly enginesSocket: string;
-  /** Opens the keys of organizations' providers. */
+  /** Decrypts the provider keys of organizations. */
   readonly keys: EncryptionKeys;
   readonly settings: AiSettings;
   readonly planLimits: Readonly<Record<Plan, readonly Limit[]>>;
@@ -22,7 +22,7 @@ export interface Configuration {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** @throws {Error} with a line for everything that is wrong. */
+/** @throws {Error} with a line for each problem. */
 export function readConfiguration(environment: Environment): Configuration {
   const problems: string[] = [];
   const get = (name: string): string => environment[name]?.trim() ?? '';
@@ -51,7 +51,7 @@ export function readConfiguration(environment: Environment): Configuration {
   };
 }
 
-/** Limits of a plan are on organizations. */
+/** Limits of a plan apply to organizations. */
 function limitsOf({ limits }: AiSettings, plan: Plan): Limit[] {
   const { tokensDay, tokensMonth, requestsMinute, tokensMinute } = limits[plan];
   const scope = 'organization';

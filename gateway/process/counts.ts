@@ -1,13 +1,13 @@
-// Counts what the gateway answers and uses, for /metrics.
+// Counts requests and usage of the gateway, for /metrics.
 import type { Figure } from '#core/process/figures.ts';
 import type { UsageLog } from '../contract/contract.ts';
 
 export interface CallCounts {
-  /** Of calls that are answered, at the end of their answers. */
+  /** Calls in progress, until their responses end. */
   readonly running: number;
-  /** @returns what notes that the answer has ended. */
+  /** @returns a function to call when the response has ended. */
   begin(): (status: number) => void;
-  /** The same log, counted. */
+  /** Wraps a log to count the tokens of its records. */
   counted<Usage extends UsageLog>(usage: Usage): Usage;
   figures(): Figure[];
 }

@@ -1,4 +1,5 @@
-// Who comes in by which socket. From outside comes a token; engines say who calls, and only on their own socket.
+// Determines the caller by socket. External callers send a token; engines name the caller, but only on their own
+// socket.
 import { AI_CALLER_HEADER, decodeCaller } from '#core/ai-caller.ts';
 import type { Gateway } from '../contract/contract.ts';
 import { errorResponse, GatewayError } from '../contract/errors.ts';
@@ -6,7 +7,7 @@ import type { CallCounts } from './counts.ts';
 
 const AGAIN_MS = 1000;
 
-/** What the server has behind a request. */
+/** Server state attached to a request. */
 interface Served {
   readonly runtime?: { readonly node?: { readonly res?: { once(event: 'close', heard: () => void): unknown } } };
 }
@@ -15,7 +16,7 @@ interface Parts {
   readonly gateway: Gateway;
   readonly counts: CallCounts;
   readonly callsMax: number;
-  /** Whether those who come in may say who calls. */
+  /** Whether clients of this socket may name the caller. */
   readonly isForEngines: boolean;
 }
 

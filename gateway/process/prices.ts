@@ -1,4 +1,4 @@
-// The table of prices: a file that the operator edits, read again when it has changed.
+// The price table: a file edited by the operator, reloaded when it changes.
 import { readFileSync, statSync } from 'node:fs';
 import Type, { Compile } from '#core/typebox/typebox.mjs';
 import type { GatewayParts, Price } from '../contract/contract.ts';
@@ -19,7 +19,7 @@ export interface Prices {
   close(): void;
 }
 
-/** @param file null: no model has a price. @throws {Error} when it cannot be read, or is none. */
+/** @param file null: no model has a price. @throws {Error} when it cannot be read or is invalid. */
 export function openPrices(file: string | null, log: GatewayParts['log'], lookMs: number = LOOK_MS): Prices {
   if (file === null) return { price: () => null, close() {} };
   let known = stampOf(file);
@@ -27,7 +27,7 @@ export function openPrices(file: string | null, log: GatewayParts['log'], lookMs
   const look = (): void => {
     const stamp = stampOf(file);
     if (stamp === known) return;
-    // Taken before the file is read: what changes while it is read is seen the next time.
+    // Taken before the file is read, so that a change during the read is noticed next time.
     known = stamp;
     try {
       prices = readPrices(file);
@@ -40,13 +40,13 @@ export function openPrices(file: string | null, log: GatewayParts['log'], lookMs
   return { price: (model) => prices.get(model) ?? null, close: () => clearInterval(timer) };
 }
 
-/** Differs when the file was written, replaced or taken away. */
+/** Changes when the file is written, replaced or deleted. */
 function stampOf(file: string): string {
   const stat = statSync(file, { bigint: true, throwIfNoEntry: false });
   return stat === undefined ? '' : `${stat.ino} ${stat.size} ${stat.mtimeNs}`;
 }
 
-/** @throws {Error} that names the file and what is wrong. */
+/** @throws {Error} naming the file and the problem. */
 export function readPrices(file: string): ReadonlyMap<string, Price> {
   const value = parse(file);
   if (!schema.Check(value)) {

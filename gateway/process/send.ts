@@ -1,6 +1,5 @@
-// The way out to providers: connections that are kept, none of them to an address that the egress policy forbids unless
-// the operator named the provider; redirects are not followed. The gateway itself holds an answer to its times and
-// sizes.
+// HTTP client for providers: keep-alive connections, only to addresses allowed by the egress policy unless the operator
+// configured the provider. Redirects are not followed. The gateway enforces time and size limits itself.
 import type { Agent, Dispatcher } from 'undici';
 import { guardedLookup, urlProblem } from '#core/way-out/post.ts';
 import type { GatewayParts, ProviderResponse } from '../contract/contract.ts';
@@ -15,7 +14,7 @@ export interface Outlet {
 }
 
 export function openOutlet(): Outlet {
-  // A gateway of the mock alone needs none of it.
+  // Not needed if only the mock provider is used.
   const open = async (isPrivate: boolean): Promise<Agent> => {
     const { Agent: Connections } = await import('undici');
     return new Connections({
@@ -55,7 +54,7 @@ export function openOutlet(): Outlet {
   };
 }
 
-/** Without the streams and headers of the web, which cost a call more than all else that the gateway does for it. */
+/** Avoids web streams and headers, which cost more than everything else the gateway does for a call. */
 const toResponse = ({ statusCode, headers, body }: Dispatcher.ResponseData): ProviderResponse => ({
   status: statusCode,
   headers: {

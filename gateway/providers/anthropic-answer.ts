@@ -1,10 +1,10 @@
-// Answers of Anthropic's Messages API, whole and as a stream, on the chat-completions wire. Thoughts are there twice:
-// as `reasoning_content` to read, and signed in `thinking_blocks`, which go back with the message.
+// Converts responses of Anthropic's Messages API, complete and streamed, to chat completions. Thinking appears twice:
+// readable as `reasoning_content`, and signed in `thinking_blocks`, which clients send back with the message.
 import { isJson, isList, tokenCount, wireUsage, type Json, type Used } from '../contract/chat.ts';
 import type { SseEvent } from '../contract/wire.ts';
 import { BadAnswer, type Said, type StreamPiece } from '../contract/wire.ts';
 
-/** Blocks that are open at once; one, as the wire is. */
+/** Maximum blocks open at once; the protocol allows one. */
 const OPEN_BLOCKS_MAX = 64;
 const THOUGHTS_MAX = 1000;
 const THOUGHT_CHARACTERS_MAX = 8_000_000;
@@ -55,7 +55,7 @@ export function chatAnswer(answer: unknown): Json {
   };
 }
 
-/** For one stream. */
+/** Creates the parser of one stream. */
 export function openStream(): (event: SseEvent) => readonly StreamPiece[] {
   const blocks = new Map<unknown, OpenBlock>();
   const created = Math.floor(Date.now() / 1000);
@@ -130,7 +130,7 @@ export function openStream(): (event: SseEvent) => readonly StreamPiece[] {
     const usage = count(event['usage']);
     const reason = delta['stop_reason'];
     if (typeof reason !== 'string') return usage;
-    // Together, and once: clients put lists of unknown fields together, or keep the last one.
+    // Sent once, all together: clients either concatenate lists in unknown fields or keep the last one.
     const signed = thoughts.length === 0 ? {} : { thinking_blocks: thoughts };
     return [piece({ ...signed, ...refusalOf(delta) }, finishOf(reason)), ...usage];
   };
@@ -157,7 +157,7 @@ export function openStream(): (event: SseEvent) => readonly StreamPiece[] {
       case 'error':
         return [{ kind: 'error', said: saidOf(event) }];
       default:
-        // A ping, or an event that is newer than this: clients are to pass it over.
+        // A ping, or an unknown newer event, which clients must ignore.
         return [];
     }
   };
@@ -165,7 +165,7 @@ export function openStream(): (event: SseEvent) => readonly StreamPiece[] {
 
 interface OpenBlock {
   readonly block: Json;
-  /** Which call of the answer it is; null: none. */
+  /** The index of the tool call within the response; null: it is not one. */
   readonly call: number | null;
   thinking: string;
   signature: string;
@@ -177,7 +177,7 @@ function refusalOf({ stop_details: details }: Json): Json {
   return typeof explanation === 'string' ? { refusal: explanation } : {};
 }
 
-/** Later numbers of a stream are totals; those that it does not repeat hold. */
+/** Later counts in a stream are totals; omitted counts keep their value. */
 function usedOf(usage: unknown, before: Used | null): Used | null {
   if (!isJson(usage)) return before;
   const input = ['input_tokens', 'cache_creation_input_tokens', 'cache_read_input_tokens'];
@@ -192,7 +192,7 @@ function usedOf(usage: unknown, before: Used | null): Used | null {
   };
 }
 
-/** Reads `{type: 'error', error: {type, message}}`. */
+/** Parses `{type: 'error', error: {type, message}}`. */
 export function saidOf(answer: unknown): Said {
   const { type, message } = isJson(answer) && isJson(answer['error']) ? answer['error'] : {};
   const isLong = typeof message === 'string' && /prompt is too long|exceed context limit/.test(message);

@@ -1,13 +1,13 @@
-// A request of the chat-completions wire as one of Anthropic's Messages API. Pure.
+// Converts a chat-completions request to Anthropic's Messages API. Pure.
 import { isJson, isList, type ChatRequest, type Json } from '../contract/chat.ts';
 import { wrong } from '../contract/request-body.ts';
 import { closedSchema } from './anthropic-schema.ts';
 import { answerFormOf, functionToolOf, partsOf, stopsOf, toolCallsOf, toolChoiceOf, type Part } from './content.ts';
 
-/** Fields of Anthropic's own that pass as they are. */
+/** Anthropic-specific fields that are passed through. */
 const OWN_FIELDS = ['thinking', 'top_k', 'top_p', 'cache_control', 'container', 'context_management', 'mcp_servers'];
 const EFFORTS = new Set<unknown>(['low', 'medium', 'high', 'xhigh', 'max']);
-/** Media types of the blocks that are pictures; others are documents. */
+/** Media types sent as image blocks; others are sent as documents. */
 const PICTURE = /^image\//;
 const ONLY_JSON = 'Answer with one JSON object and nothing else.';
 
@@ -17,7 +17,7 @@ interface Turn {
 }
 
 /**
- * @param tokensDefault of the answer where the request names no number: Anthropic wants one.
+ * @param tokensDefault maximum tokens if the request sets none: Anthropic requires one.
  * @throws {GatewayError} 400
  */
 export function messagesRequest(model: string, request: ChatRequest, tokensDefault: number): Json {
@@ -35,7 +35,7 @@ export function messagesRequest(model: string, request: ChatRequest, tokensDefau
     messages: turns,
     ...(system.length === 0 ? {} : { system }),
     ...toolsOf(request),
-    // The other wire's numbers go to 2.
+    // Chat completions allow temperatures up to 2.
     ...(typeof temperature === 'number' ? { temperature: Math.min(temperature, 1) } : {}),
     ...Object.fromEntries(present('stop_sequences', stopsOf(request['stop']))),
     ...outputOf(request, form),
@@ -48,7 +48,7 @@ export function messagesRequest(model: string, request: ChatRequest, tokensDefau
 const present = (name: string, value: unknown): [string, unknown][] =>
   value === undefined || value === null ? [] : [[name, value]];
 
-/** Turns that follow each other of one role become one: an answer to several calls has to be a single turn. */
+/** Merges consecutive messages of the same role: the results of several tool calls must be in one message. */
 function turnsOf(messages: readonly Json[]): { system: Json[]; turns: Turn[] } {
   const system: Json[] = [];
   const turns: Turn[] = [];
@@ -77,7 +77,7 @@ function userBlocks(message: Json, at: string): Json[] {
   return [{ type: 'tool_result', tool_use_id: id, content: blocks, ...cacheMark(message) }];
 }
 
-/** Thoughts come first, as they were said and signed. */
+/** Thinking blocks come first, unchanged and signed. */
 function saidBlocks(message: Json, at: string): Json[] {
   const thoughts = isList(message['thinking_blocks']) ? message['thinking_blocks'].filter(isJson) : [];
   const calls = toolCallsOf(message, at).map(({ id, name, input }) => ({ type: 'tool_use', id, name, input }));
@@ -118,7 +118,7 @@ function toolsOf(request: ChatRequest): Json {
   return { tools, tool_choice: { type: 'auto', ...single } };
 }
 
-/** @returns `output_config`, where something is asked of the answer's form or of the effort behind it. */
+/** @returns `output_config`, if the request sets a response format or an effort. */
 function outputOf(request: ChatRequest, form: ReturnType<typeof answerFormOf>): Json {
   const given = isJson(request['output_config']) ? request['output_config'] : {};
   const effort = request['reasoning_effort'];
@@ -131,8 +131,8 @@ function outputOf(request: ChatRequest, form: ReturnType<typeof answerFormOf>): 
 }
 
 /**
- * An assistant that called tools while it thought has to be shown its thoughts again: where the client did not keep
- * them, the model goes on without thinking, rather than not at all.
+ * An assistant that used tools while thinking must get its thinking blocks back. If the client did not keep them,
+ * thinking is disabled instead of failing the call.
  */
 function thinkingOf(request: ChatRequest, turns: readonly Turn[]): Json {
   const effort = request['reasoning_effort'];

@@ -1,9 +1,9 @@
-// A JSON Schema as Anthropic takes it for an answer: objects closed, and what it cannot hold an answer to moved into
-// the description, for the model to read. Pure.
+// Adapts a JSON Schema for Anthropic's structured output: objects are closed, and unsupported constraints are moved
+// into the description, for the model to read. Pure.
 import { isJson, isList, type Json } from '../contract/chat.ts';
 
 const DEPTH_MAX = 64;
-/** Keywords that it refuses. */
+/** Unsupported keywords. */
 const UNHELD = [
   'minimum',
   'maximum',

@@ -1,4 +1,4 @@
-// The wire of Anthropic's Messages API. It has no embeddings.
+// The protocol of Anthropic's Messages API. It has no embeddings.
 import { BadAnswer, type Wire } from '../contract/wire.ts';
 import { chatAnswer, openStream, saidOf } from './anthropic-answer.ts';
 import { messagesRequest } from './anthropic-request.ts';

@@ -1,17 +1,19 @@
-// Pieces of calls of tools in a stream: some servers send them without `index`, by which clients put them together.
-// Completed here, by what they say of the call. Called by openai.ts.
+// Adds missing `index` fields to streamed tool calls. Some servers omit them, but clients need them to assemble the
+// pieces. The index is derived from the rest of the call. Called by openai.ts.
 import { isJson, isList, type Json } from '../contract/chat.ts';
 
-/** The calls of one answer so far. */
+/** The tool calls of one answer so far. */
 interface Calls {
   readonly byId: Map<string, number>;
-  /** Where the next one goes. */
+  /** The next free index. */
   next: number;
-  /** The one that was last spoken of. */
+  /** The tool call that was continued last. */
   last: number;
 }
 
-/** For one stream. @returns what completes a chunk: the same object where nothing is missing. */
+/**
+ * Creates the state of one stream. @returns a function that completes a chunk: the same object if nothing is missing.
+ */
 export function createCallIndexes(): (chunk: Json) => Json {
   const answers = new Map<unknown, Calls>();
   return (chunk) => {
@@ -37,7 +39,7 @@ export function createCallIndexes(): (chunk: Json) => Json {
   };
 }
 
-/** A call that is known by its id, a new one where there is an id or a name, else the one that was last spoken of. */
+/** The call with this id, a new one if there is an id or a name, otherwise the last one. */
 function placeOf(piece: Json, { byId, next, last }: Calls): number {
   const { id } = piece;
   if (typeof id === 'string' && id !== '') return byId.get(id) ?? next;

@@ -1,4 +1,4 @@
-// One attempt at a provider: sends, holds it to its times and sizes, and reads what it answers.
+// One attempt at a provider: sends the request, enforces time and size limits, and parses the response.
 import type { GatewayLimits } from '#core/limits.ts';
 import type { GatewayParts, ProviderResponse } from '../contract/contract.ts';
 import { GatewayError } from '../contract/errors.ts';
@@ -8,21 +8,21 @@ import { BadAnswer, type StreamPiece, type Target, type Wire, type WireRequest, 
 import { badAnswer, failureOf, outage, UpstreamFailure } from './failure.ts';
 import { answerMock } from './mock.ts';
 
-/** Counts how many gateways a request has passed. */
+/** Header that counts how many gateways a request has passed. */
 export const HOPS_HEADER = 'x-platform-ai-hops';
 
 const REFUSAL_BYTES_MAX = 1_000_000;
 const TOO_LONG = 'ANSWER_TOO_LONG';
-/** Codes of ours: they say nothing of the connection. */
+/** Our own error codes: they do not indicate a connection failure. */
 const OWN_CODES: ReadonlySet<string> = new Set([TOO_LONG, 'EGRESS_FORBIDDEN']);
 
-/** What attempts of one call share. */
+/** State shared by all attempts of one call. */
 export interface CallContext {
   readonly send: GatewayParts['send'];
   readonly limits: GatewayLimits;
-  /** Of the client. */
+  /** Abort signal of the client. */
   readonly signal: AbortSignal;
-  /** What the client gives each attempt; null: it does not say. */
+  /** The client's timeout per attempt; null: not set. */
   readonly timeoutMs: number | null;
   /** Gateways that the request has passed. */
   readonly hops: number;
@@ -35,7 +35,7 @@ export interface OpenedStream {
   readonly abort: () => void;
 }
 
-/** @throws {UpstreamFailure} @throws {GatewayError} when the client is gone. */
+/** @throws {UpstreamFailure} @throws {GatewayError} when the client has disconnected. */
 export async function askForJson<Answer>(
   context: CallContext,
   target: Target,
@@ -57,7 +57,10 @@ export async function askForJson<Answer>(
 
 const isGood = ({ status }: ProviderResponse): boolean => status >= 200 && status <= 299;
 
-/** Resolves when the answer has begun. @throws {UpstreamFailure} @throws {GatewayError} when the client is gone. */
+/**
+ * Resolves when the response has begun. @throws {UpstreamFailure} @throws {GatewayError} when the client has
+ * disconnected.
+ */
 export async function askForStream(
   context: CallContext,
   target: Target,
@@ -73,7 +76,7 @@ export async function askForStream(
     for (;;) {
       const { done, value } = await rest.next();
       if (done === true) throw badAnswer(nameOf(target), 'the stream ended before it began');
-      // What it has counted says nothing to the client.
+      // Its own usage is not sent to the client.
       const begun = value.find(({ kind }) => kind !== 'usage');
       first = begun === undefined ? [...first, ...value].slice(-1) : [...first, ...value];
       if (begun === undefined) continue;
@@ -103,7 +106,7 @@ function begin({ send, limits, signal, timeoutMs, hops }: CallContext, target: T
       lateMs = ms;
       own.abort();
     }, ms);
-  // Bytes that say nothing do not put it off.
+  // Keep-alive bytes do not reset the timeout.
   const deadline = waitFor(waitMs);
   const abort = (): void => {
     close();
@@ -114,16 +117,16 @@ function begin({ send, limits, signal, timeoutMs, hops }: CallContext, target: T
     clearTimeout(deadline);
     signal.removeEventListener('abort', abort);
   };
-  // One signal that follows another by hand costs a call less than AbortSignal.any, which makes a third; and that one
-  // is held weakly: once it was collected, a client that goes aborted nothing.
+  // Linking one signal to another by hand is cheaper than AbortSignal.any, which creates a third signal and holds it
+  // weakly: once it was garbage-collected, a disconnecting client aborted nothing.
   signal.addEventListener('abort', abort);
   if (signal.aborted) abort();
   return {
     end,
-    /** Nothing is waited for any more. */
+    /** Stops all timeouts. */
     close,
     abort,
-    /** The next bytes have their time from now. */
+    /** Restarts the timeout for the next bytes. */
     goesOn: () => void (timer = waitFor(limits.streamIdleMs)),
     begun: () => clearTimeout(deadline),
     send({ path, headers, body }: WireRequest): Promise<ProviderResponse> {
@@ -139,13 +142,13 @@ function begin({ send, limits, signal, timeoutMs, hops }: CallContext, target: T
       const { url: mockUrl, ...init } = request;
       return answerMock(new Request(mockUrl, { ...init, method: 'POST' }));
     },
-    /** What a failure means. */
+    /** Classifies a failure. */
     explain(error: unknown): UpstreamFailure | GatewayError {
       if (error instanceof UpstreamFailure) return error;
       if (signal.aborted) return new GatewayError('client_gone', 'The client closed the connection');
       if (lateMs !== null) {
         const failure = outage(name, `the provider was silent for ${lateMs} ms`, 'upstream_timeout');
-        // A client's own impatience says nothing of the provider, nor is it tried again.
+        // A timeout set by the client is not the provider's fault and is not retried.
         const isOwn = timeoutMs !== null && lateMs === timeoutMs;
         return isOwn ? new UpstreamFailure(failure.told, { isRetryable: false, isOutage: false }) : failure;
       }
@@ -159,7 +162,7 @@ function begin({ send, limits, signal, timeoutMs, hops }: CallContext, target: T
   };
 }
 
-/** Of an error of the network; never its message, which names addresses. Null: it has none. */
+/** The code of a network error. Its message is never used, since it contains addresses. Null: it has none. */
 function codeOf(error: unknown): string | null {
   const { code, cause } = error as { code?: unknown; cause?: { code?: unknown } };
   const found = code ?? cause?.code;
@@ -173,7 +176,7 @@ async function refused(response: ProviderResponse, target: Target, wire: Wire, l
   try {
     answer = JSON.parse(text);
   } catch {
-    // A page of a proxy in front of it: its status says enough.
+    // An error page of a proxy: its status is enough.
   }
   return failureOf(nameOf(target), response, wire.said(answer));
 }
@@ -189,7 +192,7 @@ async function* readPieces(
   const pieces: StreamPiece[] = [];
   try {
     for await (const bytes of response.body ?? []) {
-      // While the client takes what there is, the provider is not waited for.
+      // The timeout does not run while the client is slow.
       attempt.end();
       for (const event of events.push(bytes)) pieces.push(...read(event));
       if (pieces.length > 0) yield pieces.splice(0);
@@ -199,7 +202,7 @@ async function* readPieces(
     if (last !== null) yield read(last);
   } catch (error) {
     const explained = attempt.explain(error);
-    // What came whole before a broken event, in the same bytes.
+    // Events that arrived complete before a broken one, in the same bytes.
     if (pieces.length > 0) yield pieces;
     throw explained instanceof UpstreamFailure ? explained.told : explained;
   } finally {

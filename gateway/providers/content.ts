@@ -1,26 +1,26 @@
-// What messages of the chat-completions wire are made of, read for wires that put them in another way. Pure.
+// Parses the content of chat-completions messages, for providers with another format. Pure.
 import { isJson, isList, type Json } from '../contract/chat.ts';
 import { wrong } from '../contract/request-body.ts';
 
-/** A part of a message's content; `source` has fields that a wire may know beside these. */
+/** A part of a message's content; `source` may have provider-specific fields. */
 export type Part =
   | { readonly kind: 'text'; readonly text: string; readonly source: Json }
-  /** A picture, sound or file within the request. */
+  /** An image, audio or file embedded in the request. */
   | { readonly kind: 'data'; readonly mediaType: string; readonly base64: string; readonly source: Json }
   | { readonly kind: 'link'; readonly url: string; readonly source: Json }
-  /** None that the chat-completions wire has: the provider's own, passed on as it is. */
+  /** An unknown part: provider-specific, passed on unchanged. */
   | { readonly kind: 'own'; readonly source: Json };
 
 /** A tool call of an assistant. */
 export interface ToolCall {
   readonly id: string;
   readonly name: string;
-  /** An object; what is none is put into one, for the model to see what it wrote. */
+  /** An object. Other values are wrapped in one, so that the model sees what it wrote. */
   readonly input: Json;
   readonly source: Json;
 }
 
-/** The parts of a content that was checked by request-body.ts; texts without a character are left out. */
+/** The parts of a content validated by request-body.ts; empty texts are skipped. */
 export function partsOf(content: unknown, at: string): Part[] {
   if (typeof content === 'string') return content === '' ? [] : [{ kind: 'text', text: content, source: {} }];
   if (!isList(content)) return [];
@@ -71,14 +71,14 @@ function dataOf(url: string, source: Json, at: string): Part {
   return { kind: 'data', mediaType, base64: url.slice(comma + 1), source };
 }
 
-/** All texts of a content, one after the other. */
+/** All texts of a content, concatenated. */
 export function textOf(content: unknown, at: string): string {
   return partsOf(content, at)
     .map((part) => (part.kind === 'text' ? part.text : ''))
     .join('');
 }
 
-/** The calls of an assistant's message. @throws {GatewayError} 400 */
+/** The tool calls of an assistant message. @throws {GatewayError} 400 */
 export function toolCallsOf(message: Json, at: string): ToolCall[] {
   const calls = message['tool_calls'];
   if (!isList(calls)) return [];
@@ -97,12 +97,12 @@ function inputOf(text: unknown): Json {
     const value = JSON.parse(String(text)) as unknown;
     if (isJson(value)) return value;
   } catch {
-    // What a model wrote may be no JSON: the tool's answer tells it so.
+    // The model may have written invalid JSON; the tool's result tells it so.
   }
   return { arguments: text };
 }
 
-/** A tool of the chat-completions wire; null: the provider's own. */
+/** A tool of the chat-completions API; null: a provider-specific one. */
 export interface FunctionTool {
   readonly name: string;
   readonly description: string | null;
@@ -123,12 +123,12 @@ export function functionToolOf(tool: Json, at: string): FunctionTool | null {
   };
 }
 
-/** Which tools an answer may or must call. */
+/** Which tools the response may or must call. */
 export type ToolChoice =
   | { readonly kind: 'auto' | 'none' | 'required' }
   | { readonly kind: 'one'; readonly name: string };
 
-/** Null: the request does not say. @throws {GatewayError} 400 */
+/** Null: not set. @throws {GatewayError} 400 */
 export function toolChoiceOf(choice: unknown): ToolChoice | null {
   if (choice === undefined || choice === null) return null;
   if (choice === 'auto' || choice === 'none' || choice === 'required') return { kind: choice };
@@ -137,7 +137,7 @@ export function toolChoiceOf(choice: unknown): ToolChoice | null {
   throw wrong('tool_choice', '"auto", "none", "required" or a function by its name');
 }
 
-/** What form an answer is to have. */
+/** The requested response format. */
 export type AnswerForm = 'text' | 'json' | { readonly schema: Json };
 
 /** @throws {GatewayError} 400 */
@@ -149,7 +149,7 @@ export function answerFormOf(format: unknown): AnswerForm {
   throw wrong('response_format', 'of the type text, json_object or json_schema, the latter with a schema');
 }
 
-/** What a request calls its stop texts. */
+/** The stop sequences of a request. */
 export const stopsOf = (stop: unknown): readonly string[] | undefined => {
   if (typeof stop === 'string') return [stop];
   return isList(stop) ? stop.map(String) : undefined;

@@ -1,15 +1,17 @@
-// An attempt at a provider that gave no answer: what its client is told, and whether it is worth another attempt.
+// A failed attempt at a provider: the error for the client, and whether to retry.
 import type { ProviderResponse } from '../contract/contract.ts';
 import { GatewayError } from '../contract/errors.ts';
 import type { Said } from '../contract/wire.ts';
 
 interface Verdict {
-  /** Whether the same or another model may do better. */
+  /** Whether to try the same or another model. */
   readonly isRetryable: boolean;
-  /** Whether it speaks against the model, rather than for the one request: no connection, silence, a status of 5xx. */
+  /**
+   * Whether it indicates a problem of the model rather than of this request: no connection, a timeout, a 5xx status.
+   */
   readonly isOutage: boolean;
   readonly retryAfterMs?: number | null;
-  /** Whether the same request, put in another way, may do at once. */
+  /** Whether to retry immediately with a modified request. */
   readonly isAmended?: boolean;
 }
 
@@ -30,14 +32,14 @@ export class UpstreamFailure extends Error {
   }
 }
 
-/** Statuses that speak of the request: passed on with what was said. */
+/** Statuses caused by the request: passed on with the provider's message. */
 const ofRequest = new Set([400, 413, 415, 422]);
 
-/** Of an answer with a bad status. */
+/** For an error response. */
 export function failureOf(name: string, response: ProviderResponse, said: Said): UpstreamFailure {
   const { status } = response;
   const { message, code, type, param } = said;
-  // What a provider says of a key may hold a part of it.
+  // An error about the key may contain a part of it.
   if (status === 401 || status === 403 || said.isKeyRefused === true) {
     const told = new GatewayError('upstream_error', `${name}: the provider refused the key that is configured for it`);
     return new UpstreamFailure(told, { isRetryable: false, isOutage: false });
@@ -63,7 +65,7 @@ export function failureOf(name: string, response: ProviderResponse, said: Said):
   return new UpstreamFailure(told, { isRetryable, isOutage: status >= 500, retryAfterMs });
 }
 
-/** Of an answer that cannot be used, which may be the request's own fault. */
+/** For an unusable response, which the request itself may have caused. */
 export function badAnswer(name: string, what: string): UpstreamFailure {
   return new UpstreamFailure(new GatewayError('upstream_error', `${name}: ${what}`), {
     isRetryable: true,
@@ -71,7 +73,7 @@ export function badAnswer(name: string, what: string): UpstreamFailure {
   });
 }
 
-/** Of no answer, or of half of one: the connection failed. */
+/** For a failed connection, before or during the response. */
 export function outage(name: string, what: string, code: 'upstream_error' | 'upstream_timeout' = 'upstream_error') {
   return new UpstreamFailure(new GatewayError(code, `${name}: ${what}`), { isRetryable: true, isOutage: true });
 }

@@ -1,5 +1,5 @@
-// Answers of Google's generateContent, whole and as a stream, on the chat-completions wire. Signatures of thoughts are
-// where Google's own chat-completions wire has them: `extra_content.google.thought_signature` of calls and messages.
+// Converts responses of Google's generateContent, complete and streamed, to chat completions. Thought signatures are in
+// the same place as in Google's own compatible API: `extra_content.google.thought_signature` of calls and messages.
 import { randomUUID } from 'node:crypto';
 import { isJson, isList, tokenCount, wireUsage, type Json, type Used } from '../contract/chat.ts';
 import type { SseEvent } from '../contract/wire.ts';
@@ -19,7 +19,7 @@ const finishReasons: Readonly<Record<string, string>> = {
   IMAGE_PROHIBITED_CONTENT: 'content_filter',
   IMAGE_RECITATION: 'content_filter',
 };
-/** The model failed, rather than ended: another attempt may do better. */
+/** The model failed; another attempt may succeed. */
 const failures = new Set<unknown>([
   'MALFORMED_FUNCTION_CALL',
   'UNEXPECTED_TOOL_CALL',
@@ -27,7 +27,7 @@ const failures = new Set<unknown>([
   'MALFORMED_RESPONSE',
 ]);
 
-/** What the parts of a candidate are on the other wire, but for the numbers of calls. */
+/** Converts the parts of a candidate, without the indexes of calls. */
 interface Read {
   readonly text: string;
   readonly thought: string;
@@ -55,7 +55,7 @@ function readParts(candidate: Json): Read {
   return { text, thought, signature, calls, images };
 }
 
-/** Models before Gemini 3 give no ids. */
+/** Models before Gemini 3 send no ids. */
 function callOf({ id, name, args }: Json, signature: string | null): Json {
   return {
     id: typeof id === 'string' && id !== '' ? id : `call_${randomUUID().replaceAll('-', '')}`,
@@ -73,7 +73,7 @@ const imageOf = ({ mimeType, data }: Json): Json => ({
 const signed = (signature: string | null): Json =>
   signature === null ? {} : { extra_content: { google: { thought_signature: signature } } };
 
-/** A reason that the answer has; null: none yet. @throws {BadAnswer} */
+/** The finish reason; null: none yet. @throws {BadAnswer} */
 function finishOf(candidate: Json, hasCalls: boolean): string | null {
   const reason = candidate['finishReason'];
   if (typeof reason !== 'string' || reason === '') return null;
@@ -81,7 +81,7 @@ function finishOf(candidate: Json, hasCalls: boolean): string | null {
   return finishReasons[reason] ?? (hasCalls ? 'tool_calls' : 'stop');
 }
 
-/** Of a prompt that was not answered; null: it was. */
+/** The reason why a prompt was blocked; null: it was not. */
 function blockOf({ promptFeedback: feedback }: Json): string | null {
   if (!isJson(feedback) || feedback['blockReason'] === undefined) return null;
   const message = feedback['blockReasonMessage'];
@@ -124,10 +124,10 @@ export function chatAnswer(answer: unknown): Json {
   };
 }
 
-/** For one stream. */
+/** Creates the parser of one stream. */
 export function openStream(): (event: SseEvent) => readonly StreamPiece[] {
   const created = nowSeconds();
-  /** Of each answer: how many calls it has made. */
+  /** Number of tool calls per answer. */
   const begun = new Map<unknown, number>();
   return ({ data }) => {
     const answer = JSON.parse(data) as unknown;
@@ -167,7 +167,7 @@ export function openStream(): (event: SseEvent) => readonly StreamPiece[] {
   };
 }
 
-/** Thoughts are counted beside what is said; each event of a stream has the totals so far. */
+/** Thinking tokens are counted separately; each event of a stream has the totals so far. */
 function usedOf(usage: unknown): Used | null {
   if (!isJson(usage)) return null;
   const reasoningTokens = tokenCount(usage['thoughtsTokenCount']);
@@ -197,7 +197,7 @@ export function embeddingsAnswer(answer: unknown, { model, encoding_format: form
   return { object: 'list', data, model, ...(used === null ? {} : { usage }) };
 }
 
-/** Reads `{error: {code, message, status, details}}`, which may come in a list. */
+/** Parses `{error: {code, message, status, details}}`, which may be in an array. */
 export function saidOf(answer: unknown): Said {
   const outer = isList(answer) ? answer[0] : answer;
   const error = isJson(outer) && isJson(outer['error']) ? outer['error'] : {};
@@ -212,7 +212,7 @@ export function saidOf(answer: unknown): Said {
     type: null,
     code: isLong ? 'context_length_exceeded' : own,
     param: null,
-    // A wrong key is a 400 here.
+    // Google answers 400 for an invalid key.
     isKeyRefused: details.some(({ reason }) => reason === 'API_KEY_INVALID'),
     retryAfterMs: Number.isFinite(seconds) ? seconds * 1000 : null,
   };

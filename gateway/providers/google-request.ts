@@ -1,4 +1,4 @@
-// A request of the chat-completions wire as one of Google's generateContent, and texts to embed. Pure.
+// Converts a chat-completions request, or texts to embed, to Google's API. Pure.
 import { isJson, isList, type ChatRequest, type Json } from '../contract/chat.ts';
 import { wrong } from '../contract/request-body.ts';
 import type { EmbeddingsRequest } from '../contract/wire.ts';
@@ -13,7 +13,7 @@ import {
   type Part,
 } from './content.ts';
 
-/** Fields of Google's own, in `extra_body.google` as its own chat-completions wire has them. */
+/** Google-specific fields, in `extra_body.google` as in Google's own compatible API. */
 const OWN_FIELDS = [
   ['safety_settings', 'safetySettings'],
   ['cached_content', 'cachedContent'],
@@ -28,10 +28,10 @@ const NUMBER_FIELDS = [
   ['frequency_penalty', 'frequencyPenalty'],
   ['top_logprobs', 'logprobs'],
 ] as const;
-/** Models from 3 on are told a level, those before them a number of tokens. */
+/** Models from Gemini 3 on take a thinking level, older ones a token budget. */
 const TAKES_LEVEL = /^gemini-(?:[3-9]|[1-9][0-9])/;
 const budgets: Readonly<Record<string, number>> = { none: 0, minimal: 1024, low: 1024, medium: 8192, high: 24_576 };
-/** What Google documents for calls that another model made: it refuses those without a signature. */
+/** Google's documented placeholder for calls made by another model: it refuses calls without a signature. */
 const NO_SIGNATURE = 'skip_thought_signature_validator';
 const mediaTypes: Readonly<Record<string, string>> = {
   png: 'image/png',
@@ -48,7 +48,7 @@ interface Turn {
   readonly parts: Json[];
 }
 
-/** @param tokensMax what the answer is held to where the request says nothing. @throws {GatewayError} 400 */
+/** @param tokensMax maximum tokens if the request sets none. @throws {GatewayError} 400 */
 export function generateRequest(model: string, request: ChatRequest, tokensMax: number | null): Json {
   const { system, turns } = turnsOf(request.messages, TAKES_LEVEL.test(model));
   const extra = isJson(request['extra_body']) ? request['extra_body'] : {};
@@ -104,7 +104,7 @@ function saidParts(message: Json, at: string, names: Map<string, string>, isSign
   return [...said, ...calls];
 }
 
-/** Of a message or a call, where Google's own chat-completions wire has it. */
+/** The signature of a message or a call, where Google's own compatible API has it. */
 function signatureOf({ extra_content: extra }: Json): string | null {
   const google = isJson(extra) && isJson(extra['google']) ? extra['google'] : {};
   const signature = google['thought_signature'];
@@ -119,7 +119,7 @@ function answerPart(message: Json, at: string, names: ReadonlyMap<string, string
   return { functionResponse: { id, name, response: responseOf(textOf(message['content'], `${at}.content`)) } };
 }
 
-/** It has to be an object. */
+/** The result must be an object. */
 function responseOf(text: string): Json {
   try {
     const value = JSON.parse(text) as unknown;

@@ -1,4 +1,4 @@
-// The wire of Google's Gemini API: generateContent, its stream, and batchEmbedContents.
+// The protocol of Google's Gemini API: generateContent, its stream, and batchEmbedContents.
 import type { Target, Wire } from '../contract/wire.ts';
 import { chatAnswer, embeddingsAnswer, openStream, saidOf } from './google-answer.ts';
 import { embedRequest, generateRequest } from './google-request.ts';
@@ -20,7 +20,7 @@ export const googleWire: Wire = {
   said: saidOf,
 };
 
-/** The name is whatever a client writes. */
+/** The model name is untrusted input. */
 const pathOf = ({ model }: Target, method: string): string =>
   `/models/${encodeURIComponent(model.toWellFormed())}:${method}`;
 

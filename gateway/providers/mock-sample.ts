@@ -1,4 +1,5 @@
-// The simplest value that fits a JSON Schema, for the mock provider. Knows what schemas of tools are made of. Pure.
+// Generates the simplest value that matches a JSON Schema, for the mock provider. Supports the keywords used in tool
+// schemas. Pure.
 import { isJson, isList } from '../contract/chat.ts';
 
 const DEPTH_MAX = 16;

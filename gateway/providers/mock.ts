@@ -1,7 +1,7 @@
-// The provider that needs no network: the same answer to the same request, on the wire of OpenAI, for development
-// and tests. Its models: `echo` says the last user message again, `reasoning` thinks first, `tools` calls the tool that
-// the message names, with the JSON in it, else the first one, and says what came back, `json` answers as the schema of
-// response_format, `fail` answers 500, `embed` embeds. Its tokens are those of accounts/estimate.ts.
+// A deterministic provider without network, in OpenAI's protocol, for development and tests. Its models: `echo` repeats
+// the last user message; `reasoning` thinks first; `tools` calls the tool named in the message with the JSON in it,
+// otherwise the first tool, and then repeats its result; `json` answers according to the schema of response_format;
+// `fail` answers 500; `embed` embeds. Tokens are estimated by accounts/estimate.ts.
 import { createHash } from 'node:crypto';
 import { estimateChat, saidLength, tokensOfLength } from '../accounts/estimate.ts';
 import { isJson, isList, type ChatRequest, type Json } from '../contract/chat.ts';
@@ -12,7 +12,7 @@ export const mockModels = ['echo', 'reasoning', 'tools', 'json', 'fail', 'embed'
 
 const DIMENSIONS = 32;
 
-/** @param request as the wire of OpenAI puts it, which the gateway checked before. */
+/** @param request in OpenAI's protocol, already validated by the gateway. */
 export async function answerMock(request: Request): Promise<Response> {
   const body = (await request.json()) as ChatRequest;
   if (new URL(request.url).pathname === '/embeddings') return embed(body);
@@ -47,7 +47,7 @@ export async function answerMock(request: Request): Promise<Response> {
   return new Response(streamOf(frames), { headers: sseHeaders });
 }
 
-/** The message, or a refusal. */
+/** The message, or an error. */
 function say(body: ChatRequest): Json | Response {
   const last = body.messages.at(-1) ?? {};
   const text = textOf(body.messages.findLast(({ role }) => role === 'user')?.['content']);
@@ -66,7 +66,7 @@ function say(body: ChatRequest): Json | Response {
   return { content: null, tool_calls: [{ id: `call_${body.messages.length}`, type: 'function', function: call }] };
 }
 
-/** The object that stands in a text; null: none. */
+/** The JSON object contained in a text; null: none. */
 function jsonIn(text: string): Json | null {
   try {
     const value: unknown = JSON.parse(text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1));
@@ -76,7 +76,7 @@ function jsonIn(text: string): Json | null {
   }
 }
 
-/** A message in the pieces that a stream brings: words, and arguments cut in two. */
+/** Splits a message into stream pieces: words, and arguments cut in two. */
 function deltasOf(said: Json): Json[] {
   const deltas: Json[] = [];
   for (const field of ['reasoning_content', 'content']) {
@@ -106,7 +106,7 @@ function streamOf(frames: readonly string[]): ReadableStream<Uint8Array> {
   });
 }
 
-/** Vectors that are the same for the same text, of length 1. */
+/** Deterministic vectors of length 1. */
 function embed(body: Json): Response {
   if (body['model'] !== 'embed') return refuse(404, 'The mock provider embeds with mock/embed', 'model_not_found');
   const inputs = isList(body['input']) && typeof body['input'][0] !== 'number' ? body['input'] : [body['input']];

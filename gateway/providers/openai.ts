@@ -1,4 +1,4 @@
-// The wire of OpenAI, and of everything compatible with it: requests and answers pass with all of their fields.
+// The protocol of OpenAI and compatible servers: requests and responses are passed with all of their fields.
 import { isJson, isList, type ChatRequest, type Json } from '../contract/chat.ts';
 import type { SseEvent } from '../contract/wire.ts';
 import {
@@ -45,7 +45,7 @@ function authorization({ provider }: Target): Record<string, string> {
   return provider.key === '' ? {} : { authorization: `Bearer ${provider.key}` };
 }
 
-/** OpenAI's newer models refuse the old name of the field, compatible servers may not know the new one. */
+/** OpenAI's newer models refuse the old field name; compatible servers may not support the new one. */
 function held({ provider }: Target, request: ChatRequest, { isBounded, tokensDefault }: AnswerHold): Json {
   const isNamed = typeof (request.max_completion_tokens ?? request.max_tokens) === 'number';
   if (!isBounded || isNamed) return {};
@@ -53,7 +53,7 @@ function held({ provider }: Target, request: ChatRequest, { isBounded, tokensDef
   return isOpenai ? { max_completion_tokens: tokensDefault } : { max_tokens: tokensDefault };
 }
 
-/** Streams are to say what they used, whoever asks. */
+/** Streams always request usage, even if the client does not. */
 function withUsage(request: ChatRequest): Json {
   if (request.stream !== true) return request;
   return { ...request, stream_options: { ...request.stream_options, include_usage: true } };
@@ -65,12 +65,12 @@ function readEvent({ event, data }: SseEvent, complete: (chunk: Json) => Json): 
   if (!isJson(chunk)) throw new BadAnswer('a chunk that is no object');
   if (event === 'error' || (chunk['error'] !== undefined && chunk['error'] !== null))
     return [{ kind: 'error', said: saidOf(chunk) }];
-  // Most chunks are text: they pass as they came.
+  // Most chunks are text and are passed unchanged.
   const whole = data.includes('"tool_calls"') ? complete(chunk) : chunk;
   return [{ kind: 'chunk', chunk: whole, text: whole === chunk ? data : null }];
 }
 
-/** Reads `{error: {message, type, code, param}}`, `{error: text}` and `{message}`, as compatible servers have them. */
+/** Parses `{error: {message, type, code, param}}`, `{error: text}` and `{message}`, as sent by compatible servers. */
 export function saidOf(answer: unknown): Said {
   const outer = isJson(answer) ? answer : {};
   const { error } = outer;

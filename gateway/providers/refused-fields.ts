@@ -1,6 +1,5 @@
-// Fields that a provider or one of its models refuses, though the gateway could do without them: learnt from its
-// refusals, and kept for a while, so that the next request is put right at once. What only a client asked for is never
-// left out: a client reads the refusal.
+// Remembers optional fields that a provider or model refuses. They are learned from its errors and cached, so that the
+// next request omits them. Fields that the client set are never removed: the client gets the error.
 import type { ChatRequest, Json } from '../contract/chat.ts';
 import type { GatewayError } from '../contract/errors.ts';
 import type { Target, WireRequest } from '../contract/wire.ts';
@@ -10,9 +9,9 @@ const REFUSAL =
   /unsupported|not support|unknown|unrecogni[sz]ed|unexpected|not permitted|not allowed|extra|invalid field/i;
 
 interface Change {
-  /** What the refusal names. */
+  /** Matches the field in the error message. */
   readonly names: RegExp;
-  /** Null: the request has nothing to change. */
+  /** Null: nothing in the request to change. */
   readonly amend: (body: Json, request: ChatRequest) => Json | null;
 }
 
@@ -32,7 +31,7 @@ const changes: Readonly<Record<string, Change>> = {
   },
   newName: { names: /\bmax_tokens\b/, amend: renamed('max_tokens', 'max_completion_tokens') },
   oldName: { names: /max_completion_tokens/, amend: renamed('max_completion_tokens', 'max_tokens') },
-  // What the adapter of Anthropic makes of `reasoning_effort`.
+  // What the Anthropic adapter creates from `reasoning_effort`.
   thinking: {
     names: /thinking|effort/,
     amend({ thinking, output_config: config, ...rest }, request) {
@@ -45,9 +44,9 @@ const changes: Readonly<Record<string, Change>> = {
 };
 
 export interface RefusedFields {
-  /** The request without what its target is known to refuse. */
+  /** Removes the fields that the target is known to refuse. */
   apply(organizationId: string, target: Target, put: WireRequest, request: ChatRequest): WireRequest;
-  /** @returns whether another attempt is worth it: the refusal was of something that can be left out. */
+  /** @returns whether to retry: the refused field can be omitted. */
   learn(organizationId: string, target: Target, sent: WireRequest, request: ChatRequest, told: GatewayError): boolean;
 }
 
@@ -68,7 +67,7 @@ export function createRefusedFields(): RefusedFields {
       if (told.code !== 'invalid_request' || !REFUSAL.test(`${told.details.as?.code ?? ''} ${said}`)) return false;
       const key = keyOf(organizationId, target);
       const names = known.get(key) ?? new Set();
-      // A refusal of the one name may propose the other one: what was sent decides.
+      // An error about one name may suggest the other; the name that was sent decides.
       const found = Object.entries(changes).find(
         ([name, { names: named, amend }]) => !names.has(name) && named.test(said) && amend(sent.body, request) !== null,
       );

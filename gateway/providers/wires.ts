@@ -1,4 +1,4 @@
-// Which wire a provider of a kind speaks.
+// The protocol of each kind of provider.
 import type { ProviderKind } from '../contract/contract.ts';
 import type { Wire } from '../contract/wire.ts';
 import { anthropicWire } from './anthropic.ts';
@@ -9,6 +9,6 @@ export const wires: Readonly<Record<ProviderKind, Wire>> = {
   openai: openaiWire,
   anthropic: anthropicWire,
   google: googleWire,
-  // It answers as OpenAI does.
+  // It answers in OpenAI's format.
   mock: openaiWire,
 };

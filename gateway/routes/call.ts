@@ -1,4 +1,4 @@
-// One call as the routes see it: who makes it, what it may try, and what its answer says beside its body.
+// One call in the routes: its caller, its candidate models, and the headers of its response.
 import type { KeptAnswers } from '../answers/answer-store.ts';
 import { isList, type Json } from '../contract/chat.ts';
 import type { AdmittedCall } from '../contract/contract.ts';
@@ -15,16 +15,16 @@ const HOPS_MAX = 3;
 const TIMEOUT_HEADER = 'x-platform-timeout-ms';
 const FALLBACKS_HEADER = 'x-platform-fallbacks';
 
-/** A call, with what all of them share. */
+/** A call, with the shared dependencies. */
 export interface Call extends AdmittedCall {
   readonly breaker: CircuitBreaker;
   readonly refusedFields: RefusedFields;
   readonly kept: KeptAnswers;
-  /** Ends each stream that is open, when the gateway closes. */
+  /** Abort functions of the open streams, called when the gateway closes. */
   readonly open: Set<(error: GatewayError) => void>;
 }
 
-/** What attempts of a call share. @throws {GatewayError} 400 */
+/** The state shared by all attempts. @throws {GatewayError} 400 */
 export function contextOf({ request, parts }: Call): CallContext {
   const hops = Number(request.headers.get(HOPS_HEADER) ?? 0);
   if (!(hops < HOPS_MAX))
@@ -41,7 +41,7 @@ export function contextOf({ request, parts }: Call): CallContext {
   };
 }
 
-/** What is tried in turn: the model of the body, then its `models`, then those of the header. */
+/** Candidate models in order: the body's model, then its `models`, then those of the header. */
 export async function targetsOfCall({ request, parts, caller }: Call, body: Json): Promise<Target[]> {
   const inBody = isList(body['models']) ? body['models'].map(String) : [];
   const header = request.headers.get(FALLBACKS_HEADER) ?? '';
@@ -50,7 +50,7 @@ export async function targetsOfCall({ request, parts, caller }: Call, body: Json
   return targetsOf(table, [readModel(body), ...inBody, ...inHeader], parts.limits.modelsMax);
 }
 
-/** Headers of an answer. @param upstreamMs how long the provider took. */
+/** Response headers. @param upstreamMs the provider's duration. */
 export function answerHeaders({ parts, startedAt }: Call, { target, attempts }: Tried<unknown>, upstreamMs: number) {
   const overheadMs = Math.max(0, parts.now() - startedAt - upstreamMs);
   return {

@@ -1,4 +1,4 @@
-// POST /chat/completions: an answer as a whole or as a stream, from the first of the call's models that gives one.
+// POST /chat/completions: a complete or streamed response, from the first candidate model that answers.
 import { openBill, type Bill } from '../accounts/bill.ts';
 import { estimateChat, saidLength, tokensOfLength } from '../accounts/estimate.ts';
 import { keptOrAsked } from '../answers/kept-answers.ts';
@@ -14,7 +14,7 @@ import { openChatStream, type StreamEnd } from '../streams/chat-stream.ts';
 import { sseHeaders } from '../streams/sse-writer.ts';
 import { answerHeaders, contextOf, targetsOfCall, type Call } from './call.ts';
 
-/** @param sent the body of the request, or what another wire's body is on this one. @throws {GatewayError} */
+/** @param sent the request body, or another protocol's body converted to this one. @throws {GatewayError} */
 export async function chatCompletions(call: Call, sent: Json): Promise<Response> {
   const context = contextOf(call);
   const body = readChat(sent);
@@ -65,7 +65,7 @@ async function answer(chat: Chat): Promise<Response> {
   });
   const used = usedOf(tried.answer['usage']) ?? estimated(bill, tried.answer);
   bill.close({ used, model: nameOf(tried.target), error: null, begunAt: call.parts.now() });
-  // Clients count on it.
+  // Clients rely on it.
   const shown = used.isEstimated ? { ...tried.answer, usage: wireUsage(used) } : tried.answer;
   return Response.json(shown, { headers: { ...bill.headers, ...answerHeaders(call, tried, upstreamMs) } });
 }
@@ -93,7 +93,7 @@ async function stream(chat: Chat): Promise<Response> {
   });
 }
 
-/** One attempt: as the provider is known to take it, and told apart when it shows that it takes it otherwise. */
+/** One attempt, adapted to the provider's known refusals, and retried with changes when it refuses a field. */
 async function attemptAt<Answer>({ call, request, bill, context }: Chat, target: Target, ask: Ask<Answer>) {
   const { refusedFields, caller } = call;
   const hold = { isBounded: bill.isBounded, tokensDefault: context.limits.completionTokensDefault };

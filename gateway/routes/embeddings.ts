@@ -1,4 +1,4 @@
-// POST /embeddings: vectors of texts, from the first of the call's models that gives them.
+// POST /embeddings: vectors of texts, from the first candidate model that answers.
 import { openBill } from '../accounts/bill.ts';
 import { tokensOfLength } from '../accounts/estimate.ts';
 import { isList, usedOf, type Json } from '../contract/chat.ts';
@@ -10,7 +10,7 @@ import { missing, wrong } from '../contract/request-body.ts';
 import { tryInTurn } from '../routing/attempts.ts';
 import { answerHeaders, contextOf, targetsOfCall, type Call } from './call.ts';
 
-/** @param body of the request, or what another wire's body is on this one. @throws {GatewayError} */
+/** @param body the request body, or another protocol's body converted to this one. @throws {GatewayError} */
 export async function embeddings(call: Call, body: Json): Promise<Response> {
   const { parts, breaker, caller, request: sent } = call;
   const context = contextOf(call);

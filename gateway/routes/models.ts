@@ -1,4 +1,4 @@
-// GET /models and /models/{id}: the models that a call of this organization may name.
+// GET /models and /models/{id}: the models available to the caller's organization.
 import { GatewayError } from '../contract/errors.ts';
 import { namesOf } from '../routing/model-names.ts';
 import type { Call } from './call.ts';

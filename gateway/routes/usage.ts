@@ -1,4 +1,4 @@
-// GET /usage: what calls have used, of the caller's own deployment, or of all that a key of the organization is for.
+// GET /usage: usage of the caller's deployment, or of everything within the scope of an organization's key.
 import { usageGroups, type UsageSum } from '../contract/contract.ts';
 import { GatewayError } from '../contract/errors.ts';
 import { wrong } from '../contract/request-body.ts';
@@ -10,7 +10,7 @@ const DAYS_MAX = 366;
 const GROUPS_MAX = 1000;
 const TIME = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2}))?$/;
 
-/** @param asking organizations that are being answered: one question of each at a time. @throws {GatewayError} */
+/** @param asking organizations with a query in progress: one at a time for each. @throws {GatewayError} */
 export async function usageOf({ request, caller, parts }: Call, asking: Set<string>): Promise<Response> {
   const { searchParams } = new URL(request.url);
   const to = timeOf(searchParams, 'to') ?? parts.now() + 1;
@@ -20,7 +20,7 @@ export async function usageOf({ request, caller, parts }: Call, asking: Set<stri
   const by = usageGroups.find((one) => one === asked);
   if (by === undefined) throw wrong('group_by', `one of ${usageGroups.join(', ')}`);
   const { organizationId, projectId, deploymentId } = caller;
-  // It reads many rows, and calls of models wait for the same database.
+  // The query reads many rows of the database that model calls also need.
   if (asking.has(organizationId))
     throw new GatewayError('rate_limit_exceeded', 'The organization asks for its usage already', {
       retryAfterMs: 1000,
@@ -43,7 +43,7 @@ export async function usageOf({ request, caller, parts }: Call, asking: Set<stri
   }
 }
 
-/** ms since 1970; null: the question does not say. */
+/** ms since 1970; null: not set. */
 function timeOf(parameters: URLSearchParams, name: string): number | null {
   const text = parameters.get(name);
   if (text === null) return null;

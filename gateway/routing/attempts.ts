@@ -1,5 +1,5 @@
-// Tries models in turn, each several times, until one answers: only while nothing was answered, and only after failures
-// that another attempt may not have.
+// Tries models in order, each several times, until one answers. Stops when a response has begun, or after a failure
+// that a retry would not avoid.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { GatewayLimits } from '#core/limits.ts';
 import type { Caller } from '../contract/contract.ts';
@@ -9,12 +9,12 @@ import { type Target, nameOf } from '../contract/wire.ts';
 import type { CircuitBreaker } from './circuit-breaker.ts';
 import { headerText } from './model-names.ts';
 
-/** Ways that a request can be put in, one after the other. */
+/** Maximum variants of a request, tried one after the other. */
 const AMENDED_MAX = 4;
-/** However long a provider wants to be left alone. */
+/** Maximum pause of a circuit that a provider may request. */
 const LEFT_ALONE_MS_MAX = 60_000;
 
-/** An answer, and what it took. */
+/** A response, with its attempts. */
 export interface Tried<Answer> {
   readonly target: Target;
   readonly answer: Answer;
@@ -28,7 +28,7 @@ interface Parts<Answer> {
   readonly breaker: CircuitBreaker;
   readonly caller: Caller;
   readonly limits: GatewayLimits;
-  /** Of the client. */
+  /** Abort signal of the client. */
   readonly signal: AbortSignal;
 }
 
@@ -54,7 +54,7 @@ export async function tryInTurn<Answer>(parts: Parts<Answer>): Promise<Tried<Ans
       } catch (error) {
         if (!(error instanceof UpstreamFailure)) throw error;
         if (error.isOutage) breaker.failed(circuit, Math.min(error.retryAfterMs ?? 0, LEFT_ALONE_MS_MAX));
-        // It answered, if only to refuse: a client that waited for less says nothing of it.
+        // The model answered, if only to refuse. A client's short timeout proves nothing about the model.
         else if (error.told.code !== 'upstream_timeout') breaker.succeeded(circuit);
         told = error.told;
         const openMs = breaker.left(circuit);
@@ -75,7 +75,7 @@ export async function tryInTurn<Answer>(parts: Parts<Answer>): Promise<Tried<Ans
   throw told!.with({ 'x-platform-attempts': String(attempts) });
 }
 
-/** What one project's calls find out of a model is held against nothing else: no other model, and no other project. */
+/** Circuit of a model and project: failures of one project's calls affect no other model and no other project. */
 function circuitOf({ organizationId, projectId, keyId }: Caller, { provider, model }: Target): string {
   return JSON.stringify([organizationId, projectId ?? keyId ?? null, provider.name, provider.url, model]);
 }

@@ -1,5 +1,5 @@
-// Leaves a model alone that failed several times in a row, for a while; then one call at a time tries it again. What a
-// circuit stands for, attempts.ts says: what one project sends never closes a model to others.
+// Circuit breaker: pauses a model after several consecutive failures, then lets one call at a time try it again.
+// attempts.ts defines the keys: the requests of one project never block a model for others.
 
 interface Circuit {
   failures: number;
@@ -10,12 +10,12 @@ interface Circuit {
 const CIRCUITS_MAX = 10_000;
 
 export interface CircuitBreaker {
-  /** Ms until it may be tried again; 0: now, and who is told so when it was open is the one that tries. */
+  /** Ms until it may be tried again; 0: now. If the circuit was open, the caller that gets 0 makes the trial call. */
   wait(name: string): number;
-  /** Ms that it is still left alone; 0: it is not. */
+  /** Ms that the circuit stays open; 0: it is closed. */
   left(name: string): number;
   succeeded(name: string): void;
-  /** @param leastMs how long it is left alone at least, where it says so itself. */
+  /** @param leastMs minimum pause, if the provider states one. */
   failed(name: string, leastMs?: number): void;
 }
 
@@ -42,7 +42,7 @@ export function createCircuitBreaker(
       const failures = (circuits.get(name)?.failures ?? 0) + 1;
       circuits.delete(name);
       circuits.set(name, { failures, openUntil: now() + Math.max(openMs, leastMs) });
-      // The one that has not failed for longest.
+      // The entry whose last failure is oldest.
       if (circuits.size > CIRCUITS_MAX) circuits.delete(circuits.keys().next().value!);
     },
   };

@@ -1,4 +1,4 @@
-// Which models a call means: `provider/model`, an alias, or `auto`. Pure.
+// Resolves the models of a call: `provider/model`, an alias, or `auto`. Pure.
 import { aiAdvice } from '#core/ai-readiness.ts';
 import type { ModelTable } from '../contract/contract.ts';
 import { GatewayError } from '../contract/errors.ts';
@@ -6,11 +6,11 @@ import { nameOf, type Target } from '../contract/wire.ts';
 
 const AUTO = 'auto';
 
-/** Names of models are whatever a client writes. */
+/** Model names are untrusted input. */
 export const headerText = (name: string): string =>
   /^[\x20-\x7e]*$/.test(name) ? name : encodeURI(name.toWellFormed());
 
-/** What is tried in turn, without repetitions. @throws {GatewayError} 404, 503 */
+/** Candidate models in order, without duplicates. @throws {GatewayError} 404, 503 */
 export function targetsOf(table: ModelTable, names: readonly string[], most: number): Target[] {
   if (table.providers.length === 0) throw new GatewayError('provider_not_configured', aiAdvice.no_provider);
   const wanted = names.flatMap((name) => (name === AUTO ? autoOf(table) : [name]));
@@ -18,7 +18,7 @@ export function targetsOf(table: ModelTable, names: readonly string[], most: num
   return [...byName.values()].slice(0, most);
 }
 
-/** Names that `/models` lists, with who has them. */
+/** Names listed by `/models`, with their providers. */
 export function namesOf(table: ModelTable): { readonly id: string; readonly owner: string }[] {
   const own = table.providers.flatMap(({ name, models }) =>
     models.map((model) => ({ id: `${name}/${model}`, owner: name })),

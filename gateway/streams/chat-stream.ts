@@ -1,5 +1,5 @@
-// A provider's stream on its way to a client: counts what it uses, shows usage only to who asked, and ends in `[DONE]`
-// after every answer's finish_reason, else in a frame with an error. Closing either end closes the other.
+// Sends a provider's stream to a client: counts usage, includes it only if the client requested it, and ends with
+// `[DONE]` if every answer has a finish_reason, otherwise with an error frame. Closing either end closes the other.
 import { saidLength, tokensOfLength } from '../accounts/estimate.ts';
 import { isJson, isList, usedOf, wireUsage, type Json, type Used } from '../contract/chat.ts';
 import { errorBody, GatewayError } from '../contract/errors.ts';
@@ -10,29 +10,29 @@ import { DONE_FRAME, encodeFrames, frame, KEEP_ALIVE } from './sse-writer.ts';
 /** How a stream ended. */
 export interface StreamEnd {
   readonly used: Used;
-  /** Null: well. */
+  /** Null: it completed. */
   readonly error: GatewayError | null;
 }
 
-/** A provider's stream, piece by piece as they arrive together. */
+/** A provider's stream, in batches of pieces that arrive together. */
 export type Pieces = AsyncIterator<readonly StreamPiece[], void, void>;
 
 interface Parts {
-  /** Those that are here already. */
+  /** Pieces already received. */
   readonly first: readonly StreamPiece[];
   readonly rest: Pieces;
-  /** Whether the client asked for usage. */
+  /** Whether the client requested usage. */
   readonly showsUsage: boolean;
-  /** What the request is estimated to be, for a stream that does not say. */
+  /** Estimated usage of the request, for a stream that does not report it. */
   readonly promptTokens: number;
   readonly keepAliveMs: number;
-  /** Ends the provider's stream. */
+  /** Aborts the provider's stream. */
   readonly abort: () => void;
   /** Called once. */
   readonly onEnd: (end: StreamEnd) => void;
 }
 
-/** The stream, and how to end it from our side. */
+/** The stream, and a function to end it. */
 export function openChatStream(parts: Parts): { body: ReadableStream<Uint8Array>; end: (error: GatewayError) => void } {
   const tally = createTally(parts);
   let controller: ReadableStreamDefaultController<Uint8Array>;
@@ -71,7 +71,7 @@ export function openChatStream(parts: Parts): { body: ReadableStream<Uint8Array>
     controller.enqueue(encodeFrames(tally.usageFrame() + DONE_FRAME));
     controller.close();
     over(null);
-    // What a provider still sends behind its end is for nobody.
+    // Anything after the end of the provider's stream is discarded.
     return parts.abort();
   };
   let waiting: readonly StreamPiece[] | null = parts.first;
@@ -100,11 +100,11 @@ export function openChatStream(parts: Parts): { body: ReadableStream<Uint8Array>
         try {
           await next();
         } catch (error) {
-          // Its last answer was whole: only the count of what it used may be missing.
+          // The answers are complete; only the usage may be missing.
           if (tally.isFinished() && !isOver) finish();
           else fail(error instanceof GatewayError ? error : cut());
         }
-        // A client that takes nothing gets no comments either.
+        // A client that does not read gets no keep-alive comments.
         if (timer !== null) clearInterval(timer);
         timer = null;
       },
@@ -130,11 +130,11 @@ function cut(): GatewayError {
 
 const NOTHING = { completionTokens: 0, cachedTokens: 0, reasoningTokens: 0, isEstimated: true } as const;
 
-/** Counts what passes. What comes behind the provider's last count, of a stream that ends early, is estimated. */
+/** Counts usage. If a stream ends early, text after the provider's last count is estimated. */
 function createTally({ showsUsage, promptTokens }: Pick<Parts, 'showsUsage' | 'promptTokens'>) {
   const open = new Set<unknown>();
   const finished = new Set<unknown>();
-  /** What the provider last counted, and the characters that had come by then. */
+  /** The provider's last count, and the characters received until then. */
   let said: { readonly used: Used; readonly length: number } | null = null;
   let isShown = false;
   let length = 0;
@@ -149,7 +149,7 @@ function createTally({ showsUsage, promptTokens }: Pick<Parts, 'showsUsage' | 'p
   return {
     used,
     count,
-    /** @returns the frame to pass on; '' for none. */
+    /** @returns the frame to send; '' for none. */
     take(chunk: Json, text: string | null): string {
       last = chunk;
       const choices = isList(chunk['choices']) ? chunk['choices'] : [];
@@ -172,7 +172,7 @@ function createTally({ showsUsage, promptTokens }: Pick<Parts, 'showsUsage' | 'p
       return frame(JSON.stringify(shown));
     },
     isFinished: () => open.size > 0 && open.size === finished.size,
-    /** What a client that asked gets from a provider that did not say. */
+    /** The usage chunk for a client that requested it, if the provider sent none. */
     usageFrame(): string {
       if (!showsUsage || isShown) return '';
       const { id, created, model } = last;

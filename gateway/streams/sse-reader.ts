@@ -1,16 +1,16 @@
-// Reads server-sent events from bytes as they come: characters, line ends and events may be split anywhere. Pure.
+// Parses server-sent events from bytes; characters, line ends and events may be split anywhere. Pure.
 import type { SseEvent } from '../contract/wire.ts';
 
-/** One event is longer than it may be. */
+/** An event exceeds the maximum size. */
 export class SseTooLong extends Error {}
 
-/** Takes bytes, gives events. Comments, ids and retry times are passed over. */
+/** Takes bytes and returns events. Comments, ids and retry times are ignored. */
 export class SseReader {
   readonly #decoder = new TextDecoder();
   readonly #charactersMax: number;
-  /** What came of a line that has not ended; grows as a rope and is read once. */
+  /** The unfinished line; grows as a rope and is read once. */
   #line = '';
-  /** A line feed that comes next belongs to the carriage return before it. */
+  /** Whether the next line feed belongs to the previous carriage return. */
   #skipsLineFeed = false;
   #event = '';
   #data: string[] = [];
@@ -25,7 +25,7 @@ export class SseReader {
     return this.#take(this.#decoder.decode(bytes, { stream: true }));
   }
 
-  /** The event that the end of the stream left without its blank line, which may be a half one; null: none. */
+  /** The last event, if the stream ended without its blank line; it may be incomplete. Null: none. */
   end(): SseEvent | null {
     const events = this.#take(this.#decoder.decode());
     if (this.#line !== '') this.#endLine('', events);
@@ -39,7 +39,7 @@ export class SseReader {
     if (text !== '') this.#skipsLineFeed = false;
     let back = text.indexOf('\r', from);
     for (;;) {
-      // Looked for again only when it is passed: a stream without carriage returns is searched for them once.
+      // The next carriage return is only searched again after it was passed, so a stream without any is searched once.
       if (back !== -1 && back < from) back = text.indexOf('\r', from);
       const feed = text.indexOf('\n', from);
       const at = back !== -1 && (feed === -1 || back < feed) ? back : feed;

@@ -1,15 +1,15 @@
-// Writes server-sent events of the chat-completions wire. Pure.
+// Writes server-sent events of chat completions. Pure.
 
 const encoder = new TextEncoder();
 
-/** What a stream is answered with. */
+/** Response headers of a stream. */
 export const sseHeaders: Readonly<Record<string, string>> = {
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-cache, no-transform',
   'x-accel-buffering': 'no',
 };
 
-/** A frame. @param json on any number of lines. */
+/** A frame. @param json may have several lines. */
 export function frame(json: string): string {
   const isOneLine = !json.includes('\n') && !json.includes('\r');
   return isOneLine ? `data: ${json}\n\n` : `data: ${json.split(/\r\n|\n|\r/).join('\ndata: ')}\n\n`;
@@ -17,7 +17,7 @@ export function frame(json: string): string {
 
 export const DONE_FRAME = frame('[DONE]');
 
-/** What keeps a connection open on which nothing is said. */
+/** Keep-alive comment for an idle connection. */
 export const KEEP_ALIVE = ': keepalive\n\n';
 
 export const encodeFrames = (frames: string): Uint8Array => encoder.encode(frames);

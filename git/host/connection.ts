@@ -1,54 +1,54 @@
-// The Git host's REST API, spoken with node:crypto and fetch: as the application (a signed token), as one of its
-// installations (a token for one repository with the rights that are needed and no others), or as a person. Every
-// answer is bounded in time and size. Tokens are in headers only: no error and no log line has one.
+// Client for the Git host's REST API, using node:crypto and fetch. It authenticates as the application (a signed
+// token), as an installation (a token for one repository with minimal permissions), or as a person. Every response is
+// limited in time and size. Tokens are only sent in headers and never appear in errors or logs.
 import { createPrivateKey, sign, type KeyObject } from 'node:crypto';
 
-/** Where a Git host is, and the application that this installation of the platform is there. */
+/** A Git host, and the platform's application there. */
 export interface GitHostOptions {
-  /** Of the REST API, `GITHOST_API_URL`: `https://api.github.com`. */
+  /** URL of the REST API, `GITHOST_API_URL`: `https://api.github.com`. */
   readonly apiUrl: string;
-  /** Of its pages and of clones, `GITHOST_URL`: `https://github.com`. */
+  /** URL of its pages and clones, `GITHOST_URL`: `https://github.com`. */
   readonly url: string;
   /** `GITHOST_APP_ID`. */
   readonly appId: string;
-  /** `GITHOST_APP_PRIVATE_KEY` in PEM; `\n` may stand for line ends. */
+  /** `GITHOST_APP_PRIVATE_KEY` in PEM; `\n` may replace line breaks. */
   readonly privateKey: string;
   /** Milliseconds since 1970. */
   readonly now?: () => number;
-  /** Milliseconds that a request may take, 10,000 by default. */
+  /** Request timeout in milliseconds, 10,000 by default. */
   readonly timeoutMs?: number;
-  /** Pause before the second attempt in milliseconds, 250 by default; it doubles. */
+  /** Delay before the second attempt in milliseconds, 250 by default; doubles with each attempt. */
   readonly pauseMs?: number;
 }
 
-/** What an installation's token may do: `{contents: 'read'}`. */
+/** Permissions of an installation token: `{contents: 'read'}`. */
 export type Permissions = Readonly<Record<string, 'read' | 'write' | 'admin'>>;
 
-/** A request of the REST API. */
+/** A request to the REST API. */
 export interface HostRequest {
   readonly method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  /** Below the API's URL, with its query. */
+  /** Path relative to the API's URL, with its query. */
   readonly path: string;
   readonly body?: unknown;
-  /** Whether a request that may have arrived can be sent again. By default, those that only read can. */
+  /** Whether to retry a request that may already have arrived. By default, only reads are retried. */
   readonly repeatable?: boolean;
 }
 
-/** The Git host, as those see it who may ask it. */
+/** A Git host client. */
 export interface GitHost {
   readonly apiUrl: string;
   readonly url: string;
-  /** Asks as the application. */
+  /** Sends a request as the application. */
   asApp(request: HostRequest): Promise<unknown>;
-  /** Asks as an installation, with a token for one repository (by the host's id). */
+  /** Sends a request as an installation, with a token for one repository (by the host's id). */
   asInstallation(scope: InstallationScope, request: HostRequest): Promise<unknown>;
-  /** Asks as whoever a token is of. */
+  /** Sends a request as the owner of a token. */
   asPerson(token: string, request: HostRequest): Promise<unknown>;
-  /** A token of an installation for one repository; the same one until five minutes before it expires. */
+  /** A token of an installation for one repository; reused until five minutes before it expires. */
   installationToken(scope: InstallationScope): Promise<string>;
 }
 
-/** One repository of an installation, and what is to be done there. */
+/** One repository of an installation, and the permissions needed. */
 export interface InstallationScope {
   readonly installationId: string;
   /** The host's id of the repository. */
@@ -56,11 +56,11 @@ export interface InstallationScope {
   readonly permissions: Permissions;
 }
 
-/** What went wrong between the platform and the Git host. */
+/** A failed request to the Git host. */
 export class GitHostError extends Error {
-  /** `unreachable`: worth another attempt; `limited`: after `retryAfterMs`; `refused`: not without a change. */
+  /** `unreachable`: may be retried; `limited`: retry after `retryAfterMs`; `refused`: fails until something changes. */
   readonly kind: 'unreachable' | 'limited' | 'refused';
-  /** Of the answer; 0 without one. */
+  /** HTTP status; 0 without a response. */
   readonly status: number;
   readonly retryAfterMs: number;
 
@@ -77,17 +77,17 @@ const PAUSE_MS = 250;
 const ATTEMPTS_MAX = 3;
 const ANSWER_BYTES_MAX = 5_000_000;
 const REDIRECTS_MAX = 3;
-/** What is waited for within a call; a host that asks for more is asked again by whoever called. */
+/** The longest wait within a call. For a longer one, the caller has to retry. */
 const RETRY_AFTER_MS_MAX = 5000;
-/** Of a rate limit that does not say how long it lasts. */
+/** The wait for a rate limit without a stated duration. */
 const LIMITED_MS = 1000;
 const TOKENS_MAX = 1000;
 const TOKEN_SPARE_MS = 5 * 60_000;
 
 /**
- * Opens the way to a Git host; connects to nothing yet.
+ * Creates a client for a Git host, without connecting yet.
  *
- * @throws {Error} when the private key is none.
+ * @throws {Error} when the private key is invalid.
  */
 export function openGitHost(options: GitHostOptions): GitHost {
   const apiUrl = options.apiUrl.replace(/\/+$/, '');
@@ -134,7 +134,7 @@ export function openGitHost(options: GitHostOptions): GitHost {
   return { apiUrl, url: options.url.replace(/\/+$/, ''), asApp, asInstallation, asPerson, installationToken };
 }
 
-/** @throws {Error} that says which variable is meant, and never what it holds. */
+/** @throws {Error} naming the variable, never its value. */
 function readPrivateKey(text: string): KeyObject {
   const pem = text.includes('-----BEGIN') ? text : Buffer.from(text, 'base64').toString();
   try {
@@ -146,7 +146,7 @@ function readPrivateKey(text: string): KeyObject {
   }
 }
 
-/** A token as the application: RS256, for ten minutes, from a minute ago since clocks differ. */
+/** A JWT for the application: RS256, valid for ten minutes, issued a minute ago to tolerate clock skew. */
 function appToken(appId: string, key: KeyObject, now: number): string {
   const seconds = Math.floor(now / 1000);
   const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
@@ -207,7 +207,7 @@ async function askOnce(apiUrl: string, timeoutMs: number, request: HostRequest, 
   }
 }
 
-/** A renamed repository answers from its new place; another origin would be told the token. */
+/** Follows the redirect of a renamed repository. Other origins are refused, since they would receive the token. */
 function redirectTarget(response: Response, from: string): string | null {
   const location = response.headers.get('location');
   if (![301, 302, 307, 308].includes(response.status) || location === null) return null;
@@ -236,7 +236,7 @@ function parseAnswer(status: number, text: string): unknown {
   }
 }
 
-/** An error for an answer that is none; what the host says is cut, since it may be anything. */
+/** An error for a failed response. The host's message is truncated, since it may be anything. */
 function toError({ status, headers }: Response, method: string, path: string, text: string): GitHostError {
   let said: unknown;
   try {

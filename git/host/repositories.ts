@@ -1,21 +1,21 @@
-// What the platform reads of the Git host: repositories, commits, installations, and which of them a person may use.
-// Answers are checked field by field, since a proxy or another host may answer anything.
+// Reads repositories, commits and installations from the Git host, and which of them a person may use. Responses are
+// validated field by field, since a proxy or another host may answer anything.
 import { GitHostError, type GitHost, type InstallationScope, type Permissions } from './connection.ts';
 
-/** A repository as the Git host has it. */
+/** A repository on the Git host. */
 export interface HostRepository {
-  /** The Git host's own id; stays when it is renamed. */
+  /** The Git host's own id; does not change when the repository is renamed. */
   readonly id: string;
   /** `owner/name`. */
   readonly fullName: string;
   readonly defaultBranch: string;
   readonly isPrivate: boolean;
   readonly isArchived: boolean;
-  /** Whether the person who asked may push to it; false where nobody asked. */
+  /** Whether the person may push to it; false for requests not made as a person. */
   readonly mayPush: boolean;
 }
 
-/** An installation of the application: an account of the Git host that lets it at repositories. */
+/** An installation of the application: an account of the Git host that gave it access to repositories. */
 export interface HostInstallation {
   readonly id: string;
   readonly accountLogin: string;
@@ -32,7 +32,7 @@ export interface HostCommit {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The rights with which the platform reads a repository. */
+/** The permissions with which the platform reads a repository. */
 export const readContents: Permissions = { contents: 'read' };
 
 /** The installations that a person may use. */
@@ -51,7 +51,7 @@ export async function readInstallation(host: GitHost, id: string): Promise<HostI
   return toInstallation(fields(await host.asApp({ path: `/app/installations/${encodeURIComponent(id)}` })));
 }
 
-/** The application itself: its name in URLs, what it asks for, and the events that it is told of. */
+/** The application itself: its slug, the permissions it requests, and the events it subscribes to. */
 export async function readApp(
   host: GitHost,
 ): Promise<{ readonly slug: string; readonly permissions: Permissions; readonly events: readonly string[] }> {
@@ -60,7 +60,7 @@ export async function readApp(
   return { slug: text(app, 'slug'), permissions: toPermissions(app['permissions']), events };
 }
 
-/** A branch's newest commit; null without such a branch. */
+/** A branch's newest commit; null when the branch does not exist. */
 export async function readBranch(
   host: GitHost,
   scope: Omit<InstallationScope, 'permissions'>,
@@ -77,7 +77,7 @@ export async function readBranch(
   }
 }
 
-/** `owner/name` as a part of a path. */
+/** `owner/name`, encoded for use in a path. */
 export function repositoryPath(fullName: string): string {
   return fullName.split('/').map(encodeURIComponent).join('/');
 }
@@ -116,7 +116,7 @@ function toInstallation(row: Fields): HostInstallation {
   };
 }
 
-/** Permissions of an answer; what is none of the host's words is left out. */
+/** Permissions in a response. Unknown permissions are ignored. */
 export function toPermissions(value: unknown): Permissions {
   if (typeof value !== 'object' || value === null) return {};
   return Object.fromEntries(

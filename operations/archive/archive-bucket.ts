@@ -1,6 +1,6 @@
-// Backups in a bucket: `<prefix>/blobs/<2 digits>/<id>` for each content, shared by all backups there, and
-// `<prefix>/backups/<name>.json` with `<name>.manifest` for each of them. What is there is not sent again. One backup
-// at a time writes to a prefix.
+// Backups in a bucket: `<prefix>/blobs/<2 digits>/<id>` for each content, shared by all backups of the prefix, and
+// `<prefix>/backups/<name>.json` with `<name>.manifest` for each backup. Existing contents are not uploaded again. Only
+// one backup at a time may write to a prefix.
 import { createHash } from 'node:crypto';
 import { openBucket, unquote, type BucketOptions } from '#runtime/stores/s3-bucket.ts';
 import { childText } from '#runtime/stores/xml.ts';
@@ -10,23 +10,23 @@ import type { BackupSink, BackupSource } from './store.ts';
 
 type Bucket = ReturnType<typeof openBucket>;
 
-/** The backups below a prefix. */
+/** The backups of a prefix. */
 export interface Repository {
   readonly bucket: Bucket;
   /** `s3://bucket/prefix` */
   readonly location: string;
-  /** What all keys begin with. */
+  /** The prefix of all keys. */
   readonly root: string;
-  /** Undefined: there is no backup yet. */
+  /** Undefined: no backup exists yet. */
   readonly encryption: BackupHeader['encryption'] | undefined;
   close(): Promise<void>;
 }
 
-/** Contents that no backup names stay so long: one that is being written may be about to name them. */
+/** How long unreferenced contents are kept: a running backup may be about to reference them. */
 const UNNAMED_MS = 24 * 60 * 60 * 1000;
 const NAME = /^platform-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z$/;
 
-/** @throws {BackupError} when the storage does not answer, or refuses. */
+/** @throws {BackupError} when the storage is unreachable or refuses the request. */
 export async function openRepository(options: BucketOptions, prefix: string): Promise<Repository> {
   const bucket = openBucket(options);
   const location = `s3://${options.bucket}${prefix === '' ? '' : `/${prefix}`}`;
@@ -65,16 +65,16 @@ export async function createArchiveBucket(
     },
     async finish(id, encoded) {
       await send(`${root}backups/${name}.manifest`, encoded);
-      // The last, and the one that lists go by.
+      // Written last, since lists read this file.
       await send(`${root}backups/${name}.json`, Buffer.from(JSON.stringify({ header, manifest: id })));
       return { location: `${location}/${name}`, bytes };
     },
-    // What was sent is of use to the next one, or unnamed and removed a day later.
+    // Uploaded contents are reused by the next backup, or removed a day later.
     abort: async () => {},
   };
 }
 
-/** Names of the backups there, the oldest first. */
+/** Names of the backups, oldest first. */
 export async function listBackups({ bucket, root }: Repository): Promise<string[]> {
   const found = await list(bucket, `${root}backups/`);
   return found
@@ -126,12 +126,12 @@ export async function openArchiveBucket(repository: Repository, name: string | n
   }
 }
 
-/** Removes a backup; its contents go with the next {@link removeUnnamed}. */
+/** Deletes a backup; the next {@link removeUnnamed} deletes its contents. */
 export async function removeBackup({ bucket, root }: Repository, name: string): Promise<void> {
   for (const suffix of ['json', 'manifest']) await remove(bucket, `${root}backups/${name}.${suffix}`);
 }
 
-/** Removes contents that are not in use and older than a day. @returns how many. */
+/** Deletes unreferenced contents older than a day. @returns how many. */
 export async function removeUnnamed(
   { bucket, root }: Repository,
   used: ReadonlySet<string>,
@@ -183,7 +183,7 @@ async function remove(bucket: Bucket, key: string): Promise<void> {
   await response.body?.cancel();
 }
 
-/** Everything below a prefix. */
+/** Lists all keys below a prefix. */
 async function list(bucket: Bucket, prefix: string): Promise<{ readonly key: string; readonly changedAt: number }[]> {
   const all: { key: string; changedAt: number }[] = [];
   for (let after = ''; ;) {

@@ -1,5 +1,5 @@
-// A backup as one file: a tar file of `platform-backup.json`, `blobs/<id>` for each content, and `manifest/<id>` as the
-// last. It is written under another name and renamed when it is whole; mode 0600.
+// A backup as one tar file: `platform-backup.json`, `blobs/<id>` for each content, and `manifest/<id>` last. It is
+// written under a temporary name and renamed when complete; mode 0600.
 import { open, mkdir, rename, rm, type FileHandle } from 'node:fs/promises';
 import path from 'node:path';
 import { BLOCK_BYTES, padding, parseTarHeader, tarHeader } from '#core/archive/tar-header.ts';
@@ -9,15 +9,15 @@ import type { BackupSink, BackupSource } from './store.ts';
 
 const HEADER_NAME = 'platform-backup.json';
 const HEADER_BYTES_MAX = 4096;
-/** What compression and encryption may add to a content that does not shrink. */
+/** The most that compression and encryption add to an incompressible content. */
 const ADDED_BYTES_MAX = 64 * 1024;
 const UNFINISHED = '.unfinished';
 
-/** Begins an archive. @throws {BackupError} when it cannot be written. */
+/** Creates an archive. @throws {BackupError} when it cannot be written. */
 export async function createArchiveFile(file: string, header: BackupHeader): Promise<BackupSink> {
   const unfinished = `${file}${UNFINISHED}`;
   await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
-  // Left by one that was cut off.
+  // Left over from an interrupted backup.
   await rm(unfinished, { force: true });
   const handle = await open(unfinished, 'wx', 0o600);
   const ids = new Set<string>();
@@ -51,7 +51,7 @@ export async function createArchiveFile(file: string, header: BackupHeader): Pro
   };
 }
 
-/** Reads the list of an archive's contents; no content is looked at. @throws {BackupError} `damaged` or `newer`. */
+/** Reads the index of an archive without reading its contents. @throws {BackupError} `damaged` or `newer`. */
 export async function openArchiveFile(file: string): Promise<BackupSource> {
   const handle = await open(file, 'r').catch((error: NodeJS.ErrnoException) => {
     throw new BackupError('settings', `${file} cannot be read: ${error.message}`, 'Name the file of a backup.');
@@ -89,7 +89,7 @@ async function readEntries(handle: FileHandle): Promise<{
   let at = 0;
   let filled = 0;
   for (;;) {
-    // With the padding of the content before it, in which nothing may stand.
+    // Includes the padding of the previous content, which must be zeros.
     const block = await readAt(handle, at, filled + BLOCK_BYTES);
     if (block.subarray(0, filled).some((byte) => byte !== 0)) throw damaged('something stands between its contents');
     at += filled;
@@ -97,7 +97,7 @@ async function readEntries(handle: FileHandle): Promise<{
     if (found === null) break;
     const { path: name, type, bytes } = found;
     at += BLOCK_BYTES;
-    // A checksum says nothing of its own spelling.
+    // The checksum does not cover its own encoding.
     if (!block.subarray(filled).equals(tarHeader(name, bytes))) throw damaged('it holds what no backup holds');
     if (type !== 'file') throw damaged('it holds what no backup holds');
     if (at + bytes > size) throw damaged('it is truncated');
@@ -110,7 +110,7 @@ async function readEntries(handle: FileHandle): Promise<{
       if (bytes > (kind === 'blobs' ? BLOB_BYTES_MAX : MANIFEST_BYTES_MAX) + ADDED_BYTES_MAX)
         throw damaged('a content is larger than any is');
       if (kind === 'manifest') manifestId = id;
-      // The same content may be the manifest's only by a damage.
+      // The same content can only be the manifest's in a damaged archive.
       if (entries.has(id)) throw damaged('a content is there twice');
       entries.set(id, { at, bytes });
     }

@@ -1,7 +1,7 @@
-// Why a backup, a restore or an upgrade does not do what was asked, with what to do about it. Thrown all over this
-// folder, shown by the commands and in the log.
+// The error of backup, restore and upgrade, with how to fix it. Thrown throughout this folder, shown by the commands
+// and in the log.
 
-/** For programs. */
+/** Machine-readable reason. */
 export type BackupProblem =
   | 'damaged'
   | 'newer'
@@ -13,11 +13,11 @@ export type BackupProblem =
   | 'unfinished'
   | 'failed';
 
-/** It is not done. */
+/** A backup, restore or upgrade that was refused or failed. */
 export class BackupError extends Error {
   override readonly name = 'BackupError';
   readonly reason: BackupProblem;
-  /** What to do, one sentence. */
+  /** How to fix it, in one sentence. */
   readonly advice: string;
 
   constructor(reason: BackupProblem, message: string, advice: string, options?: ErrorOptions) {

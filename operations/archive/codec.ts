@@ -1,5 +1,5 @@
-// The form that contents have in a backup: compressed, and encrypted where there is a passphrase. A content is named by
-// what is in it, so the same one is kept once. Used by the writer and the reader of backups.
+// Encoding of contents in a backup: compressed, and encrypted if there is a passphrase. Contents are named by hash, so
+// equal contents are stored once. Used by the writer and the reader of backups.
 import {
   createCipheriv,
   createDecipheriv,
@@ -26,16 +26,16 @@ const derive = promisify(scrypt) as (
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const CHECKED = 'platform backup';
-/** A passphrase with less is guessed. */
+/** Minimum passphrase length; shorter ones can be guessed. */
 const PASSPHRASE_CHARS_MIN = 12;
 
-/** Encodes contents, and decodes them. */
+/** Encodes and decodes contents. */
 export interface Codec {
   readonly encryption: BackupHeader['encryption'];
   /** Name of a content: 64 hexadecimal digits. */
   idOf(content: Uint8Array): string;
   encode(content: Uint8Array): Promise<Buffer>;
-  /** @throws {BackupError} `damaged` when it is not what its name says, or larger than `bytesMax`. */
+  /** @throws {BackupError} `damaged` when the content does not match its name, or exceeds `bytesMax`. */
   decode(id: string, encoded: Uint8Array, bytesMax: number): Promise<Buffer>;
 }
 
@@ -52,7 +52,7 @@ export async function newCodec(passphrase: string | null): Promise<Codec> {
   return codecWith(passphrase, salt);
 }
 
-/** The codec of a backup that is there. @throws {BackupError} `passphrase` where it is missing or wrong. */
+/** The codec of an existing backup. @throws {BackupError} `passphrase` when it is missing or wrong. */
 export async function codecFor(header: BackupHeader, passphrase: string | null): Promise<Codec> {
   if (header.encryption === null) return codecOf(null, null);
   if (passphrase === null)
@@ -78,7 +78,7 @@ function codecOf(
   keys: { readonly key: Buffer; readonly naming: Buffer } | null,
   encryption: BackupHeader['encryption'],
 ): Codec {
-  // A plain hash would tell who has the archive which known contents are in it.
+  // A plain hash would reveal to readers of the archive which known contents it has.
   const idOf = (content: Uint8Array): string =>
     (keys === null ? createHash('sha256') : createHmac('sha256', keys.naming)).update(content).digest('hex');
   return {

@@ -1,17 +1,17 @@
-// What a backup says of itself: the first words of an archive, and the list of all that it holds. Whatever is read here
-// comes from outside and is checked completely. Pure.
+// The header of an archive and its manifest, the list of everything in the backup. Both are untrusted input and fully
+// validated. Pure.
 import { Compile, type Static, Type } from '#core/typebox/typebox.mjs';
 import { isDatabaseName } from '#runtime/databases/protocol/database-name.ts';
 import { assetPathProblem } from '#artifacts/archive/artifact-path.ts';
 import { BackupError } from './backup-error.ts';
 
-/** The format that this version of the platform writes, and the newest it reads. */
+/** The format version that this platform writes, and the newest it reads. */
 export const FORMAT = 1;
-/** Bytes of a content at most, before it is compressed. */
+/** Maximum bytes of a content before compression. */
 export const BLOB_BYTES_MAX = 4 * 1024 * 1024;
-/** Bytes of a manifest at most: a file takes about 250. */
+/** Maximum bytes of a manifest: a file entry takes about 250. */
 export const MANIFEST_BYTES_MAX = 256 * 1024 * 1024;
-/** A table of a hundred columns, and no more. */
+/** The maximum number of columns of a Postgres table. */
 const COLUMNS_MAX = 1600;
 
 const closed = { additionalProperties: false } as const;
@@ -26,14 +26,14 @@ const headerSchema = Type.Object(
     format: Type.Integer({ minimum: 1, maximum: 1_000_000 }),
     platform: Type.String({ maxLength: 100 }),
     createdAt: Type.String({ pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$' }),
-    /** How it is encrypted; null: not at all. */
+    /** Encryption parameters; null: not encrypted. */
     encryption: Type.Union([
       Type.Null(),
       Type.Object(
         {
           method: Type.Literal('scrypt-aes-256-gcm'),
           salt: Type.String({ pattern: '^[0-9a-f]{32}$' }),
-          /** Says whether a passphrase is the right one. */
+          /** Verifies a passphrase. */
           check: Type.String({ pattern: '^[0-9a-f]{32}$' }),
         },
         closed,
@@ -43,7 +43,7 @@ const headerSchema = Type.Object(
   closed,
 );
 
-/** What can be read of a backup without its passphrase. */
+/** What can be read from a backup without its passphrase. */
 export type BackupHeader = Static<typeof headerSchema>;
 
 const partSchema = Type.Object(
@@ -63,12 +63,12 @@ const partSchema = Type.Object(
     name: Type.String({ minLength: 1, maxLength: 1024 }),
     bytes: count,
     sha256: hash,
-    /** Its bytes, in order. */
+    /** The contents that hold its bytes, in order. */
     blobs: Type.Array(hash, { maxItems: 1_000_000 }),
-    /** Of a table. */
+    /** For a table. */
     columns: Type.Optional(Type.Array(identifier, { maxItems: COLUMNS_MAX })),
     rows: Type.Optional(count),
-    /** Its partitions, and what each takes: a range of times, and nothing else that a server would run. */
+    /** Its partitions with their ranges: only time ranges, nothing that a server would execute. */
     partitions: Type.Optional(
       Type.Array(Type.Tuple([qualified, Type.String({ pattern: BOUND })]), { maxItems: 100_000 }),
     ),
@@ -76,7 +76,7 @@ const partSchema = Type.Object(
   closed,
 );
 
-/** One thing of a backup. */
+/** One entry of a backup. */
 export type Part = Static<typeof partSchema>;
 
 const manifestSchema = Type.Object(
@@ -84,29 +84,29 @@ const manifestSchema = Type.Object(
     format: Type.Literal(FORMAT),
     platform: Type.String({ maxLength: 100 }),
     createdAt: Type.String({ maxLength: 40 }),
-    /** Migrations that the tables are of; null: it holds no tables. */
+    /** Migrations of the tables; null: the backup has no tables. */
     schema: Type.Union([
       Type.Null(),
       Type.Array(Type.Object({ name: Type.String({ maxLength: 200 }), hash }, closed), { maxItems: 1_000_000 }),
     ]),
-    /** Where the sequences of the tables stand. */
+    /** Values of the tables' sequences. */
     sequences: Type.Array(Type.Tuple([qualified, count]), { maxItems: 100_000 }),
-    /** First bytes of the hash of the key that variables are encrypted with, hex; null: not known. */
+    /** First bytes of the hash of the key that encrypts variables, hex; null: not known. */
     keyId: Type.Union([Type.Null(), Type.String({ pattern: '^[0-9a-f]{8}$' })]),
-    /** What is not in it and belongs to the platform, in words. */
+    /** Platform data that the backup does not include, in words. */
     leftOut: Type.Array(Type.String({ maxLength: 500 }), { maxItems: 100 }),
     parts: Type.Array(partSchema, { maxItems: 50_000_000 }),
   },
   closed,
 );
 
-/** The list of all that a backup holds. */
+/** The list of everything in a backup. */
 export type Manifest = Static<typeof manifestSchema>;
 
 const compiledHeader = Compile(headerSchema);
 const compiledManifest = Compile(manifestSchema);
 
-/** The secrets of a data folder, by their paths. */
+/** Paths of the secrets in a data folder. */
 export const KEY_FILES: readonly string[] = [
   'secret',
   'secrets/auth-secret',
@@ -117,7 +117,7 @@ export const KEY_FILES: readonly string[] = [
 /** Folders of a data folder that are backed up file by file. */
 export const FILE_FOLDERS: readonly string[] = ['routes', 'repositories', 'artifacts'];
 
-/** @throws {BackupError} `newer` for a format of a later version, `damaged` for what is none. */
+/** @throws {BackupError} `newer` for a later format version, `damaged` for invalid input. */
 export function parseHeader(text: string): BackupHeader {
   const value = parseJson(text, 'its header');
   const format = (value as { format?: unknown } | null)?.format;
@@ -163,7 +163,7 @@ function partProblem({ kind, name, columns, rows }: Part): string | null {
   if (problem !== null) return problem;
   if (!FILE_FOLDERS.some((folder) => name.startsWith(`${folder}/`))) return 'lies in no folder of a backup';
   if (name.startsWith('repositories/') && !/^repositories\/[^/]+\.git\/./.test(name)) return 'is in no repository';
-  // A repository's hooks are programs: they are made anew, never restored.
+  // A repository's hooks are programs: they are recreated, never restored.
   return /^repositories\/[^/]+\/hooks(?:\/|$)/.test(name) ? 'is a program' : null;
 }
 
@@ -175,7 +175,7 @@ function parseJson(text: string, what: string): unknown {
   }
 }
 
-/** A name as it may stand in a message. */
+/** A name, shortened for use in messages. */
 export function shown(name: string): string {
   return JSON.stringify(name.length > 120 ? `${name.slice(0, 117)}...` : name);
 }

@@ -1,5 +1,5 @@
-// Reads a backup: its manifest, and its parts, each byte compared with its hash. `verify` looks at all of it, which a
-// restore does before it changes anything.
+// Reads a backup: its manifest and its parts, checking every byte against its hash. `verify` reads everything; a
+// restore calls it before it changes anything.
 import { createHash } from 'node:crypto';
 import { codecFor, type Codec } from './codec.ts';
 import {
@@ -18,20 +18,20 @@ export interface OpenBackup {
   readonly location: string;
   readonly manifest: Manifest;
   readonly isEncrypted: boolean;
-  /** The bytes of a part. @throws {BackupError} `damaged` */
+  /** Reads a part. @throws {BackupError} `damaged` */
   read(part: Part): AsyncGenerator<Buffer>;
-  /** Reads everything. @throws {BackupError} `damaged` */
+  /** Reads and verifies everything. @throws {BackupError} `damaged` */
   verify(progress?: (bytes: number) => void): Promise<void>;
   close(): Promise<void>;
 }
 
-/** @throws {BackupError} when it is damaged, or its passphrase is another. */
+/** @throws {BackupError} when it is damaged, or the passphrase is wrong. */
 export async function openBackup(source: BackupSource, passphrase: string | null): Promise<OpenBackup> {
   try {
     const codec = await codecFor(source.header, passphrase);
     const text = await codec.decode(source.manifestId, await source.read(source.manifestId), MANIFEST_BYTES_MAX);
     const manifest = parseManifest(text.toString('utf8'));
-    // Nothing else vouches for what the header says.
+    // Nothing else authenticates the header.
     if (source.header.createdAt !== manifest.createdAt || source.header.platform !== manifest.platform)
       throw damaged('its header is not that of its manifest');
     return backupOf(source, codec, manifest);

@@ -1,16 +1,16 @@
-// Puts parts into a backup: cuts them into contents, names each by its hash, and sends those that are not there yet.
+// Adds parts to a backup: splits them into contents, names each by its hash, and stores the missing ones.
 import { createHash } from 'node:crypto';
 import type { Codec } from './codec.ts';
 import { BLOB_BYTES_MAX, FORMAT, type Manifest, type Part } from './manifest.ts';
 import type { BackupSink } from './store.ts';
 
-/** What is known of a part before its bytes are read. */
+/** A part's metadata, known before its bytes are read. */
 export type PartName = Pick<Part, 'kind' | 'name' | 'columns' | 'partitions'>;
 
-/** How far it is. */
+/** Progress of a backup. */
 export interface BackupProgress {
   readonly parts: number;
-  /** Of all parts so far. */
+  /** Bytes of all parts so far. */
   readonly bytes: number;
   readonly last: string;
 }
@@ -34,7 +34,7 @@ export class BackupWriter {
     return this.#bytes;
   }
 
-  /** What was sent, as it is sent. */
+  /** Bytes stored, in encoded form. */
   get sentBytes(): number {
     return this.#sentBytes;
   }
@@ -44,7 +44,7 @@ export class BackupWriter {
     return this.#parts.filter((part) => part.kind === kind).length;
   }
 
-  /** @param lines counts them: a table in the form of COPY has as many as rows. */
+  /** @param lines whether to count lines: a table in COPY format has one per row. */
   async add(part: PartName, content: AsyncIterable<Uint8Array> | Iterable<Uint8Array>, lines = false): Promise<Part> {
     const whole = createHash('sha256');
     const blobs: string[] = [];
@@ -62,7 +62,7 @@ export class BackupWriter {
     return added;
   }
 
-  /** Forgets the parts of some kind and names; their contents stay, and nothing names them. */
+  /** Drops parts of a kind by name. Their contents stay, unreferenced. */
   drop(isDropped: (part: Part) => boolean): void {
     this.#parts = this.#parts.filter((part) => !isDropped(part));
   }
@@ -86,7 +86,7 @@ export class BackupWriter {
   }
 }
 
-/** Chunks put together, and cut, into pieces of the largest size that a content may have. */
+/** Regroups chunks into pieces of the maximum content size. */
 async function* pieces(content: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let chunks: Uint8Array[] = [];
   let size = 0;

@@ -1,5 +1,6 @@
-// Makes a backup of a platform, running or not: Postgres in one snapshot, each database at one moment of it, then what
-// their rows lead to. Nobody waits for it. Called by `platform backup`, by schedules (main.ts) and by an upgrade.
+// Backs up a platform, running or stopped: one snapshot of Postgres, a consistent copy of each database, then the files
+// that their rows reference. It blocks no writers. Called by `platform backup`, by schedules (main.ts) and by an
+// upgrade.
 import { createReadStream } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
@@ -16,28 +17,28 @@ import { addBucketFiles, addFiles } from './files.ts';
 import { addTree } from './tree.ts';
 import { folderOf, openTarget, type Target } from './target.ts';
 
-/** What to back up, and where to. */
+/** What to back up, and where. */
 export interface BackupOptions {
   readonly places: Places;
   readonly target: Target;
   /** Null: not encrypted. */
   readonly passphrase: string | null;
-  /** Whether the secrets of the data folder come along. */
+  /** Whether to include the secrets of the data folder. */
   readonly withKeys: boolean;
-  /** Whether the files of projects come along where they are in a bucket. */
+  /** Whether to include project files that are stored in a bucket. */
   readonly withBucket: boolean;
   readonly version: string;
   readonly now?: Date;
   readonly onProgress?: (progress: BackupProgress) => void;
 }
 
-/** A backup that was made. */
+/** A completed backup. */
 export interface BackupReport {
   readonly location: string;
   readonly createdAt: string;
-  /** Of what was backed up. */
+  /** Size of the source data. */
   readonly bytes: number;
-  /** What was written for it: less where the target had contents already. */
+  /** Size of what was written: less if the target already had some contents. */
   readonly writtenBytes: number;
   readonly tables: number;
   readonly rows: number;
@@ -45,14 +46,14 @@ export interface BackupReport {
   readonly files: number;
   readonly artifacts: number;
   readonly isEncrypted: boolean;
-  /** Migrations that its tables are of; null: it has none. */
+  /** Migrations of its tables; null: it has no tables. */
   readonly schema: number | null;
   readonly hasKeys: boolean;
-  /** What is not in it, in words. */
+  /** What it does not include, in words. */
   readonly leftOut: readonly string[];
 }
 
-/** @throws {BackupError} with what to do; then nothing that looks like a backup is left. */
+/** @throws {BackupError} with how to fix it; then no partial backup is left. */
 export async function makeBackup(options: BackupOptions): Promise<BackupReport> {
   const { places } = options;
   try {
@@ -125,7 +126,7 @@ function addTables(writer: BackupWriter, { sql }: OpenDatabase, onTable: (added:
   });
 }
 
-/** Each as it is at one moment, through SQLite: who writes meanwhile does not wait. */
+/** A consistent copy of each database, through SQLite, without blocking writers. */
 async function addDatabases(writer: BackupWriter, { databases }: Places, work: string): Promise<void> {
   if (databases === null) return;
   for (const namespace of await namesIn(databases)) {
@@ -136,7 +137,7 @@ async function addDatabases(writer: BackupWriter, { databases }: Places, work: s
       try {
         await backupTo(path.join(databases, namespace, file), copy);
       } catch (error) {
-        // Deleted since the folder was read.
+        // Deleted since the folder was listed.
         if ((await stat(path.join(databases, namespace, file)).catch(() => null)) === null) continue;
         throw new Error(`The database ${name} cannot be copied: ${(error as Error).message}`, { cause: error });
       }

@@ -1,6 +1,6 @@
-// The files of projects, into a backup: an index, and every content that it names. On disk a content is never changed,
-// but it may go while others are read: then the index is copied again, and what is new is added. Those of a bucket get
-// the same form, so that they can be restored onto a disk. Called by backup.ts.
+// Backs up project files: an index and every content it references. On disk, a content never changes but may be deleted
+// during the backup; then the index is copied again and new contents are added. Files in a bucket get the same format,
+// so that they can be restored to disk. Called by backup.ts.
 import { createReadStream, existsSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
@@ -11,10 +11,10 @@ import { openFilesS3 } from '#runtime/stores/files-s3.ts';
 import type { BackupWriter } from '../archive/writer.ts';
 import type { Places } from '../places.ts';
 
-/** Each further one reads only what has come since: a moment. */
+/** Each further pass reads only what was added since, so it is short. */
 const ATTEMPTS_MAX = 50;
 
-/** @param folder `<FS_PATH>/files`. @param work for the copy of the index. */
+/** @param folder `<FS_PATH>/files`. @param work folder for the copy of the index. */
 export async function addFiles(writer: BackupWriter, folder: string, work: string): Promise<void> {
   const index = path.join(folder, 'index.sqlite');
   if (!existsSync(index)) return;
@@ -49,10 +49,10 @@ export async function addFiles(writer: BackupWriter, folder: string, work: strin
   for (const suffix of ['', '-wal', '-shm']) await rm(copy + suffix, { force: true });
 }
 
-/** What lies in the folder of work before it goes into the backup. */
+/** Maximum size of the files staged in the work folder before they are added to the backup. */
 const HELD_BYTES_MAX = 256 * 1024 * 1024;
 
-/** @param work for some files at a time, and their index. */
+/** @param work folder for a few files at a time, and their index. */
 export async function addBucketFiles(
   writer: BackupWriter,
   bucket: NonNullable<Places['bucket']>,

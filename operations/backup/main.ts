@@ -1,5 +1,5 @@
-// Root of the process that makes one backup of a schedule: reads the environment, and says in the log how it went.
-// Started by the supervisor (runtime/supervisor/services/backup-schedule.ts), and ends with it.
+// Entry point of the process that makes one scheduled backup: reads the environment and logs the result. Started and
+// stopped by the supervisor (runtime/supervisor/services/backup-schedule.ts).
 import { createRequire } from 'node:module';
 import { setPriority } from 'node:os';
 import { openLog } from '#core/log/log.ts';
@@ -9,15 +9,15 @@ import { keepOf, runBackup } from './run.ts';
 const log = openLog('backup', process.env);
 const { version } = createRequire(import.meta.url)('../../package.json') as { version: string };
 
-// What is unfinished is taken away by the next one.
+// The next backup removes unfinished files.
 process.on('disconnect', () => process.exit(1));
 process.on('SIGTERM', () => process.exit(1));
 
 try {
-  // Requests go first.
+  // Requests have priority.
   setPriority(10);
 } catch {
-  // Not allowed here.
+  // Not permitted on this machine.
 }
 try {
   const { folder, environment } = { folder: process.env['FS_PATH'] ?? '', environment: process.env };

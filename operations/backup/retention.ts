@@ -1,4 +1,4 @@
-// Which backups of a target go when there are more than are kept. Called after a backup that was made.
+// Deletes the oldest backups of a target when there are more than to be kept. Called after each completed backup.
 import { readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import {
@@ -13,7 +13,7 @@ import type { Target } from './target.ts';
 
 const FILE = /^platform-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z\.tar$/;
 
-/** Backups in a target, the oldest first; of a file itself, none. */
+/** Backups in a target, oldest first; none if the target is a single file. */
 export async function backupsIn(target: Target): Promise<string[]> {
   if (target.kind === 'bucket') {
     const repository = await openRepository(target.bucket, target.prefix);
@@ -29,10 +29,10 @@ export async function backupsIn(target: Target): Promise<string[]> {
 }
 
 /**
- * Removes the oldest backups, and in a bucket what no backup needs any more.
+ * Deletes the oldest backups, and in a bucket the contents that no backup references any more.
  *
- * @param keep how many stay.
- * @returns the names of those that are gone.
+ * @param keep how many to keep.
+ * @returns the names of the deleted backups.
  */
 export async function removeOldBackups(target: Target, keep: number, passphrase: string | null): Promise<string[]> {
   const names = await backupsIn(target);
@@ -44,7 +44,7 @@ export async function removeOldBackups(target: Target, keep: number, passphrase:
   if (old.length === 0) return old;
   const repository = await openRepository(target.bucket, target.prefix);
   try {
-    // Before anything goes: one that cannot be read would lose its contents.
+    // Before anything is deleted: an unreadable backup would lose its contents.
     const used = new Set<string>();
     for (const name of names.slice(old.length)) {
       const source = await openArchiveBucket({ ...repository, close: async () => {} }, name);

@@ -1,5 +1,6 @@
-// One backup as commands and schedules make it: settings from variables, one at a time for a data folder, older ones
-// removed, and a note of how it went for `platform doctor`. Called by cli/commands/backup.ts, main.ts and the upgrade.
+// One backup as run by commands and schedules: reads its settings from variables, allows one at a time per data folder,
+// deletes old backups, and records the result for `platform doctor`. Called by cli/commands/backup.ts, main.ts and the
+// upgrade.
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseInteger } from '#core/parse-integer.ts';
@@ -12,7 +13,7 @@ import { makeBackup, type BackupReport } from './backup.ts';
 import { removeOldBackups } from './retention.ts';
 import { parseTarget } from './target.ts';
 
-/** What a caller may say instead of variables. */
+/** Options that override variables. */
 export interface RunOptions {
   readonly folder: string;
   readonly environment: Environment;
@@ -20,18 +21,18 @@ export interface RunOptions {
   readonly version: string;
   /** Default: `BACKUP_TARGET`, else `<FS_PATH>/backups/`. */
   readonly out?: string | undefined;
-  /** Default: only where the backup is encrypted. */
+  /** Default: only if the backup is encrypted. */
   readonly withKeys?: boolean | undefined;
-  /** Default: files in a bucket are not taken along. */
+  /** Default: files in a bucket are not included. */
   readonly withBucket?: boolean | undefined;
-  /** Default: `BACKUP_KEEP`; null: none goes. */
+  /** Default: `BACKUP_KEEP`; null: nothing is deleted. */
   readonly keep?: number | null;
   readonly onProgress?: (progress: BackupProgress) => void;
 }
 
 export const BACKUP_KEEP = 7;
 
-/** @throws {BackupError} with what to do. */
+/** @throws {BackupError} with how to fix it. */
 export async function runBackup(options: RunOptions): Promise<BackupReport & { readonly removed: readonly string[] }> {
   const { folder, environment } = options;
   const places = placesOf(environment, folder);
@@ -59,7 +60,7 @@ export async function runBackup(options: RunOptions): Promise<BackupReport & { r
   }
 }
 
-/** Held by whoever makes a backup of the folder. */
+/** Lock held while the folder is backed up. */
 export function backupLock(folder: string): string {
   return path.join(folder, 'locks', 'backup');
 }
@@ -89,7 +90,7 @@ async function backUp(
   }
 }
 
-/** Where backups go: what is asked for, else `BACKUP_TARGET`, else a folder of the data folder. */
+/** Where to store backups: the requested target, else `BACKUP_TARGET`, else a folder of the data folder. */
 export function targetOf(environment: Environment, folder: string, cwd: string, out?: string) {
   const text = out || environment['BACKUP_TARGET']?.trim() || `${path.join(folder, 'backups')}/`;
   return parseTarget(text, cwd, environment);
@@ -115,7 +116,7 @@ export function passphraseOf(environment: Environment): string | null {
   }
 }
 
-/** How many backups stay. @throws {BackupError} */
+/** How many backups to keep. @throws {BackupError} */
 export function keepOf(environment: Environment): number {
   const text = environment['BACKUP_KEEP']?.trim() ?? '';
   try {

@@ -1,5 +1,5 @@
-// Where backups go: a file, a folder that gets one file for each, or a bucket. Called by backup.ts, retention.ts and
-// the commands; nothing is made before it is asked for.
+// Backup targets: a file, a folder that gets one file per backup, or a bucket. Called by backup.ts, retention.ts and
+// the commands; nothing is created before it is needed.
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { BucketOptions } from '#runtime/stores/s3-bucket.ts';
@@ -11,14 +11,14 @@ import { FORMAT, type BackupHeader } from '../archive/manifest.ts';
 import type { BackupSink } from '../archive/store.ts';
 import type { Environment } from '../places.ts';
 
-/** A place for backups. */
+/** A backup target. */
 export type Target =
   | { readonly kind: 'file' | 'folder'; readonly path: string }
   | { readonly kind: 'bucket'; readonly bucket: BucketOptions; readonly prefix: string };
 
 /**
- * @param text a file, a folder (there, or with a slash at its end), or `s3://bucket/prefix`.
- * @throws {BackupError} `settings` where variables of the bucket are missing.
+ * @param text a file, a folder (existing, or with a trailing slash), or `s3://bucket/prefix`.
+ * @throws {BackupError} `settings` when variables of the bucket are missing.
  */
 export function parseTarget(text: string, cwd: string, environment: Environment): Target {
   if (!text.startsWith('s3://')) {
@@ -57,18 +57,18 @@ export function parseTarget(text: string, cwd: string, environment: Environment)
   };
 }
 
-/** Name of the file, or of the manifest, of a backup. @example backupName('2026-11-23T13:00:00.000Z') */
+/** Name of a backup's file, or of its manifest. @example backupName('2026-11-23T13:00:00.000Z') */
 export function backupName(createdAt: string): string {
   return `platform-${createdAt.replace(/[:.]/g, '-')}`;
 }
 
-/** The folder that a target's archive comes to lie in; null: a bucket. */
+/** The folder that the target's archive is written to; null: a bucket. */
 export function folderOf(target: Target): string | null {
   if (target.kind === 'bucket') return null;
   return target.kind === 'folder' ? target.path : path.dirname(target.path);
 }
 
-/** Opens a target for one backup. @throws {BackupError} when it cannot take it. */
+/** Opens a target for one backup. @throws {BackupError} when it cannot be written. */
 export async function openTarget(
   target: Target,
   passphrase: string | null,
@@ -78,7 +78,7 @@ export async function openTarget(
   if (target.kind === 'bucket') {
     const repository = await openRepository(target.bucket, target.prefix);
     try {
-      // Backups in one bucket share contents, so they share the salt that their names depend on.
+      // Backups in one bucket share contents, so they also share the salt that content names depend on.
       const codec =
         repository.encryption === undefined
           ? await newCodec(passphrase)

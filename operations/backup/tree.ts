@@ -1,13 +1,13 @@
-// A folder of the data folder, file by file, into a backup: route records, repositories, artifacts. What is deleted
-// meanwhile is left out. Called by backup.ts.
+// Backs up a folder of the data folder file by file: route records, repositories, artifacts. Files deleted meanwhile
+// are skipped. Called by backup.ts.
 import { createReadStream, type Dirent } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import type { BackupWriter } from '../archive/writer.ts';
 
-/** Attempts at a folder whose files change their places: Git packs them together. */
+/** Attempts for a folder whose files move while they are read, as when Git packs them. */
 const ATTEMPTS_MAX = 5;
-/** Files that are on their way to their names. */
+/** Temporary files that will be renamed. */
 const UNFINISHED = /(?:^|\/)(?:\.|tmp_)|\.(?:unfinished|lock|tmp)(?:$|\/)|\.\d+$/;
 
 /** @param name folder in the data folder. */
@@ -16,7 +16,7 @@ export async function addTree(writer: BackupWriter, dataFolder: string, name: st
     const below = `${name}/${child.name}`;
     if (UNFINISHED.test(below)) continue;
     if (name === 'repositories') {
-      // Notes of pushes and a socket's name lie beside them.
+      // Push notes and the name of a socket are stored next to them.
       if (child.isDirectory() && child.name.endsWith('.git')) await addRepository(writer, dataFolder, below);
     } else if (child.isDirectory()) await addFolder(writer, dataFolder, below, false);
     else if (child.isFile()) await addFile(writer, dataFolder, below);
@@ -24,8 +24,8 @@ export async function addTree(writer: BackupWriter, dataFolder: string, name: st
 }
 
 /**
- * References first: what they lead to is there from before, and stays. When Git packs objects at that moment, a loose
- * one is gone before it is read, and its pack came too late: then everything is read again.
+ * Reads references first: the objects they point to already exist and stay. If Git packs objects meanwhile, a loose
+ * object may disappear before it is read while its pack was not listed yet; then everything is read again.
  */
 async function addRepository(writer: BackupWriter, dataFolder: string, name: string): Promise<void> {
   for (let attempt = 1; ; attempt++) {
@@ -48,7 +48,7 @@ function objectsLast(a: Dirent, b: Dirent): number {
   return Number(a.name === 'objects') - Number(b.name === 'objects');
 }
 
-/** @returns whether all that was listed was read. */
+/** @returns whether every listed file was read. */
 async function addFolder(writer: BackupWriter, dataFolder: string, name: string, stops: boolean): Promise<boolean> {
   let isWhole = true;
   for (const child of await list(path.join(dataFolder, name))) {
@@ -63,7 +63,7 @@ async function addFolder(writer: BackupWriter, dataFolder: string, name: string,
   return isWhole;
 }
 
-/** @returns false when it is gone. */
+/** @returns false when the file was deleted. */
 async function addFile(writer: BackupWriter, dataFolder: string, name: string): Promise<boolean> {
   try {
     await writer.add({ kind: 'file', name }, createReadStream(path.join(dataFolder, name)));

@@ -1,10 +1,10 @@
-// Whether builds can run where BUILD_EXECUTOR says. Called by services.ts; whether the sandbox service answers is
-// sandboxes.ts'.
+// Checks whether builds can run on the configured BUILD_EXECUTOR. Called by services.ts; sandboxes.ts checks whether
+// the sandbox service answers.
 import { buildExecutor } from '#core/build-executor.ts';
 import type { Environment } from '../places.ts';
 import { fail, ok, type Finding } from './finding.ts';
 
-/** Nothing where builds run on the builder's machine. */
+/** No findings when builds run on the builder's machine. */
 export function checkBuildExecutor(environment: Environment): Finding[] {
   try {
     const executor = buildExecutor(environment);

@@ -1,11 +1,11 @@
-// What a check found: the same words for `platform doctor` and for the operator's page of the dashboard. Pure.
+// The result of a check, shared by `platform doctor` and the operator's dashboard page. Pure.
 
-/** What a check found. */
+/** The result of a check. */
 export interface Finding {
   readonly name: string;
   readonly status: 'ok' | 'warn' | 'fail';
   readonly message: string;
-  /** What to do; null where all is well. */
+  /** How to fix it; null when there is no problem. */
   readonly advice: string | null;
 }
 

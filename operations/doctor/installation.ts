@@ -1,5 +1,5 @@
-// Checks of an installation that need nothing but its data folder and variables: what was cut off, backups, secrets,
-// who may read them, certificates. For `platform doctor` and the operator's page; nothing here names a secret.
+// Checks that need only the data folder and variables: interrupted operations, backups, secrets and their file
+// permissions, certificates. For `platform doctor` and the operator's page; no finding includes a secret.
 import { X509Certificate } from 'node:crypto';
 import { existsSync, globSync, lstatSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -12,12 +12,12 @@ import { fail, ok, warn, type Finding } from './finding.ts';
 type Environment = Readonly<Record<string, string | undefined>>;
 
 const DAY_MS = 86_400_000;
-/** A backup that is older is no help. */
+/** A backup older than this is reported. */
 const BACKUP_AGE_DAYS_MAX = 7;
-/** Let's Encrypt's are renewed at 30. */
+/** Let's Encrypt certificates are renewed 30 days before they expire. */
 const CERTIFICATE_DAYS_SOON = 14;
 const CERTIFICATES_MAX = 1000;
-/** What only the platform's user may read, below the data folder. */
+/** Paths in the data folder that only the platform's user may read. */
 const PRIVATE = [
   'secret',
   'secrets',
@@ -53,7 +53,7 @@ function checkUnfinished(folder: string): Finding[] {
   ];
 }
 
-/** The age of the last backup, and whether it was made. */
+/** The age of the last backup, and whether it succeeded. */
 export function checkBackups(environment: Environment, folder: string, now: number): Finding {
   const last = lastBackup(folder);
   const scheduled = (environment['BACKUP_CRON']?.trim() ?? '') !== '' || (backupPlan(folder)?.cron ?? null) !== null;
@@ -74,7 +74,7 @@ export function checkBackups(environment: Environment, folder: string, now: numb
     : ok('backup', message);
 }
 
-/** Secrets that are given as variables: none of them may be guessed. */
+/** Secrets given as variables: none may be guessable. */
 export function checkSecrets(environment: Environment): Finding[] {
   const get = (name: string): string => environment[name]?.trim() ?? '';
   const given = ['AUTH_SECRET', 'GITHOST_WEBHOOK_SECRET', 'PRIVATE_PORT_TOKEN', 'DB_SERVICE_TOKEN', 'SQLDB_PASSWORD'];
@@ -100,7 +100,7 @@ function passwordProblem(url: string): string | null {
   return 'DATABASE_URL has a password with fewer than 12 characters';
 }
 
-/** Who else may read what only the platform's user should. */
+/** Checks whether other users can read the platform's private files. */
 export function checkModes(folder: string): Finding {
   const open = PRIVATE.filter((name) => {
     const found = lstatSync(path.join(folder, name), { throwIfNoEntry: false });
@@ -111,7 +111,7 @@ export function checkModes(folder: string): Finding {
   return fail('file modes', `Others may read ${open.join(', ')} in ${folder}`, `chmod -R go-rwx ${paths}`);
 }
 
-/** Providers of models, and what `auto` is; nothing where the gateway is another machine's. */
+/** AI providers, and what `auto` resolves to; no findings when the gateway runs on another machine. */
 export function checkAi(environment: Environment): Finding[] {
   let settings: AiSettings;
   try {
@@ -164,7 +164,7 @@ function isJsonFile(file: string): boolean {
   }
 }
 
-/** Certificates that variables name, and those of the platform's own edge. */
+/** Certificates named by variables, and those of the platform's own edge. */
 export function checkCertificates(environment: Environment, folder: string, now: number): Finding[] {
   const named = Object.entries(environment).flatMap(([name, file]) =>
     /_CERT(?:IFICATE)?_FILE$/.test(name) && file ? [[name, file] as const] : [],

@@ -1,5 +1,4 @@
-// Checks of the machine that a platform runs on: the C library and what depends on it, limits of its control group,
-// room for files. Called by `platform doctor`.
+// Checks of the machine: the C library and what depends on it, cgroup limits, disk space. Called by `platform doctor`.
 import { existsSync, readFileSync, statfsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { availableParallelism, totalmem } from 'node:os';
@@ -12,7 +11,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 const GB = 1024 ** 3;
 const INODES_SHARE_MIN = 0.05;
-/** What the binaries of uWebSockets.js need. */
+/** The glibc version that the uWebSockets.js binaries require. */
 const GLIBC_UWS = [2, 38] as const;
 
 export function checkMachine(environment: Environment, folder: string): Finding[] {
@@ -25,7 +24,7 @@ export function checkMachine(environment: Environment, folder: string): Finding[
   ];
 }
 
-/** glibc, and which listener it allows. */
+/** The glibc version, and which HTTP listener it allows. */
 function checkLibrary(environment: Environment): Finding {
   const { header } = process.report.getReport() as { header: { glibcVersionRuntime?: string } };
   const version = header.glibcVersionRuntime;
@@ -55,7 +54,7 @@ function isInstalled(name: string): boolean {
   }
 }
 
-/** What the control group allows, of either version. */
+/** The cgroup limits, for cgroup v1 and v2. */
 function checkGroup(): Finding {
   const memory = process.constrainedMemory();
   const bounded = memory > 0 && memory < totalmem();
@@ -86,7 +85,7 @@ function cpusOf(): number | null {
 function checkInodes(folder: string): Finding[] {
   const at = existing(folder);
   const { files, ffree } = statfsSync(at);
-  // Some file systems make them as they are needed, and count none.
+  // Some file systems allocate inodes on demand and report none.
   if (files === 0) return [];
   const message = `${ffree} of ${files} inodes are free for ${at}`;
   return ffree < files * INODES_SHARE_MIN
@@ -94,12 +93,12 @@ function checkInodes(folder: string): Finding[] {
     : [ok('inodes', message)];
 }
 
-/** The folder itself, or the nearest above it that is there. */
+/** The folder, or its nearest existing ancestor. */
 function existing(folder: string): string {
   return existsSync(folder) ? folder : existing(path.dirname(folder));
 }
 
-/** Bounds that a variable changes, with that variable. */
+/** Limits that can be changed by a variable, with the variable. */
 function checkLimits(environment: Environment): Finding {
   try {
     limitsFrom(environment);

@@ -1,4 +1,4 @@
-// Whether deployments wait for a migrator that is not there. Called by services.ts, with the database open.
+// Checks whether deployments wait for a migrator that is not running. Called by services.ts, with the database open.
 import { migrationsExecutorFrom } from '#core/migrations-executor.ts';
 import type { Sql } from '#postgres/sql.ts';
 import type { Environment } from '../places.ts';
@@ -7,7 +7,7 @@ import { fail, ok, type Finding } from './finding.ts';
 const ADVICE =
   'Look at its log, and whether it runs: the part migrator of a supervisor, or `--profile migrator` of compose.split.yaml.';
 
-/** Nothing where the migrator has no part in releases. */
+/** No findings when releases do not use the migrator. */
 export async function checkMigrator(sql: Sql, environment: Environment): Promise<Finding[]> {
   let isMigrator: boolean;
   try {

@@ -1,5 +1,5 @@
-// Whether workers and builds have sandboxes: the service at SANDBOX_URL is asked what it finds of itself and of its
-// machines. Called by `platform doctor` and by the operator's page; the token is in no message.
+// Checks whether workers and builds can use sandboxes, by querying the health of the service at SANDBOX_URL and of its
+// machines. Called by `platform doctor` and the operator's page; the token appears in no message.
 import type { SandboxCheck } from '#core/sandbox/service-status.ts';
 import { fail, ok, warn, type Finding } from './finding.ts';
 
@@ -11,7 +11,7 @@ const ANSWER_BYTES_MAX = 64 * 1024;
 const CHECKS_MAX = 20;
 const MESSAGE_CHARS_MAX = 500;
 
-/** Findings; none where no part of the platform has to do with sandboxes. */
+/** Findings; none if no part of the platform uses sandboxes. */
 export async function checkSandboxes(environment: Environment): Promise<Finding[]> {
   const get = (name: string): string => environment[name]?.trim() ?? '';
   const url = get('SANDBOX_URL');
@@ -81,7 +81,7 @@ async function readText(answer: Response): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-/** Null: something else answered. */
+/** Null: the response is not from a sandbox service. */
 function statusIn(text: string): { provider: string; running: number; checks: Finding[] } | null {
   let value: unknown;
   try {

@@ -1,5 +1,5 @@
-// Checks of what a platform is connected to: the database and its tables, the cache, the clock. Called by
-// `platform doctor`; each waits a few seconds at most, and passwords are in no message.
+// Checks of external services: the database and its tables, the cache, the clock. Called by `platform doctor`; each
+// takes a few seconds at most, and no message includes a password.
 import { connect } from 'node:net';
 import { schemaVersion } from '#postgres/schema-version.ts';
 import { countMigrations } from '#postgres/ledger.ts';
@@ -81,7 +81,7 @@ async function checkDatabase({ postgres, folder, environment }: Places): Promise
   }
 }
 
-/** Whether somebody listens where CACHE_URL leads. */
+/** Checks whether the server at CACHE_URL accepts connections. */
 async function checkCache({ environment }: Places): Promise<Finding[]> {
   const text = environment['CACHE_URL']?.trim() ?? '';
   if (text === '') return [ok('cache', 'CACHE_URL is not set: Postgres keeps caches and sessions')];
@@ -110,7 +110,7 @@ async function checkCache({ environment }: Places): Promise<Finding[]> {
       ];
 }
 
-/** This machine's clock against that of the Git host: tokens of its app are refused when it is off. */
+/** Compares this machine's clock with the Git host's, which refuses app tokens when the clock is off. */
 async function checkDate({ environment }: Places): Promise<Finding[]> {
   const address = environment['GITHOST_API_URL']?.trim() || environment['GITHOST_URL']?.trim() || '';
   if (address === '') return [];
@@ -130,7 +130,7 @@ async function checkDate({ environment }: Places): Promise<Finding[]> {
       ),
     ];
   } catch {
-    // Whether it can be reached is another check.
+    // Reachability is a separate check.
     return [];
   }
 }

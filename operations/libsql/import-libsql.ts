@@ -1,5 +1,5 @@
-// The way out of a libSQL server (`legacy-libsql` of the compose files): takes its database file into the project
-// databases of a platform that does not run. Called by `platform db import-libsql`.
+// Migrates from a libSQL server (`legacy-libsql` in the compose files): imports its database file into the project
+// databases of a stopped platform. Called by `platform db import-libsql`.
 import { existsSync, openSync, readdirSync, readSync, closeSync, renameSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { readTextSync } from '#core/text-file.ts';
@@ -9,29 +9,29 @@ import { takeLibsqlFile, UnreadableFile, type TakenFile } from '#runtime/databas
 import { BackupError } from '../archive/backup-error.ts';
 import { checkPlaces, type Places } from '../places.ts';
 
-/** What is asked for. */
+/** Options of the import. */
 export interface LibsqlImport {
   readonly places: Places;
   /** A database file, or the data folder of a server. */
   readonly source: string;
-  /** Of the server; null: its only one. */
+  /** Namespace of the server; null: its only one. */
   readonly namespace: string | null;
   readonly project: string;
-  /** As platform.yaml names the database. */
+  /** Name of the database in platform.yaml. */
   readonly database: string;
-  /** Folder of migrations that made the tables; null: none counts as applied. */
+  /** Folder of the migrations that created the tables; null: no migration counts as applied. */
   readonly migrations: string | null;
-  /** What is there is set aside. */
+  /** Whether to set aside an existing database. */
   readonly force: boolean;
 }
 
-/** What became of it. */
+/** Result of the import. */
 export interface ImportedLibsql extends TakenFile {
   readonly source: string;
   readonly file: string;
   /** Migrations that count as applied. */
   readonly applied: readonly string[];
-  /** Where the database is that was there. */
+  /** Where the previous database was moved. */
   readonly aside: string | null;
 }
 
@@ -87,7 +87,7 @@ export function importLibsql(asked: LibsqlImport): ImportedLibsql {
   }
 }
 
-/** The file in what a server keeps: `dbs/<namespace>/data`, or `data` by itself. */
+/** Finds the file in a server's data folder: `dbs/<namespace>/data`, or `data` directly. */
 function findDatabase({ source, namespace }: LibsqlImport): string {
   if (statSync(source, { throwIfNoEntry: false }) === undefined)
     throw new BackupError('settings', `There is no ${source}`, 'Name a file, or the data folder of the server.');
@@ -139,7 +139,7 @@ function parts(file: string): string[] {
   return ['', '-wal', '-shm'].filter((part) => existsSync(file + part));
 }
 
-/** @returns where it is now; null: there was none. */
+/** @returns its new path; null: there was none. */
 function setAside(file: string): string | null {
   if (!existsSync(file)) return null;
   const aside = `${file}.before-import-${new Date().toISOString().replace(/[:.]/g, '-')}`;

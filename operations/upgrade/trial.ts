@@ -1,6 +1,5 @@
-// Starts a version of the platform on the data folder to see whether it is well: its migrations are applied, its
-// engines serve. Ports are free ones, and nothing is done for anybody: no events, no builds, no API. Called by
-// upgrade.ts.
+// Starts a version of the platform on the data folder as a trial: it applies migrations and starts the engines. It uses
+// free ports and does no work: no events, no builds, no API. Called by upgrade.ts.
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { nodeFlags } from '#core/node-flags.mjs';
@@ -10,7 +9,7 @@ import type { Environment } from '../places.ts';
 const TRIAL_MS_MAX = 15 * 60_000;
 const LINES_MAX = 20;
 
-/** What differs from the platform as it will be started. */
+/** Differences from the regular start. */
 export const quiet = {
   HANDLER_PORT: '0',
   HANDLER_HOST: '127.0.0.1',
@@ -24,11 +23,11 @@ export const quiet = {
 };
 
 /**
- * Runs it until it serves, and stops it.
+ * Runs the version until it serves requests, then stops it.
  *
  * @param launcher `cli/run.mjs` of the version.
- * @returns lines about projects that do not answer.
- * @throws {Error} with its last words when it does not come to serve.
+ * @returns lines about projects that do not respond.
+ * @throws {Error} with its last output when it does not become ready.
  */
 export async function tryVersion(
   launcher: string,
@@ -37,7 +36,7 @@ export async function tryVersion(
   id: string,
 ): Promise<string[]> {
   const [program, ...before] = nodeCommand();
-  // Over the channel it hears of our death, also by kill -9.
+  // The child detects our exit by the closed channel, even after a kill -9.
   const child = spawn(program, [...before, ...nodeFlags, '--', launcher, 'start'], {
     env: { ...environment, ...quiet, FS_PATH: folder, PLATFORM_UPGRADE: id, NO_COLOR: '1', LOG_FORMAT: 'text' },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],

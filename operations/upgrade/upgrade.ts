@@ -1,6 +1,6 @@
-// Takes a data folder over to this version of the program: a backup, then a start to see whether it is well, and back
-// to the backup when it is not. Each step is written down first (state.ts). Called by `platform upgrade` and by the
-// start of a newer version.
+// Upgrades a data folder to this version of the program: a backup, then a trial start, and a rollback to the backup if
+// the trial fails. Each step is recorded first (state.ts). Called by `platform upgrade` and when a newer version
+// starts.
 import { randomBytes } from 'node:crypto';
 import { existsSync, rmSync } from 'node:fs';
 import path from 'node:path';
@@ -23,7 +23,7 @@ import { restoreBackup } from '../restore/restore.ts';
 import { forgetUpgrade, readUpgrade, writeUpgrade, type UpgradeState } from './state.ts';
 import { tryVersion } from './trial.ts';
 
-/** Who upgrades what. */
+/** Options of an upgrade. */
 export interface UpgradeOptions {
   readonly folder: string;
   readonly environment: Environment;
@@ -34,34 +34,35 @@ export interface UpgradeOptions {
   readonly say: (line: string) => void;
 }
 
-/** What an upgrade came to. */
+/** Result of an upgrade. */
 export interface UpgradeReport {
   readonly state: UpgradeState;
-  /** Projects that do not answer. */
+  /** Projects that do not respond. */
   readonly silent: readonly string[];
 }
 
 const DATA = ['postgres', 'routes', 'artifacts', 'databases', 'known-database'];
 
-/** Whether a data folder was last worked on by an older version, whose tables this one would change. */
+/** Whether a data folder was last used by an older version, whose tables this one would migrate. */
 export function isOlder(folder: string): boolean {
   if (!DATA.some((name) => existsSync(path.join(folder, name)))) return false;
   const record = readDataFolderRecord(folder);
   if (record !== null) return record.schema < schemaVersion();
-  // Versions without a record had embedded data, or a database that they knew.
+  // Versions without a record had embedded data, or a database that they recorded.
   return hasTablesOfPlatform(folder);
 }
 
-/** An upgrade to this version that was cut off while it was tried; null: none was. */
+/** An upgrade to this version that was interrupted during its trial; null: none was. */
 export function interruptedUpgrade(folder: string): UpgradeState | null {
   const state = readUpgrade(folder);
   return state?.step === 'migrate' && state.to.schema === schemaVersion() ? state : null;
 }
 
 /**
- * Makes the backup that an upgrade begins with, and writes down that it is under way.
+ * Makes the backup that precedes an upgrade, and records that the upgrade has started.
  *
- * @throws {BackupError} when the platform runs, an upgrade was cut off, or the backup is not made: nothing has changed.
+ * @throws {BackupError} when the platform runs, an upgrade was interrupted, or the backup fails: then nothing has
+ * changed.
  */
 export async function beginUpgrade(options: UpgradeOptions): Promise<UpgradeState> {
   const { folder, environment, version, program, say } = options;
@@ -103,7 +104,7 @@ export async function beginUpgrade(options: UpgradeOptions): Promise<UpgradeStat
   return state;
 }
 
-/** The new version has served: its upgrade can be undone from now on. */
+/** Marks that the new version has served requests: its upgrade can now be undone. */
 export function endUpgrade(folder: string, state: UpgradeState): UpgradeState {
   const done: UpgradeState = { ...state, step: 'done' };
   writeUpgrade(folder, done);
@@ -113,8 +114,8 @@ export function endUpgrade(folder: string, state: UpgradeState): UpgradeState {
 /**
  * Upgrades a data folder to this version.
  *
- * @param resume goes on with one that was cut off.
- * @throws {BackupError} also when the new version is not well: then everything is as it was before.
+ * @param resume whether to resume an interrupted upgrade.
+ * @throws {BackupError} also when the new version fails its trial: then everything is as before.
  */
 export async function upgrade(options: UpgradeOptions, resume: boolean): Promise<UpgradeReport> {
   const { folder, environment, launcher, say } = options;
@@ -146,8 +147,8 @@ export async function upgrade(options: UpgradeOptions, resume: boolean): Promise
 }
 
 /**
- * Goes back to what was before the last upgrade. Where the tables are those of the version before, only the program
- * changes; else the backup is restored, and what was written since is set aside.
+ * Rolls back the last upgrade. If the previous version uses the same tables, only the program changes; otherwise the
+ * backup is restored, and data written since is set aside.
  *
  * @throws {BackupError} when there is nothing to undo, or the platform runs.
  */
@@ -210,7 +211,7 @@ function presentOf(folder: string): string {
   return path.join(folder, 'backups', `before-undo-${new Date().toISOString().replace(/[:.]/g, '-')}.tar`);
 }
 
-/** Migrations that a database has; null: none. */
+/** Applied migrations of a database; null: none. */
 async function schemaOf(places: Places): Promise<number | null> {
   const database = await openDatabase(places, false);
   if (database === null) return null;
@@ -221,7 +222,7 @@ async function schemaOf(places: Places): Promise<number | null> {
   }
 }
 
-/** Keeps a platform from starting. @throws {BackupError} when one runs. */
+/** Prevents a platform from starting. @throws {BackupError} when one runs. */
 function stopped(folder: string): () => void {
   const locks = ['start', 'databases'].map((name) => takeLock(path.join(folder, 'locks', name)));
   const release = (): void => locks.forEach((lock) => lock?.release());

@@ -1,5 +1,5 @@
-// `setAiAccess`: where commands reach the AI gateway, and the file with their token, which the service replaces while
-// the sandbox runs (service/ai-access.ts). The token is in no environment.
+// `setAiAccess`: the AI gateway's URL for commands, and the file with their token, which the service replaces while the
+// sandbox runs (service/ai-access.ts). The token is in no environment variable.
 import { PlatformError } from '#core/errors.ts';
 import type { Fields } from '#core/sandbox/arguments.ts';
 import type { SecretFiles } from './secret-files.ts';
@@ -7,9 +7,9 @@ import type { SecretFiles } from './secret-files.ts';
 const FILE = 'ai-token';
 
 export interface AiAccess {
-  /** @param fields `url` and `token`; without them there is none. */
+  /** @param fields `url` and `token`; without them, access is removed. */
   set(fields: Fields): Promise<void>;
-  /** Of commands from here on. */
+  /** Environment for commands started from now on. */
   variables(): Readonly<Record<string, string>>;
 }
 

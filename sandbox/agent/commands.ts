@@ -1,5 +1,6 @@
-// Starts a command in a group of its own, with a mark by which all it starts is found. exec.ts waits for it,
-// processes.ts keeps it, and terminals.ts has it on a terminal. What the agent itself was given, a command never sees.
+// Starts a command in its own process group, with a marker variable that identifies its descendants. exec.ts waits for
+// it, processes.ts keeps it in the background, and terminals.ts runs it on a terminal. Commands never see the agent's
+// own environment.
 import { spawn, type ChildProcess, type StdioOptions } from 'node:child_process';
 import { stat } from 'node:fs/promises';
 import { constants } from 'node:os';
@@ -11,14 +12,14 @@ import { createPipes } from './pipes.ts';
 import { killTree } from './process-tree.ts';
 import { MARK_VARIABLE, type AgentSettings } from './settings.ts';
 
-/** A command that runs. */
+/** A running command. */
 export interface RunningCommand {
   readonly pid: number;
   readonly stdout: Readable;
   readonly stderr: Readable;
-  /** Its exit code; 128 and the number of the signal where one ended it. */
+  /** Its exit code; 128 plus the signal number if a signal ended it. */
   readonly exited: Promise<number>;
-  /** Sends a signal to all of it. */
+  /** Sends a signal to all of its processes. */
   kill(signal: NodeJS.Signals): void;
 }
 
@@ -26,9 +27,9 @@ export interface Commands {
   /** @throws {PlatformError} `file_not_found` (the working directory), `sandbox_limit`, `invalid_argument`. */
   start(command: CommandArguments, input: Uint8Array | null): Promise<RunningCommand>;
   /**
-   * The same for a program that takes its standard streams as they come, and may have more variables.
+   * Starts a program with inherited streams and additional variables.
    *
-   * @returns its process, and what sends a signal to all of it.
+   * @returns its process, and a function that sends a signal to all of its processes.
    */
   spawn(
     words: readonly string[],
@@ -36,14 +37,14 @@ export interface Commands {
     stdio: StdioOptions,
     defaults: Readonly<Record<string, string>>,
   ): Promise<{ readonly child: ChildProcess; kill(signal: NodeJS.Signals): void }>;
-  /** For all commands from here on. */
+  /** Sets variables of all later commands. */
   setVariables(variables: Readonly<Record<string, string>>): void;
 }
 
-/** After its end a command's output may still be on its way, or be held open by what it left running. */
+/** How long to read output after the exit: it may still arrive, or be held open by background processes. */
 const QUIET_MS = 50;
 
-/** @param more variables of every command; what callers say goes before them. */
+/** @param more variables of every command; the caller's variables take precedence. */
 export function createCommands(
   settings: AgentSettings,
   paths: Paths,
@@ -53,12 +54,12 @@ export function createCommands(
   const groups = new Set<number>();
   const pipes = createPipes();
   let commands = 0;
-  // What runs in a sandbox does not outlive it.
+  // Processes in a sandbox do not outlive it.
   process.once('exit', () => {
     for (const group of groups) killTree(group, settings.mark, 'SIGKILL');
   });
 
-  /** Where a command begins. */
+  /** The default working directory of commands. */
   async function folderOf(cwd: string | null): Promise<string> {
     const folder = await paths.resolve(cwd ?? '.');
     const found = await stat(folder.real).catch(() => null);
@@ -102,7 +103,7 @@ export function createCommands(
       }
       const { stdout, stderr } = (streams ?? child) as { stdout: Readable; stderr: Readable };
       await started(child, words[0]!);
-      // A command need not read what it is given.
+      // A command may exit without reading its input.
       child.stdin?.on('error', () => {});
       child.stdin?.end(input);
       groups.add(child.pid!);
@@ -141,7 +142,7 @@ async function started(child: ChildProcess, program: string): Promise<void> {
 }
 
 /**
- * `exited` resolves when it has ended and what it wrote has been read; what it left running may hold its output open,
+ * `exited` resolves when the command has exited and its output was read. Background processes may hold the output open
  * until `closed` resolves.
  */
 function endOf(

@@ -1,15 +1,15 @@
-// Server-sent events as an answer: one JSON a `data:` line, never faster than the reader takes them.
+// A response with server-sent events: one JSON per `data:` line, with back-pressure.
 import type { ServerResponse } from 'node:http';
 
 export interface EventStream {
-  /** False: the reader is behind, wait for {@link drained}. */
+  /** False: the reader is slow, wait for {@link drained}. */
   send(event: object): boolean;
   /** Calls back once the reader has caught up. */
   drained(then: () => void): void;
   end(): void;
-  /** Whether nobody reads any more. */
+  /** Whether the reader has disconnected. */
   readonly closed: boolean;
-  /** When the reader has gone before the end. */
+  /** Called when the reader disconnects before the end. */
   onGone(then: () => void): void;
 }
 

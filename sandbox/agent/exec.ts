@@ -1,5 +1,4 @@
-// `exec` and `execStream`: a command that somebody waits for. It ends with the wait: at its time limit, or when the
-// caller has gone.
+// `exec` and `execStream`: foreground commands. They are killed at their time limit, or when the caller disconnects.
 import type { ServerResponse } from 'node:http';
 import { StringDecoder } from 'node:string_decoder';
 import { PlatformError } from '#core/errors.ts';
@@ -8,14 +7,14 @@ import { SANDBOX_BOUNDS } from '#core/sandbox/call-limits.ts';
 import type { Commands, RunningCommand } from './commands.ts';
 import { createEventStream } from './event-stream.ts';
 
-/** The exit code of a command that took too long, as `timeout` has it. */
+/** The exit code after a timeout, as in `timeout`. */
 const TIMED_OUT = 124;
 
 const { outputBytesMax, processesMax } = SANDBOX_BOUNDS;
-/** What all commands that run may hold of their output together. */
+/** Maximum total output held by all running commands. */
 const HELD_BYTES_MAX = 64 * 1024 * 1024;
 
-/** As packages/types/sandbox.d.ts has it. */
+/** Defined in packages/types/sandbox.d.ts. */
 interface ExecResult {
   readonly stdout: string;
   readonly stderr: string;
@@ -69,7 +68,7 @@ export function createExecutions(commands: Commands): Executions {
     }
   }
 
-  /** Keeps the beginning of an output, within what is left for all. */
+  /** Keeps the beginning of an output, within the shared limit. */
   function capture(stream: RunningCommand['stdout']): { take(): string; readonly cut: boolean } {
     const chunks: Buffer[] = [];
     let bytes = 0;
@@ -86,7 +85,7 @@ export function createExecutions(commands: Commands): Executions {
     return {
       take() {
         heldBytes -= bytes;
-        // A character that was cut through is left out.
+        // A truncated character is dropped.
         return cut ? new StringDecoder('utf8').write(Buffer.concat(chunks)) : Buffer.concat(chunks).toString();
       },
       get cut() {
@@ -130,7 +129,7 @@ export function createExecutions(commands: Commands): Executions {
               stream.pause();
               events.drained(() => stream.resume());
             };
-            // Whoever has gone waits for nothing: what was held back is let go.
+            // When the caller disconnects, the held output is released.
             gone.signal.addEventListener('abort', () => stream.resume());
             stream.on('data', (chunk: Buffer) => say(decoder.write(chunk)));
             return () => say(decoder.end());

@@ -1,4 +1,4 @@
-// `watch`: what changes in a file or a folder, as server-sent events until the caller goes.
+// `watch`: changes of a file or folder, as server-sent events until the caller disconnects.
 import { watch } from 'node:fs';
 import { lstat, stat } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
@@ -10,7 +10,7 @@ import { createEventStream } from './event-stream.ts';
 import { fileError } from './file-errors.ts';
 import type { Paths } from './paths.ts';
 
-/** Changes that wait for a reader who is behind; what is more is lost, and an event says so. */
+/** Maximum buffered changes for a slow reader. Further ones are dropped, which is reported by an event. */
 const WAITING_MAX = 1000;
 
 export function createFileWatches(paths: Paths): (fields: Fields, response: ServerResponse) => Promise<void> {

@@ -1,5 +1,5 @@
-// Files and folders of a sandbox. A file is written beside its place and then put there: whoever reads sees the old or
-// the new one, and one whose upload breaks off stays as it was.
+// Files and folders of a sandbox. Files are written to a temporary file and renamed, so readers see the old or the new
+// content, and an interrupted upload changes nothing.
 import { randomUUID } from 'node:crypto';
 import { constants, createWriteStream } from 'node:fs';
 import { chmod, lstat, mkdir, open, opendir, rename, rm, stat, unlink } from 'node:fs/promises';
@@ -14,7 +14,7 @@ import type { Paths, SandboxPath } from './paths.ts';
 
 const { filesMax } = SANDBOX_BOUNDS;
 
-/** As packages/types/sandbox.d.ts has it. */
+/** Defined in packages/types/sandbox.d.ts. */
 interface FileRecord {
   readonly name: string;
   readonly path: string;
@@ -33,7 +33,7 @@ export interface Files {
 }
 
 export function createFiles(paths: Paths): Files {
-  /** Does something with a path, and says what fails in the caller's words. */
+  /** Runs a file operation and maps its errors for the caller. */
   async function at<Result>(
     written: unknown,
     action: string,
@@ -80,7 +80,7 @@ export function createFiles(paths: Paths): Files {
   return {
     read: (fields, response) =>
       at(fields['path'], 'read', async ({ real, shown }) => {
-        // A pipe that nobody writes into would hold the call for ever.
+        // Opening a pipe without a writer would block forever.
         const file = await open(real, constants.O_RDONLY | constants.O_NONBLOCK);
         try {
           const found = await file.stat();
@@ -88,7 +88,7 @@ export function createFiles(paths: Paths): Files {
           if (!found.isFile()) throw new PlatformError('file_type', { path: shown, what: 'no regular file' });
           const content = file.createReadStream({ highWaterMark: 256 * 1024, autoClose: false });
           response.setHeader('content-type', 'application/octet-stream');
-          // Whoever goes before the end wants no more of it.
+          // The caller disconnected.
           await pipeline(content, response).catch((error: unknown) => {
             if (!response.destroyed) throw error;
           });
@@ -104,7 +104,7 @@ export function createFiles(paths: Paths): Files {
         await mkdir(path.dirname(real), { recursive: true });
         const beside = path.join(path.dirname(real), `.${randomUUID()}.part`);
         try {
-          // One that cannot be written is read to its end all the same, for the answer to arrive.
+          // If writing fails, the body is still read to its end, so that the response can be sent.
           await pipeline(body.iterator({ destroyOnReturn: false }), createWriteStream(beside, { flags: 'wx' }));
           if (mode >= 0) await chmod(beside, mode);
           else if (before !== null) await chmod(beside, before.mode & 0o777);

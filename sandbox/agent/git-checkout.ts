@@ -1,5 +1,5 @@
-// `gitCheckout`: clones a repository. Credentials lie in a file as long as git runs, so that neither a process list, an
-// environment nor the clone's configuration has them.
+// `gitCheckout`: clones a repository. Credentials are in a file while git runs, so they appear in no process list,
+// environment or clone configuration.
 import { randomUUID } from 'node:crypto';
 import { PlatformError } from '#core/errors.ts';
 import { toCheckoutArguments, type Fields } from '#core/sandbox/arguments.ts';
@@ -42,10 +42,10 @@ export async function checkOut(
   throw new PlatformError('git_failed', { url, reason: reason || `git ended with ${result.exitCode}` });
 }
 
-/** It asks nobody, and takes no way in that an address could smuggle in. */
+/** No prompts, and only safe protocols. */
 const environment = { GIT_TERMINAL_PROMPT: '0', GIT_ALLOW_PROTOCOL: 'https:http:file' };
 
-/** For that origin alone. Of a `file:` address credentials say nothing. */
+/** Only for that origin. Credentials do not apply to `file:` URLs. */
 function configuration(url: string, credentials: string): string {
   const header = `Authorization: Basic ${Buffer.from(credentials).toString('base64')}`;
   return `[http "${new URL(url).origin}/"]\n\textraHeader = ${header}\n`;

@@ -1,4 +1,4 @@
-// What the agent does for each operation: arguments as they came -> an answer as JSON, or one that it writes itself.
+// The agent's operations: from untrusted arguments to a JSON response, or one that the operation writes itself.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { toVariables, type Fields } from '#core/sandbox/arguments.ts';
 import type { AskedOperation } from '#core/sandbox/operations.ts';
@@ -19,14 +19,14 @@ import { createTerminals } from './terminals.ts';
 /** One call. */
 export interface AgentCall {
   readonly fields: Fields;
-  /** With the bytes of a `raw` operation, unread. */
+  /** The unread body of a `raw` operation. */
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** Fires when the caller has gone. */
+  /** Aborts when the caller disconnects. */
   readonly gone: AbortSignal;
 }
 
-/** Gives what is sent as JSON; undefined: nothing, or it has written its answer. */
+/** Returns the JSON response; undefined: no content, or the operation has written its response. */
 type Operation = (call: AgentCall) => unknown;
 
 export function createOperations(settings: AgentSettings): Readonly<Record<AskedOperation, Operation>> {

@@ -1,32 +1,32 @@
-// The end of what a process wrote, for those who ask later and those who follow, each at a pace of its own. What does
-// not fit is forgotten from the front.
+// A process's most recent output, for later readers and followers, each reading at its own pace. The oldest output is
+// dropped first.
 
 type LogEvent =
   | { readonly type: 'stdout' | 'stderr'; readonly data: string }
   | { readonly type: 'exit'; readonly exitCode: number }
-  /** So many characters were forgotten before this reader came to them. */
+  /** The number of characters that were dropped before this reader reached them. */
   | { readonly type: 'dropped'; readonly chars: number };
 
 export interface OutputLog {
   add(type: 'stdout' | 'stderr', data: string): void;
   end(exitCode: number): void;
-  /** All that is kept. */
+  /** All retained output. */
   text(): string;
   readonly truncated: boolean;
-  /** What comes at a place, and the place after it; null: nothing yet. Places count from 0. */
+  /** The output at an offset, and the next offset; null: nothing yet. Offsets start at 0. */
   from(at: number): { readonly event: LogEvent; readonly after: number } | null;
-  /** Calls whenever there is more. @returns what ends that. */
+  /** Registers a callback for new output. @returns a function that removes it. */
   follow(onMore: () => void): () => void;
 }
 
-/** Small writes are joined: a place costs more than its characters. */
+/** Small writes are merged: an entry costs more than its characters. */
 const JOINED_CHARS_MAX = 4096;
 
 export function createOutputLog(charsMax: number): OutputLog {
   const kept: { type: 'stdout' | 'stderr'; data: string; at: number }[] = [];
   const followers = new Set<() => void>();
   let chars = 0;
-  // Places are characters: of the first that is kept, and of the next that comes.
+  // Offsets in characters: of the first retained one, and of the next one.
   let next = 0;
   let exitCode: number | null = null;
   const tell = (): void => {

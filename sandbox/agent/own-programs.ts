@@ -1,13 +1,13 @@
-// Programs of ours that commands in sandboxes find in PATH, behind all others: what a sandbox's image has goes before.
+// Our programs in the PATH of sandbox commands. They come last, so that programs of the image take precedence.
 import path from 'node:path';
 
-/** Paths from the repository's root. */
+/** Paths relative to the repository's root. */
 export const OWN_PROGRAMS = ['sandbox/agent/programs/platform-ai-token'] as const;
 
-/** What shells search where nothing says it. */
+/** The default PATH of shells. */
 const PATH_DEFAULT = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
-/** @param searched the PATH that commands have otherwise. */
+/** @param searched the PATH of commands so far. */
 export function pathWithOwn(searched: string | undefined): string {
   return `${searched || PATH_DEFAULT}:${path.join(import.meta.dirname, 'programs')}`;
 }

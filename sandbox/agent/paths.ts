@@ -1,23 +1,25 @@
-// From the paths that callers write to those of this machine. A machine that is a sandbox and nothing else has one file
-// system for both; a confined agent has the workspace alone.
+// Maps paths of callers to paths of this machine. On a machine that is only a sandbox, they are the same; a confined
+// agent has only the workspace.
 import { realpath } from 'node:fs/promises';
 import path from 'node:path';
 import { PlatformError } from '#core/errors.ts';
 import { WORKSPACE } from '#core/sandbox/operations.ts';
 import type { AgentSettings } from './settings.ts';
 
-/** A place in the sandbox. */
+/** A path in the sandbox. */
 export interface SandboxPath {
   /** On this machine. */
   readonly real: string;
-  /** As callers know it: absolute. */
+  /** The absolute path for callers. */
   readonly shown: string;
 }
 
 export interface Paths {
-  /** Relative paths begin in the workspace. @throws {PlatformError} `file_forbidden` outside of what it may reach. */
+  /**
+   * Resolves relative paths from the workspace. @throws {PlatformError} `file_forbidden` outside the allowed folders.
+   */
   resolve(written: string, from?: string): Promise<SandboxPath>;
-  /** The workspace's own. */
+  /** The workspace itself. */
   readonly workspace: SandboxPath;
 }
 
@@ -40,7 +42,7 @@ export function createPaths({ workspace, confined }: Pick<AgentSettings, 'worksp
   };
 }
 
-/** Also where a link on the way leads. What changes at the same time is not its concern: commands are not confined. */
+/** Also checks symbolic links. Races are not prevented, since commands are not confined either. */
 async function isInside(file: string, folder: string): Promise<boolean> {
   const root = await realpath(folder);
   if (file !== folder && !file.startsWith(`${folder}/`)) return false;
@@ -49,7 +51,7 @@ async function isInside(file: string, folder: string): Promise<boolean> {
       const found = await realpath(at);
       return found === root || found.startsWith(`${root}/`);
     } catch {
-      // Not there yet: what is above it counts. A link that leads nowhere would be followed by whoever writes.
+      // The file does not exist: check its parents. A dangling link is refused, since a write would follow it.
       if (at === folder || at === '/') return at === folder;
     }
   }

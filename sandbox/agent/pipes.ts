@@ -1,6 +1,6 @@
-// Standard streams for commands, which commands.ts starts. Node gives a child socket pairs, and no program can open
-// those by name: `echo text > /dev/stderr` fails. A pipe has a name here until both of its ends are open, and what a
-// command reads is a file without one.
+// Standard streams for commands, which commands.ts starts. Node gives a child socket pairs, which programs cannot open
+// by name: `echo text > /dev/stderr` fails. These pipes have a name until both ends are open, and a command's input is
+// an unnamed file.
 import { execFile } from 'node:child_process';
 import {
   closeSync,
@@ -22,28 +22,28 @@ import type { Readable } from 'node:stream';
 export interface StandardStreams {
   readonly stdout: Readable;
   readonly stderr: Readable;
-  /** The child's ends; `ignore`: it is given nothing to read. */
+  /** The child's ends; `ignore`: no input. */
   readonly stdio: readonly ['ignore' | number, number, number];
-  /** Closes the child's ends here: whoever reads the output hears of its end by that. */
+  /** Closes the child's ends in this process, so that readers of the output get its end. */
   given(): void;
 }
 
 export interface Pipes {
   /**
-   * @param input what the command reads; null: nothing.
-   * @returns null where there can be none now, for want of the program `mkfifo` or of room in the temporary folder.
+   * @param input the command's input; null: none.
+   * @returns null if pipes cannot be created: `mkfifo` is missing, or the temporary folder is full.
    */
   take(input: Uint8Array | null): Promise<StandardStreams | null>;
 }
 
 const { O_RDONLY, O_WRONLY, O_NONBLOCK } = constants;
-/** Node makes none by itself, and the program that does costs more than the pipes: all of these cost 4 ms, one 3. */
+/** Node cannot create FIFOs, and starting mkfifo is slow: creating all of these takes 4 ms, one takes 3. */
 const NAMES_AT_ONCE = 64;
 const NAMES_LEAST = 16;
 const MAKE_MS = 5000;
-/** Somebody may have emptied the temporary folder. */
+/** The temporary folder may have been emptied. */
 const TRIES = 2;
-/** Of the folder, before what makes it unique: whose it is. An id alone comes again, in a machine after each start. */
+/** Prefix of the folder, with the owner's identity: a process id alone is reused when a machine restarts. */
 const OWN_PREFIX = `platform-pipes-${process.pid}-${Math.floor(performance.timeOrigin)}-`;
 const ANY_PREFIX = /^platform-pipes-(\d+)-\d+-/;
 
@@ -54,14 +54,14 @@ export function createPipes(): Pipes {
   let making: Promise<boolean> | null = null;
   const nextName = (): string => path.join((folder ??= mkdtempSync(path.join(tmpdir(), OWN_PREFIX))), `${++made}`);
   const drop = (): void => {
-    // The program may be making names in it still.
+    // mkfifo may still be creating names there.
     if (folder !== null) rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
     folder = null;
     names = [];
   };
   process.once('exit', drop);
 
-  /** More names. False: there can be none. */
+  /** Creates more FIFOs. False: not possible. */
   const make = (): Promise<boolean> =>
     (making ??= new Promise<boolean>((resolve) => {
       let fresh: string[];
@@ -87,7 +87,7 @@ export function createPipes(): Pipes {
     };
     const pipe = (): { reads: number; writes: number } => {
       const name = names.pop()!;
-      // Before the other one, which waits for it. That one blocks, as programs expect.
+      // Opened before the other end, which waits for it. That one is blocking, as programs expect.
       const reads = keep(name, O_RDONLY | O_NONBLOCK);
       const writes = keep(name, O_WRONLY);
       unlinkSync(name);
@@ -122,12 +122,12 @@ export function createPipes(): Pipes {
   }
 
   sweep();
-  // Before the first command waits for them.
+  // Created in advance, so that the first command does not wait.
   void make();
   return {
     async take(input) {
       for (let attempt = 1; attempt <= TRIES; attempt++) {
-        // Others who wait may take what was made.
+        // Concurrent callers may take the FIFOs just created.
         while (names.length < 2) if (!(await make())) return null;
         try {
           return open(input);
@@ -142,7 +142,7 @@ export function createPipes(): Pipes {
   };
 }
 
-/** Removes what agents left that were killed. */
+/** Removes the folders of agents that were killed. */
 function sweep(): void {
   try {
     for (const name of readdirSync(tmpdir())) {
@@ -150,11 +150,11 @@ function sweep(): void {
       if (pid === undefined || name.startsWith(OWN_PREFIX) || (Number(pid) !== process.pid && isRunning(Number(pid))))
         continue;
       const folder = path.join(tmpdir(), name);
-      // Somebody else's could change under a removal into what is not theirs.
+      // A folder of another user could be swapped during the removal.
       if (lstatSync(folder).uid === process.getuid?.()) rmSync(folder, { recursive: true, force: true });
     }
   } catch {
-    // Another agent does the same, or there is no temporary folder: commands say so.
+    // Another agent removes it at the same time, or there is no temporary folder: commands report that.
   }
 }
 

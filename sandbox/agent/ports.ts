@@ -1,4 +1,4 @@
-// Servers that run in the sandbox: asked on its loopback interface, and waited for.
+// Servers in the sandbox: sends requests to them on the loopback interface, and waits for them to listen.
 import { request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
 import { connect, type LookupFunction } from 'node:net';
 import { pipeline } from 'node:stream/promises';
@@ -8,7 +8,7 @@ import { toPort, toPortRequest, toWhole, type Fields } from '#core/sandbox/argum
 import { SANDBOX_BOUNDS } from '#core/sandbox/call-limits.ts';
 import { RESPONSE_HEADER } from '#core/sandbox/operations.ts';
 
-/** Both, since a server may listen on either. */
+/** IPv4 and IPv6, since a server may listen on either. */
 const lookup: LookupFunction = (_host, _options, then) =>
   then(null, [
     { address: '127.0.0.1', family: 4 },
@@ -18,7 +18,7 @@ const POLL_MS = 50;
 const WAIT_MS = 60_000;
 const TOO_LARGE = 'the headers of its answer are too large';
 
-/** Sends a request to a port, and its answer back. */
+/** Proxies a request to a port. */
 export async function fetchFromPort(fields: Fields, body: IncomingMessage, response: ServerResponse): Promise<void> {
   const { port, method, path, headers, bodyBytes } = toPortRequest(fields);
   const outgoing = httpRequest({
@@ -29,7 +29,7 @@ export async function fetchFromPort(fields: Fields, body: IncomingMessage, respo
     headers: [
       ...(headers.some(([name]) => name.toLowerCase() === 'host') ? [] : ['host', `localhost:${port}`]),
       ...headers.flat(),
-      // Small servers know no other way of saying where a body ends.
+      // Simple servers need a content length.
       ...(bodyBytes === null || isBodiless(method) ? [] : ['content-length', String(bodyBytes)]),
     ],
     lookup,
@@ -66,7 +66,7 @@ export async function fetchFromPort(fields: Fields, body: IncomingMessage, respo
   }
 }
 
-/** A connection to a port: the body goes there, and what comes from there is the answer. */
+/** Proxies a raw connection to a port: the request body is sent there, and its output is the response. */
 export async function connectToPort(fields: Fields, body: IncomingMessage, response: ServerResponse): Promise<void> {
   const port = toPort(fields['port']);
   const socket = connect({ host: 'localhost', port, lookup, autoSelectFamily: true });
@@ -79,7 +79,7 @@ export async function connectToPort(fields: Fields, body: IncomingMessage, respo
   }
   response.writeHead(200, { 'content-type': 'application/octet-stream' });
   response.flushHeaders();
-  // Each way ends by itself; the end of the server's is the end.
+  // Each direction ends by itself; the connection ends with the server's.
   pipeline(body.iterator({ destroyOnReturn: false }), socket).catch(gone);
   await pipeline(socket, response);
 }
@@ -100,7 +100,7 @@ function reasonOf(error: unknown): string {
   return known?.startsWith('HPE_') === true ? `it does not answer as HTTP has it (${known})` : (known ?? message);
 }
 
-/** Resolves when something listens on a port. */
+/** Resolves when a server listens on a port. */
 export async function waitForPort(fields: Fields, gone: AbortSignal): Promise<void> {
   const port = toPort(fields['port']);
   const limitMs = toWhole(fields['timeoutMs'], 'timeoutMs', {

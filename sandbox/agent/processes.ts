@@ -1,5 +1,5 @@
-// Background processes of a sandbox: they go on after the call that started them, and the end of what they wrote is
-// kept. Those that have ended are remembered until others take their places.
+// Background processes of a sandbox: they continue after the call that started them, and their most recent output is
+// kept. Exited ones are remembered until new ones take their place.
 import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { StringDecoder } from 'node:string_decoder';
@@ -12,10 +12,10 @@ import { createEventStream } from './event-stream.ts';
 import { createOutputLog, type OutputLog } from './output-log.ts';
 
 const { processesMax, logBytesMax } = SANDBOX_BOUNDS;
-/** What a process has to end after SIGTERM; then it is killed. */
+/** Grace period after SIGTERM before SIGKILL. */
 const GRACE_MS = 2000;
 
-/** As packages/types/sandbox.d.ts has it. */
+/** Defined in packages/types/sandbox.d.ts. */
 interface ProcessRecord {
   readonly id: string;
   readonly pid: number;
@@ -83,7 +83,7 @@ export function createProcesses(commands: Commands): Processes {
           exitCode: null,
           startedAt: Date.now(),
         };
-        // One that has this id and has ended gives its place up.
+        // An exited process with this id is replaced.
         kept.delete(id);
         kept.set(id, { record, child, log });
         for (const type of ['stdout', 'stderr'] as const) {
@@ -145,7 +145,7 @@ export function createProcesses(commands: Commands): Processes {
       void late.then(() => grace.signal.aborted || child.kill('SIGKILL'));
       await child.exited;
       grace.abort();
-      // What it started, and has outlived it.
+      // Child processes that outlived it.
       child.kill('SIGKILL');
     },
   };

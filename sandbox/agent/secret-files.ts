@@ -1,16 +1,16 @@
-// Files that have secrets: in memory, of the user of commands and of nobody else, and no longer there than they are
-// used. Whoever reads one sees the old or the new text.
+// Files with secrets: kept in memory, readable only by the user of commands, and deleted after use. Replaced
+// atomically, so readers see the old or the new text.
 import { randomUUID } from 'node:crypto';
 import { lstat, mkdir, rename, rm, statfs, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { PlatformError } from '#core/errors.ts';
 import type { AgentSettings } from './settings.ts';
 
-/** Of `statfs`. */
+/** File system types of `statfs`. */
 const TMPFS = 0x0102_1994;
 
 export interface SecretFiles {
-  /** @returns its path. @throws {PlatformError} `sandbox_unavailable` where there is no folder for it. */
+  /** @returns its path. @throws {PlatformError} `sandbox_unavailable` if there is no folder for it. */
   put(name: string, text: string): Promise<string>;
   remove(name: string): Promise<void>;
 }
@@ -19,13 +19,13 @@ export function createSecretFiles({
   secretFolders,
   confined,
 }: Pick<AgentSettings, 'secretFolders' | 'confined'>): SecretFiles {
-  /** A folder that holds nothing on a disk; those of a confined agent lie on a developer's machine. */
+  /** A folder in memory; a confined agent uses one on the developer's disk. */
   async function usable(folder: string): Promise<boolean> {
     try {
       await mkdir(folder, { recursive: true, mode: 0o700 });
       const found = await lstat(folder);
       const isOurs = found.uid === process.getuid?.() && (found.mode & 0o077) === 0;
-      // As /tmp is: nobody takes or replaces what is another's.
+      // Sticky as /tmp, so that users cannot replace each other's files.
       const isSticky = found.uid === 0 && (found.mode & 0o1000) !== 0;
       if (!found.isDirectory() || !(isOurs || isSticky)) return false;
       return confined || (await statfs(folder)).type === TMPFS;
@@ -34,7 +34,7 @@ export function createSecretFiles({
     }
   }
 
-  /** Looked for each time: commands may do with it what they like. */
+  /** Checked each time, since commands may change it. */
   async function folderOf(): Promise<string> {
     for (const folder of secretFolders) if (await usable(folder)) return folder;
     throw new PlatformError('sandbox_unavailable', {

@@ -1,5 +1,5 @@
-// The agent's HTTP server: one request an operation. Whoever connects is the service, but what comes may be anything:
-// it is answered, or the connection is closed, and the agent goes on.
+// The agent's HTTP server: one request per operation. Only the service connects, but requests are untrusted: each is
+// answered or its connection closed, and the agent keeps running.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { errorTable, PlatformError } from '#core/errors.ts';
 import { toFields, type Fields } from '#core/sandbox/arguments.ts';
@@ -32,7 +32,7 @@ export function createAgentServer(settings: AgentSettings): Server {
     response.on('error', () => {});
     answer(request, response)
       .catch((error: unknown) => fail(response, error))
-      // What is left of a body: a connection that closes with it unread takes the answer back.
+      // Reads the rest of a body: closing with unread data would reset the response.
       .finally(() => request.resume());
   });
   server.timeout = 0;
@@ -76,7 +76,7 @@ async function textOf(request: IncomingMessage): Promise<string> {
 }
 
 function fail(response: ServerResponse, error: unknown): void {
-  // The caller has its answer's beginning, or is gone.
+  // The response has begun, or the caller has disconnected.
   if (response.headersSent || response.destroyed) {
     response.destroy();
     return;

@@ -1,18 +1,18 @@
-// What the agent is told by the backend that starts it.
+// Settings that the backend passes to the agent it starts.
 
 /** Settings of one agent. */
 export interface AgentSettings {
-  /** The folder that callers know as `/workspace`. */
+  /** The folder shown to callers as `/workspace`. */
   readonly workspace: string;
-  /** Whether file operations reach nothing outside the workspace: where its machine holds more than a sandbox. */
+  /** Whether file operations are limited to the workspace, for machines that are not dedicated to a sandbox. */
   readonly confined: boolean;
-  /** Of every command, besides those of calls. */
+  /** Variables of every command, in addition to those of calls. */
   readonly variables: Readonly<Record<string, string>>;
-  /** Where files lie that have secrets, whichever can be used first. */
+  /** Candidate folders for files with secrets; the first usable one is taken. */
   readonly secretFolders: readonly string[];
-  /** Stands in the environment of everything it starts, by which all of it is found and ended. */
+  /** Set in the environment of everything the agent starts, to find and kill it. */
   readonly mark: string;
 }
 
-/** The variable that has {@link AgentSettings.mark}, and `.` and the id of the command. */
+/** The variable with {@link AgentSettings.mark}, followed by `.` and the command's id. */
 export const MARK_VARIABLE = 'PLATFORM_SANDBOX';

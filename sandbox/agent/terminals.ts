@@ -1,6 +1,6 @@
-// `terminal`: a program on a terminal that somebody has. What is typed and printed is never held but for a buffer each
-// way: who does not read makes the program wait. It ends with its caller: hung up, and after a moment killed with all
-// that it started. A program of ours has the terminal (terminal/terminal.c), since Node can make none.
+// `terminal`: a program on a pseudo-terminal. Input and output have one buffer each; a slow reader blocks the program.
+// When the caller disconnects, the terminal hangs up, and shortly afterwards everything it started is killed. Our
+// program (terminal/terminal.c) opens the terminal, since Node cannot.
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -20,15 +20,15 @@ import type { Commands } from './commands.ts';
 import { ownTerminalProgram } from './terminal/program.ts';
 
 const { terminalsMax } = SANDBOX_BOUNDS;
-/** What programs have to end after they were hung up; then they are killed. */
+/** Grace period after the hangup before SIGKILL. */
 const GRACE_MS = 2000;
 const LOGIN_SHELL = ['/bin/sh', '-c', 'if command -v bash >/dev/null 2>&1; then exec bash -l; else exec sh -l; fi'];
-/** Runs a program that is searched for in PATH; what cannot be run says so on the terminal. */
+/** Runs a program from PATH; errors are printed on the terminal. */
 const RUN = ['/bin/sh', '-c', 'exec "$@"', 'sh'];
-/** For programs that draw. */
+/** For full-screen programs. */
 const DEFAULTS = { TERM: 'xterm-256color' };
 
-/** Answers with what a terminal prints until its program ends, and takes what is typed. */
+/** Streams the terminal's output until its program exits, and accepts input. */
 export type OpenTerminal = (fields: Fields, request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
 export function createTerminals(commands: Commands): OpenTerminal {
@@ -77,7 +77,7 @@ async function passBetween(
     );
   });
   let killed: Promise<void> | null = null;
-  /** Nobody has it any more. */
+  /** The caller has disconnected. */
   const hangUp = (): void => {
     sizes.destroy();
     printed.destroy();
@@ -89,7 +89,7 @@ async function passBetween(
   response.once('close', () => {
     if (!response.writableFinished) hangUp();
   });
-  // The caller may have gone while it was started.
+  // The caller may have disconnected during the start.
   if (response.destroyed) {
     hangUp();
     return killed!;
@@ -110,21 +110,21 @@ async function passBetween(
   await killed;
 }
 
-/** Typed bytes as fast as they are read there, and sizes. Its end is the end of what programs read. */
+/** Sends input with back-pressure, and sizes. The end of the input is EOF for the program. */
 async function take(request: IncomingMessage, typed: Writable, sizes: Duplex): Promise<void> {
   for await (const frame of terminalFrames(request.iterator({ destroyOnReturn: false }))) {
     if (frame.type === TERMINAL_FRAME.bytes) {
       if (!typed.write(frame.bytes)) await drained(typed);
     } else if (frame.type === TERMINAL_FRAME.size) {
       const size = sizeBytes(toTerminalSize(frameFields(frame) ?? {}));
-      // On its way before what is typed after it, which goes another one.
+      // Sent before the input that follows it, which uses another pipe.
       await new Promise<void>((resolve) => void sizes.write(size, () => resolve()));
     }
   }
   typed.end();
 }
 
-/** As terminal.c reads it. */
+/** The format that terminal.c reads. */
 function sizeBytes({ cols, rows }: TerminalSize): Buffer {
   const bytes = Buffer.alloc(4);
   bytes.writeUInt16LE(cols, 0);

@@ -1,5 +1,5 @@
-// The files of a program that runs inside sandboxes: an entry and every module that it reaches, as they lie here, and
-// the agent's own programs. Used by backends whose machines do not see this disk.
+// Collects the files of a program for sandboxes: an entry point with all imported modules, and the agent's own
+// programs. Used by backends whose machines do not share this disk.
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { padding, tarHeader } from '#core/archive/tar-header.ts';
@@ -7,18 +7,18 @@ import { OWN_PROGRAMS } from '../agent/own-programs.ts';
 import { TERMINAL_ARCHITECTURES, terminalProgram } from '../agent/terminal/program.ts';
 
 const ROOT = path.join(import.meta.dirname, '../..');
-/** Of our own modules: `.js` where they were packed. */
+/** Suffix of our modules: `.js` in a packed installation. */
 export const SOURCE_SUFFIX = import.meta.filename.endsWith('.ts') ? '.ts' : '.js';
-/** `import ... from '<specifier>'` and `export ... from`, of values, and `import('<specifier>')`. */
+/** `import ... from '<specifier>'` and `export ... from`, for values, and `import('<specifier>')`. */
 const IMPORTS = /^(?:import|export)\s+(?!type\s)(?:[^'";]*?\sfrom\s+)?['"]([^'"]+)['"]|\bimport\('([^']+)'\)/gm;
 
-/** For every machine that there is one for: a provider's may be another than this. */
+/** For every supported architecture: a provider's machine may differ from this one. */
 const executables: readonly string[] = [...TERMINAL_ARCHITECTURES.map(terminalProgram), ...OWN_PROGRAMS];
 
 /**
- * @param entry path from the root.
- * @returns bytes by path from the root, with a package.json.
- * @throws {Error} where it imports a package: no sandbox has any.
+ * @param entry path relative to the root.
+ * @returns file contents by path relative to the root, with a package.json.
+ * @throws {Error} when it imports an npm package, since sandboxes have none.
  */
 export function readProgram(entry: string): ReadonlyMap<string, Buffer> {
   const files = new Map<string, Buffer>();
@@ -39,7 +39,7 @@ export function readProgram(entry: string): ReadonlyMap<string, Buffer> {
   return files;
 }
 
-/** The entries of a tar file with them, without its end. */
+/** Tar entries of the files, without the end marker. */
 export function* programArchive(files: ReadonlyMap<string, Buffer>): Generator<Buffer> {
   for (const [file, bytes] of files) {
     const isExecutable = executables.includes(file);

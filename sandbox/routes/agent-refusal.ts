@@ -1,10 +1,9 @@
-// What the agent of a sandbox refuses with, as an error. Used by the routes; an agent may say
-// anything.
+// Converts an error response of a sandbox's agent to a PlatformError. Used by the routes. The response is untrusted.
 import type { IncomingMessage } from 'node:http';
 import { PlatformError } from '#core/errors.ts';
 import { REFUSAL_BYTES_MAX, refusalIn } from '#core/sandbox/refusal.ts';
 
-/** What the agent refused with, as far as it is one of the errors that there are. */
+/** The agent's error if its code is known, otherwise a generic one. */
 export async function refusalOf(answer: IncomingMessage): Promise<Error> {
   const chunks: Buffer[] = [];
   let bytes = 0;

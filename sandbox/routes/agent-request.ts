@@ -1,31 +1,31 @@
-// One request over a connection to the agent of a sandbox (routes.ts, and tests of backends), or to another replica of
-// the service (service/replicas.ts).
+// Sends one request over a connection to a sandbox's agent (routes.ts, and backend tests), or to another replica of the
+// service (service/replicas.ts).
 import type { IncomingMessage, RequestOptions } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { PlatformError } from '#core/errors.ts';
 import { SANDBOX_BOUNDS } from '#core/sandbox/call-limits.ts';
 import { ARGUMENTS_HEADER, isDuplex, type AskedOperation } from '#core/sandbox/operations.ts';
 
-// An import reads all its exports, among them the getters that load Node's own HTTP client.
+// Importing it evaluates all exports, including getters that load Node's own HTTP client.
 const { request } = process.getBuiltinModule('node:http');
 
-/** Room for the heads of requests to and answers of servers in sandboxes. */
+/** Header size limit for requests to servers in sandboxes and their responses. */
 export const HEADERS_BYTES_MAX = 64 * 1024;
 
-/** Above what an agent may do at most, for the answer's head to come. */
+/** Longer than any time limit of the agent, for the response headers to arrive. */
 export const HEAD_MS_MAX = SANDBOX_BOUNDS.commandMsMax + 60_000;
 
-/** What is asked. `args`: of an operation whose body is bytes, as the header has it. */
+/** The request. `args`: for an operation with a binary body, sent in a header. */
 export interface AgentRequest {
   readonly operation: AskedOperation;
   readonly args: string | null;
   readonly body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
-  /** Ends it. */
+  /** Aborts it. */
   readonly signal: AbortSignal;
 }
 
 /**
- * The agent's answer, whatever its status; its body has to be read, or destroyed. What comes from there is a tenant's.
+ * Returns the agent's response, whatever its status; its body must be read or destroyed. It is untrusted.
  *
  * @throws {PlatformError} `sandbox_lost`
  */
@@ -44,19 +44,19 @@ export function askAgent(
   });
 }
 
-/** With the header `expect`, the body is asked for only once the other side wants it. */
+/** With the header `expect`, the body is only read once the other side asks for it. */
 export async function askOver(
   connection: Duplex,
   asked: Pick<AgentRequest, 'body' | 'signal'> & {
     readonly method: string;
     readonly path: string;
     readonly headers: Readonly<Record<string, string>>;
-    /** The body goes on while the answer comes. */
+    /** The body is sent while the response arrives. */
     readonly isDuplex?: boolean;
   },
 ): Promise<IncomingMessage> {
   const { method, path, headers, body, signal, isDuplex: goesOn = false } = asked;
-  // Also after the request is over, when nobody else listens any more.
+  // Also handles errors after the request, when there are no other listeners.
   connection.on('error', () => {});
   const outgoing = request({
     createConnection: () => connection,
@@ -64,7 +64,7 @@ export async function askOver(
     path,
     headers: {
       ...headers,
-      // One that closes with the body unread would take its own answer back.
+      // Closing with an unread body would reset the response.
       connection: 'keep-alive',
       'transfer-encoding': 'chunked',
     },
@@ -74,7 +74,7 @@ export async function askOver(
   try {
     const answer = await new Promise<IncomingMessage>((resolve, reject) => {
       outgoing.once('response', resolve).on('error', reject);
-      // An answer that asks for another protocol ends the request without an error.
+      // A response with an upgrade ends the request without an error.
       outgoing.once('close', () => reject(Object.assign(new Error('closed'), { code: 'ECONNRESET' })));
       const start = (): void => void send(body, outgoing, goesOn).catch(reject);
       if (headers['expect'] === undefined) return start();
@@ -89,7 +89,7 @@ export async function askOver(
   }
 }
 
-/** An agent may answer before it has read everything, with an error for instance: what comes then is left out. */
+/** An agent may respond before it has read everything, with an error for example; the rest of the body is discarded. */
 async function send(body: AgentRequest['body'], outgoing: ReturnType<typeof request>, goesOn: boolean): Promise<void> {
   let answered = false;
   let wake = (): void => {};

@@ -1,13 +1,13 @@
 // A call of the sandbox service. Types only.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-/** A call under way. */
+/** A call in progress. */
 export interface Call {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** Fires when the caller has gone, or has its answer. */
+  /** Aborts when the caller disconnects, or has its response. */
   readonly gone: AbortSignal;
 }
 
-/** Answers a call `here`, or has the replica answer it that has the sandbox, which `here` throws. */
+/** Handles a call with `here`, or forwards it to the replica that holds the sandbox if `here` throws HeldElsewhere. */
 export type CallPlacement = (call: Call, here: () => Promise<void>) => Promise<void>;

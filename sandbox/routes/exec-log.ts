@@ -1,21 +1,21 @@
-// Logs what commands print (`SANDBOX_LOG_EXEC`): of `exec`, `execStream` and `terminal` the beginning of the answer, as
-// it passes, in one line when the command is over. Never its arguments, or what is typed, which may have secrets. Used
-// by routes.ts.
+// Logs the output of commands (`SANDBOX_LOG_EXEC`): the beginning of the responses of `exec`, `execStream` and
+// `terminal`, in one line when the command ends. Arguments and input are never logged, since they may contain secrets.
+// Used by routes.ts.
 import { SANDBOX_BOUNDS } from '#core/sandbox/call-limits.ts';
 import { type AgentOperation, type SandboxPlace } from '#core/sandbox/operations.ts';
 import { exitIn, TERMINAL_FRAME, terminalFrames } from '#core/sandbox/terminal-frames.ts';
 
-/** A line of the log. */
+/** A log entry. */
 export interface ExecLine extends SandboxPlace {
   readonly stdout: string;
   readonly stderr: string;
-  /** Null: not known, since the output was cut or the command did not come to its end. */
+  /** Null: unknown, since the output was truncated or the command did not finish. */
   readonly exitCode: number | null;
-  /** Whether there may be more than the line has. */
+  /** Whether the output may be longer than the entry. */
   readonly isCut: boolean;
 }
 
-/** Passes an answer on as it is. Null: an operation whose answer is not logged. */
+/** Wraps a response without changing it. Null: the operation is not logged. */
 export type ExecLog = (
   place: SandboxPlace,
   operation: AgentOperation,
@@ -62,7 +62,7 @@ async function printedIn(answered: Buffer): Promise<Seen> {
       if (frame.type === TERMINAL_FRAME.exit) exitCode = exitIn(frame)?.exitCode ?? null;
     }
   } catch {
-    // The beginning ends within a frame.
+    // The logged beginning may end within a frame.
   }
   return { stdout: Buffer.concat(printed).toString(), stderr: '', exitCode };
 }
@@ -71,7 +71,7 @@ async function* only(bytes: Buffer): AsyncGenerator<Buffer> {
   yield bytes;
 }
 
-/** Of the beginning of a JSON, the texts as far as they go. An agent may say anything. */
+/** Extracts the texts of a JSON that may be truncated. The input is untrusted. */
 function resultIn(text: string): Seen {
   const output = (name: string): string => {
     const [, found = ''] = new RegExp(`"${name}":"((?:[^"\\\\]+|\\\\[^u]|\\\\u[0-9a-fA-F]{4})*)`).exec(text) ?? [];
@@ -96,7 +96,7 @@ function eventsIn(text: string): Seen {
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 const numberOf = (value: unknown): number | null => (typeof value === 'number' ? value : null);
 
-/** Null: no JSON. */
+/** Null: not JSON. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -1,5 +1,5 @@
-// Ports of sandboxes that have an address of their own, for the service's routes: given, taken back and listed. Rows
-// say which there are; what a port's token is follows from its name, so that nobody has to keep it.
+// Exposed ports of sandboxes, which have their own URL: exposes, unexposes and lists them. Rows store the ports; a
+// port's token is derived from its name and not stored.
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { PlatformError } from '#core/errors.ts';
 import { toExposeArguments, toPort, type Fields } from '#core/sandbox/arguments.ts';
@@ -9,18 +9,18 @@ import { type PortOperation, type SandboxPlace } from '#core/sandbox/operations.
 import type { SandboxOptionsChange } from '#core/sandbox/options.ts';
 import type { Sandboxes } from './held-sandboxes.ts';
 
-/** A port of a sandbox with an address. */
+/** An exposed port of a sandbox. */
 export interface ExposedPort {
-  /** In its host: random, and never another port's. */
+  /** The name in its host: random and never reused. */
   readonly name: string;
   readonly port: number;
-  /** What the worker calls it; null: nothing. */
+  /** The worker's label for it; null: none. */
   readonly label: string | null;
-  /** Whether no token is wanted. */
+  /** Whether it can be visited without a token. */
   readonly isPublic: boolean;
 }
 
-/** The sandbox whose port it is: of this place, and while it is the one with this key. */
+/** The sandbox of the port, valid as long as the place has the sandbox with this key. */
 export interface PortOwner {
   readonly place: SandboxPlace;
   readonly key: string;
@@ -28,19 +28,21 @@ export interface PortOwner {
 
 export type OwnedPort = ExposedPort & PortOwner;
 
-/** Rows of them, gone with their sandbox. */
+/** Rows of exposed ports, deleted with their sandbox. */
 export interface ExposedPortRows {
-  /** The row of a port of a sandbox: it keeps its name, and gets the rest. Null: the sandbox has as many as it may. */
+  /**
+   * Creates or updates the row of a port; an existing one keeps its name. Null: the sandbox has reached its maximum.
+   */
   expose(of: PortOwner, port: ExposedPort, most: number): Promise<ExposedPort | null>;
-  /** No error where it is not exposed. */
+  /** No error if it is not exposed. */
   remove(place: SandboxPlace, port: number): Promise<void>;
-  /** By port. */
+  /** Sorted by port. */
   list(place: SandboxPlace): Promise<readonly ExposedPort[]>;
-  /** Null: there is none of this name. */
+  /** Null: no port has this name. */
   find(name: string): Promise<OwnedPort | null>;
 }
 
-/** What a worker sees of one. */
+/** The port as shown to workers. */
 interface ExposedPortShown {
   readonly url: string;
   readonly port: number;
@@ -51,7 +53,7 @@ interface ExposedPortShown {
 
 export interface ExposedPorts {
   readonly rows: ExposedPortRows;
-  /** Whether a text is the token of the port with this name, in constant time. */
+  /** Compares a token with that of the port with this name, in constant time. */
   isToken(name: string, given: string): boolean;
   /** The token of the port with this name. */
   tokenOf(name: string): string;
@@ -71,7 +73,7 @@ const ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567';
 /** 80 bits: a name cannot be guessed either. */
 const NAME_CHARS = 16;
 
-/** @param secret that no sandbox and no worker has; the same for all replicas. */
+/** @param secret unknown to sandboxes and workers, and the same for all replicas. */
 export function createExposedPorts(parts: {
   readonly rows: ExposedPortRows;
   readonly sandboxes: Sandboxes;

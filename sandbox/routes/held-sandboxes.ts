@@ -1,28 +1,28 @@
-// The sandboxes of a platform as its HTTP routes (routes.ts) use them: found, made, woken and held by place. service/
-// implements it over rows that say states and leases, and over a backend.
+// The sandboxes as used by the HTTP routes (routes.ts): found, created, resumed and held by place. service/ implements
+// this with rows for states and leases, and a backend.
 import type { Duplex } from 'node:stream';
 import { PlatformError } from '#core/errors.ts';
 import type { SandboxInfo, SandboxPlace, SandboxSnapshot } from '#core/sandbox/operations.ts';
 import type { SandboxOptionsChange } from '#core/sandbox/options.ts';
 
-/** A sandbox that runs, and is not suspended before `release`. */
+/** A running sandbox that is not suspended before `release`. */
 export interface HeldSandbox {
-  /** New with every sandbox: one that was destroyed and made anew has another. */
+  /** Unique per sandbox: a recreated one has another key. */
   readonly key: string;
   /** A connection to its agent. @throws {PlatformError} `sandbox_lost`. */
   connect(): Promise<Duplex>;
-  /** Counts from here on as idle; a second call does nothing. */
+  /** The sandbox is idle from now on; a second call does nothing. */
   release(): void;
 }
 
-/** Of a request that comes from another replica. */
+/** Marks requests from another replica. */
 export const PASSED_ON_HEADER = 'sandbox-passed-on';
 
-/** Another replica of the service has the sandbox: nothing was done. */
+/** Another replica of the service holds the sandbox: nothing was done. */
 export class HeldElsewhere extends PlatformError {
-  /** As the rows name it. */
+  /** The replica's name in the rows. */
   readonly owner: string;
-  /** When it can be had here, unless that replica renews its lease. */
+  /** When the lease ends, unless that replica renews it. */
   readonly leaseMs: number;
 
   constructor(owner: string, leaseMs: number) {
@@ -33,46 +33,47 @@ export class HeldElsewhere extends PlatformError {
 }
 
 /**
- * Every method throws PlatformErrors with codes that start with `sandbox_`; those that need the machine,
+ * Every method throws PlatformErrors with codes that start with `sandbox_`; methods that need the machine also throw
  * {@link HeldElsewhere}.
  */
 export interface Sandboxes {
   /**
-   * Makes the sandbox where there is none, wakes it where it sleeps; those who ask meanwhile wait for the same.
+   * Creates the sandbox if it does not exist, and resumes it if it is suspended. Concurrent callers share the work.
    *
-   * @param change where it says other options than the sandbox has, its machine is made anew with its files; calls that
-   *   run in it end with `sandbox_lost`.
+   * @param change if it has other options than the sandbox, the machine is recreated with its files; running calls
+   * fail with `sandbox_lost`.
    */
   hold(place: SandboxPlace, change?: SandboxOptionsChange | null): Promise<HeldSandbox>;
-  /** The one with a key alone. @throws {PlatformError} `sandbox_destroyed` where the place has another one, or none. */
+  /**
+   * Only the sandbox with this key. @throws {PlatformError} `sandbox_destroyed` if the place has another one, or none.
+   */
   holdKey(place: SandboxPlace, key: string): Promise<HeldSandbox>;
   /** Null: there is none. */
   info(place: SandboxPlace): Promise<SandboxInfo | null>;
-  /** By id, from after `cursor`; `cursor` of the answer: there are more. */
+  /** Sorted by id, after `cursor`; a `cursor` in the result means that there are more. */
   list(
     within: Omit<SandboxPlace, 'id'>,
     page: { readonly prefix: string; readonly cursor: string; readonly limit: number },
   ): Promise<{ readonly items: readonly SandboxInfo[]; readonly cursor: string | null }>;
   suspend(place: SandboxPlace): Promise<void>;
   resume(place: SandboxPlace, change?: SandboxOptionsChange | null): Promise<void>;
-  /** Its processes end, with the calls that run in it; its files stay. No error where there is none. */
+  /** Ends its processes and running calls, and keeps its files. No error if it does not exist. */
   stop(place: SandboxPlace): Promise<void>;
   /**
-   * Keeps its files as they are now, in a snapshot of this id, or of one that is made up. Processes stand still
-   * meanwhile.
+   * Creates a snapshot of its files, with this id or a generated one. Processes are frozen meanwhile.
    */
   snapshot(place: SandboxPlace, id: string | null): Promise<SandboxSnapshot>;
-  /** Another sandbox of the same resource with its files and options. */
+  /** Creates another sandbox of the same resource with the files and options of this one. */
   fork(place: SandboxPlace, id: string): Promise<void>;
   /** By id, as `list` does. */
   listSnapshots(
     within: Omit<SandboxPlace, 'id'>,
     page: { readonly prefix: string; readonly cursor: string; readonly limit: number },
   ): Promise<{ readonly items: readonly SandboxSnapshot[]; readonly cursor: string | null }>;
-  /** @param snapshot its resource, and its own id. No error where there is none. */
+  /** @param snapshot its resource and id. No error if it does not exist. */
   deleteSnapshot(snapshot: SandboxPlace): Promise<void>;
-  /** Calls that run in it end with `sandbox_destroyed`. No error where there is none. */
+  /** Running calls fail with `sandbox_destroyed`. No error if it does not exist. */
   destroy(place: SandboxPlace): Promise<void>;
-  /** All of a project; those that can be had here are gone also where others are held elsewhere. */
+  /** Destroys all sandboxes of a project. Those available here are destroyed even if others are held elsewhere. */
   destroyProject(project: string): Promise<void>;
 }

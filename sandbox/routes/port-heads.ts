@@ -1,44 +1,44 @@
-// The heads of requests to exposed ports and of their answers: who may pass, what a server in a sandbox sees, and what
-// a visitor gets of its answer. The visitor and the server are both strangers. Pure; port-visits.ts calls it.
+// Request and response headers of visits to exposed ports: authorization, the request as the server in the sandbox sees
+// it, and the response as the visitor sees it. Both visitor and server are untrusted. Pure; called by port-visits.ts.
 import { PlatformError } from '#core/errors.ts';
 import { PORT_TOKEN_HEADER, type PortVisit } from '#core/sandbox/exposed-port.ts';
 import { RESPONSE_HEADER } from '#core/sandbox/operations.ts';
 
 type Pairs = readonly (readonly [string, string])[];
 
-/** An answer's head, as `sandbox-response` has it. */
+/** A response's status and headers, as in the header `sandbox-response`. */
 export interface PortHead {
   readonly status: number;
   readonly statusText: string;
   readonly headers: Pairs;
 }
 
-/** The token's name in the query of a first visit. */
+/** The query parameter with the token on the first visit. */
 const PARAMETER = 'token';
 const COOKIE_SECONDS = 7 * 24 * 60 * 60;
 const TOKEN_CHARS_MAX = 512;
 const HEADERS_MAX = 500;
-/** Of a connection; the length of a body is said by itself. */
+/** Hop-by-hop headers; the length of a body is set separately. */
 const HOP_HEADERS = /^(?:connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade)$/;
 const NAME = /^[!#$%&'*+.^_`|~0-9a-z-]{1,256}$/;
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
-/** What the platform says itself, or keeps to itself. */
+/** Headers that the platform sets itself, or does not forward. */
 const OWN_HEADERS = /^(?:x-platform-.*|host)$/;
 const NO_STORE: Pairs = [
   ['cache-control', 'no-store'],
   ['referrer-policy', 'no-referrer'],
 ];
 
-/** With the prefix no other host can set it. */
+/** With the prefix, no other host can set it. */
 const cookieOf = (origin: string): string => (origin.startsWith('https:') ? '__Host-platform-port' : 'platform-port');
 
-/** Whether a visit may pass: then as the server is to see it, else an answer that sends it on with a cookie. */
+/** Whether a visit is allowed: then the request for the server, otherwise a redirect that sets a cookie. */
 export type Admission =
   | { readonly is: 'passed'; readonly visit: PortVisit }
   | { readonly is: 'sent on'; readonly head: PortHead };
 
 /**
- * @param isToken whether a text is the port's token; null: it wants none.
+ * @param isToken checks the port's token; null: none is required.
  * @throws {PlatformError} `sandbox_port_locked`
  */
 export function admit(visit: PortVisit, isToken: ((given: string) => boolean) | null): Admission {
@@ -48,9 +48,9 @@ export function admit(visit: PortVisit, isToken: ((given: string) => boolean) | 
   if (path !== null) {
     if (visit.method !== 'GET' || !(valueOf(visit.headers, 'accept') ?? '').includes('text/html'))
       return { is: 'passed', visit: { ...visit, path } };
-    // The address with the token stays out of what the page sends on, and of what the server sees.
+    // Keeps the URL with the token out of Referer headers and away from the server.
     const cookie = `${cookieOf(visit.origin)}=${rest}; Path=/; HttpOnly; Max-Age=${COOKIE_SECONDS}`;
-    // Pages show ports in frames, also those of other sites; partitioned, no third site's requests have it.
+    // Pages embed ports in frames, also across sites. A partitioned cookie is not sent with other sites' requests.
     const attributes = visit.origin.startsWith('https:') ? 'Secure; SameSite=None; Partitioned' : 'SameSite=Lax';
     const headers: Pairs = [...NO_STORE, ['location', path], ['set-cookie', `${cookie}; ${attributes}`]];
     return { is: 'sent on', head: { status: 307, statusText: '', headers } };
@@ -60,7 +60,7 @@ export function admit(visit: PortVisit, isToken: ((given: string) => boolean) | 
   throw new PlatformError('sandbox_port_locked', { header: PORT_TOKEN_HEADER });
 }
 
-/** A path without the parameter that has the token, which is `rest`; null: it has none. Others of its name stay. */
+/** Removes the token parameter from a path; `rest` is the token. `path` is null if there is none. */
 function withoutToken(path: string, isRight: (given: string) => boolean): { path: string | null; rest: string } {
   const at = path.indexOf('?');
   if (at < 0 || !path.includes(`${PARAMETER}=`, at)) return { path: null, rest: '' };
@@ -75,7 +75,7 @@ function withoutToken(path: string, isRight: (given: string) => boolean): { path
       return false;
     });
   if (token === '') return { path: null, rest: '' };
-  // A path that begins with two slashes would lead to another host.
+  // A path with two leading slashes would redirect to another host.
   const own = path.slice(0, at).replace(/^[/\\]+/, '/');
   return { path: kept.length === 0 ? own : `${own}?${kept.join('&')}`, rest: token };
 }
@@ -94,8 +94,8 @@ function cookiesIn({ headers, origin }: PortVisit): string[] {
 }
 
 /**
- * What the server in the sandbox sees: a request to `localhost`, which is what servers of development answer to, and
- * nothing by which the platform knows a visitor.
+ * The request for the server in the sandbox: addressed to `localhost`, which dev servers expect, and without the
+ * platform's authentication.
  */
 export function requestHeaders({ headers, origin }: PortVisit, port: number): [string, string][] {
   const own = `http://localhost:${port}`;
@@ -115,7 +115,7 @@ export function requestHeaders({ headers, origin }: PortVisit, port: number): [s
 }
 
 /**
- * What a visitor gets of the head that the agent says: it is a tenant's.
+ * The response for the visitor, from untrusted headers of the agent.
  *
  * @throws {PlatformError} `port_unreachable`
  */
@@ -140,7 +140,7 @@ export function answerHead(said: string | undefined, origin: string, port: numbe
     }
     kept.push([name, name === 'location' ? value.replace(own, origin) : value]);
   }
-  // Nobody is to find it by a search.
+  // Prevents indexing by search engines.
   return { status: status as number, statusText: '', headers: [...kept, ['x-robots-tag', 'noindex']] };
 }
 
@@ -152,7 +152,7 @@ function headIn(said: string | undefined): { readonly status?: unknown; readonly
   }
 }
 
-/** As the header `sandbox-response`. */
+/** Encodes the header `sandbox-response`. */
 export function writtenHead(head: PortHead): Record<string, string> {
   return { [RESPONSE_HEADER]: encodeURIComponent(JSON.stringify(head)) };
 }

@@ -1,5 +1,5 @@
-// WebSockets to exposed ports, for the service's routes: the handshake that an engine sends goes to the server in the
-// sandbox, and after it bytes go both ways as they are, while the sandbox is held. Bounded by project and by time.
+// WebSockets to exposed ports: the handshake from an engine goes to the server in the sandbox, then bytes are forwarded
+// both ways unchanged, while the sandbox is held. Limited per project and in time.
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -12,20 +12,20 @@ import { requestHeaders } from './port-heads.ts';
 import type { PortVisits } from './port-visits.ts';
 import { HeldElsewhere, PASSED_ON_HEADER, type Sandboxes } from './held-sandboxes.ts';
 
-/** What they are made of. */
+/** Dependencies. */
 interface PortTunnelsParts {
   readonly sandboxes: Sandboxes;
-  /** Whether a request's `authorization` has the token. */
+  /** Checks the token in a request's `authorization`. */
   readonly isAuthorized: (authorization: string | undefined) => boolean;
   readonly log: (level: 'info' | 'warn' | 'error', message: string) => void;
-  /** A connection to another replica; null: nobody answers there. */
+  /** Connects to another replica; null: it does not answer. */
   readonly elsewhere: ((owner: string) => Promise<Duplex | null>) | undefined;
-  /** Null: ports have no addresses. */
+  /** Null: ports cannot be exposed. */
   readonly visits: PortVisits | null;
   readonly idleMs: number;
 }
 
-/** Of the handshake itself, which is between the engine and the server. */
+/** Headers of the handshake itself, which is between the engine and the server. */
 const HANDSHAKE_HEADER = /^sec-websocket-(?:key|version|protocol)$/;
 
 export function createPortTunnels(
@@ -65,7 +65,7 @@ export function createPortTunnels(
         signal: ended.signal,
       });
       if (answer.statusCode !== 200) throw await refusalOf(answer);
-      // From here on what is said is the server's.
+      // From here on, the server sends the response.
       begun.add(socket);
       await pipeline(answer, watched, socket);
     } finally {
@@ -73,10 +73,10 @@ export function createPortTunnels(
       held.release();
     }
   }
-  /** Those that have had a byte of an answer. */
+  /** Sockets on which a response has begun. */
   const begun = new WeakSet<Duplex>();
 
-  /** To the replica that has the sandbox, as it came. */
+  /** Forwards a handshake unchanged to the replica that holds the sandbox. */
   async function passOn(owner: string, request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     const there = (await elsewhere?.(owner)) ?? null;
     if (there === null) throw new PlatformError('sandbox_unavailable', { reason: 'its replica is gone' });
@@ -120,7 +120,7 @@ export function createPortTunnels(
   };
 }
 
-/** What the platform says to itself is not for the visitor, to whom this goes as it is. */
+/** Removes internal headers, since the response goes to the visitor unchanged. */
 function refusal(code: ErrorCode, message: string): string {
   const { status, blame } = errorTable[code];
   const error = blame === 'platform' ? 'The sandbox cannot be had now: try again' : message;
@@ -128,7 +128,7 @@ function refusal(code: ErrorCode, message: string): string {
   return `HTTP/1.1 ${status} Refused\r\ncontent-type: application/json\r\ncache-control: no-store\r\nx-platform-error: ${code}\r\ncontent-length: ${Buffer.byteLength(text)}\r\nconnection: close\r\n\r\n${text}`;
 }
 
-/** The handshake as the server gets it: its headers are the visitor's, what it negotiates the engine's. */
+/** The handshake for the server: the visitor's headers with the engine's negotiation. */
 function handshakeOf(visit: PortVisit, { headers }: IncomingMessage, port: number): string {
   const lines = [`GET ${visit.path} HTTP/1.1`, 'connection: Upgrade', 'upgrade: websocket'];
   for (const [name, value] of requestHeaders(visit, port))

@@ -1,5 +1,5 @@
-// Visits of exposed ports, for the service's routes: a visitor's request goes to the server in the sandbox and its
-// answer back, with back-pressure both ways, while the sandbox is held. Bounded by project and by time.
+// Visits to exposed ports: proxies a visitor's request to the server in the sandbox, with back-pressure both ways,
+// while the sandbox is held. Limited per project and in time.
 import type { IncomingMessage } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { PlatformError } from '#core/errors.ts';
@@ -14,20 +14,20 @@ import { admit, type Admission, answerHead, requestHeaders, writtenHead } from '
 import type { Call, CallPlacement } from './call.ts';
 import type { Sandboxes } from './held-sandboxes.ts';
 
-/** What they are made of. */
+/** Dependencies. */
 export interface PortVisitsParts {
   readonly exposed: ExposedPorts;
   readonly sandboxes: Sandboxes;
   readonly placement: CallPlacement;
-  /** Of one project at a time. */
+  /** Maximum concurrent visits per project. */
   readonly visitsMax: number;
   readonly idleMs: number;
 }
 
 export interface PortVisits {
-  /** Answers `POST /v1/ports/{name}`. */
+  /** Handles `POST /v1/ports/{name}`. */
   request(name: string, call: Call): Promise<void>;
-  /** A handshake to `/v1/ports/{name}` that may pass: `tunnel` does it, among those that run at a time. */
+  /** Runs an authorized handshake to `/v1/ports/{name}` with `tunnel`, within the limit of concurrent visits. */
   upgrade(
     name: string,
     request: IncomingMessage,
@@ -37,7 +37,7 @@ export interface PortVisits {
 
 export function createPortVisits(parts: PortVisitsParts): PortVisits {
   const { exposed, sandboxes, placement, visitsMax, idleMs } = parts;
-  /** Visits that run, by project. */
+  /** Visits in progress, by project. */
   const visits = new Map<string, number>();
 
   async function forward(found: OwnedPort, visit: PortVisit, { request, response, gone }: Call): Promise<void> {
@@ -60,7 +60,7 @@ export function createPortVisits(parts: PortVisitsParts): PortVisits {
       const answer = await askAgent(await held.connect(), {
         operation: 'fetch',
         args,
-        // Its connection outlives an answer that comes before its end.
+        // Keeps the connection open if the response arrives before the request was sent completely.
         body: watched(request.iterator({ destroyOnReturn: false })),
         signal: AbortSignal.any([gone, idle.signal]),
       });
@@ -111,7 +111,7 @@ export function createPortVisits(parts: PortVisitsParts): PortVisits {
     },
     async upgrade(name, request, tunnel) {
       const visit = visitIn(request);
-      // No page: it is not sent on.
+      // Not a page, so there is no redirect.
       const headers = visit.headers.filter(([header]) => header !== 'accept');
       const { found, admission } = await admitted(name, { ...visit, headers });
       if (admission.is === 'passed') await counted(found.place.project, () => tunnel(found, admission.visit));
@@ -119,7 +119,7 @@ export function createPortVisits(parts: PortVisitsParts): PortVisits {
   };
 }
 
-/** A visit as the header has it. @throws {PlatformError} `invalid_argument` */
+/** Parses a visit from its header. @throws {PlatformError} `invalid_argument` */
 function visitIn({ headers }: IncomingMessage): PortVisit {
   let fields: Fields;
   try {

@@ -1,6 +1,6 @@
-// The HTTP routes of the sandbox service, for its process and for `platform dev`: finds who is meant, holds the
-// sandbox, and passes request and answer between caller and agent. What the agent says is a tenant's word: only what an
-// operation's answer may be goes on.
+// The HTTP routes of the sandbox service, for its process and for `platform dev`: identify the sandbox, hold it, and
+// proxy request and response between caller and agent. The agent's responses are untrusted: only what an operation may
+// return is passed on.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -32,29 +32,29 @@ import { createPortVisits } from './port-visits.ts';
 import { HeldElsewhere, PASSED_ON_HEADER, type Sandboxes } from './held-sandboxes.ts';
 import { TERMINAL_QUIET_MS, useForTerminal } from './terminal-use.ts';
 
-/** What they are made of. */
+/** Dependencies. */
 export interface SandboxRoutesParts {
   readonly sandboxes: Sandboxes;
-  /** Whether a request's `authorization` has the token. */
+  /** Checks the token in a request's `authorization`. */
   readonly isAuthorized: (authorization: string | undefined) => boolean;
-  /** Calls of one project at a time. */
+  /** Maximum concurrent calls per project. */
   readonly callsMax: number;
-  /** Without it, calls for sandboxes that another replica has are refused. */
+  /** Without it, calls for sandboxes held by another replica are refused. */
   readonly placement?: CallPlacement;
-  /** A connection to another replica, as rows name it; null: nobody answers there. */
+  /** Connects to another replica, as named in the rows; null: it does not answer. */
   readonly elsewhere?: (owner: string) => Promise<Duplex | null>;
-  /** Without it, what commands print is not logged. */
+  /** Without it, the output of commands is not logged. */
   readonly execLog?: ExecLog | null;
-  /** For operators; without it, there is no such route. */
+  /** Status for operators; without it, the route does not exist. */
   readonly status?: () => Promise<SandboxServiceStatus>;
-  /** Ports that have addresses, requests to those of one project at a time, and how long nothing may pass over one. */
+  /** Exposed ports, maximum concurrent visits per project, and the idle timeout of a visit. */
   readonly ports?: { readonly exposed: ExposedPorts; readonly visitsMax: number; readonly idleMs: number };
-  /** How long a terminal over which nothing passes keeps its sandbox from being suspended. */
+  /** How long an idle terminal keeps its sandbox from being suspended. */
   readonly terminalQuietMs?: number;
   readonly log: (level: 'info' | 'warn' | 'error', message: string) => void;
 }
 
-/** The status for that one, where the sandbox is not here either: it asks again elsewhere. */
+/** Status for the forwarding replica when the sandbox is not here either: it looks the sandbox up again. */
 export const ELSEWHERE = 421;
 
 const FIELDS_BYTES_MAX = 64 * 1024;
@@ -69,7 +69,7 @@ const contentTypes = {
   forwarded: 'application/octet-stream',
 } as const;
 
-/** Answers requests; those for a WebSocket by `upgrade`. */
+/** Handles requests, and WebSockets with `upgrade`. */
 export type SandboxRoutes = ((request: IncomingMessage, response: ServerResponse) => void) & {
   readonly upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
 };
@@ -88,7 +88,7 @@ export function createSandboxRoutes(parts: SandboxRoutesParts): SandboxRoutes {
     elsewhere,
   } = parts;
   const visits = ports === undefined ? null : createPortVisits({ ...ports, sandboxes, placement });
-  /** Calls that run, by project. */
+  /** Calls in progress, by project. */
   const calls = new Map<string, number>();
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -138,7 +138,7 @@ export function createSandboxRoutes(parts: SandboxRoutesParts): SandboxRoutes {
     return counted(project, true, () => placement(call, () => forward(operation, place, change, call)));
   }
 
-  /** @param isLong only those that may take long are counted. */
+  /** @param isLong only calls that may take long are counted. */
   async function counted(project: string, isLong: boolean, work: () => Promise<void>): Promise<void> {
     if (!isLong) return work();
     const running = calls.get(project) ?? 0;
@@ -226,7 +226,7 @@ export function createSandboxRoutes(parts: SandboxRoutesParts): SandboxRoutes {
       const late = new AbortController();
       const timer = setTimeout(() => late.abort(), HEAD_MS_MAX);
       const given = request.headers[ARGUMENTS_HEADER];
-      // Its connection outlives an answer that comes before its end.
+      // Keeps the connection open if the response arrives before the request was sent completely.
       const body = request.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>;
       const head = await askAgent(connection, {
         operation,
@@ -275,7 +275,7 @@ export function createSandboxRoutes(parts: SandboxRoutesParts): SandboxRoutes {
   });
 }
 
-/** The arguments of what the service does by itself: small ones. */
+/** Arguments of operations that the service handles itself; limited to a small size. */
 async function fieldsOf(request: IncomingMessage): Promise<Fields> {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -291,7 +291,7 @@ async function fieldsOf(request: IncomingMessage): Promise<Fields> {
   }
 }
 
-/** Arguments in a header: the body need not be read before the sandbox is known to be here. */
+/** Arguments in a header, so that the sandbox can be located before the body is read. */
 function argumentsIn({ headers }: IncomingMessage): Fields {
   const given = headers[ARGUMENTS_HEADER];
   try {
@@ -318,7 +318,7 @@ function sendJson(response: ServerResponse, value: unknown): void {
   response.writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }).end(text);
 }
 
-/** Of a server in the sandbox: texts that a header may have, since an agent may say anything. */
+/** Response headers of a server in the sandbox, validated, since an agent may send anything. */
 function headOf({ headers }: IncomingMessage): string {
   const value = headers[RESPONSE_HEADER];
   if (typeof value !== 'string' || !/^[\x21-\x7e]+$/.test(value))

@@ -1,22 +1,22 @@
-// Holds a sandbox for a terminal as long as somebody uses it, for routes.ts. One over which nothing passes lets go
-// after a while, so that its sandbox is suspended like any other; with the next byte it is held again, which wakes it.
+// Holds a sandbox while its terminal is in use, for routes.ts. An idle terminal releases it after a while, so that the
+// sandbox can be suspended; the next byte holds it again, which resumes it.
 import type { SandboxPlace } from '#core/sandbox/operations.ts';
 import type { HeldSandbox, Sandboxes } from './held-sandboxes.ts';
 
-/** Of a terminal, after the last byte. What the sandbox's own idle time counts begins then. */
+/** Time after the last byte. The sandbox's own idle time starts then. */
 export const TERMINAL_QUIET_MS = 60_000;
-/** Somebody may have suspended the sandbox meanwhile: what is typed after so long makes sure that it runs. */
+/** The sandbox may have been suspended explicitly: after this time, input first ensures that it runs. */
 const SURE_MS = 1000;
 
-/** The use of one terminal. */
+/** Tracks the use of one terminal. */
 export interface TerminalUse {
-  /** Passes on what is typed. */
+  /** Forwards input. */
   typed(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array>;
-  /** Passes on what is printed. */
+  /** Forwards output. */
   printed(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer>;
-  /** Fires where the sandbox cannot be held any more: it is gone, or another replica has it. */
+  /** Aborts when the sandbox cannot be held any more: it was destroyed, or another replica holds it. */
   readonly lost: AbortSignal;
-  /** It is over. */
+  /** Releases the sandbox. */
   release(): void;
 }
 

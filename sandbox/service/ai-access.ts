@@ -1,22 +1,22 @@
-// Which sandboxes have a token of the AI gateway: those that run. Each gets a new one when it starts to run and after
-// 45 minutes, in a file of its agent's; when it no longer runs, the file goes and no token of it is good any more. One
-// call at a time for a machine (sandboxes.ts). What fails here is reported and tried again: calls go on without AI.
+// Gives running sandboxes a token for the AI gateway. Each gets a new one when it starts and every 45 minutes, in a
+// file written by its agent; when it stops, the file is deleted and its tokens are revoked. One call at a time per
+// machine (sandboxes.ts). Failures are reported and retried: calls continue without AI.
 import type { Duplex } from 'node:stream';
 import type { PrivateOperation } from '#core/sandbox/operations.ts';
 import { askAgent } from '../routes/agent-request.ts';
 import type { AiTokens } from './ai-tokens.ts';
 
-/** A token lives for an hour, and programs read the new one before that. */
+/** A token is valid for an hour; programs read the new one before it expires. */
 const ROTATE_MS = 45 * 60_000;
-/** After a failure, or an answer that there is none. */
+/** Retry delay after a failure, or if the sandbox gets no token. */
 const RETRY_MS = 60_000;
-/** An agent that does not answer holds up the calls of its own sandbox alone, and not for long. */
+/** Timeout, so that an unresponsive agent delays only its own sandbox, and only briefly. */
 const AGENT_MS = 15_000;
 
-/** What it takes. */
+/** Dependencies. */
 export interface AiAccessParts {
   readonly tokens: AiTokens;
-  /** Where commands in a machine reach the gateway. */
+  /** URL of the gateway for commands in a machine. */
   readonly url: string;
   connect(key: string): Promise<Duplex>;
   now?(): number;
@@ -24,18 +24,18 @@ export interface AiAccessParts {
 }
 
 export interface AiAccess {
-  /** Sees to it that a machine that runs has a token that is good for a while. Does nothing where that is so. */
+  /** Ensures that a running machine has a token valid for some time. */
   refresh(key: string): Promise<void>;
-  /** Its machine is about to stand still: takes the file away. */
+  /** Deletes the file before the machine is suspended. */
   withdraw(key: string): Promise<void>;
-  /** Its machine no longer runs, or is about to go. */
+  /** Revokes the tokens of a machine that has stopped or will be destroyed. */
   end(key: string): Promise<void>;
-  /** Nothing is known of its machine any more: the next `refresh` makes a token. */
+  /** Forgets a machine: the next `refresh` creates a token. */
   forget(key: string): void;
 }
 
 export function createAiAccess({ tokens, url, connect, now = Date.now, report }: AiAccessParts): AiAccess {
-  /** When a machine needs a token again. */
+  /** When a machine needs a new token. */
   const dueAt = new Map<string, number>();
 
   async function tell(key: string, fields: { readonly url: string; readonly token: string } | null): Promise<void> {
@@ -76,7 +76,7 @@ export function createAiAccess({ tokens, url, connect, now = Date.now, report }:
       });
     },
     async withdraw(key) {
-      // One that does not answer keeps a file with a token that is over.
+      // If the agent does not answer, the file stays, with a revoked token.
       await tell(key, null).catch(() => {});
       await end(key);
     },

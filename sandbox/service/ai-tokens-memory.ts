@@ -1,14 +1,14 @@
-// Tokens of the AI gateway for the sandboxes of one process, `platform dev`: as those in Postgres (ai-tokens.ts), kept
-// as hashes for an hour, and gone with the process.
+// AI gateway tokens for the sandboxes of one process, `platform dev`: like those in Postgres (ai-tokens.ts), stored as
+// hashes for an hour. Lost when the process exits.
 import { hashOf, isSame, newToken, newTokenId } from '#core/ai-token.ts';
 import type { AiTokens } from './ai-tokens.ts';
 
 const TOKEN_MS = 60 * 60_000;
-/** For programs that have read the one before. */
+/** Grace period of the previous token, for programs that have read it. */
 const OVERLAP_MS = 5 * 60_000;
 
 export interface MemoryAiTokens extends AiTokens {
-  /** Whether a text is a token that is good now. */
+  /** Whether a token is valid now. */
   isGood(token: string): boolean;
 }
 

@@ -1,17 +1,17 @@
-// Tokens of the AI gateway for sandboxes: made here, kept by Postgres as hashes, for an hour. The role of the service
-// may have them made and ended by two functions (postgres/migrations/), which decide whose they are and how long.
+// AI gateway tokens for sandboxes: generated here, stored in Postgres as hashes, valid for an hour. The service's role
+// can only create and revoke them with two functions (postgres/migrations/), which decide the owner and the lifetime.
 import { hashOf, newToken, newTokenId } from '#core/ai-token.ts';
 import type { Statements } from '#postgres/connection.ts';
 
 export interface AiTokens {
   /**
-   * A new one for a sandbox; the one before it ends five minutes from now.
+   * Creates a token for a sandbox; the previous one expires in five minutes.
    *
    * @param key of the machine.
-   * @returns null: this sandbox has none.
+   * @returns null: this sandbox gets none.
    */
   issue(key: string): Promise<string | null>;
-  /** All of a sandbox, at once. */
+  /** Revokes all tokens of a sandbox immediately. */
   revoke(key: string): Promise<void>;
 }
 

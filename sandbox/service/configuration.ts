@@ -1,5 +1,5 @@
-// The variables of the sandbox service, read once when it starts: what is missing, wrong or unsafe is refused by name,
-// with what to do. Pure.
+// The variables of the sandbox service, read once when it starts. Missing, invalid or unsafe values are refused by
+// name, with the fix. Pure.
 import { isIP } from 'node:net';
 import { isInsideAddress } from '#core/inside-address.ts';
 import { limitsFrom, type SandboxLimits } from '#core/limits.ts';
@@ -13,46 +13,46 @@ export interface SandboxConfig {
   readonly limits: SandboxLimits;
   readonly host: string;
   readonly port: number;
-  /** Where other replicas reach this one, such as `http://10.0.0.5:4006` (`SANDBOX_ADDRESS`). */
+  /** URL of this replica for the others, such as `http://10.0.0.5:4006` (`SANDBOX_ADDRESS`). */
   readonly address: string;
   /** `SANDBOX_AUTH_TOKEN`. */
   readonly token: string;
-  /** `SANDBOX_DATABASE_URL`: the role that may read and write the table of sandboxes. */
+  /** `SANDBOX_DATABASE_URL`: connects as the role with access to the table of sandboxes. */
   readonly databaseUrl: string;
   /** `SANDBOX_RETENTION_DAYS`; 0: never. */
   readonly destroyMs: number;
   readonly machines: ContainerMachines | { readonly provider: 'hosted'; readonly settings: HostedSettings };
-  /** `SANDBOX_MACHINE_MAX`: the largest one that may be asked for. */
+  /** `SANDBOX_MACHINE_MAX`: the largest size that may be requested. */
   readonly machineMax: MachineSize;
   /** `SANDBOX_LOG_EXEC`: whether the output of commands is logged. */
   readonly logsExec: boolean;
-  /** What operators should know. */
+  /** Warnings for operators. */
   readonly warnings: readonly string[];
 }
 
-/** Machines of a container engine here. */
+/** Settings for machines of a local container engine. */
 export interface ContainerMachines {
   readonly provider: 'container';
-  /** Of `DOCKER_HOST`. */
+  /** The socket of `DOCKER_HOST`. */
   readonly socketPath: string;
   /** `SANDBOX_DEFAULT_IMAGE`. */
   readonly image: string;
-  /** Of the sandboxes of builds. */
+  /** Settings for build sandboxes. */
   readonly builds: BuildSettings;
-  /** `SANDBOX_IMAGES`: others that sandboxes may ask for. */
+  /** `SANDBOX_IMAGES`: other images that sandboxes may request. */
   readonly images: readonly string[];
-  /** Where disks lie. */
+  /** Folder of the disks. */
   readonly folder: string;
-  /** `SANDBOX_EGRESS_HOSTS`; null: every public one. */
+  /** `SANDBOX_EGRESS_HOSTS`; null: all public hosts. */
   readonly hosts: readonly string[] | null;
-  /** `SANDBOX_AI_URL`; null: sandboxes reach no AI gateway. */
+  /** `SANDBOX_AI_URL`; null: no AI gateway. */
   readonly aiUrl: string | null;
-  /** Whether private addresses may be reached (`WORKER_EGRESS_ALLOW`). */
+  /** Whether private addresses are allowed (`WORKER_EGRESS_ALLOW`). */
   readonly reachesPrivate: boolean;
 }
 
 const DEFAULT_PORT = 4006;
-/** What sandboxes see where nothing else is said. */
+/** Default image of sandboxes. */
 export const DEFAULT_IMAGE = 'platform-sandbox:latest';
 const DEFAULT_SOCKET = 'unix:///var/run/docker.sock';
 const TOKEN_CHARS_MIN = 32;
@@ -62,14 +62,14 @@ const DAY_MS = 86_400_000;
 
 const LOCAL = /^(?:127\.|169\.254\.|::1$|fe[89ab])/i;
 
-/** Whether whoever has this address is on this machine or in a private network. */
+/** Whether an address is on this machine or in a private network. */
 export function isInside(address: string): boolean {
   return isInsideAddress(address.replace(/^::ffff:/i, '').replace(/%.*/, ''));
 }
 
 /**
  * @param addresses of this machine.
- * @throws {Error} naming the variable, its value and what it takes; never the value of a secret.
+ * @throws {Error} naming the variable, its value and what it accepts; never the value of a secret.
  */
 export function sandboxConfig(
   environment: Readonly<Record<string, string | undefined>>,
@@ -86,7 +86,7 @@ export function sandboxConfig(
     );
   const hostVariable = get('SANDBOX_HOST') === '' ? 'HOST' : 'SANDBOX_HOST';
   const host = get(hostVariable) || '127.0.0.1';
-  // All addresses: then only those who come from inside are heard.
+  // All interfaces: then only private clients are accepted.
   const isEverywhere = host === '0.0.0.0' || host === '::';
   if (!isEverywhere && !isInside(host))
     throw new Error(
@@ -122,7 +122,7 @@ export function sandboxConfig(
   };
 }
 
-/** Null: not set. Addresses alone, since the token goes there: names may lead anywhere. */
+/** Null: not set. Only IP addresses are accepted, since the token is sent there and a name may resolve to any host. */
 function addressFrom(given: string): string | null {
   if (given === '') return null;
   const url = URL.parse(given);
@@ -135,7 +135,7 @@ function addressFrom(given: string): string | null {
 
 const originOf = (host: string, port: number): string => `http://${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
 
-/** Null: not set. The service asks there for its containers, so that it may lie inside. */
+/** Null: not set. The service connects for its containers, so the URL may be internal. */
 function aiUrlFrom(given: string): string | null {
   if (given === '') return null;
   const url = URL.parse(given);
@@ -150,7 +150,7 @@ function aiUrlFrom(given: string): string | null {
   return url.href.replace(/\/+$/, '');
 }
 
-/** The address of a machine that others in its network can use, rather than itself alone or one link. */
+/** An address of this machine that others in its network can use: not loopback or link-local. */
 function reachedAt(addresses: readonly string[]): string {
   return addresses.find((address) => isInside(address) && !LOCAL.test(address)) ?? '127.0.0.1';
 }

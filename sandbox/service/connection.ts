@@ -1,13 +1,13 @@
-// A connection to the agent of a sandbox; a machine that was lost meanwhile is started again with its files.
+// Connects to the agent of a sandbox. A lost machine is started again with its files.
 import type { Duplex } from 'node:stream';
 import { PlatformError } from '#core/errors.ts';
 import type { SandboxPlace, SandboxState } from '#core/sandbox/operations.ts';
 import type { SandboxBackend } from '../backends/backend.ts';
 
-/** How often a machine that cannot be had is tried again within one call. */
+/** Maximum start attempts within one call. */
 export const TRIES = 2;
 
-/** The sandbox that is reached. */
+/** The sandbox to connect to. */
 interface Reachable {
   readonly key: string;
   readonly place: SandboxPlace;
@@ -15,15 +15,15 @@ interface Reachable {
   readonly destroyed: AbortController;
 }
 
-/** What reaches it: sandboxes.ts. */
+/** Dependencies, provided by sandboxes.ts. */
 export interface Reached<Entry extends Reachable> {
   readonly backend: Pick<SandboxBackend, 'connect' | 'state'>;
   inTurn<Result>(entry: Entry, work: () => Promise<Result>): Promise<Result>;
-  /** Makes it run, from whatever it is. In turn. */
+  /** Starts the machine from any state. Call it inside `inTurn`. */
   wake(entry: Entry): Promise<void>;
 }
 
-/** It ends with the sandbox. @throws {PlatformError} */
+/** Connects to its agent. The connection ends with the sandbox. @throws {PlatformError} */
 export async function connect<Entry extends Reachable>(entry: Entry, reached: Reached<Entry>): Promise<Duplex> {
   const { backend, inTurn } = reached;
   let connection: Duplex;
@@ -40,7 +40,7 @@ export async function connect<Entry extends Reachable>(entry: Entry, reached: Re
   return connection;
 }
 
-/** Starts what does not run, also what ends as it is woken: it may have lost the service that it was attached to. */
+/** Starts a machine that does not run, or that exits while it is resumed: it may have lost its attached service. */
 async function connectAgain<Entry extends Reachable>(entry: Entry, { backend, wake }: Reached<Entry>): Promise<Duplex> {
   for (let attempt = 1; ; attempt++) {
     if (entry.destroyed.signal.aborted) throw destroyed(entry);

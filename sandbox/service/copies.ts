@@ -1,6 +1,6 @@
-// Snapshots and forks of sandboxes. A snapshot is a sandbox that never runs, in a resource that no platform.yaml can
-// name: it has a row and a machine that is stopped, counts among the project's sandboxes and goes with them. Called by
-// sandboxes.ts, which has the turns and the leases.
+// Snapshots and forks of sandboxes. A snapshot is a sandbox that never runs, in a resource that platform.yaml cannot
+// name: it has a row and a stopped machine, counts towards the project's sandboxes and is deleted with them. Called by
+// sandboxes.ts, which provides the locks and leases.
 import { randomBytes } from 'node:crypto';
 import { PlatformError } from '#core/errors.ts';
 import type { SandboxPlace, SandboxSnapshot, SandboxState } from '#core/sandbox/operations.ts';
@@ -9,7 +9,7 @@ import type { SandboxBackend } from '../backends/backend.ts';
 import type { Sandboxes } from '../routes/held-sandboxes.ts';
 import type { SandboxRow, SandboxRows } from './rows.ts';
 
-/** A sandbox that this replica has, as far as it matters here. */
+/** The fields of a held sandbox that are used here. */
 export interface CopiedEntry {
   readonly key: string;
   readonly place: SandboxPlace;
@@ -18,7 +18,7 @@ export interface CopiedEntry {
   readonly holds: number;
 }
 
-/** What it takes. Entries are worked on in turn. */
+/** Dependencies. Work on each entry is serialized. */
 export interface CopiesParts<Entry extends CopiedEntry> {
   readonly backend: SandboxBackend;
   readonly rows: SandboxRows;
@@ -28,9 +28,9 @@ export interface CopiesParts<Entry extends CopiedEntry> {
   save(entry: Entry, state: SandboxState): Promise<void>;
   suspend(entry: Entry): Promise<void>;
   wake(entry: Entry): Promise<void>;
-  /** Its machine and its row go. */
+  /** Deletes its machine and its row. */
   destroy(entry: Entry): Promise<void>;
-  /** Other replicas may have it. */
+  /** Releases the lease. */
   giveBack(entry: Entry): Promise<void>;
 }
 
@@ -38,7 +38,7 @@ export interface Copies<Entry extends CopiedEntry> extends Pick<
   Sandboxes,
   'snapshot' | 'fork' | 'listSnapshots' | 'deleteSnapshot'
 > {
-  /** Gives a sandbox that was never made the files of a snapshot. In turn. */
+  /** Copies a snapshot's files to a new sandbox. Call it inside `inTurn`. */
   begin(entry: Entry, snapshot: string): Promise<void>;
 }
 
@@ -50,10 +50,10 @@ const placeOf = (sandbox: SandboxPlace, id: string): SandboxPlace => ({ ...withi
 
 export function createCopies<Entry extends CopiedEntry>(parts: CopiesParts<Entry>): Copies<Entry> {
   const { backend, rows, claim, inTurn, own, save, suspend, wake, destroy, giveBack } = parts;
-  /** The copy of a project that was asked for last: one at a time, since disks are shared by all. */
+  /** The last requested copy of each project: one at a time, since disks are shared. */
   const last = new Map<string, Promise<unknown>>();
 
-  /** To be called in turn of what is copied, and to wait for no turn. */
+  /** Call it inside `inTurn` of the source; it must not wait for another lock. */
   function inQueue<Result>({ project }: SandboxPlace, work: () => Promise<Result>): Promise<Result> {
     const done = (last.get(project) ?? Promise.resolve()).then(work);
     const settled: Promise<unknown> = done
@@ -63,7 +63,10 @@ export function createCopies<Entry extends CopiedEntry>(parts: CopiesParts<Entry
     return done;
   }
 
-  /** Its files, with none of its processes at work. In turn of the source. @returns the bytes of the copy. */
+  /**
+   * Copies its files while its processes are frozen. Call it inside `inTurn` of the source. @returns the size of the
+   * copy in bytes.
+   */
   async function copyStill(source: Entry, to: string): Promise<number> {
     const ran = source.state === 'running';
     await suspend(source);
@@ -74,7 +77,7 @@ export function createCopies<Entry extends CopiedEntry>(parts: CopiesParts<Entry
     }
   }
 
-  /** A sandbox at a place where none is. @param optionsOf what it is made of, by the bytes that it takes. */
+  /** Creates a sandbox at an unused place. @param optionsOf its options, by the size of the copy. */
   async function copy(
     of: SandboxPlace,
     target: SandboxPlace,
@@ -99,7 +102,7 @@ export function createCopies<Entry extends CopiedEntry>(parts: CopiesParts<Entry
           throw error;
         }
         const row = await rows.find(target);
-        // Somebody may be waiting for it already.
+        // Other callers may already be waiting for it.
         if (made.holds === 0) await giveBack(made);
         return row;
       });
@@ -132,7 +135,7 @@ export function createCopies<Entry extends CopiedEntry>(parts: CopiesParts<Entry
           throw new PlatformError('snapshot_not_found', { project, name: snapshot });
         await inQueue(entry.place, () => backend.copy(row.key, entry.key));
         await save(entry, 'stopped');
-        // It is kept for as long after this as after its beginning; where another replica uses it now, that says so.
+        // Using a snapshot extends its retention. If another replica holds it, that one does so.
         if ((await rows.claimKey(row.key)) === null) return;
         await rows.save(row.key, 'stopped', Date.now());
         await rows.release(row.key);
@@ -155,7 +158,7 @@ export function createCopies<Entry extends CopiedEntry>(parts: CopiesParts<Entry
   };
 }
 
-/** Null: it is not finished. */
+/** Null: it is not complete. */
 function snapshotOf({ place: { id }, state, createdAt, options: { taken } }: SandboxRow): SandboxSnapshot | null {
   return state !== 'stopped' || taken === undefined ? null : { id, ...taken, createdAt };
 }

@@ -1,9 +1,9 @@
-// Exposed ports in the memory of one process, for `platform dev` and tests.
+// Exposed ports in memory, for `platform dev` and tests.
 import type { SandboxPlace } from '#core/sandbox/operations.ts';
 import type { ExposedPortRows, OwnedPort } from '../routes/exposed-ports.ts';
 import type { SandboxRows } from './rows.ts';
 
-/** @param sandboxes whose ports they are: those of one that is gone are none. */
+/** @param sandboxes owners of the ports: ports of deleted sandboxes are dropped. */
 export function createMemoryPorts(sandboxes: Pick<SandboxRows, 'find' | 'known'>): ExposedPortRows {
   const ports = new Map<string, OwnedPort>();
 

@@ -1,4 +1,4 @@
-// Exposed ports in Postgres: `sandbox.exposed_port`, whose rows go with those of their sandboxes.
+// Exposed ports in Postgres: `sandbox.exposed_port`, whose rows are deleted with their sandbox.
 import type { Postgres } from '#postgres/connection.ts';
 import type { ExposedPort, ExposedPortRows } from '../routes/exposed-ports.ts';
 

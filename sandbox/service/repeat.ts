@@ -1,10 +1,10 @@
-// Work of the sandbox service that comes back by time: sweeps, leases, tokens.
+// Periodic work of the sandbox service: sweeps, leases, tokens.
 
 /**
- * Does `work` every `ms` milliseconds, from one interval after now, each time when the one before it is done.
+ * Runs `work` every `ms` milliseconds, first after one interval, and never concurrently.
  *
- * @param failed hears of what fails; it is done again all the same.
- * @returns stops it, and resolves when what is running is done.
+ * @param failed called with errors; the work is repeated anyway.
+ * @returns a function that stops it, and resolves when the current run has finished.
  */
 export function repeat(ms: number, work: () => Promise<void>, failed: (error: Error) => void): () => Promise<void> {
   let timer: NodeJS.Timeout;

@@ -1,6 +1,6 @@
-// Several replicas of the sandbox service over the same rows: a call for a sandbox that another one has goes on to that
-// one, over its internal address and with the token, with its streams; where it is gone, the call waits until its lease
-// is over, and then has the sandbox here. One hop at most.
+// Several replicas of the sandbox service with shared rows: a call for a sandbox held by another replica is forwarded
+// to its internal address, with the token and streams. If that replica is down, the call waits until its lease expires,
+// then takes the sandbox over. At most one hop.
 import type { IncomingMessage } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { pipeline } from 'node:stream/promises';
@@ -15,41 +15,43 @@ import { ELSEWHERE } from '../routes/routes.ts';
 import { HeldElsewhere, PASSED_ON_HEADER } from '../routes/held-sandboxes.ts';
 import { isInside } from './configuration.ts';
 
-/** What it takes. */
+/** Dependencies. */
 export interface ReplicasParts {
-  /** The same at all of them. */
+  /** The token shared by all replicas. */
   readonly token: string;
-  /** How long a call waits for a sandbox whose replica is gone: a lease, and a little more. */
+  /** How long a call waits for the sandbox of a dead replica: the lease plus a margin. */
   readonly waitMs: number;
-  /** How long a replica may take to have the machine run. */
+  /** How long a replica may take to start the machine. */
   readonly startMs: number;
 }
 
 const CONNECT_MS = 3000;
 const RETRY_MS = 500;
-/** Of an answer, which goes on as it is. */
+/** Response headers that are forwarded unchanged. */
 const ANSWER_HEADERS = ['content-type', 'content-length', RESPONSE_HEADER];
 
-/** A replica as rows name it: two machines may have the same private address. @param address `http://10.0.0.5:4006` */
+/**
+ * A replica's name in the rows: two machines may have the same private address. @param address `http://10.0.0.5:4006`
+ */
 export function ownerName(machine: string, address: string): string {
   return `${machine} ${address}`;
 }
 
-/** Where a replica is reached; null: nowhere that may get the token. */
+/** The address of a replica; null: it has none that may receive the token. */
 export function addressOf(owner: string): { readonly host: string; readonly port: number } | null {
   const url = URL.parse(owner.split(' ').at(-1) ?? '');
   const host = url?.hostname.replace(/^\[|\]$/g, '') ?? '';
   return url?.protocol === 'http:' && isInside(host) ? { host, port: Number(url.port || 80) } : null;
 }
 
-/** A connection to a replica as rows name it; null: nobody answers there. */
+/** Connects to a replica named in the rows; null: it does not answer. */
 export async function reachReplica(owner: string): Promise<Socket | null> {
   const address = addressOf(owner);
   return address === null ? null : connectionTo(address);
 }
 
 export function createReplicas({ token, waitMs, startMs }: ReplicasParts): CallPlacement {
-  /** False: it was not answered there, and nothing of its body was read. */
+  /** False: it sent no response, and nothing of the body was read. */
   async function passOn(owner: string, { request, response, gone }: Call): Promise<boolean> {
     const connection = await reachReplica(owner);
     if (connection === null) return false;
@@ -79,7 +81,7 @@ export function createReplicas({ token, waitMs, startMs }: ReplicasParts): CallP
           [PASSED_ON_HEADER]: '1',
           ...Object.fromEntries(said),
         },
-        // What comes after the answer of an operation that takes nothing more is left out there.
+        // The other replica discards what follows the response of an operation without a body.
         isDuplex: true,
         body: body(),
         signal: AbortSignal.any([gone, late.signal]),
@@ -121,7 +123,7 @@ export function createReplicas({ token, waitMs, startMs }: ReplicasParts): CallP
   };
 }
 
-/** Null: nobody answers there. */
+/** Null: it does not answer. */
 function connectionTo(address: { readonly host: string; readonly port: number }): Promise<Socket | null> {
   return new Promise((resolve) => {
     const socket = connect(address);

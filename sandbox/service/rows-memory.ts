@@ -1,10 +1,10 @@
-// Rows of sandboxes in the memory of one process, for `platform dev` and tests: there is no other replica.
+// Rows of sandboxes in memory, for `platform dev` and tests, with a single replica.
 import { randomBytes } from 'node:crypto';
 import { BUILD_RESOURCE, type SandboxPlace } from '#core/sandbox/operations.ts';
 import { NO_OPTIONS } from '#core/sandbox/options.ts';
 import { dueFor, type IdleTimes, type SandboxRow, type SandboxRows } from './rows.ts';
 
-/** A key that no other sandbox has had. */
+/** Generates a unique key. */
 export function newKey(): string {
   return randomBytes(10).toString('hex');
 }
@@ -14,9 +14,9 @@ export function createMemoryRows(given: {
   readonly perProjectMax: number;
   readonly times: IdleTimes;
   readonly now?: () => number;
-  /** Those of before. */
+  /** Rows of an earlier process. */
   readonly initial?: readonly SandboxRow[];
-  /** Gets all rows after each change. */
+  /** Called with all rows after each change. */
   readonly onChange?: (rows: readonly SandboxRow[]) => void;
 }): SandboxRows {
   const { provider, perProjectMax, times, now = Date.now, initial = [], onChange } = given;
@@ -57,7 +57,7 @@ export function createMemoryRows(given: {
       if (row.state !== state || row.lastActiveAt !== lastActiveAt) changed();
       return true;
     },
-    // Nobody counts them here.
+    // Storage is not counted here.
     saveSizes: async () => {},
     async saveOptions(key, options) {
       const row = rows.get(key);

@@ -1,5 +1,5 @@
-// Rows of sandboxes in Postgres: `sandbox.sandbox`, of which each replica has some under a lease. The role that it
-// connects as reaches that table, and which projects were deleted (postgres/migrations).
+// Rows of sandboxes in Postgres: `sandbox.sandbox`, leased by replicas. The service's role can access that table, and
+// see which projects were deleted (postgres/migrations).
 import type { Postgres } from '#postgres/connection.ts';
 import { BUILD_RESOURCE, type SandboxPlace, type SandboxState } from '#core/sandbox/operations.ts';
 import { storedOptions, writtenOptions } from '#core/sandbox/options.ts';
@@ -22,15 +22,15 @@ const MS = `(extract(epoch FROM %) * 1000)::float8`;
 const COLUMNS = `key, project, resource, id, provider, state, options,
   ${MS.replace('%', 'created_at')} AS created_at, ${MS.replace('%', 'last_active_at')} AS last_active_at`;
 const IS_FREE = '(owner IS NULL OR owner = $1 OR lease_until < now())';
-/** Whether the organization of the project $3 may keep no more (control/storage/). */
+/** Whether the organization of the project $3 has reached its storage limit (control/storage/). */
 const IS_STORAGE_FULL = `EXISTS (
   SELECT FROM control.project p JOIN control.organization o ON o.id = p.organization_id
   WHERE p.name = $3 AND p.deleted_at IS NULL AND o.storage_full)`;
 const FROM_MS = (parameter: string): string => `to_timestamp(${parameter}::float8 / 1000)`;
-/** Rows that one look takes. */
+/** Maximum rows per query. */
 const DUE_MAX = 200;
 
-/** @param owner this replica, as replicas.ts names it. */
+/** @param owner this replica's name, see replicas.ts. */
 export function createPostgresRows(given: {
   readonly sql: Postgres;
   readonly owner: string;
@@ -42,7 +42,7 @@ export function createPostgresRows(given: {
   const { sql, owner, provider, perProjectMax, leaseMs, times } = given;
   const lease = `now() + ${leaseMs} * interval '1 millisecond'`;
 
-  /** Who has a place; null: nobody, undefined: there is no such sandbox. */
+  /** The holder of a sandbox; null: none, undefined: the sandbox does not exist. */
   async function holderOf({ project, resource, id }: SandboxPlace) {
     const [row] = await sql.all<{ owner: string | null; lease_ms: number }>(
       `SELECT owner, ${MS.replace('%', '(lease_until - now())')} AS lease_ms
@@ -85,7 +85,7 @@ export function createPostgresRows(given: {
         if (row !== undefined) return { is: 'ours', row: rowOf(row) };
         const holder = await holderOf(place);
         if (holder === undefined) return { is: (await isStorageFull(project)) ? 'storage_full' : 'full' };
-        // Given back in between: it can be had now.
+        // Released in between: it can be claimed now.
         if (holder !== null && holder.owner !== owner) return { is: 'held', ...holder };
       }
     },

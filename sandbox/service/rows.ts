@@ -1,11 +1,11 @@
-// What is known of the sandboxes of a platform, one row each, and which replica of the service has which: the interface
-// between sandboxes.ts and where the rows lie. rows-postgres.ts and rows-memory.ts implement it. Types only.
+// Interface of the store for sandboxes, with one row each and the replica that holds it. Used by sandboxes.ts;
+// implemented by rows-postgres.ts and rows-memory.ts. Types only.
 import type { StoredOptions } from '#core/sandbox/options.ts';
 import type { SandboxInfo, SandboxPlace, SandboxState } from '#core/sandbox/operations.ts';
 
 /** A sandbox. */
 export interface SandboxRow {
-  /** Of its machine: new with every sandbox, so that one that was destroyed is not found again. */
+  /** Key of its machine: unique per sandbox, so that a destroyed one is not found again. */
   readonly key: string;
   readonly place: SandboxPlace;
   readonly provider: string;
@@ -17,8 +17,8 @@ export interface SandboxRow {
 }
 
 /**
- * What claiming a place came to. `held`: another replica has it, for `leaseMs` unless it renews its lease. `full`: the
- * project has as many as it may; `storage_full`: its organization may keep no more.
+ * Result of a claim. `held`: another replica holds it, for `leaseMs` unless it renews its lease. `full`: the project
+ * has reached its maximum; `storage_full`: its organization has reached its storage limit.
  */
 export type Claim =
   | { readonly is: 'ours'; readonly row: SandboxRow }
@@ -26,27 +26,29 @@ export type Claim =
   | { readonly is: 'full' }
   | { readonly is: 'storage_full' };
 
-/** Why a sandbox is due for the sweeper. */
+/** The action that is due for a sandbox. */
 export type DueFor = 'suspend' | 'stop' | 'destroy';
 
-/** Rows, as one replica sees them: it writes those it has claimed only. */
+/** Rows as seen by one replica, which only writes those it has claimed. */
 export interface SandboxRows {
   /**
-   * The row of a place, ours from now on for the time of a lease. Where there is none it is made, `creating`, unless
-   * the project has as many as it may.
+   * Claims the row of a place for the time of a lease. If it does not exist, it is created with the state `creating`,
+   * unless the project has reached its maximum.
    */
   claim(place: SandboxPlace): Promise<Claim>;
-  /** A row that there is, likewise. */
+  /** Claims an existing row by its key. */
   claimKey(key: string): Promise<SandboxRow | null>;
-  /** @returns whether it is still ours. */
+  /** @returns whether this replica still holds it. */
   save(key: string, state: SandboxState, lastActiveAt: number): Promise<boolean>;
-  /** Notes what machines take on the disk, by key, whoever has them: for the storage of their organizations. */
+  /**
+   * Records the disk usage of machines, by key, whichever replica holds them: for the storage of their organizations.
+   */
   saveSizes(sizes: ReadonlyMap<string, number>): Promise<void>;
-  /** What it is made of from its next start on. @returns whether it is still ours. */
+  /** Sets the options for its next start. @returns whether this replica still holds it. */
   saveOptions(key: string, options: StoredOptions): Promise<boolean>;
-  /** @returns those that are still ours, for another lease. */
+  /** Renews the leases. @returns the keys still held. */
   renew(keys: readonly string[]): Promise<readonly string[]>;
-  /** Others may have it. */
+  /** Releases the lease. */
   release(key: string): Promise<void>;
   remove(key: string): Promise<void>;
   find(place: SandboxPlace): Promise<SandboxRow | null>;
@@ -56,8 +58,7 @@ export interface SandboxRows {
   ): Promise<readonly SandboxRow[]>;
   placesOf(project: string): Promise<readonly SandboxPlace[]>;
   /**
-   * What nobody else has and is due: without a call for long enough, of a project that was deleted, or left behind by a
-   * replica that died.
+   * Unclaimed rows that are due: idle for long enough, of a deleted project, or left behind by a dead replica.
    */
   due(): Promise<readonly { readonly key: string; readonly what: DueFor }[]>;
   /** Those of these keys that have a row. */
@@ -65,7 +66,7 @@ export interface SandboxRows {
   close(): Promise<void>;
 }
 
-/** After which a sandbox without a call is due for what; 0: never. */
+/** Idle times after which each action is due; 0: never. */
 export interface IdleTimes {
   readonly idleMs: number;
   readonly stopMs: number;
@@ -77,14 +78,14 @@ export function infoOf({ place, state, provider, options, createdAt, lastActiveA
   return { id: place.id, state, provider, machine, image, egress, ai, createdAt, lastActiveAt };
 }
 
-/** What a row that nobody has is due for at a time. */
+/** The action due for an unclaimed row at a point in time. */
 export function dueFor(row: SandboxRow, times: IdleTimes, now: number): DueFor | null {
   const idleMs = now - row.lastActiveAt;
   const isOver = (ms: number): boolean => ms > 0 && idleMs >= ms;
   const sleeps = row.state === 'suspended' || row.state === 'stopped' || row.state === 'error';
   if (sleeps && isOver(times.destroyMs)) return 'destroy';
   if (row.state === 'suspended' && isOver(times.stopMs)) return 'stop';
-  // One that was being made when its replica died holds no work of anybody.
+  // Left over from a replica that died while creating it; it holds no data.
   if (row.state === 'running' || row.state === 'creating') return isOver(times.idleMs) ? 'suspend' : null;
   return null;
 }

@@ -1,6 +1,6 @@
-// The sandboxes of a platform: made and woken with the first call, suspended, stopped and destroyed when nobody has
-// called for long enough. Used by the service's routes and by `platform dev`; rows say what is known, a backend has the
-// machines. Calls for one sandbox go one after the other here, and a lease keeps other replicas from it.
+// The sandboxes of a platform: created and resumed by calls; suspended, stopped and destroyed when idle. Used by the
+// service's routes and by `platform dev`; rows store the state, a backend runs the machines. Calls for one sandbox are
+// serialized here, and a lease excludes other replicas.
 import { PlatformError } from '#core/errors.ts';
 import { BUILD_RESOURCE, type SandboxPlace, type SandboxState } from '#core/sandbox/operations.ts';
 import {
@@ -21,7 +21,7 @@ import { createCopies } from './copies.ts';
 import { repeat } from './repeat.ts';
 import { infoOf, type IdleTimes, type SandboxRow, type SandboxRows } from './rows.ts';
 
-/** What it takes. */
+/** Dependencies. */
 export interface SandboxesParts {
   readonly backend: SandboxBackend;
   readonly rows: SandboxRows;
@@ -29,14 +29,14 @@ export interface SandboxesParts {
   readonly leaseMs: number;
   readonly sweepMs: number;
   readonly perProjectMax: number;
-  /** The largest machine that may be asked for; without it, any. */
+  /** The largest machine size that may be requested; without it, any. */
   readonly machineMax?: MachineSize;
-  /** Without it, sandboxes reach no AI gateway. */
+  /** Without it, sandboxes have no AI gateway. */
   readonly ai?: AiAccess | null;
   report(message: string): void;
 }
 
-/** One that this replica has. */
+/** A sandbox held by this replica. */
 interface Entry {
   readonly key: string;
   readonly place: SandboxPlace;
@@ -44,17 +44,17 @@ interface Entry {
   options: StoredOptions;
   lastActiveAt: number;
   holds: number;
-  /** Ends the calls that run in it. */
+  /** Aborts the calls that run in it. */
   readonly destroyed: AbortController;
-  /** What was asked of its machine last. */
+  /** The last operation on its machine. */
   work: Promise<unknown>;
 }
 
-/** How often sandboxes that run are looked at for a token that gets old. */
+/** How often running sandboxes are checked for expiring tokens. */
 const AI_LOOK_MS = 30_000;
 
 export interface RunningSandboxes extends Sandboxes {
-  /** Counts for operators. */
+  /** Counters for operators. */
   figures(): { readonly held: number; readonly running: number };
   close(): Promise<void>;
 }
@@ -72,11 +72,11 @@ export function startSandboxes(parts: SandboxesParts): RunningSandboxes {
     report,
   } = parts;
   const entries = new Map<string, Entry>();
-  /** Claims that are under way, so that those who come meanwhile wait for the same. */
+  /** Claims in progress, shared by concurrent callers. */
   const claims = new Map<string, Promise<Entry>>();
   let isClosed = false;
 
-  /** For a connection to one of them. */
+  /** Dependencies of connections. */
   const reached: Reached<Entry> = { backend, inTurn, wake };
   const nameOf = ({ project, resource, id }: SandboxPlace): string => `${project}/${resource}/${id}`;
   const specOf = ({ key, place, options }: Entry): MachineSpec => ({ key, place, options });
@@ -129,7 +129,7 @@ export function startSandboxes(parts: SandboxesParts): RunningSandboxes {
     return claiming;
   }
 
-  /** One thing at a time with a machine. */
+  /** Serializes the operations on a machine. */
   function inTurn<Result>(entry: Entry, work: () => Promise<Result>): Promise<Result> {
     const done = entry.work.then(work);
     entry.work = done.catch(() => {});
@@ -146,22 +146,22 @@ export function startSandboxes(parts: SandboxesParts): RunningSandboxes {
     return new PlatformError('sandbox_unavailable', { reason: 'another replica of the service has taken it over' });
   }
 
-  /** Where it has other options than is wanted, it has them with its next start, which is now. In turn. */
+  /** Changed options apply from the next start, so the machine is restarted. Call it inside `inTurn`. */
   async function change(entry: Entry, wanted: SandboxOptionsChange): Promise<void> {
     const options = withChange(entry.options, wanted);
     if (isSameOptions(options, entry.options)) return;
-    // First of all: where this fails in between, it starts as it was.
+    // Stopped first: if a later step fails, it starts with its old options.
     await stop(entry);
     if (!(await rows.saveOptions(entry.key, options))) throw taken(entry);
     entry.options = options;
   }
 
-  /** Those of builds get nothing of the platform's. */
+  /** Build sandboxes get no AI token. */
   const giveAi = async ({ key, place, options }: Entry): Promise<void> => {
     if (place.resource !== BUILD_RESOURCE && options.ai !== false) await ai?.refresh(key);
   };
 
-  /** Makes it run, from whatever it is. In turn. */
+  /** Starts the machine from any state. Call it inside `inTurn`. */
   async function wake(entry: Entry): Promise<void> {
     if (entry.destroyed.signal.aborted) throw new PlatformError('sandbox_destroyed', { id: entry.place.id });
     if (entry.state === 'running') return giveAi(entry);
@@ -227,7 +227,7 @@ export function startSandboxes(parts: SandboxesParts): RunningSandboxes {
     return { key: entry.key, connect: () => connect(entry, reached), release };
   }
 
-  /** For what needs the machine to be ours: `work` gets it in turn. */
+  /** For operations that need the lease: runs `work` inside `inTurn`. */
   async function own<Result>(place: SandboxPlace, work: (entry: Entry) => Promise<Result>): Promise<Result | null> {
     if ((await rows.find(place)) === null) return null;
     const entry = await claim(place);
@@ -243,7 +243,7 @@ export function startSandboxes(parts: SandboxesParts): RunningSandboxes {
   }
 
   async function stop(entry: Entry): Promise<void> {
-    // One that never ran has nothing to end.
+    // A sandbox that never ran has nothing to stop.
     if (entry.state === 'creating' || entry.state === 'stopped') return;
     await ai?.end(entry.key);
     await backend.stop(entry.key);
@@ -257,18 +257,18 @@ export function startSandboxes(parts: SandboxesParts): RunningSandboxes {
       await backend.destroy(entry.key);
       await rows.remove(entry.key);
     } finally {
-      // Where it failed, the row is there for the next who asks.
+      // After a failure the row remains, for the next caller.
       forget(entry);
     }
   }
 
   async function destroy(place: SandboxPlace): Promise<void> {
-    // Calls end now, rather than after those before us.
+    // Abort calls now, instead of waiting for queued operations.
     entries.get(nameOf(place))?.destroyed.abort();
     await own(place, destroyMachine);
   }
 
-  /** Nobody needs it here: another replica may have the next call. */
+  /** Releases the lease when unused here, so that another replica can take the next call. */
   async function giveBack(entry: Entry): Promise<void> {
     forget(entry);
     await rows.release(entry.key);
@@ -287,7 +287,7 @@ export function startSandboxes(parts: SandboxesParts): RunningSandboxes {
     giveBack,
   });
 
-  /** What is due for one that this replica has or can have. */
+  /** Runs a due action on a sandbox that this replica can claim. */
   async function tend(key: string, what: 'suspend' | 'stop' | 'destroy'): Promise<void> {
     const row = await rows.claimKey(key);
     if (row === null) return;
@@ -295,10 +295,10 @@ export function startSandboxes(parts: SandboxesParts): RunningSandboxes {
     if (what !== 'destroy' && (entry.holds > 0 || Date.now() - entry.lastActiveAt < times.idleMs)) return;
     await inTurn(entry, async () => {
       if (what === 'destroy') return destroyMachine(entry);
-      // Somebody came meanwhile.
+      // A call arrived meanwhile.
       if (entry.holds > 0) return;
       if (what === 'suspend') {
-        // Left behind by a replica that died, in a state that only its machine knows.
+        // Left over from a dead replica; only the machine knows its state.
         if (entry.state === 'creating' || (await backend.state(key)) === 'absent') return destroyMachine(entry);
         await suspend(entry);
       } else {
@@ -311,12 +311,12 @@ export function startSandboxes(parts: SandboxesParts): RunningSandboxes {
   }
 
   async function sweep(): Promise<void> {
-    // Those that run here and were called since are not as idle as their rows say.
+    // Rows of running sandboxes may lag behind their last call.
     for (const entry of entries.values())
       if (entry.state === 'running') await rows.save(entry.key, entry.state, entry.lastActiveAt);
     for (const { key, what } of await rows.due())
       await tend(key, what).catch((error: unknown) => report(`${what} of ${key}: ${(error as Error).message}`));
-    // A row is written before its machine is made, and removed after it is gone.
+    // A row is written before its machine is created, and deleted after the machine is.
     const keys = await backend.keys();
     const known = await rows.known(keys);
     for (const key of keys) {
@@ -352,7 +352,7 @@ export function startSandboxes(parts: SandboxesParts): RunningSandboxes {
   return {
     hold: (place, change) => hold(place, change),
     async holdKey(place, key) {
-      // A look first: what is gone is not made by somebody who only looks.
+      // Check first, so that a read does not create a sandbox.
       if ((await rows.find(place))?.key !== key) throw new PlatformError('sandbox_destroyed', { id: place.id });
       return hold(place, null, key);
     },

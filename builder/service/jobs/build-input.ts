@@ -1,5 +1,5 @@
-// What a claimed build needs to know of its deployment: project, settings, variables, repository. Read once an attempt;
-// secrets come out of the database here, and go to the build and to the masks of its log only.
+// Reads the input of a claimed build: project, settings, variables, repository. Read once per attempt. Secrets are
+// decrypted here, and only passed to the build and to the masks of its log.
 import { unseal, type EncryptionKeys } from '#core/encryption.ts';
 import { isMachineSize, type MachineSize } from '#core/sandbox/options.ts';
 import { branchSlug } from '#core/names.ts';
@@ -8,15 +8,15 @@ import type { Sql } from '#postgres/sql.ts';
 import { BuildFailure, type BuildSettings } from '../../steps/types.ts';
 import type { BuildJob } from './jobs.ts';
 
-/** Where deployments are seen from outside. */
+/** Public URL of deployments. */
 export interface PublicAddress {
   readonly protocol: string;
   readonly domain: string;
-  /** Null: the protocol's own. */
+  /** Null: the protocol's default port. */
   readonly port: number | null;
 }
 
-/** A repository as its row says. */
+/** A repository's row. */
 export interface RepositoryRow {
   readonly id: string;
   readonly organizationId: string;
@@ -29,15 +29,15 @@ export interface RepositoryRow {
   readonly disconnectReason: string | null;
 }
 
-/** Everything a build is made of besides its sources. */
+/** The input of a build besides its sources. */
 export interface BuildInput {
   readonly project: string;
   readonly organizationId: string;
-  /** The first admin's organization: builds also where nothing can be confined. */
+  /** Whether it is the first admin's organization: it may build even without confinement. */
   readonly isFirst: boolean;
-  /** It may keep no more (control/storage/). */
+  /** Whether it has reached its storage limit (control/storage/). */
   readonly isStorageFull: boolean;
-  /** Size of the machines that the organization builds on, where those are sandboxes; null: it says none. */
+  /** Size of the organization's build machines, if these are sandboxes; null: not set. */
   readonly buildMachine: MachineSize | null;
   readonly target: 'production' | 'preview';
   readonly branch: string;
@@ -47,14 +47,14 @@ export interface BuildInput {
   readonly isFork: boolean;
   readonly variables: Readonly<Record<string, string>>;
   readonly platformVariables: Readonly<Record<string, string>>;
-  /** Values that no log may show. */
+  /** Secrets to mask in the log. */
   readonly secrets: readonly string[];
   readonly repository: RepositoryRow | null;
-  /** Of the first line of this attempt's log. */
+  /** Number of the first log line of this attempt. */
   readonly firstSeq: number;
 }
 
-/** @returns null when the deployment is gone. @throws {BuildFailure} when a value cannot be decrypted. */
+/** @returns null if the deployment was deleted. @throws {BuildFailure} when a value cannot be decrypted. */
 export async function readBuildInput(
   sql: Sql,
   keys: EncryptionKeys,
@@ -135,7 +135,7 @@ interface DeploymentRow {
   readonly settings: Readonly<Record<string, unknown>>;
   readonly organization_id: string;
   readonly is_first: boolean;
-  /** Null: the database is of before. */
+  /** Null: the database has an older schema. */
   readonly storage_full: boolean | null;
   readonly build_machine: string | null;
   readonly first_seq: number;
@@ -149,7 +149,7 @@ interface VariableRow {
   readonly value: Uint8Array;
 }
 
-/** Production's; or those of previews, and over them those of the branch. */
+/** Variables of production; or those of previews, overridden by those of the branch. */
 function variablesOf(
   sql: Sql,
   projectId: string,
@@ -177,7 +177,7 @@ function toSettings(settings: Readonly<Record<string, unknown>>): BuildSettings 
   };
 }
 
-/** Where the branch is served: production's own host, or the branch's. */
+/** URL of the branch: production's own host, or the branch's. */
 function urlOf({ protocol, domain, port }: PublicAddress, { target, branch, name }: DeploymentRow): string {
   const label = target === 'production' ? '' : `--${branchSlug(branch, name)}`;
   return `${protocol}://${name}${label}.${domain}${port === null ? '' : `:${port}`}`;

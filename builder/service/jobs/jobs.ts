@@ -1,12 +1,12 @@
-// The rows of `control.job` of kind build: claims under a lease, renewal, and how a build ends. All times are the
-// database's, so that clocks may jump. Each change of a deployment's status is one transaction with its NOTIFY.
+// Build jobs in `control.job`: claims with a lease, renewal, and results. All times are the database's, so that clock
+// skew does not matter. Each change of a deployment's status is one transaction with its NOTIFY.
 import type { Sql, Transaction } from '#postgres/sql.ts';
 import type { BuildResult } from '../../steps/types.ts';
 
-/** A build that was claimed. */
+/** A claimed build. */
 export interface BuildJob {
   readonly id: number;
-  /** Of this claim alone. */
+  /** Token of this claim. */
   readonly lease: string;
   readonly deploymentId: string;
   readonly projectId: string;
@@ -17,16 +17,16 @@ export interface BuildJob {
   readonly attemptsMax: number;
 }
 
-/** What is to be built, as control/releases/ writes it. */
+/** The payload, as written by control/releases/. */
 export interface JobInput {
   readonly repositoryId?: string;
-  /** Null: the branch's newest. */
+  /** Null: the newest commit of the branch. */
   readonly commit?: string | null;
-  /** Begin with an empty cache. */
+  /** Whether to start with an empty cache. */
   readonly clearCache?: boolean;
 }
 
-/** How a build ended without an artifact. */
+/** The result of a build without an artifact. */
 export interface BuildEnd {
   readonly status: 'failure' | 'timeout' | 'canceled';
   readonly reason: string;
@@ -34,25 +34,25 @@ export interface BuildEnd {
   readonly buildMs: number | null;
 }
 
-/** Any number will do that nobody else locks: claims take turns, so that no two are made of one branch. */
+/** An arbitrary advisory lock key: claims are serialized, so that a branch is not built twice concurrently. */
 const CLAIM_LOCK = 7_528_341_002;
 
 /** Options of {@link claimBuild}. */
 export interface Claim {
-  /** Of this claim. */
+  /** Token of this claim. */
   readonly lease: string;
   readonly leaseMs: number;
-  /** Leases of builds that this builder has under way: while Postgres was away they may have lapsed. */
+  /** Leases of the builder's own builds: they may have expired while Postgres was unavailable. */
   readonly own: readonly string[];
-  /** The builder has no other free slot: it is refused to organizations that already have a build running in it. */
+  /** Whether this is the builder's last free slot: organizations with a running build in it do not get it. */
   readonly isLastPlace: boolean;
 }
 
 /**
- * Claims the next build. Organizations come in the order of their running builds, then of their build time in the last
- * hour; then projects by their running builds, and the oldest job. An organization that has a build running in this
- * builder does not get its last free slot, unless no other organization has a project. One build runs per branch. A
- * build that was canceled, or interrupted too often, ends here.
+ * Claims the next build. Organizations are ordered by their running builds, then by their build time in the last hour;
+ * within one, projects by their running builds, then the oldest job. An organization with a running build in this
+ * builder does not get its last free slot, unless no other organization has a project. One build runs per branch.
+ * Canceled builds, and builds interrupted too often, are finished here.
  *
  * @returns null when nothing is due.
  */
@@ -87,7 +87,7 @@ export async function claimBuild(sql: Sql, { lease, leaseMs, own, isLastPlace }:
       const [row] = await tx<JobRow[]>`
         SELECT id, deployment_id, project_id, branch, input, attempt, attempts_max, cancel_reason FROM control.job
         WHERE id = ${next.id} AND (lease IS NULL OR lease_until < clock_timestamp()) FOR UPDATE`;
-      // Superseded just now.
+      // Superseded in the meantime.
       if (row === undefined) return 'ended';
       const end = endOf(row);
       if (end !== null) {
@@ -103,7 +103,7 @@ export async function claimBuild(sql: Sql, { lease, leaseMs, own, isLastPlace }:
         UPDATE control.deployment SET status = 'building', reason = NULL, error_message = NULL, updated_at = now()
         WHERE id = ${row.deployment_id} AND status IN ('queued', 'building', 'uploading') RETURNING id`;
       if (building === undefined) {
-        // Ended by somebody else: there is nothing to build.
+        // Finished by another process: there is nothing to build.
         await tx`DELETE FROM control.job WHERE id = ${row.id}`;
         return 'ended';
       }
@@ -149,16 +149,16 @@ function endOf(row: JobRow): BuildEnd | null {
   };
 }
 
-/** The end of a build that somebody wanted to end. @param reason `job.cancel_reason`. */
+/** The result of a canceled build. @param reason `job.cancel_reason`. */
 export function canceled(reason: string, buildMs: number | null): BuildEnd {
   const message = reason === 'superseded' ? 'A newer commit of the branch is built instead' : null;
   return { status: 'canceled', reason, message, buildMs };
 }
 
 /**
- * Moves the end of leases.
+ * Renews leases.
  *
- * @returns those that are still held, with the reason of somebody who wants the build to end.
+ * @returns the leases still held, with the reason if the build was canceled.
  */
 export async function renewLeases(
   sql: Sql,
@@ -171,7 +171,10 @@ export async function renewLeases(
     RETURNING lease, cancel_reason AS "cancelReason"`;
 }
 
-/** Makes due what builders on this data folder had claimed before: they are gone, since the folder's lock is ours. */
+/**
+ * Makes builds claimed by earlier builders on this data folder due again: they have exited, since we hold the folder's
+ * lock.
+ */
 export async function takeOverLeases(sql: Sql, owner: string): Promise<number> {
   const { count } = await sql`
     UPDATE control.job SET lease = NULL, lease_until = NULL
@@ -179,7 +182,7 @@ export async function takeOverLeases(sql: Sql, owner: string): Promise<number> {
   return count;
 }
 
-/** Lets a claimed build go, uncounted: as if it had not been claimed. */
+/** Releases a claimed build without counting the attempt. */
 export async function releaseBuild(sql: Sql, job: BuildJob): Promise<void> {
   await sql.begin(async (tx) => {
     await lockDeployment(tx, job.deploymentId);
@@ -194,7 +197,7 @@ export async function releaseBuild(sql: Sql, job: BuildJob): Promise<void> {
   });
 }
 
-/** The artifact is made, and is being stored. False: the lease is lost. */
+/** Records that the artifact is complete and being stored. False: the lease is lost. */
 export async function markUploading(sql: Sql, job: BuildJob): Promise<boolean> {
   return sql.begin(async (tx) => {
     await lockDeployment(tx, job.deploymentId);
@@ -209,10 +212,9 @@ export async function markUploading(sql: Sql, job: BuildJob): Promise<boolean> {
 }
 
 /**
- * The artifact is stored: hands the deployment to its release.
+ * Records that the artifact is stored, and passes the deployment to its release.
  *
- * @returns false when the lease is lost, the reason when somebody wanted the build to end meanwhile: then nothing is
- *   done.
+ * @returns false if the lease is lost, or the reason if the build was canceled meanwhile: then nothing is changed.
  */
 export async function handToRelease(
   sql: Sql,
@@ -245,7 +247,7 @@ export async function handToRelease(
   });
 }
 
-/** The build ended without an artifact. False: the lease is lost, and nothing is done. */
+/** Records a build without an artifact. False: the lease is lost, and nothing is changed. */
 export async function endBuild(sql: Sql, job: BuildJob, end: BuildEnd): Promise<boolean> {
   return sql.begin(async (tx) => {
     await lockDeployment(tx, job.deploymentId);
@@ -262,11 +264,11 @@ async function endDeployment(tx: Transaction, deploymentId: string, end: BuildEn
       build_ms = coalesce(${end.buildMs}::int, build_ms), updated_at = now()
     WHERE id = ${deploymentId} AND status IN ('queued', 'building', 'uploading')`;
   await tell(tx, deploymentId);
-  // The branch is free: another builder may have waited for it.
+  // The branch is free: another builder may be waiting for it.
   await tx`SELECT pg_notify('control_job', 'build')`;
 }
 
-/** Before its job, in each transaction that changes both, as where deployments are made: no two wait for each other. */
+/** Locks the deployment before its job. All transactions that change both use this order, which prevents deadlocks. */
 async function lockDeployment(tx: Transaction, id: string): Promise<void> {
   await tx`SELECT id FROM control.deployment WHERE id = ${id} FOR NO KEY UPDATE`;
 }

@@ -1,20 +1,20 @@
-// Where the sources of a build come from, by its repository's row. Credentials are read here, for one fetch: they go to
-// the checkout and to the masks of the log only.
+// Resolves the sources of a build from its repository's row. Credentials are read here for one fetch, and only passed
+// to the checkout and to the masks of the log.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { BuildFailure, type BuildSource } from '../../steps/types.ts';
 import type { RepositoryRow } from './build-input.ts';
 
-/** A source, and what of it no log may show. */
+/** A source, and the secrets to mask in logs. */
 export interface FoundSource {
   readonly source: BuildSource;
   readonly secrets: readonly string[];
 }
 
-/** Finds the source of a repository over the network. @throws {BuildFailure} */
+/** Resolves the source of a remote repository. @throws {BuildFailure} */
 export type FindRemote = (repository: RepositoryRow) => Promise<FoundSource>;
 
-/** @throws {BuildFailure} with what to do. */
+/** @throws {BuildFailure} with the fix. */
 export async function findSource(
   repository: RepositoryRow | null,
   folder: string,
@@ -35,10 +35,10 @@ export async function findSource(
 }
 
 /**
- * What is fetched for a sandbox is fetched with credentials that read this one repository and write none: those of an
- * installation of the Git host's application. The platform's own repositories need none.
+ * Sources for a sandbox are fetched with read-only credentials for this one repository: those of an installation of
+ * the Git host's application. The platform's own repositories need none.
  *
- * @throws {BuildFailure} with what to do.
+ * @throws {BuildFailure} with the fix.
  */
 export function refuseUnscoped(repository: RepositoryRow | null): void {
   if (repository === null || repository.source === 'builtin') return;

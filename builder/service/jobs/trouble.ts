@@ -1,11 +1,11 @@
-// What errors of Postgres mean for a builder: away is waited for, everything else is told.
+// Classifies Postgres errors for a builder: it retries while Postgres is unavailable, and reports all other errors.
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** SQLSTATE classes and codes of the library that pass when the server is back, or less busy. */
+/** SQLSTATE classes and library codes of temporary errors. */
 const PASSING =
   /^(?:08|53|57P|40|55P03|58)|^(?:CONNECT|CONNECTION_(?!ENDED)|ECONN|EPIPE|ENOENT|ETIMEDOUT|EHOST|ENET|EAI)/;
 
-/** Whether a statement failed because Postgres is away or overloaded, so that it is worth another try. */
+/** Whether a statement failed because Postgres is unavailable or overloaded, so that it should be retried. */
 export function isAway(error: unknown): boolean {
   const code = (error as { code?: unknown } | null)?.code;
   return typeof code === 'string' && PASSING.test(code);
@@ -14,10 +14,10 @@ export function isAway(error: unknown): boolean {
 const [AGAIN_MS_LEAST, AGAIN_MS_MAX] = [50, 1000];
 
 /**
- * Does something with Postgres as often as it takes while it is away. What it does must bear to be done twice: a commit
- * may go unheard.
+ * Retries a Postgres operation while Postgres is unavailable. The operation must be idempotent: a commit may succeed
+ * without a response.
  *
- * @param signal ends it between two tries, with its reason.
+ * @param signal stops it between two attempts, with its reason.
  */
 export async function untilBack<Result>(work: () => Promise<Result>, signal?: AbortSignal): Promise<Result> {
   for (let failures = 0; ; failures++) {

@@ -1,38 +1,38 @@
-// The log of one attempt at a build: lines become rows of `control.build_log` in batches, under the lease of its job.
-// What is inserted is acknowledged; what is not yet is kept while Postgres is away. Opened by build-attempt.ts.
+// The log of one build attempt: lines are written in batches to `control.build_log`, under the lease of its job.
+// Unacknowledged lines are buffered while Postgres is unavailable. Opened by build-attempt.ts.
 import type { Sql } from '#postgres/sql.ts';
 import type { BuildStep, LineLevel } from '../../steps/types.ts';
 import { isAway } from '../jobs/trouble.ts';
 import { createLineReader, plainLines, type LineReader } from './lines.ts';
 import type { Masks } from './masks.ts';
 
-/** A log being written. */
+/** An open log. */
 export interface BuildLog {
-  /** A line of the platform's own, of one line or several. It is written beyond the bound too. */
+  /** Writes one or more lines of the platform. They are not subject to the size limit. */
   line(step: BuildStep, level: LineLevel, text: string): void;
-  /** What a command writes. */
+  /** Writes output of a command. */
   output(step: BuildStep, level: LineLevel, chunk: Uint8Array): void;
-  /** A text as the log shows it: secrets masked, control characters removed. */
+  /** A text as shown in the log: with secrets masked and control characters removed. */
   shown(text: string): string;
-  /** Gives what was left without an end of its line. */
+  /** Writes an unfinished last line. */
   end(): void;
-  /** Resolves when all that came before is written, or never will be: the lease is lost, or it was closed. */
+  /** Resolves when all previous lines are written, or never will be: the lease is lost, or the log was closed. */
   flush(): Promise<void>;
-  /** Writes nothing more. */
+  /** Discards everything written from now on. */
   close(): void;
 }
 
-/** Where it goes, and how much. */
+/** Destination and limits. */
 export interface BuildLogOptions {
   readonly sql: Sql;
   readonly deploymentId: string;
   readonly job: { readonly id: number; readonly lease: string };
-  /** Of the first line. */
+  /** Number of the first line. */
   readonly firstSeq: number;
   readonly masks: Masks;
   readonly bytesMax: number;
   readonly lineCharsMax: number;
-  /** The job is somebody else's by now. */
+  /** Called when another builder has the job. */
   readonly onLeaseLost: () => void;
   readonly onTrouble: (error: unknown) => void;
 }
@@ -48,9 +48,9 @@ interface Row {
 const BATCH_MS = 100;
 const BATCH_CHARS = 64 * 1024;
 const BATCH_ROWS_MAX = 2000;
-/** What a row takes besides its text: lines without any text are bounded too. */
+/** Size of a row besides its text, so that empty lines are limited too. */
 const ROW_BYTES = 64;
-/** Lines of the platform's own: so many are written whatever was written before. */
+/** Maximum lines of the platform, in addition to the size limit. */
 const OWN_LINES_MAX = 10_000;
 const [AGAIN_MS_LEAST, AGAIN_MS_MAX] = [100, 2000];
 
@@ -100,7 +100,7 @@ export function openBuildLog(options: BuildLogOptions): BuildLog {
         failures = 0;
       } catch (error) {
         if (!isAway(error)) {
-          // Nothing that a command writes may stop its log.
+          // Command output must not stop its log.
           options.onTrouble(error);
           for (const [index, row] of batch.entries())
             waiting[index] = { ...row, text: row.text.replaceAll(/[^\x20-\x7e]/g, '?') };
@@ -113,7 +113,7 @@ export function openBuildLog(options: BuildLogOptions): BuildLog {
     }
   }
 
-  /** False: the lease is lost. A batch whose commit went unheard is written once all the same. */
+  /** False: the lease is lost. Idempotent: a batch is not written twice if its commit succeeded without a response. */
   async function insert(batch: readonly Row[]): Promise<boolean> {
     const [held] = await sql<{ held: number }[]>`
       WITH held AS MATERIALIZED (
@@ -151,7 +151,7 @@ export function openBuildLog(options: BuildLogOptions): BuildLog {
     settle();
   }
 
-  /** Whether a line of a command still has room. */
+  /** Whether a command's line is within the limit. */
   function hasRoom(chars: number): boolean {
     bytes += chars + ROW_BYTES;
     return bytes <= options.bytesMax;
@@ -171,7 +171,7 @@ export function openBuildLog(options: BuildLogOptions): BuildLog {
   }
 
   function shown(text: string): string {
-    // Masked again: control characters can split a secret.
+    // Masked again, since control characters can split a secret.
     return masks.apply(plainLines(masks.apply(text)));
   }
 

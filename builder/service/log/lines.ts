@@ -1,25 +1,25 @@
-// Parts what a command writes into lines: bytes in chunks of any size come in, texts that a database and a terminal
-// can take come out: of what terminals obey, colours alone. Pure. A line without an end is given when the stream
-// ends, never by time: a secret may be half there.
+// Splits command output into lines: takes byte chunks of any size, and returns texts that are safe for a database and a
+// terminal; of the terminal sequences, only colors are kept. Pure. An unfinished line is returned when the stream ends,
+// never after a timeout, since it may contain half a secret.
 import { stripVTControlCharacters } from 'node:util';
 
-/** One stream being parted. */
+/** The splitter of one stream. */
 export interface LineReader {
-  /** @returns the lines that ended in it. */
+  /** @returns the lines completed by the chunk. */
   push(chunk: Uint8Array): string[];
-  /** @returns what was left without an end. */
+  /** @returns the unfinished last line. */
   end(): string[];
 }
 
-/** Room for colours and the like, which do not count as text. */
+/** Extra characters for color sequences, which do not count as text. */
 const CONTROL_CHARS = 4096;
 const CUT = ' ... (line cut)';
 
 /**
- * @param charsMax of one line; the rest of it is dropped.
- * @param keepsMore so many characters behind `charsMax` are read before `finish` cuts, so that what begins before the
- *   cut can be recognized.
- * @param finish what is done to a whole line before it is cut: masking.
+ * @param charsMax maximum length of a line; the rest is dropped.
+ * @param keepsMore characters read beyond `charsMax` before `finish` runs, so that a secret across the cut is
+ * recognized.
+ * @param finish applied to a complete line before it is cut: masking.
  */
 export function createLineReader(charsMax: number, keepsMore: number, finish: (text: string) => string): LineReader {
   const decoder = new TextDecoder();
@@ -34,13 +34,13 @@ export function createLineReader(charsMax: number, keepsMore: number, finish: (t
   }
 
   function tidy(line: string): string {
-    // Progress that is written over itself: what a terminal shows in the end.
+    // A progress line overwritten with carriage returns: the final text.
     const shown = line.replace(/\r+$/, '');
     const written = shown.slice(shown.lastIndexOf('\r') + 1);
     const plain = plainText(written);
     const text = finish(plain);
     const cut = isCut || text.length > charsMax ? text.slice(0, charsMax).toWellFormed() : text;
-    // What was masked has other offsets, and a secret may have had colours inside of it.
+    // Masking changes offsets, and a secret may have contained colors, so the line is kept without colors.
     const kept = text === plain ? coloured(written, plain, cut) : cut;
     return cut === text && !isCut ? kept : kept + CUT;
   }
@@ -49,7 +49,7 @@ export function createLineReader(charsMax: number, keepsMore: number, finish: (t
     if (isCut) {
       const again = text.lastIndexOf('\r');
       if (again === -1) return;
-      // Written over: begins anew.
+      // A carriage return starts the line again.
       held = '';
       isCut = false;
       return add(text.slice(again + 1));
@@ -85,17 +85,16 @@ export function createLineReader(charsMax: number, keepsMore: number, finish: (t
   };
 }
 
-/** The sequence that sets colours and weights, and nothing else. A longer one is of no tool. */
+/** A color or font weight sequence. Longer ones are not produced by tools. */
 // oxlint-disable-next-line no-control-regex -- it is about one
 const COLOUR = /\u001b\[[\d;:]{0,32}m/g;
 const RESET = '\u001b[0m';
 
 /**
- * What is kept of a line, with its colours: of all that a terminal obeys they alone pass, in bounded number, and end
- * with the line.
+ * Keeps the colors of a line, limited in number and reset at its end; other terminal sequences are removed.
  *
  * @param plain the line without them.
- * @param cut what of it is kept.
+ * @param cut the part of it that is kept.
  */
 function coloured(written: string, plain: string, cut: string): string {
   let kept = '';
@@ -113,17 +112,17 @@ function coloured(written: string, plain: string, cut: string): string {
     keptChars = text.length;
     last = colour;
   }
-  // A sequence inside of another one: the line is what it is without any.
+  // A nested sequence: the line is kept without colors.
   if (text + plainText(written.slice(from)) !== plain) return cut;
   return kept + cut.slice(keptChars) + (last === RESET ? '' : RESET);
 }
 
-/** {@link plainText} of each line. Postgres can store the result. */
+/** Applies {@link plainText} to each line. Postgres can store the result. */
 export function plainLines(text: string): string {
   return text.split(/\r?\n/).map(plainText).join('\n').toWellFormed();
 }
 
-/** Without colours, cursor movements and other control characters. */
+/** Removes colors, cursor movements and other control characters. */
 export function plainText(text: string): string {
   return stripVTControlCharacters(text).replaceAll(/[^\P{Cc}\t]|[\u2028-\u202e\u2066-\u2069]/gu, '');
 }

@@ -1,28 +1,28 @@
-// Takes secrets out of lines of a build log: their values, and the forms in which tools print them. Pure. What a build
-// does to hide a secret from this on purpose (reverse it, say) is not found: the secrets are its own project's.
+// Masks secrets in lines of a build log: their values, and common encodings of them. Pure. Deliberate obfuscation by a
+// build (reversing a secret, for example) is not detected: the secrets belong to its own project.
 
-/** Stands where a secret was. */
+/** Replaces a secret. */
 export const MASK = '***';
 
 /** Finds secrets in texts. */
 export interface Masks {
-  /** The text with each secret replaced; what overlaps is replaced as one. */
+  /** Replaces each secret in a text; overlapping ones are replaced together. */
   apply(text: string): string;
-  /** Length of the longest form: who cuts a line first must leave so much behind the cut. */
+  /** Length of the longest form: text must only be cut with this many characters beyond the cut. */
   readonly charsMax: number;
 }
 
-/** Shorter ones are replaced where they stand alone: else one of a single letter would leave nothing to read. */
+/** Shorter secrets are only replaced as whole words; otherwise a secret of one letter would mask everything. */
 const CHARS_MIN = 4;
-/** Where `base64` and `openssl` break lines. */
+/** Line lengths of `base64` and `openssl`. */
 const WRAPS = [76, 64];
 
 /**
- * @param secrets values as they are. Those of several lines are found line by line too, since a log is lines.
+ * @param secrets their values. Multi-line ones are also masked line by line, since logs are processed by line.
  * @example createMasks(['s3cret']).apply('token=s3cret, basic OnMzY3JldA==') // 'token=***, basic ***=='
  */
 export function createMasks(secrets: Iterable<string>): Masks {
-  /** Forms by their first characters, each list with the longest first. */
+  /** Forms by their first characters, the longest first in each list. */
   const byStart = new Map<string, string[]>();
   const starts = new Uint8Array(65_536);
   const alone = new Set<string>();
@@ -55,7 +55,7 @@ export function createMasks(secrets: Iterable<string>): Masks {
     apply(text) {
       let masked = '';
       let taken = 0;
-      /** What is being replaced: from, to. */
+      /** The range being replaced: from, to. */
       let [from, to] = [-1, -1];
       for (let at = 0; at + CHARS_MIN <= text.length; at++) {
         if (starts[text.charCodeAt(at)] === 0) continue;
@@ -81,12 +81,12 @@ export function createMasks(secrets: Iterable<string>): Masks {
   };
 }
 
-/** For a regular expression with the flag `u`. */
+/** Escapes a text for a regular expression with the flag `u`. */
 function escaped(text: string): string {
   return text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`);
 }
 
-/** A value, its lines, and what tools make of it. */
+/** A value, its lines, and its encodings. */
 function* formsOf(secret: string): Generator<string> {
   for (const value of new Set([secret, secret.trim(), ...secret.split(/\r?\n/).map((line) => line.trim())])) {
     if (value === '') continue;
@@ -111,13 +111,13 @@ function* encodedForms(value: string): Generator<string> {
     yield form;
     yield form.replaceAll(/%[0-9A-F]{2}/g, (code) => code.toLowerCase());
   }
-  // Of the whole value, whatever it is: `%41%42`.
+  // Percent encoding of every character: `%41%42`.
   const every = Array.from(bytes, (byte) => `%${byte.toString(16).padStart(2, '0')}`).join('');
   yield every;
   yield every.toUpperCase();
 }
 
-/** As it stands alone, and inside of a longer text at each of the three places it can begin at. */
+/** Base64 of the value alone, and inside a longer text at each of three alignments. */
 function* base64Forms(bytes: Buffer): Generator<string> {
   for (const encoding of ['base64', 'base64url'] as const) {
     const whole = bytes.toString(encoding);
@@ -129,7 +129,7 @@ function* base64Forms(bytes: Buffer): Generator<string> {
       const text = Buffer.concat([Buffer.alloc(before), bytes])
         .toString(encoding)
         .replaceAll('=', '');
-      // Characters that hold bits of what is around it.
+      // Without the characters that also encode adjacent bytes.
       const rest = (before + bytes.length) % 3;
       yield text.slice(before === 0 ? 0 : before + 1, rest === 0 ? undefined : -1);
     }

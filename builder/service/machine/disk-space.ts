@@ -1,11 +1,11 @@
-// What the disk has left, and what a folder takes of it: looked at before a build begins, and when caches are cleaned.
-// What a build takes while it runs is watched by its steps.
+// Free disk space, and the size of folders: checked before a build starts and when caches are cleaned. The steps check
+// disk usage of a running build.
 import { execFile } from 'node:child_process';
 import { statfs } from 'node:fs/promises';
 import { noRoom } from '../../steps/disk-watch.ts';
 import type { BuildFailure } from '../../steps/types.ts';
 
-/** Why nothing may be written to the folder's disk now; null where there is room. */
+/** Why nothing may be written to the folder's disk now; null if there is enough space. */
 export async function spaceFailure(folder: string, freeBytesMin: number): Promise<BuildFailure | null> {
   if (freeBytesMin === 0) return null;
   const { bavail, bsize } = await statfs(folder).catch(() => ({ bavail: Infinity, bsize: 1 }));
@@ -13,7 +13,7 @@ export async function spaceFailure(folder: string, freeBytesMin: number): Promis
   return noRoom(`${bavail * bsize} bytes are free at ${folder}, and ${freeBytesMin} stay free (DISK_FREE_BYTES_MIN)`);
 }
 
-/** Blocks that the folder takes; 0 where they cannot be counted. Counted by a program: a checkout has many files. */
+/** Disk usage of a folder; 0 if it cannot be measured. Runs `du`, since a checkout has many files. */
 export function bytesOf(folder: string): Promise<number> {
   return new Promise((resolve) => {
     execFile('du', ['-skx', folder], { env: { PATH: process.env['PATH'], LC_ALL: 'C' } }, (_error, output) => {

@@ -1,20 +1,20 @@
-// Sees to it that no process of a build outlives the builder. While it lives, a shell beside it knows the process
-// groups of builds and reads from a pipe: when the pipe ends, however the builder died, it kills them. What is left
-// even so (both were killed) ends when the next builder starts.
+// Ensures that no build process outlives the builder. A shell process knows the process groups of builds and reads from
+// a pipe: when the pipe closes, however the builder died, it kills them. Processes that survive (if both were killed)
+// are killed when the next builder starts.
 import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync, readlinkSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join, sep } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** Knows the process groups of builds. */
+/** Tracks the process groups of builds. */
 export interface ProcessGuard {
-  /** @returns what to call when the group is gone. */
+  /** @returns a function to call when the group has exited. */
   add(group: number): () => void;
-  /** Ends the shell; groups that it still knows are killed. */
+  /** Stops the shell, which kills the groups that are still registered. */
   close(): Promise<void>;
 }
 
-/** Reads `+ <group>` and `- <group>`; at the end of its input it kills those it knows. */
+/** Reads `+ <group>` and `- <group>`; at the end of its input, it kills the registered groups. */
 const SCRIPT = `trap '' HUP INT TERM
 groups=' '
 while read -r change group; do
@@ -25,11 +25,11 @@ while read -r change group; do
 done
 for group in $groups; do kill -s KILL -- "-$group" 2>/dev/null; done`;
 
-/** @param record file that names the groups under way, for the next builder. */
+/** @param record file with the registered groups, for the next builder. */
 export function openProcessGuard(record: string): ProcessGuard {
   const shell = spawn('/bin/sh', ['-c', SCRIPT], {
     stdio: ['pipe', 'ignore', 'ignore'],
-    // A session of its own: what is sent to our group does not reach it.
+    // A session of its own, so that signals to our group do not reach it.
     detached: true,
     env: {},
     cwd: '/',
@@ -68,13 +68,13 @@ export function openProcessGuard(record: string): ProcessGuard {
 
 const GONE_MS_MAX = 5000;
 const LOOK_MS = 20;
-/** User ids that builds get, one a slot. */
+/** User ids of builds, one per slot. */
 const SLOTS_MAX = 256;
 
 /**
- * Kills what an earlier builder left behind: the groups of its record, whatever works below the folder of builds, and
- * all of the users that builds get. @param firstUid of these users; null: builds have none of their own.
- * Only with the folder's lock held.
+ * Kills the processes of an earlier builder: the groups of its record, processes with a build folder, and all
+ * processes of build users. Call it only while holding the folder's lock. @param firstUid first build user; null:
+ * builds have no users of their own.
  *
  * @returns how many processes were killed.
  */
@@ -84,7 +84,7 @@ export async function endLeftovers(record: string, workRoot: string, firstUid: n
   for (const until = performance.now() + GONE_MS_MAX; performance.now() < until; await pause(LOOK_MS)) {
     const left = processes().filter(
       ({ pid, group, started }) =>
-        // A number that was given to somebody else meanwhile belongs to a younger process.
+        // A reused process id belongs to a younger process.
         (recorded.has(group) && (pid !== group || recorded.get(group) === started) && isOfBuild(pid, workRoot)) ||
         (pid === group && recorded.has(group) && recorded.get(group) === started) ||
         isBelow(pid, workRoot) ||
@@ -96,7 +96,7 @@ export async function endLeftovers(record: string, workRoot: string, firstUid: n
       try {
         process.kill(pid, 'SIGKILL');
       } catch {
-        // Gone just now.
+        // Exited in the meantime.
       }
     }
   }
@@ -121,11 +121,11 @@ function readRecord(record: string): ReadonlyMap<number, string> {
 interface RunningProcess {
   readonly pid: number;
   readonly group: number;
-  /** Ticks since the machine's start. */
+  /** Clock ticks since boot. */
   readonly started: string;
 }
 
-/** Of Linux; elsewhere none can be seen, and the shell's work is all there is. */
+/** Processes in /proc on Linux; elsewhere they cannot be listed, and only the shell kills them. */
 function processes(): RunningProcess[] {
   let names: string[];
   try {
@@ -136,7 +136,7 @@ function processes(): RunningProcess[] {
   return names.flatMap((name) => {
     const pid = Number(name);
     const fields = Number.isInteger(pid) && pid > 1 && pid !== process.pid ? statOf(pid) : null;
-    // A zombie is gone but for its parent's look.
+    // A zombie has exited and only waits for its parent.
     return fields === null || fields[0] === 'Z' ? [] : [{ pid, group: Number(fields[2]), started: fields[19]! }];
   });
 }
@@ -153,7 +153,7 @@ function startOf(pid: number): string | null {
   return statOf(pid)?.[19] ?? null;
 }
 
-/** The fields of `/proc/<pid>/stat` from the state on. */
+/** The fields of `/proc/<pid>/stat`, starting with the state. */
 function statOf(pid: number): string[] | null {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
@@ -172,7 +172,7 @@ function isBelow(pid: number, folder: string): boolean {
   }
 }
 
-/** Whether a process has something of the folder of builds in its environment, such as its home. */
+/** Whether a process has a build folder in its environment, such as its home. */
 function isOfBuild(pid: number, folder: string): boolean {
   try {
     return readFileSync(join('/proc', String(pid), 'environ'), 'utf8').includes(folder);

@@ -1,6 +1,6 @@
-// A build whose commands run in a sandbox of the sandbox service, and none of them here. The commit is fetched and
-// looked at on this machine, so that no credentials reach the sandbox; the files go in, the artifact comes out, and is
-// checked as what strangers made. Called by run-build.ts.
+// A build whose commands all run in a sandbox. The commit is fetched and checked on this machine, so that the sandbox
+// gets no credentials; the files are uploaded, and the artifact is downloaded and checked as untrusted data. Called by
+// run-build.ts.
 import { relative } from 'node:path';
 import { PlatformError } from '#core/errors.ts';
 import { checkOut } from '../checkout.ts';
@@ -15,10 +15,13 @@ import { fetchArtifact } from './fetch-artifact.ts';
 import { findNode } from './nodes.ts';
 import { findTools } from './tools.ts';
 
-/** How often a build whose sandbox is lost begins anew. */
+/** Maximum restarts of a build whose sandbox was lost. */
 const TRIES = 2;
 
-/** @throws {BuildFailure}, or the reason of the build's signal. Of the sandbox's trouble too: nothing is built here. */
+/**
+ * @throws {BuildFailure}, or the reason of the build's signal. Sandbox failures fail the build: it never runs here
+ * instead.
+ */
 export async function buildInSandbox(request: BuildRequest, access: BuildSandbox): Promise<BuildResult> {
   const own = await openFence(request);
   try {
@@ -40,7 +43,7 @@ export async function buildInSandbox(request: BuildRequest, access: BuildSandbox
   }
 }
 
-/** What was cleared for the first try is as clear for the next. */
+/** The cache is only cleared for the first attempt. */
 function again(access: BuildSandbox): BuildSandbox {
   return { ...access, isCleared: false };
 }
@@ -83,7 +86,7 @@ async function buildFrom(
   }
 }
 
-/** The files of the commit, beside those of the build before. */
+/** Uploads the files of the commit next to those of the previous build. */
 async function sendSources(own: Fence, machine: BuildMachine): Promise<void> {
   const { source } = own.folders;
   await own.run({
@@ -104,7 +107,7 @@ mkdir -p incoming home tmp artifact cache
 tar -xf source.tar -C incoming --no-same-owner
 rm source.tar`;
 
-/** Puts the files in their place; of the build before only `node_modules/.cache` of these folders is kept. */
+/** Moves the files into place; of the previous build only `node_modules/.cache` of these folders is kept. */
 const ARRANGE = `
 set -e
 rm -rf kept
@@ -118,7 +121,7 @@ done
 rm -rf source 2>/dev/null || { chmod -R u+rwX source; rm -rf source; }
 mv incoming source`;
 
-/** Gives those caches back, after an install that may have begun with empty folders. */
+/** Restores those caches after an install, which may have started with empty folders. */
 const RESTORE = `
 set -e
 at=0
@@ -170,7 +173,7 @@ function inside(path: string, from: string, folder: 'source' | 'incoming', { fol
   return below === '' ? root : `${root}/${below}`;
 }
 
-/** What the sandbox service said, as the end of a build. */
+/** Converts an error of the sandbox service to a build failure. */
 function failureOf(error: PlatformError): BuildFailure {
   const { code, message } = error;
   if (code === 'sandbox_option_refused')

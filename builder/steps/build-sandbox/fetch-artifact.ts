@@ -1,5 +1,5 @@
-// Takes the archive of an artifact out of a build sandbox: hostile bytes, read entry by entry within the bounds of an
-// artifact, and written below one empty folder. take-artifact.ts compares the files with the manifest afterwards.
+// Downloads the archive of an artifact from a build sandbox: untrusted data, read entry by entry within the limits of
+// an artifact, and written into one empty folder. take-artifact.ts then compares the files with the manifest.
 import { mkdir, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { PlatformError } from '#core/errors.ts';
@@ -12,18 +12,18 @@ import { noRoom } from '../disk-watch.ts';
 import { BuildFailure, type BuildRunLimits } from '../types.ts';
 import type { BuildMachine } from './machine.ts';
 
-/** Heads, records and paddings of one file, at most. */
+/** Maximum overhead per file: headers, records and padding. */
 const BYTES_BESIDE = 64 * BLOCK_BYTES;
 const ROOM_BYTES = 1024 * 1024;
 
-/** One file a plain file: what is linked twice is written twice. */
+/** All files are regular files: hard links are written as copies. */
 const PACK = `
 set -e
 rm -f artifact.tar
 tar -c --format=gnu --hard-dereference --owner=0 --group=0 -f artifact.tar -C "artifact/$1" .`;
 
 /**
- * @param target folder of the builder's own: the artifact is written to `<target>/<id>`.
+ * @param target folder of the builder; the artifact is written to `<target>/<id>`.
  * @throws {BuildFailure} `artifact_invalid`, `artifact_too_large`, `artifact_too_many_files`, `disk_full`
  */
 export async function fetchArtifact(
@@ -62,7 +62,7 @@ export async function fetchArtifact(
   }
 }
 
-/** The bytes as they are: what is compressed is none of ours, and what goes on for ever neither. */
+/** Reads the raw bytes: compressed or endless responses are refused. */
 async function* plain(
   stream: AsyncIterable<Uint8Array>,
   { artifactBytesMax, artifactFilesMax }: Pick<BuildRunLimits, 'artifactBytesMax' | 'artifactFilesMax'>,

@@ -1,5 +1,5 @@
-// The sandbox of a branch as the steps of a build use it: opened from whatever an attempt before left, and stopped, or
-// destroyed, when the attempt is over. What it says is the build's own word. Called by build-in-sandbox.ts.
+// The sandbox of a branch as used by the steps of a build: opened in whatever state the last attempt left it, and
+// stopped or destroyed after the attempt. Its responses are untrusted. Called by build-in-sandbox.ts.
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -12,34 +12,34 @@ import type { Fence, FencedCommand, FencedExit } from '../fence.ts';
 import { BuildFailure, type BuildRequest, type BuildSandbox } from '../types.ts';
 import { buildProgram } from './program.ts';
 
-/** A build sandbox that answers. Its folders are paths inside. */
+/** A responding build sandbox. Its folders are paths inside. */
 export interface BuildMachine extends Fence {
-  /** Whether an attempt before left its caches. */
+  /** Whether it has caches of an earlier attempt. */
   readonly isReused: boolean;
-  /** Where commands find programs. */
+  /** PATH of commands. */
   readonly path: string;
   readonly program: BuildProgram;
-  /** Variables that every command gets. */
+  /** Variables of every command. */
   readonly variables: Readonly<Record<string, string>>;
-  /** Runs a script of the shell. @returns what it printed. @throws {BuildFailure} where it fails. */
+  /** Runs a shell script. @returns its output. @throws {BuildFailure} when it fails. */
   script(text: string, ...words: string[]): Promise<string>;
-  /** @param path below the workspace. */
+  /** @param path relative to the workspace. */
   write(path: string, content: Readable): Promise<void>;
   read(path: string): Promise<Readable>;
 }
 
-/** From the major that runs the platform's TypeScript as it is. */
+/** The first major version that runs the platform's TypeScript directly. */
 const NODE_MAJOR = 24;
-/** Nodes that may be there: the one that sandboxes of containers bring, that of the image. */
+/** Candidate Node programs: that of container sandboxes, and that of the image. */
 const NODES = '/opt/platform-sandbox/node node';
-/** How long a service that does not answer is waited for, and how often it is asked. */
+/** How long to wait for an unavailable service, and the polling interval. */
 const AWAY_MS_MAX = 60_000;
 const [AGAIN_MS_LEAST, AGAIN_MS_MAX] = [250, 5000];
 const CLOSE_MS_MAX = 10_000;
 const KEPT_CHARS_MAX = 1024 * 1024;
 const SAID_CHARS_MAX = 300;
 
-/** @throws {PlatformError} of the sandbox service; {BuildFailure} where the sandbox cannot build. */
+/** @throws {PlatformError} of the sandbox service; {BuildFailure} when the sandbox cannot build. */
 export async function openBuildMachine(request: BuildRequest, access: BuildSandbox): Promise<BuildMachine> {
   const { client, place, headers } = access;
   const { signal, onLine } = request;
@@ -64,7 +64,7 @@ export async function openBuildMachine(request: BuildRequest, access: BuildSandb
       else if (texts[name].length < KEPT_CHARS_MAX) texts[name] += data;
     };
     const id = `build-${++commands}`;
-    // What a process says of itself goes the way of its errors, which go the way of its output.
+    // The process's reports use stderr, so its own stderr is redirected to stdout.
     const words = onReport === undefined ? command.words : ['sh', '-c', 'exec "$@" 3>&2 2>&1', 'sh', ...command.words];
     const stdin = input === undefined ? {} : { stdin: { text: input } };
     const started = { command: words, cwd: command.cwd, env: command.env, processId: id, ...stdin };
@@ -90,7 +90,7 @@ export async function openBuildMachine(request: BuildRequest, access: BuildSandb
   const before = await untilThere(request, async () => {
     if (access.isCleared || access.isTransient) await client.call(place, 'destroy', {}, options);
     const info = await client.info(place, options);
-    // Of a builder that was killed: what it left running ends.
+    // Kills what a killed builder left running.
     if (info !== null && info.state !== 'stopped') await client.call(place, 'stop', {}, options);
     return info;
   });
@@ -138,7 +138,7 @@ export async function openBuildMachine(request: BuildRequest, access: BuildSandb
   }
 }
 
-/** Of more branches than a project may have sandboxes for, the one that was built longest ago loses its caches. */
+/** If a project has more branches than it may have sandboxes, the least recently built branch loses its caches. */
 async function makeRoom({ client, place }: BuildSandbox, signal: AbortSignal): Promise<void> {
   const { items } = await client.list(place, { limit: '1000' }, { signal });
   const [oldest] = items
@@ -147,7 +147,7 @@ async function makeRoom({ client, place }: BuildSandbox, signal: AbortSignal): P
   if (oldest !== undefined) await client.call({ ...place, id: oldest.id }, 'destroy', {}, { signal });
 }
 
-/** Prints the workspace, PATH, whether the program is there, and the Node that can run it with its machine. */
+/** Prints the workspace, PATH, whether the program exists, and the suitable Node with its architecture. */
 const PROBE = `
 pwd -P && printf '%s\\n' "$PATH"
 if [ -e "$1/whole" ]; then echo yes; else echo no; fi
@@ -159,7 +159,7 @@ for node in ${NODES}; do
   break
 done`;
 
-/** Those of other versions go. */
+/** Deletes programs of other versions. */
 const INSTALL = `
 set -e
 rm -rf program-*
@@ -168,7 +168,7 @@ tar -xzf program.tgz -C "$1" --no-same-owner
 rm program.tgz
 touch "$1/whole"`;
 
-/** A service that is away is waited for, as Postgres is. */
+/** Retries while the service is unavailable. */
 async function untilThere<Result>(request: BuildRequest, work: () => Promise<Result>): Promise<Result> {
   const until = performance.now() + AWAY_MS_MAX;
   for (let failures = 0; ; failures++) {
@@ -192,7 +192,7 @@ function toResult(answer: unknown): { readonly stdout: string; readonly stderr: 
 }
 
 function exitOf(code: number): Pick<FencedExit, 'code' | 'signal'> {
-  // As shells count: 128 and the number of the signal.
+  // As in shells: 128 plus the signal number.
   return code === 137 ? { code: null, signal: 'SIGKILL' } : { code, signal: null };
 }
 

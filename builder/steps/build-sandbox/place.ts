@@ -1,4 +1,4 @@
-// Which sandbox a project and branch are built in. Pure. Called by builder/service/.
+// The sandbox of a project and branch. Pure. Called by builder/service/.
 import { createHash } from 'node:crypto';
 import { BUILD_RESOURCE, type SandboxPlace } from '#core/sandbox/operations.ts';
 
@@ -6,7 +6,7 @@ const SLUG_CHARS_MAX = 40;
 const HASH_CHARS = 16;
 
 /**
- * Always with a hash of the branch: names alike are not the same sandbox, whoever may choose them.
+ * Always includes a hash of the branch, so that similar names never share a sandbox.
  *
  * @example buildPlace('shop', 'Feature/Login').id // 'feature-login-' + 16 hex digits
  */

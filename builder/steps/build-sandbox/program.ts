@@ -1,5 +1,5 @@
-// The platform's own program of a build with the packages it needs, as one archive for sandboxes: they have nothing of
-// ours. The same files that a build on this machine sees read-only (own-folders.ts). Called by machine.ts.
+// Packs the platform's build program with its packages into one archive for sandboxes. Builds on this machine see the
+// same files read-only (own-folders.ts). Called by machine.ts.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
@@ -10,9 +10,9 @@ import { buffer } from 'node:stream/consumers';
 import { CHILD } from '../own-folders.ts';
 import type { PackedProgram } from '../types.ts';
 
-/** Our own folders, from the root. */
+/** Our own folders, relative to the root. */
 const FOLDERS = ['builder', 'core', 'artifacts/archive', 'packages'] as const;
-/** What those import. */
+/** Packages imported by them. */
 const PACKAGES = [
   'rolldown',
   'yaml',
@@ -24,7 +24,7 @@ const PACKAGES = [
   'croner',
   '@netlify/build-info',
 ] as const;
-/** What no program reads. */
+/** Files that no program reads. */
 const LEFT_OUT = /\.(?:map|md|d\.[mc]?ts|tsbuildinfo)$/i;
 
 let packed: Promise<PackedProgram> | null = null;
@@ -35,7 +35,7 @@ export function buildProgram(): Promise<PackedProgram> {
 }
 
 async function findProgram(root: string): Promise<PackedProgram> {
-  // Where the platform is a package itself, its packages lie beside it.
+  // If the platform is itself a package, its dependencies are next to it.
   const [, beside] = /^(.*)\/node_modules\/(?:@[^/]+\/)?[^/]+$/.exec(root) ?? [];
   const base = beside ?? root;
   const found: string[] = [join(root, 'package.json')];
@@ -67,14 +67,14 @@ async function pack(base: string, list: Buffer): Promise<Buffer> {
   return bytes;
 }
 
-/** Folders of packages and of what they depend on, as Node finds them. */
+/** Folders of packages and their dependencies, resolved as Node does. */
 function packageFolders(root: string, names: readonly string[]): ReadonlySet<string> {
   const folders = new Set<string>();
   const waiting = names.map((name) => [root, name] as const);
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     const [from, name] = next;
     const folder = findPackage(from, name);
-    // Optional, or for another machine.
+    // Optional, or for another architecture.
     if (folder === null || folders.has(folder)) continue;
     folders.add(folder);
     const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Record<string, object>;
@@ -92,7 +92,7 @@ function findPackage(from: string, name: string): string | null {
   }
 }
 
-/** Files below a folder, without packages inside of it: those are found by name. */
+/** Files in a folder, without nested packages, which are resolved by name. */
 async function addFiles(folder: string, found: string[], wants: (file: string) => boolean): Promise<void> {
   for (const entry of (await readdir(folder, { withFileTypes: true })).toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
     const path = join(folder, entry.name);

@@ -1,11 +1,11 @@
-// Package managers of a build sandbox: which ones its image has, and corepack where another version is asked for. Looks
-// into the sandbox; the rules are those of package-tools.ts. Called by build-in-sandbox.ts.
+// Package managers in a build sandbox: the installed ones, and corepack for other versions. Inspects the sandbox;
+// package-tools.ts has the rules. Called by build-in-sandbox.ts.
 import { shimFolder, shimText } from '../package-tools.ts';
 import type { BuildPlan } from '../plan.ts';
 import { BuildFailure } from '../types.ts';
 import type { BuildMachine } from './machine.ts';
 
-/** Writes programs of these names, each with its text. */
+/** Writes programs: name -> text. */
 const WRITE = `
 set -e
 mkdir -p "$1"
@@ -13,8 +13,8 @@ printf '%s' "$3" > "$1/$2"
 chmod 755 "$1/$2"`;
 
 /**
- * @returns folders that go first in PATH.
- * @throws {BuildFailure} `install_failed` where the sandbox does not have the project's manager.
+ * @returns folders to prepend to PATH.
+ * @throws {BuildFailure} `install_failed` when the sandbox does not have the project's package manager.
  */
 export async function findTools(
   { manager, installCommand }: BuildPlan,
@@ -37,7 +37,7 @@ export async function findTools(
     if (version !== null && name !== 'bun') say(`package.json asks for ${name} ${version}; the sandbox's own is used`);
     return [];
   }
-  // A command of the project's own, without a lockfile, may need no manager at all.
+  // A custom install command without a lockfile may not need a package manager.
   if (installCommand !== null || lockfile === null) return [];
   throw new BuildFailure(
     'install_failed',

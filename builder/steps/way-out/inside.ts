@@ -1,6 +1,6 @@
-// The build's side of its way out: a proxy on its own loopback, and the ports of registries of the machine's, beside
-// the command that it runs. It decides nothing, and strangers' code runs under the same user. Started by install.ts;
-// child.ts starts the same in itself.
+// The build's side of its way out: a proxy on its own loopback, and forwarded ports of the machine's registries, next
+// to the command it runs. It enforces nothing, since untrusted code runs as the same user. Started by install.ts;
+// child.ts starts the same in its own process.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, createServer, type Server } from 'node:net';
@@ -13,21 +13,21 @@ import { PROXY_VARIABLES, reach, startProxy } from '#core/way-out/proxy.ts';
 import { targetOf } from '#core/way-out/target.ts';
 import type { Place } from './reach.ts';
 
-/** How a build finds its way out. */
+/** How a build reaches allowed hosts. */
 export interface InsideWayOut {
   /** Path of the socket. */
   readonly socket: string;
   readonly loopback: readonly Place[];
 }
 
-/** Where a build finds the folder of the socket, and the socket's name. */
+/** Path of the mounted socket folder in a build, and the socket's name. */
 export const SOCKET_FOLDER = '/run/way-out';
 export const SOCKET_NAME = 'out.sock';
 
 const PROGRAM = join(import.meta.dirname, `inside${extname(import.meta.filename)}`);
 const HEAP_MB = 64;
 
-/** Point package managers at the proxy, over their settings on the machine. */
+/** Configure package managers to use the proxy, overriding the machine's settings. */
 export const WAY_OUT_VARIABLES: Readonly<Record<string, string>> = {
   ...PROXY_VARIABLES,
   npm_config_proxy: PROXY_VARIABLES['HTTP_PROXY']!,
@@ -44,21 +44,21 @@ interface Job extends InsideWayOut {
   readonly nodeOptions: string | null;
 }
 
-/** A command with its way out beside it; as it is where there is none. */
+/** Wraps a command with its way out; unchanged if there is none. */
 export function withWayOut(
   way: InsideWayOut | null,
   words: readonly string[],
   env: Readonly<Record<string, string>>,
 ): { readonly words: readonly string[]; readonly env: Readonly<Record<string, string>> } {
   if (way === null) return { words, env };
-  // Options that the project sets are for its own programs.
+  // The project's NODE_OPTIONS are only for its own programs.
   const { NODE_OPTIONS: nodeOptions = null, ...others } = env;
   const job: Job = { ...way, words, nodeOptions };
   const node = [...nodeCommand(), ...nodeFlags, `--max-old-space-size=${HEAP_MB}`];
   return { words: [...node, PROGRAM, JSON.stringify(job)], env: others };
 }
 
-/** Resolves when its ports are open. Does not keep the process alive. */
+/** Resolves when its ports listen. Does not keep the process alive. */
 export async function startWayOut({ socket: path, loopback }: InsideWayOut): Promise<void> {
   const open = (target: string): Duplex => {
     const socket = connect({ path, allowHalfOpen: true });

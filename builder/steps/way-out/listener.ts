@@ -1,5 +1,5 @@
-// The host's side of the way out of one build, which has a network that leads nowhere: a Unix socket in a folder that
-// is mounted into it, on which it requests connections by name and port. Opened by fence.ts.
+// The host's side of a build's way out. The build has an isolated network and requests connections by name and port on
+// a Unix socket, in a folder mounted into it. Opened by fence.ts.
 import { chmod, chown, mkdir, open, rm } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
@@ -8,9 +8,9 @@ import { SOCKET_NAME } from './inside.ts';
 
 /** A listening socket. */
 export interface Listener {
-  /** Of the socket. */
+  /** Path of the socket. */
   readonly folder: string;
-  /** Ends all connections, and removes the folder. */
+  /** Closes all connections, and deletes the folder. */
   close(): Promise<void>;
 }
 
@@ -18,7 +18,7 @@ const CONNECTIONS_MAX = 256;
 const LINE_BYTES_MAX = 512;
 const LINE_MS_MAX = 30_000;
 
-/** @param folder is created. @param uid of the user who may connect; null: the platform's own. */
+/** @param folder is created. @param uid user who may connect; null: the platform's own. */
 export async function openListener(folder: string, uid: number | null, way: WayOut): Promise<Listener> {
   await mkdir(folder, { mode: 0o700 });
   const sockets = new Set<Socket>();
@@ -29,10 +29,10 @@ export async function openListener(folder: string, uid: number | null, way: WayO
       socket.end(`EMFILE a build has at most ${CONNECTIONS_MAX} connections at a time\n`, () => socket.destroy());
     else readTarget(socket, (target) => lead(target, socket, way));
   });
-  // Addresses of sockets are short, and folders of builds may lie deep.
+  // Socket paths have a short maximum length, and build folders may be deep.
   const handle = await open(folder);
   await new Promise<void>((resolve, reject) => {
-    // Later errors are failed accepts, which the build alone notices.
+    // Later errors are failed accepts, which only affect the build.
     server.on('error', reject).listen(`/proc/self/fd/${handle.fd}/${SOCKET_NAME}`, resolve);
   });
   await chmod(join(folder, SOCKET_NAME), 0o600);

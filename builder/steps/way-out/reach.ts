@@ -1,5 +1,5 @@
-// The hosts that builds may reach besides public addresses, which are the registries and Git hosts that the operator
-// has set, and the proxy of the machine. Read when the builder starts. Pure, except that it reads npm's own settings.
+// The hosts that builds may reach besides public addresses: registries and Git hosts configured by the operator, and
+// the machine's proxy. Read when the builder starts. Pure, except that it reads npm's own settings.
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { WayOut } from '#core/way-out/lead.ts';
@@ -15,7 +15,7 @@ export interface Place {
 
 /** The way out of builds. */
 export interface BuildWayOut extends WayOut {
-  /** Registries on the machine's loopback, which are forwarded to the build's. */
+  /** Registries on the machine's loopback, which are forwarded to the build's loopback. */
   readonly loopback: readonly Place[];
 }
 
@@ -27,8 +27,8 @@ const OF_GIT_HOSTS = ['GITHOST_URL', 'GITHOST_API_URL'];
 /**
  * Reads the environment of the builder. `privateHosts` are the Git hosts of `GIT_REMOTE_PRIVATE_HOSTS`.
  *
- * @param npm lines of the machine's own settings of npm.
- * @throws {Error} naming the variable, its value and what it takes.
+ * @param npm lines of the machine's npm settings.
+ * @throws {Error} naming the variable, its value and what it accepts.
  * @example
  * const way = buildWayOut({ policy, lookup, privateHosts: [] }, { npm_config_registry: 'http://10.0.0.7:4873/' });
  * way.isKnown('10.0.0.7', 4873); // true
@@ -60,7 +60,7 @@ function isOfPackages(name: string, port: number): boolean {
   return port === 443 && PACKAGE_DOMAINS.some((domain) => name.endsWith(`.${domain}`));
 }
 
-/** Of the files for all users, which builds see too. */
+/** Files with settings for all users, which builds see too. */
 function npmSettings(): string {
   const prefixes = new Set(['/usr', '/usr/local', dirname(dirname(process.execPath))]);
   const files = [...[...prefixes].map((prefix) => join(prefix, 'etc/npmrc')), '/usr/share/nodejs/npm/npmrc'];
@@ -86,7 +86,7 @@ function placeOf(text: string): Place[] {
   return [{ host, port: Number(url.port) || (url.protocol === 'https:' ? 443 : 80) }];
 }
 
-/** Hosts for all ports, and targets of one port. */
+/** Hosts with all ports, and targets with one port. */
 function reachableHosts(text: string): string[] {
   const words = text
     .toLowerCase()
@@ -104,7 +104,7 @@ function isLoopback(name: string): boolean {
   return name === 'localhost' || name === '::1' || /^127(?:\.\d+){3}$/.test(name);
 }
 
-/** As curl reads the variables: lower case first, and entries of `NO_PROXY` match subdomains too. */
+/** As curl does: lower-case variables first, and entries of `NO_PROXY` match subdomains too. */
 function proxiesOf(environment: Environment, npm: string): (name: string, port: number) => URL | null {
   const ofMachine = (name: string): string => (environment[name.toLowerCase()] || environment[name] || '').trim();
   const of = (name: string, key: string): URL | null => {

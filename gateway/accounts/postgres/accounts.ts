@@ -1,5 +1,5 @@
-// The accounts in Postgres, shared by every gateway of an installation: of the process `gateway`. They hear at once of
-// tokens that are revoked.
+// Accounts in Postgres, shared by all gateways of an installation. Used by the process `gateway`. Revoked tokens are
+// announced immediately.
 import type { EncryptionKeys } from '#core/encryption.ts';
 import { openPostgres, type ConnectionOptions } from '#postgres/connection.ts';
 import { openListener } from '#postgres/listener.ts';
@@ -12,18 +12,18 @@ import { sweep } from './sweep.ts';
 import { createTokens } from './tokens.ts';
 import { createUsage } from './usage.ts';
 
-/** What becomes of them is told on this channel: triggers of the tables do so. */
+/** Channel on which table triggers announce changes. */
 const CHANNEL = 'control_ai';
 const SWEEP_MS = 600_000;
 
 interface Parts {
   readonly connection: ConnectionOptions;
   readonly now: () => number;
-  /** Of plans: organizations and projects may set themselves more. */
+  /** Limits of plans. Organizations and projects may add limits of their own. */
   readonly limitsOf: LimitsOf;
-  /** Of the operator: organizations may have more. */
+  /** The operator's models. Organizations may add providers of their own. */
   readonly table: ModelTable;
-  /** Opens the keys of organizations' providers. */
+  /** Decrypts the provider keys of organizations. */
   readonly keys: EncryptionKeys;
   readonly usageDays: number;
   readonly log: GatewayParts['log'];
@@ -34,10 +34,10 @@ export interface PostgresAccounts extends Accounts {
   close(): Promise<void>;
 }
 
-/** @throws {PostgresError} when the database is away. */
+/** @throws {PostgresError} when the database is unavailable. */
 export async function openPostgresAccounts(parts: Parts): Promise<PostgresAccounts> {
   const { connection, now, log } = parts;
-  // What is counted may be lost with the server, for a moment's worth: no call waits for a disk.
+  // Counters may lose their last moments if the server crashes, so that no call waits for a disk write.
   const sql = openPostgres({ ...connection, settings: { ...connection.settings, synchronous_commit: 'off' } });
   const tokens = createTokens(sql, now);
   const usage = createUsage(sql, log);
@@ -87,7 +87,7 @@ export async function openPostgresAccounts(parts: Parts): Promise<PostgresAccoun
   }
 }
 
-/** A question that a call waits for. @throws {AccountsAway} when the database does not answer. */
+/** A query that a call waits for. @throws {AccountsAway} when the database does not answer. */
 function orAway<Given extends unknown[], Answer>(
   ask: (...given: Given) => Promise<Answer>,
 ): (...given: Given) => Promise<Answer> {

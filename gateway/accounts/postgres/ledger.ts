@@ -1,6 +1,6 @@
-// Room for calls, in Postgres: a call takes from every limit that applies to it, or from none, in one statement: all
-// gateways of an installation share their limits. What calls have used follows later, and together. What a gateway
-// holds counts as long as it says that it lives.
+// Budget reservations in Postgres. A call reserves from every limit that applies to it, or from none, in one statement,
+// so all gateways of an installation share their limits. Usage is written later in batches. Reservations of a gateway
+// count as long as it sends heartbeats.
 import { randomUUID } from 'node:crypto';
 import type { Postgres } from '#postgres/connection.ts';
 import { isConnectionTrouble, sqlState } from '#postgres/postgres-error.ts';
@@ -15,7 +15,7 @@ interface Parts {
   readonly now: () => number;
   readonly limitsOf: (caller: Caller) => Promise<readonly Limit[]>;
   readonly log: GatewayParts['log'];
-  /** How long what a gateway holds outlives its last sign of life. */
+  /** How long a gateway's reservations remain after its last heartbeat. */
   readonly leaseMs?: number;
 }
 
@@ -26,12 +26,12 @@ interface Window {
   readonly endsAt: number;
 }
 
-/** A limit in the window of now. */
+/** A limit in the current window. */
 interface Wanted extends Window {
   readonly limit: Limit;
 }
 
-/** What is still to be told of a counter. */
+/** Changes to a counter that are not written yet. */
 interface Owed extends Window {
   used: number;
   freed: number;
@@ -40,9 +40,9 @@ interface Owed extends Window {
 const LEASE_MS = 30_000;
 const SIGNS_A_LEASE = 3;
 const SETTLE_MS = 250;
-/** While the database is away. */
+/** Pause between attempts while the database is unavailable. */
 const AGAIN_MS = 2000;
-/** More than any call uses, and sums of it are no column's bound. */
+/** More than any call uses; sums of it stay within the range of a column. */
 const TOKENS_MAX = 1e12;
 const HELD_MAX = 1e15;
 
@@ -56,14 +56,14 @@ const END = `
   WITH gone AS (DELETE FROM control.ai_holder WHERE id = $1 RETURNING id)
   DELETE FROM control.ai_held WHERE holder IN (SELECT id FROM gone)`;
 
-/** Resolves when it lives. @throws {PostgresError} when the database is away. */
+/** Resolves when it is ready. @throws {PostgresError} when the database is unavailable. */
 export async function createPostgresLedger(parts: Parts): Promise<Ledger & { close(): Promise<void> }> {
   const { sql, now, log, leaseMs = LEASE_MS } = parts;
   const holder = randomUUID();
   const owed = new Map<string, Owed>();
-  /** Calls that hold something of a counter, or are about to. */
+  /** Calls that hold, or are about to hold, a reservation on a counter. */
   const holding = new Map<string, number>();
-  /** Counters of which more may be held than calls know of: nobody heard whether a statement was done. */
+  /** Counters that may hold more than the known calls, because the result of a statement is unknown. */
   const doubtful = new Set<string>();
   let timer: NodeJS.Timeout | null = null;
   let settling: Promise<void> = Promise.resolve();
@@ -90,13 +90,13 @@ export async function createPostgresLedger(parts: Parts): Promise<Ledger & { clo
     return found;
   }
 
-  /** A call holds nothing any more. @param freed what it held */
+  /** A call releases its reservation. @param freed what it held */
   function leave(window: Window, used: number, freed: number): void {
     const id = idOf(window);
     const others = (holding.get(id) ?? 0) - 1;
     if (others > 0) holding.set(id, others);
     else holding.delete(id);
-    // With the last one goes what was held in doubt.
+    // The last release also frees reservations whose result is unknown.
     const isAll = others <= 0 && doubtful.delete(id);
     if (!isAll && used === 0 && freed === 0) return;
     owe({ ...window, used, freed: isAll ? HELD_MAX : freed });
@@ -190,7 +190,7 @@ export async function createPostgresLedger(parts: Parts): Promise<Ledger & { clo
   };
 }
 
-/** Limits on the same counter are one: the smallest. */
+/** Merges limits on the same counter into the smallest. */
 function wantedOf(caller: Caller, limits: readonly Limit[], at: number): Wanted[] {
   const byKey = new Map<string, Wanted>();
   for (const limit of limits) {

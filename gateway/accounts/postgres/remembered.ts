@@ -1,5 +1,4 @@
-// What was looked up a moment ago: the most used of so many, each for so long. Callers at the same moment share one
-// look.
+// A cache of lookups: LRU with a maximum size and a time to live. Concurrent callers share one lookup.
 
 export interface Remembered<Value> {
   get(key: string, look: () => Promise<Value>): Promise<Value>;
@@ -16,10 +15,10 @@ export function createRemembered<Value>(options: {
   readonly most: number;
   readonly ms: number;
   readonly now: () => number;
-  /** Whether what is too old is better than nothing, where a look fails. */
+  /** Whether to return a stale entry if a lookup fails. */
   readonly keepsOld?: boolean;
 }): Remembered<Value> {
-  /** In the order of their use. */
+  /** Ordered by last use. */
   const kept = new Map<string, Kept<Value>>();
   return {
     get(key, look) {
@@ -33,7 +32,7 @@ export function createRemembered<Value>(options: {
       const value = old === undefined ? look() : look().catch(() => old.value);
       const one: Kept<Value> = { until: options.now() + options.ms, value };
       kept.set(key, one);
-      // Who comes after a look that failed looks again.
+      // Failed lookups are not cached.
       one.value.catch(() => {
         if (kept.get(key) === one) kept.delete(key);
       });

@@ -1,5 +1,5 @@
-// What organizations set themselves: providers with sealed keys, aliases, `auto`, limits. Remembered for a moment; who
-// changes something tells gateways.
+// Settings of organizations: providers with encrypted keys, aliases, `auto`, limits. Cached briefly; a change
+// invalidates the cache of every gateway.
 import { usualAuto } from '#core/ai-settings.ts';
 import { unseal, type EncryptionKeys } from '#core/encryption.ts';
 import type { Statements } from '#postgres/connection.ts';
@@ -10,30 +10,30 @@ import { createRemembered } from './remembered.ts';
 const REMEMBERED_MS = 30_000;
 const REMEMBERED_MAX = 10_000;
 
-/** What a key of a provider belongs to. */
+/** The encryption context of a provider's key. */
 export const providerContext = (providerId: string): string => `ai_provider:${providerId}`;
 
 interface Own extends ModelTable {
   readonly limits: readonly SetLimit[];
-  /** Of projects, by id. */
+  /** By project id. */
   readonly projectLimits: ReadonlyMap<string, readonly SetLimit[]>;
-  /** Of keys, by id. */
+  /** By key id. */
   readonly keyLimits: ReadonlyMap<string, readonly SetLimit[]>;
 }
 
 export interface OrganizationSettings {
-  /** The operator's providers and the organization's own, which come first. */
+  /** The operator's providers and the organization's own, which take precedence. */
   readonly table: (organizationId: string) => Promise<ModelTable>;
-  /** Of the organization, the project and the key. */
+  /** Limits of the organization, the project and the key. */
   readonly limitsOf: (caller: Caller) => Promise<readonly Limit[]>;
-  /** @param organizationId null: all. */
+  /** @param organizationId null: all organizations. */
   forget(organizationId: string | null): void;
 }
 
 interface Parts {
   readonly sql: Statements;
   readonly keys: EncryptionKeys;
-  /** Of the operator. */
+  /** Settings of the operator. */
   readonly table: ModelTable;
   readonly now: () => number;
   readonly log: GatewayParts['log'];
@@ -59,7 +59,7 @@ export function createSettings(parts: Parts): OrganizationSettings {
     },
     async limitsOf({ organizationId, projectId, keyId }) {
       let found = await own(organizationId);
-      // A key that was made a moment ago may be here before the news of it.
+      // A new key may be used here before its notification arrives.
       if (keyId !== undefined && !found.keyLimits.has(keyId)) {
         remembered.forget(organizationId);
         found = await own(organizationId);

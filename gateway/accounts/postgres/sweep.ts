@@ -1,5 +1,5 @@
-// Takes away what is over: windows of limits, what dead gateways held, tokens that have expired, old usage. Every
-// gateway does it now and then.
+// Deletes expired data: windows of limits, reservations of dead gateways, expired tokens, old usage. Every gateway runs
+// it periodically.
 import type { Statements } from '#postgres/connection.ts';
 
 const DAY_MS = 86_400_000;
@@ -25,7 +25,7 @@ const HELD = `
   DELETE FROM control.ai_held h
   WHERE NOT EXISTS (SELECT FROM control.ai_counter c WHERE c.key = h.key AND c.starts_at = h.starts_at)`;
 
-/** @param at ms since 1970. @param usageDays that rows of usage are kept. */
+/** @param at ms since 1970. @param usageDays how long usage rows are kept. */
 export async function sweep(sql: Statements, at: number, usageDays: number): Promise<void> {
   const all = async (statement: string, before: number): Promise<void> => {
     while ((await sql.all(statement, before, TOGETHER)).length === TOGETHER);

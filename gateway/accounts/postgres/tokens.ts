@@ -1,4 +1,4 @@
-// Tokens in Postgres, as hashes. A gateway remembers them for a moment; what revokes one tells it.
+// Tokens in Postgres, stored as hashes. Gateways cache them briefly; revocations are announced to them.
 import type { Statements } from '#postgres/connection.ts';
 import { hashOf, newToken, newTokenId, ownerOf } from '#core/ai-token.ts';
 import type { AiCallerKind } from '#core/ai-caller.ts';
@@ -9,26 +9,26 @@ import { createRemembered } from './remembered.ts';
 
 const REMEMBERED_MS = 30_000;
 const REMEMBERED_MAX = 10_000;
-/** What is unknown has room of its own: nobody drives known tokens out by guessing. */
+/** Unknown tokens have a separate cache, so that guessing does not evict known tokens. */
 const UNKNOWN_MAX = 1000;
-/** Of a token, shown to people. */
+/** The part of a token that is shown to users. */
 const HINT_CHARS = 14;
 
-/** What is kept of a token beside whose it is. */
+/** What is stored with a token, besides its owner. */
 export interface TokenAbout {
   readonly name?: string;
-  /** Of a key. */
+  /** For a key. */
   readonly limits?: readonly SetLimit[];
-  /** An account. */
+  /** The account that created it. */
   readonly createdBy?: string;
-  /** Id of the API token that created it: revoked with it. */
+  /** Id of the API token that created it. Revoking that token revokes this one. */
   readonly parentId?: string | null;
 }
 
-/** A token that was made. */
+/** A created token. */
 export interface IssuedToken {
   readonly id: string;
-  /** Kept nowhere. */
+  /** Not stored. */
   readonly token: string;
 }
 
@@ -89,7 +89,7 @@ export function createTokens(sql: Statements, now: () => number): PostgresTokens
   };
 }
 
-/** @param sql may be a transaction of what it belongs to. */
+/** @param sql may be the transaction that creates the token's owner. */
 export async function issueToken(
   sql: Statements,
   { kind, organizationId, projectId, deploymentId, branch, runId }: Omit<Caller, 'plan'>,
@@ -120,7 +120,7 @@ export async function issueToken(
   return { id, token };
 }
 
-/** @returns the hashes of those that are no more. */
+/** @returns the hashes of the deleted tokens. */
 export async function revokeDeploymentTokens(
   sql: Statements,
   deploymentId: string,

@@ -1,4 +1,4 @@
-// Sums of usage over the rows in Postgres: the total and its groups in one look.
+// Sums usage rows in Postgres: the total and its groups in one query.
 import type { Postgres } from '#postgres/connection.ts';
 import type { UsageGroup, UsageQuestion, UsageSum, UsageSums } from '../../contract/contract.ts';
 
@@ -7,7 +7,7 @@ const keys: Readonly<Record<UsageGroup, string>> = {
   deployment: 'deployment_id',
   day: `to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD')`,
 };
-/** Of numbers that clients and providers tell: beyond it they are no whole numbers any more. */
+/** Sums of numbers reported by clients and providers, capped at the largest exact integer. */
 const sum = (column: string): string =>
   `least(coalesce(sum(${column}), 0), ${Number.MAX_SAFE_INTEGER})::bigint AS ${column}`;
 
@@ -41,7 +41,7 @@ interface Row {
 
 export async function readSums(sql: Postgres, question: UsageQuestion): Promise<UsageSums> {
   const { organizationId, projectId, deploymentId, from, to, by, groupsMax } = question;
-  // The total comes first, and one group more says that there are more.
+  // The total comes first. One extra group shows that there are more.
   const most = groupsMax + 2;
   const rows = await sql.all<Row>(select(by), organizationId, from, to, projectId, deploymentId, most);
   const groups = rows.filter(({ is_total: isTotal }) => !isTotal);

@@ -1,4 +1,5 @@
-// Rows of usage to Postgres, together and after the answers. While the database is away, so many are kept.
+// Writes usage rows to Postgres in batches, after the responses. While the database is unavailable, a limited number is
+// buffered.
 import { isConnectionTrouble, sqlState } from '#postgres/postgres-error.ts';
 import type { Postgres } from '#postgres/connection.ts';
 import type { AiCallerKind } from '#core/ai-caller.ts';
@@ -8,13 +9,13 @@ import type { UsageBook } from '../accounts.ts';
 import { readSums } from './usage-sums.ts';
 
 const TOGETHER_MS = 250;
-/** While the database is away. */
+/** Pause between attempts while the database is unavailable. */
 const AGAIN_MS = 2000;
 const TOGETHER_MAX = 500;
 const WAITING_MAX = 50_000;
 const TEXT_MAX = 500;
 
-/** A row of the table, with its times in ms since 1970. */
+/** A row of the table, with times in ms since 1970. */
 interface Row {
   readonly id: string;
   readonly at: number;
@@ -113,7 +114,7 @@ export function createUsage(sql: Postgres, log: GatewayParts['log']): UsageBook 
   };
 }
 
-/** Texts and numbers come from clients and providers: none may spoil the rows that are written with it. */
+/** Sanitizes texts and numbers from clients and providers, so that no value makes a whole batch fail. */
 function toRow({ caller, ...row }: UsageRow): Row {
   return {
     id: row.id,
@@ -173,6 +174,6 @@ function fromRow(row: Row): UsageRow {
 const text = (value: string | null): string | null =>
   value === null ? null : value.slice(0, TEXT_MAX).replaceAll('\0', '').toWellFormed();
 
-/** Whole, and such as a column takes. */
+/** Clamped to an integer that the column can store. */
 export const count = (value: number): number =>
   Number.isNaN(value) ? 0 : Math.round(Math.min(Math.max(value, 0), Number.MAX_SAFE_INTEGER));

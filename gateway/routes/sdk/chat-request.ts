@@ -1,4 +1,4 @@
-// Call options of the AI SDK as a chat-completions request, and what of them cannot be had.
+// Converts AI SDK call options to a chat-completions request, with warnings for unsupported options.
 import { isJson, isList, type Json } from '../../contract/chat.ts';
 import type { ProviderConfig } from '../../contract/contract.ts';
 import { wrong } from '../../contract/request-body.ts';
@@ -6,7 +6,7 @@ import { messagesOf } from './prompt.ts';
 import { gatewayFields, optionNames, providerFields } from './provider-options.ts';
 import type { Warning } from './sdk-call.ts';
 
-/** Settings that have another name there; null and undefined say nothing. */
+/** Settings with another name in chat completions; null and undefined count as absent. */
 const SETTINGS = [
   ['maxOutputTokens', 'max_tokens'],
   ['temperature', 'temperature'],
@@ -18,13 +18,13 @@ const SETTINGS = [
   ['seed', 'seed'],
 ] as const;
 
-/** A request, and what the SDK is to be told of it. */
+/** A request, with warnings for the SDK. */
 export interface Translated {
   readonly request: Json;
   readonly warnings: readonly Warning[];
 }
 
-/** @param provider of the model; null: it is not one alone. @throws {GatewayError} 400 */
+/** @param provider of the model; null: not a single one. @throws {GatewayError} 400 */
 export function chatRequestOf(
   options: Json,
   {
@@ -40,7 +40,7 @@ export function chatRequestOf(
   const fields = SETTINGS.flatMap(([from, to]): [string, unknown][] => {
     const value = options[from];
     if (value === undefined || value === null || (isList(value) && value.length === 0)) return [];
-    // OpenAI refuses what it does not know.
+    // OpenAI refuses unknown fields.
     if (to === 'top_k' && provider?.kind === 'openai') {
       warnings.push({
         kind: 'setting',

@@ -1,4 +1,4 @@
-// POST /sdk/embedding-model: values that the AI SDK wants embedded, by the route for embeddings.
+// POST /sdk/embedding-model: embeds values of the AI SDK, using the embeddings route.
 import { isJson, isList, type Json } from '../../contract/chat.ts';
 import { readJson, missing } from '../../contract/request-body.ts';
 import type { Call } from '../call.ts';
@@ -12,7 +12,7 @@ export async function embeddingModel(call: Call): Promise<Response> {
   const version = readVersion(request);
   const model = readModelHeader(request);
   const options = await readJson(request, parts.limits.bodyBytesMax);
-  // Version 2 calls them `input`.
+  // Version 2 names them `input`.
   const input = options['values'] ?? options['input'];
   if (input === undefined) throw missing('values');
   const provider = providerOf(await parts.models(caller.organizationId), model);
@@ -37,7 +37,7 @@ export async function embeddingModel(call: Call): Promise<Response> {
   return Response.json(result, { headers });
 }
 
-/** Providers may answer in another order than they were asked in. */
+/** Providers may return the vectors in another order. */
 function inOrder(data: readonly Json[]): readonly Json[] {
   const found = data.filter(isJson).filter(({ embedding }) => isList(embedding));
   return found.toSorted((one, other) => Number(one['index'] ?? 0) - Number(other['index'] ?? 0));

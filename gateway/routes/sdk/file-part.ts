@@ -1,16 +1,16 @@
-// Files in prompts of the AI SDK as parts of chat-completions messages. Versions 2 and 3 have a URL or base64 in
-// `data`, version 4 says which it is.
+// Converts files in AI SDK prompts to parts of chat-completions messages. In versions 2 and 3, `data` is a URL or
+// base64; version 4 states which.
 import { isJson, type Json } from '../../contract/chat.ts';
 import { wrong } from '../../contract/request-body.ts';
 
-/** What a part holds. */
+/** Content of a part. */
 type Content =
   | { readonly kind: 'url'; readonly url: string }
   | { readonly kind: 'base64'; readonly base64: string }
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'id'; readonly id: string };
 
-/** First characters of base64 -> media type, for files that are told only to be `image` or `image/*`. */
+/** First base64 characters -> media type, for files whose type is only `image` or `image/*`. */
 const signatures: readonly (readonly [string, string])[] = [
   ['iVBOR', 'image/png'],
   ['/9j/', 'image/jpeg'],
@@ -27,7 +27,7 @@ const audioFormats: Readonly<Record<string, string>> = {
   'audio/mpeg': 'mp3',
 };
 
-/** @param providers whose ids of files count. @throws {GatewayError} 400 */
+/** @param providers whose file ids are accepted. @throws {GatewayError} 400 */
 export function filePart(part: Json, providers: readonly string[], at: string): Json {
   const { mediaType = '', filename } = part;
   if (typeof mediaType !== 'string') throw wrong(`${at}.mediaType`, 'a media type');
@@ -66,7 +66,7 @@ function contentOf(data: unknown, providers: readonly string[], at: string): Con
 
 const base64Of = (base64: string): Content => ({ kind: 'base64', base64 });
 
-/** The base64, null where it is a URL elsewhere, and the media type as far as it is known. */
+/** The base64, null for an external URL, and the media type if known. */
 function bytesOf(content: Content, mediaType: string): readonly [string | null, string] {
   if (content.kind === 'base64') return [content.base64, wholeType(mediaType, content.base64)];
   const url = content.kind === 'url' ? content.url : '';

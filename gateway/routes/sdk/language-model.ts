@@ -1,4 +1,4 @@
-// POST /sdk/language-model: a call of the AI SDK, made as a chat completion: the same accounts, models and streams.
+// POST /sdk/language-model: an AI SDK call, run as a chat completion with the same accounting, models and streams.
 import { isJson, type Json } from '../../contract/chat.ts';
 import { readJson } from '../../contract/request-body.ts';
 import type { Call } from '../call.ts';

@@ -1,10 +1,10 @@
-// A prompt of the AI SDK as messages of the chat-completions wire. What providers said beside their texts goes back to
-// them where the adapters of providers/ look for it: `thinking_blocks`, `extra_content`, `cache_control`.
+// Converts AI SDK prompts to chat-completions messages. Provider metadata goes back where the adapters in providers/
+// expect it: `thinking_blocks`, `extra_content`, `cache_control`.
 import { isJson, isList, type Json } from '../../contract/chat.ts';
 import { wrong } from '../../contract/request-body.ts';
 import { filePart } from './file-part.ts';
 
-/** Parts that only the provider which wrote them understands, or that say nothing to a model. */
+/** Parts that only their provider understands, or that mean nothing to a model. */
 const passedOver = new Set<unknown>([
   'custom',
   'reasoning-file',
@@ -14,7 +14,7 @@ const passedOver = new Set<unknown>([
 ]);
 const DENIED = 'Tool call execution denied.';
 
-/** @param providers names of the options that count, see provider-options.ts. @throws {GatewayError} 400 */
+/** @param providers accepted names of options, see provider-options.ts. @throws {GatewayError} 400 */
 export function messagesOf(prompt: unknown, providers: readonly string[]): Json[] {
   if (!isList(prompt) || prompt.length === 0) throw wrong('prompt', 'a list of at least one message');
   return prompt.flatMap((message, index) => messageOf(message, providers, `prompt[${index}]`));
@@ -63,7 +63,7 @@ function contentPart({ part, at }: Placed, providers: readonly string[]): Json {
   throw wrong(`${at}.type`, 'the type of a part that this message may have');
 }
 
-/** A text alone is one, for providers that know no parts. */
+/** A single text becomes a string, for providers that do not support parts. */
 function shortest(parts: Json[], mark: Json | null): string | Json[] {
   if (mark !== null && parts.length > 0) parts.push({ ...parts.pop()!, ...mark });
   const [only] = parts;
@@ -79,7 +79,7 @@ function assistantMessage(placed: readonly Placed[], providers: readonly string[
   let signature: unknown;
   for (const { part, at } of placed) {
     const { type } = part;
-    // Calls that a provider answered itself: none of those that this wire has.
+    // Calls executed by the provider itself have no counterpart in chat completions.
     if (type === 'tool-result') continue;
     if (type === 'reasoning') {
       reasoning += textIn(part, 'text', at);
@@ -102,7 +102,7 @@ function assistantMessage(placed: readonly Placed[], providers: readonly string[
   };
 }
 
-/** Signed thoughts, as stream-parts.ts and result.ts gave them to the SDK. */
+/** Signed thinking, as stream-parts.ts and result.ts passed it to the SDK. */
 function thinkingBlock(part: Json): Json[] {
   const { signature, redactedData } = optionsOf(part, 'anthropic');
   if (typeof redactedData === 'string') return [{ type: 'redacted_thinking', data: redactedData }];
@@ -123,7 +123,7 @@ function toolCall(part: Json, at: string): Json {
   };
 }
 
-/** A text that is JSON is what a model wrote. */
+/** A string that is valid JSON was written by the model and is passed unchanged. */
 function inputText(input: unknown): string {
   if (typeof input !== 'string') return JSON.stringify(input ?? {});
   try {
@@ -156,7 +156,7 @@ function outputContent(output: Json, providers: readonly string[], at: string): 
   return isText ? parts.map((part) => part['text']).join('\n') : parts;
 }
 
-/** Versions 2 and 3 have types of their own here: `media`, `file-data`, `image-url` and others. */
+/** Versions 2 and 3 have their own types: `media`, `file-data`, `image-url` and others. */
 function outputPart(part: Json, providers: readonly string[], at: string): Json {
   const { type, url, fileId, mediaType } = part;
   if (type === 'text') return { type, text: textIn(part, 'text', at) };
@@ -182,7 +182,7 @@ function optionsOf({ providerOptions }: Json, provider: string): Json {
   return isJson(options) ? options : {};
 }
 
-/** Fields for the message as it is, under the name that `@ai-sdk/openai-compatible` gives them. */
+/** Fields copied to the message, under the name that `@ai-sdk/openai-compatible` uses. */
 const own = (part: Json): Json => optionsOf(part, 'openaiCompatible');
 
 function cacheMark(part: Json): Json | null {

@@ -1,31 +1,31 @@
-// `providerOptions` of a call of the AI SDK as fields of a chat-completions request: those for the gateway, and those
-// for the provider that is called, by its kind and by its name here.
+// Converts AI SDK `providerOptions` to fields of a chat-completions request: those for the gateway, and those for the
+// called provider, by its kind and by its name.
 import { isJson, isList, type Json } from '../../contract/chat.ts';
 import type { ModelTable, ProviderConfig } from '../../contract/contract.ts';
 import { wrong } from '../../contract/request-body.ts';
 import type { Warning } from './sdk-call.ts';
 
-/** Fields whose keys are the user's own. */
+/** Fields whose keys are chosen by the user. */
 const verbatim = new Set(['metadata', 'logit_bias']);
-/** Names that the SDK has for fields of this wire. */
+/** The SDK's names for chat-completions fields. */
 const names: Readonly<Record<string, string>> = { text_verbosity: 'verbosity', effort: 'reasoning_effort' };
-/** What is said of the format of answers, see chat-request.ts, or only to the SDK. */
+/** Options that concern the response format, see chat-request.ts, or only the SDK. */
 const notFields = new Set(['strict_json_schema', 'structured_outputs', 'structured_output_mode', 'send_reasoning']);
 const gatewayOptions = new Set(['models', 'user']);
 
-/** The provider of the first model that is tried; null: the name leads to none, or to several. */
+/** The provider of the first candidate model; null: the name resolves to none, or to several. */
 export function providerOf(table: ModelTable, model: string): ProviderConfig | null {
   const full = Object.hasOwn(table.aliases, model) ? table.aliases[model]! : model;
   const name = full.slice(0, Math.max(0, full.indexOf('/')));
   return table.providers.find((one) => one.name === name) ?? null;
 }
 
-/** Keys of `providerOptions` that count, the nearest last. */
+/** Keys of `providerOptions` that apply; the most specific is last. */
 export function optionNames(provider: ProviderConfig | null): readonly string[] {
   return provider === null ? ['openaiCompatible'] : ['openaiCompatible', provider.kind, provider.name];
 }
 
-/** What is for the provider, and whether an answer is to keep to its schema. @throws {GatewayError} 400 */
+/** Fields for the provider, and whether the response must match its schema. @throws {GatewayError} 400 */
 export function providerFields(
   given: unknown,
   provider: ProviderConfig | null,
@@ -40,7 +40,7 @@ export function providerFields(
     if (!isJson(options)) throw wrong(`providerOptions.${name}`, 'an object');
     if (typeof options['strictJsonSchema'] === 'boolean') isStrict = options['strictJsonSchema'];
     const own = ownFields(options);
-    // Google's chat-completions wire has them there, and the adapter of Google's own too.
+    // Google's compatible API has them there, and so does our adapter for Google.
     if (name !== 'google') Object.assign(fields, own);
     else if (Object.keys(own).length > 0) fields['extra_body'] = { google: own };
   }
@@ -55,7 +55,7 @@ function ownFields(options: Json): Json {
   return Object.fromEntries(fields.filter(([name]) => !notFields.has(name)));
 }
 
-/** Fallbacks and who the user is; of the rest, that it does not count. @throws {GatewayError} 400 */
+/** Fallbacks and the user; other options are reported as unsupported. @throws {GatewayError} 400 */
 export function gatewayFields(given: unknown): { readonly fields: Json; readonly warnings: readonly Warning[] } {
   const options = isJson(given) ? given['gateway'] : undefined;
   if (options === undefined || options === null) return { fields: {}, warnings: [] };

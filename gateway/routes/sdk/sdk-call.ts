@@ -1,5 +1,5 @@
-// What every call on the gateway wire of the AI SDK says of itself: the version of the SDK's model specification that
-// it speaks (`ai` 5: 2, 6: 3, 7: 4) and the model, in headers.
+// Headers common to all AI SDK gateway calls: the version of the SDK's model specification (`ai` 5: 2, 6: 3, 7: 4) and
+// the model.
 import type { Json } from '../../contract/chat.ts';
 import { missing, wrong } from '../../contract/request-body.ts';
 
@@ -9,7 +9,7 @@ const MODEL_HEADERS = ['ai-language-model-id', 'ai-model-id'];
 const VERSION_HEADER = /^ai-[a-z]+-model-specification-version$/;
 const USER_AGENT = /\bai-sdk\/gateway\/([234])\./;
 
-/** Null: no header names one. */
+/** Null: not named by a header. */
 export function modelOf({ headers }: Request): string | null {
   for (const name of MODEL_HEADERS) if (headers.get(name) !== null) return headers.get(name);
   return null;
@@ -33,19 +33,19 @@ export function readVersion({ headers }: Request): SpecVersion {
   throw missing('ai-language-model-specification-version');
 }
 
-/** Of a request that has no header for it: the SDK's gateway package has the number of the specification. */
+/** For a request without the header: the SDK's gateway package states the version of the specification. */
 export function guessVersion({ headers }: Request): SpecVersion {
   const found = USER_AGENT.exec(headers.get('user-agent') ?? '')?.[1];
   return found === '2' ? 2 : found === '3' ? 3 : 4;
 }
 
-/** Something that the call asks for and does not get; the SDK shows it to who called. */
+/** An unsupported option; the SDK shows the warning to its caller. */
 export type Warning =
   | { readonly kind: 'setting'; readonly name: string; readonly details?: string }
   | { readonly kind: 'tool'; readonly tool: Json }
   | { readonly kind: 'other'; readonly message: string };
 
-/** As the version has it. */
+/** In the format of the version. */
 export function wireWarning(warning: Warning, version: SpecVersion): Json {
   if (warning.kind === 'other') return { type: 'other', message: warning.message };
   if (warning.kind === 'tool') {

@@ -1,5 +1,5 @@
-// The errors of the gateway as the AI SDK's gateway client reads them: the envelope is the same, and `type` is what
-// chooses the class. Types that a version of the client does not know are a GatewayInternalServerError to it.
+// Formats gateway errors for the AI SDK's gateway client: the envelope is the same, and `type` selects the error class.
+// Types unknown to the client become a GatewayInternalServerError.
 import type { Json } from '../../contract/chat.ts';
 import { errorBody, type GatewayError, type GatewayErrorCode } from '../../contract/errors.ts';
 
@@ -13,7 +13,7 @@ const types: Partial<Record<GatewayErrorCode, string>> = {
   insufficient_quota: 'rate_limit_exceeded',
 };
 
-/** @param model that the request names; null: none. */
+/** @param model named by the request; null: none. */
 export function sdkErrorBody(failure: GatewayError, model: string | null): Json {
   const { error } = errorBody(failure);
   const isOfRequest = failure.status >= 400 && failure.status < 500;
@@ -21,7 +21,7 @@ export function sdkErrorBody(failure: GatewayError, model: string | null): Json 
   return { error: { ...error, type, param: type === 'model_not_found' ? { modelId: model } : error['param'] } };
 }
 
-/** What the error frame of a chat-completions stream says, as the error of a part. */
+/** Converts the error frame of a chat-completions stream to an error part. */
 export function sdkStreamError(error: Json): Json {
   const type = types[error['code'] as GatewayErrorCode] ?? 'internal_server_error';
   return { message: error['message'], type, code: error['code'] };

@@ -1,4 +1,4 @@
-// A chat-completions stream of the gateway as a stream of the AI SDK, event by event. Closing it closes the other.
+// Converts a chat-completions stream to an AI SDK stream, event by event. Closing it closes the source.
 import { isJson, type Json } from '../../contract/chat.ts';
 import { SseReader } from '../../streams/sse-reader.ts';
 import { DONE_FRAME, encodeFrames, frame, KEEP_ALIVE } from '../../streams/sse-writer.ts';
@@ -35,7 +35,7 @@ export function openSdkStream(
         }
         const found = events.push(value);
         for (const { data } of found) frames += read(data);
-        // Bytes of the gateway without an event are a comment.
+        // Bytes from the gateway without an event are a keep-alive comment.
         controller.enqueue(encodeFrames(frames === '' ? KEEP_ALIVE : frames));
       },
       cancel: (reason) => reader.cancel(reason),

@@ -1,4 +1,5 @@
-// Chunks of a chat-completions stream as parts of a stream of the AI SDK: each text, thought and call begins and ends.
+// Converts chunks of a chat-completions stream to AI SDK stream parts, with a start and an end for each text, reasoning
+// and tool call.
 import { isJson, isList, type Json } from '../../contract/chat.ts';
 import {
   blockMetadata,
@@ -17,9 +18,9 @@ interface Parts {
   /** `provider/model` that answers. */
   readonly model: string;
   readonly warnings: readonly Warning[];
-  /** Whether the chunks themselves are asked for too. */
+  /** Whether the raw chunks are requested too. */
   readonly showsRaw: boolean;
-  /** Of the last part. */
+  /** Metadata of the last part. */
   readonly metadata: Json;
 }
 
@@ -32,12 +33,12 @@ interface Call {
 
 type Block = 'text' | 'reasoning';
 
-/** For one stream. */
+/** Creates the converter of one stream. */
 export interface PartReader {
-  /** Before everything else. */
+  /** Emitted first. */
   start(): Json[];
   take(chunk: Json): Json[];
-  /** @param error the stream's own; null: it ended well. */
+  /** @param error the stream's own; null: it completed. */
   end(error: Json | null): Json[];
 }
 
@@ -65,7 +66,7 @@ export function createPartReader({ version, model, warnings, showsRaw, metadata 
     }
     return [...parts, { type: `${block}-delta`, id: open.id, delta }];
   };
-  /** The signature of the thought that was said, or a thought that nobody can read. */
+  /** The signature of the preceding reasoning, or encrypted reasoning. */
   const sign = (block: Json): Json[] => {
     if (open?.block === 'reasoning' && block['type'] === 'thinking') return close(blockMetadata(block));
     const id = String(blocks++);

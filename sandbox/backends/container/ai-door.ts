@@ -1,20 +1,20 @@
-// The way from a sandbox to the AI gateway, which may lie where sandboxes reach nothing: the service asks for them, at
-// SANDBOX_AI_URL and below it alone, and says nothing of its own. Used by backend.ts, once for each container. What
-// comes is a tenant's.
+// Proxy from a sandbox to the AI gateway, which the sandbox's network may not reach: the service forwards requests,
+// only to SANDBOX_AI_URL and below, without adding credentials. Used by backend.ts, once per container. The input is
+// untrusted.
 import { createServer, request as askHttp, type IncomingMessage, type ServerResponse } from 'node:http';
 import { request as askHttps } from 'node:https';
 import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 
-/** Requests of one sandbox at a time. */
+/** Maximum concurrent requests of one sandbox. */
 const CALLS_MAX = 32;
 const HEADERS_BYTES_MAX = 64 * 1024;
 const PREFIX = '/ai';
-/** What belongs to a connection, and what the gateway's front takes from its own proxies and browsers alone. */
+/** Hop-by-hop headers, and headers that the gateway's front only accepts from its own proxies and browsers. */
 const OWN_HEADERS =
   /^(?:connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|expect|host|cookie|forwarded|via|x-forwarded-.*|x-real-ip|x-platform-.*)$/;
 
-/** @param aiUrl `SANDBOX_AI_URL`, without a slash at its end. @returns takes connections of one sandbox. */
+/** @param aiUrl `SANDBOX_AI_URL`, without a trailing slash. @returns a handler for connections of one sandbox. */
 export function createAiDoor(aiUrl: string): (connection: Duplex) => void {
   const base = new URL(aiUrl);
   const ask = base.protocol === 'https:' ? askHttps : askHttp;
@@ -37,7 +37,7 @@ export function createAiDoor(aiUrl: string): (connection: Duplex) => void {
       const answered = new Promise<IncomingMessage>((resolve, reject) => {
         outgoing.once('response', resolve).once('error', reject);
       });
-      // An answer may come before all of it is sent.
+      // The response may arrive before the request is completely sent.
       pipeline(asked, outgoing).catch(() => {});
       const said = await answered;
       answer.writeHead(said.statusCode ?? 502, headersOf(said));
@@ -60,11 +60,11 @@ export function createAiDoor(aiUrl: string): (connection: Duplex) => void {
   return (connection) => void server.emit('connection', connection);
 }
 
-/** Of a path without a detour; null: it leads elsewhere. */
+/** Resolves a path without traversal; null: it leads outside. */
 function pathBelow(target: string): string | null {
   const url = target.startsWith('/') ? URL.parse(target, 'http://sandbox') : null;
   if (url === null || url.host !== 'sandbox') return null;
-  // What another server may read as a step up or as a slash.
+  // Sequences that another server may read as `..` or a slash.
   if (/%2f|%5c|%2e|\\|\/\//i.test(url.pathname)) return null;
   if (url.pathname !== PREFIX && !url.pathname.startsWith(`${PREFIX}/`)) return null;
   return url.pathname.slice(PREFIX.length) + url.search;

@@ -1,6 +1,6 @@
-// Sandboxes as containers of an engine of this machine (Docker, podman), for the service: each has a read-only system,
-// a disk of its own at /workspace, bounded processors, memory and processes, and no network at all. What it may reach
-// it reaches through the service (docs/decisions/90-sandboxes-have-no-network.md).
+// Sandboxes as containers of a local engine (Docker, podman): each has a read-only system, its own disk at /workspace,
+// limits on CPU, memory and processes, and no network. All outgoing connections pass through the service
+// (docs/decisions/90-sandboxes-have-no-network.md).
 import type { Duplex } from 'node:stream';
 import { PlatformError } from '#core/errors.ts';
 import { boundedLookup } from '#core/way-out/host-names.ts';
@@ -27,27 +27,27 @@ import { openImages } from './images.ts';
 import { AI_URL } from './inside/ai-door.ts';
 import { openProgram } from './program.ts';
 
-/** What it takes. */
+/** Options of the backend. */
 export interface ContainerBackendParts extends ContainerSettings {
   /** Socket of the engine. */
   readonly socketPath: string;
-  /** Those that sandboxes may ask for, besides `image`. */
+  /** Images that sandboxes may request, besides `image`. */
   readonly images: readonly string[];
-  /** Whose volume has the program that runs inside; this installation's, where nothing is said. */
+  /** Installation whose volume holds the agent program; default: this one. */
   readonly programOwner?: string;
-  /** Where the disks of sandboxes lie, and how large each is; 0: volumes of the engine, without a limit. */
+  /** Folder and size of sandbox disks; size 0: volumes of the engine, without a limit. */
   readonly diskFolder: string;
   readonly diskMb: number;
   readonly egress: SandboxEgress;
-  /** `SANDBOX_AI_URL`; null: sandboxes reach no AI gateway. */
+  /** `SANDBOX_AI_URL`; null: no AI gateway. */
   readonly aiUrl: string | null;
-  /** How long the program in a sandbox may take to answer. */
+  /** Timeout for the agent in a sandbox. */
   readonly answerMs: number;
-  /** For operators: what the engine said. */
+  /** Logs engine errors for operators. */
   report(message: string): void;
 }
 
-/** Names that one sandbox has looked up at a time. */
+/** Maximum concurrent DNS lookups of one sandbox. */
 const LOOKUPS_MAX = 256;
 const REMOVALS_MAX = 3;
 const PAUSES_MAX = 3;
@@ -57,7 +57,7 @@ interface Inspected {
   readonly State: { readonly Running: boolean; readonly Paused: boolean };
 }
 
-/** @throws {Error} with what to do, where the engine cannot be used. */
+/** @throws {Error} with the fix when the engine cannot be used. */
 export async function openContainerBackend(parts: ContainerBackendParts): Promise<SandboxBackend> {
   const { egress, aiUrl, answerMs, report } = parts;
   const api = openEngineApi(parts.socketPath);
@@ -66,7 +66,7 @@ export async function openContainerBackend(parts: ContainerBackendParts): Promis
   const room = await checkEngine();
   const settings: ContainerSettings = {
     ...parts,
-    // An engine refuses more than there are.
+    // Engines refuse more CPUs than the machine has.
     ...(parts.builds !== undefined && {
       builds: { ...parts.builds, processorsMax: Math.min(parts.builds.processorsMax, room.processors) },
     }),
@@ -80,7 +80,7 @@ export async function openContainerBackend(parts: ContainerBackendParts): Promis
   });
   const channels = new Map<string, Promise<Channel>>();
 
-  /** @returns what this machine has. */
+  /** @returns the resources of this machine. */
   async function checkEngine(): Promise<{ readonly processors: number; readonly memoryMb: number }> {
     const { OSType, Architecture, NCPU, MemTotal } = await api.call<{
       OSType: string;
@@ -116,7 +116,7 @@ export async function openContainerBackend(parts: ContainerBackendParts): Promis
       );
   }
 
-  /** What the engine says goes to operators; its messages name paths of the machine. */
+  /** Engine errors are only shown to operators, since they contain paths of the machine. */
   async function doing<Result>(what: string, work: () => Promise<Result>): Promise<Result> {
     try {
       return await work();
@@ -159,7 +159,7 @@ export async function openContainerBackend(parts: ContainerBackendParts): Promis
     return (await hasFiles(key)) ? 'stopped' : 'absent';
   }
 
-  /** A container over the disk there is, or a new one. */
+  /** Creates a container with the existing disk, or a new one. */
   async function start(machine: MachineSpec): Promise<void> {
     const { key, options } = machine;
     check(options);
@@ -169,7 +169,7 @@ export async function openContainerBackend(parts: ContainerBackendParts): Promis
     let device: string | null = null;
     if (disks !== null) {
       device = await disks.attach(key);
-      // Under the device it has now.
+      // With its current device.
       await present(api.call('DELETE', `/volumes/${name}`));
       await api.call('POST', '/volumes/create', {
         Name: name,
@@ -195,7 +195,7 @@ export async function openContainerBackend(parts: ContainerBackendParts): Promis
     await opening;
   }
 
-  /** A volume is root's: a container that may do nothing but that gives it to the user of commands. */
+  /** Volumes belong to root: a container with only the right to chown gives it to the user of commands. */
   async function makeVolume(name: string): Promise<void> {
     await api.call('POST', '/volumes/create', { Name: name, Labels: labels });
     const { Id } = await api.call<{ Id: string }>(
@@ -221,7 +221,7 @@ export async function openContainerBackend(parts: ContainerBackendParts): Promis
     lookup: boundedLookup(egress.lookup, LOOKUPS_MAX),
   });
 
-  /** One for each container: what a sandbox may ask at a time is counted there. */
+  /** One per container, since it counts the sandbox's concurrent requests. */
   const aiDoor = (): ReturnType<typeof createAiDoor> | null => (aiUrl === null ? null : createAiDoor(aiUrl));
 
   function keep(key: string, opening: Promise<Channel>): void {
@@ -241,17 +241,17 @@ export async function openContainerBackend(parts: ContainerBackendParts): Promis
     );
   }
 
-  /** Ends its processes, whatever they do about it. */
+  /** Kills its processes. */
   async function removeContainer(key: string): Promise<void> {
     const name = nameOf(key);
     for (let attempt = 1; ; attempt++) {
-      // Some engines do not end what stands still.
+      // Some engines do not kill paused containers.
       if ((await inspect(key))?.Paused === true) await present(api.call('POST', `/containers/${name}/unpause`));
       try {
         await present(api.call('DELETE', `/containers/${name}?force=true`));
         break;
       } catch (error) {
-        // It may have ended by itself between the engine's look and its signal.
+        // It may have exited between the engine's check and its signal.
         if (attempt === REMOVALS_MAX || !(error instanceof ContainerEngineError) || error.status === 0) throw error;
       }
     }
@@ -305,7 +305,7 @@ export async function openContainerBackend(parts: ContainerBackendParts): Promis
           try {
             await api.call('POST', `/containers/${nameOf(key)}/pause`);
           } catch (error) {
-            // The kernel gives up on a busy machine: "unable to freeze".
+            // On a busy machine the kernel may fail with "unable to freeze".
             if (attempt === PAUSES_MAX || !(error instanceof ContainerEngineError) || error.status === 0) throw error;
           }
         }
@@ -313,7 +313,7 @@ export async function openContainerBackend(parts: ContainerBackendParts): Promis
     stop: (key) =>
       doing('stopping the sandbox', async () => {
         await removeContainer(key);
-        // Its disk stays; a volume of the engine is the disk where there is no other.
+        // Keeps its disk; if there is no other disk, that is the engine's volume.
         if (disks !== null) await present(api.call('DELETE', `/volumes/${nameOf(key)}`));
       }),
     destroy: (key) => doing('destroying the sandbox', () => remove(key)),
@@ -364,7 +364,7 @@ function isMissing(error: unknown): boolean {
   return error instanceof ContainerEngineError && error.status === 404;
 }
 
-/** The answer; null where there is no such thing. */
+/** The response; null for 404. */
 async function present<Answer>(asked: Promise<Answer>): Promise<Answer | null> {
   try {
     return await asked;

@@ -1,5 +1,5 @@
-// The host's end of a container's standard input and output: the engine's headers are taken off, and all connections to
-// the agent and out of the sandbox go over it. What comes from inside is a tenant's.
+// The host's end of a container's standard streams: removes the engine's headers, and carries all connections to the
+// agent and out of the sandbox. The input is untrusted.
 import { Duplex } from 'node:stream';
 import { PlatformError } from '#core/errors.ts';
 import type { EngineApi } from './engine-api.ts';
@@ -7,23 +7,23 @@ import { lead, type NarrowedEgress } from './egress.ts';
 import { AI_TOPIC } from './inside/ai-door.ts';
 import { openStreams } from './inside/streams.ts';
 
-/** Connected to the program inside a container. */
+/** A connection to the program inside a container. */
 export interface Channel {
   connect(): Duplex;
-  /** Resolves when it is lost. */
+  /** Resolves when the connection is lost. */
   readonly lost: Promise<void>;
   close(): void;
 }
 
-/** How long a container may need to end after its program has, and how often it is looked at. */
+/** How long a container may take to stop after its program exited, and the polling interval. */
 const ENDING_MS = 3000;
 const LOOK_MS = 50;
 const HEADER_BYTES = 8;
 const STDOUT = 1;
-/** The engine's headers announce what the program wrote at a time. */
+/** The engine's header precedes each chunk of output. */
 const CHUNK_BYTES_MAX = 16 * 1024 * 1024;
 
-/** The output of a container as its program wrote it, and its input. */
+/** The container's raw output and input. */
 class Unwrapped extends Duplex {
   #socket: Duplex;
   #header = Buffer.alloc(0);
@@ -48,7 +48,7 @@ class Unwrapped extends Duplex {
         rest = rest.subarray(wanted);
         if (this.#header.length < HEADER_BYTES) return;
         this.#left = this.#header.readUInt32BE(4);
-        // What podman sends of the other one is not asked for.
+        // Frames of the other stream, which podman sends although not requested.
         this.#isOutput = this.#header[0] === STDOUT;
         this.#header = Buffer.alloc(0);
         if (this.#left > CHUNK_BYTES_MAX) return void this.destroy(new Error('the engine sends no stream'));
@@ -82,14 +82,14 @@ class Unwrapped extends Duplex {
 /**
  * Attaches to a container.
  *
- * @param afterAttach what makes the program run, if it does not run yet.
- * @throws {PlatformError} `sandbox_lost` where the program inside does not answer in time.
+ * @param afterAttach starts the program, if it is not running yet.
+ * @throws {PlatformError} `sandbox_lost` when the program inside does not answer in time.
  */
 export async function openChannel(given: {
   readonly api: EngineApi;
   readonly container: string;
   readonly egress: NarrowedEgress;
-  /** Takes connections to the AI gateway; null: there is none. */
+  /** Handles connections to the AI gateway; null: there is none. */
   readonly ai: ((connection: Duplex) => void) | null;
   readonly answerMs: number;
   readonly afterAttach?: () => Promise<void>;
@@ -119,7 +119,7 @@ export async function openChannel(given: {
     await greeted.promise;
   } catch (error) {
     streams.close();
-    // Whoever starts it again finds it ended: podman ends a sandbox a moment after the service that it was attached to.
+    // The next start must see it as stopped: podman stops a sandbox shortly after the attached service disconnects.
     if (hasEnded) await untilStopped(api, container);
     throw error;
   } finally {

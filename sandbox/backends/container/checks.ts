@@ -1,19 +1,19 @@
-// What operators are told of the container engine behind sandboxes: that it answers, has the image, and gave no sandbox
-// a network. Called by backend.ts for the service's status; it changes nothing.
+// Health checks of the container engine: it answers, has the image, and gave no sandbox a network. Called by backend.ts
+// for the service's status; read-only.
 import type { SandboxCheck } from '#core/sandbox/service-status.ts';
 import { ContainerEngineError, type EngineApi } from './engine-api.ts';
 
-/** What it looks at. */
+/** What to check. */
 export interface ContainerCheckParts {
   readonly api: EngineApi;
   readonly image: string;
-  /** By which containers of sandboxes are found. */
+  /** Label of sandbox containers. */
   readonly labels: Readonly<Record<string, string>>;
-  /** 0: disks have no bound. */
+  /** 0: disks are unlimited. */
   readonly diskMb: number;
 }
 
-/** Looked at each time, the newest ones. */
+/** Maximum containers inspected each time, newest first. */
 const CONTAINERS_MAX = 20;
 
 /** Findings, never a failure. */
@@ -56,7 +56,7 @@ async function checkImage(api: EngineApi, image: string): Promise<SandboxCheck> 
   }
 }
 
-/** Lists do not say it in every engine: each is looked at. */
+/** Not every engine includes this in lists, so each container is inspected. */
 async function checkNetworks(api: EngineApi, labels: Readonly<Record<string, string>>): Promise<SandboxCheck> {
   const label = Object.entries(labels).map(([name, value]) => `${name}=${value}`);
   const filters = encodeURIComponent(JSON.stringify({ label }));
@@ -84,7 +84,7 @@ async function checkNetworks(api: EngineApi, labels: Readonly<Record<string, str
   }
 }
 
-/** Null: it is gone meanwhile. */
+/** Null: it was deleted meanwhile. */
 async function networkOf(api: EngineApi, container: string): Promise<string | null> {
   try {
     const { HostConfig } = await api.call<{ HostConfig: { NetworkMode: string } }>(

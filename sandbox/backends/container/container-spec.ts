@@ -1,4 +1,4 @@
-// A sandbox as the container engine is told of it: what it may use, what it sees, and that it has no network. Pure.
+// Builds the container engine's specification of a sandbox: limits, mounts, and no network. Pure.
 import { PROXY_VARIABLES } from '#core/way-out/proxy.ts';
 import { BUILD_RESOURCE, WORKSPACE } from '#core/sandbox/operations.ts';
 import { machineSizes, type EgressChoice, type SandboxOptions } from '#core/sandbox/options.ts';
@@ -6,30 +6,30 @@ import type { MachineSpec } from '../backend.ts';
 import { COMPILED_FOLDER, COMPILED_VARIABLE, PROGRAM_COMMAND, PROGRAM_FOLDER } from './program.ts';
 import { SECRETS_FOLDER } from './inside/secrets-folder.ts';
 
-/** What commands run as; files of the workspace are theirs. */
+/** User of commands and owner of the workspace's files. */
 export const SANDBOX_USER = 1000;
 const MB = 1024 * 1024;
 const PREFIX = 'platform-sandbox-';
-/** Of files with secrets. */
+/** Size limit of files with secrets. */
 const SECRETS_SIZE = '1m';
 
-/** What the sandboxes of an installation have in common, where they say nothing else. */
+/** Defaults for all sandboxes of an installation. */
 export interface ContainerSettings {
-  /** Tells the sandboxes of this platform from those of another one on the same engine. */
+  /** Distinguishes this platform's sandboxes from those of others on the same engine. */
   readonly installation: string;
   readonly image: string;
   readonly memoryMb: number;
   readonly processorsMax: number;
   readonly tasksMax: number;
-  /** In `/tmp`, which counts as memory. */
+  /** Size of `/tmp`, which counts as memory. */
   readonly temporaryMb: number;
-  /** What those of builds have instead. */
+  /** The same for sandboxes of builds. */
   readonly builds?: BuildSettings;
 }
 
-/** Image and bounds of the sandboxes of builds. */
+/** Image and limits of build sandboxes. */
 export interface BuildSettings {
-  /** `BUILD_SANDBOX_IMAGE`; null: that of the others. */
+  /** `BUILD_SANDBOX_IMAGE`; null: the default image. */
   readonly image: string | null;
   /** `BUILD_SANDBOX_MEMORY_MB`, `BUILD_SANDBOX_CPUS`, `BUILD_SANDBOX_PIDS`. */
   readonly memoryMb: number;
@@ -37,7 +37,7 @@ export interface BuildSettings {
   readonly tasksMax: number;
 }
 
-/** The settings of a place, and the image that its sandbox is made of. */
+/** The settings of a sandbox, and its image. */
 export function settingsFor(
   { builds, ...settings }: ContainerSettings,
   { place, options }: Pick<MachineSpec, 'place' | 'options'>,
@@ -50,17 +50,17 @@ export function containerName({ installation }: Pick<ContainerSettings, 'install
   return `${PREFIX}${installation}-${key}`;
 }
 
-/** Of a container: what its sandbox may reach, so that a service that finds it knows. */
+/** Label with the hosts that the sandbox may reach, so that a restarted service knows them. */
 const EGRESS_LABEL = 'platform.sandbox.egress';
 
-/** Of one that is not to have AI: nothing leads from it to the gateway. */
+/** Label of sandboxes without access to the AI gateway. */
 const NO_AI_LABEL = 'platform.sandbox.no-ai';
 
 export function mayHaveAi(labels: Readonly<Record<string, string>> | null): boolean {
   return labels?.[NO_AI_LABEL] === undefined;
 }
 
-/** @returns the choice that a container was made with; one that cannot be read reaches nothing. */
+/** @returns the egress setting that a container was created with; an invalid one allows nothing. */
 export function egressOf(labels: Readonly<Record<string, string>> | null): EgressChoice | null {
   const written = labels?.[EGRESS_LABEL];
   if (written === undefined) return null;
@@ -68,18 +68,18 @@ export function egressOf(labels: Readonly<Record<string, string>> | null): Egres
     const { mode, allow } = JSON.parse(written) as EgressChoice;
     if (mode === 'all' || (mode === 'allow' && Array.isArray(allow))) return { mode, allow };
   } catch {
-    // As below.
+    // Falls through to deny everything.
   }
   return { mode: 'none', allow: [] };
 }
 
-/** What a machine may use: by its size, or as the operator has it. */
+/** Resource limits of a machine: by its size, or the operator's defaults. */
 function limitsOf(settings: ContainerSettings, { machine }: SandboxOptions) {
   if (machine !== null) return machineSizes[machine];
   return { processors: settings.processorsMax, memoryMb: settings.memoryMb, tasks: settings.tasksMax };
 }
 
-/** By which everything that belongs to an installation is found. */
+/** Labels of everything that belongs to an installation. */
 export function labelsOf({ installation }: Pick<ContainerSettings, 'installation'>): Record<string, string> {
   return { 'platform.sandbox.installation': installation };
 }
@@ -125,7 +125,7 @@ export function containerSpec(
     HostConfig: {
       NetworkMode: 'none',
       ReadonlyRootfs: true,
-      // Reaps what the commands of tenants leave behind.
+      // Reaps zombies of tenant commands.
       Init: true,
       CapDrop: ['ALL'],
       SecurityOpt: ['no-new-privileges'],
@@ -133,7 +133,7 @@ export function containerSpec(
       MemorySwap: memoryMb * MB,
       NanoCpus: Math.round(processors * 1e9),
       PidsLimit: tasks,
-      // All that passes its output is ours to carry, and none of it a log.
+      // The output is a data channel and must not be logged.
       LogConfig: { Type: 'none' },
       RestartPolicy: { Name: 'no' },
       IpcMode: 'private',
@@ -146,7 +146,7 @@ export function containerSpec(
   };
 }
 
-/** A container that gives a new volume to the user of commands, and ends. */
+/** A container that gives a new volume to the user of commands, then exits. */
 export function ownerSpec(
   settings: ContainerSettings,
   volumes: { readonly workspace: string; readonly program: string },

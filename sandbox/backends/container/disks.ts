@@ -1,5 +1,5 @@
-// The disks of sandboxes: a file each with a file system of a fixed size, which the engine mounts by a loop device. The
-// device belongs to the mount: the kernel lets go of it when the container ends, however it ends. Needs root.
+// Disks of sandboxes: each is a file with a file system of a fixed size, mounted by the engine through a loop device.
+// The device belongs to the mount: the kernel frees it when the container ends for any reason. Requires root.
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, readdirSync, existsSync, rmSync } from 'node:fs';
@@ -10,39 +10,39 @@ import { promisify } from 'node:util';
 const runProgram = promisify(execFile);
 const MB = 1024 * 1024;
 const SUFFIX = '.img';
-/** As the kernel counts what a file takes. */
+/** Block size of `stat`. */
 const BLOCK_BYTES = 512;
-/** ext4 with what it needs for itself. */
+/** Space that ext4 needs for itself. */
 const MB_LEAST = 16;
 const CONTROL = '/dev/loop-control';
-/** Others may take a device between our look for it and its use. */
+/** Attempts, since another process may take a free device first. */
 const DEVICE_TRIES = 5;
 
-/** Where the bytes of sandboxes lie. */
+/** Storage of sandbox files. */
 export interface Disks {
-  /** Attached to a loop device; made where there is none. @returns the device. */
+  /** Attaches the disk to a loop device, and creates it if missing. @returns the device. */
   attach(key: string): Promise<string>;
-  /** To be said once the engine has mounted the device: from then on its last user frees it. */
+  /** Call once the engine has mounted the device: from then on its last user frees it. */
   release(device: string): Promise<void>;
-  /** Another disk of the same bytes, as far as there are any. Nobody may write meanwhile. @returns what it takes. */
+  /** Copies a disk, sharing blocks if possible. Nothing may write to it meanwhile. @returns the size of the copy. */
   copy(from: string, to: string): Promise<number>;
   has(key: string): boolean;
-  /** The file goes, and what holds it. */
+  /** Deletes the file and detaches its device. */
   remove(key: string): Promise<void>;
   keys(): readonly string[];
-  /** What each takes, by key: no more than was ever written to it. */
+  /** Bytes used by each disk, by key: at most what was ever written. */
   sizes(): Promise<ReadonlyMap<string, number>>;
-  /** Nothing of it is at work afterwards, and nothing lies there but disks. */
+  /** Stops all work and removes everything but disks. */
   close(): Promise<void>;
 }
 
-/** @throws {Error} with what to do, where this machine has no loop devices or lacks a program. */
+/** @throws {Error} with the fix when this machine has no loop devices or a program is missing. */
 export async function openDisks(folder: string, megabytes: number, user: number): Promise<Disks> {
   const otherwise = 'or set SANDBOX_DISK_MB=0: sandboxes then share the disk of the engine, without a limit';
   if (megabytes < MB_LEAST) throw new Error(`SANDBOX_DISK_MB must be 0 or at least ${MB_LEAST}, but is "${megabytes}"`);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const fileOf = (key: string): string => path.join(folder, key + SUFFIX);
-  /** Null: it is gone. */
+  /** Null: it does not exist. */
   const bytesOf = async (key: string): Promise<number | null> =>
     stat(fileOf(key)).then(
       ({ blocks }) => blocks * BLOCK_BYTES,
@@ -60,7 +60,7 @@ export async function openDisks(folder: string, megabytes: number, user: number)
       throw new Error(`${program}: ${stderr.trim().slice(0, 300)}`, { cause: error });
     }
   };
-  // A container has a folder of devices of its own, and in it none of those that the kernel makes as they are needed.
+  // A container has its own /dev, without the devices that the kernel creates on demand.
   const makesNodes = !existsSync(CONTROL);
   const makeNode = async (device: string): Promise<void> => {
     const number = /^\/dev\/loop(\d+)$/.exec(device)?.[1];
@@ -89,7 +89,7 @@ export async function openDisks(folder: string, megabytes: number, user: number)
   const detach = async (file: string): Promise<void> => {
     for (const device of await devicesOf(file)) await run('losetup', '--detach', device);
   };
-  /** One that belongs to nobody yet. */
+  /** A disk that is not assigned yet. */
   const makeEmpty = async (): Promise<string> => {
     const file = path.join(folder, `empty-${randomUUID()}`);
     try {
@@ -104,7 +104,7 @@ export async function openDisks(folder: string, megabytes: number, user: number)
       throw error;
     }
   };
-  /** Made ahead of the sandbox that takes it, which would wait for its file system. What is wrong, that one says. */
+  /** Creates a spare disk in advance, to save the next sandbox the mkfs. Errors are reported by that sandbox. */
   let spare: Promise<string | null> | null = null;
   let isClosed = false;
   const takeEmpty = async (file: string): Promise<void> => {
@@ -114,7 +114,7 @@ export async function openDisks(folder: string, megabytes: number, user: number)
     try {
       await rename(found, file);
     } catch (error) {
-      // Another replica that starts clears the folder.
+      // A starting replica clears the folder.
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
       await rename(await makeEmpty(), file);
     }
@@ -125,13 +125,13 @@ export async function openDisks(folder: string, megabytes: number, user: number)
     async attach(key) {
       const file = fileOf(key);
       if (!existsSync(file)) await takeEmpty(file);
-      else await detach(file); // Of an attempt that came to nothing.
+      else await detach(file); // Left over from a failed attempt.
       return attachFree(file);
     },
     release: async (device) => void (await run('losetup', '--detach', device)),
     async copy(from, to) {
       const file = fileOf(from);
-      // What was written lies in memory at first. This reaches the file system on the device, wherever it is mounted.
+      // Flushes the page cache of the file system on the device, wherever it is mounted.
       for (const device of await devicesOf(file)) await run('blockdev', '--flushbufs', device);
       const unfinished = `${fileOf(to)}.${process.pid}`;
       try {
@@ -162,7 +162,7 @@ export async function openDisks(folder: string, megabytes: number, user: number)
     },
   };
   for (const name of readdirSync(folder)) if (!name.endsWith(SUFFIX)) rmSync(path.join(folder, name), { force: true });
-  // The program that is missing, and the device that cannot be had, are found now rather than by the first worker.
+  // Fails now, rather than in the first worker, if a program or device is missing.
   const trial = `trial${process.pid}`;
   const empty = path.join(folder, `empty-${randomUUID()}`);
   try {

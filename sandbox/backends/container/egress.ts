@@ -1,4 +1,4 @@
-// The hosts that a sandbox may reach: by the operator's list and the choice of its owner. core/way-out/lead.ts opens
+// The hosts that a sandbox may reach: the operator's list, restricted by the owner's choice. core/way-out/lead.ts opens
 // the connections.
 import type { LookupFunction } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -6,21 +6,21 @@ import type { EgressPolicy } from '#core/egress.ts';
 import type { EgressChoice } from '#core/sandbox/options.ts';
 import { lead as leadOut } from '#core/way-out/lead.ts';
 
-/** What may be reached. */
+/** The egress policy. */
 export interface SandboxEgress {
   readonly policy: EgressPolicy;
-  /** The addresses of a name that the policy allows. */
+  /** Resolves a name to the addresses that the policy allows. */
   readonly lookup: LookupFunction;
-  /** Names, and `*.` before those with all below them; null: every one. */
+  /** Names, and `*.` with a name for its subdomains; null: every host. */
   readonly hosts: readonly string[] | null;
 }
 
-/** What one sandbox may reach of it; null: all of it. */
+/** The sandbox's own restriction; null: none. */
 export interface NarrowedEgress extends SandboxEgress {
   readonly choice: EgressChoice | null;
 }
 
-/** Opens one connection of a sandbox. @param target `<host>:<port>` */
+/** Opens a connection for a sandbox. @param target `<host>:<port>` */
 export function lead(target: string, stream: Duplex, { policy, lookup, hosts, choice }: NarrowedEgress): void {
   leadOut(target, stream, {
     who: 'sandboxes',

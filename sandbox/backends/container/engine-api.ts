@@ -1,14 +1,14 @@
-// The API of a container engine (Docker, or podman's service) over its Unix socket: requests, uploads, and the
-// connection to a container's standard streams. Used by the files beside it; knows nothing of sandboxes.
+// Client for the API of a container engine (Docker, or podman's service) on its Unix socket: requests, uploads, and
+// attaching to a container's standard streams. Used by the files in this folder; independent of sandboxes.
 import { Agent, request, type IncomingMessage } from 'node:http';
 import type { Duplex, Readable } from 'node:stream';
 
-/** The version of the API that is spoken: Docker 20.10 and podman 4 have it. */
+/** The API version, supported since Docker 20.10 and podman 4. */
 const VERSION = '/v1.40';
 const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
 const CALL_MS = 60_000;
 
-/** The engine said no, or nothing (`status` 0). */
+/** The engine returned an error, or no response (`status` 0). */
 export class ContainerEngineError extends Error {
   readonly status: number;
 
@@ -20,16 +20,16 @@ export class ContainerEngineError extends Error {
 
 /** A container engine. */
 export interface EngineApi {
-  /** @param body becomes JSON. @throws {ContainerEngineError} */
+  /** @param body sent as JSON. @throws {ContainerEngineError} */
   call<Answer = unknown>(method: string, path: string, body?: unknown): Promise<Answer>;
-  /** Sends a tar archive. @throws {ContainerEngineError} */
+  /** Uploads a tar archive. @throws {ContainerEngineError} */
   upload(path: string, archive: Readable): Promise<void>;
-  /** What is written goes to the container's input; its output comes with headers. @throws {ContainerEngineError} */
+  /** Attaches: written data is the container's input; its output has frame headers. @throws {ContainerEngineError} */
   attach(container: string): Promise<Duplex>;
   close(): void;
 }
 
-/** @param socketPath of the engine. */
+/** @param socketPath the engine's socket. */
 export function openEngineApi(socketPath: string): EngineApi {
   const agent = new Agent({ keepAlive: true, maxSockets: 32 });
   const failure = (error: NodeJS.ErrnoException): ContainerEngineError =>

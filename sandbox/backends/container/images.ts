@@ -1,11 +1,11 @@
-// The images that sandboxes may have besides the default one: those that the engine lacks are pulled when they are
-// first wanted. Whoever calls waits for a while; what takes longer goes on without them. Called by backend.ts.
+// Images that sandboxes may use besides the default one; missing images are pulled on first use. Callers wait for a
+// limited time, after which the pull continues in the background. Called by backend.ts.
 import { setTimeout as delay } from 'node:timers/promises';
 import { PlatformError } from '#core/errors.ts';
 import { ContainerEngineError, type EngineApi } from './engine-api.ts';
 
 export interface Images {
-  /** @throws {PlatformError} `sandbox_unavailable`: it is not there, or not yet. */
+  /** @throws {PlatformError} `sandbox_unavailable`: the image is missing, or still being pulled. */
   have(image: string): Promise<void>;
 }
 
@@ -16,7 +16,7 @@ export function openImages(parts: {
   report(message: string): void;
 }): Images {
   const { api, waitMs, report } = parts;
-  /** Whether it is there when that is over. */
+  /** Resolves when the pull is over: whether the image exists. */
   const pulls = new Map<string, Promise<boolean>>();
 
   async function isThere(image: string): Promise<boolean> {
@@ -37,7 +37,7 @@ export function openImages(parts: {
     } catch (error) {
       report(`image ${image} is not pulled: ${(error as Error).message}`);
     }
-    // Engines tell of failures in the middle of an answer that began well.
+    // Engines report errors in the body of a response with status 200.
     return isThere(image).catch(() => false);
   }
 
@@ -63,7 +63,7 @@ export function openImages(parts: {
   };
 }
 
-/** Without a tag an engine would take all there are. @example partsOf('host:5000/a').tag // 'latest' */
+/** Without a tag, an engine would pull all tags. @example partsOf('host:5000/a').tag // 'latest' */
 function partsOf(image: string): { readonly name: string; readonly tag: string } {
   const [, name = image, tag = 'latest'] = /^(.+?)(?:@(sha256:.+)|:([^/]+))?$/.exec(image)?.filter(Boolean) ?? [];
   return { name, tag };

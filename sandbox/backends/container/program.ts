@@ -1,5 +1,5 @@
-// What runs inside every sandbox, in one volume that all of them see read-only: Node itself, and the modules of the
-// agent as they are. It is filled once a version, over the engine's API, so that the engine may be anywhere.
+// The program that runs in every sandbox, in a volume mounted read-only: Node and the agent's modules. It is filled
+// once per version over the engine's API, so the engine may be remote.
 import { createHash } from 'node:crypto';
 import { createReadStream, statSync } from 'node:fs';
 import { Readable } from 'node:stream';
@@ -7,7 +7,7 @@ import { padding, tarHeader } from '#core/archive/tar-header.ts';
 import { programArchive, readProgram, SOURCE_SUFFIX } from '../program-files.ts';
 import { ContainerEngineError, type EngineApi } from './engine-api.ts';
 
-/** Where the volume is seen. */
+/** Mount point of the volume. */
 export const PROGRAM_FOLDER = '/opt/platform-sandbox';
 const COMPILE_MS = 30_000;
 const ENTRY = `sandbox/backends/container/inside/main${SOURCE_SUFFIX}`;
@@ -20,14 +20,14 @@ export const PROGRAM_COMMAND = [
   `${PROGRAM_FOLDER}/${ENTRY}`,
 ];
 
-/** Compiled code of the program, which Node finds by this: of 460 ms of CPU that a start takes, 310 are saved. */
+/** The program's compile cache for Node: saves 310 of 460 ms CPU per start. */
 export const COMPILED_VARIABLE = 'NODE_COMPILE_CACHE';
 export const COMPILED_FOLDER = `${PROGRAM_FOLDER}/compiled`;
 
 /**
- * The volume with the program, made where there is none.
+ * Creates the volume with the program if it does not exist.
  *
- * @param given `image`: containers of it fill the volume. `user`: who runs the program, whose compiled code is its own.
+ * @param given `image`: for the containers that fill the volume. `user`: runs the program and owns its compile cache.
  */
 export async function openProgram(
   api: EngineApi,
@@ -41,7 +41,7 @@ export async function openProgram(
   for (const [file, bytes] of files) hash.update(file).update(bytes);
   const prefix = `platform-sandboxes-program-${installation}-`;
   const name = prefix + hash.digest('hex').slice(0, 16);
-  // A second volume says that the first one is whole.
+  // A second volume marks the first one as complete.
   const whole = `${name}-whole`;
   if (await hasVolume(api, whole)) return name;
   await api.call('POST', '/volumes/create', { Name: name, Labels: labels });
@@ -57,13 +57,13 @@ export async function openProgram(
   } finally {
     await api.call('DELETE', `/containers/${Id}?force=true`);
   }
-  // It works without, too.
+  // The compile cache is optional.
   await compile(api, { image, labels, volume: name, user }).catch(() => {});
   await api.call('POST', '/volumes/create', { Name: whole, Labels: labels });
   return name;
 }
 
-/** Runs the program once, without anybody to talk to, which ends it: Node leaves there what it compiled. */
+/** Runs the program once without input, which makes it exit: Node then stores its compile cache. */
 async function compile(
   api: EngineApi,
   given: { readonly image: string; readonly labels: object; readonly volume: string; readonly user: number },

@@ -1,6 +1,6 @@
-// Sandboxes as machines of a hosted provider, for the service. The agent inside is a file that is written to each
-// machine; every connection to it is a program that the provider starts there, which passes bytes on. No secret of the
-// platform is on a machine, and no container engine is needed here.
+// Sandboxes as machines of a hosted provider. The agent is a file written to each machine; every connection to it is a
+// program that the provider starts there to forward bytes. No secrets of the platform are on a machine, and no
+// container engine is needed.
 import type { Duplex } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { PlatformError } from '#core/errors.ts';
@@ -11,44 +11,44 @@ import { checkProvider, keyExcess, keyExpiry, snapshotMismatch } from './checks.
 import type { HostedSettings, PinnedTemplate } from './settings.ts';
 import { ProviderError, type HostedProvider, type ProviderMachine } from './provider.ts';
 
-/** What it takes. */
+/** Options of the backend. */
 export interface HostedBackendParts {
   readonly provider: HostedProvider & { close(): Promise<void> };
   readonly settings: HostedSettings;
-  /** What is written to each machine, and how it is called there. */
+  /** The agent file, and its commands on the machine. */
   readonly program: HostedProgram;
-  /** Machines of this platform begin with it: several may share an organization. */
+  /** Prefix of machine names: several platforms may share an organization. */
   readonly installation: string;
-  /** How long a machine may take to run. */
+  /** How long a machine may take to start. */
   readonly startMsMax: number;
-  /** For operators: what the provider said. */
+  /** Logs provider errors for operators. */
   report(message: string): void;
 }
 
-/** The agent for machines of a provider. */
+/** The agent for hosted machines. */
 export interface HostedProgram {
-  /** One file for `/bin/sh`, which unpacks itself. */
+  /** A self-extracting file for `/bin/sh`. */
   readonly install: Uint8Array;
-  /** Ends with 0 where this version is installed. */
+  /** Exits with 0 if this version is installed. */
   readonly isInstalled: readonly string[];
-  /** Passes its input to the agent and the agent's answer to its output; starts the agent where none runs. */
+  /** Connects its input and output to the agent; starts the agent if it is not running. */
   readonly call: readonly string[];
 }
 
-/** Below the home folder, where programs start. */
+/** Relative to the home folder, where programs start. */
 const INSTALL_FILE = '.platform-sandbox-install';
 const POLL_MS = 100;
 
 /**
- * @throws {Error} with what to do, where the provider does not know the key, the key may do too much and
- * `HOSTED_REQUIRE_SCOPED_KEY` is set, the machine type is none of the provider's, or a template is not at its pinned
+ * @throws {Error} with the fix when the provider does not accept the key, the key has too many permissions and
+ * `HOSTED_REQUIRE_SCOPED_KEY` is set, the provider does not have the machine type, or a template is not at its pinned
  * snapshot.
  */
 export async function openHostedBackend(parts: HostedBackendParts): Promise<SandboxBackend> {
   const { provider, settings, program, installation, report } = parts;
   const prefix = `platform-${installation}-`;
   const nameOf = (key: string): string => `${prefix}${key}`;
-  /** Ids of the provider, which a name has until its machine is removed. */
+  /** Machine ids by name, valid until the machine is deleted. */
   const ids = new Map<string, string>();
   await checkKey();
   const machineTypes = await provider.machineTypes();
@@ -58,12 +58,12 @@ export async function openHostedBackend(parts: HostedBackendParts): Promise<Sand
     if (mismatch !== null) throw new Error(mismatch);
   }
 
-  /** What a sandbox of a resource starts from. */
+  /** The template of a resource's sandboxes. */
   function templateOf(resource: string): PinnedTemplate {
     return resource === BUILD_RESOURCE ? (settings.builds ?? settings) : settings;
   }
 
-  /** Null where its template is as it was pinned. */
+  /** Null if its template is at the pinned snapshot. */
   async function mismatchOf(resource: string): Promise<string | null> {
     const isOfBuilds = resource === BUILD_RESOURCE && settings.builds !== null;
     const pin = isOfBuilds ? 'BUILD_SANDBOX_TEMPLATE_SNAPSHOT_ID' : 'HOSTED_TEMPLATE_SNAPSHOT_ID';
@@ -106,7 +106,7 @@ export async function openHostedBackend(parts: HostedBackendParts): Promise<Sand
 
   const typeOf = ({ machine }: SandboxOptions): string => machine ?? settings.machineType;
 
-  /** What the provider said goes to operators; tenants hear that it failed. */
+  /** Provider errors are logged for operators; tenants only see that it failed. */
   async function doing<Result>(what: string, work: () => Promise<Result>): Promise<Result> {
     try {
       return await work();
@@ -153,7 +153,7 @@ export async function openHostedBackend(parts: HostedBackendParts): Promise<Sand
     if (!isDone) throw new Error(`the agent cannot be installed (${output.trim().slice(-300)})`);
   }
 
-  /** Its last line is its exit code: a stream has none. */
+  /** Its last output line is its exit code, since a stream has none. */
   async function run(id: string, command: readonly string[]): Promise<{ isDone: boolean; output: string }> {
     const stream = await provider.exec(id, ['/bin/sh', '-c', '"$@" 2>&1; printf "\\n%s" "$?"', 'sh', ...command]);
     let output = '';
@@ -172,7 +172,7 @@ export async function openHostedBackend(parts: HostedBackendParts): Promise<Sand
     aiUrl: settings.aiUrl,
     check,
     checkCopy,
-    // Its caller has asked before.
+    // The caller has checked before.
     copy: async () => checkCopy(),
     create: ({ key, place, options }) =>
       doing('making the sandbox', async () => {
@@ -198,7 +198,7 @@ export async function openHostedBackend(parts: HostedBackendParts): Promise<Sand
         check(options);
         const machine = await find(key);
         if (machine === null) throw new PlatformError('sandbox_lost', { reason: 'its files are gone' });
-        // One that stands still goes on as it was made.
+        // A suspended machine resumes with its original options.
         if (machine.state === 'stopped' && machine.machineType !== typeOf(options))
           await provider.update(machine.id, { machineType: typeOf(options) });
         if (machine.state === 'suspended' || machine.state === 'stopped')
@@ -233,7 +233,7 @@ export async function openHostedBackend(parts: HostedBackendParts): Promise<Sand
     close: () => provider.close(),
   };
 
-  /** A machine that a repeated request made is the one that was asked for. */
+  /** A machine created by a repeated request is the requested one. */
   async function created(asked: Promise<ProviderMachine>, key: string): Promise<ProviderMachine> {
     try {
       return await asked;
@@ -252,7 +252,7 @@ export async function openHostedBackend(parts: HostedBackendParts): Promise<Sand
   }
 }
 
-/** Null for what the provider does not have. */
+/** Null for 404. */
 async function present<Answer>(asked: Promise<Answer>): Promise<Answer | null> {
   try {
     return await asked;

@@ -1,5 +1,5 @@
-// What operators are told of a hosted provider and its key: at the start of the service, and in its status. Called by
-// backend.ts; the key itself is in no message.
+// Health checks of a hosted provider and its key, run when the service starts and for its status. Called by backend.ts;
+// no message includes the key.
 import type { SandboxCheck } from '#core/sandbox/service-status.ts';
 import type { HostedProvider, ProviderKey } from './provider.ts';
 import type { HostedSettings, PinnedTemplate } from './settings.ts';
@@ -8,7 +8,7 @@ const DAY_MS = 86_400_000;
 const DAYS_SOON = 30;
 const ADVICE = 'make a key with the actions of docs/sandbox-provider.md, and no others';
 
-/** What the key may do that it should not; null: nothing. */
+/** The permissions that the key should not have; null: none. */
 export function keyExcess(key: ProviderKey): string | null {
   const what = !key.isScoped
     ? 'HOSTED_API_KEY is not restricted to actions'
@@ -18,14 +18,14 @@ export function keyExcess(key: ProviderKey): string | null {
   return what === null ? null : `${what}; ${ADVICE}`;
 }
 
-/** Whether it ends in good time; null: it does. */
+/** The problem with its expiry; null: none. */
 export function keyExpiry(key: ProviderKey, now: number): string | null {
   if (key.expiresAt === null) return 'HOSTED_API_KEY never expires: make one that ends within 365 days';
   if (key.expiresAt - now >= DAYS_SOON * DAY_MS) return null;
   return `HOSTED_API_KEY expires on ${new Date(key.expiresAt).toISOString().slice(0, 10)}: make a new one`;
 }
 
-/** Null where templates are as they were pinned. */
+/** Null if templates are at their pinned snapshots. */
 export async function snapshotMismatch(
   provider: HostedProvider,
   { template, snapshotId }: PinnedTemplate,

@@ -1,5 +1,5 @@
-// The agent as one file for `/bin/sh`, which a machine of a provider unpacks once a version. The machine's own Node
-// runs it (docs/sandbox-provider.md says which).
+// The agent as one self-extracting file for `/bin/sh`, unpacked on a machine once per version. It runs with the
+// machine's own Node (see docs/sandbox-provider.md).
 import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { BLOCK_BYTES } from '#core/archive/tar-header.ts';
@@ -7,7 +7,7 @@ import { programArchive, readProgram, SOURCE_SUFFIX } from '../program-files.ts'
 import type { HostedProgram } from './backend.ts';
 
 const ENTRY = `sandbox/backends/hosted/inside/main${SOURCE_SUFFIX}`;
-/** From the major that runs TypeScript as it is. */
+/** The first major version that runs TypeScript directly. */
 const NODE_MAJOR = 24;
 const FLAGS = ['--disable-warning=ExperimentalWarning', '--max-old-space-size=128'];
 

@@ -1,5 +1,5 @@
-// The provider's API over HTTPS (docs/sandbox-provider.md has its routes), and one WebSocket for each program that it
-// starts. Called by backend.ts. The key goes into the header of these requests and nowhere else.
+// Client for the provider's HTTPS API (docs/sandbox-provider.md lists its routes), with one WebSocket per started
+// program. Called by backend.ts. The key is only sent in the header of these requests.
 import type { Duplex } from 'node:stream';
 import { createWebSocketStream, WebSocket } from 'ws';
 import {
@@ -19,24 +19,24 @@ import {
   type ProviderCalls,
 } from './provider-calls.ts';
 
-/** Where and as whom. */
+/** Endpoint and credentials. */
 export interface ProviderApiParts {
-  /** `HOSTED_BASE_URL`, without a slash at its end. */
+  /** `HOSTED_BASE_URL`, without a trailing slash. */
   readonly baseUrl: string;
   /** `HOSTED_API_KEY`. */
   readonly apiKey: string;
   /** `HOSTED_ORG`. */
   readonly organization: string;
-  /** Authorities besides those of Node; for tests. */
+  /** Additional certificate authorities, for tests. */
   readonly certificateAuthority?: string;
-  /** A request, and each part of its answer. */
+  /** Timeout of a request and of each chunk of its response. */
   readonly answerMs: number;
 }
 
 const PAGES_MAX = 1000;
 const STATES: ReadonlySet<string> = new Set<ProviderState>(['starting', 'running', 'suspended', 'stopped']);
 
-/** Requests may be repeated: a machine's name is its own, and the provider answers 409 to a second one. */
+/** Creating is idempotent: machine names are unique, and the provider answers 409 to a second request. */
 export function openProviderApi(parts: ProviderApiParts): HostedProvider & { close(): Promise<void> } {
   const { baseUrl, organization, certificateAuthority: ca, answerMs } = parts;
   const calls = openProviderCalls({ ...parts, keyName: 'HOSTED_API_KEY' });
@@ -127,7 +127,7 @@ function openExec(
       perMessageDeflate: false,
       ...(ca === undefined ? {} : { ca }),
     });
-    // Listened to from here on, so that nothing that comes with the handshake is lost.
+    // Listens immediately, so that data arriving with the handshake is not lost.
     const stream = createWebSocketStream(socket);
     const fail = (error: ProviderError): void => {
       stream.destroy();

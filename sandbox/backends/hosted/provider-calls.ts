@@ -1,24 +1,24 @@
-// Requests to a provider's API over HTTPS: JSON both ways, bounded, and the same again where it says: later. Used by
-// provider-api.ts with the key of the service, and by scoped-key.ts with one that makes keys. A key goes into the
-// header of these requests and nowhere else.
+// HTTPS requests to a provider's API: JSON, limited in size and time, retried when the provider asks for it. Used by
+// provider-api.ts with the service's key, and by scoped-key.ts with an admin key. A key is only sent in the header of
+// these requests.
 import { setTimeout as delay } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 import { parseInteger } from '#core/parse-integer.ts';
 import { ProviderError } from './provider.ts';
 
-/** Where, as whom, and how patiently. */
+/** Endpoint, credentials and timeouts. */
 export interface ProviderCallsParts {
-  /** `HOSTED_BASE_URL`, without a slash at its end. */
+  /** `HOSTED_BASE_URL`, without a trailing slash. */
   readonly baseUrl: string;
   readonly apiKey: string;
-  /** Variable that the key came from, for what is said. */
+  /** Name of the key's variable, for messages. */
   readonly keyName: string;
-  /** Authorities besides those of Node; for tests. */
+  /** Additional certificate authorities, for tests. */
   readonly certificateAuthority?: string;
-  /** A request, and each part of its answer. */
+  /** Timeout of a request and of each chunk of its response. */
   readonly answerMs: number;
   readonly attempts?: number;
-  /** The pause before the second attempt; it doubles with each. */
+  /** Delay before the second attempt; doubles with each. */
   readonly retryMs?: number;
 }
 
@@ -27,15 +27,15 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /** The API of a provider. */
 export interface ProviderCalls {
-  /** The answer. @throws {ProviderError} */
+  /** Returns the response. @throws {ProviderError} */
   call(method: Method, target: string, body?: Readonly<Record<string, unknown>> | Uint8Array): Promise<unknown>;
-  /** What an answer says, in words. */
+  /** The error message of a response. */
   explain(status: number, body: unknown): string;
   readonly authorization: string;
   close(): Promise<void>;
 }
 
-/** Answers that mean: the same again, later. */
+/** Statuses that are retried. */
 const LATER = new Set([429, 503]);
 const ATTEMPTS = 4;
 const RETRY_MS = 250;
@@ -135,12 +135,12 @@ export function unreadable(target: string): ProviderError {
   return new ProviderError(0, `the provider's answer to ${pathOf(target)} is not what its API promises`);
 }
 
-/** Without the query, which may have paths of a sandbox. */
+/** Without the query, which may contain sandbox paths. */
 function pathOf(target: string): string {
   return target.split('?', 1)[0]!;
 }
 
-/** Seconds; other forms are not waited for. */
+/** Seconds; other formats are ignored. */
 function retryAfter(value: string | string[] | undefined): number | null {
   if (typeof value !== 'string' || !/^\d{1,6}$/.test(value)) return null;
   return Math.min(parseInteger('retry-after', value, { least: 0 }) * 1000, RETRY_MS_MAX);

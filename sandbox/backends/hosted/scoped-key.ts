@@ -1,28 +1,28 @@
-// Makes the key that the sandbox service works with: restricted to the actions it takes, and with an end. Called by
-// `platform secrets sandbox-key` with a key of an administrator, which is kept nowhere.
+// Creates the sandbox service's key: restricted to the actions it needs, with an expiry. Called by `platform secrets
+// sandbox-key` with an administrator's key, which is not stored.
 import { isDeepStrictEqual } from 'node:util';
 import { openProviderCalls, record, strings, text, unreadable } from './provider-calls.ts';
 import { ProviderError } from './provider.ts';
 
-/** What it takes. */
+/** Options of the key. */
 export interface ScopedKeyParts {
-  /** `HOSTED_BASE_URL`, without a slash at its end. */
+  /** `HOSTED_BASE_URL`, without a trailing slash. */
   readonly baseUrl: string;
   /** `HOSTED_ADMIN_KEY`. */
   readonly adminKey: string;
   /** `HOSTED_ORG`. */
   readonly organization: string;
-  /** What the provider calls it. */
+  /** Name of the key at the provider. */
   readonly name: string;
   readonly days: number;
-  /** Whether machines start from a template, whose snapshot is looked at. */
+  /** Whether machines start from a template, whose snapshot has to be read. */
   readonly hasTemplate: boolean;
   readonly now?: number;
   readonly certificateAuthority?: string;
   readonly retryMs?: number;
 }
 
-/** A key, which the provider shows this once. */
+/** A key, which the provider shows only once. */
 export interface ScopedKey {
   readonly name: string;
   readonly key: string;
@@ -43,12 +43,15 @@ const ACTIONS = [
   'account.read',
 ];
 const ANSWER_MS = 30_000;
-/** While a provider changes credentials it answers 503: half a minute in all. */
+/** The provider answers 503 while it changes credentials: retried for half a minute. */
 const ATTEMPTS = 8;
 const RETRY_MS = 500;
 const DAY_MS = 86_400_000;
 
-/** @throws {ProviderError} in words; a key that may do more than was asked, or for longer, is refused and not told. */
+/**
+ * @throws {ProviderError} also when the created key has more permissions or a later expiry than requested; it is not
+ * shown then.
+ */
 export async function makeScopedKey(parts: ScopedKeyParts): Promise<ScopedKey> {
   const { baseUrl, adminKey, organization, name, days, hasTemplate, now = Date.now() } = parts;
   const calls = openProviderCalls({

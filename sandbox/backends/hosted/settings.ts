@@ -1,25 +1,25 @@
 // The variables of a hosted provider (docs/sandbox-provider.md), read once when the sandbox service starts with
-// SANDBOX_PROVIDER=hosted. What is missing or wrong is refused by name, with what to do. Pure.
+// SANDBOX_PROVIDER=hosted. Missing or invalid values are refused by name, with the fix. Pure.
 import { isIP } from 'node:net';
 import { parseInteger } from '#core/parse-integer.ts';
 
-/** What machines start from. */
+/** The template of machines. */
 export interface PinnedTemplate {
-  /** Null: what the provider starts from by itself. */
+  /** Null: the provider's default. */
   readonly template: string | null;
-  /** Machines are refused where the template is at another one; null: any will do. */
+  /** Machines are refused if the template is at another snapshot; null: any snapshot. */
   readonly snapshotId: string | null;
 }
 
 /** `HOSTED_*` and `SANDBOX_AI_URL`; `template` and `snapshotId`: `HOSTED_TEMPLATE`, `HOSTED_TEMPLATE_SNAPSHOT_ID`. */
 export interface HostedSettings extends PinnedTemplate {
-  /** `HOSTED_BASE_URL`, without a slash at its end. */
+  /** `HOSTED_BASE_URL`, without a trailing slash. */
   readonly baseUrl: string;
   /** `HOSTED_API_KEY`. */
   readonly apiKey: string;
   /** `HOSTED_ORG`. */
   readonly organization: string;
-  /** `BUILD_SANDBOX_TEMPLATE` and its pinned snapshot, for sandboxes of builds; null: as the others. */
+  /** `BUILD_SANDBOX_TEMPLATE` and its pinned snapshot, for build sandboxes; null: the same as others. */
   readonly builds: PinnedTemplate | null;
   /** `HOSTED_MACHINE_TYPE`. */
   readonly machineType: 'small' | 'default' | 'large';
@@ -34,7 +34,7 @@ export interface HostedSettings extends PinnedTemplate {
 const MACHINE_TYPES = ['small', 'default', 'large'] as const;
 const TTL_SECONDS_MAX = 30 * 86_400;
 
-/** @throws {Error} naming the variable, its value and what it takes; never the value of the key. */
+/** @throws {Error} naming the variable, its value and what it accepts; never the value of the key. */
 export function hostedSettings(environment: Readonly<Record<string, string | undefined>>): HostedSettings {
   const get = (name: string): string => environment[name]?.trim() ?? '';
   const missing = ['HOSTED_API_KEY', 'HOSTED_ORG', 'HOSTED_BASE_URL', 'SANDBOX_AI_URL'].filter(
@@ -71,7 +71,7 @@ export function hostedSettings(environment: Readonly<Record<string, string | und
   };
 }
 
-/** `HOSTED_BASE_URL`. @throws {Error} where a key would go over plain HTTP. */
+/** `HOSTED_BASE_URL`. @throws {Error} when a key would be sent over plain HTTP. */
 export function providerUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url?.protocol !== 'https:' || url.username !== '' || url.search !== '' || url.hash !== '')
@@ -81,7 +81,7 @@ export function providerUrl(text: string): string {
   return url.href.replace(/\/+$/, '');
 }
 
-/** Machines of a provider reach it over the Internet. */
+/** Hosted machines reach it over the Internet. */
 function publicUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url?.protocol !== 'https:' || isInternal(url.hostname))
@@ -91,7 +91,7 @@ function publicUrl(text: string): string {
   return url.href.replace(/\/+$/, '');
 }
 
-/** Names without a dot and those of private networks; addresses have no certificate. */
+/** Names without a dot and private network names; addresses have no certificate. */
 function isInternal(host: string): boolean {
   if (isIP(host.replace(/^\[|\]$/g, '')) !== 0 || !host.includes('.')) return true;
   return /\.(?:localhost|local|internal|lan|home|test|invalid)\.?$/.test(host);

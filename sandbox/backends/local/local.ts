@@ -1,5 +1,5 @@
-// Sandboxes for `platform dev` where no container engine answers: processes of this machine, one folder each. They do
-// NOT isolate: commands run as the developer, on the developer's files and network.
+// Sandboxes for `platform dev` without a container engine: local processes, with a folder each. They are NOT isolated:
+// commands run as the developer, with access to the developer's files and network.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { constants, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { cp, lstat, rm } from 'node:fs/promises';
@@ -14,12 +14,12 @@ import type { MachineSpec, SandboxBackend } from '../backend.ts';
 
 const MAIN = path.join(import.meta.dirname, `main${path.extname(import.meta.filename)}`);
 
-/** What commands get of the developer's environment. */
+/** Variables of the developer's environment that commands get. */
 const PASSED = ['PATH', 'LANG', 'LC_ALL', 'TERM', 'TZ', 'TMPDIR', 'SHELL'];
 
 const NO_ENGINE = 'Start Docker or podman for sandboxes that are fenced';
 
-/** How long an agent may take to end. */
+/** How long an agent may take to exit. */
 const END_MS = 3000;
 
 interface Machine {
@@ -28,16 +28,16 @@ interface Machine {
   state: 'running' | 'suspended';
 }
 
-/** What it is made of. */
+/** Options of the backend. */
 export interface LocalParts {
-  /** Where the sandboxes' folders lie. */
+  /** Parent of the sandbox folders. */
   readonly folder: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Where commands reach the AI gateway: on this machine. */
+  /** URL of the AI gateway on this machine, for commands. */
   readonly aiUrl?: string | null;
-  /** Why it is no container, for the developer. */
+  /** Why containers are not used, for the developer. */
   readonly why?: string;
-  /** Lines that a developer has to see. */
+  /** Prints warnings for the developer. */
   readonly warn: (message: string) => void;
 }
 
@@ -45,12 +45,12 @@ export function createLocalBackend(parts: LocalParts): SandboxBackend {
   const { folder, environment, aiUrl = null, why = NO_ENGINE, warn } = parts;
   const machines = new Map<string, Machine>();
   let sockets: string | null = null;
-  /** What was warned of. */
+  /** Warnings already printed. */
   const warned = new Set<string>();
 
   const folderOf = (key: string): string => path.join(folder, key);
   const workspaceOf = (key: string): string => path.join(folderOf(key), 'workspace');
-  // Not the key alone: another installation on this machine may have the same.
+  // The key alone is not unique: another installation on this machine may use the same.
   const markOf = (key: string): string => `${Buffer.from(folder).toString('base64url')}-${key}`;
 
   function warnOnce(what: string, message: string): void {
@@ -69,7 +69,7 @@ export function createLocalBackend(parts: LocalParts): SandboxBackend {
       if (value !== null)
         warnOnce(name, `the option ${name} of sandboxes does nothing here: they are processes of this machine`);
     mkdirSync(workspaceOf(key), { recursive: true, mode: 0o700 });
-    // A path in the project may be longer than a socket's name may be.
+    // The project's path may exceed the maximum length of a socket path.
     sockets ??= mkdtempSync(path.join(tmpdir(), 'platform-sandboxes-'));
     const socket = path.join(sockets, key);
     rmSync(socket, { force: true });
@@ -84,7 +84,7 @@ export function createLocalBackend(parts: LocalParts): SandboxBackend {
     const [program, ...flags] = nodeCommand();
     const agent = spawn(program!, [...flags, MAIN, socket, JSON.stringify(settings)], {
       cwd: workspaceOf(key),
-      // Of its own: what it hands to commands is in the settings.
+      // The agent's own environment; commands get theirs from the settings.
       env: Object.fromEntries(
         ['PATH', 'NODE_COMPILE_CACHE'].flatMap((name) =>
           environment[name] === undefined ? [] : [[name, environment[name]]],
@@ -111,7 +111,7 @@ export function createLocalBackend(parts: LocalParts): SandboxBackend {
     machines.delete(key);
     if (machine !== undefined && machine.agent.exitCode === null && machine.agent.signalCode === null) {
       const exited = new Promise((resolve) => void machine.agent.once('exit', resolve));
-      // It ends what runs in it, and then itself.
+      // The agent ends its commands, then itself.
       machine.agent.stdin!.end();
       machine.agent.kill('SIGCONT');
       const late = setTimeout(() => machine.agent.kill('SIGKILL'), END_MS);
@@ -127,7 +127,7 @@ export function createLocalBackend(parts: LocalParts): SandboxBackend {
       try {
         process.kill(pid, signal);
       } catch {
-        // Ended meanwhile.
+        // Exited meanwhile.
       }
     }
   }
@@ -142,7 +142,7 @@ export function createLocalBackend(parts: LocalParts): SandboxBackend {
 
   return {
     provider: 'local',
-    // A worker says them for where it is deployed.
+    // Options are accepted without effect: they are meant for the deployment.
     check: () => {},
     aiUrl,
     checkCopy: () => {},
@@ -154,7 +154,7 @@ export function createLocalBackend(parts: LocalParts): SandboxBackend {
         verbatimSymlinks: true,
         preserveTimestamps: true,
         mode: constants.COPYFILE_FICLONE,
-        // Sockets and pipes belong to processes, of which a copy has none.
+        // Sockets and pipes belong to processes and are not copied.
         async filter(file) {
           const entry = await lstat(file);
           if (entry.isFile()) bytes += entry.size;

@@ -1,12 +1,12 @@
-// The way to the AI gateway as programs in a sandbox know it: a port of the sandbox's own loopback, each connection to
-// which is one to the service. What may be asked there the service decides (../ai-door.ts).
+// The AI gateway's endpoint inside a sandbox: a port on its loopback interface whose connections are forwarded to the
+// service, which decides what is allowed (../ai-door.ts).
 import { createServer } from 'node:net';
 import type { Duplex } from 'node:stream';
 
 const AI_PORT = 3129;
-/** What programs are told. */
+/** The URL for programs. */
 export const AI_URL = `http://127.0.0.1:${AI_PORT}/ai`;
-/** The topic of a stream to it. */
+/** The topic of its streams. */
 export const AI_TOPIC = 'ai';
 
 export function startAiDoor(open: (topic: string) => Duplex): void {
@@ -23,7 +23,7 @@ export function startAiDoor(open: (topic: string) => Duplex): void {
     outside.once('close', () => client.destroy());
     client.once('close', () => outside.destroy());
   });
-  // What has taken the port lies in this sandbox.
+  // The port is taken by a process of this sandbox.
   server.on('error', () => {});
   server.listen(AI_PORT, '127.0.0.1');
 }

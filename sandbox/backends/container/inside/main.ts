@@ -1,5 +1,5 @@
-// The first program of a sandbox's container: the agent, reached over the standard input and output, and the way out.
-// Started by the engine as the user of commands; it holds no secret of the platform.
+// The first process of a sandbox container: the agent, reached over standard input and output, and the outgoing proxy.
+// Started by the engine as the user of commands; it has no secrets of the platform.
 import { rmdirSync } from 'node:fs';
 import { Duplex } from 'node:stream';
 import { WORKSPACE } from '#core/sandbox/operations.ts';
@@ -9,16 +9,16 @@ import { startAiDoor } from './ai-door.ts';
 import { SECRETS_FOLDER } from './secrets-folder.ts';
 import { openStreams } from './streams.ts';
 
-// Everything in the sandbox depends on this process: it outlives what it did not foresee.
+// Everything in the sandbox depends on this process, so it survives unexpected errors.
 process.on('uncaughtException', () => {});
 process.on('SIGTERM', () => process.exit(0));
 
 try {
-  // Of a new disk.
+  // The folder that mkfs creates on a new disk.
   rmdirSync(`${WORKSPACE}/lost+found`);
 } catch {}
 
-// Where this program's own compiled code lies (../program.ts).
+// The program's compile cache (../program.ts).
 const { NODE_COMPILE_CACHE: _compiled, ...variables } = process.env;
 const server = createAgentServer({
   workspace: WORKSPACE,
@@ -31,7 +31,7 @@ const streams = openStreams({
   channel: Duplex.from({ readable: process.stdin, writable: process.stdout }),
   greets: false,
   onOpen: (_topic, stream) => void server.emit('connection', stream),
-  // Without the engine nobody can ask for anything any more.
+  // When the engine closes the streams, no more requests can arrive.
   onLost: () => process.exit(0),
 });
 startProxy((target) => streams.open(target));

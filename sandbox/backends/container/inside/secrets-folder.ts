@@ -1,2 +1,2 @@
-// Where a container has files with secrets: memory of its own, which the backend mounts.
+// The folder for secrets in a container: a tmpfs that the backend mounts.
 export const SECRETS_FOLDER = '/run/platform';

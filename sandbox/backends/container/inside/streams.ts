@@ -1,68 +1,68 @@
-// Many byte streams over one: the standard input and output of a sandbox's container carry all connections to its agent
-// and all connections out of it. Used on both sides (../channel.ts, main.ts): neither trusts the other. One side's
-// process may begin anew at any byte of the other's, so a beginning is marked by a greeting.
+// Multiplexes byte streams over one: a container's standard input and output carry all connections to its agent and out
+// of the sandbox. Used on both sides (../channel.ts, main.ts); neither trusts the other. Either process may restart at
+// any byte, so a session begins with a greeting.
 import { randomBytes } from 'node:crypto';
 import { Duplex } from 'node:stream';
 
-/** What both sides agree on: a frame is its kind, the id of its stream, the length of what follows. */
+/** The frame format: kind, stream id, length of the payload. */
 const HEADER_BYTES = 9;
-/** A zero where a frame begins is skipped: after a whole frame of them, one begins here for certain. */
+/** Zeros between frames are skipped: after a full frame of zeros, the receiver is in sync. */
 const [OPEN, DATA, END, RESET, CREDIT, TAKEN, HELLO, WELCOME] = [1, 2, 3, 4, 5, 6, 7, 8];
 const FRAME_BYTES_MAX = 16 * 1024;
-/** What one side may send on a stream before the other has read it. */
+/** How much one side may send on a stream before the other has read it. */
 const WINDOW_BYTES = 128 * 1024;
 /**
- * What may be on its way of all streams together, where a frame costs its bytes and this much more: what lies in pipes
- * and sockets between the two is nobody's to bound, and podman ends a connection that is read too slowly.
+ * Limit of unacknowledged bytes on all streams together, where each frame costs this overhead too: pipes and sockets
+ * between the sides are not limited otherwise, and podman closes connections that are read too slowly.
  */
 const ON_ITS_WAY_MAX = 64 * 1024;
-/** What waits here to be written, answers to frames among it, before the side that greets gives the other one up. */
+/** Maximum buffered output, control frames included, before the greeting side gives up the connection. */
 const UNREAD_MAX = 256 * 1024;
 const FRAME_COST = 1024;
 const TAKEN_LEAST = 16 * 1024;
-/** Frames that are taken at once: of a flood of them, each turn of this process's other work. */
+/** Frames handled in a row, so that a flood does not block the event loop. */
 const FRAMES_AT_ONCE = 64;
-/** Streams at a time that one side may have opened. */
+/** Maximum streams opened by one side. */
 const STREAMS_MAX = 256;
 const TOPIC_BYTES_MAX = 512;
 const GREETING_BYTES = 16;
 
-/** One side of it. */
+/** One side of the connection. */
 export interface Streams {
-  /** A stream to the other side, which hears of it by `onOpen`. It ends with an error when the other side is lost. */
+  /** Opens a stream to the other side, which gets `onOpen`. It fails when the connection is lost. */
   open(topic: string): Duplex;
   /** Ends everything. */
   close(): void;
 }
 
 interface StreamsParts {
-  /** Where frames are written; said false, `drained` resolves when it takes more. */
+  /** Writes frames; after false, `drained` resolves when more can be written. */
   readonly channel: Duplex;
-  /** Greets, and is greeted back. The other side only answers greetings, each of which begins everything anew. */
+  /** Whether this side sends greetings. The other side only answers them; each greeting resets all streams. */
   readonly greets: boolean;
   onOpen(topic: string, stream: Duplex): void;
-  /** Of the side that greets: the other side has answered. */
+  /** For the greeting side: called when the other side has answered. */
   onGreeted?(): void;
   onLost(error: Error): void;
 }
 
-/** What streams have in common. */
+/** State shared by the streams. */
 interface Line {
   send(kind: number, id: number, payload: Uint8Array, done?: () => void): void;
-  /** Whether more may be on its way; else `again` is called when it may, or when the stream is over. */
+  /** Whether more may be sent; otherwise `again` is called when it may, or when the stream has ended. */
   hasRoom(stream: OneStream, again: () => void): boolean;
   forget(stream: OneStream): void;
 }
 
 class OneStream extends Duplex {
   readonly id: number;
-  /** Bytes that may be sent, and that were read and not credited. */
+  /** Bytes that may be sent, and bytes read but not credited yet. */
   credit = WINDOW_BYTES;
   unread = 0;
   isOver = false;
   waiting: (() => void) | null = null;
   #line: Line;
-  /** What came before anybody wanted it, in blocks: frames may have one byte each. */
+  /** Data received before it was read, merged into blocks, since frames may have one byte each. */
   #blocks: Buffer[] = [];
   /** Bytes in the last block. */
   #lastUsed = 0;
@@ -73,7 +73,7 @@ class OneStream extends Duplex {
     super({ allowHalfOpen: true, readableHighWaterMark: 1, writableHighWaterMark: FRAME_BYTES_MAX });
     this.id = id;
     this.#line = line;
-    // Whoever uses it hears of its end by its other events, too.
+    // Users are notified by its other events too.
     this.on('error', () => {});
   }
 
@@ -103,13 +103,13 @@ class OneStream extends Duplex {
     this.#pass();
     const kept = this.#blocks.length === 0 ? 0 : (this.#blocks.length - 1) * FRAME_BYTES_MAX + this.#lastUsed;
     const read = this.unread - this.readableLength - kept;
-    // Not for every chunk.
+    // Credits are batched.
     if (this.isOver || read < WINDOW_BYTES / 4) return;
     this.unread -= read;
     this.#line.send(CREDIT, this.id, uint32(read));
   }
 
-  /** Hands on what came first, where it is wanted. */
+  /** Delivers buffered data. */
   #pass(): void {
     if (!this.#isWanted || (this.#blocks.length === 0 && !this.#hasEnded)) return;
     this.#isWanted = false;
@@ -131,7 +131,7 @@ class OneStream extends Duplex {
     done(error);
   }
 
-  /** What came. False: more than it was allowed. */
+  /** Receives data. False: it exceeds the credit. */
   accept(chunk: Buffer): boolean {
     this.unread += chunk.length;
     if (this.unread > WINDOW_BYTES || this.#hasEnded) return false;
@@ -152,7 +152,7 @@ class OneStream extends Duplex {
     return true;
   }
 
-  /** No more comes. */
+  /** No more data follows. */
   finish(): void {
     this.#hasEnded = true;
     this.#pass();
@@ -167,7 +167,7 @@ class OneStream extends Duplex {
 
 const EMPTY = new Uint8Array();
 
-/** In memory of its own: a part of a larger piece keeps all of that. */
+/** Copies the data: a slice would keep its whole buffer in memory. */
 function copyOf(bytes: Buffer): Buffer {
   const copy = Buffer.allocUnsafeSlow(bytes.length);
   bytes.copy(copy);
@@ -181,10 +181,10 @@ export function openStreams({ channel, greets, onOpen, onGreeted, onLost }: Stre
   let isOver = false;
   let pending: Buffer[] = [];
   let pendingBytes = 0;
-  /** Until the greeting is answered: what came before is of another time. */
+  /** Until the greeting is answered, data belongs to an earlier session. */
   let greeting: Buffer | null = greets ? randomBytes(GREETING_BYTES) : null;
 
-  /** Sent and not taken yet by the other side; taken here and not told. */
+  /** Bytes sent but not acknowledged; bytes received but not acknowledged yet. */
   let onItsWay = 0;
   let taken = 0;
   const waiting = new Map<OneStream, () => void>();
@@ -215,7 +215,7 @@ export function openStreams({ channel, greets, onOpen, onGreeted, onLost }: Stre
       if (isTheirs(stream.id)) theirs--;
     },
   };
-  /** Lets those go on that waited. */
+  /** Resumes waiting streams. */
   const room = (): void => {
     const ready = [...waiting.values()];
     waiting.clear();
@@ -271,7 +271,7 @@ export function openStreams({ channel, greets, onOpen, onGreeted, onLost }: Stre
       return null;
     }
     const stream = streams.get(id);
-    // Late for one that was ended here.
+    // Arrived after the stream was closed here.
     if (stream === undefined) return kind <= CREDIT ? null : `kind ${kind}`;
     if (kind === DATA) return stream.accept(payload) ? null : 'more than the window of a stream';
     if (kind === END) stream.finish();
@@ -288,7 +288,7 @@ export function openStreams({ channel, greets, onOpen, onGreeted, onLost }: Stre
   function read(chunk: Buffer): void {
     pending.push(chunk);
     pendingBytes += chunk.length;
-    // The payload of a frame is waited for without joining what came of it again and again.
+    // Waits for the payload of a frame without repeated concatenation.
     if (needed > pendingBytes) return;
     let rest = pending.length === 1 ? chunk : Buffer.concat(pending);
     if (greeting !== null) {
@@ -333,7 +333,7 @@ export function openStreams({ channel, greets, onOpen, onGreeted, onLost }: Stre
   }
   let needed = 0;
 
-  /** Goes on with what is left after all others had their turn. */
+  /** Continues after other tasks had their turn. */
   function goOnLater(left: Buffer): void {
     pending = [];
     pendingBytes = 0;
@@ -346,7 +346,7 @@ export function openStreams({ channel, greets, onOpen, onGreeted, onLost }: Stre
   }
 
   function fail(wrong: string): void {
-    // One that greets gives up; the other one waits for the next greeting, which comes after zeros.
+    // The greeting side gives up; the other side waits for the next greeting, which follows zeros.
     if (greets) return end(new Error(`The other side of a sandbox's channel sent ${wrong}`));
     dropAll();
     pending = [];

@@ -1,6 +1,5 @@
-// The agent on a machine of a provider, which starts programs there and nothing else. `call` passes its input to the
-// agent and the agent's answer to its output, one connection each; where none listens it starts one, `serve`, which
-// goes on by itself.
+// The agent on a hosted machine, where the provider can only start programs. `call` connects its input and output to
+// the agent, one connection each; if none listens, it starts one, `serve`, which runs in the background.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, renameSync, rmSync } from 'node:fs';
@@ -10,19 +9,19 @@ import path from 'node:path';
 
 const FOLDER = path.join(homedir(), '.platform-sandbox');
 const SOCKET = path.join(FOLDER, 'agent.sock');
-/** What commands get of the machine's environment. */
+/** Variables of the machine's environment that commands get. */
 const PASSED = ['PATH', 'HOME', 'USER', 'SHELL', 'LANG', 'LC_ALL', 'TERM', 'TZ'];
 
 if (process.argv[2] === 'serve') await serve();
 else await call();
 
 async function serve(): Promise<void> {
-  // Not for every call: they are programs of their own.
+  // Loaded only when needed, since each call is a new process.
   const [{ createAgentServer }, { WORKSPACE }] = await Promise.all([
     import('../../../agent/server.ts'),
     import('#core/sandbox/operations.ts'),
   ]);
-  // Everything in the sandbox depends on this process: it outlives what it did not foresee.
+  // Everything in the sandbox depends on this process, so it survives unexpected errors.
   process.on('uncaughtException', () => {});
   process.on('SIGHUP', () => {});
   const workspace = process.env['SANDBOX_WORKSPACE'] ?? WORKSPACE;
@@ -37,12 +36,12 @@ async function serve(): Promise<void> {
     workspace,
     confined: false,
     variables,
-    // Where a user of no privileges may make one.
+    // A folder that an unprivileged user can create.
     secretFolders: secrets === undefined ? ['/run/platform', `/dev/shm/platform-${process.getuid!()}`] : [secrets],
     mark: `hosted-${process.pid}`,
   };
   createAgentServer(settings).listen(own, () => {
-    // Whoever connects finds none or one that answers.
+    // The socket appears only when the agent already answers.
     renameSync(own, SOCKET);
     process.send!('ready');
     process.disconnect();
@@ -51,20 +50,20 @@ async function serve(): Promise<void> {
 
 async function call(): Promise<void> {
   const socket = (await reach()) ?? (await start());
-  // Whoever asks ends its input only where it has given up: the agent has to see that.
+  // The caller only ends its input when it gives up; the agent must notice.
   process.stdin.once('end', () => socket.destroy());
   process.stdin.pipe(socket, { end: false });
   try {
     for await (const chunk of socket as AsyncIterable<Buffer>)
       if (!process.stdout.write(chunk)) await once(process.stdout, 'drain');
   } catch {
-    // The connection was cut, and so is the answer.
+    // The connection was cut, so the response is incomplete.
   }
-  // What was written is taken before it ends.
+  // Flushes the output before exiting.
   process.stdout.write('', () => process.exit(0));
 }
 
-/** Null: nobody listens. */
+/** Null: no agent listens. */
 function reach(): Promise<Socket | null> {
   return new Promise((resolve) => {
     const socket = connect(SOCKET);
