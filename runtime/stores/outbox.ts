@@ -230,7 +230,8 @@ export function createOutbox({ databases, queue, index, limits, owns, now, log }
   }
 
   async function lookAtAll(all: boolean): Promise<void> {
-    const next = now() + sweepMs;
+    // Later than that of a database that was written in this very millisecond, which a look at all includes.
+    const next = now() + sweepMs + 1;
     const until = all ? next - 1 : now();
     while (!closed) {
       const places = await index.due(until, next, SWEEP_PLACES);
