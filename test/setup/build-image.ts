@@ -1,4 +1,4 @@
-// The image of build sandboxes as Dockerfile.sandbox-build makes it, on the engine of `npm test -- sandbox`: made
+// The image of build sandboxes by containers/Dockerfile.sandbox-build, on the engine of `npm test -- sandbox`: made
 // once, and kept in the cache folder. There is no registry of images, so its base is that of the other tests.
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
