@@ -1,5 +1,4 @@
-// Databases of a project: tables and rows, statements, slow statements, migrations, snapshots. Statements may write,
-// so
+// Databases of a project: tables and rows, statements, slow statements, migrations, snapshots. Statements may write, so
 // they require the write permission.
 import { createReadStream } from 'node:fs';
 import { rm } from 'node:fs/promises';

@@ -1,5 +1,4 @@
-// Sandboxes of a project, from outside a worker: list, call, suspend, delete. The sandbox validates the arguments of
-// a
+// Sandboxes of a project, from outside a worker: list, call, suspend, delete. The sandbox validates the arguments of a
 // call. Responses of its agent are streamed without parsing: they are untrusted and of any size.
 import type { Readable } from 'node:stream';
 import Type from '#core/typebox/typebox.mjs';

@@ -1,5 +1,4 @@
-// State, files and caches of a project. Downloads stream in parts and uploads go through a temporary file, so file
-// size
+// State, files and caches of a project. Downloads stream in parts and uploads go through a temporary file, so file size
 // does not affect memory.
 import { createWriteStream } from 'node:fs';
 import { rm } from 'node:fs/promises';

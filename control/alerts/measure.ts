@@ -1,5 +1,4 @@
-// Measures what a rule watches: the error rate of a project, its CPU use relative to the budget, its certificates;
-// for
+// Measures what a rule watches: the error rate of a project, its CPU use relative to the budget, its certificates; for
 // operator rules, the disk and all certificates. Called by evaluate.ts.
 import { statfs } from 'node:fs/promises';
 import type { Plan } from '#core/plans.ts';

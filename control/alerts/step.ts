@@ -1,5 +1,4 @@
-// The state machine of an alert. It fires after several consecutive evaluations over the threshold and resolves below
-// a
+// The state machine of an alert. It fires after several consecutive evaluations over the threshold and resolves below a
 // lower one, so a flapping value produces a single alert. Pure.
 
 /** State of an alert. */

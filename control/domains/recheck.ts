@@ -1,5 +1,4 @@
-// Rechecks custom domains periodically: pending ones, and verified ones, since a domain can change its owner. Called
-// by
+// Rechecks custom domains periodically: pending ones, and verified ones, since a domain can change its owner. Called by
 // main.ts.
 import type { Dependencies } from '../process/dependencies.ts';
 import { readDomain, takeDueDomains } from '../records/domains.ts';

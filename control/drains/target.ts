@@ -1,5 +1,4 @@
-// The target of a drain: validates it, and splits it into a visible and a sealed part. Used by the routes of drains
-// and
+// The target of a drain: validates it, and splits it into a visible and a sealed part. Used by the routes of drains and
 // by deliver.ts.
 import Type, { type Static } from '#core/typebox/typebox.mjs';
 import { urlProblem } from '#core/way-out/post.ts';

@@ -1,6 +1,5 @@
 // Connects repositories to an organization. For the Git host, people prove with their own token that they may use the
-// application's installation and push to the repository. For plain remotes, the address must be allowed and readable
-// by
+// application's installation and push to the repository. For plain remotes, the address must be allowed and readable by
 // git.
 import { seal } from '#core/encryption.ts';
 import { GitHostError } from '#git/host/connection.ts';

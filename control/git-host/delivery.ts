@@ -1,5 +1,4 @@
-// Parses a delivery of the Git host into the few fields in use; the rest is dropped before storing. The body was
-// signed
+// Parses a delivery of the Git host into the few fields in use; the rest is dropped before storing. The body was signed
 // by the host but contains texts of users: they are truncated and made storable. Pure.
 import { isBranchName, isCommitSha } from '#git/remote-url.ts';
 import { toPermissions } from '#git/host/repositories.ts';

@@ -43,8 +43,7 @@ export interface PushOrder {
 }
 
 /**
- * Whether a later push was received before this one: deliveries may arrive out of order. The host's clock decides,
- * and
+ * Whether a later push was received before this one: deliveries may arrive out of order. The host's clock decides, and
  * within one second whether other pushes start where this one ends. If those lead back to where it starts (the branch
  * was reset), the order of arrival decides and this push is the last.
  */

@@ -102,8 +102,7 @@ function parse(event: string, bytes: Buffer): Delivery | null {
 /**
  * The signature covers neither the id of the delivery nor the name of its event, so a known body is refused under
  * another id or name as well. Timestamps in bodies are in seconds: two bodies are equal if the same happens twice
- * within
- * one.
+ * within one.
  */
 async function storeDelivery(
   sql: Dependencies['sql'],

@@ -1,5 +1,4 @@
-// `git push platform main`: smart HTTP for the platform's own repositories, `/git/<project>.git`. Git sends a token
-// as
+// `git push platform main`: smart HTTP for the platform's own repositories, `/git/<project>.git`. Git sends a token as
 // password. The post-receive hook receives the build log, which Git shows in the terminal.
 import { isProjectName } from '#core/names.ts';
 import type { Sql, Transaction } from '#postgres/sql.ts';
@@ -31,20 +30,20 @@ export interface GitPush {
 /** Opens the remote and listens for hooks. */
 export async function openGitPush(parts: Dependencies): Promise<GitPush> {
   const pushes = await openPushes(parts);
-  const places = createPlaces(parts.limits.gitCallsMax);
+  const slots = createSlots(parts.limits.gitCallsMax);
   return {
     fetch(request) {
       const found = PATTERN.exec(new URL(request.url).pathname);
-      return found === null ? null : answer(parts, places, request, found[1]!, found[2]!);
+      return found === null ? null : answer(parts, slots, request, found[1]!, found[2]!);
     },
     close: () => pushes.close(),
   };
 }
 
 /** Takes a slot of an account. @returns a function that releases it, once. @throws {ApiError} */
-type Places = (account: string) => () => void;
+type Slots = (account: string) => () => void;
 
-function createPlaces(most: number): Places {
+function createSlots(most: number): Slots {
   const running = new Map<string, number>();
   let all = 0;
   return (account) => {
@@ -67,7 +66,7 @@ function createPlaces(most: number): Places {
 
 async function answer(
   parts: Dependencies,
-  places: Places,
+  slots: Slots,
   request: Request,
   name: string,
   path: string,
@@ -80,7 +79,7 @@ async function answer(
     const rate = await countActor(parts, actor, parts.clientAddress(request));
     if (rate?.isOver === true) throw tooMany(rate);
     if (actor === null) return askForToken();
-    leave = places(actor.accountId);
+    leave = slots(actor.accountId);
     const { repositoryId, organizationId } = await repositoryOf(parts, actor, name, writes);
     const call = {
       dataFolder: parts.folder,

@@ -1,5 +1,4 @@
-// The client's address of a request: that of the connection, or what trusted proxies (`TRUSTED_PROXIES`) report, hop
-// by
+// The client's address of a request: that of the connection, or what trusted proxies (`TRUSTED_PROXIES`) report, hop by
 // hop from the nearest. Pure.
 import { BlockList, isIP, isIPv4 } from 'node:net';
 import { createEdgeCheck, EDGE_HEADER } from '#core/process/edge-hop.ts';

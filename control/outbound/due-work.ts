@@ -1,5 +1,4 @@
-// The loop that delivers outbound work of the API process: claims due rows under a lease, one by one, and runs
-// several
+// The loop that delivers outbound work of the API process: claims due rows under a lease, one by one, and runs several
 // at a time. Woken by NOTIFY, with polling as a fallback. Used by webhooks, drains and alerts; contains no SQL of
 // theirs.
 import type { Channel, Dependencies } from '../process/dependencies.ts';

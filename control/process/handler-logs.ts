@@ -1,5 +1,4 @@
-// Merges log lines of several handlers into one response, with a combined cursor: `<origin>=<its cursor>`, separated
-// by
+// Merges log lines of several handlers into one response, with a combined cursor: `<origin>=<its cursor>`, separated by
 // commas. Pure; called by private-port.ts.
 
 interface Answer {

@@ -1,5 +1,4 @@
-// HTTP connection to the sandbox service: bodies stream, and a disconnect on either side ends the other. Only this
-// file
+// HTTP connection to the sandbox service: bodies stream, and a disconnect on either side ends the other. Only this file
 // uses its token.
 import type { Pool } from 'undici';
 import { PlatformError } from '#core/errors.ts';

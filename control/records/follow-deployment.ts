@@ -1,5 +1,4 @@
-// Follows a deployment: its log lines in order, each once, and its status until it ends. Woken by NOTIFY, with
-// polling
+// Follows a deployment: its log lines in order, each once, and its status until it ends. Woken by NOTIFY, with polling
 // as a fallback. Used by the log routes and by `git push`.
 import type { Sql } from '#postgres/sql.ts';
 import type { Dependencies } from '../process/dependencies.ts';

@@ -1,7 +1,6 @@
 // Imports projects that were served before the control plane managed them: their deployments, branches, history and
-// variables become rows when the first organization creates a project of that name. Called by project-routes.ts
-// before it
-// writes a record for the first time.
+// variables become rows when the first organization creates a project of that name. Called by project-routes.ts before
+// it writes a record for the first time.
 import { seal } from '#core/encryption.ts';
 import { variableContext } from '#core/variable-context.ts';
 import type { RouteRecord } from '#core/manifest.ts';

@@ -1,5 +1,4 @@
-// Calls to the engines during a release, over the supervisor's private port: start a deployment, migrate, snapshot
-// and
+// Calls to the engines during a release, over the supervisor's private port: start a deployment, migrate, snapshot and
 // restore databases, remove a branch's data. All may be repeated.
 import { openArtifact } from '#artifacts/artifact-source.ts';
 import type { Plan } from '#core/plans.ts';

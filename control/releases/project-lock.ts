@@ -1,5 +1,4 @@
-// A lock per project across all processes: everything that moves pointers or migrates databases of a project runs
-// under
+// A lock per project across all processes: everything that moves pointers or migrates databases of a project runs under
 // it. The lock belongs to a transaction, so it is released when its process dies.
 import { ApiError } from '../http/errors.ts';
 import type { Dependencies } from '../process/dependencies.ts';

@@ -1,7 +1,6 @@
 // Changes production by hand: promote makes any successful deployment production, rollback returns to an earlier one,
 // split sends another deployment a share of the requests. Databases are migrated first, then the pointer moves; the
-// call
-// returns once all engines have the change.
+// call returns once all engines have the change.
 import { openArtifact } from '#artifacts/artifact-source.ts';
 import { previewOf } from '#core/preview.ts';
 import type { Transaction } from '#postgres/sql.ts';

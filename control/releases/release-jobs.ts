@@ -1,5 +1,4 @@
-// The loop that claims release jobs, under a lease that is renewed, at most one per project. Woken by NOTIFY, with
-// slow
+// The loop that claims release jobs, under a lease that is renewed, at most one per project. Woken by NOTIFY, with slow
 // polling as a fallback. Runs in the API process.
 import { randomUUID } from 'node:crypto';
 import type { Dependencies } from '../process/dependencies.ts';

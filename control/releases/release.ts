@@ -1,6 +1,5 @@
 // Releases one deployment step by step: check it, add it to the route record without a pointer, start it on all
-// engines, migrate databases, move the pointer, wait for all engines. Every step may be repeated: a process that
-// takes
+// engines, migrate databases, move the pointer, wait for all engines. Every step may be repeated: a process that takes
 // over the job starts from the top. Called by release-jobs.ts under the project's lock.
 import { openArtifact } from '#artifacts/artifact-source.ts';
 import type { PlatformError } from '#core/errors.ts';

@@ -1,5 +1,4 @@
-// Artifact uploads of `platform deploy`: their bytes are collected in `uploads/` of the data folder, verified by
-// their
+// Artifact uploads of `platform deploy`: their bytes are collected in `uploads/` of the data folder, verified by their
 // hash, and become an artifact and a deployment. Interrupted uploads resume.
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';

@@ -1,5 +1,4 @@
-// Frees space in the platform's repositories: removes unreachable commits, and repositories of deleted projects.
-// Called
+// Frees space in the platform's repositories: removes unreachable commits, and repositories of deleted projects. Called
 // by retention.ts, once an hour.
 import { execFile } from 'node:child_process';
 import { appendFile, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -7,7 +6,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { repositoriesFolder, repositoryFolder } from '#git/builtin-repositories.ts';
 import type { Dependencies } from '../process/dependencies.ts';
-import { gitEnvironment } from './repositories.ts';
+import { boundedGit, gitEnvironment } from './repositories.ts';
 
 const run = promisify(execFile);
 /** A file in the repository with one line per deletion of a branch or tag since the last cleanup. */
@@ -34,9 +33,9 @@ export async function shrinkRepositories(parts: Dependencies, now: number = Date
     const note = path.join(repository, NOTE);
     const times = (await readFile(note, 'utf8').catch(() => '')).split('\n').filter((line) => line !== '');
     if (times.length === 0 || now - Number(times[0]) < AGE_MS) continue;
-    const words = ['-n', NICE, 'git', '--git-dir', repository, 'gc', '--quiet', `--prune=${PRUNE}`];
+    const [program, words] = boundedGit(parts.limits, ['--git-dir', repository, 'gc', '--quiet', `--prune=${PRUNE}`]);
     try {
-      await run('nice', words, { env: gitEnvironment(), timeout: GC_MS });
+      await run('nice', ['-n', NICE, program, ...words], { env: gitEnvironment(), timeout: GC_MS });
     } catch (error) {
       parts.log.warn({ err: error, repository: name }, 'A repository keeps what was deleted');
       continue;

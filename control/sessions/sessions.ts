@@ -1,6 +1,5 @@
 // Browser sessions: a random secret in a signed cookie, stored as its hash. Forged cookies fail the signature check
-// before the store is queried. The secret is rotated once a day; a session expires after two weeks without use, and
-// at
+// before the store is queried. The secret is rotated once a day; a session expires after two weeks without use, and at
 // the latest after ninety days.
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { hashOf } from '../access/secrets.ts';

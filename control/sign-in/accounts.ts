@@ -1,6 +1,5 @@
-// Finds the account of a person from the Git host: the one that has their identity, the one they are linking it to,
-// or a
-// new one, if they were invited or SIGN_UP is open. Signing in never makes anyone an operator.
+// Finds the account of a person from the Git host: the one that has their identity, the one they are linking it to, or
+// a new one, if they were invited or SIGN_UP is open. Signing in never makes anyone an operator.
 import { seal } from '#core/encryption.ts';
 import type { Transaction } from '#postgres/sql.ts';
 import type { Dependencies } from '../process/dependencies.ts';

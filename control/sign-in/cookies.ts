@@ -1,5 +1,4 @@
-// Cookies of sign-in. Over https their names have the prefix `__Host-`, so that no other host, such as a project's,
-// can
+// Cookies of sign-in. Over https their names have the prefix `__Host-`, so that no other host, such as a project's, can
 // set them. Pure.
 
 /** Cookies of one origin. */

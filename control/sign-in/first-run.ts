@@ -1,6 +1,5 @@
-// First start of an installation: creates an organization, its owner, who is an operator, and a token for them,
-// stored in
-// the data folder. A fresh installation is thus usable without a Git host. Called by main.ts before it listens.
+// First start of an installation: creates an organization, its owner, who is an operator, and a token for them, stored
+// in the data folder. A fresh installation is thus usable without a Git host. Called by main.ts before it listens.
 import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Transaction } from '#postgres/sql.ts';

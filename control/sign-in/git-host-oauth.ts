@@ -1,6 +1,5 @@
 // OAuth client for the Git host: the authorization URL, the exchange of codes for tokens, and the owner of a token.
-// Uses
-// the most common host's variant of OAuth 2 with PKCE.
+// Uses the most common host's variant of OAuth 2 with PKCE.
 import { createHash, createHmac } from 'node:crypto';
 import type { GitHostSettings } from '../process/configuration.ts';
 

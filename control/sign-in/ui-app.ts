@@ -1,6 +1,5 @@
-// The app at `/api/auth/` of `AUTH_URL`: sign-in, sign-out, and the consent pages for the CLI. ui.ts forwards the
-// rest of
-// `/api/`; the web process (web/) serves the dashboard.
+// The app at `/api/auth/` of `AUTH_URL`: sign-in, sign-out, and the consent pages for the CLI. ui.ts forwards the rest
+// of `/api/`; the web process (web/) serves the dashboard.
 import { randomBytes } from 'node:crypto';
 import Type from '#core/typebox/typebox.mjs';
 import { HttpError, middleware, platform } from '#packages/worker/index.ts';

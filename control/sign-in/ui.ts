@@ -1,6 +1,5 @@
 // Handles requests for `AUTH_URL`'s origin that the web process (web/) forwards: looks up the session, serves sign-in
-// (ui-app.ts), and forwards all other paths under `/api/` to the API as the session's account. Only this origin
-// accepts
+// (ui-app.ts), and forwards all other paths under `/api/` to the API as the session's account. Only this origin accepts
 // cookies: the API itself requires tokens.
 import type { SignedIn } from '../access/actor.ts';
 import { networkOf } from '../http/client-address.ts';
@@ -65,8 +64,7 @@ export function createUi(parts: Dependencies, api: ApiFetch): (request: Request)
 
 /**
  * The same URL at localhost, if `AUTH_URL` is there and a page was requested by IP address: cookies and origins are
- * bound
- * to the name.
+ * bound to the name.
  */
 function atLocalhost({ method, url: text }: Request, ui: string): string | null {
   const url = new URL(text);

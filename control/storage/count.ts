@@ -1,6 +1,5 @@
 // Measures the storage of each project by kind: database rows by sums, files and databases through an engine, folders
-// on
-// disk. Called by follow.ts. If a part cannot be measured, its last values are kept.
+// on disk. Called by follow.ts. If a part cannot be measured, its last values are kept.
 import { join } from 'node:path';
 import type { KeptBytes } from '#core/storage-left.ts';
 import { repositoriesFolder } from '#git/builtin-repositories.ts';

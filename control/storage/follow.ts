@@ -6,8 +6,7 @@ import { countStorage, lastCount } from './count.ts';
 import { publishStorageLeft } from './left.ts';
 
 /**
- * Minimum pause between counts, and its minimum as a multiple of a count's duration, so that counting takes at most 5
- * %
+ * Minimum pause between counts, and its minimum as a multiple of a count's duration, so that counting takes at most 5 %
  * of the time.
  */
 const PAUSE_MS = 60_000;
@@ -22,8 +21,7 @@ export async function touchStorage(tx: Sql | Transaction): Promise<void> {
 }
 
 /**
- * Delay until the first count of a process, in milliseconds: after a restart, not before the pause after the last
- * count
+ * Delay until the first count of a process, in milliseconds: after a restart, not before the pause after the last count
  * is over.
  */
 export function firstCountIn(last: Date | null, now: number): number {

@@ -1,8 +1,6 @@
-// Takes lines, invocations and spans from the supervisor and stores them (store.ts). A stored batch is acknowledged
-// by
+// Takes lines, invocations and spans from the supervisor and stores them (store.ts). A stored batch is acknowledged by
 // the next request; a batch that is sent again because this process ended in between is recognized by its id. Started
-// by
-// main.ts.
+// by main.ts.
 import { statfsSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Figure } from '#core/process/figures.ts';

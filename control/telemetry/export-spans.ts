@@ -1,5 +1,4 @@
-// Exports spans to one collector: in batches, retried with pauses, never blocking. Spans beyond the buffer are
-// dropped
+// Exports spans to one collector: in batches, retried with pauses, never blocking. Spans beyond the buffer are dropped
 // and counted. The operator's collector (`OTEL_EXPORTER_OTLP_ENDPOINT`) gets the spans of all projects and may have a
 // private address; those of projects are in project-collectors.ts.
 import { setTimeout as pause } from 'node:timers/promises';

@@ -1,5 +1,4 @@
-// The filter shared by queries for stored lines, invocations and traces: its schema, and its SQL condition. Used by
-// the
+// The filter shared by queries for stored lines, invocations and traces: its schema, and its SQL condition. Used by the
 // readers of this folder.
 import Type from '#core/typebox/typebox.mjs';
 import { invocationKinds } from '#core/plans.ts';

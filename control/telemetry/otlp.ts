@@ -1,5 +1,4 @@
-// Serializes spans as OTLP JSON (OpenTelemetry protocol over HTTP): ids in hex, times as strings of nanoseconds,
-// kinds
+// Serializes spans as OTLP JSON (OpenTelemetry protocol over HTTP): ids in hex, times as strings of nanoseconds, kinds
 // and statuses as numbers. Pure.
 import type { SpanAttributes } from '#core/telemetry.ts';
 

@@ -1,5 +1,4 @@
-// Deletes expired days of lines, invocations and spans, and the oldest records of projects that exceed their limit,
-// in
+// Deletes expired days of lines, invocations and spans, and the oldest records of projects that exceed their limit, in
 // small transactions. Called by collect.ts periodically.
 import type { Sql } from '#postgres/sql.ts';
 import type { Dependencies } from '../process/dependencies.ts';

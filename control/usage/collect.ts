@@ -1,8 +1,6 @@
-// Takes usage of deployments from the supervisor into the ledger (control.usage), every few seconds. A stored batch
-// is
+// Takes usage of deployments from the supervisor into the ledger (control.usage), every few seconds. A stored batch is
 // acknowledged by the next request; a batch that is sent again because this process ended in between is recognized by
-// its
-// id and counted once. Started by main.ts.
+// its id and counted once. Started by main.ts.
 import { setTimeout as pause } from 'node:timers/promises';
 import { COSTLIEST_MAX, type UsageBatch } from '#core/usage-row.ts';
 import type { Dependencies } from '../process/dependencies.ts';

@@ -62,10 +62,11 @@ export function guardedLookup(policy: EgressPolicy, sources: HostNameSources = {
 }
 
 /**
- * The lookup of one tenant, who has no more than so many under way: a name whose server is silent is looked up for
- * seconds, also after whoever wanted it has given it up.
+ * Limits the lookups of one tenant. A name whose server is silent is looked up for seconds, also after the caller gave
+ * up.
  *
- * @param lookup from {@link guardedLookup}. It fails with `quota_exceeded` where there are as many.
+ * @param lookup from {@link guardedLookup}.
+ * @param most concurrent lookups; another one fails with `quota_exceeded`.
  */
 export function boundedLookup(lookup: LookupFunction, most: number): LookupFunction {
   let running = 0;

@@ -1,5 +1,4 @@
-// A build log as server-sent events: stored lines first, then new ones until the deployment ends. Woken by NOTIFY,
-// with
+// A build log as server-sent events: stored lines first, then new ones until the deployment ends. Woken by NOTIFY, with
 // polling as a fallback. Sent by event-stream.ts.
 import type { Dependencies } from '../../process/dependencies.ts';
 import { hasEnded, readLog, readState, toLine } from '../../records/deployments.ts';

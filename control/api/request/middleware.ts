@@ -1,5 +1,4 @@
-// Middleware of every route of the API: request id, actor, rate limits, declared access, idempotency. They run in
-// this
+// Middleware of every route of the API: request id, actor, rate limits, declared access, idempotency. They run in this
 // order, before the request body is read.
 import { randomUUID } from 'node:crypto';
 import { middleware } from '#packages/worker/index.ts';

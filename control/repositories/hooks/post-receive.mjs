@@ -1,9 +1,6 @@
-// post-receive hook of the platform's repositories: leaves a note of the push, notifies the API process, and prints
-// its
-// response: the build log, which Git shows to the user who pushed. A NUL after the log means that a deployment
-// failed.
-// Git ignores this hook's exit code, so a file reports the failure to http-backend.ts. If no API process runs, the
-// note
+// post-receive hook of the platform's repositories: leaves a note of the push, notifies the API process, and prints its
+// response: the build log, which Git shows to the user who pushed. A NUL after the log means that a deployment failed.
+// Git ignores this hook's exit code, so a file reports the failure to http-backend.ts. If no API process runs, the note
 // is handled when one starts.
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';

@@ -573,7 +573,7 @@ test('a push of more branches and tags than a repository may have is refused bef
   assert.equal((await run('git', ['ls-remote', remote('shop', control.owner.token), 'refs/tags/much/*'])).stdout, '');
 });
 
-test('one account takes a quarter of the places of Git, and gives them back', async () => {
+test('one account takes a quarter of the slots of Git, and gives them back', async () => {
   const limits = { ...control.parts.limits, gitCallsMax: 4 };
   const limited = await openGitPush({ ...control.parts, limits });
   const other = await control.account('otto', { [control.organizationId]: 'owner' });

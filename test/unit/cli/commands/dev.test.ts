@@ -185,7 +185,7 @@ test('a warning about platform.yaml is told once', async (t) => {
   assert.equal(dev.shell.errors.length, 1, dev.shell.errors.join('\n'));
 });
 
-test('a variable that is no setting any more is told once', async (t) => {
+test('a removed variable is reported once', async (t) => {
   const dev = running(t, { 'src/index.ts': worker('one') }, {}, { DASHBOARD_RECORDS_MAX: '5' });
   await dev.next();
   dev.write('src/index.ts', worker('two'));

@@ -44,7 +44,7 @@ function openHost(onOpen: (topic: string, stream: Duplex) => void) {
   return { streams, channel, state, written, say };
 }
 
-test('streams pass bytes both ways, whoever reads slowly, and end', async () => {
+test('streams pass bytes both ways, also to slow readers, and end', async () => {
   const [near, far] = wirePair();
   const topics: string[] = [];
   openStreams({
