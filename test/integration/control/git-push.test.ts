@@ -2,83 +2,36 @@
 // and ends the deployment.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { createHash, randomBytes, randomUUID } from 'node:crypto';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { deflateSync } from 'node:zlib';
-import { openGitPush, type GitPush } from '#control/git-push/git-push.ts';
-import { serveApi } from '#control/process/servers.ts';
+import { openGitPush } from '#control/git-push/git-push.ts';
 import { shrinkRepositories } from '#control/repositories/shrink.ts';
 import { repositoryFolder } from '#git/builtin-repositories.ts';
-import { startControl, type TestControl } from '#test/setup/control.ts';
+import { type TestControl } from '#test/setup/control.ts';
 import { until } from '#test/setup/until.ts';
 import { withinWindow } from '#test/setup/window.ts';
+import { startGitPush, type TestGitPush } from '#test/setup/git-push.ts';
 
 const run = promisify(execFile);
+let pushes: TestGitPush;
 let control: TestControl;
-let gitPush: GitPush;
-let server: Awaited<ReturnType<typeof serveApi>>;
 let folder: string;
 
 before(async () => {
-  control = await startControl();
-  gitPush = await openGitPush(control.parts);
-  server = await serveApi({
-    port: 0,
-    host: '127.0.0.1',
-    fetch: (request) => gitPush.fetch(request) ?? new Response('none of Git', { status: 404 }),
-  });
-  folder = mkdtempSync(path.join(tmpdir(), 'platform-clone-'));
-  await git('init', '--quiet', '--initial-branch=main');
-  writeFileSync(path.join(folder, 'index.html'), '<h1>hello</h1>');
-  await git('add', '.');
-  await git('-c', 'user.name=Ada', '-c', 'user.email=ada@example.com', 'commit', '--quiet', '-m', 'Say hello');
+  pushes = await startGitPush();
+  ({ control, folder } = pushes);
 });
-after(async () => {
-  await server.close();
-  await gitPush.close();
-  await control.close();
-  rmSync(folder, { recursive: true, force: true });
-});
+after(() => pushes.close());
 
-/** Runs Git in the clone. @returns what it printed on standard error, where Git shows what the remote says. */
-async function git(...args: string[]): Promise<string> {
-  const env = { ...process.env, GIT_TERMINAL_PROMPT: '0', GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' };
-  const { stderr } = await run('git', args, { cwd: folder, env });
-  return stderr;
-}
-
-const remote = (name: string, token: string): string => `http://x:${token}@127.0.0.1:${server.port}/git/${name}.git`;
-
-/** Ends the deployment that comes next, as builder and release do. */
-async function buildNext(status: string): Promise<string> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const listening = await control.sql.listen('control_job', () => resolve());
-  await promise;
-  await listening.unlisten();
-  const [job] = await control.sql<{ deployment_id: string }[]>`DELETE FROM control.job RETURNING deployment_id`;
-  const id = job!.deployment_id;
-  await control.sql`INSERT INTO control.build_log (deployment_id, seq, step, text)
-    VALUES (${id}, 1, 'build', 'made of glass')`;
-  await control.sql`UPDATE control.deployment SET status = ${status} WHERE id = ${id}`;
-  await control.sql`SELECT pg_notify('control_deployment', ${id})`;
-  return id;
-}
+const git = (...args: string[]): Promise<string> => pushes.git(...args);
+const remote = (name: string, token: string): string => pushes.remote(name, token);
+const buildNext = (status: string): Promise<string> => pushes.buildNext(status);
 
 test('a push makes project, repository and deployment, and shows the log in the terminal', async () => {
   const built = buildNext('success');
@@ -193,7 +146,7 @@ test('a push deploys where a restore left no hooks, or an upgrade those of anoth
 
 test('without a token, with a wrong one and as a stranger nothing is read or written', async () => {
   await assert.rejects(
-    git('push', `http://127.0.0.1:${server.port}/git/shop.git`, 'main'),
+    git('push', `http://127.0.0.1:${pushes.port}/git/shop.git`, 'main'),
     /could not read Username|401/,
   );
   await assert.rejects(git('push', remote('shop', 'plt_wrong'), 'main'), /Authentication failed/);
@@ -216,7 +169,7 @@ test('paths that leave the repositories are no repositories', async () => {
   for (const name of ['..%2f..%2fetc', 'Shop', 'a--b', '%00'])
     assert.notEqual(
       (
-        await fetch(`http://127.0.0.1:${server.port}/git/${name}.git/info/refs?service=git-upload-pack`, {
+        await fetch(`http://127.0.0.1:${pushes.port}/git/${name}.git/info/refs?service=git-upload-pack`, {
           headers: { authorization: `Bearer ${control.owner.token}` },
         })
       ).status,
@@ -225,21 +178,21 @@ test('paths that leave the repositories are no repositories', async () => {
 });
 
 test('what was pushed while no API process ran is deployed when one starts', async () => {
-  await gitPush.close();
+  await pushes.gitPush.close();
   const folderOfIt = control.parts.folder;
   const [row] = await control.sql<{ repository_id: string }[]>`
     SELECT repository_id FROM control.project WHERE name = 'shop'`;
   const said = await git('push', path.join(folderOfIt, 'repositories', `${row!.repository_id}.git`), 'main:later');
   assert.match(said, /remote: The platform does not run: what was pushed is deployed when it starts/);
   const built = buildNext('success');
-  gitPush = await openGitPush(control.parts);
+  pushes.gitPush = await openGitPush(control.parts);
   const id = await built;
   const [made] = await control.sql`SELECT branch, source, created_by FROM control.deployment WHERE id = ${id}`;
   assert.deepEqual({ ...made }, { branch: 'later', source: 'push', created_by: null });
 });
 
 test('a push that cannot be taken keeps no other back', async () => {
-  await gitPush.close();
+  await pushes.gitPush.close();
   const repositories = path.join(control.parts.folder, 'repositories');
   // Many, since folders are read in any order.
   for (let count = 0; count < 20; count++)
@@ -248,7 +201,7 @@ test('a push that cannot be taken keeps no other back', async () => {
     SELECT repository_id FROM control.project WHERE name = 'shop'`;
   await git('push', path.join(repositories, `${row!.repository_id}.git`), 'main:behind');
   const built = buildNext('success');
-  gitPush = await openGitPush(control.parts);
+  pushes.gitPush = await openGitPush(control.parts);
   const [made] = await control.sql`SELECT branch FROM control.deployment WHERE id = ${await built}`;
   assert.equal(made!.branch, 'behind');
 });
@@ -337,7 +290,7 @@ test('a push whose client goes away leaves no program of Git behind', async () =
         return true;
     return false;
   };
-  const socket = connect(server.port, '127.0.0.1');
+  const socket = connect(pushes.port, '127.0.0.1');
   const lines = ['POST /git/shop.git/git-receive-pack HTTP/1.1', 'host: x', 'content-length: 100000'];
   lines.push(`authorization: Bearer ${control.owner.token}`, 'content-type: application/x-git-receive-pack-request');
   socket.write(`${lines.join('\r\n')}\r\n\r\n0000`);
@@ -493,128 +446,6 @@ test('who asks too often is told when to come back: with a token, and without on
       assert.match(refused!.headers.get('retry-after') ?? '', /^[1-9]\d*$/);
     }
     assert.equal(nobody[0].status, 429);
-  } finally {
-    await limited.close();
-  }
-});
-
-/** A line of Git's protocol. */
-const line = (text: string): Buffer =>
-  Buffer.from((Buffer.byteLength(text) + 4).toString(16).padStart(4, '0') + text, 'latin1');
-
-/** Objects in a pack, each its type, its size and its bytes. */
-function packOf(objects: readonly (readonly [type: number, size: number, before: Buffer, bytes: Buffer])[]): Buffer {
-  const head = Buffer.from('PACK\0\0\0\x02\0\0\0\0', 'latin1');
-  head.writeUInt32BE(objects.length, 8);
-  const parts = objects.flatMap(([type, size, before, bytes]) => [headOf(type, size), before, deflateSync(bytes)]);
-  const pack = Buffer.concat([head, ...parts]);
-  return Buffer.concat([pack, createHash('sha1').update(pack).digest()]);
-}
-
-function headOf(type: number, size: number): Buffer {
-  const bytes: number[] = [(type << 4) | (size & 15)];
-  for (let rest = size >> 4; rest > 0; rest >>= 7) {
-    bytes[bytes.length - 1]! |= 0x80;
-    bytes.push(rest & 0x7f);
-  }
-  return Buffer.from(bytes);
-}
-
-/** A number as deltas have it. */
-function counted(size: number): Buffer {
-  const bytes: number[] = [];
-  for (let rest = size; ; rest = Math.floor(rest / 128)) {
-    bytes.push(rest < 128 ? rest : (rest % 128) | 0x80);
-    if (rest < 128) return Buffer.from(bytes);
-  }
-}
-
-const NONE = '0'.repeat(40);
-
-/** What the repository answers to a push of these refs, each at `commit`. */
-async function pushRaw(refs: readonly string[], commit: string, pack: Buffer): Promise<string> {
-  const commands = refs.map((ref, at) =>
-    line(`${NONE} ${commit} ${ref}${at === 0 ? '\0 report-status side-band-64k' : ''}\n`),
-  );
-  const answer = await fetch(`http://127.0.0.1:${server.port}/git/shop.git/git-receive-pack`, {
-    method: 'POST',
-    headers: {
-      authorization: `Bearer ${control.owner.token}`,
-      'content-type': 'application/x-git-receive-pack-request',
-    },
-    body: new Uint8Array(Buffer.concat([...commands, Buffer.from('0000'), pack])),
-  });
-  return answer.text();
-}
-
-test('a small push that would take gigabytes of memory is refused', async () => {
-  const base = Buffer.alloc(65_536);
-  const name = createHash('sha1').update(`blob ${base.length}\0`).update(base).digest();
-  // Each byte copies 64 KB of the base.
-  const pieces = 24_000;
-  const delta = Buffer.concat([counted(base.length), counted(pieces * base.length), Buffer.alloc(pieces, 0x80)]);
-  const pack = packOf([
-    [3, base.length, Buffer.alloc(0), base],
-    [7, delta.length, name, delta],
-  ]);
-  assert.ok(pack.length < 1000);
-  const said = await pushRaw(['refs/heads/bomb'], 'a'.repeat(40), pack);
-  assert.match(said, /fatal: Out of memory/);
-  assert.match(said, /unpack unpack-objects abnormal exit/);
-});
-
-test('a push of more branches and tags than a repository may have is refused before any is made', async () => {
-  const { stdout } = await run('git', ['ls-remote', remote('shop', control.owner.token), 'refs/heads/main']);
-  const commit = stdout.slice(0, 40);
-  const refs = Array.from({ length: 10_001 }, (_, at) => `refs/tags/much/${at}`);
-  const said = await pushRaw(refs, commit, packOf([]));
-  assert.match(said, /platform: a repository has at most 10000 branches and tags/);
-  assert.match(said, /ng refs\/tags\/much\/10000 pre-receive hook declined/);
-  assert.equal((await run('git', ['ls-remote', remote('shop', control.owner.token), 'refs/tags/much/*'])).stdout, '');
-});
-
-test('one account takes a quarter of the slots of Git, and gives them back', async () => {
-  const limits = { ...control.parts.limits, gitCallsMax: 4 };
-  const limited = await openGitPush({ ...control.parts, limits });
-  const other = await control.account('otto', { [control.organizationId]: 'owner' });
-  const ask = async (token: string, body: ReadableStream | null, signal?: AbortSignal): Promise<Response> =>
-    (await limited.fetch(
-      new Request(`http://x/git/shop.git/${body === null ? 'info/refs?service=git-upload-pack' : 'git-receive-pack'}`, {
-        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/x-git-receive-pack-request' },
-        ...(body !== null && { method: 'POST', body, duplex: 'half' }),
-        ...(signal !== undefined && { signal }),
-      } as RequestInit),
-    ))!;
-  try {
-    const gone = new AbortController();
-    // Its head is sent, its body never ends.
-    let isRefused = true;
-    let slow: Promise<unknown> = Promise.resolve();
-    await until(async () => {
-      // One of these requests may take the only place before it.
-      if (isRefused) {
-        isRefused = false;
-        slow = ask(control.owner.token, new ReadableStream(), gone.signal).then(
-          ({ status }) => (isRefused = status === 429),
-          () => null,
-        );
-      }
-      const answered = await ask(control.owner.token, null);
-      await answered.text();
-      return answered.status === 429;
-    });
-    const refused = await ask(control.owner.token, null);
-    assert.deepEqual([refused.status, refused.headers.get('retry-after')], [429, '5']);
-    const answered = await ask(other.token, null);
-    assert.equal(answered.status, 200);
-    await answered.text();
-    gone.abort();
-    await slow;
-    await until(async () => {
-      const again = await ask(control.owner.token, null);
-      await again.text();
-      return again.status === 200;
-    });
   } finally {
     await limited.close();
   }
