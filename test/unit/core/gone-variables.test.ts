@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { goneSettings, goneVariables } from '#core/gone-variables.ts';
 import { limitVariables } from '#core/limits.ts';
-import { rowsOf, variableGroups } from '#cli/tasks/env.ts';
+import { rowsOf, variableGroups } from '#cli/tasks/variables.ts';
 import { root } from '#cli/tasks/tools/processes.ts';
 import { readSources } from '#cli/tasks/tools/sources.ts';
 

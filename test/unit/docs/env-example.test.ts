@@ -7,7 +7,8 @@ import { test } from 'node:test';
 import { parse } from 'yaml';
 import { limitVariables } from '#core/limits.ts';
 import { secretVariables } from '#core/process/secret-variables.ts';
-import { exampleText, rowsOf, settingsText, variableGroups, variablesText } from '#cli/tasks/env.ts';
+import { exampleText, settingsText, variablesText } from '#cli/tasks/env.ts';
+import { rowsOf, variableGroups } from '#cli/tasks/variables.ts';
 import { root } from '#cli/tasks/tools/processes.ts';
 import { readSources } from '#cli/tasks/tools/sources.ts';
 
@@ -38,7 +39,7 @@ test('every variable that the parts of the platform read is in docs/variables.md
     for (const [, name] of text.matchAll(READS))
       if (!known.has(name!) && !NOT_FOR_OPERATORS.has(name!)) missing.add(`${name} (${file})`);
   }
-  assert.deepEqual([...missing], [], 'give each a row in cli/tasks/env.ts, then `node cli/run.mjs :env`');
+  assert.deepEqual([...missing], [], 'give each a row in cli/tasks/variables.ts, then `node cli/run.mjs :env`');
 });
 
 test('the files are as the table says', () => {
@@ -68,7 +69,7 @@ test('every variable of the compose files is in docs/variables.md or docs/limits
   ))
     for (const [, name] of readFileSync(path.join(root, file), 'utf8').matchAll(/\$\{([A-Z][A-Z0-9_]+)[:}]/g))
       if (!known.has(name!)) missing.add(`${name} (${file})`);
-  assert.deepEqual([...missing], [], 'give each a row in cli/tasks/env.ts, then `node cli/run.mjs :env`');
+  assert.deepEqual([...missing], [], 'give each a row in cli/tasks/variables.ts, then `node cli/run.mjs :env`');
 });
 
 /** What images and compose files set themselves: folders, ports and addresses inside, and which part runs where. */

@@ -1,0 +1,389 @@
+// The table of all variables for operators, in groups. env.ts generates files from it. Not packed.
+import { aiLimitVariables, aiProviderKinds } from '#core/ai-settings.ts';
+
+/** A variable: its name, its default ('' if there is none), its meaning. */
+export type Row = readonly [name: string, otherwise: string, what: string];
+
+/** Variables of one subject. */
+export interface Group {
+  readonly title: string;
+  /** Page of docs/ that explains them. */
+  readonly page?: string;
+  /** Variables of compose itself, and secrets: no container gets all of them. */
+  readonly isNotForAll?: boolean;
+  /** Common variables, listed in `.env.example`. */
+  readonly rows: readonly Row[];
+  /** Rarely used variables, listed only in docs/variables.md. */
+  readonly rare?: readonly Row[];
+  /** Limits listed in `.env.example` after the rows; docs/limits.md lists all. */
+  readonly limits?: readonly string[];
+}
+
+/** All variables except limits and the secrets that `platform secrets init` creates. */
+export const variableGroups: readonly Group[] = [
+  {
+    title: 'Addresses and TLS',
+    rows: [
+      ['HANDLER_DOMAIN', 'localhost', 'Projects answer on `<project>.<domain>`; several with commas'],
+      ['PUBLIC_PROTOCOL', 'http', 'What visitors use: https where there are certificates'],
+      ['PUBLIC_PORT', '4001', 'Port in URLs of deployments; 443 with https'],
+      ['PUBLIC_API_URL', 'http://localhost:4002', 'The API as seen from outside'],
+      ['AUTH_URL', 'http://localhost:3002', 'The dashboard as seen from outside'],
+      ['DOCS_URL', 'http://localhost:3005', 'The documentation as seen from outside'],
+      ['PUBLIC_HTTPS', '', 'on: the platform runs Caddy itself (docs/domains.md); in compose, Caddy is a container'],
+      ['PUBLIC_ADDRESSES', '', 'Addresses of this platform, for the DNS instructions of custom domains'],
+      ['TRUSTED_PROXIES', '', "Proxies whose x-forwarded-* headers are believed; in compose, Caddy's network"],
+      ['NODE_EXTRA_CA_CERTS', '', 'File with certificates of further authorities'],
+    ],
+    rare: [
+      ['DOCS_PORT', '3005', 'Port of the documentation; off: none'],
+      ['API_DNS_SERVERS', '', 'Name servers that custom domains are looked up with'],
+    ],
+  },
+  {
+    title: 'Certificates, with PUBLIC_HTTPS',
+    page: 'domains',
+    isNotForAll: true,
+    rows: [
+      ['EDGE_HTTP_PORT', '80', 'Port of plain HTTP, which is sent on'],
+      ['EDGE_HTTPS_PORT', '443', 'Port of HTTPS'],
+      ['ACME_URL', '', 'Directory of the authority; Let’s Encrypt where it is empty'],
+      ['ACME_EMAIL', '', 'Address for letters of the authority'],
+      ['EDGE_CERTIFICATE_FILE', '', 'A certificate of your own, such as a wildcard, as a PEM file'],
+      ['EDGE_KEY_FILE', '', 'Its key, as a PEM file'],
+    ],
+    rare: [
+      ['CADDY_BIN', 'caddy', 'The program Caddy'],
+      ['EDGE_HOST', '', 'Address to listen on; all where it is empty'],
+      ['EDGE_HANDLERS', '127.0.0.1:4001', 'host:port of handlers, with commas between several'],
+      ['EDGE_API', '127.0.0.1:4002', 'host:port behind the host of PUBLIC_API_URL'],
+      ['EDGE_UI', '127.0.0.1:3002', 'host:port behind the host of AUTH_URL'],
+      ['EDGE_DOCS', '127.0.0.1:3005', 'host:port behind the host of DOCS_URL'],
+      ['ACME_CA_FILE', '', 'Root certificate of the authority itself, as a PEM file'],
+      ['EDGE_RENEWAL_RATIO', '', 'Part of its life that a certificate has left when it is renewed; a third'],
+    ],
+  },
+  {
+    title: 'Sign-in',
+    page: 'sign-in',
+    rows: [
+      ['SIGN_UP', 'invited', 'Who may sign in: invited, or open to everybody on the Git host'],
+      ['AUTH_MAIL_URL', '', 'Gets letters of sign-in to apps, and of alerts'],
+    ],
+  },
+  {
+    title: 'Git host',
+    page: 'git-host',
+    isNotForAll: true,
+    rows: [
+      ['GITHOST_CLIENT_ID', '', 'OAuth application that people sign in with'],
+      ['GITHOST_CLIENT_SECRET', '', 'Its secret'],
+      ['GITHOST_APP_ID', '', 'Application that has access to repositories'],
+      ['GITHOST_APP_PRIVATE_KEY', '', 'Its private key: PEM, with \\n for line breaks'],
+      ['GITHOST_URL', 'https://github.com', 'Pages of the Git host'],
+      ['GITHOST_API_URL', 'https://api.github.com', 'Its REST API'],
+    ],
+    rare: [['GIT_REMOTE_PRIVATE_HOSTS', '', 'Hosts of remotes that may have private addresses, with commas']],
+  },
+  {
+    title: 'Postgres and Redis',
+    isNotForAll: true,
+    rows: [
+      ['DATABASE_URL', '', 'Postgres; made of SQLDB_PASSWORD in compose'],
+      ['CACHE_URL', '', 'Redis, such as redis://:password@redis:6379; none: Postgres'],
+    ],
+    rare: [
+      ['ENGINE_DATABASE_URL', '', 'Postgres as engines see it (user platform_engine)'],
+      ['ENGINE_CACHE_URL', '', 'Redis as engines see it (user platform_engine)'],
+    ],
+  },
+  {
+    title: 'Storage',
+    isNotForAll: true,
+    rows: [
+      ['FS_PATH', '/data', 'Folder of artifacts, routes and files; all parts share it'],
+      ['DB_STORAGE_DIR', '/data/db-storage', 'Folder of the SQLite files'],
+      ['FILES_S3_ENDPOINT', '', 'S3 for files; none: the folder files of FS_PATH'],
+      ['FILES_S3_BUCKET', '', 'Bucket'],
+      ['FILES_S3_REGION', '', 'Region'],
+      ['FILES_S3_ACCESS_KEY_ID', '', 'Key that reaches that bucket only'],
+      ['FILES_S3_SECRET_ACCESS_KEY', '', 'Its secret'],
+    ],
+    rare: [
+      ['FILES_S3_PREFIX', '', 'What all keys of files in the bucket begin with'],
+      ['DB_SYNCHRONOUS', 'normal', 'full: every commit survives a power failure'],
+      ['DB_STORAGE_MODE', 'basic', 'Project databases: basic (SQLite files) or managed-cloud'],
+      ['DB_URL', '', 'Database service for handlers elsewhere, such as tcp://internal:80'],
+      ['DB_SERVICE_PORT', '', 'Port of the database service for them'],
+      ['DB_SERVICE_TLS_KEY_FILE', '', 'Private key of the database service, PEM'],
+      ['DB_SERVICE_TLS_CERT_FILE', '', 'Certificate of the database service, PEM'],
+      ['DB_SERVICE_CA_FILE', '', 'Authority of the certificate of the database service, for handlers'],
+      ['DB_SHARDS', '2', 'Processes that project databases are spread over'],
+      ['DBCLOUD_ORGANIZATION', '', 'Managed database cloud: organization'],
+      ['DBCLOUD_GROUP_NAME', '', 'Group'],
+      ['DBCLOUD_PRIMARY_LOCATION', '', 'Location'],
+      ['DBCLOUD_DATABASE_PREFIX', '', 'Prefix of names'],
+      ['DBCLOUD_API_TOKEN', '', 'Token of its API'],
+      ['DBCLOUD_GROUP_AUTH_TOKEN', '', 'Token of the databases'],
+      ['DBCLOUD_API_URL', '', 'Its API'],
+      ['DBCLOUD_PITR_RETENTION_DAYS', '', 'Days that can be restored'],
+    ],
+    limits: ['DISK_FREE_BYTES_MIN'],
+  },
+  {
+    title: 'Workers',
+    rows: [['WORKER_EGRESS_ALLOW', '', 'loopback, private: what requests of workers may reach beside the internet']],
+    rare: [['WORKER_DNS_SERVERS', '', "Name servers of workers' requests"]],
+    limits: [
+      'WORKER_MEMORY_MB',
+      'WORKER_CONCURRENCY',
+      'WORKER_WALL_LIMIT_MS',
+      'REQUEST_BODY_BYTES_MAX',
+      'ENGINE_MEMORY_MB',
+    ],
+  },
+  {
+    title: 'Builds and migrations',
+    page: 'builds',
+    rows: [
+      ['BUILD_EXECUTOR', 'local', 'Where builds run: local, or sandbox (docs/builds.md#in-sandboxes)'],
+      ['BUILD_REACHABLE_HOSTS', '', 'Private hosts that builds reach, as npm.example or 10.0.0.7:4873'],
+      ['DB_MIGRATIONS_EXECUTOR', 'engine', 'Who applies migrations: engine, or migrator (docs/database.md)'],
+    ],
+    rare: [
+      ['BUILD_EXECUTOR_ORGANIZATIONS', '', 'sandbox: ids of the organizations whose builds these are; default: all'],
+      [
+        'BUILD_SANDBOX_IMAGE',
+        '',
+        'container: image of build sandboxes (containers/Dockerfile.sandbox-build); default: that of all',
+      ],
+      ['BUILD_SANDBOX_TEMPLATE', '', 'hosted: template of build sandboxes; default: HOSTED_TEMPLATE'],
+      ['BUILD_SANDBOX_TEMPLATE_SNAPSHOT_ID', '', 'hosted: its snapshot; another one is refused'],
+      ['BUILD_SANDBOX_MACHINE_TYPE', '', 'sandbox: small, default, large or xlarge; default: what sandboxes have'],
+      ['BUILD_WORK_DIR', '', 'Folder of checkouts; default: in FS_PATH'],
+      ['MIGRATOR_WORK_DIR', '', 'No effect: an artifact brings its migrations, nothing is checked out'],
+    ],
+    limits: ['BUILD_CONCURRENCY', 'BUILD_TIMEOUT_MS', 'BUILD_MEMORY_MB', 'BUILD_DISK_MAX_BYTES'],
+  },
+  {
+    title: 'Plans',
+    rows: [],
+    limits: [
+      'WORKER_CPU_LIMIT_MS_FREE',
+      'WORKER_CPU_LIMIT_MS_PRO',
+      'WORKER_CPU_LIMIT_MS_ENTERPRISE',
+      'STORAGE_BYTES_MAX_FREE',
+      'STORAGE_BYTES_MAX_PRO',
+      'STORAGE_BYTES_MAX_ENTERPRISE',
+    ],
+  },
+  {
+    title: 'AI gateway; in containers, providers of other names are set in AI_ENV_FILE',
+    page: 'ai-gateway',
+    isNotForAll: true,
+    rows: [
+      [
+        'AI_ENV_FILE',
+        './containers/ai.env',
+        'File of more variables AI_PROVIDER_*, for the container of the gateway alone',
+      ],
+      ['AI_PROVIDER_OPENAI_KEY', '', 'Key of OpenAI'],
+      ['AI_PROVIDER_OPENAI_URL', 'https://api.openai.com/v1', 'Its base URL, with the version'],
+      ['AI_PROVIDER_OPENAI_MODELS', '', 'Models that /ai/models lists, with commas; others work too'],
+      ['AI_PROVIDER_ANTHROPIC_KEY', '', 'Key of Anthropic; _URL and _MODELS as above'],
+      ['AI_PROVIDER_GOOGLE_KEY', '', 'Key of Google; _URL and _MODELS as above'],
+      ['AI_PROVIDER_LOCAL_KIND', '', `What a provider called local speaks: ${aiProviderKinds.join(', ')}`],
+      ['AI_PROVIDER_LOCAL_URL', '', 'Its base URL, such as http://127.0.0.1:11434/v1'],
+      ['AI_ALIASES', '', 'Names for models: fast=openai/gpt-x, with commas'],
+      ['AI_AUTO', '', 'What the model auto tries in turn, with commas'],
+      ['AI_PRICES_FILE', '', 'Table of prices, JSON'],
+    ],
+    rare: [
+      ['AI_PROVIDER_ANTHROPIC_MODELS', '', 'Models of Anthropic that /ai/models lists'],
+      ['AI_PROVIDER_GOOGLE_MODELS', '', 'Models of Google that /ai/models lists'],
+      ['AI_PROVIDER_LOCAL_KEY', '', 'Key of the provider called local'],
+      ['AI_PROVIDER_LOCAL_MODELS', '', 'Models of it that /ai/models lists'],
+      ['AI_PROVIDER_MOCK_KIND', '', 'mock: the provider that needs no network'],
+      ['AI_GATEWAY_URL', '', 'Of a handler without Postgres of its own: the API, such as http://api:4002'],
+      ...aiLimitVariables.map((name): Row => [name, '0', 'Of an organization of the plan; 0: no limit']),
+    ],
+  },
+  {
+    title: 'Sandboxes',
+    page: 'sandboxes',
+    isNotForAll: true,
+    rows: [
+      ['SANDBOX_URL', '', 'The sandbox service, for handlers, the API and the builder; in compose http://sandbox:4006'],
+      [
+        'SANDBOX_PROVIDER',
+        '',
+        'container or hosted: starts a sandbox service here; default of the part sandbox: container',
+      ],
+      ['SANDBOX_RETENTION_DAYS', '30', 'A sandbox without a call for so long is destroyed; 0: never'],
+      [
+        'SANDBOX_DEFAULT_IMAGE',
+        'platform-sandbox:latest',
+        'container: what sandboxes see (containers/Dockerfile.sandbox)',
+      ],
+      ['SANDBOX_IMAGES', '', 'container: images that sandboxes may ask for; default: none but the one above'],
+      ['DOCKER_HOST', 'unix:///var/run/docker.sock', 'container: socket of Docker or podman'],
+      ['SANDBOX_NETWORK_ISOLATION', 'true', 'container: nothing else is taken, sandboxes have no network of their own'],
+      [
+        'SANDBOX_EGRESS_HOSTS',
+        '',
+        'container: names that sandboxes may reach, *.name with those below; default: all public',
+      ],
+      [
+        'SANDBOX_AI_URL',
+        '',
+        'The API with /ai, for sandboxes; hosted: public and https; default: the API beside a service of containers',
+      ],
+      ['HOSTED_API_KEY', '', 'hosted: scoped key of the provider'],
+      ['HOSTED_ORG', '', 'hosted: organization of the provider'],
+      ['HOSTED_BASE_URL', '', 'hosted: API of the provider, https'],
+      ['HOSTED_TEMPLATE', '', 'hosted: template to start from'],
+    ],
+    rare: [
+      ['SANDBOX_HOST', '', 'Address that it listens on: loopback, private or 0.0.0.0; default: HOST'],
+      ['SANDBOX_PORT', '4006', 'Port of the sandbox service'],
+      [
+        'SANDBOX_ADDRESS',
+        '',
+        'Where other replicas of it reach this one: http, a private IP address, the port; default: by HOST',
+      ],
+      [
+        'SANDBOX_DATABASE_URL',
+        '',
+        'Postgres as the sandbox service sees it: user platform_sandbox; default: made here',
+      ],
+      [
+        'SANDBOX_MACHINE_MAX',
+        'xlarge',
+        'The largest machine that sandboxes may ask for: small, default, large, xlarge',
+      ],
+      ['SANDBOX_LOG_EXEC', '', '1 logs what commands print, which may contain customer data'],
+      ['HOSTED_TEMPLATE_SNAPSHOT_ID', '', 'hosted: snapshot of the template; another one is refused'],
+      ['HOSTED_MACHINE_TYPE', '', 'hosted: small, default or large'],
+      ['HOSTED_TTL_SECONDS', '86400', 'hosted: archived so long after a start; 0: never'],
+      ['HOSTED_REQUIRE_SCOPED_KEY', '', 'hosted: true refuses a key that may do everything'],
+    ],
+    limits: ['SANDBOX_MEMORY_MB', 'SANDBOX_CPUS', 'SANDBOX_DISK_MB', 'SANDBOX_PER_PROJECT_MAX'],
+  },
+  {
+    title: 'Backups',
+    page: 'backup',
+    isNotForAll: true,
+    rows: [
+      ['BACKUP_CRON', '', 'When one is made: five fields, in UTC; none: never'],
+      ['BACKUP_TARGET', '', 'A folder or s3://bucket/prefix; default: backups/ of the data folder'],
+      ['BACKUP_KEEP', '7', 'The oldest beyond so many go'],
+      ['BACKUP_PASSPHRASE', '', 'Encrypts it, and takes the keys along'],
+      ['BACKUP_S3_ENDPOINT', '', 'Storage of s3://'],
+      ['BACKUP_S3_REGION', '', 'Its region'],
+      ['BACKUP_S3_ACCESS_KEY_ID', '', 'Key that reaches that bucket only'],
+      ['BACKUP_S3_SECRET_ACCESS_KEY', '', 'Its secret'],
+    ],
+  },
+  {
+    title: 'Observability',
+    page: 'observability',
+    rows: [
+      ['LOG_LEVEL', 'info', 'debug logs more'],
+      ['LOG_REQUESTS', 'failures', 'Which requests are logged: failures, all, none'],
+      ['TRACE_SAMPLE_RATE', '1', 'Share of invocations that are traced, 0 to 1'],
+      ['OTEL_EXPORTER_OTLP_ENDPOINT', '', 'Collector that gets all spans as OTLP'],
+      ['OTEL_EXPORTER_OTLP_HEADERS', '', 'Headers for it: name=value, comma-separated'],
+    ],
+    rare: [
+      ['LOG_FORMAT', '', 'json or text; default by the terminal'],
+      [
+        'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
+        '',
+        'The same collector by its whole path, in the place of OTEL_EXPORTER_OTLP_ENDPOINT',
+      ],
+    ],
+    limits: ['LOG_RETENTION_MS', 'LOG_PROJECT_BYTES_MAX'],
+  },
+  {
+    title: 'Processes',
+    isNotForAll: true,
+    rows: [
+      ['HANDLER_HOST', '127.0.0.1', 'Address of the handler'],
+      ['API_HOST', '127.0.0.1', 'Address of the API and the dashboard'],
+      ['HANDLER_PORT', '4001', 'Port of the handler'],
+      ['API_PORT', '4002', 'Port of the API; off: none'],
+      ['UI_PORT', '3002', 'Port of the dashboard'],
+      ['HANDLER_PROCESSES', '', 'Engines that serve; default: one a processor'],
+    ],
+    rare: [
+      ['HANDLER_SPARES', '1', 'Engines that wait for one to die'],
+      [
+        'PLATFORM_PARTS',
+        '',
+        'What one supervisor runs: handler, databases, broker, api, builder, migrator, sandbox, web, servers; default: all',
+      ],
+      [
+        'SSR_SOCKETS_DIR',
+        '',
+        'Folder of sockets that handlers and the part servers share; default: handlers run servers themselves',
+      ],
+      ['API_HANDLER_URL', '', 'Private ports of handlers, for the API and the broker apart from them'],
+      ['HOST', '127.0.0.1', 'Address of the private port and the database service'],
+      ['HANDLER_PRIVATE_PORT', '8081', 'Private port'],
+      ['API_WEB_LISTEN', '', 'Where the API listens for the web process apart from it, such as 0.0.0.0:4003'],
+      ['WEB_API_URL', '', 'The same as the web process sees it, such as http://api:4003'],
+      ['WEB_HOST', '', 'Address of the dashboard and the documentation; default: API_HOST'],
+      ['HANDLER_LISTENER', 'auto', 'node or uws'],
+      ['PLATFORM_CACHE_DIR', '', 'Private folder for what can be made again'],
+      ['PLATFORM_HOME', '', "Folder of the user's own, ~/.platform"],
+    ],
+  },
+  {
+    title: 'Compose alone',
+    isNotForAll: true,
+    rows: [
+      ['PLATFORM_VERSION', 'latest', 'Tag of the images: pin one in production'],
+      ['POSTGRES_VERSION', 'latest', 'Tag of Postgres: with an image of a registry, one major version'],
+      ['POSTGRES_MEMORY', '640m', 'Memory of the container of Postgres'],
+      ['PLATFORM_MEMORY', '2304m', 'Memory of the container platform'],
+      ['BUILDER_MEMORY', '1g', 'Memory of all builds together'],
+      ['SERVERS_MEMORY', '1g', 'Memory of the container of servers for Node'],
+      ['SANDBOX_ENGINE_SOCKET', '/var/run/docker.sock', 'Socket of the engine that runs sandboxes (profile sandbox)'],
+      ['PUBLISH_ADDRESS', '0.0.0.0', 'Address of this machine that deployments are published on'],
+      [
+        'API_PUBLISH_ADDRESS',
+        '127.0.0.1',
+        'Address of this machine that API, dashboard and documentation are published on, over plain HTTP',
+      ],
+      ['HANDLER_PUBLISHED_PORT', '4001', 'Port of deployments on this machine'],
+      ['API_PUBLISHED_PORT', '4002', 'Port of the API on this machine'],
+      ['UI_PUBLISHED_PORT', '3002', 'Port of the dashboard on this machine'],
+      ['DOCS_PUBLISHED_PORT', '3005', 'Port of the documentation on this machine'],
+    ],
+    rare: [
+      ['BASE_IMAGE', 'debian:trixie-slim', 'What images are built on: glibc 2.38 or newer'],
+      ['POSTGRES_IMAGE', 'platform-postgres', 'Postgres 17 or newer'],
+      ['REDIS_IMAGE', 'platform-redis', 'Redis 7 or newer (profile redis)'],
+      ['REDIS_VERSION', 'latest', 'Its tag'],
+      ['REDIS_MEMORY', '256m', 'Memory of its container'],
+      ['LIBSQL_IMAGE', 'libsql-server', 'Server of older databases (profile legacy-libsql); not built here'],
+      ['LIBSQL_VERSION', 'latest', 'Its tag'],
+      ['LIBSQL_MEMORY', '512m', 'Memory of its container'],
+      ['CADDY_IMAGE', 'platform-caddy', 'Caddy 2.6 or newer'],
+      ['CADDY_VERSION', 'latest', 'Its tag'],
+      ['CADDY_MEMORY', '128m', 'Memory of its container'],
+      ['EDGE_MEMORY', '512m', 'Memory of the container of certificates (profile https)'],
+      ['HANDLER_MEMORY', '1g', 'Memory of a handler'],
+      ['API_MEMORY', '384m', 'Memory of the API'],
+      ['INTERNAL_MEMORY', '512m', 'Memory of broker and database service'],
+      ['SANDBOX_SERVICE_MEMORY', '1g', 'Memory of the sandbox service; sandboxes have their own'],
+      ['MIGRATOR_MEMORY', '512m', 'Memory of the migrator (profile migrator)'],
+      ['WEB_MEMORY', '192m', 'Memory of dashboard and documentation'],
+      ['BACKUPS_MEMORY', '192m', 'Memory of backups on a schedule (compose.split.yaml)'],
+      ['HANDLER_UPSTREAMS', 'handler:4001', 'Handlers that Caddy balances, with spaces between'],
+    ],
+  },
+];
+
+/** Rows of a group. */
+export const rowsOf = ({ rows, rare = [] }: Group): readonly Row[] => [...rows, ...rare];
