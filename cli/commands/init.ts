@@ -1,9 +1,12 @@
 // `platform init [template] [dir]`: creates a project from a template (packages/create/), with packages from this
 // checkout or from tarballs if requested; with `--from`, writes platform.yaml for an existing project.
-import { existsSync, readdirSync, realpathSync } from 'node:fs';
+import { existsSync, readdirSync, realpathSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { defineCommand } from 'citty';
+import { environmentTypes } from '#core/config/environment-types.ts';
+import { parseProjectConfig } from '#core/config/project-config.ts';
 import { nearestWord } from '#core/spelling.ts';
+import { readTextSync } from '#core/text-file.ts';
 import { createProject, ProjectError, projectNameFrom, templates } from '#packages/create/project.ts';
 import { CliError } from '../terminal/failure.ts';
 import { writeFoundConfig } from '../project/found-config.ts';
@@ -90,10 +93,13 @@ export function initProject(
   { force, packages, checkout }: { force: boolean; packages: string | null; checkout: string | null },
 ): string[] {
   try {
-    return createProject(template, folder, {
+    const files = createProject(template, folder, {
       force,
       changeManifest: (text) => withPackages(text, folder, packages, checkout),
     });
+    const { config } = parseProjectConfig(readTextSync(path.join(folder, 'platform.yaml')), { file: 'platform.yaml' });
+    writeFileSync(path.join(folder, 'env.d.ts'), environmentTypes(config!));
+    return [...files, 'env.d.ts'].sort();
   } catch (error) {
     if (!(error instanceof ProjectError)) throw error;
     if (error.code === 'folder_not_empty')

@@ -6,6 +6,7 @@ import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import { nodeFlags } from '#core/node-flags.mjs';
 import { compilerPath } from './tools/compiler.ts';
+import { writeEnvironmentFile } from './tools/environment-files.ts';
 import { root, runProgram, type Ended } from './tools/processes.ts';
 import { recordTime } from './times.ts';
 
@@ -14,6 +15,8 @@ interface Step {
   readonly program: string;
   readonly args: readonly string[];
 }
+
+const TYPED_EXAMPLES = ['examples/guest-book', 'examples/chat', 'examples/coder'];
 
 /** A tool of the development dependencies; `.bin` holds links, which need no install script. */
 function tool(name: string): string {
@@ -51,9 +54,7 @@ function stepsOf(compiler: string, processors: number): readonly Step[] {
     types(' of packages/worker', 'packages/worker'),
     types(' of packages/agent', 'packages/agent'),
     types(' of packages/dev', 'packages/dev'),
-    types(' of examples/guest-book', 'examples/guest-book'),
-    types(' of examples/chat', 'examples/chat'),
-    types(' of examples/coder', 'examples/coder'),
+    ...TYPED_EXAMPLES.map((folder) => types(` of ${folder}`, folder)),
   ];
 }
 
@@ -64,6 +65,7 @@ export async function run(words: readonly string[]): Promise<number> {
     process.stderr.write(`npm run check: there is no ${words[0]}; there are --figures and --sentences\n`);
     return 2;
   }
+  for (const folder of TYPED_EXAMPLES) writeEnvironmentFile(path.join(root, folder));
   const processors = availableParallelism();
   const left = [...stepsOf(await compilerPath(), processors)];
   const failures: string[] = [];

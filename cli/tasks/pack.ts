@@ -14,6 +14,7 @@ import {
 } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import path from 'node:path';
+import { writeEnvironmentFile } from './tools/environment-files.ts';
 import { readImports } from './tools/imports.ts';
 import { root, runProgram } from './tools/processes.ts';
 
@@ -223,6 +224,8 @@ async function stagePackages(staging: string): Promise<string[]> {
       recursive: true,
       filter: (from) => !/node_modules|\.test\.ts$/.test(from),
     });
+    for (const config of globSync('templates/*/platform.yaml', { cwd: folder }))
+      writeEnvironmentFile(path.join(folder, path.dirname(config)));
     await emitPackage(folder);
     for (const file of ['LICENSE', 'CHANGELOG.md']) cpSync(path.join(root, file), path.join(folder, file));
     folders.push(folder);

@@ -47,6 +47,7 @@ test('each template becomes a project named after its folder', async (t) => {
     assert.match(read('platform.yaml'), /^kind: worker$/m);
     assert.match(read('.gitignore'), /^node_modules\/$/m);
     assert.match(read('.npmrc'), /^ignore-scripts=true$/m);
+    assert.match(read('env.d.ts'), /^interface PlatformEnv \{$/m);
     assert.doesNotMatch(read('src/index.ts'), /__name__/);
     assert.match(
       shell.output[0]!,

@@ -1,13 +1,10 @@
-// `platform types`: the typings, the tsconfig edit, and the templates that carry both.
+// `platform types`: the typings and the tsconfig edit.
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { run } from '#cli/main.ts';
-import { environmentTypes } from '#core/config/environment-types.ts';
-import { parseProjectConfig } from '#core/config/project-config.ts';
 import { recordingShell } from '../shell-double.ts';
 
 function project(t: TestContext, files: Record<string, string>): string {
@@ -104,14 +101,4 @@ test('a tsconfig that is not JSON is told with its place', async (t) => {
     shell.errors[0]!,
     /^error tsconfig\.json:2:15: Invalid JSON: ValueExpected\n[^]*> 2 \|   "include": \[,/,
   );
-});
-
-test('the typings that templates carry are those that would be generated', () => {
-  for (const template of ['worker', 'hono', 'static']) {
-    const read = (name: string): string =>
-      readFileSync(fileURLToPath(import.meta.resolve(`#packages/create/templates/${template}/${name}`)), 'utf8');
-    const { config, problems } = parseProjectConfig(read('platform.yaml'), { file: 'platform.yaml' });
-    assert.deepEqual(problems, []);
-    assert.equal(read('env.d.ts'), environmentTypes(config!));
-  }
 });
