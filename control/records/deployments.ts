@@ -102,6 +102,12 @@ export async function readDeployment(sql: Sql | Transaction, id: string): Promis
   return row!;
 }
 
+/** Deployments by their IDs. */
+export async function readDeployments(sql: Sql, ids: readonly string[]): Promise<ReadonlyMap<string, DeploymentRow>> {
+  const rows = await sql<DeploymentRow[]>`${selected(sql)} WHERE d.id = ANY(${[...ids]})`;
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
 /** Selects deployments of one project, or of organizations. */
 export interface DeploymentFilter {
   readonly projectId: string | null;

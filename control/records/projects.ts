@@ -66,41 +66,62 @@ function projectUrl({ protocol, domain, port }: Dependencies['addresses'], name:
   return `${protocol}://${name}.${domain}${port === null ? '' : `:${port}`}`;
 }
 
-const columns = (sql: Sql | Transaction) => sql`
+const fields = (sql: Sql | Transaction) => sql`
   id, organization_id, name, description, visibility, kind, repository_id, config_path, default_branch, settings,
-  production_deployment_id, created_at, updated_at, ${momentOfColumn(sql, 'created_at')} AS position`;
+  production_deployment_id, created_at, updated_at`;
+const columns = (sql: Sql | Transaction) => sql`${fields(sql)}, ${momentOfColumn(sql, 'created_at')} AS position`;
 
 export async function readProject(sql: Sql | Transaction, id: string): Promise<ProjectRow> {
   const [row] = await sql<ProjectRow[]>`SELECT ${columns(sql)} FROM control.project WHERE id = ${id}`;
   return row!;
 }
 
-/** Projects of an organization, the newest first. @param search part of a name or a description. */
-export async function listProjects(
-  sql: Sql,
-  {
-    organizationId,
-    projectId,
-    search,
-    after,
-    count,
-  }: {
-    readonly organizationId: string;
-    /** Restricts the list to one project, for tokens bound to it. */
-    readonly projectId: string | null;
-    readonly search: string | null;
-    readonly after: { readonly moment: string; readonly id: string } | null;
-    readonly count: number;
-  },
-): Promise<ProjectRow[]> {
+/** A page of projects. */
+export interface ProjectFilter {
+  readonly organizationIds: readonly string[];
+  /** Restricts the list to one project, for tokens bound to it. */
+  readonly projectId: string | null;
+  /** Part of a name or a description. */
+  readonly search: string | null;
+  readonly after: { readonly moment: string; readonly id: string } | null;
+  readonly count: number;
+}
+
+function filteredBy(sql: Sql, { organizationIds, projectId, search }: ProjectFilter) {
   const pattern = search === null ? null : `%${search.replace(/[\\%_]/g, '\\$&')}%`;
+  return sql`organization_id = ANY(${[...organizationIds]}) AND deleted_at IS NULL
+    ${projectId === null ? sql`` : sql`AND id = ${projectId}`}
+    ${pattern === null ? sql`` : sql`AND (name LIKE ${pattern} OR description ILIKE ${pattern})`}`;
+}
+
+/** The newest first. */
+export async function listProjects(sql: Sql, filter: ProjectFilter): Promise<ProjectRow[]> {
+  const { after, count } = filter;
   return sql<ProjectRow[]>`
     SELECT ${columns(sql)} FROM control.project
-    WHERE organization_id = ${organizationId} AND deleted_at IS NULL
-      ${projectId === null ? sql`` : sql`AND id = ${projectId}`}
-      ${pattern === null ? sql`` : sql`AND (name LIKE ${pattern} OR description ILIKE ${pattern})`}
+    WHERE ${filteredBy(sql, filter)}
       ${after === null ? sql`` : sql`AND (created_at, id) < (${after.moment}::text::timestamptz, ${after.id})`}
     ORDER BY created_at DESC, id DESC LIMIT ${count}`;
+}
+
+/** The last deployed first; a project without deployments counts from its creation. */
+export async function listDeployedProjects(
+  sql: Sql,
+  filter: ProjectFilter,
+): Promise<(ProjectRow & { readonly last_deployment_id: string | null })[]> {
+  const { after, count } = filter;
+  return sql`
+    SELECT ${fields(sql)}, last_deployment_id, ${momentOfColumn(sql, 'moved_at')} AS position
+    FROM (
+      SELECT ${fields(sql)}, last_deployment_id, coalesce(deployed_at, created_at) AS moved_at
+      FROM control.project LEFT JOIN LATERAL (
+        SELECT deployment.id AS last_deployment_id, deployment.created_at AS deployed_at FROM control.deployment
+        WHERE deployment.project_id = project.id ORDER BY deployment.created_at DESC, deployment.id DESC LIMIT 1
+      ) AS last ON true
+      WHERE ${filteredBy(sql, filter)}
+    ) AS listed
+    ${after === null ? sql`` : sql`WHERE (moved_at, id) < (${after.moment}::text::timestamptz, ${after.id})`}
+    ORDER BY moved_at DESC, id DESC LIMIT ${count}`;
 }
 
 /** A project to add. */

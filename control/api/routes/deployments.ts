@@ -27,7 +27,7 @@ import { Id, nullable, Timestamp } from '../../http/schemas.ts';
 const Status = Type.Enum([...deploymentStates]);
 const Target = Type.Enum(['production', 'preview']);
 const Text = nullable(Type.String());
-const Deployment = Type.Object({
+export const DeploymentSchema = Type.Object({
   id: Id,
   projectId: Id,
   organizationId: Id,
@@ -82,7 +82,7 @@ export function deployments(streams: EventStreams) {
         tags,
         summary: 'List deployments, the newest first: of one project, or of all that the account sees',
         query: Type.Object({ ...listQuery, projectId: Type.Optional(Id) }),
-        response: pageOf(Deployment),
+        response: pageOf(DeploymentSchema),
       },
       async (ctx) => {
         const { access } = ctx.state;
@@ -113,7 +113,7 @@ export function deployments(streams: EventStreams) {
         tags,
         summary: 'List the deployments of an organization, the newest first',
         query: Type.Object(listQuery),
-        response: pageOf(Deployment),
+        response: pageOf(DeploymentSchema),
       },
       async (ctx) => {
         const { count, after } = readPage(ctx.query);
@@ -131,7 +131,7 @@ export function deployments(streams: EventStreams) {
     )
     .get(
       '/deployments/:id',
-      { ...needs('deployment:read', 'deployment'), tags, summary: 'Read a deployment', response: Deployment },
+      { ...needs('deployment:read', 'deployment'), tags, summary: 'Read a deployment', response: DeploymentSchema },
       async (ctx) => toDeployment(ctx.env.addresses, await readDeployment(ctx.env.sql, ctx.params.id)),
     )
     .post(
@@ -140,7 +140,7 @@ export function deployments(streams: EventStreams) {
         ...needs('deployment:create', 'deployment'),
         tags,
         summary: 'End a deployment that has not ended',
-        response: { 202: Deployment },
+        response: { 202: DeploymentSchema },
       },
       async (ctx) => {
         const { id } = ctx.params;

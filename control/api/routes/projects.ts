@@ -7,16 +7,25 @@ import { createDeployment } from '../../releases/create-deployment.ts';
 import { writeRoute } from '../../releases/project-routes.ts';
 import type { Dependencies } from '../../process/dependencies.ts';
 import { newSecret } from '../../access/secrets.ts';
-import { changeProject, deleteProject, listProjects, readProject, toProject } from '../../records/projects.ts';
+import { readDeployments, toDeployment } from '../../records/deployments.ts';
+import {
+  changeProject,
+  deleteProject,
+  listDeployedProjects,
+  listProjects,
+  readProject,
+  toProject,
+} from '../../records/projects.ts';
 import type { RequestState } from '../request/middleware.ts';
 import { ApiError } from '../../http/errors.ts';
 import { needs } from '../request/needs.ts';
 import { momentOf, pageOf, pageQuery, readPage, toPage } from '../../http/page.ts';
 import { Id, nullable, Timestamp } from '../../http/schemas.ts';
+import { DeploymentSchema } from './deployments.ts';
 
 const Visibility = Type.Enum(['private', 'public']);
 const Text = nullable(Type.String({ maxLength: 1000 }));
-const Project = Type.Object({
+const fields = {
   id: Id,
   name: Type.String(),
   organizationId: Id,
@@ -39,7 +48,9 @@ const Project = Type.Object({
   }),
   createdAt: Timestamp,
   updatedAt: Timestamp,
-});
+};
+const Project = Type.Object(fields);
+const searchQuery = { ...pageQuery, search: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })) };
 const Branch = Type.String({ minLength: 1, maxLength: 255 });
 const Description = Type.String({ maxLength: 500 });
 const tags = ['projects'];
@@ -58,12 +69,54 @@ function checkFolder(name: string, field: string, value: string): string {
 
 export const projects = platform<Dependencies, RequestState>()
   .get(
+    '/projects',
+    {
+      ...needs('project:read'),
+      tags,
+      summary: 'List the projects of all your organizations with their last deployment, the last deployed first',
+      query: Type.Object(searchQuery),
+      response: pageOf(Type.Object({ ...fields, lastDeployment: nullable(DeploymentSchema) })),
+    },
+    async (ctx) => {
+      const { access } = ctx.state;
+      const { memberships, token } = access.account('project:read');
+      const projectId = token?.projectId ?? null;
+      if (projectId === null) access.everybody();
+      else await access.project('project:read', projectId);
+      const { count, after } = readPage(ctx.query);
+      const rows = await listDeployedProjects(ctx.env.sql, {
+        organizationIds: Object.keys(memberships).filter((id) => access.may('project:read', id, projectId)),
+        projectId,
+        search: ctx.query.search ?? null,
+        after: after === null ? null : { moment: momentOf(after), id: after.id },
+        count,
+      });
+      const last = await readDeployments(
+        ctx.env.sql,
+        rows.flatMap(({ last_deployment_id: id }) => id ?? []),
+      );
+      const { addresses } = ctx.env;
+      return toPage(
+        rows,
+        count,
+        (row) => {
+          const deployment = last.get(row.last_deployment_id ?? '');
+          return {
+            ...toProject(addresses, row),
+            lastDeployment: deployment === undefined ? null : toDeployment(addresses, deployment),
+          };
+        },
+        (row) => ({ order: row.position, id: row.id }),
+      );
+    },
+  )
+  .get(
     '/orgs/:id/projects',
     {
       ...needs('project:read'),
       tags,
       summary: 'List the projects of an organization, the newest first',
-      query: Type.Object({ ...pageQuery, search: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })) }),
+      query: Type.Object(searchQuery),
       response: pageOf(Project),
     },
     async (ctx) => {
@@ -72,7 +125,7 @@ export const projects = platform<Dependencies, RequestState>()
       ctx.state.access.organization('project:read', id, bound);
       const { count, after } = readPage(ctx.query);
       const rows = await listProjects(ctx.env.sql, {
-        organizationId: id,
+        organizationIds: [id],
         projectId: bound,
         search: ctx.query.search ?? null,
         after: after === null ? null : { moment: momentOf(after), id: after.id },

@@ -27,3 +27,49 @@ test('nobody and strangers learn nothing of a project', async () => {
   assert.equal((await control.call('GET', `/projects/${body.id}`, undefined, null)).status, 401);
   assert.equal((await control.call('GET', `/projects/${body.id}`, undefined, stranger.token)).status, 404);
 });
+
+test('the projects of all organizations are listed by their last deployment', async () => {
+  const mine = await control.organization('alpha');
+  const second = await control.organization('beta');
+  const account = await control.account('lister', { [mine]: 'member', [second]: 'viewer' });
+  const add = async (name: string, organizationId: string, days: number): Promise<string> => {
+    const id = `prj_${name}`;
+    await control.sql`
+      INSERT INTO control.project (id, organization_id, name, created_at)
+      VALUES (${id}, ${organizationId}, ${name}, '2026-01-01'::timestamptz + make_interval(days => ${days}))`;
+    return id;
+  };
+  const deploy = async (id: string, projectId: string, days: number, status: string): Promise<void> => {
+    await control.sql`
+      INSERT INTO control.deployment (id, project_id, organization_id, status, target, branch, source, created_at)
+      SELECT ${id}, id, organization_id, ${status}, 'production', 'main', 'push',
+        '2026-01-01'::timestamptz + make_interval(days => ${days})
+      FROM control.project WHERE id = ${projectId}`;
+  };
+  const old = await add('listedold', mine, 1);
+  await deploy('dlisted1', old, 5, 'success');
+  await deploy('dlisted2', old, 9, 'failure');
+  await add('listedempty', second, 8);
+  await deploy('dlisted3', await add('listednew', second, 2), 7, 'success');
+
+  const list = async (query = ''): Promise<Awaited<ReturnType<typeof control.call>>['body']> =>
+    (await control.call('GET', `/projects${query}`, undefined, account.token)).body;
+  const told = ({ items }: Awaited<ReturnType<typeof list>>) =>
+    items.map(({ name, lastDeployment }: { name: string; lastDeployment: { id: string; status: string } | null }) => [
+      name,
+      lastDeployment?.id ?? null,
+      lastDeployment?.status ?? null,
+    ]);
+  const expected = [
+    ['listedold', 'dlisted2', 'failure'],
+    ['listedempty', null, null],
+    ['listednew', 'dlisted3', 'success'],
+  ];
+  assert.deepEqual(told(await list()), expected);
+  const first = await list('?limit=2');
+  const rest = await list(`?limit=2&cursor=${first.nextCursor}`);
+  assert.deepEqual([...told(first), ...told(rest)], expected);
+  assert.equal(rest.nextCursor, null);
+  assert.deepEqual(told(await list('?search=new')), [expected[2]]);
+  assert.equal((await control.call('GET', '/projects', undefined, null)).status, 401);
+});
