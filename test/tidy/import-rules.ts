@@ -56,6 +56,8 @@ const cliPart = (name: string, may: readonly string[] = [], mayTypes: readonly s
   mayTypes,
 });
 
+const dashboardFloors = (...names: readonly string[]): string[] => names.map((name) => `dashboard/src/${name}/`);
+
 /** Who may import whom. */
 export const zones: readonly Zone[] = [
   { prefix: 'core/', may: [] },
@@ -377,8 +379,23 @@ export const zones: readonly Zone[] = [
     may: ['core/', 'web/build/', 'web/serve/', 'cli/commands/tree.ts', 'control/api/', 'control/http/errors.ts'],
     mayTypes: ['control/process/dependencies.ts'],
   },
+  { prefix: 'dashboard/', may: ['dashboard/src/'] },
+  { prefix: 'dashboard/src/state/', may: [] },
   // The typed client knows the API by its type; everything it imports is bundled for browsers.
-  { prefix: 'dashboard/', may: ['packages/worker/client.ts'], mayTypes: ['core/', 'control/api/app.ts'] },
+  {
+    prefix: 'dashboard/src/api/',
+    may: ['packages/worker/client.ts', ...dashboardFloors('state')],
+    mayTypes: ['control/api/app.ts'],
+  },
+  { prefix: 'dashboard/src/components/', may: dashboardFloors('state', 'api') },
+  { prefix: 'dashboard/src/records/', may: dashboardFloors('api', 'components') },
+  { prefix: 'dashboard/src/queries/', may: dashboardFloors('state', 'api', 'components') },
+  { prefix: 'dashboard/src/shell/', may: dashboardFloors('state', 'api', 'components', 'queries') },
+  {
+    prefix: 'dashboard/src/pages/',
+    may: dashboardFloors('state', 'api', 'components', 'records', 'queries', 'shell'),
+  },
+  { prefix: 'dashboard/src/routes/', may: dashboardFloors('state', 'queries', 'shell', 'pages') },
   { prefix: 'dashboard/build/', may: ['core/'] },
   { prefix: 'bench/', may: [''] },
   { prefix: 'test/', may: [''] },

@@ -5,7 +5,7 @@ import { createClient } from '#packages/worker/client.ts';
 import { isGatewayStatus, noteAnswered, noteAway } from './connection.ts';
 import { ApiFailure, failureOf } from './failure.ts';
 import { noteSignedIn, noteSignedOut } from './session.ts';
-import { mode } from '../mode.ts';
+import { mode } from '../state/mode.ts';
 
 /** Base path of both APIs, on the origin of the page. */
 const BASE = '/api';

@@ -19,6 +19,8 @@ interface OverlayProps {
 
 interface DialogProps extends OverlayProps {
   readonly isWide?: boolean;
+  /** A click outside does not close it. */
+  readonly isKept?: boolean;
   /** Makes the dialog a form; called on Enter and by the submit button. */
   readonly onSubmit?: () => void;
 }
@@ -37,6 +39,7 @@ export function Dialog({
   children,
   footer,
   isWide = false,
+  isKept = false,
   onSubmit,
 }: DialogProps) {
   const inside = (
@@ -58,6 +61,7 @@ export function Dialog({
       <Radix.Content
         asChild={onSubmit !== undefined}
         className={className}
+        onInteractOutside={(event) => isKept && event.preventDefault()}
         {...(description === undefined && { 'aria-describedby': undefined })}
       >
         {onSubmit === undefined ? inside : <form onSubmit={submit}>{inside}</form>}

@@ -1,8 +1,9 @@
 // A dropdown menu of actions and links, with keyboard navigation.
-import { CheckIcon } from '@radix-ui/react-icons';
+import { CheckIcon, DotsHorizontalIcon } from '@radix-ui/react-icons';
 import { createLink } from '@tanstack/react-router';
 import { DropdownMenu as Radix } from 'radix-ui';
 import type { ComponentPropsWithRef, ReactNode } from 'react';
+import { IconButton } from './button.tsx';
 import { joined } from './class-names.ts';
 import styles from './menu.module.css';
 
@@ -24,6 +25,21 @@ export function Menu({ trigger, align = 'end', children }: MenuProps) {
         </Radix.Content>
       </Radix.Portal>
     </Radix.Root>
+  );
+}
+
+/** The menu of a row. @example <RowMenu of={name}><MenuItem ...>Delete</MenuItem></RowMenu> */
+export function RowMenu({ of, children }: { readonly of: string; readonly children: ReactNode }) {
+  return (
+    <Menu
+      trigger={
+        <IconButton label={`Actions for ${of}`} size="small">
+          <DotsHorizontalIcon />
+        </IconButton>
+      }
+    >
+      {children}
+    </Menu>
   );
 }
 

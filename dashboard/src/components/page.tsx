@@ -1,10 +1,13 @@
 // Layout of every page: heading, actions, sections.
-import { useEffect, type ReactNode } from 'react';
+import { createContext, use, useEffect, type ReactNode } from 'react';
 import { joined } from './class-names.ts';
 import styles from './page.module.css';
 
+/** Name of the project that a page is about, for the title of the tab; null: of none. */
+export const ProjectName = createContext<string | null>(null);
+
 interface PageProps {
-  /** Also the document title. */
+  /** Also the title of the tab, with the project's name: "Logs, shop – platform". */
   readonly title: string;
   /** Replaces the title in the heading. */
   readonly heading?: ReactNode;
@@ -13,16 +16,19 @@ interface PageProps {
   readonly actions?: ReactNode;
   /** Full width, for logs and editors. */
   readonly isWide?: boolean;
+  /** As high as the window, for one list that scrolls: `VirtualList` without a height. Not on phones. */
+  readonly isFull?: boolean;
   readonly children: ReactNode;
 }
 
 /** @example <Page title="Deployments" actions={<Button>Deploy</Button>}>...</Page> */
-export function Page({ title, heading, description, actions, isWide = false, children }: PageProps) {
+export function Page({ title, heading, description, actions, isWide = false, isFull = false, children }: PageProps) {
+  const project = use(ProjectName);
   useEffect(() => {
-    document.title = `${title} – platform`;
-  }, [title]);
+    document.title = `${project === null ? title : `${title}, ${project}`} – platform`;
+  }, [title, project]);
   return (
-    <div className={joined(styles.page, isWide && styles.wide)}>
+    <div className={joined(styles.page, isWide && styles.wide, isFull && styles.full)}>
       <div className={styles.head}>
         <div className={styles.words}>
           <h1>{heading ?? title}</h1>

@@ -25,26 +25,38 @@ export interface Column<Row> {
   readonly isHeaderHidden?: boolean;
 }
 
-interface TableProps<Row> {
+export interface TableProps<Row> {
   /** Accessible name. */
   readonly label: string;
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   readonly rowKey: (row: Row) => string;
+  /** Buttons or the menu of a row, in the last column. Its heading is for screen readers. */
+  readonly actions?: ((row: Row) => ReactNode) | undefined;
   /** Called on a click on a row, or Enter. Links inside a row keep working. */
   readonly onOpen?: (row: Row) => void;
   /** Key of the open row. */
   readonly selectedKey?: string | null;
 }
 
+const ACTIONS_COLUMN = {
+  id: 'actions',
+  header: 'Actions',
+  isHeaderHidden: true,
+  isFitted: true,
+  phone: 'first-end',
+} as const;
+
 /** @example <Table label="Deployments" columns={columns} rows={rows} rowKey={({ id }) => id} onOpen={open} /> */
-export function Table<Row>({ label, columns, rows, rowKey, onOpen, selectedKey = null }: TableProps<Row>) {
+export function Table<Row>(props: TableProps<Row>) {
+  const { label, rows, rowKey, actions, onOpen, selectedKey = null } = props;
+  const columns = actions === undefined ? props.columns : [...props.columns, { ...ACTIONS_COLUMN, cell: actions }];
   const body = useRef<HTMLTableSectionElement>(null);
   const shown = useShownRows(rows.length, body);
   const onKeyDown = (event: KeyboardEvent<HTMLTableRowElement>, row: Row): void => {
     if (event.target !== event.currentTarget) return;
     if (event.key === 'Enter') onOpen?.(row);
-    const step = { j: 1, ArrowDown: 1, k: -1, ArrowUp: -1 }[event.key];
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step === undefined) return;
     const next = step === 1 ? event.currentTarget.nextElementSibling : event.currentTarget.previousElementSibling;
     (next as HTMLElement | null)?.focus();

@@ -1,9 +1,9 @@
 // Times and durations. Times are relative and update; the tooltip has the exact time in the user's time zone.
 import { useSyncExternalStore } from 'react';
 import { usePreferences } from '../state/preferences.ts';
-import { durationText, exactTime, relativeTime } from './time-text.ts';
+import { durationText, exactTime, relativeTime } from '../state/time-text.ts';
 
-export { axisTimes, clockText, durationText, exactTime } from './time-text.ts';
+export { axisTimes, clockText, durationText, exactTime } from '../state/time-text.ts';
 
 const TICK_MS = 1000;
 

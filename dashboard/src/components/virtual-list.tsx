@@ -1,10 +1,15 @@
-// A virtualized list. While following, it scrolls to new items until the user scrolls away.
+// A virtualized list. While following, it scrolls to new items until the user scrolls away. Items that are added before
+// the first one do not move what is in view.
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { useEffect, useRef, type ReactNode } from 'react';
+import { useEffect, useLayoutEffect, useRef, type ReactNode } from 'react';
+import { joined } from './class-names.ts';
+import styles from './virtual-list.module.css';
 
 const OVERSCAN_ROWS = 20;
 /** Distance from the end within which a list follows. */
 const NEAR_END_PX = 40;
+/** Distance from the start within which earlier items are loaded. */
+const NEAR_START_PX = 200;
 
 interface VirtualListProps<Item> {
   readonly label: string;
@@ -12,12 +17,14 @@ interface VirtualListProps<Item> {
   readonly itemKey: (item: Item, at: number) => string | number;
   /** Estimated height of a row. */
   readonly rowPx: number;
-  /** Height of the list, a CSS length. */
-  readonly height: string;
+  /** Height of the list, a CSS length; without it, the rest of a page that is `isFull`. */
+  readonly height?: string;
   /** Scrolls to new items. */
   readonly isFollowing?: boolean;
   /** Called when the user leaves the end or returns to it. */
   readonly onFollow?: (isFollowing: boolean) => void;
+  /** Called when the user is near the start, to load earlier items. */
+  readonly onStart?: () => void;
   /** Scrolled into view when it changes. */
   readonly shownIndex?: number | null;
   readonly className?: string;
@@ -33,6 +40,7 @@ export function VirtualList<Item>(props: VirtualListProps<Item>) {
     height,
     isFollowing = false,
     onFollow,
+    onStart,
     shownIndex = null,
     className,
     children,
@@ -45,9 +53,20 @@ export function VirtualList<Item>(props: VirtualListProps<Item>) {
     overscan: OVERSCAN_ROWS,
     getItemKey: (at) => itemKey(items[at]!, at),
   });
-  useEffect(() => {
-    if (isFollowing && items.length > 0) rows.scrollToIndex(items.length - 1, { align: 'end' });
-  }, [isFollowing, items.length, rows]);
+  const totalPx = rows.getTotalSize();
+  const lastKey = items.length === 0 ? null : itemKey(items.at(-1)!, items.length - 1);
+  // Also when rows are measured, which changes the total.
+  useLayoutEffect(() => {
+    if (isFollowing) frame.current!.scrollTop = frame.current!.scrollHeight;
+  }, [isFollowing, lastKey, totalPx]);
+  const firstKey = items.length === 0 ? null : itemKey(items[0]!, 0);
+  const knownFirst = useRef(firstKey);
+  useLayoutEffect(() => {
+    const before = items.findIndex((item, at) => itemKey(item, at) === knownFirst.current);
+    knownFirst.current = firstKey;
+    if (before > 0 && !isFollowing) frame.current!.scrollTop += rows.measurementsCache[before]?.start ?? 0;
+    // oxlint-disable-next-line react-hooks/exhaustive-deps -- only when the first item changes
+  }, [firstKey]);
   useEffect(() => {
     if (shownIndex !== null && shownIndex >= 0) rows.scrollToIndex(shownIndex, { align: 'center' });
   }, [shownIndex, rows]);
@@ -55,23 +74,24 @@ export function VirtualList<Item>(props: VirtualListProps<Item>) {
     const { scrollHeight, scrollTop, clientHeight } = frame.current!;
     const isNear = scrollHeight - scrollTop - clientHeight < NEAR_END_PX;
     if (isNear !== isFollowing) onFollow?.(isNear);
+    if (scrollTop < NEAR_START_PX) onStart?.();
   };
   return (
     <div
       ref={frame}
-      className={className}
+      className={joined(styles.frame, height === undefined && styles.fills, className)}
       role="log"
       aria-label={label}
       aria-live="off"
       tabIndex={0}
-      style={{ maxHeight: height, overflow: 'auto', contain: 'strict', height }}
+      style={{ height }}
       // Only user input ends following: new items scroll too.
       onWheel={look}
       onTouchMove={look}
       onKeyUp={look}
       onPointerUp={look}
     >
-      <div style={{ height: rows.getTotalSize(), position: 'relative' }}>
+      <div style={{ height: totalPx, position: 'relative' }}>
         {rows.getVirtualItems().map(({ key, index, start }) => (
           <div
             key={key}

@@ -2,10 +2,11 @@
 import { queryOptions } from '@tanstack/react-query';
 import { api, dataOf } from '../api/client.ts';
 import { ApiFailure } from '../api/failure.ts';
-import { mode } from '../mode.ts';
+import { mode } from '../state/mode.ts';
 import { devProject } from './dev-project.ts';
 
 const PAGE = 100;
+const LIST_LOOK_MS = 15_000;
 /** The switcher lists at most these; search finds the others. */
 const PROJECTS_SHOWN_MAX = 500;
 
@@ -25,23 +26,27 @@ export type Project = Awaited<ReturnType<typeof readProject>>;
 const readProject = (id: string, signal?: AbortSignal) =>
   dataOf(api.get('/projects/:id', { params: { id }, ...(signal && { signal }) }));
 
-/** Projects of all organizations of the account, newest first. @param search part of a name. */
+const readProjects = (search: string, cursor: string | undefined, signal: AbortSignal) => {
+  const query = { limit: PAGE, ...(search !== '' && { search }), ...(cursor !== undefined && { cursor }) };
+  return dataOf(api.get('/projects', { query, signal }));
+};
+
+/** A project with its last deployment. */
+export type ListedProject = Awaited<ReturnType<typeof readProjects>>['items'][number];
+
+/** Projects of all organizations of the account, the last deployed first. @param search part of a name. */
 export const projectsQuery = (search = '') =>
   queryOptions({
     queryKey: ['projects', search],
-    queryFn: async ({ signal, client }): Promise<readonly Project[]> => {
-      const { organizations } = await client.ensureQueryData(userQuery);
-      const lists = await Promise.all(organizations.map(({ id }) => projectsOf(id, search, signal)));
-      return lists.flat().sort((one, other) => other.createdAt.localeCompare(one.createdAt));
-    },
+    queryFn: ({ signal }) => projectsWith(search, signal),
+    refetchInterval: LIST_LOOK_MS,
   });
 
-async function projectsOf(id: string, search: string, signal: AbortSignal): Promise<Project[]> {
-  const found: Project[] = [];
+async function projectsWith(search: string, signal: AbortSignal): Promise<readonly ListedProject[]> {
+  const found: ListedProject[] = [];
   let cursor: string | undefined;
   do {
-    const query = { limit: PAGE, ...(search !== '' && { search }), ...(cursor !== undefined && { cursor }) };
-    const page = await dataOf(api.get('/orgs/:id/projects', { params: { id }, query, signal }));
+    const page = await readProjects(search, cursor, signal);
     found.push(...page.items);
     cursor = page.nextCursor ?? undefined;
   } while (cursor !== undefined && found.length < PROJECTS_SHOWN_MAX);
@@ -52,14 +57,11 @@ async function projectsOf(id: string, search: string, signal: AbortSignal): Prom
 export const projectQuery = (ref: string) =>
   queryOptions({
     queryKey: ['project', ref],
-    queryFn: async ({ signal, client }): Promise<Project> => {
+    queryFn: async ({ signal }): Promise<Project> => {
       if (mode === 'dev') return devProject(signal);
       if (PROJECT_ID.test(ref)) return readProject(ref, signal);
-      const { organizations } = await client.ensureQueryData(userQuery);
-      for (const { id } of organizations) {
-        const found = (await projectsOf(id, ref, signal)).find(({ name }) => name === ref);
-        if (found !== undefined) return found;
-      }
+      const found = (await projectsWith(ref, signal)).find(({ name }) => name === ref);
+      if (found !== undefined) return found;
       throw new ApiFailure(404, 'not_found', `No project named ${ref}`, null);
     },
     staleTime: 15_000,

@@ -3,7 +3,7 @@ import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { api, dataOf } from '../api/client.ts';
 import { byCursor } from '../components/cursor-list.tsx';
 import type { Tone } from '../components/state.tsx';
-import type { DeploymentSearch } from '../routes/deployments.ts';
+import type { DeploymentSearch } from './deployment-search.ts';
 
 export type Deployment = Awaited<ReturnType<typeof readDeployment>>;
 const readDeployment = (id: string, signal: AbortSignal) =>

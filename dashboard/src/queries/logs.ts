@@ -17,6 +17,12 @@ export type Level = (typeof levels)[number];
 export const statusClasses = ['2xx', '3xx', '4xx', '5xx'] as const;
 export type StatusClass = (typeof statusClasses)[number];
 
+/** Triggers of an invocation. */
+export const kinds = { http: 'Requests', queue: 'Queues', timer: 'Timers', cron: 'Schedules', workflow: 'Workflows' };
+export type Kind = keyof typeof kinds;
+
+export const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
+
 /** Search parameters. */
 export interface LogSearch {
   readonly range?: LogRange | undefined;
@@ -35,6 +41,11 @@ export interface LogSearch {
   /** Traces: status class. `least` is the minimum duration in ms. */
   readonly status?: StatusClass | undefined;
   readonly least?: number | undefined;
+  readonly kind?: Kind | undefined;
+  /** Requests: the HTTP method. */
+  readonly method?: (typeof methods)[number] | undefined;
+  /** Lines: new ones are shown as they arrive. */
+  readonly live?: boolean | undefined;
   /** The open invocation. */
   readonly invocation?: string | undefined;
 }
@@ -51,8 +62,9 @@ export function spanOf({ range = '1h', from, to }: LogSearch): { readonly from: 
 }
 
 /** Filters of both lines and invocations. */
-function shared({ route, branch, deployment, trace }: LogSearch) {
+function shared({ route, branch, deployment, trace, kind }: LogSearch) {
   return {
+    ...(kind !== undefined && { kind }),
     ...(route !== undefined && { route }),
     ...(branch !== undefined && { branch }),
     ...(deployment !== undefined && { deploymentId: deployment }),
@@ -89,6 +101,8 @@ export const lineKey = (asked: LogSearch): LogSearch => ({
   invocation: undefined,
   outcome: undefined,
   order: undefined,
+  method: undefined,
+  live: undefined,
 });
 
 export const linesQuery = (id: string, asked: LogSearch) => ({
@@ -119,6 +133,7 @@ const readInvocations = (id: string, asked: LogSearch, cursor?: string, signal?:
         ...shared(asked),
         ...(asked.outcome !== undefined && { outcome: asked.outcome }),
         ...(asked.order !== undefined && { order: asked.order }),
+        ...(asked.method !== undefined && { method: asked.method }),
         ...(asked.search !== undefined && { path: `${asked.search}*` }),
         limit: 100,
         ...(cursor !== undefined && { cursor }),
@@ -145,16 +160,16 @@ export const invocationQuery = (id: string, invocationId: string) =>
     staleTime: 60_000,
   });
 
-/** Path of the live stream. */
-export function streamPath(id: string, asked: LogSearch): string {
-  const words = Object.entries({ ...shared(asked), ...ofLines(asked) });
+/** Path of the live stream. @param after the last known line; without it, the stream begins with the next one. */
+export function streamPath(id: string, asked: LogSearch, after?: string): string {
+  const words = Object.entries({ ...shared(asked), ...ofLines(asked), ...(after !== undefined && { after }) });
   const query = new URLSearchParams(words.map(([name, value]) => [name, String(value)])).toString();
   return `/projects/${encodeURIComponent(id)}/logs/stream${query === '' ? '' : `?${query}`}`;
 }
 
 const readTraces = (id: string, asked: LogSearch, cursor?: string, signal?: AbortSignal) => {
-  // The trace filter applies to lines and requests only.
-  const { traceId: _, ...narrowed } = { traceId: undefined, ...shared(asked) };
+  // These filters apply to lines and requests only.
+  const narrowed = shared({ ...asked, trace: undefined, kind: undefined });
   return dataOf(
     api.get('/projects/:id/traces', {
       params: { id },

@@ -1,15 +1,7 @@
-// Routes of the overview, deployments and previews. Filters are search parameters.
+// Routes of the overview, deployments and previews.
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { deploymentSearch } from '../queries/deployment-search.ts';
 import { projectRoute, rootRoute } from './root.ts';
-
-const states = ['queued', 'building', 'uploading', 'migrating', 'success', 'failure', 'timeout', 'canceled'] as const;
-
-/** Filters of the list of deployments. */
-export interface DeploymentSearch {
-  readonly branch?: string | undefined;
-  readonly status?: (typeof states)[number] | undefined;
-  readonly target?: 'production' | 'preview' | undefined;
-}
 
 const overviewRoute = createRoute({
   getParentRoute: () => projectRoute,
@@ -20,11 +12,7 @@ const overviewRoute = createRoute({
 const deploymentsRoute = createRoute({
   getParentRoute: () => projectRoute,
   path: '/deployments',
-  validateSearch: ({ branch, status, target }: Record<string, unknown>): DeploymentSearch => ({
-    ...(typeof branch === 'string' && branch !== '' && { branch }),
-    ...(states.some((one) => one === status) && { status: status as (typeof states)[number] }),
-    ...((target === 'production' || target === 'preview') && { target }),
-  }),
+  validateSearch: deploymentSearch,
   component: lazyRouteComponent(() => import('../pages/deployments/deployments.tsx'), 'DeploymentsPage'),
 });
 

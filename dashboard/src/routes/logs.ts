@@ -1,13 +1,13 @@
 // Routes of logs, requests and traces, and their search parameters.
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
-import { levels, logRanges, statusClasses, type LogSearch } from '../queries/logs.ts';
+import { kinds, levels, logRanges, methods, statusClasses, type LogSearch } from '../queries/logs.ts';
 import { projectRoute } from './root.ts';
 
 const words = ['search', 'route', 'branch', 'deployment', 'trace', 'invocation'] as const;
 const isTime = (value: unknown): value is string => typeof value === 'string' && !Number.isNaN(Date.parse(value));
 
 function logSearch(given: Record<string, unknown>): LogSearch {
-  const { range, level, from, to, outcome, order, status, least } = given;
+  const { range, level, from, to, outcome, order, status, least, kind, method, live } = given;
   const texts = words.flatMap((name) => {
     const value = given[name];
     return (typeof value === 'string' || typeof value === 'number') && value !== ''
@@ -23,6 +23,9 @@ function logSearch(given: Record<string, unknown>): LogSearch {
     ...((order === 'cpu' || order === 'wall') && { order }),
     ...(statusClasses.some((one) => one === status) && { status: status as (typeof statusClasses)[number] }),
     ...(typeof least === 'number' && least > 0 && { least }),
+    ...(typeof kind === 'string' && Object.hasOwn(kinds, kind) && { kind: kind as keyof typeof kinds }),
+    ...(methods.some((one) => one === method) && { method: method as (typeof methods)[number] }),
+    ...(live === true && { live }),
   };
 }
 

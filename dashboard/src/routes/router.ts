@@ -1,7 +1,7 @@
 // The router. Each area has a file in this folder; a page is loaded when it is first opened or its link is hovered.
 import { createRouter } from '@tanstack/react-router';
 import { PageFailure } from '../shell/failures.tsx';
-import { mode } from '../mode.ts';
+import { mode } from '../state/mode.ts';
 import { projectAiRoute } from './ai.ts';
 import { deploymentRoutes } from './deployments.ts';
 import { devTree } from './dev.ts';

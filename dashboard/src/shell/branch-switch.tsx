@@ -5,7 +5,7 @@ import { useNavigate, useRouterState } from '@tanstack/react-router';
 import { api, dataOf } from '../api/client.ts';
 import { Button } from '../components/button.tsx';
 import { Menu, MenuChoice } from '../components/menu.tsx';
-import { mode } from '../mode.ts';
+import { mode } from '../state/mode.ts';
 import { useBranch, usePlace } from './use-place.ts';
 
 /** Pages with resources by branch. */

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useParams, useRouterState } from '@tanstack/react-router';
 import { shortened } from '../components/id.tsx';
 import { sentenceText } from '../components/text.ts';
-import { mode } from '../mode.ts';
+import { mode } from '../state/mode.ts';
 import { userQuery } from '../queries/account.ts';
 import { navigationEntries } from './navigation-entries.ts';
 import styles from './shell.module.css';

@@ -12,7 +12,7 @@ import {
 } from '@radix-ui/react-icons';
 import type { IconProps } from '@radix-ui/react-icons/dist/types';
 import type { ComponentType } from 'react';
-import type { Mode } from '../mode.ts';
+import type { Mode } from '../state/mode.ts';
 
 /** A sidebar entry. */
 export interface NavigationEntry {

@@ -13,7 +13,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useRouterState } from '@tanstack/react-router';
 import { Button } from '../components/button.tsx';
 import { Menu, MenuChoice, MenuLine, MenuLink, MenuTitle } from '../components/menu.tsx';
-import { mode } from '../mode.ts';
+import { mode } from '../state/mode.ts';
 import { projectsQuery, userQuery } from '../queries/account.ts';
 import { prefer, usePreferences } from '../state/preferences.ts';
 import { navigationEntries } from './navigation-entries.ts';

@@ -5,7 +5,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { Command } from 'cmdk';
 import { useState } from 'react';
 import { Dialog } from '../components/dialog.tsx';
-import { mode } from '../mode.ts';
+import { mode } from '../state/mode.ts';
 import { projectsQuery } from '../queries/account.ts';
 import { prefer } from '../state/preferences.ts';
 import { navigationEntries } from './navigation-entries.ts';

@@ -6,11 +6,13 @@ import { useIsAway } from '../api/connection.ts';
 import { signIn, useHasSessionEnded } from '../api/session.ts';
 import { Button, IconButton } from '../components/button.tsx';
 import { Sheet } from '../components/dialog.tsx';
-import { mode } from '../mode.ts';
+import { ProjectName } from '../components/page.tsx';
+import { mode } from '../state/mode.ts';
 import { BranchSwitch } from './branch-switch.tsx';
 import { Breadcrumb } from './breadcrumb.tsx';
 import { Navigation } from './navigation.tsx';
 import { navigationEntries } from './navigation-entries.ts';
+import { focusRow } from './row-keys.ts';
 import styles from './shell.module.css';
 import { useShortcuts } from './shortcuts.ts';
 import { usePlace } from './use-place.ts';
@@ -27,6 +29,8 @@ export function Shell() {
   const close = (): void => setOpened(null);
   useShortcuts([
     { keys: 'mod+k', does: 'Search pages, projects and actions', act: () => setOpened('palette') },
+    { keys: 'j', does: 'Next row', act: () => focusRow(1) },
+    { keys: 'k', does: 'Previous row', act: () => focusRow(-1) },
     { keys: '?', does: 'Show keyboard shortcuts', act: () => setOpened('help') },
     ...(mode === 'production' ? [{ keys: 'g p', does: 'Go to Projects', act: () => void navigate({ to: '/' }) }] : []),
     ...(ref === null
@@ -82,7 +86,9 @@ export function Shell() {
           </div>
         )}
         <main id="main" className={styles.main} tabIndex={-1}>
-          <Outlet />
+          <ProjectName value={ref}>
+            <Outlet />
+          </ProjectName>
         </main>
       </div>
       <Sheet isOpen={opened === 'navigation'} onClose={close} title="Navigation" side="left">

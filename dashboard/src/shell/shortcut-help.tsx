@@ -5,7 +5,6 @@ import { shownShortcuts } from './shortcuts.ts';
 
 /** Shortcuts of every table (table.tsx). */
 const ofLists = [
-  ['j k', 'Next and previous row'],
   ['Enter', 'Open the row'],
   ['Esc', 'Close what is open'],
 ] as const;

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useParams, useRouterState } from '@tanstack/react-router';
 import { api, dataOf } from '../api/client.ts';
 import { projectQuery, type Project } from '../queries/account.ts';
-import { mode } from '../mode.ts';
+import { mode } from '../state/mode.ts';
 
 /** The project of the URL, null on other pages; `ref` is its name or ID in the URL. */
 export function usePlace(): {

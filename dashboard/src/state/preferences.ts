@@ -1,6 +1,6 @@
 // Preferences of this browser: theme and time zone. Stored in localStorage, if available.
 import { useSyncExternalStore } from 'react';
-import type { TimeZone } from '../components/time-text.ts';
+import type { TimeZone } from './time-text.ts';
 
 export type Theme = 'system' | 'light' | 'dark';
 

@@ -1,7 +1,7 @@
 // Points in time as charts and lists write them, whatever the language of the machine.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { axisTimes, clockText, exactTime } from '#dashboard/src/components/time-text.ts';
+import { axisTimes, clockText, exactTime } from '#dashboard/src/state/time-text.ts';
 
 const HOUR_MS = 3_600_000;
 const NOON = Date.UTC(2026, 10, 23, 12);

@@ -1,87 +1,42 @@
 // The account: tokens, sessions, invitations.
-import { PlusIcon } from '@radix-ui/react-icons';
-import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { api, dataOf } from '../../api/client.ts';
-import { useChange } from '../../api/use-change.ts';
 import { Button } from '../../components/button.tsx';
-import { CursorList, byCursor } from '../../components/cursor-list.tsx';
 import { EmptyState } from '../../components/notice.tsx';
 import { Page, Section } from '../../components/page.tsx';
 import { Badge } from '../../components/state.tsx';
 import { Table, type Column } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
 import { noteDone } from '../../components/toast.tsx';
-import { removeLater, useRemoved } from '../../state/removals.ts';
-import { Secret } from '../settings/secret.tsx';
-import { NewToken, TokenTable } from './token-list.tsx';
+import { useChange } from '../../records/use-change.ts';
+import { NewTokenButton, TokenList } from './token-list.tsx';
+
+const TOKENS_KEY = ['tokens'];
 
 export function AccountPage() {
-  const [isMaking, setMaking] = useState(false);
-  const [made, setMade] = useState<string | null>(null);
   return (
     <Page
       title="Account"
       description="Your tokens, sessions and invitations"
-      actions={
-        <Button variant="primary" onClick={() => setMaking(true)}>
-          <PlusIcon /> New token
-        </Button>
-      }
+      actions={<NewTokenButton queryKey={TOKENS_KEY} />}
     >
-      {made !== null && (
-        <Secret
-          title="New token"
-          value={made}
-          hint="Use it as PLATFORM_API_TOKEN, or as the password for git push."
-          onClose={() => setMade(null)}
-        />
-      )}
       <Invited />
-      <Tokens />
+      <Section title="Tokens">
+        <TokenList
+          queryKey={TOKENS_KEY}
+          read={(cursor, signal) =>
+            dataOf(api.get('/tokens', { query: { limit: 100, ...(cursor !== undefined && { cursor }) }, signal }))
+          }
+          revoke={(id) => dataOf(api.delete('/tokens/:id', { params: { id } }))}
+          empty={
+            <EmptyState title="No tokens yet" commands={['platform login']}>
+              <code>platform login</code> creates a token for the CLI. Create others for programs and CI.
+            </EmptyState>
+          }
+        />
+      </Section>
       <Sessions />
-      {isMaking && <NewToken queryKey={['tokens']} onMade={setMade} onClose={() => setMaking(false)} />}
     </Page>
-  );
-}
-
-function Tokens() {
-  const client = useQueryClient();
-  const removed = useRemoved();
-  const query = useInfiniteQuery({
-    queryKey: ['tokens'],
-    queryFn: ({ signal, pageParam }) =>
-      dataOf(
-        api.get('/tokens', { query: { limit: 100, ...(pageParam !== undefined && { cursor: pageParam }) }, signal }),
-      ),
-    ...byCursor,
-  });
-  return (
-    <Section title="Tokens">
-      <CursorList
-        name="tokens"
-        query={query}
-        empty={
-          <EmptyState title="No tokens yet" commands={['platform login']}>
-            <code>platform login</code> creates a token for the CLI. Create others for programs and CI.
-          </EmptyState>
-        }
-      >
-        {(items) => (
-          <TokenTable
-            tokens={items.filter(({ id }) => !removed.has(id))}
-            onRevoke={(token) =>
-              removeLater(
-                token.id,
-                `${token.name} revoked`,
-                () => dataOf(api.delete('/tokens/:id', { params: { id: token.id } })),
-                () => client.invalidateQueries({ queryKey: ['tokens'] }),
-              )
-            }
-          />
-        )}
-      </CursorList>
-    </Section>
   );
 }
 
@@ -107,22 +62,20 @@ function Sessions() {
     { id: 'address', header: 'Address', isFitted: true, cell: ({ address }) => <code>{address ?? 'unknown'}</code> },
     { id: 'since', header: 'Signed in', isFitted: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
     { id: 'ends', header: 'Expires', isFitted: true, cell: ({ expiresAt }) => <Time at={expiresAt} /> },
-    {
-      id: 'actions',
-      header: 'Actions',
-      isHeaderHidden: true,
-      isFitted: true,
-      phone: 'first-end',
-      cell: ({ id, userAgent }) => (
-        <Button size="small" aria-label={`Sign out ${browserOf(userAgent)}`} onClick={() => end.mutate(id)}>
-          Sign out
-        </Button>
-      ),
-    },
   ];
   return (
     <Section title="Sessions">
-      <Table label="Sessions" columns={columns} rows={data} rowKey={({ id }) => id} />
+      <Table
+        label="Sessions"
+        columns={columns}
+        actions={({ id, userAgent }) => (
+          <Button size="small" aria-label={`Sign out ${browserOf(userAgent)}`} onClick={() => end.mutate(id)}>
+            Sign out
+          </Button>
+        )}
+        rows={data}
+        rowKey={({ id }) => id}
+      />
     </Section>
   );
 }
@@ -161,36 +114,34 @@ function Invited() {
     },
     { id: 'role', header: 'Role', isFitted: true, cell: ({ role }) => <Badge>{role}</Badge> },
     { id: 'ends', header: 'Expires', isFitted: true, cell: ({ expiresAt }) => <Time at={expiresAt} /> },
-    {
-      id: 'actions',
-      header: 'Actions',
-      isHeaderHidden: true,
-      isFitted: true,
-      phone: 'first-end',
-      cell: ({ id, organizationName }) => (
-        <>
-          <Button
-            size="small"
-            aria-label={`Join ${organizationName}`}
-            onClick={() => answer.mutate({ id, isYes: true })}
-          >
-            Join
-          </Button>{' '}
-          <Button
-            size="small"
-            variant="ghost"
-            aria-label={`Decline ${organizationName}`}
-            onClick={() => answer.mutate({ id, isYes: false })}
-          >
-            Decline
-          </Button>
-        </>
-      ),
-    },
   ];
   return (
     <Section title="Invitations">
-      <Table label="Invitations" columns={columns} rows={rows} rowKey={({ id }) => id} />
+      <Table
+        label="Invitations"
+        columns={columns}
+        actions={({ id, organizationName }) => (
+          <>
+            <Button
+              size="small"
+              aria-label={`Join ${organizationName}`}
+              onClick={() => answer.mutate({ id, isYes: true })}
+            >
+              Join
+            </Button>{' '}
+            <Button
+              size="small"
+              variant="ghost"
+              aria-label={`Decline ${organizationName}`}
+              onClick={() => answer.mutate({ id, isYes: false })}
+            >
+              Decline
+            </Button>
+          </>
+        )}
+        rows={rows}
+        rowKey={({ id }) => id}
+      />
     </Section>
   );
 }

@@ -1,18 +1,17 @@
 // An organization's own providers: create, disable, delete. Keys are not shown again.
-import { DotsHorizontalIcon, PlusIcon } from '@radix-ui/react-icons';
 import { useState } from 'react';
 import { api, dataOf } from '../../api/client.ts';
-import { useChange } from '../../api/use-change.ts';
-import { Button, IconButton } from '../../components/button.tsx';
+import { useChange } from '../../records/use-change.ts';
 import { Confirm } from '../../components/confirm.tsx';
 import { Field, FieldRow, Input, Select } from '../../components/field.tsx';
 import { FormDialog } from '../../components/form-dialog.tsx';
-import { Menu, MenuItem } from '../../components/menu.tsx';
+import { MenuItem, RowMenu } from '../../components/menu.tsx';
 import { EmptyState } from '../../components/notice.tsx';
 import { Section } from '../../components/page.tsx';
 import { State } from '../../components/state.tsx';
 import { Table, type Column } from '../../components/table.tsx';
 import type { AiProvider } from '../../queries/ai.ts';
+import { AddButton } from '../../records/add-button.tsx';
 
 const kinds: Readonly<Record<AiProvider['kind'], readonly [title: string, url: string]>> = {
   openai: ['OpenAI or compatible', 'https://api.openai.com/v1'],
@@ -28,7 +27,7 @@ interface AiProvidersProps {
 
 export function AiProviders({ id, providers }: AiProvidersProps) {
   const queryKey = ['ai-settings', id];
-  const [edited, setEdited] = useState<AiProvider | 'new' | null>(null);
+  const [edited, setEdited] = useState<AiProvider | null>(null);
   const [deleted, setDeleted] = useState<AiProvider | null>(null);
   const change = useChange({
     queryKey,
@@ -57,46 +56,36 @@ export function AiProviders({ id, providers }: AiProvidersProps) {
       isFitted: true,
       cell: ({ enabled }) => <State tone={enabled ? 'ok' : 'neutral'}>{enabled ? 'Enabled' : 'Disabled'}</State>,
     },
-    {
-      id: 'actions',
-      header: 'Actions',
-      isHeaderHidden: true,
-      isFitted: true,
-      phone: 'first-end',
-      cell: (provider) => (
-        <Menu
-          trigger={
-            <IconButton label={`Actions for ${provider.name}`} size="small">
-              <DotsHorizontalIcon />
-            </IconButton>
-          }
-        >
-          <MenuItem onSelect={() => setEdited(provider)}>Edit</MenuItem>
-          <MenuItem onSelect={() => change.mutate(provider)}>{provider.enabled ? 'Disable' : 'Enable'}</MenuItem>
-          <MenuItem isDanger onSelect={() => setDeleted(provider)}>
-            Delete
-          </MenuItem>
-        </Menu>
-      ),
-    },
   ];
   return (
     <Section
       title="Providers"
       actions={
-        <Button onClick={() => setEdited('new')}>
-          <PlusIcon /> New provider
-        </Button>
+        <AddButton label="New provider" isPrimary={false}>
+          {({ onClose }) => <ProviderDialog id={id} before={null} onClose={onClose} />}
+        </AddButton>
       }
     >
       {providers.length === 0 ? (
         <EmptyState title="No providers">Calls use the providers of the platform's operator.</EmptyState>
       ) : (
-        <Table label="Providers" columns={columns} rows={providers} rowKey={({ name }) => name} />
+        <Table
+          label="Providers"
+          columns={columns}
+          actions={(provider) => (
+            <RowMenu of={provider.name}>
+              <MenuItem onSelect={() => setEdited(provider)}>Edit</MenuItem>
+              <MenuItem onSelect={() => change.mutate(provider)}>{provider.enabled ? 'Disable' : 'Enable'}</MenuItem>
+              <MenuItem isDanger onSelect={() => setDeleted(provider)}>
+                Delete
+              </MenuItem>
+            </RowMenu>
+          )}
+          rows={providers}
+          rowKey={({ name }) => name}
+        />
       )}
-      {edited !== null && (
-        <ProviderDialog id={id} before={edited === 'new' ? null : edited} onClose={() => setEdited(null)} />
-      )}
+      {edited !== null && <ProviderDialog id={id} before={edited} onClose={() => setEdited(null)} />}
       <Confirm
         isOpen={deleted !== null}
         onClose={() => setDeleted(null)}

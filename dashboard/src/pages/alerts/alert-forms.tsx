@@ -1,6 +1,6 @@
 // Forms for new alert rules and channels, and the labels of their kinds.
 import { useState, type ComponentPropsWithRef } from 'react';
-import { useChange } from '../../api/use-change.ts';
+import { useChange } from '../../records/use-change.ts';
 import { Checkbox, Field, FieldRow, Input, Select } from '../../components/field.tsx';
 import { FormDialog } from '../../components/form-dialog.tsx';
 import { makeChannel, makeRule, type Channel, type Rule } from './alert-calls.ts';

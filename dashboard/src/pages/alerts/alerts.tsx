@@ -2,7 +2,7 @@
 import { BellIcon, PlusIcon } from '@radix-ui/react-icons';
 import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { useChange } from '../../api/use-change.ts';
+import { useChange } from '../../records/use-change.ts';
 import { Button } from '../../components/button.tsx';
 import { byCursor, CursorList } from '../../components/cursor-list.tsx';
 import { EmptyState, ErrorState } from '../../components/notice.tsx';
@@ -12,8 +12,8 @@ import { State, type Tone } from '../../components/state.tsx';
 import { Table, type Column } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
 import { noteDone } from '../../components/toast.tsx';
-import { removeLater, useRemoved } from '../../state/removals.ts';
-import { Secret } from '../settings/secret.tsx';
+import { removeLater, useRemoved } from '../../records/removals.ts';
+import { Secret } from '../../records/secret.tsx';
 import { SettingsPage } from '../settings/settings-page.tsx';
 import styles from '../settings/settings.module.css';
 import {

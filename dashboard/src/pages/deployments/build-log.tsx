@@ -6,6 +6,7 @@ import { useEvents, type ServerEvent } from '../../api/events.ts';
 import { Button, IconButton } from '../../components/button.tsx';
 import { joined } from '../../components/class-names.ts';
 import { Input } from '../../components/field.tsx';
+import { saveText } from '../../components/save-text.ts';
 import { clockText, durationText, exactTime } from '../../components/time.tsx';
 import { VirtualList } from '../../components/virtual-list.tsx';
 import { hasEnded, type Deployment } from '../../queries/deployments.ts';
@@ -109,7 +110,7 @@ export function BuildLog({ deployment, lines, isComplete, linkTo }: BuildLogProp
         />
         {word !== '' && <span className={styles.count}>{count} lines</span>}
         <span className={styles.gap} />
-        <IconButton label="Download log" size="small" onClick={() => download(deployment.id, lines)}>
+        <IconButton label="Download log" size="small" onClick={() => saveText(`${deployment.id}.log`, logText(lines))}>
           <DownloadIcon />
         </IconButton>
       </div>
@@ -223,12 +224,5 @@ function Found({ text, word }: { readonly text: string; readonly word: string })
   );
 }
 
-function download(id: string, lines: readonly LogLine[]): void {
-  const text = lines.map(({ at, step, level, text: words }) => `${at} ${step} ${level} ${words}\n`).join('');
-  const url = URL.createObjectURL(new Blob([text], { type: 'text/plain' }));
-  const anchor = document.createElement('a');
-  anchor.href = url;
-  anchor.download = `${id}.log`;
-  anchor.click();
-  URL.revokeObjectURL(url);
-}
+const logText = (lines: readonly LogLine[]): string =>
+  lines.map(({ at, step, level, text }) => `${at} ${step} ${level} ${text}\n`).join('');

@@ -1,8 +1,6 @@
 // A deployment in lists: its status, and the table columns.
-import { DotsHorizontalIcon } from '@radix-ui/react-icons';
 import { Link } from '@tanstack/react-router';
-import { IconButton } from '../../components/button.tsx';
-import { Menu, MenuItem, MenuLine, MenuLink, MenuOutsideLink } from '../../components/menu.tsx';
+import { MenuItem, MenuLine, MenuLink, MenuOutsideLink, RowMenu } from '../../components/menu.tsx';
 import { Badge, State } from '../../components/state.tsx';
 import type { Column } from '../../components/table.tsx';
 import { Duration, Time } from '../../components/time.tsx';
@@ -95,13 +93,7 @@ export function deploymentColumns(
       isFitted: true,
       phone: 'hidden',
       cell: (one) => (
-        <Menu
-          trigger={
-            <IconButton label={`Actions for ${titleOf(one)}`} size="small">
-              <DotsHorizontalIcon />
-            </IconButton>
-          }
-        >
+        <RowMenu of={titleOf(one)}>
           <MenuLink to="/deployments/$deployment" params={{ deployment: one.id }}>
             Open
           </MenuLink>
@@ -112,7 +104,7 @@ export function deploymentColumns(
               {title}
             </MenuItem>
           ))}
-        </Menu>
+        </RowMenu>
       ),
     },
   ];

@@ -11,7 +11,7 @@ import { Filters } from '../../components/page.tsx';
 import { Table } from '../../components/table.tsx';
 import type { Project } from '../../queries/account.ts';
 import { addressesQuery, deploymentsQuery, type Deployment } from '../../queries/deployments.ts';
-import type { DeploymentSearch } from '../../routes/deployments.ts';
+import type { DeploymentSearch } from '../../queries/deployment-search.ts';
 import { useDeploymentActions } from './deployment-actions.tsx';
 import { deploymentColumns } from './deployment-row.tsx';
 import { DeploymentsFrame } from './deployments-frame.tsx';

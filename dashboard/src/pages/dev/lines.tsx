@@ -9,7 +9,7 @@ import { SkeletonRows } from '../../components/skeleton.tsx';
 import { State, type Tone } from '../../components/state.tsx';
 import { clockText, exactTime } from '../../components/time.tsx';
 import { VirtualList } from '../../components/virtual-list.tsx';
-import type { DevSearch } from '../../routes/dev.ts';
+import type { DevSearch } from '../../queries/dev-search.ts';
 import { usePreferences } from '../../state/preferences.ts';
 import styles from '../storage/storage.module.css';
 import { useActivity, type Activity } from './activity.ts';
@@ -64,7 +64,7 @@ export function DevLogsPage() {
       (search === '' || one.message.toLowerCase().includes(search.toLowerCase())),
   );
   return (
-    <Page title="Logs" isWide>
+    <Page title="Logs" isWide isFull>
       <Filters>
         <Select
           aria-label="Level"
@@ -96,7 +96,6 @@ export function DevLogsPage() {
           items={lines}
           itemKey={({ seq }) => seq}
           rowPx={ROW_PX}
-          height="calc(100dvh - 210px)"
           isFollowing={isFollowing}
           onFollow={setFollowing}
           className={styles.lines ?? ''}

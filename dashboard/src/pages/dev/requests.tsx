@@ -14,7 +14,7 @@ import { State, type Tone } from '../../components/state.tsx';
 import { Table, type Column } from '../../components/table.tsx';
 import { durationText, Time } from '../../components/time.tsx';
 import { noteDone, noteFailed } from '../../components/toast.tsx';
-import type { DevSearch } from '../../routes/dev.ts';
+import type { DevSearch } from '../../queries/dev-search.ts';
 import { useProject } from '../../shell/use-place.ts';
 import styles from '../storage/storage.module.css';
 import { clearActivity, useActivity, type Activity } from './activity.ts';

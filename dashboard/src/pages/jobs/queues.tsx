@@ -18,7 +18,7 @@ import { TabLink } from '../../components/tabs.tsx';
 import { Time } from '../../components/time.tsx';
 import { Id } from '../../components/id.tsx';
 import { branchOf, messagesQuery, queueStatsQuery, type BindingPlace } from '../../queries/resources.ts';
-import type { QueueSearch } from '../../routes/storage.ts';
+import type { QueueSearch } from '../../queries/resource-search.ts';
 import { AreaPage } from '../storage/binding-page.tsx';
 import { targetOf, useChanges } from '../storage/changes.tsx';
 import { jobsArea, queueKind } from '../storage/kinds.ts';
@@ -188,23 +188,16 @@ function Queue({ place }: { readonly place: BindingPlace }) {
                   },
               { id: 'attempt', header: 'Attempts', align: 'end', isFitted: true, cell: ({ attempt }) => attempt },
               { id: 'sent', header: 'Sent', isFitted: true, cell: ({ timestamp }) => <Time at={timestamp} /> },
-              ...(isDead
-                ? [
-                    {
-                      id: 'actions',
-                      header: 'Actions',
-                      isHeaderHidden: true,
-                      isFitted: true,
-                      phone: 'first-end' as const,
-                      cell: ({ id }: Message) => (
-                        <Button size="small" onClick={() => redrive(id)} aria-label={`Redrive ${id}`}>
-                          Redrive
-                        </Button>
-                      ),
-                    },
-                  ]
-                : []),
             ]}
+            actions={
+              isDead
+                ? ({ id }) => (
+                    <Button size="small" onClick={() => redrive(id)} aria-label={`Redrive ${id}`}>
+                      Redrive
+                    </Button>
+                  )
+                : undefined
+            }
           />
         )}
       </CursorList>

@@ -73,36 +73,29 @@ function Schedules({ place }: { readonly place: ResourcePlace }) {
             cell: ({ lastOutcome }) =>
               lastOutcome === null ? '' : <State tone={lastOutcome === 'ok' ? 'ok' : 'failed'}>{lastOutcome}</State>,
           },
-          {
-            id: 'actions',
-            header: 'Actions',
-            isHeaderHidden: true,
-            isFitted: true,
-            phone: 'first-end',
-            cell: ({ name }) => (
-              <Button
-                size="small"
-                aria-label={`Run now: ${name}`}
-                isPending={isPending}
-                onClick={() =>
-                  change({
-                    done: `${name} started`,
-                    failed: `Could not run ${name}`,
-                    act: () =>
-                      dataOf(
-                        api.post('/projects/:id/schedules/run', {
-                          params: { id: place.id },
-                          query: { ...branchOf(place), name },
-                        }),
-                      ),
-                  })
-                }
-              >
-                Run now
-              </Button>
-            ),
-          },
         ]}
+        actions={({ name }) => (
+          <Button
+            size="small"
+            aria-label={`Run now: ${name}`}
+            isPending={isPending}
+            onClick={() =>
+              change({
+                done: `${name} started`,
+                failed: `Could not run ${name}`,
+                act: () =>
+                  dataOf(
+                    api.post('/projects/:id/schedules/run', {
+                      params: { id: place.id },
+                      query: { ...branchOf(place), name },
+                    }),
+                  ),
+              })
+            }
+          >
+            Run now
+          </Button>
+        )}
       />
       {question}
     </>

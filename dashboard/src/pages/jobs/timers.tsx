@@ -14,7 +14,7 @@ import { Table } from '../../components/table.tsx';
 import { durationText, Time } from '../../components/time.tsx';
 import { doUnlessUndone } from '../../components/toast.tsx';
 import { branchOf, timersQuery, type BindingPlace } from '../../queries/resources.ts';
-import type { ListSearch } from '../../routes/storage.ts';
+import type { ListSearch } from '../../queries/resource-search.ts';
 import { AreaPage } from '../storage/binding-page.tsx';
 import { targetOf, useChanges } from '../storage/changes.tsx';
 import { jobsArea, timerKind } from '../storage/kinds.ts';
@@ -112,40 +112,33 @@ function Timers({ place }: { readonly place: BindingPlace }) {
                   </span>
                 ),
               },
-              {
-                id: 'actions',
-                header: 'Actions',
-                isHeaderHidden: true,
-                isFitted: true,
-                phone: 'first-end',
-                cell: ({ id }) => (
-                  <span className={styles.bar}>
-                    <Button
-                      size="small"
-                      aria-label={`Run now: ${id}`}
-                      onClick={() =>
-                        change({
-                          done: `Timer ${id} fired`,
-                          failed: 'Could not fire the timer',
-                          act: () =>
-                            dataOf(
-                              api.post('/projects/:id/timers/:timer/run', {
-                                params,
-                                query: { ...branchOf(place), key: id },
-                              }),
-                            ),
-                        })
-                      }
-                    >
-                      Run now
-                    </Button>
-                    <Button size="small" variant="ghost" aria-label={`Delete ${id}`} onClick={() => remove(id)}>
-                      Delete
-                    </Button>
-                  </span>
-                ),
-              },
             ]}
+            actions={({ id }) => (
+              <span className={styles.bar}>
+                <Button
+                  size="small"
+                  aria-label={`Run now: ${id}`}
+                  onClick={() =>
+                    change({
+                      done: `Timer ${id} fired`,
+                      failed: 'Could not fire the timer',
+                      act: () =>
+                        dataOf(
+                          api.post('/projects/:id/timers/:timer/run', {
+                            params,
+                            query: { ...branchOf(place), key: id },
+                          }),
+                        ),
+                    })
+                  }
+                >
+                  Run now
+                </Button>
+                <Button size="small" variant="ghost" aria-label={`Delete ${id}`} onClick={() => remove(id)}>
+                  Delete
+                </Button>
+              </span>
+            )}
           />
         )}
       </CursorList>

@@ -16,7 +16,7 @@ import { Table } from '../../components/table.tsx';
 import { sentenceText } from '../../components/text.ts';
 import { Duration, Time } from '../../components/time.tsx';
 import { branchOf, runsQuery, type BindingPlace } from '../../queries/resources.ts';
-import type { WorkflowSearch } from '../../routes/storage.ts';
+import type { WorkflowSearch } from '../../queries/resource-search.ts';
 import { AreaPage } from '../storage/binding-page.tsx';
 import { targetOf, useChanges } from '../storage/changes.tsx';
 import { agentKind, jobsArea, workflowKind } from '../storage/kinds.ts';

@@ -1,15 +1,16 @@
 // Logs of a project: a histogram to select a period, the lines, and live tail.
-import { ActivityLogIcon, PauseIcon, PlayIcon } from '@radix-ui/react-icons';
+import { ActivityLogIcon, DownloadIcon, PauseIcon, PlayIcon } from '@radix-ui/react-icons';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { useCallback, useEffect, useMemo, useState } from 'react';
 import { useEvents } from '../../api/events.ts';
-import { Button } from '../../components/button.tsx';
+import { Button, IconButton } from '../../components/button.tsx';
 import { Chart } from '../../components/chart.tsx';
 import { byCursor } from '../../components/cursor-list.tsx';
 import { Select } from '../../components/field.tsx';
 import { EmptyState, ErrorState, Notice } from '../../components/notice.tsx';
 import { countText } from '../../components/text.ts';
 import { SkeletonRows } from '../../components/skeleton.tsx';
+import { saveText } from '../../components/save-text.ts';
 import { State } from '../../components/state.tsx';
 import { clockText, exactTime } from '../../components/time.tsx';
 import { VirtualList } from '../../components/virtual-list.tsx';
@@ -26,7 +27,7 @@ import {
   type Narrow,
 } from '../../queries/logs.ts';
 import { usePreferences } from '../../state/preferences.ts';
-import { LogsPage } from './logs-page.tsx';
+import { KindSelect, LogsPage } from './logs-page.tsx';
 import styles from './logs.module.css';
 
 /** Maximum live lines kept. */
@@ -36,41 +37,41 @@ const CHARS_SHOWN = 400;
 const ROW_PX = 24;
 
 export function LogsLinesPage() {
-  const [isLive, setLive] = useState(false);
   return (
     <LogsPage
       title="Logs"
       from="/projects/$project/logs"
       searchWords="Search logs"
-      actions={
-        <Button onClick={() => setLive(!isLive)} aria-pressed={isLive}>
-          {isLive ? <PauseIcon /> : <PlayIcon />} {isLive ? 'Stop live tail' : 'Live tail'}
-        </Button>
-      }
-      filters={(search, narrow) => (
-        <Select
-          aria-label="Level"
-          value={search.level ?? ''}
-          onChange={({ target }) => narrow({ level: (target.value || undefined) as Level | undefined })}
+      isFull
+      actions={({ live = false }, narrow) => (
+        <Button
+          onClick={() => narrow(live ? { live: undefined } : { live: true, from: undefined, to: undefined })}
+          aria-pressed={live}
         >
-          <option value="">All levels</option>
-          {levels.slice(1).map((level) => (
-            <option key={level} value={level}>
-              {level === 'error' ? 'Errors' : `${level} and above`}
-            </option>
-          ))}
-        </Select>
+          {live ? <PauseIcon /> : <PlayIcon />} {live ? 'Stop live tail' : 'Live tail'}
+        </Button>
+      )}
+      filters={(search, narrow) => (
+        <>
+          <Select
+            aria-label="Level"
+            value={search.level ?? ''}
+            onChange={({ target }) => narrow({ level: (target.value || undefined) as Level | undefined })}
+          >
+            <option value="">All levels</option>
+            {levels.slice(1).map((level) => (
+              <option key={level} value={level}>
+                {level === 'error' ? 'Errors' : `${level} and above`}
+              </option>
+            ))}
+          </Select>
+          <KindSelect search={search} narrow={narrow} />
+        </>
       )}
     >
       {(project, search, narrow) => (
         // Remounted on a new search, to drop live lines of the previous one.
-        <Lines
-          key={JSON.stringify([project.id, lineKey(search)])}
-          project={project}
-          search={search}
-          narrow={narrow}
-          isLive={isLive}
-        />
+        <Lines key={JSON.stringify([project.id, lineKey(search)])} project={project} search={search} narrow={narrow} />
       )}
     </LogsPage>
   );
@@ -80,15 +81,15 @@ interface LinesProps {
   readonly project: Project;
   readonly search: LogSearch;
   readonly narrow: Narrow;
-  readonly isLive: boolean;
 }
 
-function Lines({ project, search, narrow, isLive }: LinesProps) {
+function Lines({ project, search, narrow }: LinesProps) {
   const query = useInfiniteQuery({ ...linesQuery(project.id, search), ...byCursor, staleTime: Infinity });
   const { data, error, isPending, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = query;
   const [live, setLive] = useState<readonly Line[]>([]);
   const [isAtEnd, setAtEnd] = useState(true);
-  const isOpen = useEvents(isLive ? streamPath(project.id, search) : null, {
+  const isLive = search.live === true && data !== undefined;
+  const isOpen = useEvents(isLive ? streamPath(project.id, search, data.pages[0]?.items[0]?.id) : null, {
     names: ['line'],
     onEvent({ name, text }) {
       if (name !== 'line') return;
@@ -109,7 +110,9 @@ function Lines({ project, search, narrow, isLive }: LinesProps) {
   if (isPending) return <SkeletonRows rows={10} />;
   if (data === undefined)
     return <ErrorState title="Could not load the logs" error={error} onRetry={() => void refetch()} />;
-  const isNarrowed = search.search !== undefined || search.level !== undefined || search.route !== undefined;
+  const loadOlder = (): void => {
+    if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
+  };
   return (
     <>
       <Histogram project={project} search={search} narrow={narrow} />
@@ -122,19 +125,26 @@ function Lines({ project, search, narrow, isLive }: LinesProps) {
             {isOpen ? (isAtEnd ? 'Live' : 'Live, scrolling paused') : 'Connecting'}
           </State>
         )}
-        {isLive && !isAtEnd && (
+        {!isAtEnd && (
           <Button size="small" onClick={() => setAtEnd(true)}>
             Jump to newest
           </Button>
         )}
         {hasNextPage && (
-          <Button size="small" onClick={() => void fetchNextPage()} isPending={isFetchingNextPage}>
+          <Button size="small" onClick={loadOlder} isPending={isFetchingNextPage}>
             Load older
           </Button>
         )}
+        <IconButton
+          label="Download these lines"
+          size="small"
+          onClick={() => saveText(`${project.name}.log`, textOf(items))}
+        >
+          <DownloadIcon />
+        </IconButton>
       </div>
       {items.length === 0 ? (
-        isNarrowed ? (
+        isNarrowed(search) ? (
           <EmptyState title="No results">Select a longer period, or remove a filter.</EmptyState>
         ) : (
           <EmptyState icon={<ActivityLogIcon />} title="No logs in this period" commands={['platform logs --follow']}>
@@ -148,9 +158,9 @@ function Lines({ project, search, narrow, isLive }: LinesProps) {
           items={items}
           itemKey={({ id }) => id}
           rowPx={ROW_PX}
-          height="max(320px, calc(100dvh - 420px))"
           isFollowing={isAtEnd}
           onFollow={onFollow}
+          onStart={loadOlder}
         >
           {(line) => (
             <LineRow
@@ -164,6 +174,12 @@ function Lines({ project, search, narrow, isLive }: LinesProps) {
     </>
   );
 }
+
+const isNarrowed = ({ search, level, route, kind, branch, deployment, trace }: LogSearch): boolean =>
+  [search, level, route, kind, branch, deployment, trace].some((one) => one !== undefined);
+
+const textOf = (lines: readonly Line[]): string =>
+  lines.map(({ at, level, route, text }) => `${at} ${level} ${route} ${text}\n`).join('');
 
 interface LineRowProps {
   readonly line: Line;
@@ -180,6 +196,7 @@ function LineRow({ line, isSame, onOpen }: LineRowProps) {
       className={styles.line}
       data-level={line.level}
       data-same={isSame}
+      data-row
       onClick={onOpen}
       disabled={line.invocation === null}
     >
@@ -193,7 +210,7 @@ function LineRow({ line, isSame, onOpen }: LineRowProps) {
   );
 }
 
-function Histogram({ project, search, narrow }: Omit<LinesProps, 'isLive'>) {
+function Histogram({ project, search, narrow }: LinesProps) {
   const { data } = useQuery({ ...lineHistogramQuery(project.id, search), staleTime: Infinity });
   const drawn = useMemo(() => {
     if (data === undefined) return null;

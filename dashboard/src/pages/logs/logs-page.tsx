@@ -8,7 +8,7 @@ import { Filters, Page } from '../../components/page.tsx';
 import { Badge } from '../../components/state.tsx';
 import { TabLink, TabLinks } from '../../components/tabs.tsx';
 import type { Project } from '../../queries/account.ts';
-import { logRanges, type LogRange, type LogSearch, type Narrow } from '../../queries/logs.ts';
+import { kinds, logRanges, type Kind, type LogRange, type LogSearch, type Narrow } from '../../queries/logs.ts';
 import { WithProject } from '../../shell/with-project.tsx';
 import styles from './logs.module.css';
 import { RequestSheet } from './request-sheet.tsx';
@@ -18,20 +18,22 @@ const TYPED_MS = 300;
 interface LogsPageProps {
   readonly title: string;
   readonly from: '/projects/$project/logs' | '/projects/$project/logs/requests' | '/projects/$project/logs/traces';
-  readonly actions?: ReactNode;
+  readonly actions?: (search: LogSearch, narrow: Narrow) => ReactNode;
+  /** One list fills the page. */
+  readonly isFull?: boolean;
   readonly searchWords: string;
   /** Further filter fields. */
   readonly filters: (search: LogSearch, narrow: Narrow) => ReactNode;
   readonly children: (project: Project, search: LogSearch, narrow: Narrow) => ReactNode;
 }
 
-export function LogsPage({ title, from, actions, searchWords, filters, children }: LogsPageProps) {
+export function LogsPage({ title, from, actions, isFull = false, searchWords, filters, children }: LogsPageProps) {
   const search: LogSearch = useSearch({ from });
   const navigate = useNavigate({ from });
   const narrow: Narrow = (change, isReplacing = false) =>
     void navigate({ search: (now: LogSearch) => ({ ...now, ...change }), replace: isReplacing });
   return (
-    <Page title={title} heading="Logs" isWide actions={actions}>
+    <Page title={title} heading="Logs" isWide isFull={isFull} actions={actions?.(search, narrow)}>
       <TabLinks label="Logs">
         <TabLink
           to="/projects/$project/logs"
@@ -88,6 +90,29 @@ export function LogsPage({ title, from, actions, searchWords, filters, children 
         )}
       </WithProject>
     </Page>
+  );
+}
+
+interface KindSelectProps {
+  readonly search: LogSearch;
+  readonly narrow: Narrow;
+}
+
+/** The filter by trigger. */
+export function KindSelect({ search, narrow }: KindSelectProps) {
+  return (
+    <Select
+      aria-label="Kind"
+      value={search.kind ?? ''}
+      onChange={({ target }) => narrow({ kind: (target.value || undefined) as Kind | undefined })}
+    >
+      <option value="">All kinds</option>
+      {Object.entries(kinds).map(([kind, words]) => (
+        <option key={kind} value={kind}>
+          {words}
+        </option>
+      ))}
+    </Select>
   );
 }
 

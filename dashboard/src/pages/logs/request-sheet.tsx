@@ -134,7 +134,7 @@ export function WholeLine({ line }: { readonly line: Pick<Line, 'level' | 'text'
   return (
     <div className={styles.whole} data-level={line.level}>
       <small>
-        <Time at={line.at} /> {line.level} <CopyButton text={text} label="Copy line" />
+        <Time at={line.at} isExact /> {line.level} <CopyButton text={text} label="Copy line" />
       </small>
       <div dir="auto">{isCut ? text.slice(0, CHARS_SHOWN) : text}</div>
       {isCut && (

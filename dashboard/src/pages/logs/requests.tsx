@@ -7,9 +7,9 @@ import { State, type Tone } from '../../components/state.tsx';
 import { Table, type Column } from '../../components/table.tsx';
 import { durationText, Time } from '../../components/time.tsx';
 import type { Project } from '../../queries/account.ts';
-import { invocationsQuery, type LogSearch, type StoredInvocation, type Narrow } from '../../queries/logs.ts';
+import { invocationsQuery, methods, type LogSearch, type StoredInvocation, type Narrow } from '../../queries/logs.ts';
 import { cpuText } from '../../queries/usage.ts';
-import { LogsPage } from './logs-page.tsx';
+import { KindSelect, LogsPage } from './logs-page.tsx';
 
 const LOOK_MS = 10_000;
 
@@ -28,6 +28,17 @@ export function LogsRequestsPage() {
           >
             <option value="">Any status</option>
             <option value="failed">Failed</option>
+          </Select>
+          <KindSelect search={search} narrow={narrow} />
+          <Select
+            aria-label="Method"
+            value={search.method ?? ''}
+            onChange={({ target }) => narrow({ method: (target.value || undefined) as LogSearch['method'] })}
+          >
+            <option value="">Any method</option>
+            {methods.map((method) => (
+              <option key={method}>{method}</option>
+            ))}
           </Select>
           <Select
             aria-label="Sort by"

@@ -1,7 +1,7 @@
 // Backups of the installation, for the operator: next and recent backups, and a button to start one.
 import { useQuery } from '@tanstack/react-query';
 import { api, dataOf } from '../../api/client.ts';
-import { useChange } from '../../api/use-change.ts';
+import { useChange } from '../../records/use-change.ts';
 import { Button } from '../../components/button.tsx';
 import { CodeBlock } from '../../components/code-block.tsx';
 import { ErrorState, Notice } from '../../components/notice.tsx';

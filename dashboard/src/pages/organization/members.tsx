@@ -1,23 +1,22 @@
 // Members and invitations of an organization.
-import { DotsHorizontalIcon, PlusIcon } from '@radix-ui/react-icons';
-import { useInfiniteQuery, useQuery, useQueryClient, type InfiniteData } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useInfiniteQuery, useQuery, type InfiniteData } from '@tanstack/react-query';
 import { api, dataOf } from '../../api/client.ts';
-import { useChange } from '../../api/use-change.ts';
-import { Button, IconButton } from '../../components/button.tsx';
-import { CursorList, byCursor, type Page } from '../../components/cursor-list.tsx';
-import { Field, Input, Select } from '../../components/field.tsx';
-import { FormDialog } from '../../components/form-dialog.tsx';
-import { Menu, MenuChoice, MenuItem, MenuLine } from '../../components/menu.tsx';
+import { Button } from '../../components/button.tsx';
+import { byCursor, type Page } from '../../components/cursor-list.tsx';
+import { MenuChoice, MenuItem, MenuLine, RowMenu } from '../../components/menu.tsx';
 import { EmptyState } from '../../components/notice.tsx';
 import { Section } from '../../components/page.tsx';
 import { Badge } from '../../components/state.tsx';
-import { Table, type Column } from '../../components/table.tsx';
+import type { Column } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
 import { noteDone } from '../../components/toast.tsx';
 import { userQuery } from '../../queries/account.ts';
 import type { FullOrganization } from '../../queries/organization.ts';
-import { removeLater, useRemoved } from '../../state/removals.ts';
+import { AddButton } from '../../records/add-button.tsx';
+import { RecordForm } from '../../records/record-form.tsx';
+import { RecordList } from '../../records/record-list.tsx';
+import { useRemoval } from '../../records/removals.ts';
+import { useChange } from '../../records/use-change.ts';
 import { isAdmin, OrganizationPage } from './organization-page.tsx';
 
 type Role = 'owner' | 'admin' | 'member' | 'viewer';
@@ -38,21 +37,19 @@ interface Member {
 }
 
 export function MembersPage() {
-  const [isInviting, setInviting] = useState(false);
   return (
     <OrganizationPage
       title="Members"
-      actions={
-        <Button variant="primary" onClick={() => setInviting(true)}>
-          <PlusIcon /> Invite
-        </Button>
-      }
+      actions={(organization) => (
+        <AddButton label="Invite">
+          {({ onClose }) => <Invite organization={organization} onClose={onClose} />}
+        </AddButton>
+      )}
     >
       {(organization) => (
         <>
           <Members organization={organization} />
-          {isAdmin(organization) && <Invitations organization={organization} />}
-          {isInviting && <Invite organization={organization} onClose={() => setInviting(false)} />}
+          {isAdmin(organization) && <Invitations id={organization.id} />}
         </>
       )}
     </OrganizationPage>
@@ -62,8 +59,7 @@ export function MembersPage() {
 function Members({ organization }: { readonly organization: FullOrganization }) {
   const { id } = organization;
   const queryKey = ['members', id];
-  const client = useQueryClient();
-  const removed = useRemoved();
+  const remove = useRemoval(queryKey);
   const { data: user } = useQuery(userQuery);
   const query = useInfiniteQuery({
     queryKey,
@@ -116,158 +112,111 @@ function Members({ organization }: { readonly organization: FullOrganization }) 
       cell: ({ role }) => <Badge tone={role === 'owner' ? 'running' : 'neutral'}>{role}</Badge>,
     },
     { id: 'since', header: 'Joined', isFitted: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
-    {
-      id: 'actions',
-      header: 'Actions',
-      isHeaderHidden: true,
-      isFitted: true,
-      phone: 'first-end',
-      cell: (member) =>
-        mayChange && member.role !== 'owner' ? (
-          <Menu
-            trigger={
-              <IconButton label={`Actions for ${member.login}`} size="small">
-                <DotsHorizontalIcon />
-              </IconButton>
-            }
-          >
+  ];
+  return (
+    <RecordList
+      name="members"
+      query={query}
+      columns={columns}
+      rowKey={({ accountId }) => accountId}
+      empty={<EmptyState title="No members" />}
+      actions={({ accountId, login, role }) =>
+        mayChange &&
+        role !== 'owner' && (
+          <RowMenu of={login}>
             <MenuChoice
               title="Role"
-              value={member.role as GrantedRole}
+              value={role}
               choices={roleWords}
-              onChoose={(role) => setRole.mutate({ accountId: member.accountId, role })}
+              onChoose={(next) => setRole.mutate({ accountId, role: next })}
             />
             <MenuLine />
             <MenuItem
               isDanger
               onSelect={() =>
-                removeLater(
-                  member.accountId,
-                  `${member.login} removed`,
-                  () =>
-                    dataOf(api.delete('/orgs/:id/members/:accountId', { params: { id, accountId: member.accountId } })),
-                  () => client.invalidateQueries({ queryKey }),
+                remove(accountId, `${login} removed`, () =>
+                  dataOf(api.delete('/orgs/:id/members/:accountId', { params: { id, accountId } })),
                 )
               }
             >
               Remove from {organization.name}
             </MenuItem>
-          </Menu>
-        ) : null,
-    },
-  ];
-  return (
-    <CursorList name="members" query={query} empty={<EmptyState title="No members" />}>
-      {(items) => (
-        <Table
-          label="Members"
-          columns={columns}
-          rows={items.filter(({ accountId }) => !removed.has(accountId))}
-          rowKey={({ accountId }) => accountId}
-        />
-      )}
-    </CursorList>
+          </RowMenu>
+        )
+      }
+    />
   );
 }
 
-function Invitations({ organization }: { readonly organization: FullOrganization }) {
-  const { id } = organization;
+const readInvitations = async (id: string, signal: AbortSignal) =>
+  (await dataOf(api.get('/orgs/:id/invitations', { params: { id }, signal }))).items;
+type Invitation = Awaited<ReturnType<typeof readInvitations>>[number];
+
+const invitationColumns: readonly Column<Invitation>[] = [
+  { id: 'login', header: 'Login', phone: 'first', cell: ({ login }) => login },
+  { id: 'role', header: 'Role', isFitted: true, cell: ({ role }) => <Badge>{role}</Badge> },
+  { id: 'ends', header: 'Expires', isFitted: true, cell: ({ expiresAt }) => <Time at={expiresAt} /> },
+];
+
+function Invitations({ id }: { readonly id: string }) {
   const queryKey = ['invitations', id];
-  const client = useQueryClient();
-  const removed = useRemoved();
-  const { data } = useQuery({
-    queryKey,
-    queryFn: ({ signal }) => dataOf(api.get('/orgs/:id/invitations', { params: { id }, signal })),
-  });
-  const rows = data?.items.filter((one) => !removed.has(one.id)) ?? [];
-  if (rows.length === 0) return null;
-  const columns: readonly Column<(typeof rows)[number]>[] = [
-    { id: 'login', header: 'Login', phone: 'first', cell: ({ login }) => login },
-    { id: 'role', header: 'Role', isFitted: true, cell: ({ role }) => <Badge>{role}</Badge> },
-    { id: 'ends', header: 'Expires', isFitted: true, cell: ({ expiresAt }) => <Time at={expiresAt} /> },
-    {
-      id: 'actions',
-      header: 'Actions',
-      isHeaderHidden: true,
-      isFitted: true,
-      phone: 'first-end',
-      cell: (invitation) => (
-        <Button
-          size="small"
-          aria-label={`Revoke the invitation of ${invitation.login}`}
-          onClick={() =>
-            removeLater(
-              invitation.id,
-              `Invitation of ${invitation.login} revoked`,
-              () =>
-                dataOf(
-                  api.delete('/orgs/:id/invitations/:invitationId', { params: { id, invitationId: invitation.id } }),
-                ),
-              () => client.invalidateQueries({ queryKey }),
-            )
-          }
-        >
-          Revoke
-        </Button>
-      ),
-    },
-  ];
+  const remove = useRemoval(queryKey);
+  const query = useQuery({ queryKey, queryFn: ({ signal }) => readInvitations(id, signal) });
+  if (query.data?.length === 0) return null;
   return (
     <Section title="Pending invitations">
-      <Table label="Invitations" columns={columns} rows={rows} rowKey={(one) => one.id} />
+      <RecordList
+        name="invitations"
+        query={query}
+        columns={invitationColumns}
+        rowKey={(one) => one.id}
+        empty={null}
+        actions={({ id: invitationId, login }) => (
+          <Button
+            size="small"
+            aria-label={`Revoke the invitation of ${login}`}
+            onClick={() =>
+              remove(invitationId, `Invitation of ${login} revoked`, () =>
+                dataOf(api.delete('/orgs/:id/invitations/:invitationId', { params: { id, invitationId } })),
+              )
+            }
+          >
+            Revoke
+          </Button>
+        )}
+      />
     </Section>
   );
 }
 
-function Invite({ organization, onClose }: { readonly organization: FullOrganization; readonly onClose: () => void }) {
-  const [login, setLogin] = useState('');
-  const [role, setRole] = useState<GrantedRole>('member');
-  const invite = useChange({
-    queryKey: ['invitations', organization.id],
-    failed: `Could not invite ${login}`,
-    act: async () => {
-      return await dataOf(
-        api.post('/orgs/:id/invitations', { params: { id: organization.id }, body: { login, role } }),
-      );
-    },
-    onDone: () => {
-      noteDone(`${login} invited`, 'They can accept after signing in. The invitation expires in 7 days.');
-      onClose();
-    },
-  });
+interface InviteProps {
+  readonly organization: FullOrganization;
+  readonly onClose: () => void;
+}
+
+function Invite({ organization: { id, name }, onClose }: InviteProps) {
   return (
-    <FormDialog
-      onClose={onClose}
-      title={`Invite to ${organization.name}`}
-      onSubmit={() => invite.mutate(undefined)}
+    <RecordForm
+      title={`Invite to ${name}`}
       action="Invite"
-      isPending={invite.isPending}
-    >
-      <Field label="Git host username" error={invite.problem}>
-        {(control) => (
-          <Input
-            {...control}
-            required
-            autoFocus
-            maxLength={100}
-            pattern="[A-Za-z0-9][A-Za-z0-9._\-]*"
-            title="Letters, digits, dots, hyphens and underscores"
-            value={login}
-            onChange={({ target }) => setLogin(target.value.trim())}
-          />
-        )}
-      </Field>
-      <Field label="Role">
-        {(control) => (
-          <Select {...control} value={role} onChange={({ target }) => setRole(target.value as GrantedRole)}>
-            {roleWords.map(([one, words]) => (
-              <option key={one} value={one}>
-                {words}
-              </option>
-            ))}
-          </Select>
-        )}
-      </Field>
-    </FormDialog>
+      failed="Could not send the invitation"
+      queryKey={['invitations', id]}
+      fields={{
+        login: {
+          label: 'Git host username',
+          maxLength: 100,
+          pattern: '[A-Za-z0-9][A-Za-z0-9._\\-]*',
+          title: 'Letters, digits, dots, hyphens and underscores',
+        },
+        role: { label: 'Role', choices: roleWords, value: 'member' },
+      }}
+      act={({ login, role }) =>
+        dataOf(api.post('/orgs/:id/invitations', { params: { id }, body: { login, role: role as GrantedRole } }))
+      }
+      onDone={(_, { login }) =>
+        noteDone(`${login} invited`, 'They can accept after signing in. The invitation expires in 7 days.')
+      }
+      onClose={onClose}
+    />
   );
 }

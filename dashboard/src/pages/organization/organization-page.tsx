@@ -11,7 +11,8 @@ import { organizationQuery, type FullOrganization } from '../../queries/organiza
 interface OrganizationPageProps {
   /** Title of the tab. */
   readonly title: string;
-  readonly actions?: ReactNode;
+  /** Buttons, or a function of the loaded organization. */
+  readonly actions?: ReactNode | ((organization: FullOrganization) => ReactNode);
   readonly children: (organization: FullOrganization) => ReactNode;
 }
 
@@ -32,8 +33,9 @@ export const isAdmin = (organization: FullOrganization): boolean =>
 export function OrganizationPage({ title, actions, children }: OrganizationPageProps) {
   const { org } = useParams({ from: '/orgs/$org' });
   const { data: organization, error, refetch } = useQuery(organizationQuery(org));
+  const buttons = typeof actions === 'function' ? organization && actions(organization) : actions;
   return (
-    <Page title={`${title}, ${organization?.name ?? org}`} heading={organization?.name ?? org} actions={actions}>
+    <Page title={`${title}, ${organization?.name ?? org}`} heading={organization?.name ?? org} actions={buttons}>
       <TabLinks label="Organization">
         {tabs
           .filter(([, , role]) => role === null || organization === undefined || isAdmin(organization))

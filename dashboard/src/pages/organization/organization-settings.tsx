@@ -4,7 +4,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api, dataOf } from '../../api/client.ts';
 import { wordsOf } from '../../api/failure.ts';
-import { useChange } from '../../api/use-change.ts';
+import { useChange } from '../../records/use-change.ts';
 import { Button } from '../../components/button.tsx';
 import { byCursor } from '../../components/cursor-list.tsx';
 import { Confirm, ConfirmByName } from '../../components/confirm.tsx';

@@ -1,7 +1,7 @@
 // Deliveries of a webhook in the last 30 days with the responses, and a button to resend.
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { api, dataOf } from '../../api/client.ts';
-import { useChange } from '../../api/use-change.ts';
+import { useChange } from '../../records/use-change.ts';
 import { Button } from '../../components/button.tsx';
 import { CursorList, byCursor } from '../../components/cursor-list.tsx';
 import { Sheet } from '../../components/dialog.tsx';

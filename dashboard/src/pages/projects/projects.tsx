@@ -1,6 +1,6 @@
-// The projects of the account, with URL and last deployment.
+// The projects of the account, the last deployed first, with URL and last deployment.
 import { CubeIcon } from '@radix-ui/react-icons';
-import { useQueries, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { Link, Navigate, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { ButtonLink } from '../../components/button.tsx';
@@ -11,15 +11,12 @@ import { SkeletonRows } from '../../components/skeleton.tsx';
 import { State } from '../../components/state.tsx';
 import { Table, type Column } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
-import { api, dataOf } from '../../api/client.ts';
-import { mode } from '../../mode.ts';
-import { projectQuery, projectsQuery, userQuery, type Project } from '../../queries/account.ts';
-import { titleOf, type Deployment } from '../../queries/deployments.ts';
+import { mode } from '../../state/mode.ts';
+import { projectQuery, projectsQuery, userQuery, type ListedProject } from '../../queries/account.ts';
+import { titleOf } from '../../queries/deployments.ts';
 import { DeploymentState } from '../deployments/deployment-row.tsx';
 import styles from './projects.module.css';
 
-/** Number of projects whose last deployment is loaded. */
-const LOOKED_AT_MAX = 30;
 const FILTER_FROM = 6;
 
 export function ProjectsPage() {
@@ -67,26 +64,12 @@ function Projects() {
   );
 }
 
-function ProjectList({ projects }: { readonly projects: readonly Project[] }) {
+function ProjectList({ projects }: { readonly projects: readonly ListedProject[] }) {
   const navigate = useNavigate();
   const [typed, setTyped] = useState('');
   const { data: user } = useQuery(userQuery);
   const word = typed.trim().toLowerCase();
   const shown = projects.filter(({ name, description }) => `${name} ${description}`.toLowerCase().includes(word));
-  const newest = useQueries({
-    queries: shown.slice(0, LOOKED_AT_MAX).map(({ id }) => ({
-      queryKey: ['newest', id],
-      queryFn: ({ signal }: { signal: AbortSignal }) =>
-        dataOf(api.get('/deployments', { query: { projectId: id, limit: 1 }, signal })),
-      staleTime: 10_000,
-    })),
-    combine: (results) =>
-      new Map(
-        results.flatMap(({ data }) =>
-          data?.items[0] === undefined ? [] : [[data.items[0].projectId, data.items[0]] as const],
-        ),
-      ),
-  });
   const organizations = user?.organizations ?? [];
   return (
     <>
@@ -106,7 +89,6 @@ function ProjectList({ projects }: { readonly projects: readonly Project[] }) {
         <Table
           label="Projects"
           columns={columnsOf(
-            newest,
             organizations.length > 1 ? new Map(organizations.map(({ id, name }) => [id, name])) : null,
           )}
           rows={shown}
@@ -118,10 +100,8 @@ function ProjectList({ projects }: { readonly projects: readonly Project[] }) {
   );
 }
 
-function columnsOf(
-  newest: ReadonlyMap<string, Deployment>,
-  organizations: ReadonlyMap<string, string> | null,
-): Column<Project>[] {
+/** @param organizations names by ID; null: not shown. */
+function columnsOf(organizations: ReadonlyMap<string, string> | null): Column<ListedProject>[] {
   return [
     {
       id: 'name',
@@ -141,7 +121,7 @@ function columnsOf(
       id: 'live',
       header: 'Production',
       isFitted: true,
-      phone: 'first-end',
+      phone: 'hidden',
       cell: ({ productionDeploymentId }) =>
         productionDeploymentId === null ? <State tone="neutral">Not live</State> : <State tone="ok">Live</State>,
     },
@@ -164,48 +144,41 @@ function columnsOf(
             id: 'organization',
             header: 'Organization',
             isFitted: true,
-            cell: ({ organizationId }: Project) => (
+            cell: ({ organizationId }: ListedProject) => (
               <span className={styles.soft}>{organizations.get(organizationId)}</span>
             ),
           },
         ]),
     {
-      id: 'newest',
+      id: 'last',
       header: 'Last deployment',
-      cell: ({ id }) => {
-        const deployment = newest.get(id);
-        return deployment === undefined ? (
+      cell: ({ lastDeployment: last }) =>
+        last === null ? (
           <span className={styles.faint}>none yet</span>
         ) : (
-          <span className={styles.soft}>{titleOf(deployment)}</span>
-        );
-      },
+          <Link className={styles.soft} to="/deployments/$deployment" params={{ deployment: last.id }}>
+            {titleOf(last)}
+          </Link>
+        ),
     },
     {
       id: 'state',
       header: 'Status',
       isFitted: true,
-      phone: 'hidden',
-      cell: ({ id }) => {
-        const deployment = newest.get(id);
-        return deployment !== undefined && <DeploymentState deployment={deployment} />;
-      },
+      phone: 'first-end',
+      cell: ({ lastDeployment: last }) => last !== null && <DeploymentState deployment={last} />,
     },
     {
       id: 'age',
       header: 'Deployed',
       align: 'end',
       isFitted: true,
-      cell: ({ id }) => {
-        const deployment = newest.get(id);
-        return (
-          deployment !== undefined && (
-            <span className={styles.soft}>
-              <Time at={deployment.createdAt} />
-            </span>
-          )
-        );
-      },
+      cell: ({ lastDeployment: last }) =>
+        last !== null && (
+          <span className={styles.soft}>
+            <Time at={last.createdAt} />
+          </span>
+        ),
     },
   ];
 }

@@ -4,7 +4,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, dataOf } from '../../api/client.ts';
 import { wordsOf } from '../../api/failure.ts';
-import { useChange } from '../../api/use-change.ts';
+import { useChange } from '../../records/use-change.ts';
 import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Field, Input, TextArea } from '../../components/field.tsx';
@@ -13,7 +13,7 @@ import { Facts } from '../../components/page.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
 import { Time } from '../../components/time.tsx';
 import type { Project } from '../../queries/account.ts';
-import { removeLater, useRemoved } from '../../state/removals.ts';
+import { removeLater, useRemoved } from '../../records/removals.ts';
 import { SettingsPage } from './settings-page.tsx';
 
 const LOOK_MS = 5000;

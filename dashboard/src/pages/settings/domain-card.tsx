@@ -1,8 +1,7 @@
 // A custom domain: status, required DNS records, certificate.
-import { DotsHorizontalIcon } from '@radix-ui/react-icons';
-import { Button, IconButton, OutsideLink } from '../../components/button.tsx';
+import { Button, OutsideLink } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
-import { Menu, MenuItem } from '../../components/menu.tsx';
+import { MenuItem, RowMenu } from '../../components/menu.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { Badge, State, type Tone } from '../../components/state.tsx';
 import { Table, type Column } from '../../components/table.tsx';
@@ -53,18 +52,12 @@ export function DomainCard({ domain, isLooking, onLook, onRemove }: DomainCardPr
             Check again
           </Button>
         )}
-        <Menu
-          trigger={
-            <IconButton label={`Actions for ${domain.hostname}`} size="small">
-              <DotsHorizontalIcon />
-            </IconButton>
-          }
-        >
+        <RowMenu of={domain.hostname}>
           <MenuItem onSelect={onLook}>Check DNS</MenuItem>
           <MenuItem onSelect={onRemove} isDanger>
             Remove…
           </MenuItem>
-        </Menu>
+        </RowMenu>
       </div>
       {domain.problem !== null && (
         <Notice tone={domain.status === 'pending_verification' ? 'warning' : 'failed'} title={domain.problem}>

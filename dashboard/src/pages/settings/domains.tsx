@@ -1,39 +1,31 @@
 // Custom domains of a project with DNS records, verification and certificate.
-import { GlobeIcon, PlusIcon } from '@radix-ui/react-icons';
+import { GlobeIcon } from '@radix-ui/react-icons';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, dataOf } from '../../api/client.ts';
-import { useChange } from '../../api/use-change.ts';
-import { Button, OutsideLink } from '../../components/button.tsx';
+import { OutsideLink } from '../../components/button.tsx';
 import { ConfirmByName } from '../../components/confirm.tsx';
-import { Field, Input, Select } from '../../components/field.tsx';
-import { FormDialog } from '../../components/form-dialog.tsx';
 import { EmptyState, ErrorState } from '../../components/notice.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
 import { noteDone } from '../../components/toast.tsx';
 import type { Project } from '../../queries/account.ts';
 import { domainsQuery, type Domain } from '../../queries/domains.ts';
+import { AddButton } from '../../records/add-button.tsx';
+import { RecordForm } from '../../records/record-form.tsx';
+import { useChange } from '../../records/use-change.ts';
 import { DomainCard } from './domain-card.tsx';
 import { SettingsPage } from './settings-page.tsx';
 import styles from './settings.module.css';
 
 export function DomainsPage() {
-  const [isAdding, setAdding] = useState(false);
   return (
     <SettingsPage
       title="Domains"
-      actions={
-        <Button variant="primary" onClick={() => setAdding(true)}>
-          <PlusIcon /> Add domain
-        </Button>
-      }
-    >
-      {(project) => (
-        <>
-          <Domains project={project} />
-          {isAdding && <AddDomain project={project} onClose={() => setAdding(false)} />}
-        </>
+      actions={({ id }) => (
+        <AddButton label="Add domain">{({ onClose }) => <AddDomain id={id} onClose={onClose} />}</AddButton>
       )}
+    >
+      {(project) => <Domains project={project} />}
     </SettingsPage>
   );
 }
@@ -111,71 +103,37 @@ function Domains({ project }: { readonly project: Project }) {
   );
 }
 
-function AddDomain({ project, onClose }: { readonly project: Project; readonly onClose: () => void }) {
-  const [hostname, setHostname] = useState('');
-  const [leads, setLeads] = useState<'production' | 'branch' | 'redirect'>('production');
-  const [to, setTo] = useState('');
-  const add = useChange({
-    queryKey: ['domains', project.id],
-    failed: `Could not add ${hostname}`,
-    act: async () => {
-      const body = {
-        hostname,
-        ...(leads === 'branch' && { branch: to }),
-        ...(leads === 'redirect' && { redirectTo: to }),
-      };
-      return await dataOf(api.post('/projects/:id/domains', { params: { id: project.id }, body }));
-    },
-    onDone: (made) => {
-      noteDone(`${made.hostname} added`, 'Now create its DNS records.');
-      onClose();
-    },
-  });
+function AddDomain({ id, onClose }: { readonly id: string; readonly onClose: () => void }) {
   return (
-    <FormDialog
-      onClose={onClose}
+    <RecordForm
       title="Add domain"
-      onSubmit={() => add.mutate(undefined)}
       action="Add domain"
-      isPending={add.isPending}
-    >
-      <Field label="Domain" error={add.problem}>
-        {(control) => (
-          <Input
-            {...control}
-            isCode
-            required
-            autoFocus
-            maxLength={253}
-            placeholder="www.example.com"
-            value={hostname}
-            onChange={({ target }) => setHostname(target.value.trim())}
-          />
-        )}
-      </Field>
-      <Field label="Target">
-        {(control) => (
-          <Select {...control} value={leads} onChange={({ target }) => setLeads(target.value as typeof leads)}>
-            <option value="production">Production</option>
-            <option value="branch">Branch</option>
-            <option value="redirect">Redirect to another domain</option>
-          </Select>
-        )}
-      </Field>
-      {leads !== 'production' && (
-        <Field label={leads === 'branch' ? 'Branch' : 'Redirect to'}>
-          {(control) => (
-            <Input
-              {...control}
-              isCode
-              required
-              maxLength={255}
-              value={to}
-              onChange={({ target }) => setTo(target.value.trim())}
-            />
-          )}
-        </Field>
-      )}
-    </FormDialog>
+      failed="Could not add the domain"
+      queryKey={['domains', id]}
+      fields={{
+        hostname: { label: 'Domain', isCode: true, maxLength: 253, placeholder: 'www.example.com' },
+        target: {
+          label: 'Target',
+          choices: [
+            ['production', 'Production'],
+            ['branch', 'Branch'],
+            ['redirect', 'Redirect to another domain'],
+          ],
+        },
+        branch: { label: 'Branch', isCode: true, maxLength: 255, isShown: ({ target }) => target === 'branch' },
+        redirectTo: {
+          label: 'Redirect to',
+          isCode: true,
+          maxLength: 253,
+          isShown: ({ target }) => target === 'redirect',
+        },
+      }}
+      act={({ hostname, branch, redirectTo }) => {
+        const body = { hostname, ...(branch !== '' && { branch }), ...(redirectTo !== '' && { redirectTo }) };
+        return dataOf(api.post('/projects/:id/domains', { params: { id }, body }));
+      }}
+      onDone={({ hostname }) => noteDone(`${hostname} added`, 'Now create its DNS records.')}
+      onClose={onClose}
+    />
   );
 }

@@ -3,7 +3,7 @@ import { DotsHorizontalIcon, PaperPlaneIcon, PlusIcon } from '@radix-ui/react-ic
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, dataOf } from '../../api/client.ts';
-import { useChange } from '../../api/use-change.ts';
+import { useChange } from '../../records/use-change.ts';
 import { Button, IconButton } from '../../components/button.tsx';
 import { Menu, MenuItem } from '../../components/menu.tsx';
 import { EmptyState, ErrorState } from '../../components/notice.tsx';
@@ -13,7 +13,7 @@ import { Table, type Column } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
 import { noteDone, noteFailed } from '../../components/toast.tsx';
 import type { Project } from '../../queries/account.ts';
-import { removeLater, useRemoved } from '../../state/removals.ts';
+import { removeLater, useRemoved } from '../../records/removals.ts';
 import { NewDrain } from './new-drain.tsx';
 import styles from './settings.module.css';
 import { SettingsPage } from './settings-page.tsx';

@@ -1,7 +1,7 @@
 // Imports variables from a .env file: parsed in the browser, previewed, and set atomically.
 import { useState } from 'react';
 import { api, dataOf } from '../../api/client.ts';
-import { useChange } from '../../api/use-change.ts';
+import { useChange } from '../../records/use-change.ts';
 import { Checkbox, Field, TextArea } from '../../components/field.tsx';
 import { FormDialog } from '../../components/form-dialog.tsx';
 import { Notice } from '../../components/notice.tsx';

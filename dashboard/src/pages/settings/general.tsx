@@ -4,7 +4,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { useState, type FormEvent } from 'react';
 import { api, dataOf } from '../../api/client.ts';
 import { wordsOf } from '../../api/failure.ts';
-import { useChange } from '../../api/use-change.ts';
+import { useChange } from '../../records/use-change.ts';
 import { Button } from '../../components/button.tsx';
 import { ConfirmByName } from '../../components/confirm.tsx';
 import { Checkbox, Field, FieldRow, Input } from '../../components/field.tsx';
@@ -13,7 +13,7 @@ import { Id } from '../../components/id.tsx';
 import { noteDone } from '../../components/toast.tsx';
 import { Time } from '../../components/time.tsx';
 import type { Project } from '../../queries/account.ts';
-import { Secret } from './secret.tsx';
+import { Secret } from '../../records/secret.tsx';
 import { SettingsPage } from './settings-page.tsx';
 import styles from './settings.module.css';
 

@@ -1,165 +1,95 @@
 // Deploy hooks of a project: a POST to the URL builds and deploys a branch.
-import { Link2Icon, PlusIcon } from '@radix-ui/react-icons';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
+import { Link2Icon } from '@radix-ui/react-icons';
+import { useQuery } from '@tanstack/react-query';
 import { api, dataOf } from '../../api/client.ts';
-import { useChange } from '../../api/use-change.ts';
 import { Button } from '../../components/button.tsx';
-import { Field, Input } from '../../components/field.tsx';
-import { FormDialog } from '../../components/form-dialog.tsx';
-import { EmptyState, ErrorState } from '../../components/notice.tsx';
-import { SkeletonRows } from '../../components/skeleton.tsx';
+import { EmptyState } from '../../components/notice.tsx';
 import { Badge } from '../../components/state.tsx';
-import { Table, type Column } from '../../components/table.tsx';
+import type { Column } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
 import type { Project } from '../../queries/account.ts';
-import { removeLater, useRemoved } from '../../state/removals.ts';
-import { Secret } from './secret.tsx';
+import { AddButton, type AddFormProps } from '../../records/add-button.tsx';
+import { RecordForm } from '../../records/record-form.tsx';
+import { RecordList } from '../../records/record-list.tsx';
+import { useRemoval } from '../../records/removals.ts';
 import { SettingsPage } from './settings-page.tsx';
 
-interface Hook {
-  readonly id: string;
-  readonly name: string;
-  readonly branch: string;
-  readonly createdAt: string;
-}
+const readHooks = async (id: string, signal: AbortSignal) =>
+  (await dataOf(api.get('/projects/:id/deploy-hooks', { params: { id }, signal }))).hooks;
+type Hook = Awaited<ReturnType<typeof readHooks>>[number];
+
+const SECRET = {
+  title: 'Deploy hook URL',
+  hint: 'Anyone with the URL can deploy the branch. It is revoked when you leave the organization.',
+};
 
 export function HooksPage() {
-  const [isMaking, setMaking] = useState(false);
-  const [url, setUrl] = useState<string | null>(null);
   return (
     <SettingsPage
       title="Deploy hooks"
-      actions={
-        <Button variant="primary" onClick={() => setMaking(true)}>
-          <PlusIcon /> New hook
-        </Button>
-      }
-    >
-      {(project) => (
-        <>
-          {url !== null && (
-            <Secret
-              title="Deploy hook URL"
-              value={`curl -X POST ${url}`}
-              hint="Anyone with the URL can deploy the branch. It is revoked when you leave the organization."
-              onClose={() => setUrl(null)}
-            />
-          )}
-          <Hooks project={project} />
-          {isMaking && <NewHook project={project} onClose={() => setMaking(false)} onMade={setUrl} />}
-        </>
+      actions={(project) => (
+        <AddButton label="New hook" secret={SECRET}>
+          {(form) => <NewHook project={project} {...form} />}
+        </AddButton>
       )}
+    >
+      {(project) => <Hooks id={project.id} />}
     </SettingsPage>
   );
 }
 
-function Hooks({ project }: { readonly project: Project }) {
-  const { id } = project;
-  const client = useQueryClient();
-  const removed = useRemoved();
-  const { data, error, isPending, refetch } = useQuery({
-    queryKey: ['deploy-hooks', id],
-    queryFn: ({ signal }) => dataOf(api.get('/projects/:id/deploy-hooks', { params: { id }, signal })),
-  });
-  if (isPending) return <SkeletonRows />;
-  if (data === undefined)
-    return <ErrorState title="Could not load the deploy hooks" error={error} onRetry={() => void refetch()} />;
-  const rows = data.hooks.filter((hook) => !removed.has(hook.id));
-  if (rows.length === 0)
-    return (
-      <EmptyState icon={<Link2Icon />} title="No deploy hooks yet">
-        POST to the URL of a hook to deploy a branch without a token, for example from a CMS or a cron job.
-      </EmptyState>
-    );
-  const columns: readonly Column<Hook>[] = [
-    { id: 'name', header: 'Name', phone: 'first', cell: (hook) => hook.name },
-    { id: 'branch', header: 'Branch', isFitted: true, cell: (hook) => <Badge>{hook.branch}</Badge> },
-    { id: 'made', header: 'Created', isFitted: true, cell: (hook) => <Time at={hook.createdAt} /> },
-    {
-      id: 'actions',
-      header: 'Actions',
-      isHeaderHidden: true,
-      isFitted: true,
-      phone: 'first-end',
-      cell: (hook) => (
+const columns: readonly Column<Hook>[] = [
+  { id: 'name', header: 'Name', phone: 'first', cell: (hook) => hook.name },
+  { id: 'branch', header: 'Branch', isFitted: true, cell: (hook) => <Badge>{hook.branch}</Badge> },
+  { id: 'made', header: 'Created', isFitted: true, cell: (hook) => <Time at={hook.createdAt} /> },
+];
+
+function Hooks({ id }: { readonly id: string }) {
+  const queryKey = ['deploy-hooks', id];
+  const query = useQuery({ queryKey, queryFn: ({ signal }) => readHooks(id, signal) });
+  const remove = useRemoval(queryKey);
+  return (
+    <RecordList
+      name="deploy hooks"
+      query={query}
+      columns={columns}
+      rowKey={(hook) => hook.id}
+      empty={
+        <EmptyState icon={<Link2Icon />} title="No deploy hooks yet">
+          POST to the URL of a hook to deploy a branch without a token, for example from a CMS or a cron job.
+        </EmptyState>
+      }
+      actions={(hook) => (
         <Button
           size="small"
           aria-label={`Delete hook ${hook.name}`}
           onClick={() =>
-            removeLater(
-              hook.id,
-              `Hook ${hook.name} deleted`,
-              () => dataOf(api.delete('/projects/:id/deploy-hooks/:hookId', { params: { id, hookId: hook.id } })),
-              () => client.invalidateQueries({ queryKey: ['deploy-hooks', id] }),
+            remove(hook.id, `Hook ${hook.name} deleted`, () =>
+              dataOf(api.delete('/projects/:id/deploy-hooks/:hookId', { params: { id, hookId: hook.id } })),
             )
           }
         >
           Delete
         </Button>
-      ),
-    },
-  ];
-  return <Table label="Deploy hooks" columns={columns} rows={rows} rowKey={(hook) => hook.id} />;
+      )}
+    />
+  );
 }
 
-function NewHook({
-  project,
-  onClose,
-  onMade,
-}: {
-  readonly project: Project;
-  readonly onClose: () => void;
-  readonly onMade: (url: string) => void;
-}) {
-  const [name, setName] = useState('');
-  const [branch, setBranch] = useState(project.defaultBranch);
-  const make = useChange({
-    queryKey: ['deploy-hooks', project.id],
-    failed: 'Could not create the hook',
-    act: async () => {
-      return await dataOf(
-        api.post('/projects/:id/deploy-hooks', { params: { id: project.id }, body: { name, branch } }),
-      );
-    },
-    onDone: ({ url }) => {
-      onMade(url);
-      onClose();
-    },
-  });
+function NewHook({ project: { id, defaultBranch }, onSecret, onClose }: AddFormProps & { readonly project: Project }) {
   return (
-    <FormDialog
-      onClose={onClose}
+    <RecordForm
       title="New deploy hook"
-      onSubmit={() => make.mutate(undefined)}
       action="Create hook"
-      isPending={make.isPending}
-    >
-      <Field label="Name" error={make.problem}>
-        {(control) => (
-          <Input
-            {...control}
-            required
-            autoFocus
-            maxLength={100}
-            placeholder="Content published"
-            value={name}
-            onChange={({ target }) => setName(target.value)}
-          />
-        )}
-      </Field>
-      <Field label="Branch to deploy">
-        {(control) => (
-          <Input
-            {...control}
-            isCode
-            required
-            maxLength={255}
-            value={branch}
-            onChange={({ target }) => setBranch(target.value)}
-          />
-        )}
-      </Field>
-    </FormDialog>
+      failed="Could not create the hook"
+      queryKey={['deploy-hooks', id]}
+      fields={{
+        name: { label: 'Name', placeholder: 'Content published', maxLength: 100 },
+        branch: { label: 'Branch to deploy', value: defaultBranch, isCode: true, maxLength: 255 },
+      }}
+      act={(body) => dataOf(api.post('/projects/:id/deploy-hooks', { params: { id }, body }))}
+      onDone={({ url }) => onSecret(`curl -X POST ${url}`)}
+      onClose={onClose}
+    />
   );
 }

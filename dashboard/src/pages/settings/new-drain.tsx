@@ -1,7 +1,7 @@
 // The form for a new log drain, by HTTP or to S3.
 import { useState } from 'react';
 import { api, dataOf } from '../../api/client.ts';
-import { useChange } from '../../api/use-change.ts';
+import { useChange } from '../../records/use-change.ts';
 import { Checkbox, Field, FieldRow, Input, Select } from '../../components/field.tsx';
 import { FormDialog } from '../../components/form-dialog.tsx';
 

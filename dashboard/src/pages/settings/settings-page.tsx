@@ -3,12 +3,14 @@ import type { ReactNode } from 'react';
 import { Page } from '../../components/page.tsx';
 import { TabLink, TabLinks } from '../../components/tabs.tsx';
 import type { Project } from '../../queries/account.ts';
+import { useProject } from '../../shell/use-place.ts';
 import { WithProject } from '../../shell/with-project.tsx';
 
 interface SettingsPageProps {
   /** Title of the tab. */
   readonly title: string;
-  readonly actions?: ReactNode;
+  /** Buttons, or a function of the loaded project. */
+  readonly actions?: ReactNode | ((project: Project) => ReactNode);
   readonly children: (project: Project) => ReactNode;
 }
 
@@ -24,8 +26,10 @@ const tabs = [
 ] as const;
 
 export function SettingsPage({ title, actions, children }: SettingsPageProps) {
+  const { data: project } = useProject();
+  const buttons = typeof actions === 'function' ? project && actions(project) : actions;
   return (
-    <Page title={`${title}, settings`} heading="Settings" actions={actions}>
+    <Page title={`${title}, settings`} heading="Settings" actions={buttons}>
       <TabLinks label="Settings">
         {tabs.map(([name, to]) => (
           <TabLink key={to} to={to} from="/projects/$project" activeOptions={{ exact: true }}>

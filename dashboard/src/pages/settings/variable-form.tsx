@@ -1,7 +1,7 @@
 // The form to create a variable or change its value.
 import { useState } from 'react';
 import { api, dataOf } from '../../api/client.ts';
-import { useChange } from '../../api/use-change.ts';
+import { useChange } from '../../records/use-change.ts';
 import { Checkbox, Field, Input, TextArea } from '../../components/field.tsx';
 import { FormDialog } from '../../components/form-dialog.tsx';
 import { noteDone } from '../../components/toast.tsx';

@@ -1,14 +1,14 @@
 // Environment variables of a project by scope, with changes pending for the next deployment.
-import { PlusIcon, DotsHorizontalIcon, LockClosedIcon } from '@radix-ui/react-icons';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { PlusIcon, LockClosedIcon } from '@radix-ui/react-icons';
+import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api, dataOf } from '../../api/client.ts';
-import { useChange } from '../../api/use-change.ts';
-import { Button, IconButton } from '../../components/button.tsx';
+import { useChange } from '../../records/use-change.ts';
+import { Button } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { Input, Select } from '../../components/field.tsx';
-import { Menu, MenuItem } from '../../components/menu.tsx';
+import { MenuItem, RowMenu } from '../../components/menu.tsx';
 import { EmptyState, ErrorState, Notice } from '../../components/notice.tsx';
 import { Filters } from '../../components/page.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
@@ -17,7 +17,7 @@ import { Table, type Column } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
 import type { Project } from '../../queries/account.ts';
 import { scopeWords, variablesQuery, type Variable } from '../../queries/variables.ts';
-import { removeLater, useRemoved } from '../../state/removals.ts';
+import { useRemoval, useRemoved } from '../../records/removals.ts';
 import { EnvImport } from './env-import.tsx';
 import { SettingsPage } from './settings-page.tsx';
 import styles from './settings.module.css';
@@ -65,8 +65,8 @@ function Variables({
   const { search = '', scope } = useSearch({ from: '/projects/$project/settings/variables' });
   const navigate = useNavigate({ from: '/projects/$project/settings/variables' });
   const everywhere = useNavigate();
-  const client = useQueryClient();
   const removed = useRemoved();
+  const removeVariable = useRemoval(['variables', project.id]);
   const live = useQuery({
     queryKey: ['deployment', project.productionDeploymentId],
     queryFn: ({ signal }) =>
@@ -103,17 +103,13 @@ function Variables({
   const shown = all.filter(
     (one) => one.key.toLowerCase().includes(word) && (scope === undefined || one.scope === scope),
   );
-  const remove = (one: Variable): void =>
-    removeLater(
-      one.id,
-      `${one.key} deleted`,
-      () =>
-        dataOf(
-          api.delete('/environment-variables/:projectId/:variableId', {
-            params: { projectId: project.id, variableId: one.id },
-          }),
-        ),
-      () => client.invalidateQueries({ queryKey: ['variables', project.id] }),
+  const remove = ({ id, key }: Variable): void =>
+    removeVariable(id, `${key} deleted`, () =>
+      dataOf(
+        api.delete('/environment-variables/:projectId/:variableId', {
+          params: { projectId: project.id, variableId: id },
+        }),
+      ),
     );
   const columns: readonly Column<Variable>[] = [
     {
@@ -156,27 +152,6 @@ function Variables({
             </>
           )}
         </>
-      ),
-    },
-    {
-      id: 'more',
-      header: 'Actions',
-      isHeaderHidden: true,
-      isFitted: true,
-      phone: 'first-end',
-      cell: (one) => (
-        <Menu
-          trigger={
-            <IconButton label={`Actions for ${one.key}`} size="small">
-              <DotsHorizontalIcon />
-            </IconButton>
-          }
-        >
-          <MenuItem onSelect={() => onOpen(one)}>Edit value…</MenuItem>
-          <MenuItem onSelect={() => remove(one)} isDanger>
-            Delete
-          </MenuItem>
-        </Menu>
       ),
     },
   ];
@@ -233,7 +208,21 @@ function Variables({
       {shown.length === 0 ? (
         <EmptyState title="No results" />
       ) : (
-        <Table label="Variables" columns={columns} rows={shown} rowKey={({ id }) => id} onOpen={onOpen} />
+        <Table
+          label="Variables"
+          columns={columns}
+          actions={(one) => (
+            <RowMenu of={one.key}>
+              <MenuItem onSelect={() => onOpen(one)}>Edit value…</MenuItem>
+              <MenuItem onSelect={() => remove(one)} isDanger>
+                Delete
+              </MenuItem>
+            </RowMenu>
+          )}
+          rows={shown}
+          rowKey={({ id }) => id}
+          onOpen={onOpen}
+        />
       )}
       <p className={styles.soft}>
         In previews, variables of the branch override those of all previews. Production uses only production variables.

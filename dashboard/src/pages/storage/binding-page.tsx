@@ -7,7 +7,7 @@ import { EmptyState, ErrorState } from '../../components/notice.tsx';
 import { Page } from '../../components/page.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
 import { TabLink, TabLinks } from '../../components/tabs.tsx';
-import { mode } from '../../mode.ts';
+import { mode } from '../../state/mode.ts';
 import { resourcesQuery, type BindingPlace, type ResourcePlace } from '../../queries/resources.ts';
 import { useBranch } from '../../shell/use-place.ts';
 import { WithProject } from '../../shell/with-project.tsx';

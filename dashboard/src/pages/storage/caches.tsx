@@ -12,7 +12,7 @@ import { SkeletonRows } from '../../components/skeleton.tsx';
 import { Table } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
 import { branchOf, cacheEntryQuery, cacheQuery, type BindingPlace } from '../../queries/resources.ts';
-import type { ListSearch } from '../../routes/storage.ts';
+import type { ListSearch } from '../../queries/resource-search.ts';
 import { AreaPage } from './binding-page.tsx';
 import { targetOf, useChanges } from './changes.tsx';
 import { cacheKind, storageArea } from './kinds.ts';

@@ -3,7 +3,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
 import { Confirm } from '../../components/confirm.tsx';
 import { noteDone, noteFailed } from '../../components/toast.tsx';
-import { mode } from '../../mode.ts';
+import { mode } from '../../state/mode.ts';
 import { keyOf, type ResourcePlace } from '../../queries/resources.ts';
 
 /** Projects whose production changes were confirmed, until reload. */

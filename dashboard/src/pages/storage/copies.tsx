@@ -70,33 +70,22 @@ export function Copies({ place }: { readonly place: BindingPlace }) {
             },
             { id: 'bytes', header: 'Size', align: 'end', isFitted: true, cell: ({ bytes }) => bytesText(bytes) },
             { id: 'at', header: 'Created', isFitted: true, cell: ({ madeAt }) => <Time at={madeAt} /> },
-            {
-              id: 'actions',
-              header: 'Actions',
-              isHeaderHidden: true,
-              isFitted: true,
-              phone: 'first-end',
-              cell: ({ name }) => (
-                <span className={styles.bar}>
-                  <Button
-                    size="small"
-                    onClick={() => setAsked({ name, does: 'restore' })}
-                    aria-label={`Restore ${name}`}
-                  >
-                    Restore
-                  </Button>
-                  <Button
-                    size="small"
-                    variant="ghost"
-                    onClick={() => setAsked({ name, does: 'delete' })}
-                    aria-label={`Delete ${name}`}
-                  >
-                    Delete
-                  </Button>
-                </span>
-              ),
-            },
           ]}
+          actions={({ name }) => (
+            <span className={styles.bar}>
+              <Button size="small" onClick={() => setAsked({ name, does: 'restore' })} aria-label={`Restore ${name}`}>
+                Restore
+              </Button>
+              <Button
+                size="small"
+                variant="ghost"
+                onClick={() => setAsked({ name, does: 'delete' })}
+                aria-label={`Delete ${name}`}
+              >
+                Delete
+              </Button>
+            </span>
+          )}
         />
       )}
       <ConfirmByName

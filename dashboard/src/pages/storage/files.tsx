@@ -13,7 +13,7 @@ import { EmptyState } from '../../components/notice.tsx';
 import { Table } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
 import { branchOf, filesQuery, type BindingPlace } from '../../queries/resources.ts';
-import type { ListSearch } from '../../routes/storage.ts';
+import type { ListSearch } from '../../queries/resource-search.ts';
 import { AreaPage } from './binding-page.tsx';
 import { targetOf, useChanges } from './changes.tsx';
 import { filesKind, storageArea } from './kinds.ts';
@@ -171,34 +171,28 @@ function Folder({ place }: { readonly place: BindingPlace }) {
                 isFitted: true,
                 cell: ({ uploadedAt, isFolder }) => (isFolder ? '' : <Time at={uploadedAt} />),
               },
-              {
-                id: 'actions',
-                header: 'Actions',
-                isHeaderHidden: true,
-                isFitted: true,
-                phone: 'first-end',
-                cell: ({ key, isFolder }) =>
-                  isFolder ? (
-                    ''
-                  ) : (
-                    <span className={styles.bar}>
-                      <OutsideLink
-                        href={contentPath(place, key)}
-                        download
-                        size="small"
-                        variant="ghost"
-                        aria-label={`Download ${key}`}
-                        title={`Download ${key}`}
-                      >
-                        <DownloadIcon />
-                      </OutsideLink>
-                      <IconButton size="small" label={`Delete ${key}`} onClick={() => setDeleted(key)}>
-                        <TrashIcon />
-                      </IconButton>
-                    </span>
-                  ),
-              },
             ]}
+            actions={({ key, isFolder }) =>
+              isFolder ? (
+                ''
+              ) : (
+                <span className={styles.bar}>
+                  <OutsideLink
+                    href={contentPath(place, key)}
+                    download
+                    size="small"
+                    variant="ghost"
+                    aria-label={`Download ${key}`}
+                    title={`Download ${key}`}
+                  >
+                    <DownloadIcon />
+                  </OutsideLink>
+                  <IconButton size="small" label={`Delete ${key}`} onClick={() => setDeleted(key)}>
+                    <TrashIcon />
+                  </IconButton>
+                </span>
+              )
+            }
           />
         )}
       </CursorList>

@@ -9,7 +9,7 @@ import { EmptyState, ErrorState } from '../../components/notice.tsx';
 import { countText } from '../../components/text.ts';
 import { SkeletonRows } from '../../components/skeleton.tsx';
 import { rowsQuery, type BindingPlace, type DatabaseTable } from '../../queries/resources.ts';
-import type { DatabaseSearch } from '../../routes/storage.ts';
+import type { DatabaseSearch } from '../../queries/resource-search.ts';
 import { CopyRows } from './copy-rows.tsx';
 import { Grid } from './grid.tsx';
 import { RowSheet } from './row-sheet.tsx';

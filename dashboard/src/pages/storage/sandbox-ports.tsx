@@ -55,36 +55,30 @@ export function SandboxPorts({ place, sandbox, onClose, change, isPending }: San
               isFitted: true,
               cell: ({ auth }) => auth,
             },
-            {
-              id: 'actions',
-              header: 'Actions',
-              isHeaderHidden: true,
-              isFitted: true,
-              cell: ({ port }) => (
-                <Button
-                  size="small"
-                  variant="danger"
-                  isPending={isPending}
-                  aria-label={`Unexpose ${port}`}
-                  onClick={() =>
-                    change({
-                      done: `Port ${port} unexposed`,
-                      failed: `Could not unexpose port ${port}`,
-                      act: () =>
-                        dataOf(
-                          api.delete('/projects/:id/sandboxes/:binding/:sandbox/ports/:port', {
-                            params: { id: place.id, binding: place.binding, sandbox: sandbox!, port },
-                            query: branchOf(place),
-                          }),
-                        ),
-                    })
-                  }
-                >
-                  Unexpose
-                </Button>
-              ),
-            },
           ]}
+          actions={({ port }) => (
+            <Button
+              size="small"
+              variant="danger"
+              isPending={isPending}
+              aria-label={`Unexpose ${port}`}
+              onClick={() =>
+                change({
+                  done: `Port ${port} unexposed`,
+                  failed: `Could not unexpose port ${port}`,
+                  act: () =>
+                    dataOf(
+                      api.delete('/projects/:id/sandboxes/:binding/:sandbox/ports/:port', {
+                        params: { id: place.id, binding: place.binding, sandbox: sandbox!, port },
+                        query: branchOf(place),
+                      }),
+                    ),
+                })
+              }
+            >
+              Unexpose
+            </Button>
+          )}
         />
       )}
     </Sheet>

@@ -11,7 +11,7 @@ import { State, type Tone } from '../../components/state.tsx';
 import { Table } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
 import { branchOf, sandboxesQuery, type BindingPlace } from '../../queries/resources.ts';
-import type { ListSearch } from '../../routes/storage.ts';
+import type { ListSearch } from '../../queries/resource-search.ts';
 import { AreaPage } from './binding-page.tsx';
 import { targetOf, useChanges } from './changes.tsx';
 import { sandboxKind, storageArea } from './kinds.ts';
@@ -92,54 +92,48 @@ function Sandboxes({ place }: { readonly place: BindingPlace }) {
                 isFitted: true,
                 cell: ({ lastActiveAt }) => <Time at={lastActiveAt} />,
               },
-              {
-                id: 'actions',
-                header: 'Actions',
-                isHeaderHidden: true,
-                isFitted: true,
-                cell: ({ id, state }) => (
-                  <span className={styles.buttons}>
-                    <Button size="small" aria-label={`Ports of ${id}`} onClick={() => setPortsOf(id)}>
-                      Ports
-                    </Button>
-                    {state === 'running' ? (
-                      <Button
-                        size="small"
-                        isPending={isPending}
-                        aria-label={`Suspend ${id}`}
-                        onClick={() =>
-                          change({
-                            done: `${id} suspended`,
-                            failed: `Could not suspend ${id}`,
-                            act: () => dataOf(api.post('/projects/:id/sandboxes/:binding/:sandbox/suspend', one(id))),
-                          })
-                        }
-                      >
-                        Suspend
-                      </Button>
-                    ) : (
-                      <Button
-                        size="small"
-                        isPending={isPending}
-                        aria-label={`Resume ${id}`}
-                        onClick={() =>
-                          change({
-                            done: `${id} resumed`,
-                            failed: `Could not resume ${id}`,
-                            act: () => dataOf(api.post('/projects/:id/sandboxes/:binding/:sandbox/resume', one(id))),
-                          })
-                        }
-                      >
-                        Resume
-                      </Button>
-                    )}
-                    <Button size="small" variant="danger" aria-label={`Destroy ${id}`} onClick={() => setDestroyed(id)}>
-                      Destroy
-                    </Button>
-                  </span>
-                ),
-              },
             ]}
+            actions={({ id, state }) => (
+              <span className={styles.buttons}>
+                <Button size="small" aria-label={`Ports of ${id}`} onClick={() => setPortsOf(id)}>
+                  Ports
+                </Button>
+                {state === 'running' ? (
+                  <Button
+                    size="small"
+                    isPending={isPending}
+                    aria-label={`Suspend ${id}`}
+                    onClick={() =>
+                      change({
+                        done: `${id} suspended`,
+                        failed: `Could not suspend ${id}`,
+                        act: () => dataOf(api.post('/projects/:id/sandboxes/:binding/:sandbox/suspend', one(id))),
+                      })
+                    }
+                  >
+                    Suspend
+                  </Button>
+                ) : (
+                  <Button
+                    size="small"
+                    isPending={isPending}
+                    aria-label={`Resume ${id}`}
+                    onClick={() =>
+                      change({
+                        done: `${id} resumed`,
+                        failed: `Could not resume ${id}`,
+                        act: () => dataOf(api.post('/projects/:id/sandboxes/:binding/:sandbox/resume', one(id))),
+                      })
+                    }
+                  >
+                    Resume
+                  </Button>
+                )}
+                <Button size="small" variant="danger" aria-label={`Destroy ${id}`} onClick={() => setDestroyed(id)}>
+                  Destroy
+                </Button>
+              </span>
+            )}
           />
         )}
       </CursorList>

@@ -16,7 +16,7 @@ import { Table } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
 import { CodeBlock } from '../../components/code-block.tsx';
 import { branchOf, stateEntryQuery, stateQuery, type BindingPlace } from '../../queries/resources.ts';
-import type { ListSearch } from '../../routes/storage.ts';
+import type { ListSearch } from '../../queries/resource-search.ts';
 import { AreaPage } from './binding-page.tsx';
 import { targetOf, useChanges } from './changes.tsx';
 import { stateKind, storageArea } from './kinds.ts';

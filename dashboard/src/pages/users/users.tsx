@@ -24,7 +24,7 @@ import {
   usersQuery,
   type ResourcePlace,
 } from '../../queries/resources.ts';
-import type { UserSearch } from '../../routes/storage.ts';
+import type { UserSearch } from '../../queries/resource-search.ts';
 import { ResourcePage } from '../storage/binding-page.tsx';
 import { targetOf, useChanges } from '../storage/changes.tsx';
 import { PrefixField } from '../storage/prefix-field.tsx';
@@ -193,35 +193,28 @@ function UserSheet({
                 ),
               },
               { id: 'at', header: 'Signed in', isFitted: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
-              {
-                id: 'end',
-                header: 'Actions',
-                isHeaderHidden: true,
-                isFitted: true,
-                phone: 'first-end',
-                cell: ({ id }) => (
-                  <Button
-                    size="small"
-                    isPending={isPending}
-                    onClick={() =>
-                      change({
-                        done: 'Session signed out',
-                        failed: 'Could not sign out the session',
-                        act: () =>
-                          dataOf(
-                            api.delete('/projects/:id/users/:user/sessions/:session', {
-                              params: { ...params, session: id },
-                              query: branchOf(place),
-                            }),
-                          ),
-                      })
-                    }
-                  >
-                    Sign out
-                  </Button>
-                ),
-              },
             ]}
+            actions={({ id }) => (
+              <Button
+                size="small"
+                isPending={isPending}
+                onClick={() =>
+                  change({
+                    done: 'Session signed out',
+                    failed: 'Could not sign out the session',
+                    act: () =>
+                      dataOf(
+                        api.delete('/projects/:id/users/:user/sessions/:session', {
+                          params: { ...params, session: id },
+                          query: branchOf(place),
+                        }),
+                      ),
+                  })
+                }
+              >
+                Sign out
+              </Button>
+            )}
           />
         )}
       </div>

@@ -1,7 +1,7 @@
 // Optimistic updates: the page shows a change before the API confirms it, and reverts it if the API refuses.
 import { useMutation, useQueryClient, type QueryKey } from '@tanstack/react-query';
 import { noteFailed } from '../components/toast.tsx';
-import { wordsOf } from './failure.ts';
+import { wordsOf } from '../api/failure.ts';
 
 interface Change<Data, Input, Result> {
   /** The query whose data changes. */

@@ -1,5 +1,6 @@
 // Items removed on the page but not yet by the API, since undo is possible for ten seconds. Lists hide them, also after
 // a refetch.
+import { useQueryClient, type QueryKey } from '@tanstack/react-query';
 import { useSyncExternalStore } from 'react';
 import { doUnlessUndone, noteFailed } from '../components/toast.tsx';
 
@@ -31,7 +32,6 @@ export function useRemoved(): ReadonlySet<string> {
  * @param words the toast, such as "API_KEY deleted".
  * @param act calls the API; if it fails, the item is shown again.
  * @param onDone refetches the list.
- * @example removeLater(id, 'API_KEY deleted', () => dataOf(api.delete(...)), () => client.invalidateQueries(...));
  */
 export function removeLater(
   id: string,
@@ -51,4 +51,17 @@ export function removeLater(
     back();
   };
   doUnlessUndone(words, () => void remove(), back);
+}
+
+/**
+ * @param queryKey the list, refetched after the removal.
+ * @returns `removeLater` for the items of that list.
+ * @example
+ * const remove = useRemoval(['tokens']);
+ * remove(id, 'CI revoked', () => dataOf(api.delete('/tokens/:id', { params: { id } })));
+ */
+export function useRemoval(queryKey: QueryKey) {
+  const client = useQueryClient();
+  return (id: string, words: string, act: () => Promise<unknown>): void =>
+    removeLater(id, words, act, () => client.invalidateQueries({ queryKey }));
 }
