@@ -23,7 +23,7 @@ const WARM_UPS = 3;
 const workers = (process.env['BENCH_WORKERS'] ?? 'hello,hono-zod').split(',');
 
 let given: SharedArrayBuffer | null = null;
-const parts = {
+const deps = {
   snapshot: await loadSnapshot(cacheFolder(process.env)),
   native: loadNative(),
   scheduler: new EntryScheduler({ runningMax: 2, defer: setImmediate }),
@@ -74,7 +74,7 @@ process.exit(0);
 
 /** A blank isolate gets its worker and one request; the time begins when it is blank. */
 async function start(text: WorkerText): Promise<{ isolate: WorkerIsolate; cpuMs: number }> {
-  const isolate = new WorkerIsolate(parts);
+  const isolate = new WorkerIsolate(deps);
   const batch = new HostRecords(memory.open('bench/d1'));
   batch.record(toGuest.start);
   const url = batch.part('http://bench.localhost/');
@@ -97,8 +97,8 @@ async function start(text: WorkerText): Promise<{ isolate: WorkerIsolate; cpuMs:
 
 /** As runtime/engine/isolates/compile-ahead.ts does. */
 async function compiled({ bytes, isWide }: WorkerText, isEager: boolean): Promise<SharedArrayBuffer> {
-  const { isolate, context } = parts.snapshot.open({ memoryLimit: 128, onCatastrophicError: () => {} });
-  const functions = parts.native.createSync(context) as ivm.Reference<Record<string, unknown>>;
+  const { isolate, context } = deps.snapshot.open({ memoryLimit: 128, onCatastrophicError: () => {} });
+  const functions = deps.native.createSync(context) as ivm.Reference<Record<string, unknown>>;
   const compile = functions.getSync('compileAhead', { reference: true }) as unknown as ivm.Reference<
     (...words: unknown[]) => ArrayBuffer
   >;

@@ -32,7 +32,7 @@ async function isolateTimes(): Promise<void> {
   const snapshot = await loadSnapshot(cacheFolder(process.env));
   const scheduler = new EntryScheduler({ runningMax: 2, defer: setImmediate });
   const counters = new EngineCounters({ deploymentsMax: 1 });
-  const parts = {
+  const deps = {
     snapshot,
     native: loadNative(),
     scheduler,
@@ -45,7 +45,7 @@ async function isolateTimes(): Promise<void> {
   const bare: number[] = [];
   for (let i = -10; i < STARTS; i++) {
     let began = performance.now();
-    const isolate = new WorkerIsolate(parts);
+    const isolate = new WorkerIsolate(deps);
     const oursMs = performance.now() - began;
     isolate.dispose();
     began = performance.now();

@@ -51,7 +51,7 @@ async function start(): Promise<() => Promise<void>> {
   const collector = collectorAddress(process.env);
   const sql = openSql({ url: config.databaseUrl, name: 'platform api' });
   const sandboxes = openSandboxService(config.sandboxes, portOrigin(config.addresses));
-  const parts: Dependencies = {
+  const deps: Dependencies = {
     sql,
     log,
     keys: config.keys,
@@ -92,34 +92,34 @@ async function start(): Promise<() => Promise<void>> {
     },
     stopping: stopping.signal,
   };
-  const firstRun = await ensureFirstRun(parts);
+  const firstRun = await ensureFirstRun(deps);
   const sweeping = setInterval(() => {
-    parts.background('Sweep of sign-in', () => sweepSignIn(parts));
-    parts.background('Sweep of the API', () => sweepApi(parts));
+    deps.background('Sweep of sign-in', () => sweepSignIn(deps));
+    deps.background('Sweep of the API', () => sweepApi(deps));
   }, SWEEP_MS);
   const telemetry = new TelemetryCounts();
-  startDeployments(parts);
-  await watchBuilds(parts, () => process.connected && process.send?.({ type: 'want', service: 'builder' }));
-  startGitHost(parts);
-  startWebhooks(parts);
-  startDrains(parts);
-  parts.background('Evaluating alerts', () => evaluateAlerts(parts));
-  parts.background('Telling of alerts', () => deliverAlerts(parts));
-  parts.background('Looking at domains', () => recheckDomains(parts));
-  parts.background('Counting storage', () => followStorage(parts));
-  parts.background('Collecting usage', () => collectUsage(parts));
-  parts.background('Collecting lines and invocations', () => collectTelemetry(parts, collector, telemetry));
+  startDeployments(deps);
+  await watchBuilds(deps, () => process.connected && process.send?.({ type: 'want', service: 'builder' }));
+  startGitHost(deps);
+  startWebhooks(deps);
+  startDrains(deps);
+  deps.background('Evaluating alerts', () => evaluateAlerts(deps));
+  deps.background('Telling of alerts', () => deliverAlerts(deps));
+  deps.background('Looking at domains', () => recheckDomains(deps));
+  deps.background('Counting storage', () => followStorage(deps));
+  deps.background('Collecting usage', () => collectUsage(deps));
+  deps.background('Collecting lines and invocations', () => collectTelemetry(deps, collector, telemetry));
   const counts = new RequestCounts();
   const api = createApi();
-  const gitPush = await openGitPush(parts);
+  const gitPush = await openGitPush(deps);
   const aiHop = openAiHop(config.aiSocket);
   const { host, apiPort } = config.listeners;
   const server = await serveApi({
     host,
     port: apiPort,
-    fetch: counts.counted((request) => gitPush.fetch(request) ?? aiHop.fetch(request) ?? api.fetch(request, parts)),
+    fetch: counts.counted((request) => gitPush.fetch(request) ?? aiHop.fetch(request) ?? api.fetch(request, deps)),
   });
-  const forPages = { ...parts, clientAddress: createClientAddress(config.trustedProxies, webClient, config.edgeToken) };
+  const forPages = { ...deps, clientAddress: createClientAddress(config.trustedProxies, webClient, config.edgeToken) };
   const ui =
     config.web === null
       ? null
@@ -138,7 +138,7 @@ async function start(): Promise<() => Promise<void>> {
     await Promise.all([server.close(), ui?.close(), gitPush.close(), aiHop.close()]);
     await Promise.allSettled(running);
     await sandboxes?.close();
-    await parts.signIn.sessions.close();
+    await deps.signIn.sessions.close();
     await sql.end({ timeout: 5 });
   };
 }

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { createKeptAnswers } from './answers/kept-answers.ts';
 import type { Json } from './contract/chat.ts';
 import { AccountsAway } from './accounts/accounts.ts';
-import type { Caller, Gateway, GatewayParts } from './contract/contract.ts';
+import type { Caller, Gateway, GatewayDeps } from './contract/contract.ts';
 import { errorResponse, GatewayError } from './contract/errors.ts';
 import { createRefusedFields } from './providers/refused-fields.ts';
 import { readJson } from './contract/request-body.ts';
@@ -34,21 +34,21 @@ const unserved: Readonly<Record<string, string>> = {
   '/audio/transcriptions': 'there are /ai/chat/completions and /ai/embeddings',
 };
 
-export function createGateway(parts: GatewayParts): Gateway {
-  const { breakerFailuresMax: failuresMax, breakerOpenMs: openMs } = parts.limits;
-  const breaker = createCircuitBreaker(parts.now, { failuresMax, openMs });
+export function createGateway(deps: GatewayDeps): Gateway {
+  const { breakerFailuresMax: failuresMax, breakerOpenMs: openMs } = deps.limits;
+  const breaker = createCircuitBreaker(deps.now, { failuresMax, openMs });
   const refusedFields = createRefusedFields();
-  const kept = createKeptAnswers(parts);
+  const kept = createKeptAnswers(deps);
   const open = new Set<(error: GatewayError) => void>();
   const asking = new Set<string>();
   return {
     async fetch(request, known) {
       const id = `req_${randomUUID().replaceAll('-', '')}`;
-      const startedAt = parts.now();
+      const startedAt = deps.now();
       let response: Response;
       try {
-        const caller = known ?? (await callerOf(request, parts));
-        response = await route({ id, request, caller, startedAt, parts, breaker, refusedFields, kept, open }, asking);
+        const caller = known ?? (await callerOf(request, deps));
+        response = await route({ id, request, caller, startedAt, deps, breaker, refusedFields, kept, open }, asking);
       } catch (error) {
         const failure = told(error, id, request);
         const isSdk = pathOf(request)?.startsWith(SDK) === true;
@@ -59,32 +59,32 @@ export function createGateway(parts: GatewayParts): Gateway {
     },
     async close() {
       for (const end of open) end(new GatewayError('upstream_error', 'The gateway is closing: try again'));
-      await parts.usage.flush();
+      await deps.usage.flush();
     },
   };
 
   function told(error: unknown, id: string, { signal }: Request): GatewayError {
     if (error instanceof GatewayError) {
       const { status, code } = error;
-      if (status >= 500) parts.log('warn', `call ${id} failed: ${code}`, { id, status, code });
+      if (status >= 500) deps.log('warn', `call ${id} failed: ${code}`, { id, status, code });
       return error;
     }
     if (signal.aborted) return new GatewayError('client_gone', 'The client closed the connection');
     if (error instanceof AccountsAway) {
-      parts.log('error', `call ${id} failed: its token or its limits could not be looked up`, { id });
+      deps.log('error', `call ${id} failed: its token or its limits could not be looked up`, { id });
       return new GatewayError('unavailable', 'The gateway cannot look up tokens and limits: try again', {
         retryAfterMs: AWAY_RETRY_MS,
       });
     }
     // Its message may contain client input.
     const name = error instanceof Error ? error.name : typeof error;
-    parts.log('error', `call ${id} failed: ${name}`, { id, where: placeOf(error) });
+    deps.log('error', `call ${id} failed: ${name}`, { id, where: placeOf(error) });
     return new GatewayError('internal_error', `The gateway failed; its log has more at ${id}`);
   }
 }
 
 /** @throws {GatewayError} 401, 403 */
-async function callerOf(request: Request, { tokens }: GatewayParts): Promise<Caller> {
+async function callerOf(request: Request, { tokens }: GatewayDeps): Promise<Caller> {
   const [, token] = /^Bearer +(\S+) *$/i.exec(request.headers.get('authorization') ?? '') ?? [];
   if (token === undefined)
     throw new GatewayError('invalid_api_key', 'No token: send it as "Authorization: Bearer <token>"');
@@ -121,7 +121,7 @@ async function route(call: Call, asking: Set<string>): Promise<Response> {
   );
 }
 
-const bodyOf = ({ request, parts }: Call): Promise<Json> => readJson(request, parts.limits.bodyBytesMax);
+const bodyOf = ({ request, deps }: Call): Promise<Json> => readJson(request, deps.limits.bodyBytesMax);
 
 function only(method: string, { request }: Call, answer: () => Promise<Response>): Promise<Response> {
   if (request.method === method) return answer();

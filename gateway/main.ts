@@ -6,7 +6,7 @@ import { tellFigures } from '#core/process/figures.ts';
 import { runProcess } from '#core/process/run-process.ts';
 import { ServedResponse, serveHttp } from '#core/process/serve-http.ts';
 import { openPostgresAccounts } from './accounts/postgres/accounts.ts';
-import type { GatewayParts } from './contract/contract.ts';
+import type { GatewayDeps } from './contract/contract.ts';
 import { createGateway } from './gateway.ts';
 import { readConfiguration } from './process/configuration.ts';
 import { createCallCounts } from './process/counts.ts';
@@ -23,7 +23,7 @@ const CONNECTIONS_MAX = 8;
 const LAST_FRAMES_MS = 1000;
 
 const pino = openLog('gateway', process.env);
-const log: GatewayParts['log'] = (level, message, details) => pino[level](details, message);
+const log: GatewayDeps['log'] = (level, message, details) => pino[level](details, message);
 
 async function start(): Promise<() => Promise<void>> {
   const config = readConfiguration(process.env);

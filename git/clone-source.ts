@@ -39,7 +39,7 @@ export interface RemoteCredentials {
 }
 
 /** What {@link cloneSource} needs. */
-export interface CloneParts {
+export interface CloneDeps {
   readonly sql: Sql;
   readonly keys: EncryptionKeys;
   /** Data folder, `FS_PATH`. */
@@ -71,18 +71,18 @@ interface Row {
  * @throws {GitHostError} when the Git host issues no token.
  * @example const source = await cloneSource(parts, 'rep_4m1k8...'); // { url, headers, redact }
  */
-export async function cloneSource(parts: CloneParts, repositoryId: string): Promise<CloneSource> {
-  const [row] = await parts.sql<Row[]>`
+export async function cloneSource(deps: CloneDeps, repositoryId: string): Promise<CloneSource> {
+  const [row] = await deps.sql<Row[]>`
     SELECT source, host_id, installation_id, full_name, url, credentials, disconnected_at, disconnect_reason
       FROM control.repository WHERE id = ${repositoryId}`;
   if (row === undefined) throw new CloneRefused('The repository is not connected any more');
   if (row.disconnected_at !== null)
     throw new CloneRefused(`The repository ${row.full_name} is disconnected: ${row.disconnect_reason ?? 'unknown'}`);
-  if (row.source === 'builtin') return { folder: repositoryFolder(parts.folder, repositoryId), redact: [] };
-  if (row.source === 'git-host') return hostedSource(parts.gitHost, row);
+  if (row.source === 'builtin') return { folder: repositoryFolder(deps.folder, repositoryId), redact: [] };
+  if (row.source === 'git-host') return hostedSource(deps.gitHost, row);
   try {
-    const credentials = openCredentials(parts.keys, repositoryId, row.credentials);
-    return await remoteSource(parseRemoteUrl(row.url), credentials, parts.privateHosts);
+    const credentials = openCredentials(deps.keys, repositoryId, row.credentials);
+    return await remoteSource(parseRemoteUrl(row.url), credentials, deps.privateHosts);
   } catch (error) {
     throw error instanceof RemoteRefused ? new CloneRefused(error.message) : error;
   }

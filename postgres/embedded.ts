@@ -269,7 +269,7 @@ function checkSpace(folder: string, keepsFreeBytes: number): void {
     );
 }
 
-async function initialize(parts: {
+async function initialize(deps: {
   bin: string;
   folder: string;
   /** A path as the server sees it. */
@@ -281,19 +281,19 @@ async function initialize(parts: {
   durable: boolean;
   signal: AbortSignal;
 }): Promise<void> {
-  const { folder, own, seen, user, signal } = parts;
+  const { folder, own, seen, user, signal } = deps;
   // Created under another name and renamed when complete, so that an interrupted first start leaves nothing that
   // looks complete.
-  const unfinished = `${parts.dataFolder}.unfinished`;
+  const unfinished = `${deps.dataFolder}.unfinished`;
   const passwordFile = path.join(folder, 'initial-password');
   const log = path.join(folder, 'postgres.log');
   rmSync(unfinished, { recursive: true, force: true });
-  writeFileSync(passwordFile, `${parts.password}\n`, { mode: 0o600 });
+  writeFileSync(passwordFile, `${deps.password}\n`, { mode: 0o600 });
   if (user !== null) chownSync(passwordFile, user.uid, user.gid);
   const args = `-U ${owner} --auth=scram-sha-256 --no-locale -E UTF8`.split(' ');
   const child = run(
-    path.join(parts.bin, 'initdb'),
-    ['-D', own(unfinished), `--pwfile=${own(passwordFile)}`, ...args, ...(parts.durable ? [] : ['--no-sync'])],
+    path.join(deps.bin, 'initdb'),
+    ['-D', own(unfinished), `--pwfile=${own(passwordFile)}`, ...args, ...(deps.durable ? [] : ['--no-sync'])],
     { user, log, seen, signal },
   );
   const code = await exitOf(child);
@@ -302,7 +302,7 @@ async function initialize(parts: {
     throw new Error(`The data of the embedded Postgres cannot be created (initdb: ${code}):\n${endOf(log)}`);
   // The owner's database must exist before the first connection: the single-user mode needs no password and no
   // socket.
-  const single = run(path.join(parts.bin, 'postgres'), ['--single', '-D', own(unfinished), 'postgres'], {
+  const single = run(path.join(deps.bin, 'postgres'), ['--single', '-D', own(unfinished), 'postgres'], {
     user,
     log,
     seen,
@@ -312,7 +312,7 @@ async function initialize(parts: {
   const created = await exitOf(single);
   if (created !== 0)
     throw new Error(`The database of the embedded Postgres cannot be created (${created}):\n${endOf(log)}`);
-  renameSync(unfinished, parts.dataFolder);
+  renameSync(unfinished, deps.dataFolder);
 }
 
 /** Stops a server left by an earlier run (kill -9): its settings may be old, and its exit would not be noticed. */

@@ -12,13 +12,13 @@ const PING_MS = 30_000;
 const SOCKETS_MAX = 1000;
 
 /** Dependencies of {@link serveSockets}. */
-interface SocketServerParts {
+interface SocketServerDeps {
   readonly server: Server;
   readonly fetch: (request: Request, incoming: IncomingMessage) => Response | Promise<Response>;
 }
 
 /** @returns a function that closes all sockets. */
-export function serveSockets({ server, fetch }: SocketServerParts): () => void {
+export function serveSockets({ server, fetch }: SocketServerDeps): () => void {
   const sockets = new WebSocketServer({ noServer: true, maxPayload: MESSAGE_BYTES_MAX, perMessageDeflate: false });
   // Upgrade requests for other protocols are handled as ordinary requests.
   Object.assign(server, {

@@ -10,7 +10,7 @@ import { toFields, toTerminalSize, type Fields } from '#core/sandbox/arguments.t
 import { exitIn, TERMINAL_FRAME, terminalFrame, terminalFrames } from '#core/sandbox/terminal-frames.ts';
 
 /** Dependencies of {@link talkToTerminal}. */
-interface TerminalSocketParts {
+interface TerminalSocketDeps {
   /** Opens the terminal; `signal` aborts it. */
   open(args: object, bytes: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<Readable>;
   /** Code and message of an error for the client. */
@@ -24,7 +24,7 @@ const NORMAL = 1000;
 const REFUSED = 1008;
 
 /** Copies data in both directions until either side ends. */
-export async function talkToTerminal(socket: WebSocket, { open, explain }: TerminalSocketParts): Promise<void> {
+export async function talkToTerminal(socket: WebSocket, { open, explain }: TerminalSocketDeps): Promise<void> {
   const gone = new AbortController();
   socket.once('close', () => gone.abort());
   const messages = messagesOf(socket);

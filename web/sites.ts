@@ -15,7 +15,7 @@ export type SiteState =
   | { readonly site: Site }
   | { readonly site: null; readonly isBuilding: boolean; readonly reason: string };
 
-interface SitesParts {
+interface SitesDeps {
   readonly wanted: readonly { readonly name: SiteName; readonly isHttps: boolean }[];
   /** Builds missing sites; null in the package, which contains all sites. */
   readonly builder: string | null;
@@ -32,7 +32,7 @@ const NICE = 10;
 const BUILD_MS_MAX = 300_000;
 
 /** Opens sites by name when they are available. */
-export async function openSites({ wanted, builder, log }: SitesParts): Promise<{
+export async function openSites({ wanted, builder, log }: SitesDeps): Promise<{
   state(name: SiteName): SiteState;
   close(): void;
 }> {

@@ -33,7 +33,7 @@ import type { ProcessGuard } from './machine/process-guard.ts';
 import { cacheOf } from './retention.ts';
 
 /** Dependencies shared by all attempts. */
-export interface AttemptParts {
+export interface AttemptDeps {
   readonly sql: Sql;
   readonly log: Logger;
   readonly keys: EncryptionKeys;
@@ -92,35 +92,35 @@ const ABORT_MS_MAX = 15_000;
  * @param ending aborted with an {@link AttemptStopped}, or with the {@link BuildFailure} to record as the result.
  */
 export async function attemptBuild(
-  parts: AttemptParts,
+  deps: AttemptDeps,
   job: BuildJob,
   slot: number,
   ending: AbortController,
 ): Promise<void> {
-  const { sql } = parts;
+  const { sql } = deps;
   const began = performance.now();
   const took = (): number => Math.round(performance.now() - began);
   const { signal } = ending;
   let log: BuildLog | null = null;
   const timeout = setTimeout(() => {
-    const { timeoutMs } = parts.limits.build;
+    const { timeoutMs } = deps.limits.build;
     ending.abort(
       new BuildFailure('build_timeout', `The build took longer than ${timeoutMs} ms (BUILD_TIMEOUT_MS)`, {
         status: 'timeout',
       }),
     );
-  }, parts.limits.build.timeoutMs);
+  }, deps.limits.build.timeoutMs);
   const name = `${job.deploymentId}-${job.attempt}`;
-  const work = join(parts.places.work, name);
-  const made = join(parts.places.made, name);
+  const work = join(deps.places.work, name);
+  const made = join(deps.places.made, name);
   try {
-    const input = await untilBack(() => readBuildInput(sql, parts.keys, parts.address, job), signal);
+    const input = await untilBack(() => readBuildInput(sql, deps.keys, deps.address, job), signal);
     if (input === null) return;
     const steps = async (): Promise<BuildResult> => {
-      const sandbox = sandboxOf(parts.sandboxes, input, job);
-      if (sandbox === null) refuseUnconfined(parts.confinement, input);
+      const sandbox = sandboxOf(deps.sandboxes, input, job);
+      if (sandbox === null) refuseUnconfined(deps.confinement, input);
       else refuseUnscoped(input.repository);
-      const cacheFolder = input.isFork ? null : join(parts.places.caches, cacheOf(job.projectId, input.target));
+      const cacheFolder = input.isFork ? null : join(deps.places.caches, cacheOf(job.projectId, input.target));
       // Also for an organization over its limit, whose caches may use the space.
       if (cacheFolder !== null && job.input.clearCache === true)
         await rm(cacheFolder, { recursive: true, force: true });
@@ -129,17 +129,17 @@ export async function attemptBuild(
           'storage_full',
           'The storage of this organization is full: delete what is not needed (its page Usage says what keeps how much), or have its plan raised',
         );
-      for (const place of [parts.folder, parts.places.work]) {
-        const failure = await spaceFailure(place, parts.limits.diskFreeBytesMin);
+      for (const place of [deps.folder, deps.places.work]) {
+        const failure = await spaceFailure(place, deps.limits.diskFreeBytesMin);
         if (failure !== null) throw failure;
       }
-      const { source, secrets } = await findSource(input.repository, parts.folder, parts.findRemote);
-      log = openLog(parts, job, input, secrets, ending);
+      const { source, secrets } = await findSource(input.repository, deps.folder, deps.findRemote);
+      log = openLog(deps, job, input, secrets, ending);
       log.line('queue', 'info', describe(input, job));
       await mkdir(work, { recursive: true, mode: 0o700 });
       await mkdir(made, { recursive: true, mode: 0o700 });
       if (cacheFolder !== null) await mkdir(cacheFolder, { recursive: true, mode: 0o700 });
-      return runSteps(parts, job, input, { source, work, made, cacheFolder, sandbox, slot, log, ending });
+      return runSteps(deps, job, input, { source, work, made, cacheFolder, sandbox, slot, log, ending });
     };
     let result: BuildResult;
     try {
@@ -148,40 +148,40 @@ export async function attemptBuild(
       signal.throwIfAborted();
     } catch (error) {
       // A build that fails before its sources are known has a log too.
-      log ??= openLog(parts, job, input, [], ending);
-      return await finish(parts, job, log, signal.aborted ? signal.reason : error, took());
+      log ??= openLog(deps, job, input, [], ending);
+      return await finish(deps, job, log, signal.aborted ? signal.reason : error, took());
     }
-    if (log !== null) await store(parts, job, log, result, took, signal);
+    if (log !== null) await store(deps, job, log, result, took, signal);
   } catch (error) {
-    await finish(parts, job, log, signal.aborted ? signal.reason : error, took());
+    await finish(deps, job, log, signal.aborted ? signal.reason : error, took());
   } finally {
     clearTimeout(timeout);
     (log as BuildLog | null)?.close();
     for (const folder of [work, made])
       await rm(folder, { recursive: true, force: true, maxRetries: 5 }).catch((error: unknown) =>
-        parts.log.error({ error: (error as Error).message, folder }, 'Folder of a build not removed'),
+        deps.log.error({ error: (error as Error).message, folder }, 'Folder of a build not removed'),
       );
   }
 }
 
 function openLog(
-  parts: AttemptParts,
+  deps: AttemptDeps,
   job: BuildJob,
   input: BuildInput,
   secrets: readonly string[],
   ending: AbortController,
 ): BuildLog {
   return openBuildLog({
-    sql: parts.sql,
+    sql: deps.sql,
     deploymentId: job.deploymentId,
     job,
     firstSeq: input.firstSeq,
     masks: createMasks([...input.secrets, ...secrets]),
-    bytesMax: parts.limits.build.logBytesMax,
-    lineCharsMax: parts.limits.build.logLineCharsMax,
+    bytesMax: deps.limits.build.logBytesMax,
+    lineCharsMax: deps.limits.build.logLineCharsMax,
     onLeaseLost: () => ending.abort(new AttemptStopped('lease_lost')),
     onTrouble: (error) =>
-      parts.log.error({ deployment: job.deploymentId, error: (error as Error).message }, 'Build log not written'),
+      deps.log.error({ deployment: job.deploymentId, error: (error as Error).message }, 'Build log not written'),
   });
 }
 
@@ -216,7 +216,7 @@ function sandboxOf(sandboxes: SandboxBuilds | null, input: BuildInput, job: Buil
   };
 }
 
-interface StepParts {
+interface StepDeps {
   readonly source: Awaited<ReturnType<typeof findSource>>['source'];
   readonly work: string;
   readonly made: string;
@@ -228,15 +228,15 @@ interface StepParts {
 }
 
 async function runSteps(
-  parts: AttemptParts,
+  deps: AttemptDeps,
   job: BuildJob,
   input: BuildInput,
-  { source, work, made, cacheFolder, sandbox, slot, log, ending }: StepParts,
+  { source, work, made, cacheFolder, sandbox, slot, log, ending }: StepDeps,
 ): Promise<BuildResult> {
-  const { limits } = parts;
+  const { limits } = deps;
   const { signal } = ending;
   try {
-    const building = parts.runBuild({
+    const building = deps.runBuild({
       deploymentId: job.deploymentId,
       project: input.project,
       branch: input.branch,
@@ -250,17 +250,17 @@ async function runSteps(
       cacheFolder,
       artifactsFolder: made,
       limits: { ...limits.build, ...limits },
-      confinement: parts.confinement,
-      wayOut: parts.wayOut,
-      noServers: parts.noServers,
+      confinement: deps.confinement,
+      wayOut: deps.wayOut,
+      noServers: deps.noServers,
       sandbox,
       slot,
       isFork: input.isFork,
       signal,
-      onStep: (step) => parts.log.debug({ deployment: job.deploymentId, step }, 'Build step'),
+      onStep: (step) => deps.log.debug({ deployment: job.deploymentId, step }, 'Build step'),
       onLine: log.line,
       onOutput: log.output,
-      onProcessGroup: parts.guard.add,
+      onProcessGroup: deps.guard.add,
     });
     return await Promise.race([building, afterAbort(signal)]);
   } finally {
@@ -276,27 +276,27 @@ function afterAbort(signal: AbortSignal): Promise<never> {
 }
 
 async function store(
-  parts: AttemptParts,
+  deps: AttemptDeps,
   job: BuildJob,
   log: BuildLog,
   result: BuildResult,
   took: () => number,
   signal: AbortSignal,
 ): Promise<void> {
-  const { sql, limits } = parts;
+  const { sql, limits } = deps;
   checkArtifact(result, limits);
   // Followers of the log see all of the build's lines before its next status.
   await log.flush();
   signal.throwIfAborted();
   if (!(await untilBack(() => markUploading(sql, job), signal))) throw new AttemptStopped('lease_lost');
-  await takeArtifact(parts.folder, result.artifactId, result.folder);
+  await takeArtifact(deps.folder, result.artifactId, result.folder);
   log.line('upload', 'info', `Stored ${result.files} files, ${result.bytes} bytes (${took()} ms)`);
   await log.flush();
   signal.throwIfAborted();
   const handed = await untilBack(() => handToRelease(sql, job, result, took()), signal);
   if (handed === false) throw new AttemptStopped('lease_lost');
   if (handed !== true) throw failureOf(canceled(handed.cancelReason, null));
-  parts.log.info({ deployment: job.deploymentId, project: job.projectId, ms: took() }, 'Build done');
+  deps.log.info({ deployment: job.deploymentId, project: job.projectId, ms: took() }, 'Build done');
 }
 
 /** @throws {BuildFailure} */
@@ -324,15 +324,15 @@ function failureOf({ reason, message }: BuildEnd): BuildFailure {
 
 /** Records the result; a stopped attempt will be retried, or belongs to another builder. */
 async function finish(
-  parts: AttemptParts,
+  deps: AttemptDeps,
   job: BuildJob,
   log: BuildLog | null,
   error: unknown,
   buildMs: number,
 ): Promise<void> {
-  const { sql } = parts;
+  const { sql } = deps;
   if (error instanceof AttemptStopped) {
-    parts.log.info({ deployment: job.deploymentId, why: error.why }, 'Build stopped');
+    deps.log.info({ deployment: job.deploymentId, why: error.why }, 'Build stopped');
     if (error.why === 'lease_lost') return;
     log?.line('queue', 'warn', 'The builder is stopped: the build begins again when the platform is back');
     // The platform is stopping: Postgres may be unavailable, and the lease will expire.
@@ -342,7 +342,7 @@ async function finish(
   }
   const failure = error instanceof BuildFailure ? error : null;
   if (failure === null)
-    parts.log.error({ deployment: job.deploymentId, err: error }, 'Build failed for a reason of the platform');
+    deps.log.error({ deployment: job.deploymentId, err: error }, 'Build failed for a reason of the platform');
   const end: BuildEnd = {
     status: failure?.status ?? 'failure',
     reason: failure?.reason ?? 'internal_error',
@@ -357,7 +357,7 @@ async function finish(
   const ended = await untilBack(() => endBuild(sql, job, end));
   const { status, reason } = end;
   const why = failure?.cause instanceof Error ? { why: failure.cause.message } : {};
-  if (ended) parts.log.info({ deployment: job.deploymentId, status, reason, ms: buildMs, ...why }, 'Build ended');
+  if (ended) deps.log.info({ deployment: job.deploymentId, status, reason, ms: buildMs, ...why }, 'Build ended');
 }
 
 /** Masks secrets: messages may quote command output, and are shown to members and reported to the Git host. */

@@ -5,14 +5,14 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { takeLock } from '#artifacts/file-lock.ts';
-import { attemptBuild, AttemptStopped, cancelFailure, type AttemptParts, type BuildPlaces } from './build-attempt.ts';
+import { attemptBuild, AttemptStopped, cancelFailure, type AttemptDeps, type BuildPlaces } from './build-attempt.ts';
 import { claimBuild, renewLeases, takeOverLeases, type BuildJob } from './jobs/jobs.ts';
 import { isAway, untilBack } from './jobs/trouble.ts';
 import { endLeftovers, openProcessGuard } from './machine/process-guard.ts';
 import { removeOldest } from './retention.ts';
 
 /** Options of a builder. */
-export interface BuilderOptions extends Omit<AttemptParts, 'guard' | 'places'> {
+export interface BuilderOptions extends Omit<AttemptDeps, 'guard' | 'places'> {
   /** Maximum concurrent builds. */
   readonly concurrency: number;
   /** Parent of checkouts; null: in the data folder. */
@@ -58,7 +58,7 @@ export async function startBuilder(options: BuilderOptions): Promise<Builder> {
   if (killed > 0) log.warn({ killed }, 'Processes of an earlier builder killed');
   for (const folder of [places.work, places.made]) empty(folder);
   const guard = openProcessGuard(record);
-  const parts: AttemptParts = { ...options, guard, places };
+  const deps: AttemptDeps = { ...options, guard, places };
   const attempts = new Map<string, Attempt>();
   const slots: boolean[] = Array.from({ length: concurrency }, () => false);
   const stopping = new AbortController();
@@ -112,7 +112,7 @@ export async function startBuilder(options: BuilderOptions): Promise<Builder> {
       { deployment: job.deploymentId, project: job.projectId, branch: job.branch, attempt: job.attempt },
       'Build claimed',
     );
-    const done = attemptBuild(parts, job, slot, ending)
+    const done = attemptBuild(deps, job, slot, ending)
       .catch((error: unknown) => onError('Build', error))
       .finally(() => {
         slots[slot] = false;

@@ -10,7 +10,7 @@ import { tellFigures } from '#core/process/figures.ts';
 import { closeInherited } from '#core/process/inherited-descriptors.ts';
 import { runProcess } from '#core/process/run-process.ts';
 import { openSandboxClient } from '#core/sandbox/service-client.ts';
-import { cloneSource, CloneRefused, type CloneParts } from '#git/clone-source.ts';
+import { cloneSource, CloneRefused, type CloneDeps } from '#git/clone-source.ts';
 import { gitConfigurationFrom } from '#git/configuration.ts';
 import { GitHostError } from '#git/host/connection.ts';
 import { openSql } from '#postgres/sql.ts';
@@ -34,10 +34,10 @@ const CLOSE_MS_MAX = 8000;
 const log = openLog('builder', process.env);
 
 /** Fetches remote repositories with short-lived credentials. */
-function remotes(parts: CloneParts): FindRemote {
+function remotes(deps: CloneDeps): FindRemote {
   return async ({ id }) => {
     try {
-      const { redact, ...source } = await cloneSource(parts, id);
+      const { redact, ...source } = await cloneSource(deps, id);
       return { source, secrets: redact };
     } catch (error) {
       if (error instanceof CloneRefused)

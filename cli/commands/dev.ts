@@ -168,12 +168,12 @@ export async function runDev(shell: Shell, flags: DevFlags, open: StartDev): Pro
       began,
       verbose,
     };
-    const parts = { engine, folder, load, watching };
+    const deps = { engine, folder, load, watching };
     const session =
       plan === null
-        ? await startSession({ ...parts, stopped, events: sessionEvents(shell, announced) })
+        ? await startSession({ ...deps, stopped, events: sessionEvents(shell, announced) })
         : await startServerSession({
-            ...parts,
+            ...deps,
             plan,
             address: { host, port },
             environment: shell.env,

@@ -65,7 +65,7 @@ const PROBE_MS = 10_000;
 const STOP_MS = 15_000;
 
 /** Dependencies of `start`. */
-export interface StartParts {
+export interface StartDeps {
   /** Module of the supervisor, which runs as a child process. */
   readonly supervisor: string;
   /** Folder of example projects to publish first. */
@@ -75,7 +75,7 @@ export interface StartParts {
 }
 
 /** Runs until stopped by the user; rejects if the supervisor exits. */
-export async function startPlatform(shell: Shell, { supervisor, examples, publish }: StartParts): Promise<number> {
+export async function startPlatform(shell: Shell, { supervisor, examples, publish }: StartDeps): Promise<number> {
   const folder = dataFolder(shell);
   const lockFile = path.join(folder, 'locks', 'start');
   const lock = takeLock(lockFile);

@@ -19,7 +19,7 @@ export interface SessionAi extends DevAi {
   close(): Promise<void>;
 }
 
-interface AiParts {
+interface AiDeps {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly project: string;
   readonly limits: Limits;
@@ -43,14 +43,14 @@ export async function organizationAi(
 }
 
 /** @throws {CliError} for invalid variables. */
-export function openAi(parts: AiParts): SessionAi {
-  const { environment } = parts;
+export function openAi(deps: AiDeps): SessionAi {
+  const { environment } = deps;
   const url = environment[URL_VARIABLE]?.trim() ?? '';
   const token = environment[TOKEN_VARIABLE]?.trim() ?? '';
   if (url === '' && token === '') {
-    const { organization } = parts;
+    const { organization } = deps;
     const hasProviders = settingsOf(environment).providers.length > 0;
-    return organization === null || hasProviders ? openOwn(parts) : openOther(organization);
+    return organization === null || hasProviders ? openOwn(deps) : openOther(organization);
   }
   const missing = url === '' ? URL_VARIABLE : token === '' ? TOKEN_VARIABLE : null;
   if (missing !== null)
@@ -67,7 +67,7 @@ export function openAi(parts: AiParts): SessionAi {
   return openOther({ url: trimmed, token, said: `from ${trimmed}` });
 }
 
-function openOwn({ environment, project, limits, log }: AiParts): SessionAi {
+function openOwn({ environment, project, limits, log }: AiDeps): SessionAi {
   const settings = settingsOf(environment);
   const isMock = settings.providers.length === 0;
   const token = newToken(`dev${randomBytes(4).toString('hex')}`);
@@ -120,7 +120,7 @@ function openOwn({ environment, project, limits, log }: AiParts): SessionAi {
 }
 
 /** @throws {CliError} */
-function settingsOf(environment: AiParts['environment']): AiSettings {
+function settingsOf(environment: AiDeps['environment']): AiSettings {
   try {
     return aiSettingsFrom(environment);
   } catch (error) {

@@ -34,7 +34,7 @@ export interface SessionEvents {
 }
 
 /** Dependencies of a session. */
-interface SessionParts {
+interface SessionDeps {
   readonly engine: DevEngine;
   /** Watched folder, absolute. */
   readonly folder: string;
@@ -55,14 +55,7 @@ interface Session {
  * Starts a session; resolves when the first build is served or has failed, or on stop. Rejects only if no watch could
  * notice a fix.
  */
-export async function startSession({
-  engine,
-  folder,
-  load,
-  watching,
-  stopped,
-  events,
-}: SessionParts): Promise<Session> {
+export async function startSession({ engine, folder, load, watching, stopped, events }: SessionDeps): Promise<Session> {
   const temporary = await mkdtemp(path.join(tmpdir(), 'platform-dev-'));
   let project: Project | null = null;
   let sources: Watch | null = null;

@@ -17,7 +17,7 @@ const SETTLE_MS = 8;
 const FOLDERS_MAX = 5000;
 
 /** Dependencies of a watch; tests pass a system without free watches. */
-interface WatchParts {
+interface WatchDeps {
   readonly watch?: typeof watch;
   readonly foldersMax?: number;
   /** Filter of paths, relative to the folder; folders that do not match are skipped. */
@@ -37,9 +37,9 @@ export function watchFolder(
   folder: string,
   ignored: readonly string[],
   onChange: (paths: readonly string[]) => void,
-  parts: WatchParts = {},
+  deps: WatchDeps = {},
 ): Watcher {
-  const { watch: open = watch, foldersMax: most = FOLDERS_MAX, only = () => true, onLimit = () => {} } = parts;
+  const { watch: open = watch, foldersMax: most = FOLDERS_MAX, only = () => true, onLimit = () => {} } = deps;
   let isLimited = false;
   const watched = new Map<string, FSWatcher>();
   const changed = new Set<string>();

@@ -46,16 +46,16 @@ export function channelContext(channelId: string): string {
 }
 
 /** Starts the loop. Called by main.ts. */
-export function deliverAlerts(parts: Dependencies, resolve?: Resolve): Promise<void> {
-  const { sql } = parts;
-  return runDueWork<Claimed>(parts, {
+export function deliverAlerts(deps: Dependencies, resolve?: Resolve): Promise<void> {
+  const { sql } = deps;
+  return runDueWork<Claimed>(deps, {
     what: 'Deliveries of alerts',
     channel: 'control_alert',
     pollMs: 5000,
     ofOneMax: 2,
-    claim: (busy) => claim(parts, busy),
+    claim: (busy) => claim(deps, busy),
     ownerOf: ({ channel_id: channelId }) => channelId,
-    run: async (claimed) => record(parts, claimed, await tell(parts, claimed, resolve)),
+    run: async (claimed) => record(deps, claimed, await tell(deps, claimed, resolve)),
     sweep: () => sql`DELETE FROM control.alert_event WHERE created_at < now() - ${KEPT_DAYS} * interval '1 day'`,
   });
 }
@@ -90,19 +90,19 @@ async function record(
      WHERE id = ${id} AND attempt = ${attempt} AND due_at IS NOT NULL`;
 }
 
-async function tell(parts: Dependencies, claimed: Claimed, resolve?: Resolve): Promise<AttemptResult> {
+async function tell(deps: Dependencies, claimed: Claimed, resolve?: Resolve): Promise<AttemptResult> {
   let channel: ChannelSecret;
   try {
-    channel = JSON.parse(unseal(parts.keys, claimed.secret, channelContext(claimed.channel_id))) as ChannelSecret;
+    channel = JSON.parse(unseal(deps.keys, claimed.secret, channelContext(claimed.channel_id))) as ChannelSecret;
   } catch {
     return { status: null, error: 'Its secret cannot be read: make the channel anew' };
   }
   const { kind, is_private: isPrivate } = claimed;
   const headers = { 'content-type': 'application/json', 'user-agent': 'platform-alerts' };
   if ('to' in channel) {
-    const { mailUrl } = parts;
+    const { mailUrl } = deps;
     if (mailUrl === null) return { status: null, error: NO_MAIL };
-    const letter = { to: channel.to, subject: titleOf(claimed), text: textOf(parts, claimed) };
+    const letter = { to: channel.to, subject: titleOf(claimed), text: textOf(deps, claimed) };
     return post({ url: mailUrl, headers, body: JSON.stringify(letter), isPrivate: true }, resolve);
   }
   const { url, secret = '' } = channel;
@@ -113,7 +113,7 @@ async function tell(parts: Dependencies, claimed: Claimed, resolve?: Resolve): P
     const body = JSON.stringify({ id, type: event, createdAt, projectId, data: { alertId, name, value, message } });
     return send({ url, secret, id, event, body, isPrivate }, resolve);
   }
-  const text = `${titleOf(claimed)}\n${textOf(parts, claimed)}`;
+  const text = `${titleOf(claimed)}\n${textOf(deps, claimed)}`;
   // Names and routes come from the project: escape mark-up and mentions.
   const body =
     kind === 'discord'

@@ -24,11 +24,11 @@ interface RuleRow extends Measured {
 }
 
 /** Evaluates rules until the process ends. */
-export async function evaluateAlerts(parts: Dependencies): Promise<void> {
-  const { stopping, log } = parts;
+export async function evaluateAlerts(deps: Dependencies): Promise<void> {
+  const { stopping, log } = deps;
   while (!stopping.aborted) {
     try {
-      while (!stopping.aborted && (await evaluateNext(parts)));
+      while (!stopping.aborted && (await evaluateNext(deps)));
     } catch (error) {
       if (!stopping.aborted) log.error({ err: error }, 'Alerts not evaluated');
     }
@@ -38,11 +38,11 @@ export async function evaluateAlerts(parts: Dependencies): Promise<void> {
 
 /** Evaluates the rule that is due first. @returns false if none is due, or others have locked them. */
 export async function evaluateNext(
-  parts: Dependencies,
-  read: (tx: Transaction, rule: Measured) => Promise<Measurement> = (tx, rule) => measure(parts, tx, rule),
+  deps: Dependencies,
+  read: (tx: Transaction, rule: Measured) => Promise<Measurement> = (tx, rule) => measure(deps, tx, rule),
 ): Promise<boolean> {
-  return parts.sql.begin(async (tx) => {
-    await tx`SELECT set_config('statement_timeout', ${String(parts.telemetryLimits.scanMs)}, true)`;
+  return deps.sql.begin(async (tx) => {
+    await tx`SELECT set_config('statement_timeout', ${String(deps.telemetryLimits.scanMs)}, true)`;
     const [rule] = await tx<RuleRow[]>`
       SELECT rule.* FROM control.alert_rule AS rule LEFT JOIN control.project ON project.id = rule.project_id
       WHERE rule.enabled AND rule.next_at <= now() AND project.deleted_at IS NULL
@@ -53,7 +53,7 @@ export async function evaluateNext(
       found = await tx.savepoint((inner) => read(inner as unknown as Transaction, rule));
     } catch (error) {
       // The measurement failed: keep the state.
-      parts.log.warn({ rule: rule.id, reason: (error as Error).message }, 'Alert not measured');
+      deps.log.warn({ rule: rule.id, reason: (error as Error).message }, 'Alert not measured');
       await tx`
         UPDATE control.alert_rule SET next_at = now() + ${EVALUATION_SECONDS} * interval '1 second',
           message = 'It could not be measured; the log of the API process says why' WHERE id = ${rule.id}`;

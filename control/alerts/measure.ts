@@ -34,15 +34,15 @@ const INVOCATIONS_MIN = 10;
 const DAY_MS = 86_400_000;
 const NAMED_MAX = 5;
 
-type MeasureParts = Pick<Dependencies, 'cpuLimits' | 'folder' | 'edgeState'>;
+type MeasureDeps = Pick<Dependencies, 'cpuLimits' | 'folder' | 'edgeState'>;
 
 /** @param tx has a statement timeout. */
-export async function measure(parts: MeasureParts, tx: Transaction | Sql, rule: Measured): Promise<Measurement> {
+export async function measure(deps: MeasureDeps, tx: Transaction | Sql, rule: Measured): Promise<Measurement> {
   const { kind, project_id: projectId, threshold, window_seconds: seconds } = rule;
-  if (kind === 'disk') return measureDisk(parts);
-  if (projectId === null) return measureAllCertificates(parts, threshold);
-  if (kind === 'certificate') return measureCertificates(parts, tx, projectId, threshold);
-  return kind === 'error_rate' ? measureFailures(tx, projectId, seconds) : measureCpu(parts, tx, projectId, seconds);
+  if (kind === 'disk') return measureDisk(deps);
+  if (projectId === null) return measureAllCertificates(deps, threshold);
+  if (kind === 'certificate') return measureCertificates(deps, tx, projectId, threshold);
+  return kind === 'error_rate' ? measureFailures(tx, projectId, seconds) : measureCpu(deps, tx, projectId, seconds);
 }
 
 async function measureFailures(tx: Transaction | Sql, projectId: string, seconds: number): Promise<Measurement> {
@@ -57,7 +57,7 @@ async function measureFailures(tx: Transaction | Sql, projectId: string, seconds
 }
 
 async function measureCpu(
-  { cpuLimits }: MeasureParts,
+  { cpuLimits }: MeasureDeps,
   tx: Transaction | Sql,
   projectId: string,
   seconds: number,
@@ -81,18 +81,18 @@ async function measureCpu(
 }
 
 async function measureCertificates(
-  parts: MeasureParts,
+  deps: MeasureDeps,
   tx: Transaction | Sql,
   projectId: string,
   days: number,
 ): Promise<Measurement> {
   const rows = await tx<{ hostname: string }[]>`
     SELECT hostname FROM control.domain WHERE project_id = ${projectId} AND verified_at IS NOT NULL ORDER BY hostname`;
-  const known = parts.edgeState()?.certificates ?? {};
+  const known = deps.edgeState()?.certificates ?? {};
   return counted(rows.flatMap(({ hostname }) => certificateProblem(hostname, known[hostname], days) ?? []));
 }
 
-function measureAllCertificates({ edgeState, folder }: MeasureParts, days: number): Measurement {
+function measureAllCertificates({ edgeState, folder }: MeasureDeps, days: number): Measurement {
   const own = checkCertificates(process.env, folder, Date.now()).filter(({ status }) => status === 'fail');
   const hosts = Object.entries(edgeState()?.certificates ?? {});
   return counted([
@@ -118,7 +118,7 @@ function counted(problems: readonly string[]): Measurement {
   return { value: problems.length, message: `${problems.slice(0, NAMED_MAX).join('; ')}${more}` };
 }
 
-async function measureDisk({ folder }: MeasureParts): Promise<Measurement> {
+async function measureDisk({ folder }: MeasureDeps): Promise<Measurement> {
   const { bavail, blocks, bsize } = await statfs(folder);
   const value = 100 * (1 - bavail / blocks);
   return {

@@ -16,7 +16,7 @@ import { enqueueEvent } from '../webhooks/events.ts';
 import { findProof } from './proof.ts';
 import { publicAddresses } from './public-addresses.ts';
 
-type CheckParts = Pick<Dependencies, 'sql' | 'names' | 'addresses' | 'limits' | 'log'>;
+type CheckDeps = Pick<Dependencies, 'sql' | 'names' | 'addresses' | 'limits' | 'log'>;
 
 /** Result of a check. */
 export interface Checked {
@@ -29,19 +29,19 @@ export interface Checked {
 
 /** @param note writes to the audit log, in the transaction of the change. */
 export async function checkDomain(
-  parts: CheckParts,
+  deps: CheckDeps,
   row: DomainRow,
   note: (tx: Transaction, proof: Proof) => Promise<void> = () => Promise.resolve(),
 ): Promise<Checked> {
-  let proof = await prove(parts, row);
+  let proof = await prove(deps, row);
   let loses: DomainRow | null = null;
   if (!('problem' in proof)) {
-    const other = await provedDomain(parts.sql, row.hostname);
+    const other = await provedDomain(deps.sql, row.hostname);
     if (other !== null && other.id !== row.id) {
       // A current TXT record takes precedence over an earlier verification by another project.
-      if (proof.by === 'txt' && (await prove(parts, other)).by === 'none') loses = other;
+      if (proof.by === 'txt' && (await prove(deps, other)).by === 'none') loses = other;
     } else if (proof.by === 'cname' && row.verified_at === null) {
-      const owner = await lastOwner(parts.sql, row.hostname);
+      const owner = await lastOwner(deps.sql, row.hostname);
       if (owner !== null && owner !== row.organization_id)
         proof = {
           by: 'none',
@@ -49,8 +49,8 @@ export async function checkDomain(
         };
     }
   }
-  const times: CheckTimes = { recheckMs: parts.limits.domainRecheckMs, graceMs: parts.limits.domainGraceMs };
-  return parts.sql.begin(async (tx) => {
+  const times: CheckTimes = { recheckMs: deps.limits.domainRecheckMs, graceMs: deps.limits.domainGraceMs };
+  return deps.sql.begin(async (tx) => {
     const settled = await settleDomain(tx, row, proof, times, loses);
     if (settled === null) return { row, proof, isTaken: true };
     const { project_id: projectId, organization_id: organizationId, hostname } = row;
@@ -63,7 +63,7 @@ export async function checkDomain(
   });
 }
 
-async function prove({ names, addresses }: CheckParts, row: DomainRow): Promise<Proof> {
+async function prove({ names, addresses }: CheckDeps, row: DomainRow): Promise<Proof> {
   const domains = [...new Set([addresses.domain, ...(addresses.domains ?? [])])];
   return findProof(names, {
     hostname: row.hostname,

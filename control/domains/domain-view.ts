@@ -55,17 +55,17 @@ const ISSUES_NONE =
   'Point the host at this platform (CNAME or A). Certificates are not issued by this platform (PUBLIC_HTTPS is off): it answers by http, or by https where a proxy in front has a certificate.';
 
 /** Looks up the platform's addresses once for all domains. */
-export async function showDomains(parts: ViewParts, rows: readonly DomainRow[]): Promise<DomainView[]> {
-  const addresses = rows.length === 0 ? [] : await Promise.race([publicAddresses(parts).catch(() => []), waited()]);
-  return rows.map((row) => show(parts, row, addresses));
+export async function showDomains(deps: ViewDeps, rows: readonly DomainRow[]): Promise<DomainView[]> {
+  const addresses = rows.length === 0 ? [] : await Promise.race([publicAddresses(deps).catch(() => []), waited()]);
+  return rows.map((row) => show(deps, row, addresses));
 }
 
-export async function showDomain(parts: ViewParts, row: DomainRow): Promise<DomainView> {
-  const [shown] = await showDomains(parts, [row]);
+export async function showDomain(deps: ViewDeps, row: DomainRow): Promise<DomainView> {
+  const [shown] = await showDomains(deps, [row]);
   return shown!;
 }
 
-type ViewParts = Pick<Dependencies, 'names' | 'addresses' | 'edgeState' | 'limits'>;
+type ViewDeps = Pick<Dependencies, 'names' | 'addresses' | 'edgeState' | 'limits'>;
 type DomainView = Type.Static<typeof domainSchema>;
 
 /** Do not let slow name servers delay the response. */
@@ -73,11 +73,11 @@ const DNS_MS_MAX = 1000;
 const waited = (): Promise<readonly string[]> =>
   new Promise((resolve) => setTimeout(() => resolve([]), DNS_MS_MAX).unref());
 
-function show(parts: ViewParts, row: DomainRow, ownAddresses: readonly string[]): DomainView {
-  const { addresses, limits } = parts;
+function show(deps: ViewDeps, row: DomainRow, ownAddresses: readonly string[]): DomainView {
+  const { addresses, limits } = deps;
   const { hostname, verification, verified_at: verifiedAt, failing_since: failingSince } = row;
   const isIssued = addresses.issuesCertificates === true;
-  const certificate = (isIssued ? parts.edgeState()?.certificates[hostname] : undefined) ?? null;
+  const certificate = (isIssued ? deps.edgeState()?.certificates[hostname] : undefined) ?? null;
   const hasValid = certificate?.expiresAt != null && Date.parse(certificate.expiresAt) > Date.now();
   const problem = verification.problem ?? (verifiedAt === null ? null : (certificate?.problem ?? null));
   const isServing = verifiedAt !== null && (!isIssued || hasValid);

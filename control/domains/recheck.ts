@@ -8,10 +8,10 @@ const LOOK_MS = 15_000;
 const LEASE_MS = 10 * 60_000;
 const TOGETHER = 10;
 
-export async function recheckDomains(parts: Dependencies): Promise<void> {
-  const { stopping, log } = parts;
+export async function recheckDomains(deps: Dependencies): Promise<void> {
+  const { stopping, log } = deps;
   while (!stopping.aborted) {
-    const found = await recheckDueDomains(parts).catch((error: unknown) => {
+    const found = await recheckDueDomains(deps).catch((error: unknown) => {
       log.error({ err: error }, 'Domains not looked at');
       return 0;
     });
@@ -20,17 +20,17 @@ export async function recheckDomains(parts: Dependencies): Promise<void> {
 }
 
 /** One round. @returns how many were checked. */
-export async function recheckDueDomains(parts: Dependencies): Promise<number> {
-  const ids = await takeDueDomains(parts.sql, TOGETHER, LEASE_MS);
+export async function recheckDueDomains(deps: Dependencies): Promise<number> {
+  const ids = await takeDueDomains(deps.sql, TOGETHER, LEASE_MS);
   await Promise.all(
     ids.map(async (id) => {
-      const row = await readDomain(parts.sql, id);
+      const row = await readDomain(deps.sql, id);
       if (row === null) return;
-      const { row: now, proof } = await checkDomain(parts, row);
+      const { row: now, proof } = await checkDomain(deps, row);
       const details = { domain: row.hostname, project: row.project_name };
       if (row.verified_at !== null && now?.verified_at === null)
-        parts.log.warn({ ...details, reason: 'problem' in proof ? proof.problem : '' }, 'Domain lost');
-      else if (row.verified_at === null && now?.verified_at != null) parts.log.info(details, 'Domain proved');
+        deps.log.warn({ ...details, reason: 'problem' in proof ? proof.problem : '' }, 'Domain lost');
+      else if (row.verified_at === null && now?.verified_at != null) deps.log.info(details, 'Domain proved');
     }),
   );
   return ids.length;

@@ -33,20 +33,20 @@ interface Claimed extends DrainRow {
 }
 
 /** Starts the loop. Called by main.ts. */
-export function startDrains(parts: Dependencies): void {
-  parts.background('Sending lines to drains', () => runDrains(parts));
+export function startDrains(deps: Dependencies): void {
+  deps.background('Sending lines to drains', () => runDrains(deps));
 }
 
 /** Delivers until the process ends. @param resolve for tests. */
-export function runDrains(parts: Dependencies, resolve?: Resolve): Promise<void> {
-  return runDueWork<Claimed>(parts, {
+export function runDrains(deps: Dependencies, resolve?: Resolve): Promise<void> {
+  return runDueWork<Claimed>(deps, {
     what: 'Batches of drains',
     channel: 'control_telemetry',
     pollMs: TOGETHER_SECONDS * 1000,
     ofOneMax: 2,
-    claim: (busy) => claim(parts, busy),
+    claim: (busy) => claim(deps, busy),
     ownerOf: ({ project_id: projectId }) => projectId,
-    run: (claimed) => deliver(parts, claimed, resolve),
+    run: (claimed) => deliver(deps, claimed, resolve),
   });
 }
 
@@ -75,17 +75,17 @@ async function claim({ sql }: Dependencies, busy: readonly string[]): Promise<Cl
   return claimed ?? null;
 }
 
-async function deliver(parts: Dependencies, claimed: Claimed, resolve?: Resolve): Promise<void> {
-  const { drainLinesMax: linesMax, drainBytesMax: bytesMax } = parts.limits;
-  const batch = await readBatch(parts.sql, claimed, claimed.cursor, { linesMax, bytesMax });
-  if (batch === null || batch.lines.length === 0) return passOver(parts, claimed, batch);
+async function deliver(deps: Dependencies, claimed: Claimed, resolve?: Resolve): Promise<void> {
+  const { drainLinesMax: linesMax, drainBytesMax: bytesMax } = deps.limits;
+  const batch = await readBatch(deps.sql, claimed, claimed.cursor, { linesMax, bytesMax });
+  if (batch === null || batch.lines.length === 0) return passOver(deps, claimed, batch);
   let sent: SendResult;
   try {
-    sent = await sendLines(openDrain(parts, claimed), batch.lines, resolve);
+    sent = await sendLines(openDrain(deps, claimed), batch.lines, resolve);
   } catch {
     sent = { status: null, error: 'Its secret cannot be read: give its target anew', bytes: 0 };
   }
-  await (sent.error === null ? arrived(parts, claimed, batch, sent) : failed(parts, claimed, sent));
+  await (sent.error === null ? arrived(deps, claimed, batch, sent) : failed(deps, claimed, sent));
 }
 
 /** Only under the claimed lease: the drain may have been changed since. */

@@ -35,8 +35,8 @@ export function gitHostOf({ git }: Pick<Dependencies, 'git'>): GitHost {
 }
 
 /** Installations of the application that a person can see. @throws {ApiError} */
-export async function connectable(parts: Pick<Dependencies, 'git'>, token: string): Promise<Connectable[]> {
-  const host = gitHostOf(parts);
+export async function connectable(deps: Pick<Dependencies, 'git'>, token: string): Promise<Connectable[]> {
+  const host = gitHostOf(deps);
   return asApiErrors(async () => {
     const installations = (await installationsOf(host, token)).filter(({ isSuspended }) => !isSuspended);
     const found: Connectable[] = [];
@@ -56,12 +56,12 @@ export async function connectable(parts: Pick<Dependencies, 'git'>, token: strin
  * @throws {ApiError} `not_found` if the person cannot see it, `forbidden` if they can only read it.
  */
 export async function connectHosted(
-  parts: Pick<Dependencies, 'sql' | 'git'>,
+  deps: Pick<Dependencies, 'sql' | 'git'>,
   given: { readonly organizationId: string; readonly installationId: string; readonly hostId: string },
   token: string,
   note: Noted,
 ): Promise<string> {
-  const host = gitHostOf(parts);
+  const host = gitHostOf(deps);
   const { organizationId, installationId, hostId } = given;
   const { installation, repository } = await asApiErrors(async () => {
     const mine = (await installationsOf(host, token)).some(({ id }) => id === installationId);
@@ -74,7 +74,7 @@ export async function connectHosted(
     throw new ApiError('forbidden', { permission: 'to push to this repository, on the Git host' });
   if (repository.isArchived) throw new ApiError('unprocessable', { reason: 'The repository is archived' });
   if (installation.isSuspended) throw new ApiError('unprocessable', { reason: 'The application is suspended there' });
-  return parts.sql.begin(async (tx) => {
+  return deps.sql.begin(async (tx) => {
     await tx`
       INSERT INTO control.installation (id, organization_id, account_login, permissions)
       VALUES (${installationId}, ${organizationId}, ${installation.accountLogin}, ${tx.json(installation.permissions)})

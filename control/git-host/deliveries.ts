@@ -24,22 +24,22 @@ const REMOVING = ['delete', 'repository', 'installation', 'installation_reposito
 const FORGET_MS = 3_600_000;
 
 /** Processes deliveries until the process ends. */
-export function followDeliveries(parts: Dependencies): Promise<void> {
+export function followDeliveries(deps: Dependencies): Promise<void> {
   let forgotAt = -Infinity;
-  return followWork(parts, { name: 'Deliveries of the Git host', payload: 'delivery', pollMs: POLL_MS }, async () => {
-    const done = await workOnDeliveries(parts);
+  return followWork(deps, { name: 'Deliveries of the Git host', payload: 'delivery', pollMs: POLL_MS }, async () => {
+    const done = await workOnDeliveries(deps);
     if (done === 0 && performance.now() - forgotAt > FORGET_MS) {
       forgotAt = performance.now();
-      await forgetOld(parts);
+      await forgetOld(deps);
     }
     return done > 0;
   });
 }
 
 /** Processes the due deliveries, several at a time. @returns how many there were */
-export async function workOnDeliveries(parts: Dependencies): Promise<number> {
+export async function workOnDeliveries(deps: Dependencies): Promise<number> {
   // A delivery that is running or waits for a retry blocks later ones of the same subject.
-  const claimed = await parts.sql<Row[]>`
+  const claimed = await deps.sql<Row[]>`
     UPDATE control.webhook_received AS row
        SET attempt = attempt + 1, due_at = now() + ${`${LEASE_MS} ms`}::interval
      WHERE delivery_id IN (
@@ -49,7 +49,7 @@ export async function workOnDeliveries(parts: Dependencies): Promise<number> {
            WHERE earlier.subject = due.subject AND earlier.seq < due.seq AND earlier.due_at IS NOT NULL)
         ORDER BY seq LIMIT ${TOGETHER} FOR UPDATE SKIP LOCKED)
     RETURNING delivery_id, seq, subject, details, received_at, attempt`;
-  await Promise.all(claimed.map((row) => workOnOne(parts, row)));
+  await Promise.all(claimed.map((row) => workOnOne(deps, row)));
   return claimed.length;
 }
 
@@ -62,40 +62,40 @@ interface Row {
   readonly attempt: number;
 }
 
-async function workOnOne(parts: Dependencies, row: Row): Promise<void> {
+async function workOnOne(deps: Dependencies, row: Row): Promise<void> {
   const { delivery_id: deliveryId, seq, subject, received_at: receivedAt, attempt } = row;
   try {
-    const outcome = await handle(parts, row.details, { deliveryId, seq, subject, receivedAt });
-    await parts.sql`UPDATE control.webhook_received SET due_at = NULL, outcome = ${outcome}
+    const outcome = await handle(deps, row.details, { deliveryId, seq, subject, receivedAt });
+    await deps.sql`UPDATE control.webhook_received SET due_at = NULL, outcome = ${outcome}
                      WHERE delivery_id = ${deliveryId} AND attempt = ${attempt}`;
   } catch (error) {
-    parts.log.error({ err: error, delivery: deliveryId }, 'Delivery of the Git host not worked on');
+    deps.log.error({ err: error, delivery: deliveryId }, 'Delivery of the Git host not worked on');
     const isLast = attempt >= ATTEMPTS_MAX;
     const pause = `${backoffMs(pauses, attempt)} ms`;
-    await parts.sql`
+    await deps.sql`
       UPDATE control.webhook_received
-         SET due_at = ${isLast ? null : parts.sql`now() + ${pause}::interval`},
+         SET due_at = ${isLast ? null : deps.sql`now() + ${pause}::interval`},
              outcome = ${isLast ? `failed: ${(error as Error).message.slice(0, 500)}` : null}
        WHERE delivery_id = ${deliveryId} AND attempt = ${attempt}`;
   }
 }
 
-function handle(parts: Dependencies, delivery: Delivery | RemotePush, stored: StoredDelivery): Promise<string> {
+function handle(deps: Dependencies, delivery: Delivery | RemotePush, stored: StoredDelivery): Promise<string> {
   switch (delivery.event) {
     case 'push':
-      return handlePush(parts, delivery, stored);
+      return handlePush(deps, delivery, stored);
     case 'delete':
-      return handleDeletion(parts, delivery, stored);
+      return handleDeletion(deps, delivery, stored);
     case 'repository':
-      return handleRepository(parts, delivery);
+      return handleRepository(deps, delivery);
     case 'pull_request':
-      return handlePullRequest(parts, delivery, stored);
+      return handlePullRequest(deps, delivery, stored);
     case 'installation':
-      return handleInstallation(parts, delivery);
+      return handleInstallation(deps, delivery);
     case 'installation_repositories':
-      return handleInstallationRepositories(parts, delivery);
+      return handleInstallationRepositories(deps, delivery);
     case 'remote':
-      return refreshRemote(parts, delivery, stored);
+      return refreshRemote(deps, delivery, stored);
   }
 }
 

@@ -15,7 +15,7 @@ interface FollowOptions {
  * @param work returns whether to run again immediately.
  */
 export async function followWork(
-  parts: Pick<Dependencies, 'log' | 'onNotify' | 'stopping'>,
+  deps: Pick<Dependencies, 'log' | 'onNotify' | 'stopping'>,
   { name, payload, pollMs }: FollowOptions,
   work: () => Promise<boolean>,
 ): Promise<void> {
@@ -25,18 +25,18 @@ export async function followWork(
     isWoken = true;
     wake();
   };
-  await parts.onNotify('control_git', (heard) => {
+  await deps.onNotify('control_git', (heard) => {
     if (heard === payload) wakeUp();
   });
-  parts.stopping.addEventListener('abort', wakeUp);
-  while (!parts.stopping.aborted) {
+  deps.stopping.addEventListener('abort', wakeUp);
+  while (!deps.stopping.aborted) {
     isWoken = false;
     try {
       if (await work()) continue;
     } catch (error) {
-      if (!parts.stopping.aborted) parts.log.error({ err: error }, `${name}: not done, tried again`);
+      if (!deps.stopping.aborted) deps.log.error({ err: error }, `${name}: not done, tried again`);
     }
-    if (isWoken || parts.stopping.aborted) continue;
+    if (isWoken || deps.stopping.aborted) continue;
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, pollMs);
       wake = () => {

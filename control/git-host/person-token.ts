@@ -6,12 +6,12 @@ import { gitHostTokenOf } from '../sign-in/git-host-token.ts';
 
 /** @throws {ApiError} `unprocessable` if the account has to sign in at the Git host, or to do so again. */
 export async function personToken(
-  parts: Pick<Dependencies, 'sql' | 'keys' | 'signIn'>,
+  deps: Pick<Dependencies, 'sql' | 'keys' | 'signIn'>,
   accountId: string,
 ): Promise<string> {
   let token: string | null;
   try {
-    token = await gitHostTokenOf(parts, accountId);
+    token = await gitHostTokenOf(deps, accountId);
   } catch (error) {
     if (!(error instanceof SignInRefused)) throw error;
     throw new ApiError('unprocessable', {

@@ -10,34 +10,34 @@ import { removeUnlessProduction } from './pushes.ts';
 
 /** @returns the result, stored with the delivery */
 export async function handlePullRequest(
-  parts: Dependencies,
+  deps: Dependencies,
   pullRequest: PullRequest,
   { receivedAt }: StoredDelivery,
 ): Promise<string> {
   const outcomes: string[] = [];
-  for (const project of await projectsOfHosted(parts.sql, pullRequest))
+  for (const project of await projectsOfHosted(deps.sql, pullRequest))
     outcomes.push(
       pullRequest.isFork
-        ? await handleFork(parts, pullRequest, project, receivedAt)
-        : await noteNumber(parts, pullRequest, project),
+        ? await handleFork(deps, pullRequest, project, receivedAt)
+        : await noteNumber(deps, pullRequest, project),
     );
   return [...new Set(outcomes)].join(', ') || 'no project';
 }
 
 async function handleFork(
-  parts: Dependencies,
+  deps: Dependencies,
   { action, number, sha, title, author }: PullRequest,
   project: ConnectedProject,
   receivedAt: Date,
 ): Promise<string> {
   const branch = forkBranch(number);
-  if (action === 'closed') return removeUnlessProduction(parts, project, branch, 'pull_request_closed');
-  const [made] = await parts.sql`
+  if (action === 'closed') return removeUnlessProduction(deps, project, branch, 'pull_request_closed');
+  const [made] = await deps.sql`
     SELECT FROM control.deployment WHERE project_id = ${project.id} AND branch = ${branch} AND commit_sha = ${sha}
        AND source = 'pull_request' AND (created_at >= ${receivedAt} OR status NOT IN ('canceled', 'failure', 'timeout'))
        AND removed_at IS NULL`;
   if (made !== undefined) return 'deployed';
-  await createDeployment(parts, {
+  await createDeployment(deps, {
     projectId: project.id,
     branch,
     commit: sha,

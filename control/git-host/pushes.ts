@@ -19,9 +19,9 @@ const TOLD_TWICE_SECONDS = 60;
 const AGE_DAYS_MAX = 60;
 
 /** @returns the result, stored with the delivery */
-export async function handlePush(parts: Dependencies, push: Push, stored: StoredDelivery): Promise<string> {
+export async function handlePush(deps: Dependencies, push: Push, stored: StoredDelivery): Promise<string> {
   if (push.pushedAt !== 0 && Date.now() / 1000 - push.pushedAt > AGE_DAYS_MAX * 86_400) return 'too old';
-  const others = await parts.sql<{ details: PushOrder }[]>`
+  const others = await deps.sql<{ details: PushOrder }[]>`
     SELECT details FROM control.webhook_received
      WHERE subject = ${stored.subject} AND event = 'push' AND delivery_id <> ${stored.deliveryId}
      ORDER BY seq DESC LIMIT ${OTHERS_MAX}`;
@@ -32,26 +32,26 @@ export async function handlePush(parts: Dependencies, push: Push, stored: Stored
     )
   )
     return 'overtaken';
-  const projects = await projectsOfHosted(parts.sql, push);
+  const projects = await projectsOfHosted(deps.sql, push);
   if (projects.length === 0) return 'no project';
   const outcomes: string[] = [];
   for (const project of projects)
     outcomes.push(
       push.after === null
-        ? await removeUnlessProduction(parts, project, push.branch, 'branch_deleted')
-        : await deployPush(parts, { ...push, after: push.after }, project, projects, stored.receivedAt),
+        ? await removeUnlessProduction(deps, project, push.branch, 'branch_deleted')
+        : await deployPush(deps, { ...push, after: push.after }, project, projects, stored.receivedAt),
     );
   return [...new Set(outcomes)].join(', ');
 }
 
 async function deployPush(
-  parts: Dependencies,
+  deps: Dependencies,
   push: Push & { readonly after: string },
   project: ConnectedProject,
   all: readonly ConnectedProject[],
   receivedAt: Date,
 ): Promise<string> {
-  const { sql } = parts;
+  const { sql } = deps;
   const { branch, after: commit, message, author } = push;
   // A process may have died between creating the deployment and recording the result.
   const [made] = await sql`
@@ -71,7 +71,7 @@ async function deployPush(
     await recordSkipped(sql, project, { ...given, reason });
     return 'skipped';
   }
-  await createDeployment(parts, { ...given, source: 'push', createdBy: null });
+  await createDeployment(deps, { ...given, source: 'push', createdBy: null });
   return 'deployed';
 }
 
@@ -102,38 +102,38 @@ async function recordSkipped(
 
 /** Handles `delete` events, and pushes without a commit, which have an order among the other pushes. */
 export async function handleDeletion(
-  parts: Dependencies,
+  deps: Dependencies,
   gone: BranchDeletion,
   stored: StoredDelivery,
 ): Promise<string> {
-  const [told] = await parts.sql`
+  const [told] = await deps.sql`
     SELECT FROM control.webhook_received
      WHERE subject = ${stored.subject} AND event = 'push' AND details->>'after' IS NULL
        AND (details->>'pushedAt')::bigint >= ${gone.pushedAt - TOLD_TWICE_SECONDS}`;
   if (told !== undefined) return 'told by its push';
   const outcomes: string[] = [];
-  for (const project of await projectsOfHosted(parts.sql, gone))
-    outcomes.push(await removeUnlessProduction(parts, project, gone.branch, 'branch_deleted'));
+  for (const project of await projectsOfHosted(deps.sql, gone))
+    outcomes.push(await removeUnlessProduction(deps, project, gone.branch, 'branch_deleted'));
   return [...new Set(outcomes)].join(', ') || 'no project';
 }
 
 /** Removes a branch of a project. The production branch stays, even if it was deleted in the repository. */
 export async function removeUnlessProduction(
-  parts: Dependencies,
+  deps: Dependencies,
   project: Pick<ConnectedProject, 'id'>,
   branch: string,
   cause: 'branch_deleted' | 'pull_request_closed',
 ): Promise<string> {
-  await parts.sql`UPDATE control.branch SET pull_request = NULL WHERE project_id = ${project.id} AND name = ${branch}`;
+  await deps.sql`UPDATE control.branch SET pull_request = NULL WHERE project_id = ${project.id} AND name = ${branch}`;
   try {
-    await removeBranch(parts, { projectId: project.id, branch, cause }, systemAudit);
+    await removeBranch(deps, { projectId: project.id, branch, cause }, systemAudit);
     return 'removed';
   } catch (error) {
     if (!(error instanceof ApiError) || (error.code !== 'conflict' && error.code !== 'not_found')) throw error;
     if (error.code === 'conflict') return 'kept: production';
   }
   // The branch was never live: cancel its queued and running builds.
-  await parts.sql.begin(async (tx) => {
+  await deps.sql.begin(async (tx) => {
     await supersede(tx, project.id, branch, 'branch_removed');
     await tx`UPDATE control.job SET cancel_reason = 'branch_removed'
               WHERE kind = 'release' AND project_id = ${project.id} AND branch = ${branch}`;

@@ -22,8 +22,8 @@ const ALIKE_MS = 5000;
  * @throws {ApiError} `unavailable` without a secret, `unauthorized` for an invalid signature, `payload_too_large`,
  *   `bad_request`.
  */
-export async function receiveDelivery(parts: Pick<Dependencies, 'sql' | 'git'>, request: Request): Promise<Received> {
-  const secret = parts.git.webhookSecret;
+export async function receiveDelivery(deps: Pick<Dependencies, 'sql' | 'git'>, request: Request): Promise<Received> {
+  const secret = deps.git.webhookSecret;
   if (secret === null)
     throw new ApiError('unavailable', {
       reason: 'Deliveries of the Git host are not taken: GITHOST_WEBHOOK_SECRET is not set',
@@ -42,7 +42,7 @@ export async function receiveDelivery(parts: Pick<Dependencies, 'sql' | 'git'>, 
   const bytes = await readBounded(request, [hmac, hash]);
   if (!timingSafeEqual(hmac.digest(), Buffer.from(signature, 'hex'))) throw new ApiError('signature_invalid');
   if (bytes === null) throw tooLarge(PARSED_BYTES_MAX);
-  return storeDelivery(parts.sql, { deliveryId, event, bodyHash: hash.digest() }, parse(event, bytes));
+  return storeDelivery(deps.sql, { deliveryId, event, bodyHash: hash.digest() }, parse(event, bytes));
 }
 
 function headerOf(request: Request, name: string, pattern: RegExp): string {

@@ -31,11 +31,11 @@ export async function askForRefresh({ sql }: Pick<Dependencies, 'sql'>, reposito
 
 /** @returns the result, stored with the delivery */
 export async function refreshRemote(
-  parts: Dependencies,
+  deps: Dependencies,
   { repositoryId }: RemotePush,
   { receivedAt }: StoredDelivery,
 ): Promise<string> {
-  const { sql, keys, git } = parts;
+  const { sql, keys, git } = deps;
   const [row] = await sql<{ url: string; credentials: Uint8Array | null; heads: Record<string, string> | null }[]>`
     SELECT url, credentials, heads FROM control.repository
      WHERE id = ${repositoryId} AND source = 'remote' AND disconnected_at IS NULL`;
@@ -58,9 +58,9 @@ export async function refreshRemote(
         SELECT FROM control.deployment WHERE project_id = ${project.id} AND branch = ${branch}
            AND commit_sha = ${commit} AND created_at >= ${receivedAt}`;
       if (made === undefined)
-        await createDeployment(parts, { projectId: project.id, branch, commit, source: 'push', createdBy: null });
+        await createDeployment(deps, { projectId: project.id, branch, commit, source: 'push', createdBy: null });
     }
-    for (const branch of gone) await removeUnlessProduction(parts, project, branch, 'branch_deleted');
+    for (const branch of gone) await removeUnlessProduction(deps, project, branch, 'branch_deleted');
   }
   await sql`UPDATE control.repository SET heads = ${sql.json(heads)} WHERE id = ${repositoryId}`;
   return `moved: ${moved.length}, gone: ${gone.length}`;

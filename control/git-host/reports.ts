@@ -18,11 +18,11 @@ const ATTEMPTS_MAX = 12;
 const pauses = { backoffMs: 2000, backoffMsMax: 10 * 60_000 };
 
 /** Sends reports until the process ends. */
-export async function followReports(parts: Dependencies): Promise<void> {
-  const { gitHost } = parts.git;
+export async function followReports(deps: Dependencies): Promise<void> {
+  const { gitHost } = deps.git;
   if (gitHost === null) return;
-  await followWork(parts, { name: 'Reports to the Git host', payload: 'report', pollMs: POLL_MS }, async () => {
-    return (await workOnReports(parts, gitHost)) > 0;
+  await followWork(deps, { name: 'Reports to the Git host', payload: 'report', pollMs: POLL_MS }, async () => {
+    return (await workOnReports(deps, gitHost)) > 0;
   });
 }
 
@@ -34,18 +34,18 @@ interface Claimed {
 }
 
 /** Sends due reports. @returns how many rows there were */
-export async function workOnReports(parts: Dependencies, host: GitHost): Promise<number> {
-  const { sql } = parts;
+export async function workOnReports(deps: Dependencies, host: GitHost): Promise<number> {
+  const { sql } = deps;
   const claimed = await sql<Claimed[]>`
     UPDATE control.git_report SET attempt = attempt + 1, due_at = now() + ${`${LEASE_MS} ms`}::interval
      WHERE deployment_id IN (SELECT deployment_id FROM control.git_report WHERE due_at <= now()
                              ORDER BY due_at LIMIT ${TOGETHER} FOR UPDATE SKIP LOCKED)
     RETURNING deployment_id, version, attempt, told`;
   for (const row of claimed) {
-    if (parts.stopping.aborted) break;
+    if (deps.stopping.aborted) break;
     const { deployment_id: id, version, attempt } = row;
     try {
-      const { told, error } = await report(parts, host, row);
+      const { told, error } = await report(deps, host, row);
       await sql`UPDATE control.git_report SET told = ${told}, error = ${error},
                        due_at = CASE WHEN version = ${version} THEN NULL ELSE now() END
                  WHERE deployment_id = ${id}`;
@@ -53,7 +53,7 @@ export async function workOnReports(parts: Dependencies, host: GitHost): Promise
       const isHost = error instanceof GitHostError;
       const isOver = attempt >= ATTEMPTS_MAX || (isHost && error.kind === 'refused');
       const waitMs = Math.max(backoffMs(pauses, attempt), isHost ? error.retryAfterMs : 0);
-      parts.log.warn({ err: error, deployment: id }, 'The Git host was not told of a deployment');
+      deps.log.warn({ err: error, deployment: id }, 'The Git host was not told of a deployment');
       await sql`
         UPDATE control.git_report SET error = ${(error as Error).message.slice(0, 500)},
                due_at = ${isOver ? null : sql`now() + ${`${waitMs} ms`}::interval`}
@@ -82,11 +82,11 @@ interface Reported {
 
 /** Sends the commit status. Returns what was reported and what failed. */
 async function report(
-  parts: Dependencies,
+  deps: Dependencies,
   host: GitHost,
   { deployment_id: id, told }: Claimed,
 ): Promise<{ readonly told: string | null; readonly error: string | null }> {
-  const [row] = await parts.sql<Reported[]>`
+  const [row] = await deps.sql<Reported[]>`
     SELECT deployment.project_id, project.name AS project_name, status, reason, error_message, is_fork, approved_by,
            commit_sha, deployment.pull_request, repository.id AS repository_id, repository.full_name,
            repository.host_id, repository.installation_id, installation.permissions
@@ -111,14 +111,14 @@ async function report(
     await host.asInstallation(scope({ statuses: 'write' }), {
       method: 'POST',
       path: `/repos/${repositoryPath(row.full_name)}/statuses/${row.commit_sha}`,
-      body: { ...status, context: `platform/${row.project_name}`, target_url: logUrl(parts, id) },
+      body: { ...status, context: `platform/${row.project_name}`, target_url: logUrl(deps, id) },
       repeatable: true,
     });
     isTold = true;
   }
   if (row.pull_request !== null) {
     if (!includes(row.permissions, 'pull_requests', 'write')) lacks.push('pull_requests: write');
-    else await comment(parts, host, scope({ pull_requests: 'write' }), row, row.pull_request);
+    else await comment(deps, host, scope({ pull_requests: 'write' }), row, row.pull_request);
   }
   return { told: isTold ? saying : told, error: lacks.length === 0 ? null : `not granted: ${lacks.join(', ')}` };
 }
@@ -153,8 +153,8 @@ interface LineRow {
 }
 
 /** For each project of the repository, the state of the pull request's newest deployment. */
-async function linesOf(parts: Dependencies, repositoryId: string, number: number): Promise<CommentLine[]> {
-  const rows = await parts.sql<LineRow[]>`
+async function linesOf(deps: Dependencies, repositoryId: string, number: number): Promise<CommentLine[]> {
+  const rows = await deps.sql<LineRow[]>`
     SELECT DISTINCT ON (project.name) deployment.id, project.name, deployment.branch, status, reason, error_message,
            is_fork, approved_by, commit_sha, deployment.updated_at, branch.deployment_id IS NOT NULL AS is_served
       FROM control.deployment
@@ -168,25 +168,25 @@ async function linesOf(parts: Dependencies, repositoryId: string, number: number
     project: row.name,
     commit: row.commit_sha ?? '',
     url: row.is_served
-      ? deploymentUrls(parts.addresses, row.name, { id: row.id, branch: row.branch, isProduction: false })[0]!
+      ? deploymentUrls(deps.addresses, row.name, { id: row.id, branch: row.branch, isProduction: false })[0]!
       : null,
-    logUrl: logUrl(parts, row.id),
+    logUrl: logUrl(deps, row.id),
     endedAt: ['success', 'failure', 'timeout', 'canceled'].includes(row.status) ? row.updated_at : null,
   }));
 }
 
 /** Creates or edits the comment. */
 async function comment(
-  parts: Dependencies,
+  deps: Dependencies,
   host: GitHost,
   scope: InstallationScope,
   { repository_id: repositoryId, full_name: fullName }: Reported,
   number: number,
 ): Promise<void> {
-  const body = commentBody(repositoryId, await linesOf(parts, repositoryId, number));
+  const body = commentBody(repositoryId, await linesOf(deps, repositoryId, number));
   const hash = createHash('sha256').update(body).digest();
   const issues = `/repos/${repositoryPath(fullName)}/issues`;
-  await parts.sql.begin(async (tx) => {
+  await deps.sql.begin(async (tx) => {
     await tx`INSERT INTO control.pull_request_comment (repository_id, number) VALUES (${repositoryId}, ${number})
              ON CONFLICT DO NOTHING`;
     // The row stays locked during the request: otherwise two processes would create two comments.

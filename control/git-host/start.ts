@@ -4,7 +4,7 @@ import { followDeliveries } from './deliveries.ts';
 import { followReports } from './reports.ts';
 
 /** Processes deliveries and sends reports until the process ends. */
-export function startGitHost(parts: Dependencies): void {
-  parts.background('Deliveries of the Git host', () => followDeliveries(parts));
-  parts.background('Reports to the Git host', () => followReports(parts));
+export function startGitHost(deps: Dependencies): void {
+  deps.background('Deliveries of the Git host', () => followDeliveries(deps));
+  deps.background('Reports to the Git host', () => followReports(deps));
 }

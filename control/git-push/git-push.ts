@@ -28,13 +28,13 @@ export interface GitPush {
 }
 
 /** Opens the remote and listens for hooks. */
-export async function openGitPush(parts: Dependencies): Promise<GitPush> {
-  const pushes = await openPushes(parts);
-  const slots = createSlots(parts.limits.gitCallsMax);
+export async function openGitPush(deps: Dependencies): Promise<GitPush> {
+  const pushes = await openPushes(deps);
+  const slots = createSlots(deps.limits.gitCallsMax);
   return {
     fetch(request) {
       const found = PATTERN.exec(new URL(request.url).pathname);
-      return found === null ? null : answer(parts, slots, request, found[1]!, found[2]!);
+      return found === null ? null : answer(deps, slots, request, found[1]!, found[2]!);
     },
     close: () => pushes.close(),
   };
@@ -65,7 +65,7 @@ function createSlots(most: number): Slots {
 }
 
 async function answer(
-  parts: Dependencies,
+  deps: Dependencies,
   slots: Slots,
   request: Request,
   name: string,
@@ -75,21 +75,21 @@ async function answer(
   try {
     const service = new URL(request.url).searchParams.get('service');
     const writes = path === '/git-receive-pack' || service === 'git-receive-pack';
-    const actor = await actorOfGit(parts, request);
-    const rate = await countActor(parts, actor, parts.clientAddress(request));
+    const actor = await actorOfGit(deps, request);
+    const rate = await countActor(deps, actor, deps.clientAddress(request));
     if (rate?.isOver === true) throw tooMany(rate);
     if (actor === null) return askForToken();
     leave = slots(actor.accountId);
-    const { repositoryId, organizationId } = await repositoryOf(parts, actor, name, writes);
+    const { repositoryId, organizationId } = await repositoryOf(deps, actor, name, writes);
     const call = {
-      dataFolder: parts.folder,
+      dataFolder: deps.folder,
       repositoryId,
       path,
       account: actor.accountId,
-      limits: parts.limits,
+      limits: deps.limits,
       onEnd: leave,
     };
-    const refusal = path === '/git-receive-pack' ? await refusalOf(parts, parts.sql, organizationId) : null;
+    const refusal = path === '/git-receive-pack' ? await refusalOf(deps, deps.sql, organizationId) : null;
     if (refusal === null) return await gitHttpBackend(request, call);
     const deletion = await readDeletion(request);
     if (deletion !== null) return await gitHttpBackend(request, call, deletion);
@@ -99,7 +99,7 @@ async function answer(
     leave();
     // Git shows error messages only from text responses.
     if (error instanceof ApiError) return plain(error.status, error.message, error.headers);
-    parts.log.error({ err: error }, 'Git request failed');
+    deps.log.error({ err: error }, 'Git request failed');
     return plain(500, new ApiError('internal').message);
   }
 }
@@ -124,14 +124,10 @@ async function actorOfGit({ sql }: Dependencies, request: Request): Promise<Acto
 }
 
 /** Why an organization may only push deletions: its storage or the disk is full. Null: no restriction. */
-async function refusalOf(
-  parts: Dependencies,
-  sql: Sql | Transaction,
-  organizationId: string,
-): Promise<ApiError | null> {
+async function refusalOf(deps: Dependencies, sql: Sql | Transaction, organizationId: string): Promise<ApiError | null> {
   try {
-    await refuseFull(parts, sql, organizationId);
-    await refuseOnFullDisk(parts);
+    await refuseFull(deps, sql, organizationId);
+    await refuseOnFullDisk(deps);
     return null;
   } catch (error) {
     if (error instanceof ApiError) return error;
@@ -141,12 +137,12 @@ async function refusalOf(
 
 /** The project's own repository; the first push creates both. @throws {ApiError} */
 async function repositoryOf(
-  parts: Dependencies,
+  deps: Dependencies,
   actor: Actor,
   name: string,
   writes: boolean,
 ): Promise<{ repositoryId: string; organizationId: string }> {
-  const { sql } = parts;
+  const { sql } = deps;
   if (!isProjectName(name))
     throw new ApiError('bad_request', { reason: `"${name.slice(0, 60)}" cannot be the name of a project` });
   const access = new Access(sql, actor);
@@ -157,7 +153,7 @@ async function repositoryOf(
   if (found === undefined && !writes) throw new ApiError('not_found');
   const projectId =
     found ??
-    (await firstProject(parts, access, actor, name).catch(async (error: unknown) => {
+    (await firstProject(deps, access, actor, name).catch(async (error: unknown) => {
       // A concurrent first push has created it.
       const made = await projectOf();
       if (made === undefined) throw error;
@@ -169,7 +165,7 @@ async function repositoryOf(
       SELECT repository_id, default_branch FROM control.project WHERE id = ${projectId} FOR UPDATE`;
     if (project!.repository_id === null) {
       // A new repository has nothing to delete: refuse the push before any data is sent.
-      const refusal = writes ? await refusalOf(parts, tx, organizationId) : null;
+      const refusal = writes ? await refusalOf(deps, tx, organizationId) : null;
       if (refusal !== null) throw refusal;
       const id = newId('repository');
       await tx`INSERT INTO control.repository (id, organization_id, source, full_name, url, default_branch)
@@ -185,12 +181,12 @@ async function repositoryOf(
     throw new ApiError('conflict', {
       reason: `${name} is connected to a repository elsewhere: push there, or disconnect it first`,
     });
-  await ensureRepository(parts.folder, repository.id, repository.default_branch);
+  await ensureRepository(deps.folder, repository.id, repository.default_branch);
   return { repositoryId: repository.id, organizationId };
 }
 
 /** Creates the project in the only organization where the actor may. @throws {ApiError} */
-async function firstProject(parts: Dependencies, access: Access, actor: Actor, name: string): Promise<string> {
+async function firstProject(deps: Dependencies, access: Access, actor: Actor, name: string): Promise<string> {
   const organizations = Object.keys(actor.memberships).filter((id) => {
     try {
       access.organization('project:create', id);
@@ -207,5 +203,5 @@ async function firstProject(parts: Dependencies, access: Access, actor: Actor, n
     visibility: 'private',
     kind: null,
   } as const;
-  return createProject(parts, given, (tx, event) => writeAudit(tx, { actor, address: null, requestId: null }, event));
+  return createProject(deps, given, (tx, event) => writeAudit(tx, { actor, address: null, requestId: null }, event));
 }

@@ -46,9 +46,9 @@ const REFS_MAX = 50;
 const pauses = { backoffMs: 1000, backoffMsMax: 60_000 };
 
 /** Listens, and handles notes left before. */
-export async function openPushes(parts: Dependencies): Promise<Pushes> {
-  const folder = path.join(repositoriesFolder(parts.folder), 'pushes');
-  const signals = await openDeploymentSignals(parts);
+export async function openPushes(deps: Dependencies): Promise<Pushes> {
+  const folder = path.join(repositoriesFolder(deps.folder), 'pushes');
+  const signals = await openDeploymentSignals(deps);
   const sockets = mkdtempSync(path.join(tmpdir().length < 60 ? tmpdir() : '/tmp', 'platform-push-'));
   const open = new Set<Socket>();
   /** Notes being handled or waiting for a retry. */
@@ -72,18 +72,18 @@ export async function openPushes(parts: Dependencies): Promise<Pushes> {
 
   async function attempt(name: string, note: Note, made: Made, socket: Socket | null, count: number): Promise<void> {
     try {
-      await deploy(parts, signals, note, made, socket, async () => {
+      await deploy(deps, signals, note, made, socket, async () => {
         await rm(path.join(folder, name), { force: true });
         taken.delete(name);
       });
     } catch (error) {
       if (!taken.has(name) || isClosed) throw error;
-      parts.log.warn({ err: error, name, attempt: count }, 'A push cannot be deployed yet');
+      deps.log.warn({ err: error, name, attempt: count }, 'A push cannot be deployed yet');
       socket?.write('The deployment cannot be made at the moment: it is tried again\n');
       const timer = setTimeout(
         () => {
           waiting.delete(timer);
-          parts.background('Push', () => attempt(name, note, made, null, count + 1));
+          deps.background('Push', () => attempt(name, note, made, null, count + 1));
         },
         backoffMs(pauses, count),
       );
@@ -102,16 +102,16 @@ export async function openPushes(parts: Dependencies): Promise<Pushes> {
     });
     const lines = createInterface({ input: socket });
     lines.on('error', () => {});
-    lines.once('line', (line) => parts.background('Push', () => take(line.trim(), socket)));
+    lines.once('line', (line) => deps.background('Push', () => take(line.trim(), socket)));
   });
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const address = path.join(sockets, 'push.sock');
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(address, resolve));
-  await writeFile(path.join(repositoriesFolder(parts.folder), 'socket'), `${address}\n`, { mode: 0o600 });
-  parts.background('Pushes that were left', async () => {
+  await writeFile(path.join(repositoriesFolder(deps.folder), 'socket'), `${address}\n`, { mode: 0o600 });
+  deps.background('Pushes that were left', async () => {
     // Independent of each other, since they belong to different projects.
     for (const name of await readdir(folder))
-      await take(name, null).catch((error: unknown) => parts.log.error({ err: error, name }, 'A push cannot be taken'));
+      await take(name, null).catch((error: unknown) => deps.log.error({ err: error, name }, 'A push cannot be taken'));
   });
   return {
     async close() {
@@ -129,7 +129,7 @@ export async function openPushes(parts: Dependencies): Promise<Pushes> {
  * @param onMade called once the deployments exist, when the note can be deleted.
  */
 async function deploy(
-  parts: Dependencies,
+  deps: Dependencies,
   signals: DeploymentSignals,
   { repository, account, refs }: Note,
   made: Made,
@@ -137,13 +137,13 @@ async function deploy(
   onMade: () => Promise<void>,
 ): Promise<void> {
   const say = (line: string): void => void socket?.write(`${line}\n`);
-  const [project] = await parts.sql<{ id: string }[]>`
+  const [project] = await deps.sql<{ id: string }[]>`
     SELECT id FROM control.project WHERE repository_id = ${repository} AND deleted_at IS NULL`;
   if (project === undefined) {
     say('No project has this repository: nothing was deployed');
     return onMade();
   }
-  if (refs.some(({ after }) => NO_COMMIT.test(after))) await noteDeletion(parts.folder, repository);
+  if (refs.some(({ after }) => NO_COMMIT.test(after))) await noteDeletion(deps.folder, repository);
   const branches = refs.filter((ref) => ref.name.startsWith(HEADS));
   if (branches.length > REFS_MAX)
     say(
@@ -155,14 +155,14 @@ async function deploy(
     if (made.has(name)) continue;
     const branch = name.slice(HEADS.length);
     if (NO_COMMIT.test(after)) {
-      const outcome = await removeUnlessProduction(parts, project, branch, 'branch_deleted');
+      const outcome = await removeUnlessProduction(deps, project, branch, 'branch_deleted');
       say(outcome === 'kept: production' ? `Branch ${branch} is production: it stays` : `Branch ${branch} is removed`);
       made.set(name, null);
       continue;
     }
-    const { message, author } = await describePush(parts, repository, after);
+    const { message, author } = await describePush(deps, repository, after);
     try {
-      const { id } = await createDeployment(parts, {
+      const { id } = await createDeployment(deps, {
         projectId: project.id,
         branch,
         commit: after,
@@ -185,9 +185,9 @@ async function deploy(
   if (socket === null) return;
   const closed = new AbortController();
   socket.once('close', () => closed.abort());
-  const signal = AbortSignal.any([closed.signal, parts.stopping]);
+  const signal = AbortSignal.any([closed.signal, deps.stopping]);
   for (const deployment of made.values())
-    if (deployment !== null && !(await follow(parts, signals, say, deployment.id, deployment.branch, signal)))
+    if (deployment !== null && !(await follow(deps, signals, say, deployment.id, deployment.branch, signal)))
       isFailed = true;
   // Read by the post-receive hook; log lines contain no NUL.
   if (isFailed) socket.write('\0');
@@ -195,7 +195,7 @@ async function deploy(
 
 /** Prints the log of a deployment until it ends. @returns false if it failed. */
 async function follow(
-  parts: Dependencies,
+  deps: Dependencies,
   signals: DeploymentSignals,
   say: (line: string) => void,
   id: string,
@@ -203,14 +203,14 @@ async function follow(
   signal: AbortSignal,
 ): Promise<boolean> {
   let last = '';
-  for await (const news of followDeployment({ sql: parts.sql, signals }, id, 0, signal)) {
+  for await (const news of followDeployment({ sql: deps.sql, signals }, id, 0, signal)) {
     if (news.kind === 'lines') {
       for (const { step, text } of news.lines) say(`[${step}] ${stripVTControlCharacters(text)}`);
       continue;
     }
     const { status, reason, errorMessage } = news.state;
     last = status;
-    if (status === 'success') for (const url of await urlsOf(parts, id, branch)) say(`Live at ${url}`);
+    if (status === 'success') for (const url of await urlsOf(deps, id, branch)) say(`Live at ${url}`);
     else if (status === 'failure' || status === 'timeout' || status === 'canceled')
       say(`Deployment ${id} ended: ${status}${reason === null ? '' : ` (${reason})`} ${errorMessage ?? ''}`);
     else say(`Status: ${status}`);

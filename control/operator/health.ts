@@ -32,7 +32,7 @@ const WAIT_S_LONG = 600;
 const ASK_MS = 3000;
 
 /** All findings, grouped by component. */
-export async function checkHealth(parts: Dependencies): Promise<Finding[]> {
+export async function checkHealth(deps: Dependencies): Promise<Finding[]> {
   const checks = [
     checkDatabase,
     checkEngines,
@@ -46,9 +46,9 @@ export async function checkHealth(parts: Dependencies): Promise<Finding[]> {
   const found = await Promise.all(
     checks.map(async (check) => {
       try {
-        return await check(parts);
+        return await check(deps);
       } catch (error) {
-        parts.log.warn({ err: error }, 'Check of health failed');
+        deps.log.warn({ err: error }, 'Check of health failed');
         return [fail(nameOf(check), (error as Error).message, 'Look at the log of the API process.')];
       }
     }),
@@ -56,7 +56,7 @@ export async function checkHealth(parts: Dependencies): Promise<Finding[]> {
   return found.flat();
 }
 
-const nameOf = (check: (parts: Dependencies) => unknown): string => check.name.replace('check', '').toLowerCase();
+const nameOf = (check: (deps: Dependencies) => unknown): string => check.name.replace('check', '').toLowerCase();
 const inGb = (bytes: number): string =>
   bytes < GB / 10 ? `${Math.round(bytes / MB)} MB` : `${(bytes / GB).toFixed(1)} GB`;
 

@@ -46,11 +46,11 @@ export async function revokeAiTokens(tx: Transaction, deploymentId: string): Pro
  * @throws {ApiError} `not_found`; `conflict` if it has no token.
  */
 export async function rotateAiToken(
-  parts: Dependencies,
+  deps: Dependencies,
   { organizationId, projectId, deploymentId }: { organizationId: string; projectId: string; deploymentId: string },
   audit: Audit,
 ): Promise<{ routed: boolean }> {
-  const { sql, keys } = parts;
+  const { sql, keys } = deps;
   const token = await sql.begin(async (tx) => {
     const [row] = await tx<(Owned & { variables: Uint8Array | null })[]>`
       SELECT id, project_id, organization_id, branch, variables FROM control.deployment
@@ -79,8 +79,8 @@ export async function rotateAiToken(
     });
     return aiToken;
   });
-  await writeRoute(parts, projectId);
-  const routed = await untilRouted(parts, projectId);
+  await writeRoute(deps, projectId);
+  const routed = await untilRouted(deps, projectId);
   if (routed) await sql.begin((tx) => revokeDeploymentTokens(statementsOf(tx), deploymentId, token));
   return { routed };
 }

@@ -33,27 +33,27 @@ interface MigratedDeployment {
  * @throws {MigrationFailure}
  */
 export async function applyMigrations(
-  parts: Dependencies,
+  deps: Dependencies,
   { id, name, artifact, requestedBy }: MigratedDeployment,
   branch: string | null,
 ): Promise<readonly RanMigrations[]> {
-  const { sql } = parts;
+  const { sql } = deps;
   const on = branch === null ? 'production' : 'preview';
   let plan;
   let ended: EndedRun;
   try {
-    plan = await migrate(parts, name, artifact, branch, true);
+    plan = await migrate(deps, name, artifact, branch, true);
     const pending = plan.flatMap(({ resource, pending: files }) => (files.length > 0 ? [{ resource, files }] : []));
     // Record them before they run: after a crash, the next process would find none pending.
-    if (pending.length > 0) await noteMigrations(parts, id, on, pending);
+    if (pending.length > 0) await noteMigrations(deps, id, on, pending);
     if (pending.length > 0 && branch === null) {
       const resources = pending.map(({ resource }) => resource);
-      if (plan.some(({ present }) => present.length > 0)) await snapshot(parts, name, id, resources);
+      if (plan.some(({ present }) => present.length > 0)) await snapshot(deps, name, id, resources);
     }
     ended =
-      parts.migrationsExecutor === 'migrator'
-        ? await runByMigrator(parts, { deploymentId: id, artifact, branch, requestedBy })
-        : { databases: await migrate(parts, name, artifact, branch, false), error: null };
+      deps.migrationsExecutor === 'migrator'
+        ? await runByMigrator(deps, { deploymentId: id, artifact, branch, requestedBy })
+        : { databases: await migrate(deps, name, artifact, branch, false), error: null };
   } catch (error) {
     if (!(error instanceof EngineRefusal)) throw error;
     throw new MigrationFailure(error.message);
@@ -73,7 +73,7 @@ export async function applyMigrations(
   const applied = done.filter(({ applied: files }) => files.length > 0);
   if (applied.length > 0)
     await noteMigrations(
-      parts,
+      deps,
       id,
       on,
       applied.map(({ resource, applied: files }) => ({ resource, files })),

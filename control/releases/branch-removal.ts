@@ -31,13 +31,13 @@ export interface RemovedBranch {
  * @throws {ApiError} `not_found`; `conflict` for the production branch.
  */
 export function removeBranch(
-  parts: Dependencies,
+  deps: Dependencies,
   given: { readonly projectId: string; readonly branch: string; readonly cause: RemovalCause },
   audit: Audit,
 ): Promise<RemovedBranch> {
   const { projectId, branch, cause } = given;
-  return withProject(parts, projectId, LOCK_WAIT_MS, async () => {
-    const deployments = await parts.sql.begin(async (tx) => {
+  return withProject(deps, projectId, LOCK_WAIT_MS, async () => {
+    const deployments = await deps.sql.begin(async (tx) => {
       const [project] = await tx<{ organization_id: string; is_production: boolean }[]>`
         SELECT p.organization_id, (p.default_branch = ${branch} OR coalesce(d.branch = ${branch}, false)
           OR EXISTS (SELECT FROM control.deployment s WHERE s.id = p.split->>'deploymentId' AND s.branch = ${branch}))
@@ -78,24 +78,24 @@ export function removeBranch(
       });
       return removed.length;
     });
-    await writeRoute(parts, projectId);
-    return { branch, deployments, removed: await removeData(parts, projectId, branch) };
+    await writeRoute(deps, projectId);
+    return { branch, deployments, removed: await removeData(deps, projectId, branch) };
   });
 }
 
 /** Finishes the removal of a branch that is about to be deployed again, so that it starts empty. */
-export async function finishBranchRemoval(parts: Dependencies, projectId: string, branch: string): Promise<void> {
-  const [waiting] = await parts.sql`
+export async function finishBranchRemoval(deps: Dependencies, projectId: string, branch: string): Promise<void> {
+  const [waiting] = await deps.sql`
     SELECT FROM control.branch
     WHERE project_id = ${projectId} AND name = ${branch} AND removed_at IS NOT NULL AND removal IS NULL`;
   if (waiting === undefined) return;
   // If the branch is in the route record again, engines refuse to delete its data, and it is kept.
-  if ((await removeData(parts, projectId, branch)) === null) throw new EnginesAway('The branch is still being removed');
+  if ((await removeData(deps, projectId, branch)) === null) throw new EnginesAway('The branch is still being removed');
 }
 
 /** Finishes interrupted removals until the process ends. */
-export async function finishBranchRemovals(parts: Dependencies): Promise<void> {
-  const { sql, stopping, log } = parts;
+export async function finishBranchRemovals(deps: Dependencies): Promise<void> {
+  const { sql, stopping, log } = deps;
   while (!stopping.aborted) {
     try {
       const waiting = await sql<{ project_id: string; name: string }[]>`
@@ -103,9 +103,9 @@ export async function finishBranchRemovals(parts: Dependencies): Promise<void> {
         WHERE b.removed_at IS NOT NULL AND b.removal IS NULL AND p.deleted_at IS NULL LIMIT 100`;
       for (const { project_id: projectId, name } of waiting) {
         if (stopping.aborted) return;
-        await withProject(parts, projectId, 0, async () => {
-          await writeRoute(parts, projectId);
-          await removeData(parts, projectId, name);
+        await withProject(deps, projectId, 0, async () => {
+          await writeRoute(deps, projectId);
+          await removeData(deps, projectId, name);
         }).catch((error: unknown) =>
           log.warn({ err: error, project: projectId, branch: name }, 'Branch not removed yet'),
         );
@@ -119,18 +119,18 @@ export async function finishBranchRemovals(parts: Dependencies): Promise<void> {
 
 /** @returns null if no engine is available. */
 async function removeData(
-  parts: Dependencies,
+  deps: Dependencies,
   projectId: string,
   branch: string,
 ): Promise<Readonly<Record<string, number>> | null> {
-  const { sql, log } = parts;
+  const { sql, log } = deps;
   const [row] = await sql<{ name: string; resources: Record<string, Record<string, string>> }[]>`
     SELECT p.name, b.resources FROM control.branch b JOIN control.project p ON p.id = b.project_id
     WHERE b.project_id = ${projectId} AND b.name = ${branch} AND b.removed_at IS NOT NULL`;
   if (row === undefined) return {};
   try {
-    if (!(await untilRouted(parts, projectId))) return null;
-    const removed = await removeBranchData(parts, row.name, branch, row.resources);
+    if (!(await untilRouted(deps, projectId))) return null;
+    const removed = await removeBranchData(deps, row.name, branch, row.resources);
     await sql`
       UPDATE control.branch SET removal = ${sql.json(removed)}, resources = '{}', updated_at = now()
       WHERE project_id = ${projectId} AND name = ${branch} AND removed_at IS NOT NULL`;

@@ -17,17 +17,17 @@ type NewProject = Parameters<typeof addProject>[1];
  * @returns its id.
  * @throws {ApiError} `bad_request` for an invalid name, `conflict` for one that is taken, `limit_reached`.
  */
-export async function createProject(parts: Dependencies, given: NewProject, audit: Audit): Promise<string> {
+export async function createProject(deps: Dependencies, given: NewProject, audit: Audit): Promise<string> {
   const { organizationId, name } = given;
   if (!isProjectName(name))
     throw new ApiError('bad_request', {
       reason: 'body.name: takes lower-case letters, digits and single hyphens, at most 40 characters',
     });
-  const allowed = parts.limits.projectsMax;
-  const projectId = await parts.sql.begin(async (tx) => {
+  const allowed = deps.limits.projectsMax;
+  const projectId = await deps.sql.begin(async (tx) => {
     if ((await countProjects(tx, organizationId)) >= allowed)
       throw new ApiError('limit_reached', { what: 'Projects', allowed: `${allowed} (API_PROJECTS_MAX)` });
-    const isReserved = await isNameReserved(tx, parts.folder, organizationId, name);
+    const isReserved = await isNameReserved(tx, deps.folder, organizationId, name);
     const id = isReserved ? null : await addProject(tx, given);
     if (id === null) throw new ApiError('conflict', { reason: `The name ${name} is taken` });
     await audit(tx, {
@@ -41,6 +41,6 @@ export async function createProject(parts: Dependencies, given: NewProject, audi
     await touchStorage(tx);
     return id;
   });
-  await writeRoute(parts, projectId);
+  await writeRoute(deps, projectId);
   return projectId;
 }

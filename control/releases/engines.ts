@@ -4,7 +4,7 @@ import { openArtifact } from '#artifacts/artifact-source.ts';
 import type { Plan } from '#core/plans.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 
-type EngineParts = Pick<Dependencies, 'privatePort' | 'folder'>;
+type EngineDeps = Pick<Dependencies, 'privatePort' | 'folder'>;
 
 /** No engine is available at the moment. */
 export class EnginesAway extends Error {
@@ -49,9 +49,9 @@ const WARM_MS_MAX = 90_000;
 const LONG_MS_MAX = 15 * 60_000;
 
 /** Starts a deployment in the route record on all engines, before any URL points to it. */
-export async function warm(parts: EngineParts, project: string, deployment: string): Promise<Started> {
+export async function warm(deps: EngineDeps, project: string, deployment: string): Promise<Started> {
   const answer = await ask<{ warmed: boolean; error: string | null; lines?: Started['lines'] }>(
-    parts,
+    deps,
     'warm',
     { project, deployment },
     WARM_MS_MAX,
@@ -61,11 +61,11 @@ export async function warm(parts: EngineParts, project: string, deployment: stri
 
 /** Checks whether the worker of an artifact starts with these variables. */
 export async function check(
-  parts: EngineParts,
+  deps: EngineDeps,
   asked: { project: string; artifact: string; plan: Plan; vars: Readonly<Record<string, string>> },
 ): Promise<Started> {
   const answer = await ask<{ outcome: string; error: string | null; lines?: Started['lines'] }>(
-    parts,
+    deps,
     'check',
     asked,
     WARM_MS_MAX,
@@ -79,15 +79,15 @@ export async function check(
  * @param branch null: production. @param dryRun only returns what is pending.
  */
 export async function migrate(
-  parts: EngineParts,
+  deps: EngineDeps,
   project: string,
   artifact: string,
   branch: string | null,
   dryRun: boolean,
 ): Promise<readonly MigratedDatabase[]> {
-  if (!hasDatabases(parts, artifact)) return [];
+  if (!hasDatabases(deps, artifact)) return [];
   const { databases } = await ask<{ databases: readonly MigratedDatabase[] }>(
-    parts,
+    deps,
     'migrate',
     { project, artifact, branch, dryRun },
     LONG_MS_MAX,
@@ -97,24 +97,24 @@ export async function migrate(
 
 /** Takes a snapshot of production's databases. */
 export async function snapshot(
-  parts: EngineParts,
+  deps: EngineDeps,
   project: string,
   name: string,
   resources: readonly string[],
 ): Promise<void> {
-  await ask(parts, 'snapshot', { project, name, resources }, LONG_MS_MAX);
+  await ask(deps, 'snapshot', { project, name, resources }, LONG_MS_MAX);
 }
 
 /** Names of the existing snapshots. */
-export async function snapshots(parts: EngineParts, project: string): Promise<ReadonlySet<string>> {
-  const answer = await ask<{ snapshots: readonly { name: string }[] }>(parts, 'snapshots', { project }, WARM_MS_MAX);
+export async function snapshots(deps: EngineDeps, project: string): Promise<ReadonlySet<string>> {
+  const answer = await ask<{ snapshots: readonly { name: string }[] }>(deps, 'snapshots', { project }, WARM_MS_MAX);
   return new Set(answer.snapshots.map(({ name }) => name));
 }
 
 /** Restores production's databases from a snapshot. @returns the databases. */
-export async function restore(parts: EngineParts, project: string, name: string): Promise<readonly string[]> {
+export async function restore(deps: EngineDeps, project: string, name: string): Promise<readonly string[]> {
   const { restored } = await ask<{ restored: readonly (string | { resource: string })[] }>(
-    parts,
+    deps,
     'restore',
     { project, name },
     LONG_MS_MAX,
@@ -124,13 +124,13 @@ export async function restore(parts: EngineParts, project: string, name: string)
 
 /** Deletes the data of a branch once no route points to it. @returns the number of deleted items by kind. */
 export async function removeBranchData(
-  parts: EngineParts,
+  deps: EngineDeps,
   project: string,
   branch: string,
   resources: Readonly<Record<string, Readonly<Record<string, string>>>>,
 ): Promise<Readonly<Record<string, number>>> {
   const { removed } = await ask<{ removed: Readonly<Record<string, number>> }>(
-    parts,
+    deps,
     'remove-branch',
     { project, branch, bindings: [resources] },
     LONG_MS_MAX,
@@ -139,18 +139,13 @@ export async function removeBranchData(
 }
 
 /** Whether an artifact declares databases or contains migrations. */
-export function hasDatabases({ folder }: Pick<EngineParts, 'folder'>, artifact: string): boolean {
+export function hasDatabases({ folder }: Pick<EngineDeps, 'folder'>, artifact: string): boolean {
   const { bindings, migrations } = openArtifact(folder, artifact).manifest;
   return migrations !== undefined || Object.keys(bindings['db'] ?? {}).length > 0;
 }
 
 /** @throws {EnginesAway} @throws {EngineRefusal} */
-async function ask<Body>(
-  { privatePort }: EngineParts,
-  operation: string,
-  asked: object,
-  waitMs: number,
-): Promise<Body> {
+async function ask<Body>({ privatePort }: EngineDeps, operation: string, asked: object, waitMs: number): Promise<Body> {
   let answer: { readonly status: number; readonly body: unknown };
   try {
     answer = await privatePort.ask<unknown>(`/_platform/${operation}`, asked, waitMs);

@@ -21,7 +21,7 @@ export interface EndedRun {
   readonly error: string | null;
 }
 
-type RunParts = Pick<Dependencies, 'sql' | 'onNotify' | 'stopping'>;
+type RunDeps = Pick<Dependencies, 'sql' | 'onNotify' | 'stopping'>;
 
 interface State {
   readonly status: 'queued' | 'running' | 'success' | 'failure' | 'canceled';
@@ -42,14 +42,14 @@ const OPEN_LOOKS = 5;
  *
  * @throws {EnginesAway} if no migrator is running; the request is withdrawn, so that none starts it later.
  */
-export async function runByMigrator(parts: RunParts, wish: MigrationWish): Promise<EndedRun> {
-  const { sql, stopping } = parts;
+export async function runByMigrator(deps: RunDeps, wish: MigrationWish): Promise<EndedRun> {
+  const { sql, stopping } = deps;
   let wake = (): void => {};
-  const unlisten = await parts.onNotify('control_migration', () => wake());
+  const unlisten = await deps.onNotify('control_migration', () => wake());
   const onStop = (): void => wake();
   stopping.addEventListener('abort', onStop);
   try {
-    const id = await openRun(parts, wish);
+    const id = await openRun(deps, wish);
     for (;;) {
       const heard = new Promise<void>((resolve) => (wake = resolve));
       const [run] = await sql<State[]>`
@@ -64,7 +64,7 @@ export async function runByMigrator(parts: RunParts, wish: MigrationWish): Promi
       if (status === 'failure') return { databases: databases ?? [], error: error ?? 'The migrations failed' };
       if (status === 'canceled') return { databases: [], error: error ?? 'The migrations were canceled' };
       if (stopping.aborted) throw new EnginesAway('The API is being stopped');
-      if (run.isLonely && (await cancelRun(parts, id)))
+      if (run.isLonely && (await cancelRun(deps, id)))
         throw new EnginesAway('No migrator takes the migrations: look whether one runs (docs/database.md)');
       let timer: NodeJS.Timeout | undefined;
       await Promise.race([heard, new Promise((resolve) => (timer = setTimeout(resolve, POLL_MS)))]);
@@ -77,7 +77,7 @@ export async function runByMigrator(parts: RunParts, wish: MigrationWish): Promi
 }
 
 /** @returns its id. */
-async function openRun({ sql }: RunParts, wish: MigrationWish): Promise<string> {
+async function openRun({ sql }: RunDeps, wish: MigrationWish): Promise<string> {
   const { deploymentId, artifact, branch, requestedBy } = wish;
   // The open run may end between the two queries.
   for (let look = 1; look <= OPEN_LOOKS; look++) {
@@ -99,7 +99,7 @@ async function openRun({ sql }: RunParts, wish: MigrationWish): Promise<string> 
 }
 
 /** @returns false if a migrator has claimed it meanwhile. */
-async function cancelRun({ sql }: RunParts, id: string): Promise<boolean> {
+async function cancelRun({ sql }: RunDeps, id: string): Promise<boolean> {
   const rows = await sql`
     UPDATE control.migration_run SET status = 'canceled', error_message = 'No migrator took it', lease = NULL,
       lease_until = NULL, finished_at = now()

@@ -9,7 +9,7 @@ import { adoptRoute } from './adopt-route.ts';
 import { readProjectRows } from './project-rows.ts';
 import { toRouteRecord, type ProjectRows } from './route-projection.ts';
 
-type RouteParts = Pick<Dependencies, 'sql' | 'keys' | 'folder' | 'turns' | 'log' | 'privatePort' | 'addresses'>;
+type RouteDeps = Pick<Dependencies, 'sql' | 'keys' | 'folder' | 'turns' | 'log' | 'privatePort' | 'addresses'>;
 
 const POLL_MS = 2000;
 const PROJECTS_TOGETHER = 200;
@@ -23,11 +23,11 @@ export async function touchRoute(tx: Sql | Transaction, projectId: string): Prom
 }
 
 /** Writes a project's record if it differs from the database. */
-export function writeRoute(parts: RouteParts, projectId: string): Promise<void> {
+export function writeRoute(deps: RouteDeps, projectId: string): Promise<void> {
   // Serialized: a record read before a change must not be written after it.
-  return parts.turns.inTurn(`route:${projectId}`, async () => {
-    const [rows] = await readProjectRows(parts.sql, [projectId]);
-    if (rows !== undefined) await writeOne(parts, rows, fileNames(parts.folder));
+  return deps.turns.inTurn(`route:${projectId}`, async () => {
+    const [rows] = await readProjectRows(deps.sql, [projectId]);
+    if (rows !== undefined) await writeOne(deps, rows, fileNames(deps.folder));
   });
 }
 
@@ -37,7 +37,7 @@ export function writeRoute(parts: RouteParts, projectId: string): Promise<void> 
  * @returns false after `waitMs`, or if no engine is available.
  */
 export async function untilRouted(
-  { privatePort, folder, sql }: Pick<RouteParts, 'privatePort' | 'folder' | 'sql'>,
+  { privatePort, folder, sql }: Pick<RouteDeps, 'privatePort' | 'folder' | 'sql'>,
   projectId: string,
   waitMs: number = ROUTED_MS_MAX,
 ): Promise<boolean> {
@@ -64,37 +64,37 @@ async function isRouted(privatePort: Dependencies['privatePort'], project: strin
 }
 
 /** Checks all projects once, then follows changes until the process ends. */
-export async function followRoutes(parts: Dependencies): Promise<void> {
+export async function followRoutes(deps: Dependencies): Promise<void> {
   const waiting = new Set<string>();
   let wake: (() => void) | null = null;
   const write = async (projectId: string): Promise<void> => {
     try {
-      await writeRoute(parts, projectId);
+      await writeRoute(deps, projectId);
     } catch (error) {
-      parts.log.error({ err: error, project: projectId }, 'Route record not written');
+      deps.log.error({ err: error, project: projectId }, 'Route record not written');
     }
   };
-  await parts.onNotify('control_route', (projectId) => {
+  await deps.onNotify('control_route', (projectId) => {
     waiting.add(projectId);
     wake?.();
   });
-  parts.stopping.addEventListener('abort', () => wake?.());
+  deps.stopping.addEventListener('abort', () => wake?.());
   let isFirst = true;
-  while (!parts.stopping.aborted) {
+  while (!deps.stopping.aborted) {
     try {
-      if (isFirst) await writeAllRoutes(parts);
+      if (isFirst) await writeAllRoutes(deps);
       isFirst = false;
-      const behind = await parts.sql<{ id: string }[]>`
+      const behind = await deps.sql<{ id: string }[]>`
         SELECT id FROM control.project WHERE route_version <> routed_version ORDER BY updated_at LIMIT 1000`;
       for (const { id } of behind) waiting.add(id);
     } catch (error) {
-      if (!parts.stopping.aborted) parts.log.error({ err: error }, 'Routes not read');
+      if (!deps.stopping.aborted) deps.log.error({ err: error }, 'Routes not read');
     }
     const until = performance.now() + POLL_MS;
-    while (!parts.stopping.aborted) {
+    while (!deps.stopping.aborted) {
       for (const id of waiting) {
         waiting.delete(id);
-        if (!parts.stopping.aborted) await write(id);
+        if (!deps.stopping.aborted) await write(id);
       }
       const leftMs = until - performance.now();
       if (leftMs <= 0) break;
@@ -104,7 +104,7 @@ export async function followRoutes(parts: Dependencies): Promise<void> {
           clearTimeout(timer);
           resolve();
         };
-        if (waiting.size > 0 || parts.stopping.aborted) wake();
+        if (waiting.size > 0 || deps.stopping.aborted) wake();
       });
       wake = null;
     }
@@ -112,54 +112,53 @@ export async function followRoutes(parts: Dependencies): Promise<void> {
 }
 
 /** Compares every project's record with the database and writes outdated ones. @returns how many were written */
-export async function writeAllRoutes(parts: RouteParts): Promise<number> {
-  const names = fileNames(parts.folder);
+export async function writeAllRoutes(deps: RouteDeps): Promise<number> {
+  const names = fileNames(deps.folder);
   let written = 0;
   for (let after = ''; ;) {
-    const ids = await parts.sql<{ id: string }[]>`
+    const ids = await deps.sql<{ id: string }[]>`
       SELECT id FROM control.project WHERE id > ${after} AND (deleted_at IS NULL OR route_version <> routed_version)
       ORDER BY id LIMIT ${PROJECTS_TOGETHER}`;
     const last = ids.at(-1);
     if (last === undefined) return written;
     after = last.id;
     for (const rows of await readProjectRows(
-      parts.sql,
+      deps.sql,
       ids.map(({ id }) => id),
     )) {
       try {
-        if (isAsItShouldBe(parts, rows, names)) continue;
+        if (isAsItShouldBe(deps, rows, names)) continue;
         // Read again under its key.
-        await writeRoute(parts, rows.project.id);
+        await writeRoute(deps, rows.project.id);
         written++;
       } catch (error) {
-        parts.log.error({ err: error, project: rows.project.id }, 'Route record not written');
+        deps.log.error({ err: error, project: rows.project.id }, 'Route record not written');
       }
     }
   }
 }
 
-function isAsItShouldBe(parts: RouteParts, rows: ProjectRows, names: ReadonlySet<string>): boolean {
+function isAsItShouldBe(deps: RouteDeps, rows: ProjectRows, names: ReadonlySet<string>): boolean {
   const { name, deleted_at: deletedAt, route_version: version, routed_version: routed } = rows.project;
   if (version !== routed || deletedAt !== null || !names.has(name)) return false;
   return (
-    readFileSync(fileOf(parts.folder, name), 'utf8') ===
-    recordText(toRouteRecord(parts.keys, rows, parts.addresses.api))
+    readFileSync(fileOf(deps.folder, name), 'utf8') === recordText(toRouteRecord(deps.keys, rows, deps.addresses.api))
   );
 }
 
-async function writeOne(parts: RouteParts, given: ProjectRows, names: ReadonlySet<string>): Promise<void> {
+async function writeOne(deps: RouteDeps, given: ProjectRows, names: ReadonlySet<string>): Promise<void> {
   let rows = given;
   const { id, name, route_version: version, routed_version: routed, deleted_at: deletedAt } = rows.project;
   if (deletedAt !== null) {
-    const [heir] = await parts.sql`SELECT FROM control.project WHERE name = ${name} AND deleted_at IS NULL`;
-    if (heir === undefined) removeRoute(parts.folder, name);
+    const [heir] = await deps.sql`SELECT FROM control.project WHERE name = ${name} AND deleted_at IS NULL`;
+    if (heir === undefined) removeRoute(deps.folder, name);
   } else {
     // A record from before the control plane managed the project.
-    if (routed === 0 && names.has(name) && (await adoptRoute(parts, rows.project)))
-      [rows] = (await readProjectRows(parts.sql, [id])) as [ProjectRows];
-    replaceRoute(parts.folder, toRouteRecord(parts.keys, rows, parts.addresses.api));
+    if (routed === 0 && names.has(name) && (await adoptRoute(deps, rows.project)))
+      [rows] = (await readProjectRows(deps.sql, [id])) as [ProjectRows];
+    replaceRoute(deps.folder, toRouteRecord(deps.keys, rows, deps.addresses.api));
   }
-  await parts.sql`UPDATE control.project SET routed_version = ${version} WHERE id = ${id} AND routed_version <> ${version}`;
+  await deps.sql`UPDATE control.project SET routed_version = ${version} WHERE id = ${id} AND routed_version <> ${version}`;
 }
 
 function fileOf(folder: string, name: string): string {

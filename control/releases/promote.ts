@@ -53,7 +53,7 @@ interface Candidate {
  * @throws {ApiError} `conflict`, `confirmation_needed`, `unprocessable` (a worker or a migration that fails)
  */
 export function promote(
-  parts: Dependencies,
+  deps: Dependencies,
   given: {
     readonly projectId: string;
     readonly deploymentId: string;
@@ -63,16 +63,16 @@ export function promote(
   },
   audit: Audit,
 ): Promise<Promoted> {
-  return withProject(parts, given.projectId, LOCK_WAIT_MS, async () => {
-    const project = await readProject(parts, given.projectId);
-    const candidate = await readCandidate(parts, given.projectId, given.deploymentId);
+  return withProject(deps, given.projectId, LOCK_WAIT_MS, async () => {
+    const project = await readProject(deps, given.projectId);
+    const candidate = await readCandidate(deps, given.projectId, given.deploymentId);
     const previous = project.production_deployment_id;
     if (previous === candidate.id) {
-      const routed = await untilRouted(parts, project.id);
+      const routed = await untilRouted(deps, project.id);
       return { productionDeploymentId: previous, previousDeploymentId: previous, migrations: [], warnings: [], routed };
     }
-    const ready = await readyForProduction(parts, project, candidate, given);
-    await move(parts, project, audit, 'deployment.promote', candidate.id, async (tx, before) => {
+    const ready = await readyForProduction(deps, project, candidate, given);
+    await move(deps, project, audit, 'deployment.promote', candidate.id, async (tx, before) => {
       await pointProduction(tx, project.id, before, candidate.id);
       await pointBranch(tx, project.id, candidate.branch, candidate.id);
     });
@@ -80,7 +80,7 @@ export function promote(
       productionDeploymentId: candidate.id,
       previousDeploymentId: previous,
       ...ready,
-      routed: await untilRouted(parts, project.id),
+      routed: await untilRouted(deps, project.id),
     };
   });
 }
@@ -94,7 +94,7 @@ export function promote(
  * @throws {ApiError} `conflict`, `confirmation_needed`
  */
 export function rollback(
-  parts: Dependencies,
+  deps: Dependencies,
   given: {
     readonly projectId: string;
     readonly deploymentId: string | null;
@@ -103,29 +103,29 @@ export function rollback(
   },
   audit: Audit,
 ): Promise<RolledBack> {
-  return withProject(parts, given.projectId, LOCK_WAIT_MS, async () => {
-    const project = await readProject(parts, given.projectId);
+  return withProject(deps, given.projectId, LOCK_WAIT_MS, async () => {
+    const project = await readProject(deps, given.projectId);
     const { production_deployment_id: previous } = project;
-    const earlier = given.deploymentId ?? (await lastAvailable(parts, project));
+    const earlier = given.deploymentId ?? (await lastAvailable(deps, project));
     if (earlier === null || previous === null)
       throw new ApiError('conflict', { reason: 'There is no production deployment before this one' });
     if (earlier === previous) throw new ApiError('conflict', { reason: `${earlier} is production already` });
     const at = project.production_history.lastIndexOf(earlier);
     if (at < 0) throw new ApiError('conflict', { reason: `${earlier} was never production: promote it instead` });
-    const candidate = await readCandidate(parts, project.id, earlier);
+    const candidate = await readCandidate(deps, project.id, earlier);
     const left = project.production_history.slice(at + 1).concat(previous);
-    const since = await migrationsSince(parts, project, left);
-    const copy = given.restoreDatabase ? await copyOf(parts, project.name, since) : null;
+    const since = await migrationsSince(deps, project, left);
+    const copy = given.restoreDatabase ? await copyOf(deps, project.name, since) : null;
     if (copy !== null && !given.confirm)
       throw new ApiError('confirmation_needed', {
         reason: `Restoring the databases loses what was written since ${copy} was released`,
       });
     const history = project.production_history.slice(0, at);
-    await move(parts, project, audit, 'deployment.rollback', candidate.id, (tx) =>
+    await move(deps, project, audit, 'deployment.rollback', candidate.id, (tx) =>
       rollBackProduction(tx, project.id, candidate, history, left),
     );
-    const routed = await untilRouted(parts, project.id);
-    const restored = copy === null ? [] : await asked(() => restore(parts, project.name, copy));
+    const routed = await untilRouted(deps, project.id);
+    const restored = copy === null ? [] : await asked(() => restore(deps, project.name, copy));
     const names = since.map(({ resource, files }) => `${resource}: ${files.join(', ')}`).join('; ');
     const isKept = since.length > 0 && restored.length === 0;
     return {
@@ -146,7 +146,7 @@ export function rollback(
  * @throws {ApiError} as {@link promote}
  */
 export function split(
-  parts: Dependencies,
+  deps: Dependencies,
   given: {
     readonly projectId: string;
     readonly deploymentId: string;
@@ -156,20 +156,20 @@ export function split(
   },
   audit: Audit,
 ): Promise<Promoted> {
-  if (given.percent === 100) return promote(parts, given, audit);
-  return withProject(parts, given.projectId, LOCK_WAIT_MS, async () => {
-    const project = await readProject(parts, given.projectId);
+  if (given.percent === 100) return promote(deps, given, audit);
+  return withProject(deps, given.projectId, LOCK_WAIT_MS, async () => {
+    const project = await readProject(deps, given.projectId);
     const { production_deployment_id: production } = project;
-    const candidate = await readCandidate(parts, project.id, given.deploymentId);
+    const candidate = await readCandidate(deps, project.id, given.deploymentId);
     if (production === null || production === candidate.id)
       throw new ApiError('conflict', { reason: 'A split needs a production deployment, and another one beside it' });
     const isEnd = given.percent === 0;
-    const ready = isEnd ? { migrations: [], warnings: [] } : await readyForProduction(parts, project, candidate, given);
-    await move(parts, project, audit, 'deployment.split', candidate.id, async (tx) => {
+    const ready = isEnd ? { migrations: [], warnings: [] } : await readyForProduction(deps, project, candidate, given);
+    await move(deps, project, audit, 'deployment.split', candidate.id, async (tx) => {
       const next = isEnd ? null : { deploymentId: candidate.id, percent: given.percent };
       await tx`UPDATE control.project SET split = ${next === null ? null : tx.json(next)} WHERE id = ${project.id}`;
     });
-    const routed = await untilRouted(parts, project.id);
+    const routed = await untilRouted(deps, project.id);
     return { productionDeploymentId: production, previousDeploymentId: production, ...ready, routed };
   });
 }
@@ -212,23 +212,23 @@ async function lastAvailable(
 
 /** Freezes variables, checks that the worker starts with them, migrates production's databases. */
 async function readyForProduction(
-  parts: Dependencies,
+  deps: Dependencies,
   project: ProjectRow,
   candidate: Candidate,
   { confirm, requestedBy }: { readonly confirm: boolean; readonly requestedBy: string | null },
 ): Promise<Pick<Promoted, 'migrations' | 'warnings'>> {
-  const { sql, keys } = parts;
+  const { sql, keys } = deps;
   const frozen = unsealFrozen(keys, candidate.id, candidate.variables);
   const vars = frozen.production ?? (await sql.begin((tx) => readVariables(tx, keys, project.id))).production;
-  const isPreview = await isPreviewNow(parts, project.id, candidate.id);
+  const isPreview = await isPreviewNow(deps, project.id, candidate.id);
   const warnings: string[] = [];
   if (isPreview || frozen.production === null) {
     const started = await asked(() =>
-      check(parts, {
+      check(deps, {
         project: project.name,
         artifact: candidate.artifact,
         plan: project.plan,
-        vars: withAi(vars, frozen, parts.addresses.api),
+        vars: withAi(vars, frozen, deps.addresses.api),
       }),
     );
     if (!started.isStarted)
@@ -236,13 +236,13 @@ async function readyForProduction(
         reason: `Its worker does not start with the variables of production: ${started.error ?? 'no reason is known'}`,
       });
   }
-  if (hasDatabases(parts, candidate.artifact))
-    warnings.push(...(await schemaWarnings(parts, project, candidate, confirm)));
+  if (hasDatabases(deps, candidate.artifact))
+    warnings.push(...(await schemaWarnings(deps, project, candidate, confirm)));
   try {
-    const migrations = hasDatabases(parts, candidate.artifact)
+    const migrations = hasDatabases(deps, candidate.artifact)
       ? await asked(() =>
           applyMigrations(
-            parts,
+            deps,
             { id: candidate.id, name: project.name, artifact: candidate.artifact, requestedBy },
             null,
           ),
@@ -266,17 +266,17 @@ async function isPreviewNow({ sql, keys, addresses }: Dependencies, projectId: s
 
 /** Schema changes that may break the current deployment. @throws {ApiError} `confirmation_needed` if there are any. */
 async function schemaWarnings(
-  parts: Dependencies,
+  deps: Dependencies,
   project: ProjectRow,
   { id, artifact }: Candidate,
   confirm: boolean,
 ): Promise<string[]> {
-  const plan = await asked(() => migrate(parts, project.name, artifact, null, true));
+  const plan = await asked(() => migrate(deps, project.name, artifact, null, true));
   const pending = plan.filter(({ pending: files }) => files.length > 0);
   if (pending.length === 0) return [];
   const names = pending.map(({ resource, pending: files }) => `${resource}: ${files.join(', ')}`).join('; ');
   const risky = riskyIn(
-    parts,
+    deps,
     artifact,
     pending.map(({ resource, pending: files }) => ({ resource, files })),
   );
@@ -309,9 +309,9 @@ export function riskyIn(
 }
 
 /** Why a deployment cannot become production; null: it can. */
-export async function candidateObjection(parts: Dependencies, projectId: string, id: string): Promise<string | null> {
+export async function candidateObjection(deps: Dependencies, projectId: string, id: string): Promise<string | null> {
   try {
-    await readCandidate(parts, projectId, id);
+    await readCandidate(deps, projectId, id);
     return null;
   } catch (error) {
     if (error instanceof ApiError) return error.message;
@@ -339,11 +339,11 @@ export async function migrationsSince(
 }
 
 /** The snapshot taken before the first of these migrations. @throws {ApiError} if there is none. */
-async function copyOf(parts: Dependencies, project: string, since: RolledBack['migrationsSince']): Promise<string> {
+async function copyOf(deps: Dependencies, project: string, since: RolledBack['migrationsSince']): Promise<string> {
   const [first] = since;
   if (first === undefined)
     throw new ApiError('conflict', { reason: 'No migration ran since: there is nothing to restore' });
-  if (!(await asked(() => snapshots(parts, project))).has(first.deploymentId))
+  if (!(await asked(() => snapshots(deps, project))).has(first.deploymentId))
     throw new ApiError('conflict', {
       reason: `There is no copy of the databases from before ${first.deploymentId} was released`,
     });
@@ -351,14 +351,14 @@ async function copyOf(parts: Dependencies, project: string, since: RolledBack['m
 }
 
 async function move(
-  parts: Dependencies,
+  deps: Dependencies,
   project: ProjectRow,
   audit: Audit,
   action: string,
   deploymentId: string,
   change: (tx: Transaction, before: ProductionPointer) => Promise<void>,
 ): Promise<void> {
-  await parts.sql.begin(async (tx) => {
+  await deps.sql.begin(async (tx) => {
     const [before] = await tx<ProductionPointer[]>`
       SELECT production_deployment_id, production_history FROM control.project WHERE id = ${project.id} FOR UPDATE`;
     await change(tx, before!);
@@ -372,7 +372,7 @@ async function move(
       details: { previous: before!.production_deployment_id },
     });
   });
-  await writeRoute(parts, project.id);
+  await writeRoute(deps, project.id);
 }
 
 /** Maps errors of engines to API errors. */

@@ -73,17 +73,16 @@ type Commits = Pick<PromotionPreview, 'commits' | 'direction'>;
 
 /** @param withVariables whether the caller may see names of variables. */
 export async function previewPromotion(
-  parts: Dependencies,
+  deps: Dependencies,
   deploymentId: string,
   withVariables: boolean,
 ): Promise<PromotionPreview> {
-  const { sql, addresses } = parts;
-  const row = await readRow(parts, deploymentId);
+  const { sql, addresses } = deps;
+  const row = await readRow(deps, deploymentId);
   const [rows] = await readProjectRows(sql, [row!.project_id]);
   const { project, domains } = rows!;
-  const live =
-    project.production_deployment_id === null ? null : await readRow(parts, project.production_deployment_id);
-  const objection = await candidateObjection(parts, project.id, deploymentId);
+  const live = project.production_deployment_id === null ? null : await readRow(deps, project.production_deployment_id);
+  const objection = await candidateObjection(deps, project.id, deploymentId);
   const isOlder = live !== null && row!.created_at < live.created_at;
   const at = project.production_history.lastIndexOf(deploymentId);
   const way = live?.id === deploymentId ? 'none' : at >= 0 ? 'rollback' : 'promote';
@@ -91,7 +90,7 @@ export async function previewPromotion(
   const left = project.production_history.slice(at + 1).concat(live?.id ?? []);
   const { migrations, risky } =
     way === 'promote' && objection === null
-      ? await pending(parts, project.name, row!.artifact!)
+      ? await pending(deps, project.name, row!.artifact!)
       : { migrations: [], risky: [] };
   const [own] = deploymentUrls(addresses, project.name, { ...row!, isProduction: true });
   const direction = way === 'rollback' || isOlder ? 'remove' : 'add';
@@ -101,21 +100,21 @@ export async function previewPromotion(
       way === 'none'
         ? []
         : way === 'rollback'
-          ? await commitsSince(parts, project.production_history.slice(0, at + 1), left)
-          : await commitsBetween(parts, row!, live),
+          ? await commitsSince(deps, project.production_history.slice(0, at + 1), left)
+          : await commitsBetween(deps, row!, live),
   });
   return {
     way,
     objection,
     liveDeploymentId: live?.id ?? null,
     urls: [own!, ...domains.map((hostname) => `${addresses.protocol}://${hostname}`)],
-    ...((await commitsOfRepository(parts, row!, live, direction)) ?? (await deployed())),
-    variables: withVariables && way !== 'none' ? await variableChanges(parts, row!, live) : null,
+    ...((await commitsOfRepository(deps, row!, live, direction)) ?? (await deployed())),
+    variables: withVariables && way !== 'none' ? await variableChanges(deps, row!, live) : null,
     migrations,
     risky,
     migrationsSince:
       way === 'rollback'
-        ? (await migrationsSince(parts, project, left)).map((one) => ({ ...one, files: [...one.files] }))
+        ? (await migrationsSince(deps, project, left)).map((one) => ({ ...one, files: [...one.files] }))
         : [],
   };
 }
@@ -129,24 +128,24 @@ async function readRow({ sql }: Dependencies, id: string): Promise<Row | null> {
 
 /** @param direction to try first. @returns null if no repository of the platform has both commits. */
 async function commitsOfRepository(
-  parts: Dependencies,
+  deps: Dependencies,
   row: Row,
   live: Row | null,
   direction: Commits['direction'],
 ): Promise<Commits | null> {
   const [from, to] = [live?.commit_sha ?? null, row.commit_sha];
   if (from === null || to === null) return null;
-  const [repository] = await parts.sql<{ id: string }[]>`
+  const [repository] = await deps.sql<{ id: string }[]>`
     SELECT r.id FROM control.project p JOIN control.repository r ON r.id = p.repository_id
     WHERE p.id = ${row.project_id} AND r.source = 'builtin'`;
   if (repository === undefined) return null;
-  const added = await logBetween(parts, repository.id, { from, to, max: COMMITS_MAX });
-  const lost = await logBetween(parts, repository.id, { from: to, to: from, max: COMMITS_MAX });
+  const added = await logBetween(deps, repository.id, { from, to, max: COMMITS_MAX });
+  const lost = await logBetween(deps, repository.id, { from: to, to: from, max: COMMITS_MAX });
   if (added === null || lost === null) return null;
   // An older commit may have been deployed again later.
   const isAdded = direction === 'add' ? added.length > 0 || lost.length === 0 : lost.length === 0 && added.length > 0;
   const logged = isAdded ? added : lost;
-  const deployments = await parts.sql<{ id: string; commit_sha: string }[]>`
+  const deployments = await deps.sql<{ id: string; commit_sha: string }[]>`
     SELECT DISTINCT ON (commit_sha) id, commit_sha FROM control.deployment
     WHERE project_id = ${row.project_id} AND commit_sha = ANY(${logged.map(({ sha }) => sha)}) AND NOT is_fork
     ORDER BY commit_sha, created_at DESC`;
@@ -206,8 +205,8 @@ function toCommit({ id, commit_sha: sha, commit_message: message, author }: Comm
 }
 
 /** Differences between the candidate's and the live deployment's environment. */
-async function variableChanges(parts: Dependencies, row: Row, live: Row | null): Promise<Changes | null> {
-  const { sql, keys } = parts;
+async function variableChanges(deps: Dependencies, row: Row, live: Row | null): Promise<Changes | null> {
+  const { sql, keys } = deps;
   const current = live === null ? {} : unsealFrozen(keys, live.id, live.variables).production;
   if (current === null) return null;
   const next =
@@ -224,17 +223,17 @@ async function variableChanges(parts: Dependencies, row: Row, live: Row | null):
 }
 
 async function pending(
-  parts: Dependencies,
+  deps: Dependencies,
   project: string,
   artifact: string,
 ): Promise<Pick<PromotionPreview, 'migrations' | 'risky'>> {
-  if (!hasDatabases(parts, artifact)) return { migrations: [], risky: [] };
+  if (!hasDatabases(deps, artifact)) return { migrations: [], risky: [] };
   try {
-    const plan = await migrate(parts, project, artifact, null, true);
+    const plan = await migrate(deps, project, artifact, null, true);
     const migrations = plan.flatMap(({ resource, pending: files }) =>
       files.length > 0 ? [{ resource, files: [...files] }] : [],
     );
-    return { migrations, risky: riskyIn(parts, artifact, migrations) };
+    return { migrations, risky: riskyIn(deps, artifact, migrations) };
   } catch (error) {
     if (error instanceof EnginesAway || error instanceof EngineRefusal) return { migrations: null, risky: [] };
     throw error;

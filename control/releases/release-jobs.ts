@@ -18,8 +18,8 @@ const LOCK_WAIT_MS = 60_000;
 const STOP_MS = 3000;
 
 /** Runs releases until the process ends. */
-export async function runReleases(parts: Dependencies): Promise<void> {
-  const { sql, stopping, log } = parts;
+export async function runReleases(deps: Dependencies): Promise<void> {
+  const { sql, stopping, log } = deps;
   const member = `api.${randomUUID()}`;
   const running = new Map<number, Promise<void>>();
   let wake: (() => void) | null = null;
@@ -28,7 +28,7 @@ export async function runReleases(parts: Dependencies): Promise<void> {
     isWoken = true;
     wake?.();
   };
-  await parts.onNotify('control_job', (kind) => kind === 'release' && look());
+  await deps.onNotify('control_job', (kind) => kind === 'release' && look());
   stopping.addEventListener('abort', look);
   const renewing = setInterval(() => {
     if (running.size === 0) return;
@@ -45,9 +45,9 @@ export async function runReleases(parts: Dependencies): Promise<void> {
     isWoken = false;
     try {
       while (running.size < AT_ONCE_MAX && !stopping.aborted) {
-        const job = await claim(parts, `${member}.${++claims}`, [...running.keys()]);
+        const job = await claim(deps, `${member}.${++claims}`, [...running.keys()]);
         if (job === null) break;
-        const done = runOne(parts, job).finally(() => {
+        const done = runOne(deps, job).finally(() => {
           running.delete(job.id);
           look();
         });
@@ -100,10 +100,10 @@ async function claim({ sql }: Dependencies, lease: string, running: readonly num
   };
 }
 
-async function runOne(parts: Dependencies, job: ReleaseJob): Promise<void> {
-  const { sql, log } = parts;
+async function runOne(deps: Dependencies, job: ReleaseJob): Promise<void> {
+  const { sql, log } = deps;
   try {
-    await withProject(parts, job.projectId, LOCK_WAIT_MS, () => release(parts, job));
+    await withProject(deps, job.projectId, LOCK_WAIT_MS, () => release(deps, job));
   } catch (error) {
     if (error instanceof JobLeaseLost) return;
     const isWaiting = error instanceof EnginesAway || error instanceof NotRouted;
@@ -112,7 +112,7 @@ async function runOne(parts: Dependencies, job: ReleaseJob): Promise<void> {
       const [waits] = await sql<{ ms: number }[]>`
         SELECT (extract(epoch FROM now() - created_at) * 1000)::float8 AS ms FROM control.job WHERE id = ${job.id}`;
       const isOver = isWaiting ? (waits?.ms ?? 0) > AWAY_MS_MAX : job.attempt >= job.attemptsMax;
-      if (isOver && !(error instanceof NotRouted)) return await giveUp(parts, job, inWords(error));
+      if (isOver && !(error instanceof NotRouted)) return await giveUp(deps, job, inWords(error));
       // Waiting for engines does not count as an attempt.
       await sql`
         UPDATE control.job SET lease = NULL, lease_until = NULL, due_at = now() + ${AGAIN_MS} * interval '1 ms',

@@ -69,41 +69,41 @@ interface Row {
  *
  * @throws {EnginesAway} {NotRouted} to be retried. {JobLeaseLost} to be dropped.
  */
-export async function release(parts: Dependencies, job: ReleaseJob): Promise<void> {
-  const row = await readDeployment(parts, job);
-  if (row === null) return endJob(parts, job);
+export async function release(deps: Dependencies, job: ReleaseJob): Promise<void> {
+  const row = await readDeployment(deps, job);
+  if (row === null) return endJob(deps, job);
   try {
-    await steps(parts, job, row);
+    await steps(deps, job, row);
   } catch (error) {
     if (!(error instanceof ReleaseEnd)) throw error;
-    await end(parts, job, row, error);
+    await end(deps, job, row, error);
   }
 }
 
-async function steps(parts: Dependencies, job: ReleaseJob, row: Row): Promise<void> {
-  const { sql, folder } = parts;
+async function steps(deps: Dependencies, job: ReleaseJob, row: Row): Promise<void> {
+  const { sql, folder } = deps;
   const say = (text: string, step: 'release' | 'migrate' = 'release'): Promise<void> =>
     addLogLines(sql, row.id, step, [['info', text]]);
   if (job.attempt > 1) await say(`The release begins again (attempt ${job.attempt})`);
   if (!row.is_pointed) {
     if (job.attempt > job.attemptsMax)
       throw new ReleaseEnd('failure', 'release_failed', `The release was interrupted ${job.attemptsMax} times`);
-    await checkWanted(parts, job, row);
+    await checkWanted(deps, job, row);
     const { manifest } = checkArtifact(folder, row);
-    await finishBranchRemoval(parts, row.project_id, row.branch);
-    await prepare(parts, job, row, manifest);
-    await writeRoute(parts, row.project_id);
-    await startWorker(parts, row);
+    await finishBranchRemoval(deps, row.project_id, row.branch);
+    await prepare(deps, job, row, manifest);
+    await writeRoute(deps, row.project_id);
+    await startWorker(deps, row);
     await say('The worker has started on all engines');
-    if (manifest.ai) await sayAi(parts, row);
-    await migrateDatabases(parts, job, row);
-    await checkWanted(parts, job, row);
-    await movePointer(parts, job, row);
+    if (manifest.ai) await sayAi(deps, row);
+    await migrateDatabases(deps, job, row);
+    await checkWanted(deps, job, row);
+    await movePointer(deps, job, row);
   }
-  await writeRoute(parts, row.project_id);
-  if (!(await untilRouted(parts, row.project_id))) throw new NotRouted('Not all engines know the route record yet');
+  await writeRoute(deps, row.project_id);
+  if (!(await untilRouted(deps, row.project_id))) throw new NotRouted('Not all engines know the route record yet');
   await say(isProduction(row) ? 'Production leads to it' : `The URL of ${row.branch} leads to it`);
-  await succeed(parts, job, row);
+  await succeed(deps, job, row);
 }
 
 /** Whether it uses production's resources. */
@@ -152,8 +152,8 @@ function checkArtifact(folder: string, { artifact }: Row): { readonly manifest: 
 }
 
 /** Freezes its variables, and records the bindings of its branch. */
-async function prepare(parts: Dependencies, job: ReleaseJob, row: Row, { bindings, ai }: Manifest): Promise<void> {
-  const { sql, keys } = parts;
+async function prepare(deps: Dependencies, job: ReleaseJob, row: Row, { bindings, ai }: Manifest): Promise<void> {
+  const { sql, keys } = deps;
   await sql.begin(async (tx) => {
     await checkLease(tx, job);
     if (row.variables === null) {
@@ -186,27 +186,27 @@ async function prepare(parts: Dependencies, job: ReleaseJob, row: Row, { binding
   });
 }
 
-async function startWorker(parts: Dependencies, row: Row): Promise<void> {
-  const { isStarted, error, lines } = await warm(parts, row.name, row.id);
+async function startWorker(deps: Dependencies, row: Row): Promise<void> {
+  const { isStarted, error, lines } = await warm(deps, row.name, row.id);
   // The reason of a failure is logged at the end of the release.
   const written = lines.flatMap(({ level, text }) =>
     text === error ? [] : [[level === 'error' || level === 'warn' ? level : 'info', text] as const],
   );
-  await addLogLines(parts.sql, row.id, 'release', written);
+  await addLogLines(deps.sql, row.id, 'release', written);
   if (!isStarted) throw new ReleaseEnd('failure', 'worker_start_failed', error ?? 'The worker does not start');
 }
 
 /** Logs missing AI providers: after a push, users would otherwise notice only when a call fails. */
-async function sayAi(parts: Dependencies, row: Row): Promise<void> {
-  const { state, advice } = await readReadiness(parts, row.organization_id);
+async function sayAi(deps: Dependencies, row: Row): Promise<void> {
+  const { state, advice } = await readReadiness(deps, row.organization_id);
   if (advice === null) return;
-  await addLogLines(parts.sql, row.id, 'release', [[state === 'mock' ? 'info' : 'warn', `AI: ${advice}`]]);
+  await addLogLines(deps.sql, row.id, 'release', [[state === 'mock' ? 'info' : 'warn', `AI: ${advice}`]]);
 }
 
-async function migrateDatabases(parts: Dependencies, job: ReleaseJob, row: Row): Promise<void> {
-  const { sql } = parts;
+async function migrateDatabases(deps: Dependencies, job: ReleaseJob, row: Row): Promise<void> {
+  const { sql } = deps;
   const artifact = row.artifact!;
-  if (!hasDatabases(parts, artifact)) return;
+  if (!hasDatabases(deps, artifact)) return;
   await sql.begin(async (tx) => {
     await checkLease(tx, job);
     await tx`UPDATE control.deployment SET status = 'migrating', updated_at = now() WHERE id = ${row.id}`;
@@ -214,7 +214,7 @@ async function migrateDatabases(parts: Dependencies, job: ReleaseJob, row: Row):
   });
   try {
     const deployment = { id: row.id, name: row.name, artifact, requestedBy: row.created_by };
-    await applyMigrations(parts, deployment, isProduction(row) ? null : row.branch);
+    await applyMigrations(deps, deployment, isProduction(row) ? null : row.branch);
   } catch (error) {
     if (error instanceof MigrationFailure) throw new ReleaseEnd('failure', 'migration_failed', error.message);
     throw error;
@@ -222,8 +222,8 @@ async function migrateDatabases(parts: Dependencies, job: ReleaseJob, row: Row):
 }
 
 /** From here on it receives requests. */
-async function movePointer(parts: Dependencies, job: ReleaseJob, row: Row): Promise<void> {
-  await parts.sql.begin(async (tx) => {
+async function movePointer(deps: Dependencies, job: ReleaseJob, row: Row): Promise<void> {
+  await deps.sql.begin(async (tx) => {
     const [project] = await tx<{ production_deployment_id: string | null; production_history: string[] }[]>`
       SELECT production_deployment_id, production_history FROM control.project WHERE id = ${row.project_id} FOR UPDATE`;
     if (project === undefined) throw new JobLeaseLost();
@@ -234,8 +234,8 @@ async function movePointer(parts: Dependencies, job: ReleaseJob, row: Row): Prom
   });
 }
 
-async function succeed(parts: Dependencies, job: ReleaseJob, row: Row): Promise<void> {
-  await parts.sql.begin(async (tx) => {
+async function succeed(deps: Dependencies, job: ReleaseJob, row: Row): Promise<void> {
+  await deps.sql.begin(async (tx) => {
     await checkLease(tx, job);
     await tx`
       UPDATE control.deployment SET status = 'success', reason = NULL, error_message = NULL, ready_at = now(),
@@ -245,9 +245,9 @@ async function succeed(parts: Dependencies, job: ReleaseJob, row: Row): Promise<
   });
 }
 
-async function end(parts: Dependencies, job: ReleaseJob, row: Row, reason: ReleaseEnd): Promise<void> {
-  await addLogLines(parts.sql, row.id, 'release', [[reason.status === 'failure' ? 'error' : 'info', reason.message]]);
-  await parts.sql.begin(async (tx) => {
+async function end(deps: Dependencies, job: ReleaseJob, row: Row, reason: ReleaseEnd): Promise<void> {
+  await addLogLines(deps.sql, row.id, 'release', [[reason.status === 'failure' ? 'error' : 'info', reason.message]]);
+  await deps.sql.begin(async (tx) => {
     await checkLease(tx, job);
     await tx`
       UPDATE control.deployment SET status = ${reason.status}, reason = ${reason.reason},
@@ -262,10 +262,10 @@ async function end(parts: Dependencies, job: ReleaseJob, row: Row, reason: Relea
 }
 
 /** Ends a release after too many attempts. */
-export async function giveUp(parts: Dependencies, job: ReleaseJob, message: string): Promise<void> {
-  const row = await readDeployment(parts, job);
-  if (row === null) return endJob(parts, job);
-  await end(parts, job, row, new ReleaseEnd('failure', 'release_failed', message));
+export async function giveUp(deps: Dependencies, job: ReleaseJob, message: string): Promise<void> {
+  const row = await readDeployment(deps, job);
+  if (row === null) return endJob(deps, job);
+  await end(deps, job, row, new ReleaseEnd('failure', 'release_failed', message));
 }
 
 async function finish(tx: Transaction, job: ReleaseJob, row: Row, action: string, details: object): Promise<void> {

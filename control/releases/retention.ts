@@ -30,24 +30,24 @@ export interface Retired {
 }
 
 /** Runs once an hour until the process ends. */
-export async function keepRetention(parts: Dependencies): Promise<void> {
-  while (!parts.stopping.aborted) {
+export async function keepRetention(deps: Dependencies): Promise<void> {
+  while (!deps.stopping.aborted) {
     // Not immediately at start.
-    await pause(EVERY_MS, parts.stopping);
-    if (parts.stopping.aborted) return;
+    await pause(EVERY_MS, deps.stopping);
+    if (deps.stopping.aborted) return;
     try {
-      const retired = await retire(parts);
-      parts.log.info({ ...retired }, 'Retention done');
+      const retired = await retire(deps);
+      deps.log.info({ ...retired }, 'Retention done');
     } catch (error) {
-      if (!parts.stopping.aborted) parts.log.error({ err: error }, 'Retention failed');
+      if (!deps.stopping.aborted) deps.log.error({ err: error }, 'Retention failed');
     }
   }
 }
 
 /** Runs one round. */
-export async function retire(parts: Dependencies): Promise<Retired> {
-  const deployments = await retireDeployments(parts);
-  const [{ count: logLines } = { count: 0 }] = await parts.sql<{ count: number }[]>`
+export async function retire(deps: Dependencies): Promise<Retired> {
+  const deployments = await retireDeployments(deps);
+  const [{ count: logLines } = { count: 0 }] = await deps.sql<{ count: number }[]>`
     WITH gone AS (
       DELETE FROM control.build_log WHERE deployment_id IN (
         SELECT id FROM control.deployment d WHERE d.updated_at < now() - ${LOG_DAYS} * interval '1 day'
@@ -56,18 +56,18 @@ export async function retire(parts: Dependencies): Promise<Retired> {
       ) RETURNING 1)
     SELECT count(*) AS count FROM gone`;
   // Their results stay in control.database_migration_audit.
-  await parts.sql`
+  await deps.sql`
     DELETE FROM control.migration_run WHERE finished_at < now() - ${LOG_DAYS} * interval '1 day'`;
-  const uploads = await removeExpiredUploads(parts);
-  const artifacts = await removeArtifacts(parts);
-  await removeLeftovers(parts.folder);
-  const repositories = await shrinkRepositories(parts);
+  const uploads = await removeExpiredUploads(deps);
+  const artifacts = await removeArtifacts(deps);
+  await removeLeftovers(deps.folder);
+  const repositories = await shrinkRepositories(deps);
   return { deployments, artifacts, logLines, uploads, repositories };
 }
 
 /** Retires deployments that no pointer needs and that are not among the newest: they leave the route records. */
-async function retireDeployments(parts: Dependencies): Promise<number> {
-  const { sql } = parts;
+async function retireDeployments(deps: Dependencies): Promise<number> {
+  const { sql } = deps;
   const retired = await sql.begin(async (tx) => {
     const rows = await tx<{ id: string; project_id: string }[]>`
       WITH ranked AS (
@@ -90,26 +90,26 @@ async function retireDeployments(parts: Dependencies): Promise<number> {
     return rows;
   });
   for (const projectId of new Set(retired.map((row) => row.project_id))) {
-    await writeRoute(parts, projectId);
+    await writeRoute(deps, projectId);
     // Artifacts are deleted only once no engine routes to them; if no engine is available, in the next round.
-    await untilRouted(parts, projectId, 1000);
+    await untilRouted(deps, projectId, 1000);
   }
   return retired.length;
 }
 
 /** Deletes artifacts that neither a deployment nor a route record refers to. */
-async function removeArtifacts(parts: Dependencies): Promise<number> {
-  const folder = path.join(parts.folder, 'artifacts');
+async function removeArtifacts(deps: Dependencies): Promise<number> {
+  const folder = path.join(deps.folder, 'artifacts');
   const names = (await readdir(folder).catch(() => [])).filter(isArtifactId);
   // Includes records of projects unknown to the database.
   const named = new Set(
-    readRoutes(parts.folder).flatMap(({ deployments }) => Object.values(deployments).map(({ artifact }) => artifact)),
+    readRoutes(deps.folder).flatMap(({ deployments }) => Object.values(deployments).map(({ artifact }) => artifact)),
   );
   let removed = 0;
-  for (let at = 0; at < names.length && !parts.stopping.aborted; at += TOGETHER) {
+  for (let at = 0; at < names.length && !deps.stopping.aborted; at += TOGETHER) {
     const some = names.slice(at, at + TOGETHER).filter((id) => !named.has(id));
     if (some.length === 0) continue;
-    const used = await parts.sql<{ artifact: string }[]>`
+    const used = await deps.sql<{ artifact: string }[]>`
       SELECT DISTINCT d.artifact FROM control.deployment d JOIN control.project p ON p.id = d.project_id
       WHERE d.artifact = ANY(${some}) AND d.removed_at IS NULL AND p.deleted_at IS NULL`;
     const kept = new Set(used.map(({ artifact }) => artifact));

@@ -6,9 +6,9 @@ import { followRoutes } from './project-routes.ts';
 import { keepRetention } from './retention.ts';
 import { runReleases } from './release-jobs.ts';
 
-export function startDeployments(parts: Dependencies): void {
-  parts.background('Following routes', () => followRoutes(parts));
-  parts.background('Releasing', () => runReleases(parts));
-  parts.background('Removing branches', () => finishBranchRemovals(parts));
-  parts.background('Retention', () => keepRetention(parts));
+export function startDeployments(deps: Dependencies): void {
+  deps.background('Following routes', () => followRoutes(deps));
+  deps.background('Releasing', () => runReleases(deps));
+  deps.background('Removing branches', () => finishBranchRemovals(deps));
+  deps.background('Retention', () => keepRetention(deps));
 }

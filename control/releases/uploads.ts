@@ -46,7 +46,7 @@ interface Row {
   readonly input: UploadInput;
 }
 
-type UploadParts = Pick<Dependencies, 'sql' | 'folder' | 'turns' | 'storage'> & { readonly uploadLimits: UploadLimits };
+type UploadDeps = Pick<Dependencies, 'sql' | 'folder' | 'turns' | 'storage'> & { readonly uploadLimits: UploadLimits };
 
 const OPEN_MAX = 20;
 const LIFE_MS = 24 * 3_600_000;
@@ -61,11 +61,11 @@ const PIECE_MS_MAX = 60_000;
  * @throws {ApiError} `payload_too_large`, `storage_full`, `conflict` (too many at once), `unavailable` (disk)
  */
 export async function beginUpload(
-  parts: UploadParts,
+  deps: UploadDeps,
   given: { readonly projectId: string; readonly bytes: number; readonly sha256: string } & UploadInput,
   accountId: string,
 ): Promise<Upload> {
-  const { sql, folder, uploadLimits: limits } = parts;
+  const { sql, folder, uploadLimits: limits } = deps;
   const { projectId, bytes, sha256, ...input } = given;
   const bytesMax = limits.artifactBytesMax + limits.artifactFilesMax * FILE_OVERHEAD_BYTES;
   if (bytes > bytesMax) throw new ApiError('payload_too_large', { allowed: bytesMax });
@@ -78,7 +78,7 @@ export async function beginUpload(
     const [project] = await tx<{ organization_id: string }[]>`
       SELECT organization_id FROM control.project WHERE id = ${projectId} FOR UPDATE`;
     if (project === undefined) throw new ApiError('not_found');
-    await refuseFull(parts, tx, project.organization_id);
+    await refuseFull(deps, tx, project.organization_id);
     const [same] = await tx<Row[]>`
       UPDATE control.upload SET input = ${tx.json(input as never)}, expires_at = ${new Date(Date.now() + LIFE_MS)}
       WHERE project_id = ${projectId} AND sha256 = ${sha256} AND bytes = ${bytes} AND created_by = ${accountId}
@@ -112,12 +112,12 @@ export async function readUpload({ sql }: Pick<Dependencies, 'sql'>, id: string)
  * @throws {ApiError} `conflict` for another offset, `payload_too_large` for more bytes than announced.
  */
 export function addToUpload(
-  parts: UploadParts,
+  deps: UploadDeps,
   id: string,
   offset: number,
   content: ReadableStream<Uint8Array> | null,
 ): Promise<Upload> {
-  const { sql, folder, turns } = parts;
+  const { sql, folder, turns } = deps;
   return turns.inTurn(`upload:${id}`, async () => {
     const row = await readRow(sql, id);
     if (row.deployment_id !== null) throw new ApiError('conflict', { reason: 'This upload is a deployment already' });
@@ -161,12 +161,12 @@ export function addToUpload(
  *   of it is kept.
  */
 export function deployUpload(
-  parts: UploadParts,
+  deps: UploadDeps,
   id: string,
   audit: Audit,
   accountId: string,
 ): Promise<{ readonly deploymentId: string; readonly artifact: string }> {
-  const { sql, folder, turns } = parts;
+  const { sql, folder, turns } = deps;
   return turns.inTurn(`upload:${id}`, async () => {
     const row = await readRow(sql, id);
     if (row.deployment_id !== null) {
@@ -184,14 +184,14 @@ export function deployUpload(
     let artifact: Awaited<ReturnType<typeof receiveArtifact>>;
     try {
       await checkHash(file, row);
-      artifact = await receiveArtifact(folder, file, parts.uploadLimits);
+      artifact = await receiveArtifact(folder, file, deps.uploadLimits);
     } catch (error) {
       const isWrong = error instanceof ArchiveError || error instanceof ApiError;
-      if (isWrong) await forget(parts, id);
+      if (isWrong) await forget(deps, id);
       if (error instanceof ArchiveError) throw new ApiError(error.reason, { reason: error.message });
       throw error;
     }
-    const deploymentId = await insertDeployment(parts, row, artifact, audit, accountId);
+    const deploymentId = await insertDeployment(deps, row, artifact, audit, accountId);
     await rm(file, { force: true });
     return { deploymentId, artifact: artifact.id };
   });
@@ -205,7 +205,7 @@ export async function removeExpiredUploads({ sql, folder }: Pick<Dependencies, '
 }
 
 async function insertDeployment(
-  { sql }: UploadParts,
+  { sql }: UploadDeps,
   row: Row,
   artifact: {
     readonly id: string;
@@ -267,7 +267,7 @@ async function checkHash(file: string, { bytes, sha256 }: Row): Promise<void> {
     });
 }
 
-async function forget({ sql, folder }: UploadParts, id: string): Promise<void> {
+async function forget({ sql, folder }: UploadDeps, id: string): Promise<void> {
   await sql`DELETE FROM control.upload WHERE id = ${id}`;
   await rm(fileOf(folder, id), { force: true });
 }

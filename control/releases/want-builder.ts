@@ -11,22 +11,22 @@ const POLL_MS = 2000;
  * @param want requests the builder; called again while builds wait.
  */
 export async function watchBuilds(
-  parts: Pick<Dependencies, 'sql' | 'onNotify' | 'stopping'>,
+  deps: Pick<Dependencies, 'sql' | 'onNotify' | 'stopping'>,
   want: () => void,
 ): Promise<void> {
   let looking: Promise<void> | null = null;
   const look = (): void => {
-    looking ??= lookOnce(parts, want)
+    looking ??= lookOnce(deps, want)
       // Postgres is unavailable: the next check will find the builds.
       .catch(() => {})
       .finally(() => (looking = null));
   };
-  const unlisten = await parts.onNotify('control_job', (kind) => {
+  const unlisten = await deps.onNotify('control_job', (kind) => {
     if (kind !== 'build') return;
     want();
   });
   const timer = setInterval(look, POLL_MS);
-  parts.stopping.addEventListener('abort', () => {
+  deps.stopping.addEventListener('abort', () => {
     clearInterval(timer);
     void unlisten().catch(() => {});
   });

@@ -24,20 +24,20 @@ export async function noteDeletion(dataFolder: string, repositoryId: string): Pr
 }
 
 /** @returns the number of repositories shrunk or removed. */
-export async function shrinkRepositories(parts: Dependencies, now: number = Date.now()): Promise<number> {
-  let count = await removeDeleted(parts);
-  const names = await readdir(repositoriesFolder(parts.folder)).catch(() => []);
+export async function shrinkRepositories(deps: Dependencies, now: number = Date.now()): Promise<number> {
+  let count = await removeDeleted(deps);
+  const names = await readdir(repositoriesFolder(deps.folder)).catch(() => []);
   for (const name of names) {
-    if (parts.stopping.aborted) break;
-    const repository = path.join(repositoriesFolder(parts.folder), name);
+    if (deps.stopping.aborted) break;
+    const repository = path.join(repositoriesFolder(deps.folder), name);
     const note = path.join(repository, NOTE);
     const times = (await readFile(note, 'utf8').catch(() => '')).split('\n').filter((line) => line !== '');
     if (times.length === 0 || now - Number(times[0]) < AGE_MS) continue;
-    const [program, words] = boundedGit(parts.limits, ['--git-dir', repository, 'gc', '--quiet', `--prune=${PRUNE}`]);
+    const [program, words] = boundedGit(deps.limits, ['--git-dir', repository, 'gc', '--quiet', `--prune=${PRUNE}`]);
     try {
       await run('nice', ['-n', NICE, program, ...words], { env: gitEnvironment(), timeout: GC_MS });
     } catch (error) {
-      parts.log.warn({ err: error, repository: name }, 'A repository keeps what was deleted');
+      deps.log.warn({ err: error, repository: name }, 'A repository keeps what was deleted');
       continue;
     }
     // Commits of later deletions were too young.

@@ -13,30 +13,30 @@ import { goTo, html, page } from './pages.ts';
 import { createUiApp } from './ui-app.ts';
 
 /** The API's fetch handler. */
-type ApiFetch = (request: Request, parts: Dependencies) => Response | Promise<Response>;
+type ApiFetch = (request: Request, deps: Dependencies) => Response | Promise<Response>;
 
 /**
  * Handles requests to `AUTH_URL`.
  *
  * @example serveApi({ socket, fetch: behindWeb(token, createUi(parts, api.fetch)) })
  */
-export function createUi(parts: Dependencies, api: ApiFetch): (request: Request) => Promise<Response> {
+export function createUi(deps: Dependencies, api: ApiFetch): (request: Request) => Promise<Response> {
   const app = createUiApp();
-  const cookies = cookiesOf(parts.addresses.ui);
-  const { sessions } = parts.signIn;
+  const cookies = cookiesOf(deps.addresses.ui);
+  const { sessions } = deps.signIn;
   const answer = async (request: Request): Promise<Response> => {
     const { pathname } = new URL(request.url);
     const value = readCookie(request.headers.get('cookie'), cookies.session);
-    const session = value === null ? null : await liveSession(parts, value);
-    const address = parts.clientAddress(request);
+    const session = value === null ? null : await liveSession(deps, value);
+    const address = deps.clientAddress(request);
     let response: Response;
     if (pathname.startsWith('/api/auth/')) {
       const network = networkOf(address ?? '');
-      response = await app.fetch(request, { ...parts, session, address, network });
+      response = await app.fetch(request, { ...deps, session, address, network });
     } else if (pathname.startsWith('/api/')) {
-      response = await passOn({ ...parts, clientAddress: () => address }, api, request, {
+      response = await passOn({ ...deps, clientAddress: () => address }, api, request, {
         first: session,
-        again: () => (value === null ? Promise.resolve(null) : liveSession(parts, value)),
+        again: () => (value === null ? Promise.resolve(null) : liveSession(deps, value)),
       });
     } else {
       response = page('There is no such page', html`<p><a href="/">To the start</a></p>`, { status: 404 });
@@ -50,12 +50,12 @@ export function createUi(parts: Dependencies, api: ApiFetch): (request: Request)
     return answered;
   };
   return async (request) => {
-    const elsewhere = atLocalhost(request, parts.addresses.ui);
+    const elsewhere = atLocalhost(request, deps.addresses.ui);
     if (elsewhere !== null) return goTo(elsewhere);
     try {
       return await answer(request);
     } catch (error) {
-      parts.log.error({ err: error }, 'Request of AUTH_URL failed');
+      deps.log.error({ err: error }, 'Request of AUTH_URL failed');
       const text = html`<p role="alert">The platform cannot answer at the moment. Try again.</p>`;
       return page('That did not work', text, { status: 503 });
     }
@@ -89,15 +89,10 @@ interface Found {
 }
 
 /** Forwards a request to the API, as the session's account if it comes from one of the platform's own pages. */
-async function passOn(
-  parts: Dependencies,
-  api: ApiFetch,
-  request: Request,
-  { first, again }: Found,
-): Promise<Response> {
+async function passOn(deps: Dependencies, api: ApiFetch, request: Request, { first, again }: Found): Promise<Response> {
   const { method, headers } = request;
   const isReading = method === 'GET' || method === 'HEAD';
-  const isOurs = isReading ? mayRead(headers, parts.addresses.ui) : isFromOwnPage(headers, parts.addresses.ui);
+  const isOurs = isReading ? mayRead(headers, deps.addresses.ui) : isFromOwnPage(headers, deps.addresses.ui);
   const url = new URL(request.url);
   url.pathname = url.pathname.slice('/api'.length);
   const passed = new Request(url, request);
@@ -110,5 +105,5 @@ async function passOn(
     isFirst = false;
     return first;
   };
-  return api(passed, { ...parts, findSession });
+  return api(passed, { ...deps, findSession });
 }

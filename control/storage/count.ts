@@ -17,7 +17,7 @@ interface Counted {
   readonly bytes: ReadonlyMap<string, number>;
 }
 
-type CountParts = Pick<Dependencies, 'sql' | 'folder' | 'privatePort' | 'storage'>;
+type CountDeps = Pick<Dependencies, 'sql' | 'folder' | 'privatePort' | 'storage'>;
 
 const ASK_MS = 10 * 60_000;
 /** Size of a row without its texts. */
@@ -28,19 +28,19 @@ const ROW_BYTES = 100;
  *
  * @returns why parts could not be measured; their last values are kept.
  */
-export async function countStorage(parts: CountParts): Promise<readonly string[]> {
+export async function countStorage(deps: CountDeps): Promise<readonly string[]> {
   const countedAt = new Date();
   const counted: Counted[] = [];
   const missed: string[] = [];
   // Sequentially, as it is not urgent.
   for (const count of [countEngine, countRows, countFolders])
     counted.push(
-      ...(await count(parts).catch((error: unknown) => {
+      ...(await count(deps).catch((error: unknown) => {
         missed.push((error as Error).message);
         return [];
       })),
     );
-  const projects = await projectsByName(parts.sql);
+  const projects = await projectsByName(deps.sql);
   const ids = new Set(projects.values());
   const rows = counted.flatMap(({ kind, isLocal, by, bytes }) =>
     [...bytes].flatMap(([name, count]) => {
@@ -48,7 +48,7 @@ export async function countStorage(parts: CountParts): Promise<readonly string[]
       return project === undefined || count === 0 ? [] : [{ project, kind, bytes: count, isLocal }];
     }),
   );
-  await parts.sql.begin(async (tx) => {
+  await deps.sql.begin(async (tx) => {
     await tx`DELETE FROM control.storage WHERE kind = ANY(${counted.map(({ kind }) => kind)})`;
     await tx`
       INSERT INTO control.storage (project_id, kind, bytes, is_local, counted_at)
@@ -73,7 +73,7 @@ async function projectsByName(sql: Sql): Promise<ReadonlyMap<string, string>> {
   return new Map(rows.map(({ name, id }) => [name, id]));
 }
 
-async function countEngine({ privatePort }: CountParts): Promise<Counted[]> {
+async function countEngine({ privatePort }: CountDeps): Promise<Counted[]> {
   const { status, body } = await privatePort.ask<KeptBytes>('/_platform/storage', {}, ASK_MS);
   if (status === 503) throw new Error('no engine answers what files and databases keep');
   if (status !== 200) throw new Error(`the platform answered ${status}`);
@@ -86,7 +86,7 @@ async function countEngine({ privatePort }: CountParts): Promise<Counted[]> {
 }
 
 /** Size of table rows. Lengths of long values are computed without reading them. */
-async function countRows({ sql, storage: { isPostgresLocal: isLocal } }: CountParts): Promise<Counted[]> {
+async function countRows({ sql, storage: { isPostgresLocal: isLocal } }: CountDeps): Promise<Counted[]> {
   const sums = async (kind: StorageKind, by: Counted['by'], rows: Promise<Sum[]>): Promise<Counted> => {
     const bytes = new Map((await rows).map((row) => [row.project, Number(row.bytes)]));
     return { kind, isLocal, by, bytes };
@@ -157,7 +157,7 @@ interface Sum {
 }
 
 /** Folders of the data folder: artifacts, including uploads in progress; repositories; build caches. */
-async function countFolders({ sql, folder }: CountParts): Promise<Counted[]> {
+async function countFolders({ sql, folder }: CountDeps): Promise<Counted[]> {
   const artifacts = await folderBytes(join(folder, 'artifacts'));
   const used = await sql<{ project: string; artifact: string }[]>`
     SELECT DISTINCT project_id AS project, artifact FROM control.deployment

@@ -42,8 +42,8 @@ export function createLasting(): (missed: readonly string[]) => readonly string[
 }
 
 /** Counts until the process ends. */
-export async function followStorage(parts: Dependencies): Promise<void> {
-  const { sql, stopping, log, onNotify } = parts;
+export async function followStorage(deps: Dependencies): Promise<void> {
+  const { sql, stopping, log, onNotify } = deps;
   let isTouched = false;
   let wake = (): void => {};
   const unlisten = await onNotify('control_storage', () => {
@@ -60,13 +60,13 @@ export async function followStorage(parts: Dependencies): Promise<void> {
     try {
       const began = performance.now();
       if (began >= countAt) {
-        for (const reason of lastingOf(await countStorage(parts)))
+        for (const reason of lastingOf(await countStorage(deps)))
           log.warn({ reason }, 'Storage is not counted in part: what was counted last holds');
         pauseMs = Math.max(PAUSE_MS, PAUSES_A_COUNT * (performance.now() - began));
         countAt = performance.now() + pauseMs;
       }
       isTouched = false;
-      await publishStorageLeft(parts, Math.max(GOOD_MS, GOOD_COUNTS * pauseMs));
+      await publishStorageLeft(deps, Math.max(GOOD_MS, GOOD_COUNTS * pauseMs));
     } catch (error) {
       if (stopping.aborted) break;
       log.error({ err: error }, 'Storage not counted');

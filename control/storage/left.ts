@@ -65,10 +65,10 @@ export function organizationsLeft(all: readonly Keeping[], disk: Disk, bounds: D
 
 /** Publishes what is left. @param goodMs how long it is valid without another count. */
 export async function publishStorageLeft(
-  parts: Pick<Dependencies, 'sql' | 'folder' | 'storage'>,
+  deps: Pick<Dependencies, 'sql' | 'folder' | 'storage'>,
   goodMs: number,
 ): Promise<void> {
-  const { sql, folder, storage } = parts;
+  const { sql, folder, storage } = deps;
   const rows = await sql<(Omit<Keeping, 'localBytes'> & { local: number; countedAt: Date | null })[]>`
     SELECT o.id, o.plan, coalesce(kept.bytes, 0) AS bytes, coalesce(kept.local, 0) AS local, kept."countedAt",
       coalesce(names.projects, '{}') AS projects

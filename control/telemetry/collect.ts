@@ -47,15 +47,15 @@ export class TelemetryCounts {
  * @param collector the operator's, for spans; null: none.
  */
 export async function collectTelemetry(
-  parts: Dependencies,
+  deps: Dependencies,
   collector: CollectorAddress | null = null,
   counts: TelemetryCounts = new TelemetryCounts(),
 ): Promise<void> {
-  const { sql, stopping, log } = parts;
+  const { sql, stopping, log } = deps;
   const exporter = collector === null ? null : new SpanExporter({ address: collector, log, stopping });
-  if (exporter !== null) parts.background('Sending spans', () => exporter.run());
-  const ofProjects = createProjectCollectors(parts);
-  parts.background('Sending spans of projects', () => ofProjects.run());
+  if (exporter !== null) deps.background('Sending spans', () => exporter.run());
+  const ofProjects = createProjectCollectors(deps);
+  deps.background('Sending spans of projects', () => ofProjects.run());
   counts.exported = () => [
     { collector: 'operator', sent: exporter?.sent ?? 0, dropped: exporter?.dropped ?? 0 },
     { collector: 'projects', ...ofProjects.total() },
@@ -68,16 +68,16 @@ export async function collectTelemetry(
       ofProjects.add(spans);
     },
   });
-  const { diskFreeBytesMin, isPostgresLocal } = parts.storage;
-  const space = new FreeSpace(parts.folder, isPostgresLocal ? diskFreeBytesMin : 0, statfsSync);
+  const { diskFreeBytesMin, isPostgresLocal } = deps.storage;
+  const space = new FreeSpace(deps.folder, isPostgresLocal ? diskFreeBytesMin : 0, statfsSync);
   let acknowledged: string | null = null;
   let sweptAt = -Infinity;
   while (!stopping.aborted) {
     try {
-      acknowledged = await takeTelemetry(parts, store, acknowledged, WAIT_MS, counts, space);
+      acknowledged = await takeTelemetry(deps, store, acknowledged, WAIT_MS, counts, space);
       if (performance.now() - sweptAt > SWEEP_MS) {
         sweptAt = performance.now();
-        await sweepTelemetry(parts);
+        await sweepTelemetry(deps);
       }
       await pause(acknowledged === null ? 0 : TOGETHER_MS, undefined, { signal: stopping }).catch(() => {});
     } catch (error) {

@@ -43,9 +43,9 @@ export interface ProjectCollectors {
 }
 
 export function createProjectCollectors(
-  parts: Pick<Dependencies, 'sql' | 'keys' | 'log' | 'stopping' | 'onNotify'>,
+  deps: Pick<Dependencies, 'sql' | 'keys' | 'log' | 'stopping' | 'onNotify'>,
 ): ProjectCollectors {
-  const { sql, keys, log, stopping } = parts;
+  const { sql, keys, log, stopping } = deps;
   const known = new Map<string, Known>();
   const running = new Set<Promise<void>>();
   const gone = { sent: 0, dropped: 0 };
@@ -130,7 +130,7 @@ export function createProjectCollectors(
         isRead = false;
         wake();
       };
-      const unlisten = await parts.onNotify('control_collector', look);
+      const unlisten = await deps.onNotify('control_collector', look);
       stopping.addEventListener('abort', look, { once: true });
       while (!stopping.aborted) {
         try {

@@ -9,7 +9,7 @@ const HOUR_MS = 3_600_000;
 /** Approximate number of bytes deleted per transaction. */
 const PIECE_BYTES = 32 * 1024 * 1024;
 
-/** @param parts including the limits. */
+/** @param deps including the limits. */
 export async function sweepTelemetry(
   {
     sql,

@@ -10,12 +10,12 @@ const WAIT_MS = 10_000;
 const ACTOR = 'usage';
 
 /** Takes batches until the process shuts down. */
-export async function collectUsage(parts: Dependencies): Promise<void> {
-  const { stopping, log } = parts;
+export async function collectUsage(deps: Dependencies): Promise<void> {
+  const { stopping, log } = deps;
   let acknowledged: string | null = null;
   while (!stopping.aborted) {
     try {
-      const taken = await takeUsage(parts, acknowledged);
+      const taken = await takeUsage(deps, acknowledged);
       acknowledged = taken;
       // After a batch, ask again immediately: there may be more, and the request acknowledges this one.
       if (taken !== null) continue;

@@ -29,21 +29,21 @@ export function secretContext(webhookId: string): string {
 }
 
 /** Starts the loop. Called by main.ts. */
-export function startWebhooks(parts: Dependencies): void {
-  parts.background('Sending webhooks', () => sendDeliveries(parts));
+export function startWebhooks(deps: Dependencies): void {
+  deps.background('Sending webhooks', () => sendDeliveries(deps));
 }
 
 /** Sends due deliveries until the process ends. @param resolve for tests. */
-export function sendDeliveries(parts: Dependencies, resolve?: Resolve): Promise<void> {
-  const { sql } = parts;
-  return runDueWork<Claimed>(parts, {
+export function sendDeliveries(deps: Dependencies, resolve?: Resolve): Promise<void> {
+  const { sql } = deps;
+  return runDueWork<Claimed>(deps, {
     what: 'Deliveries of webhooks',
     channel: 'control_webhook',
     pollMs: 5000,
     ofOneMax: OF_ONE_MAX,
-    claim: (busy) => claim(parts, busy),
+    claim: (busy) => claim(deps, busy),
     ownerOf: ({ webhook_id: webhookId }) => webhookId,
-    run: (claimed) => deliver(parts, claimed, resolve),
+    run: (claimed) => deliver(deps, claimed, resolve),
     sweep: () => sql`
       DELETE FROM control.webhook_delivery
       WHERE due_at IS NULL AND created_at < now() - ${KEPT_DAYS} * interval '1 day'`,
@@ -63,16 +63,16 @@ async function claim({ sql }: Dependencies, busy: readonly string[]): Promise<Cl
   return claimed ?? null;
 }
 
-async function deliver(parts: Dependencies, claimed: Claimed, resolve?: Resolve): Promise<void> {
+async function deliver(deps: Dependencies, claimed: Claimed, resolve?: Resolve): Promise<void> {
   const { id, webhook_id: webhookId, event, body, url, is_private: isPrivate } = claimed;
   let secret: string;
   try {
-    secret = unseal(parts.keys, claimed.secret, secretContext(webhookId));
+    secret = unseal(deps.keys, claimed.secret, secretContext(webhookId));
   } catch {
-    return record(parts, claimed, { status: null, error: 'Its secret cannot be read: make the webhook anew' });
+    return record(deps, claimed, { status: null, error: 'Its secret cannot be read: make the webhook anew' });
   }
   const attempt = { url, secret, id, event, isPrivate, body: JSON.stringify({ id, ...body }) };
-  await record(parts, claimed, await (resolve === undefined ? send(attempt) : send(attempt, resolve)));
+  await record(deps, claimed, await (resolve === undefined ? send(attempt) : send(attempt, resolve)));
 }
 
 /** Only for the claimed attempt: the delivery may have been requested again or the webhook disabled since. */

@@ -1,7 +1,7 @@
 // Accounting of one call: reserves budget before it and records usage once after it. The response only waits for the
 // reservation.
 import type { Used } from '../contract/chat.ts';
-import type { Caller, GatewayParts, Price, Remaining, TokenCount } from '../contract/contract.ts';
+import type { Caller, GatewayDeps, Price, Remaining, TokenCount } from '../contract/contract.ts';
 import { GatewayError } from '../contract/errors.ts';
 
 /** How a call ended. */
@@ -35,9 +35,9 @@ interface Opened {
 }
 
 /** @throws {GatewayError} 429 */
-export async function openBill(parts: GatewayParts, opened: Opened): Promise<Bill> {
+export async function openBill(deps: GatewayDeps, opened: Opened): Promise<Bill> {
   const { id, caller, startedAt, modelRequested, isStream, estimate } = opened;
-  const room = await parts.ledger.reserve(caller, estimate);
+  const room = await deps.ledger.reserve(caller, estimate);
   if ('code' in room) {
     const error = new GatewayError(room.code, room.message, { retryAfterMs: room.retryAfterMs });
     throw error.with(remainingHeaders(room.of, room.left));
@@ -53,7 +53,7 @@ export async function openBill(parts: GatewayParts, opened: Opened): Promise<Bil
       const status = error?.status ?? 200;
       const counted = used ?? sentFor(error, estimate);
       room.settle(counted);
-      parts.usage.record({
+      deps.usage.record({
         id,
         at: startedAt,
         caller,
@@ -64,11 +64,11 @@ export async function openBill(parts: GatewayParts, opened: Opened): Promise<Bil
         cachedTokens: counted?.cachedTokens ?? 0,
         reasoningTokens: counted?.reasoningTokens ?? 0,
         isEstimated: counted?.isEstimated ?? false,
-        costMicros: counted === null ? 0 : costOf(model === null ? null : parts.price(model), counted),
+        costMicros: counted === null ? 0 : costOf(model === null ? null : deps.price(model), counted),
         status,
         isStream,
         firstByteMs: begunAt === null ? null : begunAt - startedAt,
-        totalMs: parts.now() - startedAt,
+        totalMs: deps.now() - startedAt,
       });
     },
   };

@@ -8,8 +8,8 @@ import { sumOf } from './memory-usage.ts';
 
 const ROWS_MAX = 10_000;
 
-export function createMemoryAccounts(parts: { readonly now: () => number; readonly limitsOf: LimitsOf }): Accounts {
-  return { tokens: createTokens(parts.now), ledger: createMemoryLedger(parts), usage: createUsage() };
+export function createMemoryAccounts(deps: { readonly now: () => number; readonly limitsOf: LimitsOf }): Accounts {
+  return { tokens: createTokens(deps.now), ledger: createMemoryLedger(deps), usage: createUsage() };
 }
 
 interface Kept {

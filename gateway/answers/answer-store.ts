@@ -31,12 +31,12 @@ export interface KeptAnswers {
 /** Overhead of a key and its entry, besides the text. */
 const OVERHEAD_BYTES = 500;
 
-export function createAnswerStore(parts: {
+export function createAnswerStore(deps: {
   readonly now: () => number;
   readonly bytesMax: number;
   readonly answerBytesMax: number;
 }): AnswerStore {
-  const { now, bytesMax, answerBytesMax } = parts;
+  const { now, bytesMax, answerBytesMax } = deps;
   const kept = new Map<string, Kept>();
   let size = 0;
   const remove = (key: string): void => {

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { openBill } from '../accounts/bill.ts';
 import { isJson, isList, type ChatRequest, type Json } from '../contract/chat.ts';
-import type { AdmittedCall, GatewayParts } from '../contract/contract.ts';
+import type { AdmittedCall, GatewayDeps } from '../contract/contract.ts';
 import { GatewayError } from '../contract/errors.ts';
 import { wrong } from '../contract/request-body.ts';
 import { encodeFrames, sseHeaders } from '../streams/sse-writer.ts';
@@ -45,7 +45,7 @@ interface Asked {
   readonly completed: Promise<Kept | null>;
 }
 
-export function createKeptAnswers({ now, limits }: Pick<GatewayParts, 'now' | 'limits'>): KeptAnswers {
+export function createKeptAnswers({ now, limits }: Pick<GatewayDeps, 'now' | 'limits'>): KeptAnswers {
   const { keptBytesMax: bytesMax, keptAnswerBytesMax: answerBytesMax } = limits;
   return { store: createAnswerStore({ now, bytesMax, answerBytesMax }), pending: new Map() };
 }
@@ -66,7 +66,7 @@ export async function keptOrAsked(question: Question): Promise<Response> {
 /** One call per key: concurrent callers wait for its response. */
 async function once(question: Question, key: string, ttl: string | null): Promise<Response> {
   const { call, body } = question;
-  const { kept, parts } = call;
+  const { kept, deps } = call;
   const name = `key ${scopeOf(call)} ${hashOf(key)}`;
   const hash = hashOf(canonical(body));
   const refuseOther = (other: string): void => {
@@ -87,7 +87,7 @@ async function once(question: Question, key: string, ttl: string | null): Promis
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
   kept.pending.set(name, { hash, ended });
   const over = (answer: Kept | null): void => {
-    if (answer !== null) write(kept.store, name, { ...answer, hash }, parts.limits.idempotencyMs);
+    if (answer !== null) write(kept.store, name, { ...answer, hash }, deps.limits.idempotencyMs);
     kept.pending.delete(name);
     end();
   };
@@ -101,10 +101,10 @@ async function once(question: Question, key: string, ttl: string | null): Promis
   }
 }
 
-async function waitFor(ended: Promise<void>, { request, parts }: Call): Promise<void> {
+async function waitFor(ended: Promise<void>, { request, deps }: Call): Promise<void> {
   const patience = new AbortController();
   const signal = AbortSignal.any([patience.signal, request.signal]);
-  const late = pause(parts.limits.answerMs, 'late' as const, { signal }).catch(() => 'gone' as const);
+  const late = pause(deps.limits.answerMs, 'late' as const, { signal }).catch(() => 'gone' as const);
   const outcome = await Promise.race([ended, late]);
   patience.abort();
   if (outcome === 'gone') throw new GatewayError('client_gone', 'The client closed the connection');
@@ -121,7 +121,7 @@ async function cached(question: Question, ttl: string): Promise<Asked> {
   if (found !== null)
     return { response: await replay(question, found, { [CACHE_HEADER]: 'HIT' }), completed: Promise.resolve(found) };
   const asked = await watched(question, { [CACHE_HEADER]: 'MISS' });
-  const ttlMs = Math.min(Number(ttl) * 1000, call.parts.limits.cacheMsMax);
+  const ttlMs = Math.min(Number(ttl) * 1000, call.deps.limits.cacheMsMax);
   void asked.completed.then((answer) => {
     if (answer !== null) write(store, name, answer, ttlMs);
   });
@@ -130,7 +130,7 @@ async function cached(question: Question, ttl: string): Promise<Asked> {
 
 /** Sends the request and observes the response. */
 async function watched({ call, body, ask }: Question, headers: Json = {}): Promise<Asked> {
-  const { parts } = call;
+  const { deps } = call;
   const showsUsage = body.stream_options?.['include_usage'] === true;
   const isStream = body.stream === true;
   const options = { stream_options: { ...body.stream_options, include_usage: true } };
@@ -145,7 +145,7 @@ async function watched({ call, body, ask }: Question, headers: Json = {}): Promi
     return { response: new Response(text, { status, headers: own }), completed };
   }
   const { promise: completed, resolve } = Promise.withResolvers<Kept | null>();
-  const { eventCharactersMax, keptAnswerBytesMax } = parts.limits;
+  const { eventCharactersMax, keptAnswerBytesMax } = deps.limits;
   // A chunk is much longer than the text it carries.
   const charactersMax = keptAnswerBytesMax * CHUNK_LENGTHS;
   const onEnd = (completion: Json | null): void => resolve(completion === null ? null : keep(completion));
@@ -163,14 +163,14 @@ function isWhole({ choices }: Json): boolean {
 async function replay({ call, body }: Question, { completion, model }: Kept, more: Json): Promise<Response> {
   const isStream = body.stream === true;
   const estimate = { promptTokens: 0, completionTokens: 0 };
-  const bill = await openBill(call.parts, { ...call, modelRequested: body.model, isStream, estimate });
+  const bill = await openBill(call.deps, { ...call, modelRequested: body.model, isStream, estimate });
   const used = { ...estimate, cachedTokens: 0, reasoningTokens: 0, isEstimated: false };
-  bill.close({ used, model, error: null, begunAt: call.parts.now() });
+  bill.close({ used, model, error: null, begunAt: call.deps.now() });
   const headers = {
     ...bill.headers,
     'x-platform-model': model,
     'x-platform-attempts': '0',
-    'x-platform-overhead-ms': String(Math.max(0, call.parts.now() - call.startedAt)),
+    'x-platform-overhead-ms': String(Math.max(0, call.deps.now() - call.startedAt)),
     ...(more as Record<string, string>),
   };
   if (!isStream) return Response.json(completion, { headers });

@@ -187,7 +187,7 @@ export interface ProviderResponse {
 }
 
 /** Dependencies of the gateway. */
-export interface GatewayParts {
+export interface GatewayDeps {
   readonly tokens: TokenStore;
   readonly ledger: Ledger;
   readonly usage: UsageLog & UsageReader;
@@ -213,7 +213,7 @@ export interface AdmittedCall {
   readonly caller: Caller;
   /** ms since 1970. */
   readonly startedAt: number;
-  readonly parts: GatewayParts;
+  readonly deps: GatewayDeps;
 }
 
 /** The gateway as a request handler. */

@@ -1,7 +1,7 @@
 // The price table: a file edited by the operator, reloaded when it changes.
 import { readFileSync, statSync } from 'node:fs';
 import Type, { Compile } from '#core/typebox/typebox.mjs';
-import type { GatewayParts, Price } from '../contract/contract.ts';
+import type { GatewayDeps, Price } from '../contract/contract.ts';
 
 const LOOK_MS = 5000;
 const schema = Compile(
@@ -15,12 +15,12 @@ const schema = Compile(
 );
 
 export interface Prices {
-  readonly price: GatewayParts['price'];
+  readonly price: GatewayDeps['price'];
   close(): void;
 }
 
 /** @param file null: no model has a price. @throws {Error} when it cannot be read or is invalid. */
-export function openPrices(file: string | null, log: GatewayParts['log'], lookMs: number = LOOK_MS): Prices {
+export function openPrices(file: string | null, log: GatewayDeps['log'], lookMs: number = LOOK_MS): Prices {
   if (file === null) return { price: () => null, close() {} };
   let known = stampOf(file);
   let prices = readPrices(file);

@@ -2,14 +2,14 @@
 // configured the provider. Redirects are not followed. The gateway enforces time and size limits itself.
 import type { Agent, Dispatcher } from 'undici';
 import { guardedLookup, urlProblem } from '#core/way-out/post.ts';
-import type { GatewayParts, ProviderResponse } from '../contract/contract.ts';
+import type { GatewayDeps, ProviderResponse } from '../contract/contract.ts';
 
 const CONNECT_MS = 10_000;
 const KEPT_MS = 30_000;
 const FORBIDDEN = 'EGRESS_FORBIDDEN';
 
 export interface Outlet {
-  readonly send: GatewayParts['send'];
+  readonly send: GatewayDeps['send'];
   close(): Promise<void>;
 }
 

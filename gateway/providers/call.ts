@@ -1,6 +1,6 @@
 // One attempt at a provider: sends the request, enforces time and size limits, and parses the response.
 import type { GatewayLimits } from '#core/limits.ts';
-import type { GatewayParts, ProviderResponse } from '../contract/contract.ts';
+import type { GatewayDeps, ProviderResponse } from '../contract/contract.ts';
 import { GatewayError } from '../contract/errors.ts';
 import type { Pieces } from '../streams/chat-stream.ts';
 import { SseReader } from '../streams/sse-reader.ts';
@@ -18,7 +18,7 @@ const OWN_CODES: ReadonlySet<string> = new Set([TOO_LONG, 'EGRESS_FORBIDDEN']);
 
 /** State shared by all attempts of one call. */
 export interface CallContext {
-  readonly send: GatewayParts['send'];
+  readonly send: GatewayDeps['send'];
   readonly limits: GatewayLimits;
   /** Abort signal of the client. */
   readonly signal: AbortSignal;

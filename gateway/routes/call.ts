@@ -25,7 +25,7 @@ export interface Call extends AdmittedCall {
 }
 
 /** The state shared by all attempts. @throws {GatewayError} 400 */
-export function contextOf({ request, parts }: Call): CallContext {
+export function contextOf({ request, deps }: Call): CallContext {
   const hops = Number(request.headers.get(HOPS_HEADER) ?? 0);
   if (!(hops < HOPS_MAX))
     throw new GatewayError('loop_detected', `The request has passed ${HOPS_MAX} gateways: a provider's URL leads back`);
@@ -33,8 +33,8 @@ export function contextOf({ request, parts }: Call): CallContext {
   if (timeout !== null && !/^[1-9][0-9]{0,8}$/.test(timeout))
     throw wrong(TIMEOUT_HEADER, 'a whole number of milliseconds');
   return {
-    send: parts.send,
-    limits: parts.limits,
+    send: deps.send,
+    limits: deps.limits,
     signal: request.signal,
     timeoutMs: timeout === null ? null : Number(timeout),
     hops,
@@ -42,17 +42,17 @@ export function contextOf({ request, parts }: Call): CallContext {
 }
 
 /** Candidate models in order: the body's model, then its `models`, then those of the header. */
-export async function targetsOfCall({ request, parts, caller }: Call, body: Json): Promise<Target[]> {
+export async function targetsOfCall({ request, deps, caller }: Call, body: Json): Promise<Target[]> {
   const inBody = isList(body['models']) ? body['models'].map(String) : [];
   const header = request.headers.get(FALLBACKS_HEADER) ?? '';
   const inHeader = header.split(',').flatMap((name) => (name.trim() === '' ? [] : [name.trim()]));
-  const table = await parts.models(caller.organizationId);
-  return targetsOf(table, [readModel(body), ...inBody, ...inHeader], parts.limits.modelsMax);
+  const table = await deps.models(caller.organizationId);
+  return targetsOf(table, [readModel(body), ...inBody, ...inHeader], deps.limits.modelsMax);
 }
 
 /** Response headers. @param upstreamMs the provider's duration. */
-export function answerHeaders({ parts, startedAt }: Call, { target, attempts }: Tried<unknown>, upstreamMs: number) {
-  const overheadMs = Math.max(0, parts.now() - startedAt - upstreamMs);
+export function answerHeaders({ deps, startedAt }: Call, { target, attempts }: Tried<unknown>, upstreamMs: number) {
+  const overheadMs = Math.max(0, deps.now() - startedAt - upstreamMs);
   return {
     'x-platform-model': headerText(nameOf(target)),
     'x-platform-attempts': String(attempts),

@@ -31,7 +31,7 @@ async function askProviders(
   targets: readonly Target[],
   body: ChatRequest,
 ): Promise<Response> {
-  const bill = await openBill(call.parts, {
+  const bill = await openBill(call.deps, {
     ...call,
     modelRequested: body.model,
     isStream: body.stream === true,
@@ -64,7 +64,7 @@ async function answer(chat: Chat): Promise<Response> {
     return askForJson(chat.context, target, wire, put, (json) => wire.chatAnswer(json));
   });
   const used = usedOf(tried.answer['usage']) ?? estimated(bill, tried.answer);
-  bill.close({ used, model: nameOf(tried.target), error: null, begunAt: call.parts.now() });
+  bill.close({ used, model: nameOf(tried.target), error: null, begunAt: call.deps.now() });
   // Clients rely on it.
   const shown = used.isEstimated ? { ...tried.answer, usage: wireUsage(used) } : tried.answer;
   return Response.json(shown, { headers: { ...bill.headers, ...answerHeaders(call, tried, upstreamMs) } });
@@ -75,7 +75,7 @@ async function stream(chat: Chat): Promise<Response> {
   const { tried, upstreamMs } = await timed(chat, (target, put) =>
     askForStream(chat.context, target, wires[target.provider.kind], put),
   );
-  const begunAt = call.parts.now();
+  const begunAt = call.deps.now();
   const opened = openChatStream({
     ...tried.answer,
     showsUsage: request.stream_options?.['include_usage'] === true,
@@ -110,12 +110,12 @@ async function attemptAt<Answer>({ call, request, bill, context }: Chat, target:
 
 async function timed<Answer>(chat: Chat, ask: Ask<Answer>): Promise<{ tried: Tried<Answer>; upstreamMs: number }> {
   const { call, context, targets } = chat;
-  const { parts, breaker, caller, request } = call;
-  const sentAt = parts.now();
+  const { deps, breaker, caller, request } = call;
+  const sentAt = deps.now();
   const { limits } = context;
   const attempt = (target: Target): Promise<Answer> => attemptAt(chat, target, ask);
   const tried = await tryInTurn({ targets, attempt, breaker, caller, limits, signal: request.signal });
-  return { tried, upstreamMs: parts.now() - sentAt };
+  return { tried, upstreamMs: deps.now() - sentAt };
 }
 
 function estimated({ estimate }: Bill, body: Json): Used {

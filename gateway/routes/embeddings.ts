@@ -12,7 +12,7 @@ import { answerHeaders, contextOf, targetsOfCall, type Call } from './call.ts';
 
 /** @param body the request body, or another protocol's body converted to this one. @throws {GatewayError} */
 export async function embeddings(call: Call, body: Json): Promise<Response> {
-  const { parts, breaker, caller, request: sent } = call;
+  const { deps, breaker, caller, request: sent } = call;
   const context = contextOf(call);
   const targets = (await targetsOfCall(call, body)).filter(
     ({ provider }) => wires[provider.kind].embeddingsRequest !== null,
@@ -22,14 +22,14 @@ export async function embeddings(call: Call, body: Json): Promise<Response> {
   const promptTokens = tokensOfLength(lengthOf(body));
   const { models: fallbacks, ...request } = body as EmbeddingsRequest;
   void fallbacks;
-  const bill = await openBill(parts, {
+  const bill = await openBill(deps, {
     ...call,
     modelRequested: request.model,
     isStream: false,
     estimate: { promptTokens, completionTokens: 0 },
   });
   try {
-    const sentAt = parts.now();
+    const sentAt = deps.now();
     const tried = await tryInTurn({
       targets,
       breaker,
@@ -44,7 +44,7 @@ export async function embeddings(call: Call, body: Json): Promise<Response> {
         );
       },
     });
-    const upstreamMs = parts.now() - sentAt;
+    const upstreamMs = deps.now() - sentAt;
     const used = usedOf(tried.answer['usage']) ?? {
       promptTokens,
       completionTokens: 0,
@@ -52,7 +52,7 @@ export async function embeddings(call: Call, body: Json): Promise<Response> {
       reasoningTokens: 0,
       isEstimated: true,
     };
-    bill.close({ used, model: nameOf(tried.target), error: null, begunAt: parts.now() });
+    bill.close({ used, model: nameOf(tried.target), error: null, begunAt: deps.now() });
     return Response.json(tried.answer, { headers: { ...bill.headers, ...answerHeaders(call, tried, upstreamMs) } });
   } catch (error) {
     const told = error instanceof GatewayError ? error : new GatewayError('internal_error', 'The gateway failed');

@@ -23,7 +23,7 @@ export async function oneModel(call: Call, id: string): Promise<Response> {
   });
 }
 
-async function modelsOf({ parts, caller }: Call): Promise<Model[]> {
-  const names = namesOf(await parts.models(caller.organizationId));
+async function modelsOf({ deps, caller }: Call): Promise<Model[]> {
+  const names = namesOf(await deps.models(caller.organizationId));
   return names.map(({ id, owner }) => ({ id, object: 'model', created: 0, owned_by: owner }));
 }

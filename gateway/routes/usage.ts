@@ -11,9 +11,9 @@ const GROUPS_MAX = 1000;
 const TIME = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2}))?$/;
 
 /** @param asking organizations with a query in progress: one at a time for each. @throws {GatewayError} */
-export async function usageOf({ request, caller, parts }: Call, asking: Set<string>): Promise<Response> {
+export async function usageOf({ request, caller, deps }: Call, asking: Set<string>): Promise<Response> {
   const { searchParams } = new URL(request.url);
-  const to = timeOf(searchParams, 'to') ?? parts.now() + 1;
+  const to = timeOf(searchParams, 'to') ?? deps.now() + 1;
   const from = timeOf(searchParams, 'from') ?? to - DAYS_DEFAULT * DAY_MS;
   if (!(from < to && to - from <= DAYS_MAX * DAY_MS)) throw wrong('from', `before "to", by at most ${DAYS_MAX} days`);
   const asked = searchParams.get('group_by') ?? 'day';
@@ -28,7 +28,7 @@ export async function usageOf({ request, caller, parts }: Call, asking: Set<stri
   asking.add(organizationId);
   try {
     const question = { organizationId, projectId, deploymentId, from, to, by, groupsMax: GROUPS_MAX };
-    const { total, groups, hasMore } = await parts.usage.sum(question);
+    const { total, groups, hasMore } = await deps.usage.sum(question);
     return Response.json({
       object: 'usage',
       from: new Date(from).toISOString(),

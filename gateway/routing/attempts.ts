@@ -21,7 +21,7 @@ export interface Tried<Answer> {
   readonly attempts: number;
 }
 
-interface Parts<Answer> {
+interface Deps<Answer> {
   readonly targets: readonly Target[];
   /** @throws {UpstreamFailure} */
   readonly attempt: (target: Target) => Promise<Answer>;
@@ -33,13 +33,13 @@ interface Parts<Answer> {
 }
 
 /** @throws {GatewayError} of the last attempt. */
-export async function tryInTurn<Answer>(parts: Parts<Answer>): Promise<Tried<Answer>> {
-  const { targets, breaker, limits, signal } = parts;
+export async function tryInTurn<Answer>(deps: Deps<Answer>): Promise<Tried<Answer>> {
+  const { targets, breaker, limits, signal } = deps;
   let attempts = 0;
   let amended = 0;
   let told: GatewayError | null = null;
   for (const target of targets) {
-    const circuit = circuitOf(parts.caller, target);
+    const circuit = circuitOf(deps.caller, target);
     for (let retry = 0; retry <= limits.retriesMax; retry += 1) {
       const waitMs = breaker.wait(circuit);
       if (waitMs > 0) {
@@ -48,7 +48,7 @@ export async function tryInTurn<Answer>(parts: Parts<Answer>): Promise<Tried<Ans
       }
       attempts += 1;
       try {
-        const answer = await parts.attempt(target);
+        const answer = await deps.attempt(target);
         breaker.succeeded(circuit);
         return { target, answer, attempts };
       } catch (error) {

@@ -17,7 +17,7 @@ export interface StreamEnd {
 /** A provider's stream, in batches of pieces that arrive together. */
 export type Pieces = AsyncIterator<readonly StreamPiece[], void, void>;
 
-interface Parts {
+interface Deps {
   /** Pieces already received. */
   readonly first: readonly StreamPiece[];
   readonly rest: Pieces;
@@ -33,8 +33,8 @@ interface Parts {
 }
 
 /** The stream, and a function to end it. */
-export function openChatStream(parts: Parts): { body: ReadableStream<Uint8Array>; end: (error: GatewayError) => void } {
-  const tally = createTally(parts);
+export function openChatStream(deps: Deps): { body: ReadableStream<Uint8Array>; end: (error: GatewayError) => void } {
+  const tally = createTally(deps);
   let controller: ReadableStreamDefaultController<Uint8Array>;
   let timer: ReturnType<typeof setInterval> | null = null;
   let isOver = false;
@@ -42,14 +42,14 @@ export function openChatStream(parts: Parts): { body: ReadableStream<Uint8Array>
   const over = (error: GatewayError | null): void => {
     isOver = true;
     if (timer !== null) clearInterval(timer);
-    parts.onEnd({ used: tally.used(), error });
+    deps.onEnd({ used: tally.used(), error });
   };
   const fail = (error: GatewayError): void => {
     if (isOver) return;
     controller.enqueue(encodeFrames(frame(JSON.stringify(errorBody(error)))));
     controller.close();
     over(error);
-    parts.abort();
+    deps.abort();
   };
   /** @returns whether anything was written. */
   const pass = (pieces: readonly StreamPiece[]): boolean => {
@@ -72,9 +72,9 @@ export function openChatStream(parts: Parts): { body: ReadableStream<Uint8Array>
     controller.close();
     over(null);
     // Anything after the end of the provider's stream is discarded.
-    return parts.abort();
+    return deps.abort();
   };
-  let waiting: readonly StreamPiece[] | null = parts.first;
+  let waiting: readonly StreamPiece[] | null = deps.first;
   const next = async (): Promise<void> => {
     if (waiting !== null) {
       const pieces = waiting;
@@ -82,7 +82,7 @@ export function openChatStream(parts: Parts): { body: ReadableStream<Uint8Array>
       if (pass(pieces)) return;
     }
     while (!isOver) {
-      const { done, value } = await parts.rest.next();
+      const { done, value } = await deps.rest.next();
       if (isOver) return;
       if (done === true) finish();
       else if (pass(value)) return;
@@ -95,7 +95,7 @@ export function openChatStream(parts: Parts): { body: ReadableStream<Uint8Array>
         controller = given;
       },
       async pull() {
-        timer ??= setInterval(() => controller.enqueue(encodeFrames(KEEP_ALIVE)), parts.keepAliveMs);
+        timer ??= setInterval(() => controller.enqueue(encodeFrames(KEEP_ALIVE)), deps.keepAliveMs);
         timer.refresh();
         try {
           await next();
@@ -111,7 +111,7 @@ export function openChatStream(parts: Parts): { body: ReadableStream<Uint8Array>
       cancel() {
         if (isOver) return;
         over(new GatewayError('client_gone', 'The client closed the connection'));
-        parts.abort();
+        deps.abort();
       },
     },
     { highWaterMark: 0 },
@@ -131,7 +131,7 @@ function cut(): GatewayError {
 const NOTHING = { completionTokens: 0, cachedTokens: 0, reasoningTokens: 0, isEstimated: true } as const;
 
 /** Counts usage. If a stream ends early, text after the provider's last count is estimated. */
-function createTally({ showsUsage, promptTokens }: Pick<Parts, 'showsUsage' | 'promptTokens'>) {
+function createTally({ showsUsage, promptTokens }: Pick<Deps, 'showsUsage' | 'promptTokens'>) {
   const open = new Set<unknown>();
   const finished = new Set<unknown>();
   /** The provider's last count, and the characters received until then. */

@@ -8,7 +8,7 @@ import { closeRelay, openRelay, serveRelay } from './relay.ts';
 import { freeLost, lookAfter, watch, watchedBy } from './lost-runs.ts';
 import { createMcpEndpoint } from './mcp/serve/endpoint.ts';
 import { hasMessenger, MCP_PLATFORM, whatToWrite } from './messengers.ts';
-import { checkEnv, createParts } from './parts.ts';
+import { checkEnv, resolveAgent } from './resolved-agent.ts';
 import type { RunResult } from './run/run-end.ts';
 import { onRunLost, runAgent } from './run/run.ts';
 import { masked } from './secrets.ts';
@@ -44,9 +44,9 @@ type Admission = (workspace: Workspace | null) => boolean;
  *   }, });
  */
 export function createAgent<Env extends AgentEnv = AgentEnv>(config: AgentConfig<Env>): AgentWorker<Env> {
-  const parts = createParts(config);
+  const resolved = resolveAgent(config);
   const { health = { path: '/health' } } = config;
-  const mcp = createMcpEndpoint(parts);
+  const mcp = createMcpEndpoint(resolved);
   const healthPaths = health === false ? [] : [health.path, '/healthz'];
 
   /** Stores a message and starts the run that answers it; null if it is not accepted. */
@@ -58,7 +58,7 @@ export function createAgent<Env extends AgentEnv = AgentEnv>(config: AgentConfig
   ): Promise<RunHandle | null> {
     const state = env.PLATFORM_AGENT_STATE;
     const workflow = env.PLATFORM_AGENT_WORKFLOW;
-    await Promise.all([freeLost(parts, env, userId), watch(env, userId)]);
+    await Promise.all([freeLost(resolved, env, userId), watch(env, userId)]);
     const messageId = crypto.randomUUID();
     const timestamp = Date.now();
     const message: QueuedMessage = {
@@ -75,7 +75,7 @@ export function createAgent<Env extends AgentEnv = AgentEnv>(config: AgentConfig
     const { workspace, handle } = await changeWorkspace<Taken>(state, userId, (current) => {
       if (!isAdmitted(current)) return [undefined, { workspace: current, handle: null }];
       const taken = current ?? emptyWorkspace(userId, chatId, platform);
-      const answered = takeIn(taken, message, runId, parts.isCompressed);
+      const answered = takeIn(taken, message, runId, resolved.isCompressed);
       return [taken, { workspace: taken, handle: { ...answered, messageId } }];
     });
     // Also for an active run: the process that activated it may have died before starting it.
@@ -124,7 +124,7 @@ export function createAgent<Env extends AgentEnv = AgentEnv>(config: AgentConfig
           );
         return (await receive(env, message, false))!;
       },
-      commands: createCommands(parts, env),
+      commands: createCommands(resolved, env),
       async workspace(userId) {
         const found = await readWorkspace(env.PLATFORM_AGENT_STATE, userId);
         return found === null ? null : masked(found);
@@ -138,7 +138,7 @@ export function createAgent<Env extends AgentEnv = AgentEnv>(config: AgentConfig
     async fetch(request, env, ctx) {
       const { pathname } = new URL(request.url);
       if (healthPaths.includes(pathname) && ['GET', 'HEAD'].includes(request.method))
-        return Response.json({ status: 'ok', agent: true, model: parts.model, tools: parts.tools.length });
+        return Response.json({ status: 'ok', agent: true, model: resolved.model, tools: resolved.tools.length });
       checkEnv(env);
       if (pathname === mcp?.path) return mcp.answer(request, env, contextOf(env, ctx));
       return config.handle(request, env, contextOf(env, ctx));
@@ -146,7 +146,7 @@ export function createAgent<Env extends AgentEnv = AgentEnv>(config: AgentConfig
     async timer(event, env) {
       checkEnv(env);
       const watched = watchedBy(event);
-      if (watched !== null) return lookAfter(parts, env, watched);
+      if (watched !== null) return lookAfter(resolved, env, watched);
       const payload = event.payload as Partial<TaskPayload> | null;
       const { userId, chatId, platform, description } = payload ?? {};
       if ([userId, chatId, platform, description].some((value) => typeof value !== 'string')) {
@@ -167,8 +167,8 @@ export function createAgent<Env extends AgentEnv = AgentEnv>(config: AgentConfig
     },
     workflows: {
       platform_agent_run: {
-        handler: (context) => runAgent(parts, context),
-        onError: (error, context) => onRunLost(parts, error, context),
+        handler: (context) => runAgent(resolved, context),
+        onError: (error, context) => onRunLost(resolved, error, context),
       },
     },
   };

@@ -2,7 +2,7 @@
 import type { AgentCommands, AgentEnv } from './config-types.ts';
 import { nextRunId, startRun, takeNext } from './inbox.ts';
 import { findServer } from './mcp/install.ts';
-import type { Parts } from './parts.ts';
+import type { ResolvedAgent } from './resolved-agent.ts';
 import { listTools } from './tool-calls.ts';
 import { timerPrefix } from './tools/schedules.ts';
 import type { Workspace } from './workspace-types.ts';
@@ -16,7 +16,7 @@ interface Ended {
 }
 
 /** The commands of an agent, for one invocation. */
-export function createCommands<Env extends AgentEnv>(parts: Parts<Env>, env: Env): AgentCommands {
+export function createCommands<Env extends AgentEnv>(resolved: ResolvedAgent<Env>, env: Env): AgentCommands {
   const state = env.PLATFORM_AGENT_STATE;
   const workflow = env.PLATFORM_AGENT_WORKFLOW;
 
@@ -62,10 +62,10 @@ export function createCommands<Env extends AgentEnv>(parts: Parts<Env>, env: Env
       return isOn ? 'Debug mode enabled.' : 'Debug mode disabled.';
     },
     async listTools(userId) {
-      return listTools(parts, await readWorkspace(state, userId));
+      return listTools(resolved, await readWorkspace(state, userId));
     },
     async installMcp(userId, chatId, url, { headers } = {}) {
-      if (parts.config.features?.mcp === false) return 'MCP servers are turned off for this agent.';
+      if (resolved.config.features?.mcp === false) return 'MCP servers are turned off for this agent.';
       let found: Awaited<ReturnType<typeof findServer>>;
       try {
         found = await findServer(url, headers);
@@ -96,7 +96,7 @@ export function createCommands<Env extends AgentEnv>(parts: Parts<Env>, env: Env
       const { ended, workspace } = await changeWorkspace<Ended>(state, userId, (current) => {
         const runId = current?.activeRunId ?? null;
         if (current === null || runId === null) return [undefined, { ended: null, workspace: null }];
-        takeNext(current, nextRunId(runId), parts.isCompressed);
+        takeNext(current, nextRunId(runId), resolved.isCompressed);
         return [current, { ended: runId, workspace: current }];
       });
       if (ended === null) return 'Nothing is running.';

@@ -5,7 +5,7 @@ import type { TimerEvent } from '@platform-run/types';
 import type { AgentEnv } from './config-types.ts';
 import { isOver, nextRunId, startRun, takeNext } from './inbox.ts';
 import { messengerOf } from './messengers.ts';
-import type { Parts } from './parts.ts';
+import type { ResolvedAgent } from './resolved-agent.ts';
 import { warn } from './run/durable.ts';
 import { FAILURE_TEXT } from './run/run-end.ts';
 import type { Workspace } from './workspace-types.ts';
@@ -27,8 +27,12 @@ export function watchedBy({ id, payload }: TimerEvent): string | null {
 }
 
 /** Checks the run of a user, and schedules the next check while there is one. */
-export async function lookAfter<Env extends AgentEnv>(parts: Parts<Env>, env: Env, userId: string): Promise<void> {
-  await freeLost(parts, env, userId);
+export async function lookAfter<Env extends AgentEnv>(
+  resolved: ResolvedAgent<Env>,
+  env: Env,
+  userId: string,
+): Promise<void> {
+  await freeLost(resolved, env, userId);
   const workspace = await readWorkspace(env.PLATFORM_AGENT_STATE, userId);
   if (workspace === null || workspace.activeRunId === null) return;
   await startRun(env.PLATFORM_AGENT_WORKFLOW, workspace);
@@ -36,7 +40,11 @@ export async function lookAfter<Env extends AgentEnv>(parts: Parts<Env>, env: En
 }
 
 /** If the active run is lost, notifies the user and starts the next message. */
-export async function freeLost<Env extends AgentEnv>(parts: Parts<Env>, env: Env, userId: string): Promise<void> {
+export async function freeLost<Env extends AgentEnv>(
+  resolved: ResolvedAgent<Env>,
+  env: Env,
+  userId: string,
+): Promise<void> {
   const state = env.PLATFORM_AGENT_STATE;
   const before = await readWorkspace(state, userId);
   const lost = before?.activeRunId ?? null;
@@ -46,12 +54,12 @@ export async function freeLost<Env extends AgentEnv>(parts: Parts<Env>, env: Env
     if (current?.activeRunId !== lost) return [undefined, null];
     const timestamp = Date.now();
     current.messages.push({ role: 'assistant', content: FAILURE_TEXT, timestamp, isError: true, runId: lost });
-    takeNext(current, nextRunId(lost), parts.isCompressed);
+    takeNext(current, nextRunId(lost), resolved.isCompressed);
     return [current, current];
   });
   if (freed === null) return;
   console.error(`The agent's run ${lost} ended without an answer, as when an operator cancels it`);
-  const messenger = messengerOf(parts.config, env, { platform, chatId, relay });
+  const messenger = messengerOf(resolved.config, env, { platform, chatId, relay });
   await messenger.sendMessage(chatId, FAILURE_TEXT, { idempotencyKey: `${lost}:error` }).catch(warn);
   await startRun(env.PLATFORM_AGENT_WORKFLOW, freed);
 }

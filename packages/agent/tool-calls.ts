@@ -1,7 +1,7 @@
 // One tool call of a run: parses and validates arguments, runs the tool with its context, limits the result and
 // removes secrets. Called by the steps of run/.
 import type { AgentEnv, Messenger } from './config-types.ts';
-import type { Parts } from './parts.ts';
+import type { ResolvedAgent } from './resolved-agent.ts';
 import { conceal, revealAll, SECRET } from './secrets.ts';
 import { ToolError, type InnerContext, type ReadyTool } from './tools/tool.ts';
 import type { MemoryEntry, ToolCall, Workspace } from './workspace-types.ts';
@@ -147,13 +147,13 @@ export function callKey(step: number, at: number): string {
 }
 
 /** The names of all tools, for the user. */
-export function listTools<Env extends AgentEnv>(parts: Parts<Env>, workspace: Workspace | null): string {
+export function listTools<Env extends AgentEnv>(resolved: ResolvedAgent<Env>, workspace: Workspace | null): string {
   const kinds = { 'built-in': 'Built-in', custom: 'Custom' } as const;
   const groups = Object.entries(kinds).map(([kind, title]) => {
-    const names = parts.tools.filter((tool) => tool.kind === kind).map(({ name }) => name);
+    const names = resolved.tools.filter((tool) => tool.kind === kind).map(({ name }) => name);
     return names.length === 0 ? null : `${title}: ${names.join(', ')}`;
   });
-  const servers = parts.config.features?.mcp === false ? [] : (workspace?.mcpServers ?? []);
+  const servers = resolved.config.features?.mcp === false ? [] : (workspace?.mcpServers ?? []);
   const lines = servers.map(({ name, tools }) => `MCP (${name}): ${tools.map((tool) => tool.name).join(', ')}`);
   return [...groups.filter((line) => line !== null), ...lines].join('\n') || 'There are no tools.';
 }

@@ -9,7 +9,7 @@ import type { DevEnvironment } from 'vite';
 /** Handles a request for a file like a browser's, with 404 if it does not exist. */
 export type ServeFile = (request: IncomingMessage, response: ServerResponse) => void;
 
-interface ChannelParts {
+interface ChannelDeps {
   readonly environments: readonly DevEnvironment[];
   readonly serveFile: ServeFile;
   /** Running code requested a module. */
@@ -26,7 +26,7 @@ export async function openChannel({
   environments,
   serveFile,
   asked,
-}: ChannelParts): Promise<{ readonly url: string; close(): Promise<void> }> {
+}: ChannelDeps): Promise<{ readonly url: string; close(): Promise<void> }> {
   const path = `/${randomBytes(24).toString('base64url')}`;
   const files = `${path}${FILES_PATH}`;
   const server = createServer(async (request, response) => {

@@ -24,7 +24,7 @@ export interface DevHandle {
   close(): Promise<void>;
 }
 
-interface DevServerParts {
+interface DevServerDeps {
   readonly project: PluginProject;
   readonly entry: WorkerEntry;
   /** URL of the worker's entry module. */
@@ -41,8 +41,8 @@ function dashboardPort(port: number): number {
 
 const CONFIGURATION = /^(?:platform\.ya?ml|\.env(?:\.local)?|\.dev\.vars)$/;
 
-export async function attachDevServer(server: ViteDevServer, parts: DevServerParts): Promise<DevHandle> {
-  const { project, entry, url, config } = parts;
+export async function attachDevServer(server: ViteDevServer, deps: DevServerDeps): Promise<DevHandle> {
+  const { project, entry, url, config } = deps;
   const host = typeof config.server.host === 'string' ? config.server.host : 'localhost';
   const { port } = config.server;
   const engine = takeEngine(

@@ -23,7 +23,7 @@ export interface WorkerHost {
   close(): Promise<void>;
 }
 
-interface WorkerHostParts {
+interface WorkerHostDeps {
   readonly engine: EngineProcess;
   /** Folder to which source names are relative. */
   readonly folder: string;
@@ -51,7 +51,7 @@ export async function openWorkerHost({
   folders,
   serveFile,
   told,
-}: WorkerHostParts): Promise<WorkerHost> {
+}: WorkerHostDeps): Promise<WorkerHost> {
   const sets = new Map<string, ModuleSet>(
     environments.map((environment, index) => [
       environment.name,

@@ -6,7 +6,7 @@ import { startClaimLoop, type ClaimLoop, type ClaimSource, type Work } from '#po
 import type { Presence } from '#postgres/presence.ts';
 import type { Wake } from '#postgres/wake.ts';
 import { eventKinds, type EventKind } from '#core/event.ts';
-import type { WorkParts } from './delivery/delivery.ts';
+import type { WorkDeps } from './delivery/delivery.ts';
 import { createQueueWork, type Message, type QueueLedger } from './work/queue.ts';
 import { createTimerWork, type DueTimer, type NextTime, type TimerLedger } from './work/timer.ts';
 import { createWorkflowWork, type Run, type WorkflowLedger } from './work/workflow.ts';
@@ -25,7 +25,7 @@ interface BrokerStores<M extends Message, T extends DueTimer, R extends Run> {
 }
 
 /** Dependencies of a broker. */
-interface BrokerParts<M extends Message, T extends DueTimer, R extends Run> extends WorkParts {
+interface BrokerDeps<M extends Message, T extends DueTimer, R extends Run> extends WorkDeps {
   readonly stores: BrokerStores<M, T, R>;
   readonly wake: Wake;
   readonly presence: Presence;
@@ -52,12 +52,12 @@ function leaseMs(kind: EventKind, cpu: CpuLimits = defaultLimits.cpu): number {
 }
 
 export async function startBroker<M extends Message, T extends DueTimer, R extends Run>(
-  parts: BrokerParts<M, T, R>,
+  deps: BrokerDeps<M, T, R>,
 ): Promise<Broker> {
-  const { stores, wake, presence, limits, now } = parts;
+  const { stores, wake, presence, limits, now } = deps;
   const loops = new Map<EventKind, ClaimLoop>();
   const onTrouble = (message: string, error: unknown): void =>
-    parts.onEvent('error', message, { reason: String((error as Error)?.message ?? error) });
+    deps.onEvent('error', message, { reason: String((error as Error)?.message ?? error) });
 
   async function start<Row extends M | T | R>(
     kind: EventKind,
@@ -70,7 +70,7 @@ export async function startBroker<M extends Message, T extends DueTimer, R exten
       wake,
       member: presence.id,
       isGone: (other) => presence.isGone(other),
-      leaseMs: leaseMs(kind, parts.cpu),
+      leaseMs: leaseMs(kind, deps.cpu),
       pollMs: limits.pollMs,
       inFlightMax: limits.inFlightMax,
       now,
@@ -79,10 +79,10 @@ export async function startBroker<M extends Message, T extends DueTimer, R exten
     loops.set(kind, loop);
   }
 
-  await start('queue', stores.queue.claims, createQueueWork(parts, stores.queue, wake));
-  await start('timer', stores.timer.claims, createTimerWork('timer', parts, stores.timer, parts.nextTime, wake));
-  await start('cron', stores.cron.claims, createTimerWork('cron', parts, stores.cron, parts.nextTime, wake));
-  await start('workflow', stores.workflow.claims, createWorkflowWork(parts, stores.workflow, wake));
+  await start('queue', stores.queue.claims, createQueueWork(deps, stores.queue, wake));
+  await start('timer', stores.timer.claims, createTimerWork('timer', deps, stores.timer, deps.nextTime, wake));
+  await start('cron', stores.cron.claims, createTimerWork('cron', deps, stores.cron, deps.nextTime, wake));
+  await start('workflow', stores.workflow.claims, createWorkflowWork(deps, stores.workflow, wake));
   const sweep = (): void => {
     for (const store of [stores.queue, stores.workflow])
       store.sweep(now()).catch((error: unknown) => onTrouble('sweep failed', error));

@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 
 /** Decides about names. */
-export interface AskParts {
+export interface AskDeps {
   /** Null: it may have a certificate; otherwise the reason. The name is a lower-case DNS name. */
   readonly refusal: (host: string) => Promise<string | null>;
   readonly onRefused: (host: string, reason: string) => void;
@@ -22,7 +22,7 @@ export interface Ask {
 
 const NAME = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 
-export async function openAsk({ refusal, onRefused, perSecond }: AskParts): Promise<Ask> {
+export async function openAsk({ refusal, onRefused, perSecond }: AskDeps): Promise<Ask> {
   const path = `/${randomBytes(24).toString('hex')}`;
   let second = 0;
   let asked = 0;

@@ -17,7 +17,7 @@ export interface CaddyLine {
 }
 
 /** Options of the process. */
-export interface CaddyParts {
+export interface CaddyDeps {
   /** `CADDY_BIN`, or `caddy` in PATH. */
   readonly program: string;
   readonly config: object;
@@ -42,11 +42,11 @@ const STOP_MS_MAX = 15_000;
 const LINE_CHARS_MAX = 65_536;
 
 /** @throws {Error} with Caddy's message when it does not start. */
-export async function startCaddy(parts: CaddyParts): Promise<Caddy> {
-  await stopOrphan(parts.adminSocket);
+export async function startCaddy(deps: CaddyDeps): Promise<Caddy> {
+  await stopOrphan(deps.adminSocket);
   const { PATH, TZ } = process.env;
-  const child = spawn(parts.program, ['run', '--config', '-'], {
-    env: { PATH, ...(TZ !== undefined && { TZ }), HOME: parts.folder, XDG_DATA_HOME: parts.folder },
+  const child = spawn(deps.program, ['run', '--config', '-'], {
+    env: { PATH, ...(TZ !== undefined && { TZ }), HOME: deps.folder, XDG_DATA_HOME: deps.folder },
     stdio: ['pipe', 'ignore', 'pipe'],
   });
   let last = '';
@@ -54,11 +54,11 @@ export async function startCaddy(parts: CaddyParts): Promise<Caddy> {
   createInterface({ input: child.stderr }).on('line', (text) => {
     const line = parseLine(text);
     if (line.level === undefined) last = text.slice(0, 1000);
-    else parts.onLine(line);
+    else deps.onLine(line);
   });
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   child.stdin.on('error', () => {});
-  child.stdin.end(JSON.stringify(parts.config));
+  child.stdin.end(JSON.stringify(deps.config));
   await new Promise<void>((resolve, reject) => {
     const late = setTimeout(() => reject(new Error(`Caddy is not ready after ${READY_MS_MAX} ms`)), READY_MS_MAX);
     child.once('error', (error: NodeJS.ErrnoException) => {
@@ -66,7 +66,7 @@ export async function startCaddy(parts: CaddyParts): Promise<Caddy> {
       reject(
         error.code === 'ENOENT'
           ? new Error(
-              `Caddy is not installed ("${parts.program}"): apt-get install caddy, or name the program in CADDY_BIN; or PUBLIC_HTTPS=off, with a proxy of your own`,
+              `Caddy is not installed ("${deps.program}"): apt-get install caddy, or name the program in CADDY_BIN; or PUBLIC_HTTPS=off, with a proxy of your own`,
             )
           : error,
       );
@@ -77,7 +77,7 @@ export async function startCaddy(parts: CaddyParts): Promise<Caddy> {
       if (!isReady)
         reject(new Error(`Caddy exited during startup (${signal ?? `exit code ${code}`}): ${advised(last)}`));
     });
-    void untilAnswers(parts.adminSocket, child).then(() => {
+    void untilAnswers(deps.adminSocket, child).then(() => {
       clearTimeout(late);
       isReady = true;
       resolve();
@@ -86,11 +86,11 @@ export async function startCaddy(parts: CaddyParts): Promise<Caddy> {
     child.kill('SIGKILL');
     throw error;
   });
-  child.once('exit', (code, signal) => parts.onExit(code, signal));
+  child.once('exit', (code, signal) => deps.onExit(code, signal));
   return {
     pid: child.pid!,
     async load(config) {
-      const { status, text } = await ask(parts.adminSocket, 'POST', '/load', config);
+      const { status, text } = await ask(deps.adminSocket, 'POST', '/load', config);
       if (status !== 200) throw new Error(`Caddy refuses the configuration: ${text.slice(0, 500)}`);
     },
     async stop() {

@@ -6,7 +6,7 @@ import { ofPreview } from '#core/preview.ts';
 import { assetDecision } from './assets/asset-rules.ts';
 import { authPath, type AuthRoutes } from './auth/routes.ts';
 import type { Deployment } from './serving/deployment.ts';
-import { createRouteDeployments, type RouteDeploymentParts } from './serving/route-deployments.ts';
+import { createRouteDeployments, type RouteDeploymentDeps } from './serving/route-deployments.ts';
 import { ServedDeployments, type Served, type ServedDependencies } from './serving/served.ts';
 import { startForCheck, StartLines, startServed, type StartEnd } from './serving/starts.ts';
 import { createClientHeaders } from './http/client-address.ts';
@@ -22,7 +22,7 @@ import { failed, failureResponse, isFailureCode, type FailureCode } from './invo
 import type { Lead, Route } from './router/project-routes.ts';
 
 /** Dependencies of a handler. */
-export interface HandlerParts extends RouteDeploymentParts, ServedDependencies {
+export interface HandlerDeps extends RouteDeploymentDeps, ServedDependencies {
   readonly findLead: (host: string) => Lead | null;
   /** Identifies requests that came through the edge. */
   readonly edgeToken?: string;
@@ -84,41 +84,41 @@ export interface Handler {
   close(): void;
 }
 
-export function createHandler(parts: HandlerParts): Handler {
-  const engineCounters = parts.engine.counters;
+export function createHandler(deps: HandlerDeps): Handler {
+  const engineCounters = deps.engine.counters;
   // Memory account of requests to sandboxes, which belong to no deployment.
-  const portsMemory = parts.engine.hostMemory.open('sandboxes/ports');
+  const portsMemory = deps.engine.hostMemory.open('sandboxes/ports');
 
-  const clientHeaders = createClientHeaders(parts.trustedProxies, parts.edgeToken);
+  const clientHeaders = createClientHeaders(deps.trustedProxies, deps.edgeToken);
   const aimRequest = createSkewProtection({
-    windowMs: parts.limits.skewProtectionMs,
-    protocol: parts.protocol,
-    openArtifact: parts.openArtifact,
+    windowMs: deps.limits.skewProtectionMs,
+    protocol: deps.protocol,
+    openArtifact: deps.openArtifact,
   });
   const lines = new StartLines();
   const routeDeployments = createRouteDeployments(
-    { ...parts, onLog: lines.keep(parts.onLog) },
+    { ...deps, onLog: lines.keep(deps.onLog) },
     {
       clientHeaders,
       passThrough(exchange, config) {
         const artifact = served.artifactOf(config);
-        return artifact !== null && parts.assets.serve(exchange, artifact);
+        return artifact !== null && deps.assets.serve(exchange, artifact);
       },
     },
   );
-  const served = new ServedDeployments(parts, routeDeployments);
+  const served = new ServedDeployments(deps, routeDeployments);
 
   function onExchange(exchange: Exchange): void {
-    const lead = parts.findLead(exchange.host);
+    const lead = deps.findLead(exchange.host);
     if (lead === null) {
       exchange.memory = portsMemory;
-      if (parts.exposedPorts?.take(exchange) === true) return;
+      if (deps.exposedPorts?.take(exchange) === true) return;
       engineCounters.unroutedRequests++;
       hostNotFound(exchange);
       return;
     }
-    if (lead.gate === null || parts.passGate === undefined) serve(exchange, lead.route, lead);
-    else parts.passGate(exchange, lead, serve);
+    if (lead.gate === null || deps.passGate === undefined) serve(exchange, lead.route, lead);
+    else deps.passGate(exchange, lead, serve);
   }
 
   function serve(exchange: Exchange, route: Route, { others }: Lead): void {
@@ -130,23 +130,23 @@ export function createHandler(parts: HandlerParts): Handler {
       refuse(exchange, error as PlatformError);
       return;
     }
-    if (parts.signedFiles !== null && exchange.target.startsWith(SIGNED_FILES_PATH)) {
-      parts.signedFiles.serve(exchange, parts.namespaceOf(route.project));
+    if (deps.signedFiles !== null && exchange.target.startsWith(SIGNED_FILES_PATH)) {
+      deps.signedFiles.serve(exchange, deps.namespaceOf(route.project));
       return;
     }
     if (
-      parts.authRoutes !== null &&
+      deps.authRoutes !== null &&
       exchange.target.startsWith(authPath) &&
       found.artifact.manifest.bindings['auth'] !== undefined
     ) {
       const site = {
-        namespace: ofPreview(parts.namespaceOf(route.project), route.preview),
-        origin: publicOrigin(parts.protocol, parts.publicPort ?? null, exchange.host),
+        namespace: ofPreview(deps.namespaceOf(route.project), route.preview),
+        origin: publicOrigin(deps.protocol, deps.publicPort ?? null, exchange.host),
         // If the operator sets the port, the one that a client sends in the host is ignored.
-        askedAt: `${parts.protocol}://${parts.publicPort == null ? exchange.host : exchange.host.replace(/:\d*$/, '')}`,
+        askedAt: `${deps.protocol}://${deps.publicPort == null ? exchange.host : exchange.host.replace(/:\d*$/, '')}`,
         vars: route.vars,
       };
-      parts.authRoutes.serve(exchange, site, clientHeaders(exchange.headerBlock, exchange.remoteAddress));
+      deps.authRoutes.serve(exchange, site, clientHeaders(exchange.headerBlock, exchange.remoteAddress));
       return;
     }
     const aim = others === null ? null : aimRequest(exchange, route, found.artifact, others);
@@ -156,7 +156,7 @@ export function createHandler(parts: HandlerParts): Handler {
 
   /** For a page of another deployment, or a page that learns its own deployment. */
   function aimed({ exchange, route, file }: Aim, live: Served): void {
-    if (file !== null && parts.assets.serve(exchange, file)) {
+    if (file !== null && deps.assets.serve(exchange, file)) {
       engineCounters.assetRequests++;
       live.usage.served();
       return;
@@ -169,7 +169,7 @@ export function createHandler(parts: HandlerParts): Handler {
     if (
       rules !== null &&
       (deployment === null || assetDecision(rules, exchange) === 'asset') &&
-      parts.assets.serve(exchange, artifact, deployment === null)
+      deps.assets.serve(exchange, artifact, deployment === null)
     ) {
       engineCounters.assetRequests++;
       usage.served();
@@ -180,7 +180,7 @@ export function createHandler(parts: HandlerParts): Handler {
   }
 
   function serveHere(key: string, exchange: Exchange): boolean {
-    const route = parts.findDeployment(key.slice(key.indexOf('/') + 1));
+    const route = deps.findDeployment(key.slice(key.indexOf('/') + 1));
     if (route === null) return false;
     try {
       const { deployment, remote } = served.find(route);
@@ -194,7 +194,7 @@ export function createHandler(parts: HandlerParts): Handler {
 
   function call(key: string, exchange: Exchange): boolean {
     const [project, id = ''] = key.split('/');
-    const route = parts.findDeployment(id);
+    const route = deps.findDeployment(id);
     if (route === null || route.project !== project) return false;
     try {
       const { deployment, remote } = served.find(route);
@@ -211,7 +211,7 @@ export function createHandler(parts: HandlerParts): Handler {
   function deliver(id: string, kind: EventKind, event: EventContent): Promise<DeliveryEnd> {
     const refused = (code: FailureCode, details: ErrorDetails): Promise<DeliveryEnd> =>
       Promise.resolve({ outcome: failed(code, details), result: null, cpuMs: 0 });
-    const route = parts.findDeployment(id);
+    const route = deps.findDeployment(id);
     if (route === null) return refused('deployment_not_found', { deployment: id });
     let deployment: Deployment | null;
     try {
@@ -227,7 +227,7 @@ export function createHandler(parts: HandlerParts): Handler {
   return {
     onExchange,
     deliver,
-    check: (route) => startForCheck(served, routeDeployments, parts.openArtifact, route),
+    check: (route) => startForCheck(served, routeDeployments, deps.openArtifact, route),
     start: (route) => startServed(served, lines, route),
     serveHere,
     call,

@@ -20,7 +20,7 @@ import {
 import { endRun, releaseRun, type ClaimedRun } from './claims.ts';
 
 /** Dependencies of an attempt. */
-export interface AttemptParts {
+export interface AttemptDeps {
   readonly sql: Sql;
   readonly databases: MigratedDatabases;
   readonly openArtifact: (id: string) => OpenArtifact;
@@ -44,14 +44,14 @@ class Interruption extends Error {
 }
 
 /** @throws {Error} `RunLeaseLost`, to be ignored; errors of Postgres: the lease expires by itself. */
-export async function attemptRun(parts: AttemptParts, run: ClaimedRun): Promise<void> {
-  const { sql, limits } = parts;
+export async function attemptRun(deps: AttemptDeps, run: ClaimedRun): Promise<void> {
+  const { sql, limits } = deps;
   const fail = (error: string, databases: readonly MigratedDatabase[] = []): Promise<void> =>
     endRun(sql, run, { status: 'failure', error, databases });
   if (run.obsolete !== null) return endRun(sql, run, { status: 'canceled', error: run.obsolete, databases: [] });
   let opened: OpenArtifact;
   try {
-    opened = parts.openArtifact(run.artifact);
+    opened = deps.openArtifact(run.artifact);
     opened.migrations();
   } catch (error) {
     return fail((error as Error).message);
@@ -59,7 +59,7 @@ export async function attemptRun(parts: AttemptParts, run: ClaimedRun): Promise<
   // One more than allowed: it checks the state left by the others, and applies nothing.
   const isOver = run.attempt > limits.attemptsMax;
   const preview = run.branch === null ? null : branchSlug(run.branch, run.projectName);
-  const audited = auditedDatabases(parts, run, preview);
+  const audited = auditedDatabases(deps, run, preview);
   const copies = run.branch !== null && copiesDatabases(opened.manifest, run.branch);
   const order = { namespace: run.projectName, preview, copies, dryRun: isOver };
   const databases = await migrateArtifact(audited.databases, order, opened);
@@ -83,7 +83,7 @@ export async function attemptRun(parts: AttemptParts, run: ClaimedRun): Promise<
 
 /** Databases whose migrations are applied one at a time, each with its row. */
 function auditedDatabases(
-  { sql, databases, limits, member, stopping }: AttemptParts,
+  { sql, databases, limits, member, stopping }: AttemptDeps,
   run: ClaimedRun,
   preview: string | null,
 ): { readonly databases: MigratedDatabases; interruption(): Error | null } {

@@ -2,11 +2,11 @@
 // running, and attempts each. Woken by NOTIFY, and by a slow poll. Started by main.ts.
 import type { Logger } from 'pino';
 import type { Sql } from '#postgres/sql.ts';
-import { attemptRun, type AttemptParts } from './attempt.ts';
+import { attemptRun, type AttemptDeps } from './attempt.ts';
 import { RunLeaseLost } from './audit.ts';
 import { CHANNEL, claimRun, renewRuns, type ClaimedRun } from './claims.ts';
 
-interface MigratorOptions extends Omit<AttemptParts, 'stopping'> {
+interface MigratorOptions extends Omit<AttemptDeps, 'stopping'> {
   readonly sql: Sql;
   readonly log: Logger;
 }

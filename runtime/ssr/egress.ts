@@ -18,7 +18,7 @@ import { boundedLookup } from '#core/way-out/host-names.ts';
 import { AI_HOST } from '#core/ssr/protocol.ts';
 
 /** Dependencies of outgoing connections. */
-interface EgressParts {
+interface EgressDeps {
   /** Folder visible to the server. */
   readonly folder: string;
   readonly policy: EgressPolicy;
@@ -40,7 +40,7 @@ export async function openEgress({
   lookup: lookUp,
   connectionsMax,
   gateway,
-}: EgressParts): Promise<() => void> {
+}: EgressDeps): Promise<() => void> {
   const lookup = boundedLookup(lookUp, connectionsMax);
   const open = new Set<Socket>();
   const paths = new Set<Server>();

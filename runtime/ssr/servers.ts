@@ -21,7 +21,7 @@ export class ServerRefused extends Error {
 }
 
 /** Dependencies of the servers. */
-export interface ServersParts {
+export interface ServersDeps {
   readonly limits: SsrLimits;
   /** Starts a server in a slot; resolves when it listens. */
   readonly start: (spec: ServerSpec, slot: number) => Promise<ServerProcess>;
@@ -57,15 +57,15 @@ const STEADY_MS = 10_000;
 const PAUSES_MAX = 10_000;
 
 export class Servers {
-  #parts: ServersParts;
+  #deps: ServersDeps;
   #entries = new Map<string, Entry>();
   #pauses = new Map<string, Pause>();
   #now: () => number;
   #closed = false;
 
-  constructor(parts: ServersParts) {
-    this.#parts = parts;
-    this.#now = parts.now ?? (() => performance.now());
+  constructor(deps: ServersDeps) {
+    this.#deps = deps;
+    this.#now = deps.now ?? (() => performance.now());
   }
 
   /** Counts of starts. */
@@ -119,7 +119,7 @@ export class Servers {
   /** Stops servers that have been idle long enough; called at intervals. */
   stopIdle(): void {
     for (const entry of this.#entries.values())
-      if (isIdle(entry) && this.#now() - entry.idleSince >= this.#parts.limits.idleMs) void this.#stop(entry);
+      if (isIdle(entry) && this.#now() - entry.idleSince >= this.#deps.limits.idleMs) void this.#stop(entry);
   }
 
   async close(): Promise<void> {
@@ -153,7 +153,7 @@ export class Servers {
       isLost: false,
     };
     this.#entries.set(spec.key, entry);
-    entry.started = this.#parts.start(spec, slot);
+    entry.started = this.#deps.start(spec, slot);
     entry.started.then(
       (process) => {
         this.starts.ok++;
@@ -161,14 +161,14 @@ export class Servers {
         entry.startedAt = this.#now();
         void process.ended.then(({ reason }) => {
           this.#ended(entry, reason);
-          this.#parts.onEnded(spec.key, process.socket);
+          this.#deps.onEnded(spec.key, process.socket);
         });
       },
       ({ message }: Error) => {
         this.starts.failed++;
         this.#entries.delete(spec.key);
         this.#failed(spec.key, message);
-        this.#parts.onLine(spec.key, 'error', `Server not started: ${message}`);
+        this.#deps.onLine(spec.key, 'error', `Server not started: ${message}`);
       },
     );
     return entry;
@@ -178,13 +178,13 @@ export class Servers {
     const { key } = entry.spec;
     if (this.#entries.get(key) === entry) this.#entries.delete(key);
     if (entry.isStopping) return;
-    this.#parts.onLine(key, 'error', `Server ended: ${reason}`);
+    this.#deps.onLine(key, 'error', `Server ended: ${reason}`);
     if (this.#now() - entry.startedAt < STEADY_MS) this.#failed(key, reason);
     else this.#pauses.delete(key);
   }
 
   #failed(key: string, reason: string): void {
-    const { pauseMs, pauseMsMax } = this.#parts.limits;
+    const { pauseMs, pauseMsMax } = this.#deps.limits;
     const failures = (this.#pauses.get(key)?.failures ?? 0) + 1;
     const pause = Math.min(pauseMs * 2 ** (failures - 1), pauseMsMax);
     this.#pauses.delete(key);
@@ -203,7 +203,7 @@ export class Servers {
 
   /** @throws {ServerRefused} if all have requests. */
   #makeRoom(): void {
-    const { processesMax } = this.#parts.limits;
+    const { processesMax } = this.#deps.limits;
     if (this.#entries.size < processesMax) return;
     let oldest: Entry | null = null;
     for (const entry of this.#entries.values())

@@ -7,7 +7,7 @@ import { isArtifactId } from '#core/names.ts';
 import { unpackServer } from '#artifacts/archive/server-archive.ts';
 
 /** Options. */
-export interface UnpackedParts {
+export interface UnpackedDeps {
   /** Private; created if necessary. */
   readonly folder: string;
   /** Path of an artifact's archive. */
@@ -25,7 +25,7 @@ export interface Unpacked {
   clean(used: ReadonlySet<string>): Promise<void>;
 }
 
-export async function openUnpacked({ folder, archiveOf, filesMax, keepMs }: UnpackedParts): Promise<Unpacked> {
+export async function openUnpacked({ folder, archiveOf, filesMax, keepMs }: UnpackedDeps): Promise<Unpacked> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const running = new Map<string, Promise<string>>();
 

@@ -12,7 +12,7 @@ import type { EventSender, NewMessage, QueuePlace, QueueStore } from '../engine/
 import type { OutboxIndex, OutboxPlace } from './outbox-index-sql.ts';
 
 /** Dependencies of an outbox. */
-export interface OutboxParts {
+export interface OutboxDeps {
   readonly databases: DatabaseStore;
   readonly queue: Pick<QueueStore, 'send'>;
   readonly index: OutboxIndex;
@@ -52,7 +52,7 @@ const { messageNameBytesMax } = fixedLimits.events;
 /** As in `carriedTrace`. */
 const TRACE = /^00-[0-9a-f]{32}-[0-9a-f]{16}-0[01]$/;
 
-export function createOutbox({ databases, queue, index, limits, owns, now, log }: OutboxParts): RunningOutbox {
+export function createOutbox({ databases, queue, index, limits, owns, now, log }: OutboxDeps): RunningOutbox {
   const { outboxSweepMs: sweepMs } = limits;
   /** When this process last wrote a database to the index, by the monotonic clock. */
   const marks = new Map<string, number>();

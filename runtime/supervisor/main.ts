@@ -131,18 +131,18 @@ async function start(config: SupervisorConfig): Promise<void> {
   const backups = parts.has('backups') && folder !== '' ? startBackupSchedule(process.env, folder) : null;
   const watch = new EngineWatch({ engines: () => engines, limits, ledgerFolder, log });
   const engines: Engines = new Engines({
-    create: (parts) =>
+    create: (deps) =>
       new EngineProcess({
-        ...parts,
+        ...deps,
         script,
         environment,
         sockets,
         onExit(engine, code, signal) {
-          parts.onExit(engine, code, signal);
+          deps.onExit(engine, code, signal);
           watch.exited(engine, signal);
         },
         onClosed(engine) {
-          parts.onClosed(engine);
+          deps.onClosed(engine);
           watch.closed(engine);
         },
       }),

@@ -74,12 +74,12 @@ const ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567';
 const NAME_CHARS = 16;
 
 /** @param secret unknown to sandboxes and workers, and the same for all replicas. */
-export function createExposedPorts(parts: {
+export function createExposedPorts(deps: {
   readonly rows: ExposedPortRows;
   readonly sandboxes: Sandboxes;
   readonly secret: string;
 }): ExposedPorts {
-  const { rows, sandboxes, secret } = parts;
+  const { rows, sandboxes, secret } = deps;
   const key = createHmac('sha256', secret).update('tokens of exposed ports').digest();
   const tokenOf = (name: string): string => createHmac('sha256', key).update(name).digest('base64url');
   const digest = (text: string): Buffer => createHash('sha256').update(text).digest();

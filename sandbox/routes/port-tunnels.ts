@@ -13,7 +13,7 @@ import type { PortVisits } from './port-visits.ts';
 import { HeldElsewhere, PASSED_ON_HEADER, type Sandboxes } from './held-sandboxes.ts';
 
 /** Dependencies. */
-interface PortTunnelsParts {
+interface PortTunnelsDeps {
   readonly sandboxes: Sandboxes;
   /** Checks the token in a request's `authorization`. */
   readonly isAuthorized: (authorization: string | undefined) => boolean;
@@ -29,9 +29,9 @@ interface PortTunnelsParts {
 const HANDSHAKE_HEADER = /^sec-websocket-(?:key|version|protocol)$/;
 
 export function createPortTunnels(
-  parts: PortTunnelsParts,
+  deps: PortTunnelsDeps,
 ): (request: IncomingMessage, socket: Duplex, head: Buffer) => void {
-  const { visits, sandboxes, isAuthorized, elsewhere, idleMs, log } = parts;
+  const { visits, sandboxes, isAuthorized, elsewhere, idleMs, log } = deps;
 
   async function tunnel(
     found: OwnedPort,

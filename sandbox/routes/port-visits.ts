@@ -15,7 +15,7 @@ import type { Call, CallPlacement } from './call.ts';
 import type { Sandboxes } from './held-sandboxes.ts';
 
 /** Dependencies. */
-export interface PortVisitsParts {
+export interface PortVisitsDeps {
   readonly exposed: ExposedPorts;
   readonly sandboxes: Sandboxes;
   readonly placement: CallPlacement;
@@ -35,8 +35,8 @@ export interface PortVisits {
   ): Promise<void>;
 }
 
-export function createPortVisits(parts: PortVisitsParts): PortVisits {
-  const { exposed, sandboxes, placement, visitsMax, idleMs } = parts;
+export function createPortVisits(deps: PortVisitsDeps): PortVisits {
+  const { exposed, sandboxes, placement, visitsMax, idleMs } = deps;
   /** Visits in progress, by project. */
   const visits = new Map<string, number>();
 

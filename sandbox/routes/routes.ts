@@ -33,7 +33,7 @@ import { HeldElsewhere, PASSED_ON_HEADER, type Sandboxes } from './held-sandboxe
 import { TERMINAL_QUIET_MS, useForTerminal } from './terminal-use.ts';
 
 /** Dependencies. */
-export interface SandboxRoutesParts {
+export interface SandboxRoutesDeps {
   readonly sandboxes: Sandboxes;
   /** Checks the token in a request's `authorization`. */
   readonly isAuthorized: (authorization: string | undefined) => boolean;
@@ -74,7 +74,7 @@ export type SandboxRoutes = ((request: IncomingMessage, response: ServerResponse
   readonly upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
 };
 
-export function createSandboxRoutes(parts: SandboxRoutesParts): SandboxRoutes {
+export function createSandboxRoutes(deps: SandboxRoutesDeps): SandboxRoutes {
   const {
     sandboxes,
     isAuthorized,
@@ -86,7 +86,7 @@ export function createSandboxRoutes(parts: SandboxRoutesParts): SandboxRoutes {
     log,
     status,
     elsewhere,
-  } = parts;
+  } = deps;
   const visits = ports === undefined ? null : createPortVisits({ ...ports, sandboxes, placement });
   /** Calls in progress, by project. */
   const calls = new Map<string, number>();

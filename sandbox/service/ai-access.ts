@@ -14,7 +14,7 @@ const RETRY_MS = 60_000;
 const AGENT_MS = 15_000;
 
 /** Dependencies. */
-export interface AiAccessParts {
+export interface AiAccessDeps {
   readonly tokens: AiTokens;
   /** URL of the gateway for commands in a machine. */
   readonly url: string;
@@ -34,7 +34,7 @@ export interface AiAccess {
   forget(key: string): void;
 }
 
-export function createAiAccess({ tokens, url, connect, now = Date.now, report }: AiAccessParts): AiAccess {
+export function createAiAccess({ tokens, url, connect, now = Date.now, report }: AiAccessDeps): AiAccess {
   /** When a machine needs a new token. */
   const dueAt = new Map<string, number>();
 

@@ -19,7 +19,7 @@ export interface CopiedEntry {
 }
 
 /** Dependencies. Work on each entry is serialized. */
-export interface CopiesParts<Entry extends CopiedEntry> {
+export interface CopiesDeps<Entry extends CopiedEntry> {
   readonly backend: SandboxBackend;
   readonly rows: SandboxRows;
   claim(place: SandboxPlace): Promise<Entry>;
@@ -48,8 +48,8 @@ const within = ({ project, resource }: Omit<SandboxPlace, 'id'>): Omit<SandboxPl
 });
 const placeOf = (sandbox: SandboxPlace, id: string): SandboxPlace => ({ ...within(sandbox), id });
 
-export function createCopies<Entry extends CopiedEntry>(parts: CopiesParts<Entry>): Copies<Entry> {
-  const { backend, rows, claim, inTurn, own, save, suspend, wake, destroy, giveBack } = parts;
+export function createCopies<Entry extends CopiedEntry>(deps: CopiesDeps<Entry>): Copies<Entry> {
+  const { backend, rows, claim, inTurn, own, save, suspend, wake, destroy, giveBack } = deps;
   /** The last requested copy of each project: one at a time, since disks are shared. */
   const last = new Map<string, Promise<unknown>>();
 

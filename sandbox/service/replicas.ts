@@ -16,7 +16,7 @@ import { HeldElsewhere, PASSED_ON_HEADER } from '../routes/held-sandboxes.ts';
 import { isInside } from './configuration.ts';
 
 /** Dependencies. */
-export interface ReplicasParts {
+export interface ReplicasDeps {
   /** The token shared by all replicas. */
   readonly token: string;
   /** How long a call waits for the sandbox of a dead replica: the lease plus a margin. */
@@ -50,7 +50,7 @@ export async function reachReplica(owner: string): Promise<Socket | null> {
   return address === null ? null : connectionTo(address);
 }
 
-export function createReplicas({ token, waitMs, startMs }: ReplicasParts): CallPlacement {
+export function createReplicas({ token, waitMs, startMs }: ReplicasDeps): CallPlacement {
   /** False: it sent no response, and nothing of the body was read. */
   async function passOn(owner: string, { request, response, gone }: Call): Promise<boolean> {
     const connection = await reachReplica(owner);

@@ -22,7 +22,7 @@ import { repeat } from './repeat.ts';
 import { infoOf, type IdleTimes, type SandboxRow, type SandboxRows } from './rows.ts';
 
 /** Dependencies. */
-export interface SandboxesParts {
+export interface SandboxesDeps {
   readonly backend: SandboxBackend;
   readonly rows: SandboxRows;
   readonly times: IdleTimes;
@@ -59,7 +59,7 @@ export interface RunningSandboxes extends Sandboxes {
   close(): Promise<void>;
 }
 
-export function startSandboxes(parts: SandboxesParts): RunningSandboxes {
+export function startSandboxes(deps: SandboxesDeps): RunningSandboxes {
   const {
     backend,
     rows,
@@ -70,7 +70,7 @@ export function startSandboxes(parts: SandboxesParts): RunningSandboxes {
     machineMax = MACHINE_SIZES.at(-1)!,
     ai = null,
     report,
-  } = parts;
+  } = deps;
   const entries = new Map<string, Entry>();
   /** Claims in progress, shared by concurrent callers. */
   const claims = new Map<string, Promise<Entry>>();

@@ -3,7 +3,7 @@
 import type { DeliveryLimits } from '#core/limits.ts';
 import type { NewMessage } from '#runtime/engine/bindings/queue.ts';
 import type { Broker } from '#runtime/broker/broker.ts';
-import type { WorkParts } from '#runtime/broker/delivery/delivery.ts';
+import type { WorkDeps } from '#runtime/broker/delivery/delivery.ts';
 import type { EventContent, EventKind } from '#core/event.ts';
 import type { DeliveryEnd } from '#runtime/engine/invocation/delivery.ts';
 import { failed, ok, type FailureCode } from '#runtime/engine/invocation/outcome.ts';
@@ -60,7 +60,7 @@ export interface Setting {
   /** Moves the broker's clock. */
   pass(ms: number): void;
   now(): number;
-  start(deliver: Deliver, parts?: Partial<WorkParts>): Promise<Broker>;
+  start(deliver: Deliver, deps?: Partial<WorkDeps>): Promise<Broker>;
 }
 
 /** One case: a fact, and how it is shown. */

@@ -30,7 +30,7 @@ export function brokerContract(open: OpenBrokerStores): void {
           said,
           now,
           pass: (ms) => void (passed += ms),
-          async start(deliver, parts = {}) {
+          async start(deliver, deps = {}) {
             const presence = await stores.join(() => {});
             presences.push(presence);
             const broker = await startBroker({
@@ -45,7 +45,7 @@ export function brokerContract(open: OpenBrokerStores): void {
               now,
               random: () => 0,
               onEvent: (_level, text) => void said.push(text),
-              ...parts,
+              ...deps,
             });
             brokers.push(broker);
             return broker;

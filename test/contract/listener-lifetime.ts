@@ -6,18 +6,18 @@ import type { Exchange, Listener, OpenListener } from '#runtime/engine/http/list
 import { limits, ok, type Fact } from './listener-case.ts';
 import { connectRaw } from './raw-client.ts';
 
-export function lifetimeCases(fact: Fact, parts: { open: OpenListener; technology: Listener['technology'] }): void {
+export function lifetimeCases(fact: Fact, options: { open: OpenListener; technology: Listener['technology'] }): void {
   describe('the listener', () => {
     fact('says what it is and on which port', async (open) => {
       const { listener } = await open(ok);
-      assert.equal(listener.technology, parts.technology);
+      assert.equal(listener.technology, options.technology);
       assert.ok(listener.port > 0);
     });
 
     fact('refuses a port that another one has', async (open) => {
       const { listener } = await open(ok);
       await assert.rejects(
-        parts.open({ port: listener.port, host: '127.0.0.1', limits, onExchange: ok }),
+        options.open({ port: listener.port, host: '127.0.0.1', limits, onExchange: ok }),
         (error: NodeJS.ErrnoException) => error.code === 'EADDRINUSE',
       );
     });

@@ -21,19 +21,23 @@ export interface Skip {
   readonly reason: string;
 }
 
-export function listenerSuite(parts: { open: OpenListener; technology: 'node' | 'uws'; skip: readonly Skip[] }): void {
-  const unused = new Set(parts.skip.map(({ title }) => title));
+export function listenerSuite(options: {
+  open: OpenListener;
+  technology: 'node' | 'uws';
+  skip: readonly Skip[];
+}): void {
+  const unused = new Set(options.skip.map(({ title }) => title));
 
   /** One case with a listener of its own. */
   const fact: Fact = (title, run) => {
-    const skip = parts.skip.find((candidate) => candidate.title === title);
+    const skip = options.skip.find((candidate) => candidate.title === title);
     unused.delete(title);
     test(title, { ...(skip && { skip: skip.reason }), timeout: 120_000 }, async () => {
       const listeners: Listener[] = [];
       const clients: RawClient[] = [];
       try {
-        await run(async (onExchange, options) => {
-          const listener = await parts.open({ port: 0, host: '127.0.0.1', limits, onExchange, ...options });
+        await run(async (onExchange, more) => {
+          const listener = await options.open({ port: 0, host: '127.0.0.1', limits, onExchange, ...more });
           listeners.push(listener);
           return {
             listener,
@@ -51,7 +55,7 @@ export function listenerSuite(parts: { open: OpenListener; technology: 'node' | 
     });
   };
 
-  describe(`${parts.technology} listener`, () => {
+  describe(`${options.technology} listener`, () => {
     requestCases(fact);
     wholeResponseCases(fact);
     streamedResponseCases(fact);
@@ -59,7 +63,7 @@ export function listenerSuite(parts: { open: OpenListener; technology: 'node' | 
     bodyCases(fact);
     malformedCases(fact);
     connectionCases(fact);
-    lifetimeCases(fact, parts);
+    lifetimeCases(fact, options);
 
     test('skips only cases that exist', () => assert.deepEqual([...unused], []));
   });

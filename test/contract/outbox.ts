@@ -7,7 +7,7 @@ import { defaultLimits, type DeliveryLimits } from '#core/limits.ts';
 import { PlatformError } from '#core/errors.ts';
 import type { NewMessage } from '#runtime/engine/bindings/queue.ts';
 import type { EventStores } from '#runtime/stores/event-stores.ts';
-import type { OutboxParts, RunningOutbox } from '#runtime/stores/outbox.ts';
+import type { OutboxDeps, RunningOutbox } from '#runtime/stores/outbox.ts';
 import { createSeededRandom } from '#test/setup/seeded-random.ts';
 import { startDatabases, type TestDatabases } from '#test/setup/databases.ts';
 import { openOutbox } from '#test/setup/outbox.ts';
@@ -46,8 +46,8 @@ export function outboxContract(
     await close();
   });
 
-  function outboxOf(parts: Partial<OutboxParts> = {}): RunningOutbox {
-    const outbox = openOutbox(databases.client, stores, defaultLimits.delivery, { log: () => {}, ...parts });
+  function outboxOf(deps: Partial<OutboxDeps> = {}): RunningOutbox {
+    const outbox = openOutbox(databases.client, stores, defaultLimits.delivery, { log: () => {}, ...deps });
     outboxes.push(outbox);
     return outbox;
   }

@@ -88,9 +88,9 @@ test('calls for sandboxes need their permission, and leave names, not commands; 
 });
 
 test('without a sandbox service calls say which variables name it', async () => {
-  const parts = { ...it.all.control.parts, sandboxes: null };
+  const deps = { ...it.all.control.deps, sandboxes: null };
   const headers = { authorization: `Bearer ${it.all.control.owner.token}` };
-  const answer = await it.fetch('/sandboxes/BOX', { headers }, parts);
+  const answer = await it.fetch('/sandboxes/BOX', { headers }, deps);
   const { code, message } = (await answer.json()) as Record<string, string>;
   assert.deepEqual(
     [answer.status, code, message],

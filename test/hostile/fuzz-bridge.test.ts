@@ -7,7 +7,7 @@ import { defaultLimits } from '#core/limits.ts';
 import { toWorkerText } from '#core/worker-text.ts';
 import { EngineMemory } from '#runtime/engine/bridge/host-memory.ts';
 import { FIELD, RECORD, toHost } from '#runtime/engine/bridge/protocol.ts';
-import { Deployment, type DeploymentParts } from '#runtime/engine/serving/deployment.ts';
+import { Deployment, type DeploymentDeps } from '#runtime/engine/serving/deployment.ts';
 import type { IsolateEvents } from '#runtime/engine/isolates/isolate.ts';
 import { DeploymentCounters, EngineCounters } from '#runtime/engine/metrics/counters.ts';
 import { EngineUsage } from '#runtime/engine/metrics/usage.ts';
@@ -72,7 +72,7 @@ test('whatever a guest says, the host goes on and every request ends once', asyn
   const scope = 'receive';
   const hostMemory = new EngineMemory(defaultLimits);
   let unending = 0;
-  const parts = {
+  const deps = {
     pool: { take: isolate, release() {} },
     hostMemory,
     hostFunctions: {
@@ -118,7 +118,7 @@ test('whatever a guest says, the host goes on and every request ends once', asyn
     usage: new EngineUsage().open('p', 'd000000000000'),
     telemetry: null,
     engineCounters: new EngineCounters({ deploymentsMax: 10 } as never),
-  } as unknown as DeploymentParts;
+  } as unknown as DeploymentDeps;
   const config = {
     id: 'd000000000000',
     project: 'p',
@@ -129,7 +129,7 @@ test('whatever a guest says, the host goes on and every request ends once', asyn
     code: () => ({ text: toWorkerText(Buffer.alloc(0)), hash: '' }),
     sourceMap: () => null,
   } as const;
-  const deployment = new Deployment(config, parts);
+  const deployment = new Deployment(config, deps);
   const answers: number[] = [];
   const until = performance.now() + seconds * 1000;
   let rounds = 0;

@@ -29,7 +29,7 @@ async function open(t: TestContext, environment: Readonly<Record<string, string>
     await until(() => backupRuns(folder).every(({ endedAt }) => endedAt !== null));
     rmSync(folder, { recursive: true });
   });
-  const port = await openPort(t, { parts: { backups: () => lastBackup(folder) } });
+  const port = await openPort(t, { deps: { backups: () => lastBackup(folder) } });
   const metric = async (name: string): Promise<number | undefined> =>
     parseExposition((await ask(port, '/metrics')).text).value(name, {});
   return { folder, metric };

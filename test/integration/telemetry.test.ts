@@ -40,7 +40,7 @@ before(async () => {
     },
   } as PrivatePort;
   control = await startControl({ privatePort });
-  store = createTelemetryStore(control.parts);
+  store = createTelemetryStore(control.deps);
   [shop, loud] = [newId('project'), newId('project')];
   for (const [id, name] of [
     [shop, 'shop'],
@@ -55,7 +55,7 @@ after(async () => {
 });
 
 const take = async (): Promise<void> => {
-  acknowledged = await takeTelemetry(control.parts, store, acknowledged, 300);
+  acknowledged = await takeTelemetry(control.deps, store, acknowledged, 300);
 };
 
 /** Asks until there is something, taking what engines recorded meanwhile. */
@@ -150,7 +150,7 @@ test('pages lead through all lines once, the newest first', async () => {
 
 test('lines are followed as they come, from the one that is known', async () => {
   const [last] = await found(`/projects/${shop}/logs?limit=1`);
-  const url = `${control.parts.addresses.api}/projects/${shop}/logs/stream?search=follow&after=${last.id}`;
+  const url = `${control.deps.addresses.api}/projects/${shop}/logs/stream?search=follow&after=${last.id}`;
   const stop = new AbortController();
   const headers = { authorization: `Bearer ${control.owner.token}`, accept: 'text/event-stream' };
   const response = await control.fetch(new Request(url, { headers, signal: stop.signal }));
@@ -218,10 +218,10 @@ test('a batch that comes twice is kept once, and what is no record is left out',
 });
 
 test('what is over its time or its size is forgotten, the oldest first', async () => {
-  const { sql, parts } = control;
+  const { sql, deps } = control;
   const count = async (id: string): Promise<number> =>
     (await sql<{ n: number }[]>`SELECT count(*) AS n FROM control.log_line WHERE project_id = ${id}`)[0]!.n;
-  await sweepTelemetry(parts);
+  await sweepTelemetry(deps);
   assert.ok((await count(shop)) > 0);
   // A thousand lines of one hour, of a million bytes each as far as the sums know: four hundred may stay.
   await sql`DELETE FROM control.log_line WHERE project_id = ${loud}`;
@@ -232,7 +232,7 @@ test('what is over its time or its size is forgotten, the oldest first', async (
     SELECT ${hour}::timestamptz + at * interval '1 second', ${loud}, 'd', 'main', 1, '/', at::text
     FROM generate_series(1, 1000) AS at`;
   await sql`INSERT INTO control.telemetry_hour (project_id, hour, bytes) VALUES (${loud}, ${hour}, 1000000000)`;
-  await sweepTelemetry({ ...parts, telemetryLimits: { ...parts.telemetryLimits, projectBytesMax: 400_000_000 } });
+  await sweepTelemetry({ ...deps, telemetryLimits: { ...deps.telemetryLimits, projectBytesMax: 400_000_000 } });
   const kept = await sql<
     { text: string }[]
   >`SELECT text FROM control.log_line WHERE project_id = ${loud} ORDER BY at DESC`;
@@ -246,7 +246,7 @@ test('what is over its time or its size is forgotten, the oldest first', async (
     SELECT sum(bytes)::bigint AS bytes FROM control.telemetry_hour WHERE project_id = ${loud}`;
   assert.ok(sum!.bytes <= 400_000_000);
   assert.ok((await count(shop)) > 0);
-  await sweepTelemetry(parts, Date.now() + 10 * 86_400_000);
+  await sweepTelemetry(deps, Date.now() + 10 * 86_400_000);
   const [left] = await sql<{ n: number }[]>`
     SELECT count(*) AS n FROM pg_inherits JOIN pg_class ON pg_class.oid = inhparent WHERE relname = 'log_line'`;
   assert.equal(left!.n, 0);

@@ -88,7 +88,7 @@ before(async () => {
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
     OTEL_EXPORTER_OTLP_HEADERS: 'x-key=of%20the%20operator',
   });
-  control.parts.background('Collecting lines', () => collectTelemetry(control.parts, address));
+  control.deps.background('Collecting lines', () => collectTelemetry(control.deps, address));
 });
 after(async () => {
   await platform.close();

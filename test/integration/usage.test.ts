@@ -92,14 +92,14 @@ test('a batch that comes twice is in the ledger once', async () => {
       SELECT coalesce(sum(invocations), 0) AS count FROM control.usage WHERE project_id = ${id} AND route = '/ledger'`;
     return Number(row!.count);
   };
-  const kept = await until(() => takeUsage(control.parts, null));
+  const kept = await until(() => takeUsage(control.deps, null));
   await until(async () => {
-    await takeUsage(control.parts, kept);
+    await takeUsage(control.deps, kept);
     return (await invocations()) > 0;
   });
   const before = await invocations();
-  await takeUsage(control.parts, null);
-  await takeUsage(control.parts, null);
+  await takeUsage(control.deps, null);
+  await takeUsage(control.deps, null);
   assert.equal(await invocations(), before);
   const answer = await control.call('GET', `/projects/${id}/usage?groupBy=route`);
   const { items, budget } = answer.body;

@@ -64,22 +64,22 @@ export async function startConnectedHost(variables: Readonly<Record<string, stri
     ask: <Body>() => Promise.resolve({ status: 200, body: { routed: true, removed: {} } as Body }),
   };
   const control = await startControl({ git: gitConfigurationFrom({ ...host.variables, ...variables }), privatePort });
-  const { sql, parts } = control;
+  const { sql, deps } = control;
   const installation = host.installation('acme', ['ada']);
   const url = 'http://localhost:4002/webhooks/git-host';
 
   const signIn: ConnectedHost['signIn'] = async (accountId, login) => {
     const subject = String(host.user(login).id);
     const token = JSON.stringify({ accessToken: host.userToken(login), refreshToken: null, expiresAt: null });
-    const sealed = seal(parts.keys, token, `identity:git-host:${subject}`);
+    const sealed = seal(deps.keys, token, `identity:git-host:${subject}`);
     await sql`INSERT INTO control.identity (provider, subject, account_id, login, access_token)
       VALUES ('git-host', ${subject}, ${accountId}, ${login}, ${sealed})`;
   };
   await signIn(control.owner.accountId, 'ada');
 
   const work: ConnectedHost['work'] = async () => {
-    while ((await workOnDeliveries(parts)) > 0);
-    while ((await workOnReports(parts, parts.git.gitHost!)) > 0);
+    while ((await workOnDeliveries(deps)) > 0);
+    while ((await workOnReports(deps, deps.git.gitHost!)) > 0);
   };
   const send: ConnectedHost['send'] = async ({ headers, body }) => {
     const response = await control.fetch(new Request(url, { method: 'POST', headers, body }));

@@ -272,7 +272,7 @@ export async function makeScene(control: TestControl): Promise<Scene> {
     await sql`INSERT INTO control.log_drain (id, project_id, name, kind, target, secret, cursor)
       VALUES (${rows['drain']!}, ${projectId}, 'walk', 'http',
         ${sql.json({ kind: 'http', url: 'https://localhost/', format: 'ndjson', gzip: false, headers: [] })},
-        ${seal(control.parts.keys, JSON.stringify({ headers: {} }), drainContext(rows['drain']!))}, 0)`;
+        ${seal(control.deps.keys, JSON.stringify({ headers: {} }), drainContext(rows['drain']!))}, 0)`;
     await sql`INSERT INTO control.alert_channel (id, project_id, name, kind, target, secret)
       VALUES (${rows['channel']!}, ${projectId}, 'walk', 'webhook', 'example.com', ${Buffer.alloc(8)})`;
     await sql`INSERT INTO control.alert_rule (id, project_id, name, kind, threshold, clear_below, window_seconds,

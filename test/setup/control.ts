@@ -35,7 +35,7 @@ export interface TestAccount {
 
 /** A control plane. */
 export interface TestControl {
-  readonly parts: Dependencies;
+  readonly deps: Dependencies;
   readonly sql: Sql;
   readonly databaseUrl: string;
   readonly organizationId: string;
@@ -55,7 +55,7 @@ export interface TestControl {
 const none = (): Promise<string[]> => Promise.resolve([]);
 const AUTH_SECRET = 'abcdefabcdefabcdef0123456789abcdef0123456789';
 
-/** Starts it. @param overrides of its parts, such as another private port. */
+/** Starts it. @param overrides of its dependencies, such as another private port. */
 export async function startControl(overrides: Partial<Dependencies> = {}): Promise<TestControl> {
   const database = await createTestDatabase();
   const folder = mkdtempSync(path.join(tmpdir(), 'platform-control-'));
@@ -63,7 +63,7 @@ export async function startControl(overrides: Partial<Dependencies> = {}): Promi
   const stopping = new AbortController();
   const running = new Set<Promise<void>>();
   const log = openLog('api', {}, { write: () => {} });
-  const parts: Dependencies = {
+  const deps: Dependencies = {
     sql,
     log,
     keys: encryptionKeys('0123456789abcdef0123456789abcdef'),
@@ -127,7 +127,7 @@ export async function startControl(overrides: Partial<Dependencies> = {}): Promi
     return { accountId, token: secret };
   };
   const answer = async (request: Request): Promise<Answer> => {
-    const response = await api.fetch(request, parts);
+    const response = await api.fetch(request, deps);
     const text = await response.text();
     const isJson = (response.headers.get('content-type') ?? '').includes('json') && text !== '';
     return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text };
@@ -135,21 +135,21 @@ export async function startControl(overrides: Partial<Dependencies> = {}): Promi
   const organizationId = await organization('acme');
   const owner = await account('ada', { [organizationId]: 'owner' });
   return {
-    parts,
+    deps,
     sql,
     databaseUrl: database.url,
     organizationId,
     owner,
     organization,
     account,
-    fetch: async (request) => api.fetch(request, parts),
+    fetch: async (request) => api.fetch(request, deps),
     call(method, at, body, token = owner.token) {
       const headers = {
         ...(token !== null && { authorization: `Bearer ${token}` }),
         ...(body !== undefined && { 'content-type': 'application/json' }),
       };
       return answer(
-        new Request(`${parts.addresses.api}${at}`, {
+        new Request(`${deps.addresses.api}${at}`, {
           method,
           headers,
           body: body === undefined ? null : JSON.stringify(body),
@@ -158,7 +158,7 @@ export async function startControl(overrides: Partial<Dependencies> = {}): Promi
     },
     send(method, at, body, headers) {
       const own = { authorization: `Bearer ${owner.token}`, ...headers };
-      return answer(new Request(`${parts.addresses.api}${at}`, { method, headers: own, body: new Uint8Array(body) }));
+      return answer(new Request(`${deps.addresses.api}${at}`, { method, headers: own, body: new Uint8Array(body) }));
     },
     async close() {
       stopping.abort();

@@ -7,14 +7,7 @@ import { pipeline } from 'node:stream/promises';
 import type { ReadableStream as WebStream } from 'node:stream/web';
 import type { Accounts, Limit } from '#gateway/accounts/accounts.ts';
 import { createMemoryAccounts } from '#gateway/accounts/memory.ts';
-import type {
-  Caller,
-  Gateway,
-  GatewayParts,
-  ModelTable,
-  ProviderConfig,
-  UsageRow,
-} from '#gateway/contract/contract.ts';
+import type { Caller, Gateway, GatewayDeps, ModelTable, ProviderConfig, UsageRow } from '#gateway/contract/contract.ts';
 import { createGateway } from '#gateway/gateway.ts';
 import { mockModels } from '#gateway/providers/mock.ts';
 import { defaultLimits } from '#core/limits.ts';
@@ -70,13 +63,13 @@ export interface TestGateway {
 
 interface Options {
   readonly table?: Partial<ModelTable>;
-  readonly limits?: Partial<GatewayParts['limits']>;
+  readonly limits?: Partial<GatewayDeps['limits']>;
   /** `fetch` by default. */
-  readonly send?: GatewayParts['send'];
+  readonly send?: GatewayDeps['send'];
   /** In memory by default. */
   readonly accounts?: Accounts;
   readonly budget?: readonly Limit[];
-  readonly price?: GatewayParts['price'];
+  readonly price?: GatewayDeps['price'];
   readonly now?: () => number;
 }
 

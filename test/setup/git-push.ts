@@ -37,7 +37,7 @@ export async function startGitPush(): Promise<TestGitPush> {
   });
   const started: TestGitPush = {
     control,
-    gitPush: await openGitPush(control.parts),
+    gitPush: await openGitPush(control.deps),
     port: server.port,
     folder,
     async git(...args) {

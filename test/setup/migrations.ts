@@ -42,13 +42,13 @@ export function storeMigrations(folder: string, databases: Readonly<Record<strin
 
 /** A deployment that is being released. */
 export async function addDeployment(
-  { sql, organizationId, owner, parts }: TestControl,
+  { sql, organizationId, owner, deps }: TestControl,
   projectId: string,
   databases: Readonly<Record<string, MigrationFiles>>,
   branch = 'main',
 ): Promise<{ readonly id: string; readonly artifact: string }> {
   const id = newDeploymentId();
-  const artifact = storeMigrations(parts.folder, databases);
+  const artifact = storeMigrations(deps.folder, databases);
   await sql`
     INSERT INTO control.deployment (id, project_id, organization_id, status, target, branch, source, artifact, created_by)
     VALUES (${id}, ${projectId}, ${organizationId}, 'migrating', ${branch === 'main' ? 'production' : 'preview'},
@@ -58,7 +58,7 @@ export async function addDeployment(
 
 /** A migrator as a process of its own, as far as Postgres can tell. */
 export async function startTestMigrator(
-  { databaseUrl, parts }: TestControl,
+  { databaseUrl, deps }: TestControl,
   databases: MigratedDatabases,
   { member = 'host.1.a', ...limits }: Partial<MigratorLimits> & { readonly member?: string } = {},
 ): Promise<{ close(): Promise<void>; kill(): Promise<void> }> {
@@ -67,7 +67,7 @@ export async function startTestMigrator(
     sql,
     log: openLog('migrator', {}, { write: () => {} }),
     databases,
-    openArtifact: createArtifactSource(parts.folder),
+    openArtifact: createArtifactSource(deps.folder),
     limits: { ...defaultLimits.migrator, ...limits },
     member,
   });

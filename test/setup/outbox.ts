@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict';
 import type { DeliveryLimits } from '#core/limits.ts';
 import type { EventStores } from '#runtime/stores/event-stores.ts';
-import { createOutbox, type OutboxParts, type RunningOutbox } from '#runtime/stores/outbox.ts';
+import { createOutbox, type OutboxDeps, type RunningOutbox } from '#runtime/stores/outbox.ts';
 
-/** @param parts what is otherwise than usual. */
+/** @param deps overrides of the defaults. */
 export function openOutbox(
-  databases: OutboxParts['databases'],
+  databases: OutboxDeps['databases'],
   events: EventStores,
   limits: DeliveryLimits,
-  parts: Partial<OutboxParts> = {},
+  deps: Partial<OutboxDeps> = {},
 ): RunningOutbox {
   return createOutbox({
     databases,
@@ -19,6 +19,6 @@ export function openOutbox(
     owns: (namespace, project) => namespace === project,
     now: Date.now,
     log: (_level, message) => assert.fail(message),
-    ...parts,
+    ...deps,
   });
 }

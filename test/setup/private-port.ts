@@ -8,7 +8,7 @@ import type { TestContext } from 'node:test';
 import {
   openPrivatePort,
   type PrivatePort,
-  type PrivatePortParts,
+  type PrivatePortDeps,
 } from '#runtime/supervisor/private-port/private-port.ts';
 import type { EngineState, QuarantineState, SupervisorState } from '#runtime/supervisor/private-port/state.ts';
 
@@ -20,12 +20,12 @@ interface Setup {
   readonly services?: SupervisorState['services'];
   readonly token?: string;
   readonly isStopping?: () => boolean;
-  readonly parts?: Partial<PrivatePortParts>;
+  readonly deps?: Partial<PrivatePortDeps>;
 }
 
 export async function openPort(
   t: TestContext,
-  { engines = [], quarantine = [], services = [], token, isStopping = () => false, parts }: Setup,
+  { engines = [], quarantine = [], services = [], token, isStopping = () => false, deps }: Setup,
 ): Promise<PrivatePort> {
   const port = await openPrivatePort({
     settings: { port: 0, host: '127.0.0.1', token: token ?? TOKEN },
@@ -49,7 +49,7 @@ export async function openPort(
     eventWallMs: 1000,
     bodyBytesMax: 1000,
     deliveriesMax: 2,
-    ...parts,
+    ...deps,
   });
   t.after(() => port.close());
   return port;

@@ -50,7 +50,7 @@ export interface ReleaseControl {
 
 const TOKEN = 'token-of-the-private-port';
 
-/** Starts both. @param overrides of the control plane's parts @param options of the platform */
+/** Starts both. @param overrides of the control plane's dependencies @param options of the platform */
 export async function startReleaseControl(
   environment: Readonly<Record<string, string>> = {},
   overrides: Partial<Dependencies> = {},
@@ -60,8 +60,8 @@ export async function startReleaseControl(
   const privatePort = openPrivatePort([`http://127.0.0.1:${platform.privatePort}`], TOKEN);
   const control = await startControl({ folder: platform.folder, privatePort, ...overrides });
   const { sql } = control;
-  startDeployments(control.parts);
-  control.parts.background('Collecting lines', () => collectTelemetry(control.parts));
+  startDeployments(control.deps);
+  control.deps.background('Collecting lines', () => collectTelemetry(control.deps));
   const work = mkdtempSync(path.join(tmpdir(), 'platform-sources-'));
   let sources = 0;
 

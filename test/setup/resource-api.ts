@@ -17,8 +17,8 @@ export interface TestResourceApi {
   /** Asks with a token. */
   asked(token: string): AskResourceApi;
   readonly open: OpenResourceApi;
-  /** Hands a request to the API, of which some parts may be others. */
-  fetch(path: string, init?: RequestInit, parts?: ReleaseControl['control']['parts']): Promise<Response>;
+  /** Hands a request to the API, of which some dependencies may differ. */
+  fetch(path: string, init?: RequestInit, deps?: ReleaseControl['control']['deps']): Promise<Response>;
   close(): Promise<void>;
 }
 
@@ -45,8 +45,8 @@ export async function startResourceApi(
   const { status, error_message: reason } = await all.deploy(projectId, { code, yaml, files });
   if (status !== 'success') throw new Error(reason ?? status);
   const api = createApi();
-  const fetch: TestResourceApi['fetch'] = async (path, init = {}, parts = all.control.parts) =>
-    api.fetch(new Request(`http://api/projects/${projectId}${path}`, init), parts);
+  const fetch: TestResourceApi['fetch'] = async (path, init = {}, deps = all.control.deps) =>
+    api.fetch(new Request(`http://api/projects/${projectId}${path}`, init), deps);
   const asked: TestResourceApi['asked'] = (token) => async (method, path, body) => {
     const isFile = body instanceof Uint8Array;
     const answer = await fetch(path, {

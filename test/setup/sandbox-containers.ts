@@ -5,7 +5,7 @@ import { availableParallelism, tmpdir } from 'node:os';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { promisify } from 'node:util';
-import { openContainerBackend, type ContainerBackendParts } from '#sandbox/backends/container/backend.ts';
+import { openContainerBackend, type ContainerBackendDeps } from '#sandbox/backends/container/backend.ts';
 import { openEngineApi } from '#sandbox/backends/container/engine-api.ts';
 import type { MachineSpec, SandboxBackend } from '#sandbox/backends/backend.ts';
 import { NO_OPTIONS } from '#core/sandbox/options.ts';
@@ -29,11 +29,11 @@ export interface TestContainers {
   close(): Promise<void>;
 }
 
-export async function openTestContainers(given: Partial<ContainerBackendParts> = {}): Promise<TestContainers> {
+export async function openTestContainers(given: Partial<ContainerBackendDeps> = {}): Promise<TestContainers> {
   const folder = mkdtempSync(path.join(tmpdir(), 'sandbox-disks-'));
   const reports: string[] = [];
   const policy = { loopback: false, private: false };
-  const parts: ContainerBackendParts = {
+  const deps: ContainerBackendDeps = {
     socketPath,
     installation: `t${process.pid}`,
     image: SANDBOX_IMAGE,
@@ -51,7 +51,7 @@ export async function openTestContainers(given: Partial<ContainerBackendParts> =
     ...given,
   };
   const backends = [
-    await openContainerBackend(parts).catch((error: unknown) => {
+    await openContainerBackend(deps).catch((error: unknown) => {
       rmSync(folder, { recursive: true });
       throw error;
     }),
@@ -60,7 +60,7 @@ export async function openTestContainers(given: Partial<ContainerBackendParts> =
     backend: backends[0]!,
     reports,
     async again() {
-      const backend = await openContainerBackend(parts);
+      const backend = await openContainerBackend(deps);
       backends.push(backend);
       return backend;
     },

@@ -21,7 +21,7 @@ import { startGitHost, type TestGitHost } from './git-host.ts';
 /** A control plane that people sign in to. */
 export interface TestSignIn {
   readonly control: TestControl;
-  readonly parts: Dependencies;
+  readonly deps: Dependencies;
   readonly host: TestGitHost;
   /** Origin of the API, and of the sign-in pages. */
   readonly api: string;
@@ -49,23 +49,23 @@ export async function startSignIn(
     apiUrl: host.apiUrl,
     oauth: { clientId: host.clientId, clientSecret: host.clientSecret },
   };
-  const parts: Dependencies = { ...control.parts, signIn: { ...control.parts.signIn, gitHost, signUp } };
+  const deps: Dependencies = { ...control.deps, signIn: { ...control.deps.signIn, gitHost, signUp } };
   const app = createApi();
-  const forPages: Dependencies = { ...parts, clientAddress: createClientAddress(trustedProxies, webClient) };
+  const forPages: Dependencies = { ...deps, clientAddress: createClientAddress(trustedProxies, webClient) };
   const passOn = createPassOn({
     api: { socketPath },
     token,
     limits: { ...defaultLimits.web, ...limits },
-    log: parts.log,
+    log: deps.log,
   });
   const servers = await Promise.all([
-    serveApi({ host: '127.0.0.1', port: apiPort, fetch: (request) => app.fetch(request, parts) }),
+    serveApi({ host: '127.0.0.1', port: apiPort, fetch: (request) => app.fetch(request, deps) }),
     serveApi({ socket: socketPath, fetch: behindWeb(token, createUi(forPages, app.fetch)) }),
     listen({
       host: '127.0.0.1',
       port: uiPort,
       variable: 'UI_PORT',
-      log: parts.log,
+      log: deps.log,
       // Of the dashboard there is only its address here.
       async answer(request, response, path) {
         if (path.startsWith('/api/')) passOn(request, response);
@@ -75,7 +75,7 @@ export async function startSignIn(
   ]);
   return {
     control,
-    parts,
+    deps,
     host,
     api,
     ui,

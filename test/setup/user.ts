@@ -55,7 +55,7 @@ export async function startUser(
   const server = await serveApi({
     port: 0,
     host: '127.0.0.1',
-    fetch: (request) => api.fetch(request, all.control.parts),
+    fetch: (request) => api.fetch(request, all.control.deps),
   });
   const environment = {
     PLATFORM_HOME: home,

@@ -4,7 +4,7 @@ import { hashOf } from '#core/artifact-id.ts';
 import type { Limits } from '#core/limits.ts';
 import { defaultLimits } from '#core/limits.ts';
 import { toWorkerText } from '#core/worker-text.ts';
-import { Deployment, type DeploymentParts } from '#runtime/engine/serving/deployment.ts';
+import { Deployment, type DeploymentDeps } from '#runtime/engine/serving/deployment.ts';
 import { createEngine } from '#runtime/engine/engine.ts';
 import { CHECK_MS } from '#runtime/engine/isolates/stuck-entry.ts';
 import type { Exchange } from '#runtime/engine/http/listener.ts';
@@ -43,7 +43,7 @@ export async function openIsolateSide(folder: string, origin: string, cache: str
   return {
     async run(test) {
       const logs: string[] = [];
-      const parts: DeploymentParts = {
+      const deps: DeploymentDeps = {
         pool: engine.pool,
         hostMemory: engine.hostMemory,
         counters: engine.counters.open('wpt', 'wpt'),
@@ -79,7 +79,7 @@ export async function openIsolateSide(folder: string, origin: string, cache: str
           code: () => ({ text: toWorkerText(Buffer.from(code)), hash: hashOf(code) }),
           sourceMap: () => null,
         },
-        parts,
+        deps,
       );
       live.add(deployment);
       const { status, body } = await answer(deployment);

@@ -7,7 +7,7 @@ import type { Logger } from 'pino';
 import { CLIENT_HEADER, WEB_TOKEN_HEADER } from '#core/process/web-hop.ts';
 import type { ApiAddress } from '../configuration.ts';
 
-interface PassOnParts {
+interface PassOnDeps {
   readonly api: ApiAddress;
   /** `WEB_TOKEN`. */
   readonly token: string;
@@ -34,7 +34,7 @@ const own = new Set([
 ]);
 
 /** @example createPassOn({ api: { host: 'api', port: 4003 }, token, limits, log }) */
-export function createPassOn({ api, token, limits, log }: PassOnParts): PassOn {
+export function createPassOn({ api, token, limits, log }: PassOnDeps): PassOn {
   const agent = new Agent({ keepAlive: true, timeout: IDLE_MS, maxFreeSockets: 64 });
   let running = 0;
 

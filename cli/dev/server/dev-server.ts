@@ -18,7 +18,7 @@ export interface DevServerEvents {
   silent(silence: { readonly ms: number; readonly otherPort: number | null }): void;
 }
 
-interface DevServerParts {
+interface DevServerDeps {
   /** For `sh -c`. */
   readonly command: string;
   readonly folder: string;
@@ -68,8 +68,8 @@ export interface DevServer {
 }
 
 /** @throws {CliError} if the port is in use. */
-export async function startDevServer(parts: DevServerParts): Promise<DevServer> {
-  const { command, folder, host, port, environment, events, times = TIMES } = parts;
+export async function startDevServer(deps: DevServerDeps): Promise<DevServer> {
+  const { command, folder, host, port, environment, events, times = TIMES } = deps;
   if (await isListening(host, port)) throw taken(host, port);
   let child: ChildProcess | null = null;
   let closed = false;

@@ -26,7 +26,7 @@ export interface ServerSessionEvents extends DevServerEvents {
   warned(message: string): void;
 }
 
-interface ServerSessionParts {
+interface ServerSessionDeps {
   readonly engine: DevEngine;
   readonly plan: ServerPlan;
   readonly address: { readonly host: string; readonly port: number };
@@ -43,8 +43,8 @@ interface ServerSessionParts {
 const OWN_VARIABLES = '.dev.vars';
 
 /** Resolves when the dev server was started; it may not listen yet. */
-export async function startServerSession(parts: ServerSessionParts): Promise<{ close(): Promise<void> }> {
-  const { engine, plan, address, folder, load, watching, events } = parts;
+export async function startServerSession(deps: ServerSessionDeps): Promise<{ close(): Promise<void> }> {
+  const { engine, plan, address, folder, load, watching, events } = deps;
   const temporary = await mkdtemp(path.join(tmpdir(), 'platform-dev-'));
   const watchers: Watcher[] = [];
   let server: DevServer | null = null;
@@ -70,8 +70,8 @@ export async function startServerSession(parts: ServerSessionParts): Promise<{ c
       ...(plan.readsVariables
         ? ofWorker(readVariableFile(path.join(project.folder, OWN_VARIABLES)) ?? {})
         : surroundings.vars),
-      ...parts.environment,
-      PATH: pathOf(project, parts.environment['PATH']),
+      ...deps.environment,
+      PATH: pathOf(project, deps.environment['PATH']),
       ...engine.variables,
     };
     const isOther = JSON.stringify(next) !== JSON.stringify(environment);

@@ -13,7 +13,7 @@ const LINES_TOGETHER = 500;
  * @param after number of the last line that the client has.
  */
 export async function* buildLogEvents(
-  parts: Dependencies,
+  deps: Dependencies,
   deploymentId: string,
   after: number,
   gone: AbortSignal,
@@ -23,14 +23,14 @@ export async function* buildLogEvents(
     if (payload === deploymentId) wake.now();
   };
   // Listen before reading, so that no line is missed in between.
-  const stops = [await parts.onNotify('control_log', heard), await parts.onNotify('control_deployment', heard)];
+  const stops = [await deps.onNotify('control_log', heard), await deps.onNotify('control_deployment', heard)];
   let [seq, shown] = [after, ''];
   try {
     yield ': build log\n\n';
     while (!gone.aborted) {
       // Read the state first: all lines are written before the final state.
-      const state = await readState(parts.sql, deploymentId);
-      const rows = await readLog(parts.sql, deploymentId, seq, LINES_TOGETHER);
+      const state = await readState(deps.sql, deploymentId);
+      const rows = await readLog(deps.sql, deploymentId, seq, LINES_TOGETHER);
       let text = rows.map((row) => `id: ${row.seq}\nevent: line\ndata: ${JSON.stringify(toLine(row))}\n\n`).join('');
       seq = rows.at(-1)?.seq ?? seq;
       const said = state === null ? '' : JSON.stringify(state);

@@ -14,22 +14,18 @@ export interface EventStreams {
    * @param texts serialized events; '' means nothing new.
    * @throws {ApiError} `unavailable` when the limit of open streams is reached.
    */
-  answer(
-    parts: Dependencies,
-    texts: (gone: AbortSignal) => AsyncGenerator<string, void>,
-    signal: AbortSignal,
-  ): Response;
+  answer(deps: Dependencies, texts: (gone: AbortSignal) => AsyncGenerator<string, void>, signal: AbortSignal): Response;
 }
 
 /** @param what kind of stream, for errors: `logs`. */
 export function createEventStreams(what: string): EventStreams {
   let open = 0;
   return {
-    answer(parts, texts, signal) {
-      if (open >= parts.limits.logFollowersMax)
+    answer(deps, texts, signal) {
+      if (open >= deps.limits.logFollowersMax)
         throw new ApiError('unavailable', { reason: `Too many ${what} are followed` }, { 'retry-after': '5' });
       open++;
-      const events = kept(texts(AbortSignal.any([signal, parts.stopping])));
+      const events = kept(texts(AbortSignal.any([signal, deps.stopping])));
       const encoder = new TextEncoder();
       let isOver = false;
       const over = (): void => {
@@ -42,7 +38,7 @@ export function createEventStreams(what: string): EventStreams {
             const { done, value } = await events.next();
             if (!done) return controller.enqueue(encoder.encode(value));
           } catch (error) {
-            parts.log.error({ err: error, what }, 'Following failed');
+            deps.log.error({ err: error, what }, 'Following failed');
           }
           over();
           controller.close();

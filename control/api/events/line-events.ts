@@ -9,7 +9,7 @@ const LINES_TOGETHER = 500;
 
 /** @param after number of the last line that the client has; null: only new lines. */
 export async function* lineEvents(
-  parts: Dependencies,
+  deps: Dependencies,
   projectId: string,
   asked: LineQuestion,
   after: number | null,
@@ -17,14 +17,14 @@ export async function* lineEvents(
 ): AsyncGenerator<string, void> {
   const wake = createWake(gone);
   // Listen before reading, so that no line is missed in between.
-  const stop = await parts.onNotify('control_telemetry', (projects) => {
+  const stop = await deps.onNotify('control_telemetry', (projects) => {
     if (projects === '*' || projects.includes(projectId)) wake.now();
   });
   try {
-    let seq = after ?? (await lastSeq(parts.sql));
+    let seq = after ?? (await lastSeq(deps.sql));
     yield ': lines\n\n';
     while (!gone.aborted) {
-      const lines = await readLinesAfter(parts.sql, projectId, asked, seq, LINES_TOGETHER);
+      const lines = await readLinesAfter(deps.sql, projectId, asked, seq, LINES_TOGETHER);
       seq = Number(lines.at(-1)?.id ?? seq);
       yield lines.map((line) => `id: ${line.id}\nevent: line\ndata: ${JSON.stringify(line)}\n\n`).join('');
       if (lines.length < LINES_TOGETHER) await wake.wait(POLL_MS);

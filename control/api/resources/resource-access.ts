@@ -23,7 +23,7 @@ import { callResource } from './resource-calls.ts';
 const STATEMENT_CHARS_MAX = 200;
 
 /** Creates the `ctx.state.resources` of a request. */
-export function resourceAccess(parts: Dependencies, { access, audit, requestId }: RequestState): ResourceAccess {
+export function resourceAccess(deps: Dependencies, { access, audit, requestId }: RequestState): ResourceAccess {
   return {
     async ask(operation, question) {
       const { project: id, branch, binding, args, waitMs } = question;
@@ -35,10 +35,10 @@ export function resourceAccess(parts: Dependencies, { access, audit, requestId }
         ...(binding !== undefined && { binding }),
         ...(waitMs !== undefined && { waitMs }),
       };
-      const given = await callResource(parts, operation, asked);
+      const given = await callResource(deps, operation, asked);
       const details = changeOf(operation, question, given);
       if (details !== null)
-        await audit(parts.sql, {
+        await audit(deps.sql, {
           organizationId,
           projectId,
           action: `data.${operation}`,
@@ -50,10 +50,10 @@ export function resourceAccess(parts: Dependencies, { access, audit, requestId }
     },
     async sandbox({ project: id, branch, binding, request, signal }) {
       const { projectId, organizationId } = await access.project(permissionOfCall(request.operation), id);
-      const place = await callResource(parts, 'sandbox.place', { projectId, branch, binding, args: {} });
+      const place = await callResource(deps, 'sandbox.place', { projectId, branch, binding, args: {} });
       const note = async (): Promise<void> => {
         if (permissionOfCall(request.operation) === 'data:read') return;
-        await audit(parts.sql, {
+        await audit(deps.sql, {
           organizationId,
           projectId,
           action: `data.sandbox.${request.operation}`,
@@ -63,7 +63,7 @@ export function resourceAccess(parts: Dependencies, { access, audit, requestId }
         });
       };
       try {
-        const answer = await callSandbox(parts.sandboxes, place, request, signal);
+        const answer = await callSandbox(deps.sandboxes, place, request, signal);
         await note();
         return answer;
       } catch (error) {
@@ -75,7 +75,7 @@ export function resourceAccess(parts: Dependencies, { access, audit, requestId }
     },
     async explain(error) {
       const known = error instanceof PlatformError ? refusedBySandbox(error) : error;
-      const answer = failureOf(known, { log: parts.log, requestId, method: 'GET', route: null });
+      const answer = failureOf(known, { log: deps.log, requestId, method: 'GET', route: null });
       const { code, message } = (await answer.json()) as { code: string; message: string };
       return { code, message };
     },
@@ -83,9 +83,9 @@ export function resourceAccess(parts: Dependencies, { access, audit, requestId }
       if (why === 'not_found') return new ApiError('not_found');
       return why === 'payload_too_large' ? new ApiError(why, { allowed: reason }) : new ApiError(why, { reason });
     },
-    importLimits: parts.databaseLimits,
+    importLimits: deps.databaseLimits,
     get transit() {
-      const folder = path.join(parts.folder, 'exports');
+      const folder = path.join(deps.folder, 'exports');
       mkdirSync(folder, { recursive: true, mode: 0o700 });
       return folder;
     },

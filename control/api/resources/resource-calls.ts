@@ -24,15 +24,15 @@ export interface ResourceQuestion<Operation extends ResourceOperation> {
  * @example await callResource(ctx.env, 'db.tables', { projectId, binding: 'DB', args: {} })
  */
 export async function callResource<Operation extends ResourceOperation>(
-  parts: Dependencies,
+  deps: Dependencies,
   operation: Operation,
   { projectId, branch, binding, args, waitMs }: ResourceQuestion<Operation>,
 ): Promise<ResourceOperations[Operation]['gives']> {
-  if (operation === 'db.migrate' && parts.migrationsExecutor === 'migrator')
+  if (operation === 'db.migrate' && deps.migrationsExecutor === 'migrator')
     throw new ApiError('conflict', {
       reason: 'The migrator applies the migrations of this platform: redeploy the deployment, or promote it',
     });
-  const { project, deployment } = await declaring(parts, projectId, branch);
+  const { project, deployment } = await declaring(deps, projectId, branch);
   const call: ResourceCall<Operation> = {
     project,
     deployment,
@@ -40,10 +40,10 @@ export async function callResource<Operation extends ResourceOperation>(
     ...(binding !== undefined && { binding }),
     args,
   };
-  const { status, body } = await parts.privatePort
+  const { status, body } = await deps.privatePort
     .ask<ResourceAnswer<Operation> & { error?: unknown; code?: unknown }>('/_platform/data', call, waitMs)
     .catch((error: Error) => {
-      parts.log.warn({ err: error, operation }, 'The engines do not answer');
+      deps.log.warn({ err: error, operation }, 'The engines do not answer');
       throw new ApiError('unavailable', { reason: 'The engines do not answer: try again' });
     });
   if (status === 200) return body.result;

@@ -97,8 +97,8 @@ async function budgetOf({ sql, cpuLimits }: Dependencies, organizationId: string
   return { plan, cpuMs: budgetsOf(cpuLimits, plan) };
 }
 
-async function usageOf(parts: Dependencies, question: UsageQuestion) {
-  const [budget, used] = await Promise.all([budgetOf(parts, question.organizationId), readUsage(parts.sql, question)]);
+async function usageOf(deps: Dependencies, question: UsageQuestion) {
+  const [budget, used] = await Promise.all([budgetOf(deps, question.organizationId), readUsage(deps.sql, question)]);
   return { budget, ...used };
 }
 

@@ -4,7 +4,7 @@ import type { EncryptionKeys } from '#core/encryption.ts';
 import { openPostgres, type ConnectionOptions } from '#postgres/connection.ts';
 import { openListener } from '#postgres/listener.ts';
 import { isConnectionTrouble, sqlState } from '#postgres/postgres-error.ts';
-import type { GatewayParts, ModelTable, ModelTables } from '../../contract/contract.ts';
+import type { GatewayDeps, ModelTable, ModelTables } from '../../contract/contract.ts';
 import { AccountsAway, type Accounts, type LimitsOf } from '../accounts.ts';
 import { createPostgresLedger } from './ledger.ts';
 import { createSettings } from './settings.ts';
@@ -16,7 +16,7 @@ import { createUsage } from './usage.ts';
 const CHANNEL = 'control_ai';
 const SWEEP_MS = 600_000;
 
-interface Parts {
+interface Deps {
   readonly connection: ConnectionOptions;
   readonly now: () => number;
   /** Limits of plans. Organizations and projects may add limits of their own. */
@@ -26,7 +26,7 @@ interface Parts {
   /** Decrypts the provider keys of organizations. */
   readonly keys: EncryptionKeys;
   readonly usageDays: number;
-  readonly log: GatewayParts['log'];
+  readonly log: GatewayDeps['log'];
 }
 
 export interface PostgresAccounts extends Accounts {
@@ -35,13 +35,13 @@ export interface PostgresAccounts extends Accounts {
 }
 
 /** @throws {PostgresError} when the database is unavailable. */
-export async function openPostgresAccounts(parts: Parts): Promise<PostgresAccounts> {
-  const { connection, now, log } = parts;
+export async function openPostgresAccounts(deps: Deps): Promise<PostgresAccounts> {
+  const { connection, now, log } = deps;
   // Counters may lose their last moments if the server crashes, so that no call waits for a disk write.
   const sql = openPostgres({ ...connection, settings: { ...connection.settings, synchronous_commit: 'off' } });
   const tokens = createTokens(sql, now);
   const usage = createUsage(sql, log);
-  const settings = createSettings({ ...parts, sql });
+  const settings = createSettings({ ...deps, sql });
   const listener = await openListener(
     connection,
     CHANNEL,
@@ -58,13 +58,13 @@ export async function openPostgresAccounts(parts: Parts): Promise<PostgresAccoun
   );
   const sweeping = setInterval(() => {
     const told = (error: unknown): void => log('warn', 'what is over stays for now', { code: sqlState(error) });
-    sweep(sql, now(), parts.usageDays).catch(told);
+    sweep(sql, now(), deps.usageDays).catch(told);
   }, SWEEP_MS).unref();
   try {
     const ledger = await createPostgresLedger({
       sql,
       now,
-      limitsOf: async (caller) => [...parts.limitsOf(caller), ...(await settings.limitsOf(caller))],
+      limitsOf: async (caller) => [...deps.limitsOf(caller), ...(await settings.limitsOf(caller))],
       log,
     });
     return {

@@ -4,17 +4,17 @@
 import { randomUUID } from 'node:crypto';
 import type { Postgres } from '#postgres/connection.ts';
 import { isConnectionTrouble, sqlState } from '#postgres/postgres-error.ts';
-import type { Caller, GatewayParts, Ledger, TokenCount } from '../../contract/contract.ts';
+import type { Caller, GatewayDeps, Ledger, TokenCount } from '../../contract/contract.ts';
 import type { Limit } from '../accounts.ts';
 import { keyOf, nearest, refusalOf, type Room } from '../room.ts';
 import { windowOf } from '../window.ts';
 import { count } from './usage.ts';
 
-interface Parts {
+interface Deps {
   readonly sql: Postgres;
   readonly now: () => number;
   readonly limitsOf: (caller: Caller) => Promise<readonly Limit[]>;
-  readonly log: GatewayParts['log'];
+  readonly log: GatewayDeps['log'];
   /** How long a gateway's reservations remain after its last heartbeat. */
   readonly leaseMs?: number;
 }
@@ -57,8 +57,8 @@ const END = `
   DELETE FROM control.ai_held WHERE holder IN (SELECT id FROM gone)`;
 
 /** Resolves when it is ready. @throws {PostgresError} when the database is unavailable. */
-export async function createPostgresLedger(parts: Parts): Promise<Ledger & { close(): Promise<void> }> {
-  const { sql, now, log, leaseMs = LEASE_MS } = parts;
+export async function createPostgresLedger(deps: Deps): Promise<Ledger & { close(): Promise<void> }> {
+  const { sql, now, log, leaseMs = LEASE_MS } = deps;
   const holder = randomUUID();
   const owed = new Map<string, Owed>();
   /** Calls that hold, or are about to hold, a reservation on a counter. */
@@ -133,7 +133,7 @@ export async function createPostgresLedger(parts: Parts): Promise<Ledger & { clo
   return {
     async reserve(caller, estimate) {
       const at = now();
-      const wanted = wantedOf(caller, await parts.limitsOf(caller), at);
+      const wanted = wantedOf(caller, await deps.limitsOf(caller), at);
       if (wanted.length === 0) return { isBounded: false, requests: null, tokens: null, settle() {} };
       const tokens = tokensOf(estimate);
       const held = wanted.flatMap(({ limit, ...window }) => (limit.of === 'tokens' ? [window] : []));

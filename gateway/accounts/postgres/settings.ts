@@ -3,7 +3,7 @@
 import { usualAuto } from '#core/ai-settings.ts';
 import { unseal, type EncryptionKeys } from '#core/encryption.ts';
 import type { Statements } from '#postgres/connection.ts';
-import type { Caller, GatewayParts, ModelTable, ProviderConfig, ProviderKind } from '../../contract/contract.ts';
+import type { Caller, GatewayDeps, ModelTable, ProviderConfig, ProviderKind } from '../../contract/contract.ts';
 import type { Limit, LimitScope, SetLimit } from '../accounts.ts';
 import { createRemembered } from './remembered.ts';
 
@@ -30,20 +30,20 @@ export interface OrganizationSettings {
   forget(organizationId: string | null): void;
 }
 
-interface Parts {
+interface Deps {
   readonly sql: Statements;
   readonly keys: EncryptionKeys;
   /** Settings of the operator. */
   readonly table: ModelTable;
   readonly now: () => number;
-  readonly log: GatewayParts['log'];
+  readonly log: GatewayDeps['log'];
 }
 
-export function createSettings(parts: Parts): OrganizationSettings {
-  const { table: common, now } = parts;
+export function createSettings(deps: Deps): OrganizationSettings {
+  const { table: common, now } = deps;
   const remembered = createRemembered<Own>({ most: REMEMBERED_MAX, ms: REMEMBERED_MS, now, keepsOld: true });
   const own = (organizationId: string): Promise<Own> =>
-    remembered.get(organizationId, () => read(parts, organizationId));
+    remembered.get(organizationId, () => read(deps, organizationId));
   return {
     async table(organizationId) {
       const { providers, aliases, auto } = await own(organizationId);
@@ -80,7 +80,7 @@ export function createSettings(parts: Parts): OrganizationSettings {
   };
 }
 
-async function read({ sql, keys, log }: Parts, organizationId: string): Promise<Own> {
+async function read({ sql, keys, log }: Deps, organizationId: string): Promise<Own> {
   const rows = await sql.all<{
     id: string;
     name: string;

@@ -4,7 +4,7 @@ import { isConnectionTrouble, sqlState } from '#postgres/postgres-error.ts';
 import type { Postgres } from '#postgres/connection.ts';
 import type { AiCallerKind } from '#core/ai-caller.ts';
 import type { Plan } from '#core/plans.ts';
-import type { GatewayParts, UsageRow } from '../../contract/contract.ts';
+import type { GatewayDeps, UsageRow } from '../../contract/contract.ts';
 import type { UsageBook } from '../accounts.ts';
 import { readSums } from './usage-sums.ts';
 
@@ -56,7 +56,7 @@ const SELECT = `
   SELECT ${COLUMNS.replace(' at,', ' (extract(epoch FROM at) * 1000)::double precision AS at,')}
   FROM control.ai_usage WHERE organization_id = $1 ORDER BY control.ai_usage.at DESC, id DESC LIMIT $2`;
 
-export function createUsage(sql: Postgres, log: GatewayParts['log']): UsageBook & { close(): Promise<void> } {
+export function createUsage(sql: Postgres, log: GatewayDeps['log']): UsageBook & { close(): Promise<void> } {
   let waiting: UsageRow[] = [];
   let timer: NodeJS.Timeout | null = null;
   let writing: Promise<void> = Promise.resolve();

@@ -8,14 +8,14 @@ import { readModelHeader, readVersion, wireWarning } from './sdk-call.ts';
 
 /** @throws {GatewayError} */
 export async function embeddingModel(call: Call): Promise<Response> {
-  const { request, parts, caller, id } = call;
+  const { request, deps, caller, id } = call;
   const version = readVersion(request);
   const model = readModelHeader(request);
-  const options = await readJson(request, parts.limits.bodyBytesMax);
+  const options = await readJson(request, deps.limits.bodyBytesMax);
   // Version 2 names them `input`.
   const input = options['values'] ?? options['input'];
   if (input === undefined) throw missing('values');
-  const provider = providerOf(await parts.models(caller.organizationId), model);
+  const provider = providerOf(await deps.models(caller.organizationId), model);
   const gateway = gatewayFields(options['providerOptions']);
   const response = await embeddings(call, {
     ...providerFields(options['providerOptions'], provider).fields,

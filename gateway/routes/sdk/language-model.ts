@@ -14,12 +14,12 @@ const STREAM_HEADER = 'ai-language-model-streaming';
 
 /** @throws {GatewayError} */
 export async function languageModel(call: Call): Promise<Response> {
-  const { request, parts, caller, id } = call;
+  const { request, deps, caller, id } = call;
   const version = readVersion(request);
   const model = readModelHeader(request);
   const isStream = request.headers.get(STREAM_HEADER) === 'true';
-  const options = await readJson(request, parts.limits.bodyBytesMax);
-  const provider = providerOf(await parts.models(caller.organizationId), model);
+  const options = await readJson(request, deps.limits.bodyBytesMax);
+  const provider = providerOf(await deps.models(caller.organizationId), model);
   const { request: chat, warnings } = chatRequestOf(options, { model, isStream, provider });
   const response = await chatCompletions(call, chat);
   const { headers } = response;
@@ -28,7 +28,7 @@ export async function languageModel(call: Call): Promise<Response> {
   if (isStream) {
     const showsRaw = options['includeRawChunks'] === true;
     const reader = createPartReader({ version, model: answered, warnings, showsRaw, metadata });
-    const body = openSdkStream(response.body!, reader, parts.limits.eventCharactersMax);
+    const body = openSdkStream(response.body!, reader, deps.limits.eventCharactersMax);
     return new Response(body, { headers });
   }
   const completion = (await response.json()) as unknown;

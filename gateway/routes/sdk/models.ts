@@ -8,11 +8,11 @@ import { guessVersion, modelOf } from './sdk-call.ts';
 const TOKENS_OF_PRICE = 1_000_000;
 const MICROS = 1_000_000;
 
-export async function sdkModels({ request, parts, caller }: Call): Promise<Response> {
-  const table = await parts.models(caller.organizationId);
+export async function sdkModels({ request, deps, caller }: Call): Promise<Response> {
+  const table = await deps.models(caller.organizationId);
   const specificationVersion = `v${guessVersion(request)}`;
   const models = namesOf(table).map(({ id, owner }) => {
-    const price = parts.price(table.aliases[id] ?? id);
+    const price = deps.price(table.aliases[id] ?? id);
     const pricing =
       price === null ? {} : { pricing: { input: perToken(price.prompt), output: perToken(price.completion) } };
     return { id, name: id, ...pricing, specification: { specificationVersion, provider: owner, modelId: id } };

@@ -13,7 +13,7 @@ import {
 import { sdkStreamError } from './sdk-errors.ts';
 import { wireWarning, type SpecVersion, type Warning } from './sdk-call.ts';
 
-interface Parts {
+interface Deps {
   readonly version: SpecVersion;
   /** `provider/model` that answers. */
   readonly model: string;
@@ -42,7 +42,7 @@ export interface PartReader {
   end(error: Json | null): Json[];
 }
 
-export function createPartReader({ version, model, warnings, showsRaw, metadata }: Parts): PartReader {
+export function createPartReader({ version, model, warnings, showsRaw, metadata }: Deps): PartReader {
   const calls = new Map<unknown, Call>();
   let open: { readonly block: Block; readonly id: string } | null = null;
   let blocks = 0;

@@ -1,7 +1,7 @@
 // Approval of a call by the user, which may take a day and survives restarts. Called by tool-step.ts.
 import type { WorkflowStep } from '@platform-run/types';
 import type { AgentEnv } from '../config-types.ts';
-import type { Parts } from '../parts.ts';
+import type { ResolvedAgent } from '../resolved-agent.ts';
 import { argumentsOf, callKey, changeOwn, findTool, ownWorkspace, type Scope } from '../tool-calls.ts';
 import type { ToolCall } from '../workspace-types.ts';
 import { durable } from './durable.ts';
@@ -10,21 +10,21 @@ const APPROVAL_TIMEOUT_MS = 24 * 60 * 60 * 1000;
 
 /** Whether a call may run: asks the user if its tool requires it, and waits for the answer. */
 export async function approvalOf<Env extends AgentEnv>(
-  parts: Parts<Env>,
+  resolved: ResolvedAgent<Env>,
   scope: Scope<Env>,
   step: WorkflowStep,
   n: number,
   at: number,
   call: ToolCall,
 ): Promise<boolean | null> {
-  const tool = parts.config.tools?.find(({ name }) => name === call.function.name);
+  const tool = resolved.config.tools?.find(({ name }) => name === call.function.name);
   if (tool?.approval === undefined || tool.approval === false) return true;
   const key = callKey(n, at);
   const event = `approval:${key}`;
   const id = `${n}.${at + 1}`;
   const asked = await durable(step, `approval_${n}`, async () => {
     const workspace = await ownWorkspace(scope);
-    const ready = findTool(parts.tools, call.function.name);
+    const ready = findTool(resolved.tools, call.function.name);
     let args: unknown;
     try {
       args = await argumentsOf(ready, call, key, workspace);
@@ -46,7 +46,7 @@ export async function approvalOf<Env extends AgentEnv>(
   if (!asked.isNeeded) return true;
   let isApproved: boolean;
   try {
-    const timeoutMs = parts.config.approvalTimeoutMs ?? APPROVAL_TIMEOUT_MS;
+    const timeoutMs = resolved.config.approvalTimeoutMs ?? APPROVAL_TIMEOUT_MS;
     const { payload } = await step.waitForEvent<{ approved?: unknown }>(`approved_${n}`, { type: event, timeoutMs });
     isApproved = payload?.approved === true;
   } catch {

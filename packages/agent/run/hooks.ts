@@ -1,7 +1,7 @@
 // Hooks of the author, each a step that cannot fail the run, and output of debug mode. Used by this whole folder.
 import type { WorkflowStep } from '@platform-run/types';
 import type { AgentEnv, HookContext } from '../config-types.ts';
-import type { Parts } from '../parts.ts';
+import type { ResolvedAgent } from '../resolved-agent.ts';
 import { findTool, runTool, type Scope } from '../tool-calls.ts';
 import type { HookCall } from '../tools/tool.ts';
 import type { ToolCall } from '../workspace-types.ts';
@@ -24,21 +24,25 @@ export async function showCall<Env extends AgentEnv>(
 
 /** Fires a hook of a built-in tool, with the tool's arguments except secrets. */
 export async function fire<Env extends AgentEnv>(
-  parts: Parts<Env>,
+  resolved: ResolvedAgent<Env>,
   scope: Scope<Env>,
   step: WorkflowStep,
   n: number,
   [name, ...args]: HookCall,
 ): Promise<void> {
-  const hook = parts.config.hooks?.[name] as ((ctx: HookContext<Env>, ...args: unknown[]) => unknown) | undefined;
+  const hook = resolved.config.hooks?.[name] as ((ctx: HookContext<Env>, ...args: unknown[]) => unknown) | undefined;
   if (hook === undefined) return;
   await optional(step, scope.runId, `hook_${name}`, async () => {
-    await hook.call(parts.config.hooks, hookContext(parts, scope, n), ...args);
+    await hook.call(resolved.config.hooks, hookContext(resolved, scope, n), ...args);
   });
 }
 
 /** First argument of a hook. */
-export function hookContext<Env extends AgentEnv>(parts: Parts<Env>, scope: Scope<Env>, n: number): HookContext<Env> {
+export function hookContext<Env extends AgentEnv>(
+  resolved: ResolvedAgent<Env>,
+  scope: Scope<Env>,
+  n: number,
+): HookContext<Env> {
   const { userId, chatId, env } = scope;
   return {
     userId,
@@ -47,7 +51,7 @@ export function hookContext<Env extends AgentEnv>(parts: Parts<Env>, scope: Scop
     state: env.PLATFORM_AGENT_STATE,
     async execute(toolName, args) {
       const workspace = await readWorkspace(env.PLATFORM_AGENT_STATE, userId);
-      const tool = findTool(parts.toolsOf(workspace), toolName);
+      const tool = findTool(resolved.toolsOf(workspace), toolName);
       const key = `hook:${n}:${toolName}`;
       return runTool(scope, tool, await tool.check(args), { step: n, toolCallId: key, key });
     },

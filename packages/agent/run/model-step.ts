@@ -2,7 +2,7 @@
 import { compress, compressible, summarise } from '../compression.ts';
 import type { AgentEnv, RunPartial } from '../config-types.ts';
 import { askModel, promptMessages, systemText, toMessage } from '../model.ts';
-import type { Parts } from '../parts.ts';
+import type { ResolvedAgent } from '../resolved-agent.ts';
 import { conceal, concealError } from '../secrets.ts';
 import { changeOwn, concealCalls, ownWorkspace, type Scope } from '../tool-calls.ts';
 import type { AssistantMessage } from '../workspace-types.ts';
@@ -10,15 +10,18 @@ import { warn } from './durable.ts';
 import { hookContext } from './hooks.ts';
 
 /** Replaces the older part by a summary if the prompt is too long. */
-export async function compressHistory<Env extends AgentEnv>(parts: Parts<Env>, scope: Scope<Env>): Promise<true> {
+export async function compressHistory<Env extends AgentEnv>(
+  resolved: ResolvedAgent<Env>,
+  scope: Scope<Env>,
+): Promise<true> {
   const workspace = await ownWorkspace(scope);
-  const options = parts.config.contextCompression ?? {};
-  const count = compressible(workspace, systemText(await promptOf(parts, scope), workspace), options);
+  const options = resolved.config.contextCompression ?? {};
+  const count = compressible(workspace, systemText(await promptOf(resolved, scope), workspace), options);
   if (count === 0) return true;
   let summary: string | null = null;
   try {
     const { conversationSummary, messages } = workspace;
-    summary = await summarise(scope.env.AI, parts.model, conversationSummary, messages.slice(0, count), options);
+    summary = await summarise(scope.env.AI, resolved.model, conversationSummary, messages.slice(0, count), options);
   } catch (error) {
     warn(error);
   }
@@ -28,26 +31,26 @@ export async function compressHistory<Env extends AgentEnv>(parts: Parts<Env>, s
   return true;
 }
 
-async function promptOf<Env extends AgentEnv>({ config }: Parts<Env>, { userId }: Scope<Env>): Promise<string> {
+async function promptOf<Env extends AgentEnv>({ config }: ResolvedAgent<Env>, { userId }: Scope<Env>): Promise<string> {
   return typeof config.systemPrompt === 'string' ? config.systemPrompt : config.systemPrompt(userId);
 }
 
 /** One answer of the model, in storable form. */
 export async function callModel<Env extends AgentEnv>(
-  parts: Parts<Env>,
+  resolved: ResolvedAgent<Env>,
   scope: Scope<Env>,
   n: number,
 ): Promise<{ reply: AssistantMessage; isDebug: boolean }> {
   const workspace = await ownWorkspace(scope);
   const { messenger, chatId, runId } = scope;
   await messenger.sendTypingIndicator(chatId).catch(warn);
-  const system = systemText(await promptOf(parts, scope), workspace);
-  const tools = parts
+  const system = systemText(await promptOf(resolved, scope), workspace);
+  const tools = resolved
     .toolsOf(workspace)
     .map(({ name, description, parameters }) => ({ name, description, parameters }));
   const onPartial = async (partial: RunPartial): Promise<void> => {
     try {
-      await parts.config.hooks?.onRunPartial?.(hookContext(parts, scope, n), partial);
+      await resolved.config.hooks?.onRunPartial?.(hookContext(resolved, scope, n), partial);
       await messenger.sendPartialMessage?.(chatId, partial);
     } catch (error) {
       warn(error);
@@ -55,13 +58,13 @@ export async function callModel<Env extends AgentEnv>(
   };
   const answer = await askModel(
     scope.env.AI,
-    parts.model,
+    resolved.model,
     {
       messages: [{ role: 'system', content: system }, ...promptMessages(workspace.messages, workspace, runId)],
       tools,
     },
     { runId, step: n },
-    parts.config.streaming,
+    resolved.config.streaming,
     onPartial,
   ).catch((error: unknown) => {
     throw concealError(error, workspace.memory);

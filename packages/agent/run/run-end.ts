@@ -5,7 +5,7 @@ import type { AgentEnv } from '../config-types.ts';
 import { capHistory } from '../history.ts';
 import { nextRunId, startRun, takeNext } from '../inbox.ts';
 import { closeRelay } from '../relay.ts';
-import type { Parts } from '../parts.ts';
+import type { ResolvedAgent } from '../resolved-agent.ts';
 import { conceal, reveal } from '../secrets.ts';
 import { changeOwn, ownWorkspace, type Scope } from '../tool-calls.ts';
 import { changeWorkspace, Superseded } from '../workspaces.ts';
@@ -22,7 +22,7 @@ export const FAILURE_TEXT = 'Something went wrong. Please try again.';
 
 /** Ends with a reply. */
 export async function finish<Env extends AgentEnv>(
-  parts: Parts<Env>,
+  resolved: ResolvedAgent<Env>,
   scope: Scope<Env>,
   step: WorkflowStep,
   n: number,
@@ -37,7 +37,7 @@ export async function finish<Env extends AgentEnv>(
       );
       const content = conceal(text, workspace.memory);
       if (!isSaved) workspace.messages.push({ role: 'assistant', content, timestamp: Date.now(), runId, step: n });
-      if (!parts.isCompressed) workspace.messages = capHistory(workspace.messages);
+      if (!resolved.isCompressed) workspace.messages = capHistory(workspace.messages);
       return true;
     }),
   );
@@ -49,15 +49,15 @@ export async function finish<Env extends AgentEnv>(
   await optional(step, runId, 'hook_onRunComplete', async () => {
     const { memory } = await ownWorkspace(scope);
     const reason = isStopped ? 'max_steps' : 'reply';
-    await parts.config.hooks?.onRunComplete?.(hookContext(parts, scope, n), reveal(text, memory), reason);
+    await resolved.config.hooks?.onRunComplete?.(hookContext(resolved, scope, n), reveal(text, memory), reason);
   });
-  await step.run('release', () => release(parts, scope));
+  await step.run('release', () => release(resolved, scope));
   return { status: isStopped ? 'max_steps' : 'replied' };
 }
 
 /** Ends with an error. */
 export async function fail<Env extends AgentEnv>(
-  parts: Parts<Env>,
+  resolved: ResolvedAgent<Env>,
   scope: Scope<Env>,
   step: WorkflowStep,
   error: Error,
@@ -74,9 +74,9 @@ export async function fail<Env extends AgentEnv>(
     messenger.sendMessage(chatId, FAILURE_TEXT, { idempotencyKey: `${runId}:error` }),
   );
   await optional(step, runId, 'hook_onRunError', async () => {
-    await parts.config.hooks?.onRunError?.(hookContext(parts, scope, 0), error);
+    await resolved.config.hooks?.onRunError?.(hookContext(resolved, scope, 0), error);
   });
-  await step.run('release', () => release(parts, scope));
+  await step.run('release', () => release(resolved, scope));
   return { status: 'failed' };
 }
 
@@ -107,13 +107,13 @@ export async function saveFailure<Env extends AgentEnv>(scope: Scope<Env>): Prom
 
 /** Frees the workspace, or assigns it to the run of the next message and starts that. Idempotent. */
 export async function release<Env extends AgentEnv>(
-  parts: Parts<Env>,
+  resolved: ResolvedAgent<Env>,
   { env, userId, runId, relay }: Scope<Env>,
 ): Promise<void> {
   const next = nextRunId(runId);
   const workspace = await changeWorkspace(env.PLATFORM_AGENT_STATE, userId, (current) => {
     if (current?.activeRunId !== runId) return [undefined, current];
-    takeNext(current, next, parts.isCompressed);
+    takeNext(current, next, resolved.isCompressed);
     return [current, current];
   });
   if (relay !== undefined) await closeRelay(env, relay);

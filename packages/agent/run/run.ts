@@ -4,7 +4,7 @@ import type { WorkflowContext } from '@platform-run/types';
 import type { AgentEnv } from '../config-types.ts';
 import type { RunInput } from '../inbox.ts';
 import { messengerOf } from '../messengers.ts';
-import type { Parts } from '../parts.ts';
+import type { ResolvedAgent } from '../resolved-agent.ts';
 import type { Scope } from '../tool-calls.ts';
 import type { ToolMessage } from '../workspace-types.ts';
 import { durable, warn } from './durable.ts';
@@ -17,30 +17,30 @@ const MODEL_TIMEOUT_MS = 120_000;
 
 /** Runs the loop for the current message of the workspace. */
 export async function runAgent<Env extends AgentEnv>(
-  parts: Parts<Env>,
+  resolved: ResolvedAgent<Env>,
   { input, step, env, log, executionId: runId }: WorkflowContext<RunInput, Env>,
 ): Promise<RunResult> {
-  const scope = scopeOf(parts, env, input, runId);
+  const scope = scopeOf(resolved, env, input, runId);
   try {
-    if (parts.isCompressed && (await durable(step, 'compress_1', () => compressHistory(parts, scope))) === null)
+    if (resolved.isCompressed && (await durable(step, 'compress_1', () => compressHistory(resolved, scope))) === null)
       return { status: 'superseded' };
     for (let n = 1; ; n++) {
-      const answered = await durable(step, `ai_call_${n}`, () => callModel(parts, scope, n), {
-        timeoutMs: parts.config.modelTimeoutMs ?? MODEL_TIMEOUT_MS,
+      const answered = await durable(step, `ai_call_${n}`, () => callModel(resolved, scope, n), {
+        timeoutMs: resolved.config.modelTimeoutMs ?? MODEL_TIMEOUT_MS,
       });
       if (answered === null) return { status: 'superseded' };
       const { reply, isDebug } = answered;
       const calls = reply.tool_calls ?? [];
-      if (calls.length === 0 || n >= parts.maxSteps) {
+      if (calls.length === 0 || n >= resolved.maxSteps) {
         const isStopped = calls.length > 0;
         const text = isStopped
-          ? `I reached the maximum number of steps (${parts.maxSteps}) and stopped.`
+          ? `I reached the maximum number of steps (${resolved.maxSteps}) and stopped.`
           : (reply.content?.trim() ?? '') || 'The model gave no answer.';
-        return await finish(parts, scope, step, n, text, isStopped);
+        return await finish(resolved, scope, step, n, text, isStopped);
       }
       const results: ToolMessage[] = [];
       for (const [at, call] of calls.entries()) {
-        const result = await callTool(parts, scope, step, n, at, call);
+        const result = await callTool(resolved, scope, step, n, at, call);
         if (result === null) return { status: 'superseded' };
         if (isDebug) await showCall(scope, step, n, call, result);
         results.push({
@@ -58,27 +58,32 @@ export async function runAgent<Env extends AgentEnv>(
     }
   } catch (error) {
     log('The run failed', { error: (error as Error).message });
-    return fail(parts, scope, step, error as Error);
+    return fail(resolved, scope, step, error as Error);
   }
 }
 
 /** Cleans up when the handler itself failed, outside of any step. */
 export async function onRunLost<Env extends AgentEnv>(
-  parts: Parts<Env>,
+  resolved: ResolvedAgent<Env>,
   error: Error,
   { input, env, executionId: runId }: WorkflowContext<RunInput, Env>,
 ): Promise<void> {
-  const scope = scopeOf(parts, env, input, runId);
+  const scope = scopeOf(resolved, env, input, runId);
   if ((await saveFailure(scope)) === true) {
     logFailure(runId, error);
     await scope.messenger.sendMessage(scope.chatId, FAILURE_TEXT, { idempotencyKey: `${runId}:error` }).catch(warn);
-    await Promise.resolve(parts.config.hooks?.onRunError?.(hookContext(parts, scope, 0), error)).catch(warn);
+    await Promise.resolve(resolved.config.hooks?.onRunError?.(hookContext(resolved, scope, 0), error)).catch(warn);
   }
-  await release(parts, scope);
+  await release(resolved, scope);
 }
 
-function scopeOf<Env extends AgentEnv>(parts: Parts<Env>, env: Env, input: RunInput, runId: string): Scope<Env> {
+function scopeOf<Env extends AgentEnv>(
+  resolved: ResolvedAgent<Env>,
+  env: Env,
+  input: RunInput,
+  runId: string,
+): Scope<Env> {
   const { userId, chatId, platform, relay } = input;
-  const messenger = messengerOf(parts.config, env, { platform, chatId, relay });
+  const messenger = messengerOf(resolved.config, env, { platform, chatId, relay });
   return { env, userId, chatId, platform, runId, messenger, relay };
 }

@@ -2,7 +2,7 @@
 // run.ts.
 import type { WorkflowStep } from '@platform-run/types';
 import type { AgentEnv } from '../config-types.ts';
-import type { Parts } from '../parts.ts';
+import type { ResolvedAgent } from '../resolved-agent.ts';
 import { conceal } from '../secrets.ts';
 import { argumentsOf, callKey, changeOwn, findTool, ownWorkspace, runTool, type Scope } from '../tool-calls.ts';
 import type { AssistantMessage, ToolCall, ToolMessage } from '../workspace-types.ts';
@@ -18,7 +18,7 @@ const DENIED = 'Error: The user did not approve this call.';
 
 /** Runs one call, after approval by the user if required. */
 export async function callTool<Env extends AgentEnv>(
-  parts: Parts<Env>,
+  resolved: ResolvedAgent<Env>,
   scope: Scope<Env>,
   step: WorkflowStep,
   n: number,
@@ -28,8 +28,8 @@ export async function callTool<Env extends AgentEnv>(
   if (at >= CALLS_MAX) return failure(`An answer may call ${CALLS_MAX} tools`);
   const key = callKey(n, at);
   const { name } = call.function;
-  const known = parts.tools.find((tool) => tool.name === name);
-  const approved = await approvalOf(parts, scope, step, n, at, call);
+  const known = resolved.tools.find((tool) => tool.name === name);
+  const approved = await approvalOf(resolved, scope, step, n, at, call);
   if (approved === null) return null;
   if (!approved) return { content: DENIED, isError: true };
   let result: CallResult;
@@ -40,7 +40,7 @@ export async function callTool<Env extends AgentEnv>(
       `tools_${n}`,
       async () => {
         const workspace = await ownWorkspace(scope);
-        const tool = findTool(parts.toolsOf(workspace), name);
+        const tool = findTool(resolved.toolsOf(workspace), name);
         const args = await argumentsOf(tool, call, key, workspace);
         // Identifies the call for readers of the run.
         return { call: call.id, content: await runTool(scope, tool, args, { step: n, toolCallId: call.id, key }) };
@@ -54,7 +54,7 @@ export async function callTool<Env extends AgentEnv>(
   }
   if (!result.isError && known?.hook !== undefined) {
     const fired = known.hook(JSON.parse(call.function.arguments || '{}') as never, result.content);
-    if (fired !== null) await fire(parts, scope, step, n, fired);
+    if (fired !== null) await fire(resolved, scope, step, n, fired);
   }
   return result;
 }

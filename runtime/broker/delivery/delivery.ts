@@ -35,7 +35,7 @@ export function toEventEnd({ outcome, result }: DeliveryEnd): EventEnd {
 }
 
 /** Dependencies of the work of all kinds. */
-export interface WorkParts {
+export interface WorkDeps {
   /** A run's own deployment, else the current one of the branch, else of production; null: there is none. */
   readonly resolve: (recipient: Recipient) => string | null;
   /**
@@ -93,12 +93,12 @@ const refusals: Readonly<Record<string, number>> = {
 
 /** Delivers an event and classifies the result. */
 export async function tryDeliver(
-  parts: WorkParts,
+  deps: WorkDeps,
   recipient: Recipient,
   event: EventContent,
   signal: AbortSignal,
 ): Promise<Delivered> {
-  const deployment = parts.resolve(recipient);
+  const deployment = deps.resolve(recipient);
   if (deployment === null)
     return {
       kind: 'refused',
@@ -108,7 +108,7 @@ export async function tryDeliver(
     };
   let end: EventEnd;
   try {
-    end = await parts.deliver(deployment, recipient.kind, event, signal, recipient.project);
+    end = await deps.deliver(deployment, recipient.kind, event, signal, recipient.project);
   } catch (error) {
     return { kind: 'failed', code: 'engine_lost', reason: `engine lost: ${(error as Error).message}` };
   }

@@ -19,7 +19,7 @@ interface PrivateAddress {
 /** Errors of an unreachable server. */
 const UNREACHED = /^(?:ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|EHOSTDOWN|UND_ERR_CONNECT_TIMEOUT)$/;
 
-/** Implements `WorkParts.deliver`. */
+/** Implements `WorkDeps.deliver`. */
 export function createEngineDelivery(
   { origins, token, connectionsMax }: PrivateAddress,
   handlers: HandlerAddresses = openHandlerAddresses(origins),

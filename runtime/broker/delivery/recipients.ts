@@ -15,7 +15,7 @@ interface DeclaredCron {
 }
 
 /** Dependencies of recipients. */
-interface RecipientsParts {
+interface RecipientsDeps {
   readonly cron: {
     declare(
       place: { namespace: string; resource: string },
@@ -56,7 +56,7 @@ interface Declared {
   readonly hasCron: boolean;
 }
 
-export function createRecipients({ cron, lanes, manifestOf, now, onTrouble }: RecipientsParts): Recipients {
+export function createRecipients({ cron, lanes, manifestOf, now, onTrouble }: RecipientsDeps): Recipients {
   let projects = new Map<string, RouteRecord>();
   const declared = new Map<string, Declared>();
   let declaring: Promise<void> = Promise.resolve();

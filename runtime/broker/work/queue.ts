@@ -4,7 +4,7 @@ import type { EventContent } from '#core/event.ts';
 import { deadLettersOf, retryDelayMs, type QueueSettings } from '#core/queue-settings.ts';
 import type { LaneAdvice, Work } from '#postgres/claim-loop.ts';
 import type { Wake } from '#postgres/wake.ts';
-import { persist, tryDeliver, type WorkParts } from '../delivery/delivery.ts';
+import { persist, tryDeliver, type WorkDeps } from '../delivery/delivery.ts';
 
 /** A claimed message from the store. */
 export interface Message {
@@ -48,19 +48,15 @@ interface Verdicts {
   }[];
 }
 
-export function createQueueWork<Row extends Message>(
-  parts: WorkParts,
-  ledger: QueueLedger<Row>,
-  wake: Wake,
-): Work<Row> {
-  const { limits, now } = parts;
+export function createQueueWork<Row extends Message>(deps: WorkDeps, ledger: QueueLedger<Row>, wake: Wake): Work<Row> {
+  const { limits, now } = deps;
 
   async function again(row: Row, dueAt: number, counted: boolean): Promise<void> {
     if (await persist(() => ledger.claims.release(row, dueAt, counted))) wake.notify('queue', row.lane_id, dueAt);
   }
 
   function settingsOf({ namespace, resource }: Row): QueueSettings {
-    const queues = parts.queues?.(namespace) ?? {};
+    const queues = deps.queues?.(namespace) ?? {};
     return Object.hasOwn(queues, resource) ? (queues[resource] as QueueSettings) : {};
   }
 
@@ -69,40 +65,40 @@ export function createQueueWork<Row extends Message>(
     reason: string,
     { delayMs, final = false }: { delayMs?: number; final?: boolean } = {},
   ): Promise<void> {
-    const queues = parts.queues?.(row.namespace) ?? {};
+    const queues = deps.queues?.(row.namespace) ?? {};
     const settings = settingsOf(row);
-    const usual = final ? null : retryDelayMs(settings, limits, row.attempt, parts.random);
+    const usual = final ? null : retryDelayMs(settings, limits, row.attempt, deps.random);
     if (usual !== null) return again(row, now() + (delayMs ?? usual), true);
-    parts.onEvent('warn', 'message moved to dead letters', about(row, { reason }));
+    deps.onEvent('warn', 'message moved to dead letters', about(row, { reason }));
     await persist(() => ledger.deadLetter(row, reason, now(), deadLettersOf(queues, row.resource)));
   }
 
   async function run(rows: readonly Row[], signal: AbortSignal): Promise<LaneAdvice> {
     const expired = rows.filter(({ expires_at: at }) => at <= now());
     if (expired.length > 0) {
-      parts.onEvent('warn', 'messages expired', about(expired[0]!, { messages: expired.length }));
+      deps.onEvent('warn', 'messages expired', about(expired[0]!, { messages: expired.length }));
       await persist(() => ledger.acknowledge(expired));
       if (expired.length === rows.length) return { more: true };
     }
     const live = expired.length === 0 ? rows : rows.filter((row) => !expired.includes(row));
     const first = live[0]!;
     const delivered = await tryDeliver(
-      parts,
+      deps,
       { ...first, kind: 'queue' },
       toEvent(live, 1 + (settingsOf(first).maxRetries ?? limits.retries)),
       signal,
     );
     const more = live.some(({ ordering_key: key }) => key !== null);
     if (delivered.kind === 'refused') {
-      parts.onEvent('info', 'no consumer for messages', about(first, { messages: live.length, code: delivered.code }));
-      const others = parts.othersMayTake === true;
+      deps.onEvent('info', 'no consumer for messages', about(first, { messages: live.length, code: delivered.code }));
+      const others = deps.othersMayTake === true;
       for (const row of live) await again(row, now() + (others ? 0 : delivered.restMs), false);
       if (others) return { restMs: Math.min(delivered.restMs, LANE_REST_MS_MAX) };
       // Messages of other senders in this lane may have a consumer: they wait only briefly.
       return { restMs: Math.min(delivered.restMs, LANE_REST_MS_MAX) };
     }
     if (delivered.kind === 'failed') {
-      parts.onEvent(
+      deps.onEvent(
         'warn',
         'message delivery failed',
         about(first, { messages: live.length, reason: delivered.reason }),

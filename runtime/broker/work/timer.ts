@@ -4,7 +4,7 @@ import { backoffMs } from '#core/backoff.ts';
 import type { EventContent } from '#core/event.ts';
 import type { LaneAdvice, Work } from '#postgres/claim-loop.ts';
 import type { Wake } from '#postgres/wake.ts';
-import { persist, tryDeliver, type WorkParts } from '../delivery/delivery.ts';
+import { persist, tryDeliver, type WorkDeps } from '../delivery/delivery.ts';
 
 /** How long a lane pauses that has no consumer here, but may have one elsewhere. */
 const OTHERS_MS = 1000;
@@ -48,12 +48,12 @@ export type NextTime = (
 
 export function createTimerWork<Row extends DueTimer>(
   kind: 'timer' | 'cron',
-  parts: WorkParts,
+  deps: WorkDeps,
   ledger: TimerLedger<Row>,
   nextTime: NextTime,
   wake: Wake,
 ): Work<Row> {
-  const { limits, now } = parts;
+  const { limits, now } = deps;
 
   function nextOf(row: Row): number | null {
     const timer = { intervalMs: row.interval_ms, cron: row.cron, timezone: row.timezone };
@@ -76,19 +76,19 @@ export function createTimerWork<Row extends DueTimer>(
 
   async function run([row]: readonly Row[], signal: AbortSignal): Promise<LaneAdvice> {
     const timer = row!;
-    const delivered = await tryDeliver(parts, { ...timer, kind }, toEvent(kind, timer, 1 + limits.retries), signal);
+    const delivered = await tryDeliver(deps, { ...timer, kind }, toEvent(kind, timer, 1 + limits.retries), signal);
     const fields = { namespace: timer.namespace, resource: timer.resource, project: timer.project, id: timer.timer_id };
     if (delivered.kind === 'done') await settle(timer, 'ok');
     else if (delivered.kind === 'refused') {
-      parts.onEvent('info', `no consumer for ${kind} event`, { ...fields, code: delivered.code });
-      if (parts.othersMayTake === true) {
+      deps.onEvent('info', `no consumer for ${kind} event`, { ...fields, code: delivered.code });
+      if (deps.othersMayTake === true) {
         await again(timer, now(), false);
         return { restMs: Math.min(delivered.restMs, OTHERS_MS) };
       }
       await again(timer, now() + delivered.restMs, false);
     } else {
-      parts.onEvent('warn', `${kind} event failed`, { ...fields, attempt: timer.attempt, reason: delivered.reason });
-      const retryAt = now() + backoffMs(limits, timer.attempt, parts.random);
+      deps.onEvent('warn', `${kind} event failed`, { ...fields, attempt: timer.attempt, reason: delivered.reason });
+      const retryAt = now() + backoffMs(limits, timer.attempt, deps.random);
       const next = nextOf(timer);
       if (timer.attempt <= limits.retries && (next === null || retryAt < next)) await again(timer, retryAt, true);
       else await settle(timer, delivered.code);

@@ -5,7 +5,7 @@ import type { EventContent } from '#core/event.ts';
 import type { LaneAdvice, Work } from '#postgres/claim-loop.ts';
 import type { Wake } from '#postgres/wake.ts';
 import { ByteGate } from '../delivery/byte-gate.ts';
-import { persist, tryDeliver, type Delivered, type WorkParts } from '../delivery/delivery.ts';
+import { persist, tryDeliver, type Delivered, type WorkDeps } from '../delivery/delivery.ts';
 
 /** How long a lane pauses that has no consumer here, but may have one elsewhere. */
 const OTHERS_MS = 1000;
@@ -62,11 +62,11 @@ interface Result {
 }
 
 export function createWorkflowWork<Row extends Run>(
-  parts: WorkParts,
+  deps: WorkDeps,
   ledger: WorkflowLedger<Row>,
   wake: Wake,
 ): Work<Row> {
-  const { limits, now } = parts;
+  const { limits, now } = deps;
   const gate = new ByteGate(limits.inFlightBytesMax);
 
   async function again(row: Row, dueAt: number, counted: boolean): Promise<void> {
@@ -81,7 +81,7 @@ export function createWorkflowWork<Row extends Run>(
       if (attempt === null) return null;
       const event = toEvent(run, attempt, began, 1 + limits.retries);
       hold.keep(event.head.length + event.bodies[0]!.length);
-      return await tryDeliver(parts, { ...run, kind: 'workflow' }, event, signal);
+      return await tryDeliver(deps, { ...run, kind: 'workflow' }, event, signal);
     } finally {
       hold.release();
     }
@@ -100,33 +100,32 @@ export function createWorkflowWork<Row extends Run>(
     };
     if (delivered.kind === 'done') {
       const end = toEnd((delivered.result ?? {}) as Result, limits.workflowValueBytesMax);
-      if (end.status === 'failed') parts.onEvent('warn', 'workflow run failed', { ...fields, reason: end.error });
+      if (end.status === 'failed') deps.onEvent('warn', 'workflow run failed', { ...fields, reason: end.error });
       await persist(() => ledger.settle(run, end, now()));
       return {};
     }
     if (delivered.kind === 'refused') {
-      parts.onEvent('info', 'no consumer for workflow run', {
+      deps.onEvent('info', 'no consumer for workflow run', {
         ...fields,
         deployment: run.deployment,
         code: delivered.code,
       });
-      if (parts.othersMayTake === true) {
+      if (deps.othersMayTake === true) {
         await again(run, now(), false);
         return { restMs: Math.min(delivered.restMs, OTHERS_MS) };
       }
       await again(run, now() + delivered.restMs, false);
       return {};
     }
-    parts.onEvent('warn', 'workflow run attempt failed', {
+    deps.onEvent('warn', 'workflow run attempt failed', {
       ...fields,
       attempt: run.attempt,
       reason: delivered.reason,
     });
     // A run that makes progress continues: only attempts without progress count.
     const progressed = await persist(() => ledger.hasProgressed(run, began));
-    if (progressed) await again(run, now() + backoffMs(limits, 1, parts.random), false);
-    else if (run.attempt <= limits.retries)
-      await again(run, now() + backoffMs(limits, run.attempt, parts.random), true);
+    if (progressed) await again(run, now() + backoffMs(limits, 1, deps.random), false);
+    else if (run.attempt <= limits.retries) await again(run, now() + backoffMs(limits, run.attempt, deps.random), true);
     else {
       const error = JSON.stringify({ name: delivered.code, message: delivered.reason });
       await persist(() => ledger.settle(run, { status: 'failed', error }, now()));

@@ -13,7 +13,7 @@ import type { ImporterMessage, ImporterOptions } from '../import/importer.ts';
 import { unknownImport, type ImportState } from '../protocol/frames.ts';
 import { NOTE_FD, type ShardNote } from '../shard/running.ts';
 
-interface ImportsParts {
+interface ImportsDeps {
   readonly directory: string;
   readonly dataFolder: string | null;
   readonly limits: DatabaseLimits;
@@ -42,7 +42,7 @@ const WAIT_MS_MAX = 5000;
 const ENDS_KEPT = 200;
 
 export class Imports {
-  readonly #parts: ImportsParts;
+  readonly #deps: ImportsDeps;
   /** By database and id, latest last. */
   readonly #imports = new Map<string, Import>();
   /** Processes that clean up after ended imports. */
@@ -50,9 +50,9 @@ export class Imports {
   readonly #space: FreeSpace;
   #closed = false;
 
-  constructor(parts: ImportsParts) {
-    this.#parts = parts;
-    this.#space = new FreeSpace(parts.directory, parts.limits.diskFreeBytesMin, statfsSync);
+  constructor(deps: ImportsDeps) {
+    this.#deps = deps;
+    this.#space = new FreeSpace(deps.directory, deps.limits.diskFreeBytesMin, statfsSync);
   }
 
   /**
@@ -82,7 +82,7 @@ export class Imports {
   }
 
   #begin(name: string, key: string, file: string, replace: boolean): Import {
-    const { directory, dataFolder, limits, synchronous, report } = this.#parts;
+    const { directory, dataFolder, limits, synchronous, report } = this.#deps;
     const [namespace, resource] = name.split('/') as [string, string];
     const running = [...this.#imports].filter(([, { state }]) => state.state === 'running');
     if (running.some(([other]) => other.startsWith(`${namespace}/`)))
@@ -166,7 +166,7 @@ export class Imports {
         PATH: process.env['PATH'] ?? '',
         TZ: process.env['TZ'] ?? '',
         NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
-        SQLITE_TMPDIR: this.#parts.directory,
+        SQLITE_TMPDIR: this.#deps.directory,
       },
       stdio: ['ignore', 'inherit', 'inherit', 'ipc', 'pipe'],
     });
@@ -176,7 +176,7 @@ export class Imports {
   #settle(options: ImporterOptions): void {
     const child = this.#fork({ ...options, file: null });
     this.#settling.add(child);
-    child.on('error', (error) => this.#parts.report(`the log of an import was not truncated: ${error.message}`));
+    child.on('error', (error) => this.#deps.report(`the log of an import was not truncated: ${error.message}`));
     child.on('close', () => this.#settling.delete(child));
   }
 

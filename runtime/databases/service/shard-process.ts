@@ -10,7 +10,7 @@ import { nodeCommand } from '#core/process/node-command.ts';
 import type { ShardOptions } from '../shard/shard.ts';
 import { EXIT_CONFIGURATION } from '#core/process/run-process.ts';
 
-interface ShardProcessParts {
+interface ShardProcessDeps {
   /** Folder of its sockets. */
   readonly folder: string;
   readonly options: Omit<ShardOptions, 'socketPath'>;
@@ -26,7 +26,7 @@ interface ShardAddress {
 const ENDS_KEPT = 32;
 const BACKOFF_MS_MAX = 5000;
 export class ShardProcess {
-  readonly #parts: ShardProcessParts;
+  readonly #deps: ShardProcessDeps;
   #child: ChildProcess | null = null;
   #name = '';
   #starts = 0;
@@ -39,8 +39,8 @@ export class ShardProcess {
   /** Called with the database that caused it to be ended. */
   onOverrun: (database: string) => void = () => {};
 
-  constructor(parts: ShardProcessParts) {
-    this.#parts = parts;
+  constructor(deps: ShardProcessDeps) {
+    this.#deps = deps;
   }
 
   get pid(): number | undefined {
@@ -68,7 +68,7 @@ export class ShardProcess {
   }
 
   #start(): void {
-    const { folder, options, report } = this.#parts;
+    const { folder, options, report } = this.#deps;
     const startedAt = performance.now();
     // Unique across runs: engines ask about the end of a process by this name.
     const name = `${options.shard}-${++this.#starts}-${randomBytes(4).toString('hex')}`;
@@ -122,7 +122,7 @@ export class ShardProcess {
     listened: boolean,
     livedMs: number,
   ): void {
-    const { report, options } = this.#parts;
+    const { report, options } = this.#deps;
     if (note?.database !== null && note?.database !== undefined) {
       const what = note.reason === 'time' ? `ran longer than ${note.limitMs} ms` : 'took too much memory';
       report(`shard ${options.shard} killed: statement of ${note.database} ${what}`);

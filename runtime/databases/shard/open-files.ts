@@ -14,7 +14,7 @@ import { kinds, ops } from '../protocol/frames.ts';
 /** As for `ops.pending`. */
 const noMessages = '{"rows":[]}';
 
-interface OpenFilesParts {
+interface OpenFilesDeps {
   readonly limits: DatabaseLimits;
   /** Free space of the disk. */
   readonly space: FreeSpace;
@@ -30,14 +30,14 @@ interface OpenFilesParts {
 }
 
 export class OpenFiles {
-  readonly #parts: OpenFilesParts;
+  readonly #deps: OpenFilesDeps;
   /** In the order of use, latest last. */
   readonly #open = new Map<string, DatabaseFile>();
   readonly #numbers = new Map<string, number>();
   #latest = '';
 
-  constructor(parts: OpenFilesParts) {
-    this.#parts = parts;
+  constructor(deps: OpenFilesDeps) {
+    this.#deps = deps;
   }
 
   /** The number of a database, for the watchdog. */
@@ -46,7 +46,7 @@ export class OpenFiles {
     if (number === undefined) {
       number = this.#numbers.size;
       this.#numbers.set(name, number);
-      this.#parts.opened(name);
+      this.#deps.opened(name);
     }
     return number;
   }
@@ -54,14 +54,14 @@ export class OpenFiles {
   /** Passes a job to its database. */
   take(name: string, job: Job): void {
     try {
-      if (!this.#parts.isName(name)) throw new SqlRefusal('SQLITE_CANTOPEN', 'this is not a database name');
+      if (!this.#deps.isName(name)) throw new SqlRefusal('SQLITE_CANTOPEN', 'this is not a database name');
       if (job.op === ops.restore || job.op === ops.remove) this.#replace(name, job);
       // The caller may not know that the database was removed, and must not create an empty one.
       else if (job.op === ops.pending && !this.#isThere(name)) job.answer(kinds.json, noMessages);
       else if (job.op === ops.migrations && !this.#isThere(name))
         job.answer(kinds.json, JSON.stringify(knownMigrations(null, job.args)));
       else if (job.op === ops.siblings)
-        job.answer(kinds.json, JSON.stringify({ databases: databasesIn(path.dirname(this.#parts.pathOf(name))) }));
+        job.answer(kinds.json, JSON.stringify({ databases: databasesIn(path.dirname(this.#deps.pathOf(name))) }));
       else this.#file(name).take(job);
     } catch (error) {
       job.answer(...this.#failure(error));
@@ -69,7 +69,7 @@ export class OpenFiles {
   }
 
   #isThere(name: string): boolean {
-    return this.#open.has(name) || isThere(this.#parts.pathOf(name));
+    return this.#open.has(name) || isThere(this.#deps.pathOf(name));
   }
 
   #file(name: string): DatabaseFile {
@@ -82,8 +82,8 @@ export class OpenFiles {
       }
       return open;
     }
-    if (this.#open.size >= this.#parts.limits.openMax) this.#closeOne();
-    const { limits, space, storage, synchronous, shard, report, pathOf } = this.#parts;
+    if (this.#open.size >= this.#deps.limits.openMax) this.#closeOne();
+    const { limits, space, storage, synchronous, shard, report, pathOf } = this.#deps;
     const damaged = (): void => {
       this.#open.delete(name);
       this.#latest = '';
@@ -106,9 +106,9 @@ export class OpenFiles {
   }
 
   #siblingOf(name: string, other: string): string {
-    if (!this.#parts.isName(other) || other.split('/')[0] !== name.split('/')[0])
+    if (!this.#deps.isName(other) || other.split('/')[0] !== name.split('/')[0])
       throw new SqlRefusal('SQLITE_CANTOPEN', 'a branch is a database of the same project');
-    return this.#parts.pathOf(other);
+    return this.#deps.pathOf(other);
   }
 
   #closeOne(): void {
@@ -118,7 +118,7 @@ export class OpenFiles {
       file.close();
       return;
     }
-    throw new SqlRefusal('SQLITE_BUSY', `more than ${this.#parts.limits.openMax} databases are in use`);
+    throw new SqlRefusal('SQLITE_BUSY', `more than ${this.#deps.limits.openMax} databases are in use`);
   }
 
   #replace(name: string, job: Job): void {
@@ -131,12 +131,12 @@ export class OpenFiles {
       file.close();
     }
     if (job.op === ops.remove) {
-      const removed = isThere(this.#parts.pathOf(name));
-      removeFile(this.#parts.pathOf(name));
+      const removed = isThere(this.#deps.pathOf(name));
+      removeFile(this.#deps.pathOf(name));
       job.answer(kinds.json, JSON.stringify({ removed }));
       return;
     }
-    replaceFile(this.#parts.pathOf(name), from);
+    replaceFile(this.#deps.pathOf(name), from);
     job.answer(kinds.json, '{}');
   }
 
@@ -145,7 +145,7 @@ export class OpenFiles {
     const { code, details } = error as { code?: unknown; details?: unknown };
     if (isErrorCode(code)) return [kinds.failure, JSON.stringify([code, details])];
     const { message, errcode } = error as { message?: string; errcode?: number };
-    this.#parts.report(`database not opened: ${message} (${errcode ?? String(code)})`);
+    this.#deps.report(`database not opened: ${message} (${errcode ?? String(code)})`);
     const reason = errcode !== undefined && (errcode & 0xff) === 13 ? 'the disk is full' : 'its file cannot be opened';
     return [kinds.failure, JSON.stringify(['database_unavailable', { reason }])];
   }

@@ -7,7 +7,7 @@ import { answerFrame, FrameReader, kinds, ops, readRequest } from '../protocol/f
 import type { OpenFiles } from './open-files.ts';
 import { field } from './running.ts';
 
-interface ShardConnectionParts {
+interface ShardConnectionDeps {
   readonly socket: Socket;
   /** Its slot in the shared memory. */
   readonly place: number;
@@ -33,16 +33,16 @@ const FLUSH_AFTER_MS = 1;
 const unwatched = new Set<number>([ops.backup, ops.branch, ops.restore, ops.remove, ops.describe, ops.slow]);
 
 export class ShardConnection {
-  readonly #parts: ShardConnectionParts;
+  readonly #deps: ShardConnectionDeps;
   #answers: Buffer[] = [];
   /** Time of the first of them. */
   #oldest = 0;
   #reading = false;
   #greeted = false;
 
-  constructor(parts: ShardConnectionParts) {
-    this.#parts = parts;
-    const { socket, frameBytesMax } = parts;
+  constructor(deps: ShardConnectionDeps) {
+    this.#deps = deps;
+    const { socket, frameBytesMax } = deps;
     const reader = new FrameReader(frameBytesMax);
     socket.setNoDelay(true);
     socket.on('error', () => {});
@@ -64,7 +64,7 @@ export class ShardConnection {
 
   #take(frame: Buffer): void {
     const { id, op, name, transaction, cpuLeftMs, payload } = readRequest(frame);
-    const { view, place, files, limitMs, isOwn } = this.#parts;
+    const { view, place, files, limitMs, isOwn } = this.#deps;
     const meter = new CpuMeter();
     const own = field.connections + 2 * place;
     if (op === ops.hello) {
@@ -118,7 +118,7 @@ export class ShardConnection {
   }
 
   #flush(): void {
-    const { socket } = this.#parts;
+    const { socket } = this.#deps;
     const answers = this.#answers;
     if (answers.length === 0) return;
     this.#answers = [];
@@ -128,12 +128,12 @@ export class ShardConnection {
 
   /** Stops taking requests. */
   pause(): void {
-    this.#parts.socket.pause();
+    this.#deps.socket.pause();
   }
 
   /** Sends finished responses and closes. */
   end(): Promise<void> {
-    const { socket } = this.#parts;
+    const { socket } = this.#deps;
     this.#flush();
     return new Promise((resolve) => socket.end(resolve));
   }

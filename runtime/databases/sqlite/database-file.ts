@@ -32,7 +32,7 @@ export interface Job {
 }
 
 /** Dependencies of a database file. */
-interface DatabaseFileParts {
+interface DatabaseFileDeps {
   readonly path: string;
   /** Namespace that owns it. */
   readonly namespace: string;
@@ -72,7 +72,7 @@ const begun = '{}';
 const alone = new Set<number>([ops.batch, ops.exec, ops.begin, ops.migrate, ops.branch, ops.dequeue]);
 
 export class DatabaseFile {
-  readonly #parts: DatabaseFileParts;
+  readonly #deps: DatabaseFileDeps;
   readonly #main: Connection;
   readonly #statements: Statements;
   readonly #slow: SlowStatements;
@@ -93,17 +93,17 @@ export class DatabaseFile {
   readonly #branches = new Map<string, Promise<string>>();
 
   /** @throws {PlatformError} `database_corrupt` for a damaged file, which is set aside. */
-  constructor(parts: DatabaseFileParts) {
-    this.#parts = parts;
-    checkFile(parts.path, parts.limits.checkBytesMax, parts.report);
+  constructor(deps: DatabaseFileDeps) {
+    this.#deps = deps;
+    checkFile(deps.path, deps.limits.checkBytesMax, deps.report);
     this.#main = this.#connect();
-    this.#slow = new SlowStatements(parts.limits.slowStatementMs);
+    this.#slow = new SlowStatements(deps.limits.slowStatementMs);
     this.#statements = new Statements({
       slow: this.#slow,
-      limits: parts.limits,
-      shard: parts.shard,
+      limits: deps.limits,
+      shard: deps.shard,
       bytes: this.#main.bytes,
-      version: Math.round(statSync(parts.path).mtimeMs * 1000),
+      version: Math.round(statSync(deps.path).mtimeMs * 1000),
       schemaChanged: () => {
         this.#main.forget();
         this.#second?.forget();
@@ -119,10 +119,10 @@ export class DatabaseFile {
 
   #connect(): Connection {
     try {
-      return new Connection(this.#parts);
+      return new Connection(this.#deps);
     } catch (error) {
       if (!isCorruption(error)) throw error;
-      throw setAside(this.#parts.path, (error as Error).message, this.#parts.report);
+      throw setAside(this.#deps.path, (error as Error).message, this.#deps.report);
     }
   }
 
@@ -158,7 +158,7 @@ export class DatabaseFile {
   }
 
   #wait(job: Job): void {
-    const { waitingMax, waitMs } = this.#parts.limits;
+    const { waitingMax, waitMs } = this.#deps.limits;
     if (this.#waiting.length >= waitingMax) {
       const message = `more than ${waitingMax} requests wait for a transaction of this database`;
       job.answer(kinds.json, new SqlRefusal('SQLITE_BUSY', message).toJson());
@@ -171,7 +171,7 @@ export class DatabaseFile {
   /** The first waiting job tries again in a moment; others of this process are served meanwhile. */
   #hold(first: Waiting): void {
     this.#waiting.unshift(first);
-    this.#waitTimer ??= setTimeout(() => this.#giveUp(), this.#parts.limits.waitMs);
+    this.#waitTimer ??= setTimeout(() => this.#giveUp(), this.#deps.limits.waitMs);
     this.#heldTimer = setTimeout(() => {
       this.#heldTimer = null;
       this.#drain();
@@ -184,7 +184,7 @@ export class DatabaseFile {
     const now = performance.now();
     const late = this.#waiting.filter(({ until }) => until <= now);
     this.#waiting = this.#waiting.filter(({ until }) => until > now);
-    const message = `database is locked: a transaction took longer than ${this.#parts.limits.waitMs} ms`;
+    const message = `database is locked: a transaction took longer than ${this.#deps.limits.waitMs} ms`;
     for (const { job } of late) job.answer(kinds.json, new SqlRefusal('SQLITE_BUSY', message).toJson());
     const next = this.#waiting[0];
     if (next !== undefined) this.#waitTimer = setTimeout(() => this.#giveUp(), next.until - now + 1);
@@ -213,7 +213,7 @@ export class DatabaseFile {
    * storage.
    */
   get #bytesMax(): number {
-    const { space, storage, namespace } = this.#parts;
+    const { space, storage, namespace } = this.#deps;
     return space.isLow ? 0 : this.#statements.bytes + storage.left(namespace);
   }
 
@@ -221,7 +221,7 @@ export class DatabaseFile {
   #note(): void {
     const { bytes } = this.#statements;
     if (bytes === this.#noted) return;
-    this.#parts.storage.note(this.#parts.namespace, bytes - this.#noted);
+    this.#deps.storage.note(this.#deps.namespace, bytes - this.#noted);
     this.#noted = bytes;
   }
 
@@ -235,7 +235,7 @@ export class DatabaseFile {
     } catch (error) {
       if (isBusy(error) && (until === undefined || performance.now() < until)) {
         // Another process holds the file: an import, or briefly someone who copies it by hand.
-        this.#hold({ job, until: until ?? performance.now() + this.#parts.limits.waitMs });
+        this.#hold({ job, until: until ?? performance.now() + this.#deps.limits.waitMs });
         return;
       }
       [kind, payload] = this.#failure(error);
@@ -255,18 +255,16 @@ export class DatabaseFile {
     if (error instanceof PlatformError) return [kinds.failure, JSON.stringify([error.code, error.details])];
     if (isCorruption(error) && !this.#isSound()) {
       this.close();
-      this.#parts.damaged();
-      const corrupt = setAside(this.#parts.path, (error as Error).message, this.#parts.report);
+      this.#deps.damaged();
+      const corrupt = setAside(this.#deps.path, (error as Error).message, this.#deps.report);
       return [kinds.failure, JSON.stringify([corrupt.code, corrupt.details])];
     }
     try {
-      const { limits, space, storage, namespace } = this.#parts;
+      const { limits, space, storage, namespace } = this.#deps;
       const full = !space.isLow && this.#bytesMax < limits.databaseBytesMax ? storage.refusal(namespace) : null;
       return [kinds.json, explainFull(toRefusal(error), full).toJson()];
     } catch {
-      this.#parts.report(
-        `a request failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
-      );
+      this.#deps.report(`a request failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
       return [kinds.failure, '["internal",{}]'];
     }
   }
@@ -305,7 +303,7 @@ export class DatabaseFile {
       case ops.enqueue:
         return this.#enqueue(connection, args);
       case ops.describe:
-        return JSON.stringify({ bytes: connection.bytes, path: this.#parts.path });
+        return JSON.stringify({ bytes: connection.bytes, path: this.#deps.path });
       case ops.slow:
         return JSON.stringify({ statements: this.#slow.list() });
       default:
@@ -321,7 +319,7 @@ export class DatabaseFile {
   }
 
   #begin(owner: object): string {
-    const { transactionMs } = this.#parts.limits;
+    const { transactionMs } = this.#deps.limits;
     this.#second ??= this.#connect();
     this.#second.own('BEGIN IMMEDIATE');
     const id = randomInt(1, 2 ** 31);
@@ -348,7 +346,7 @@ export class DatabaseFile {
   #enqueue(connection: Connection, args: readonly unknown[]): string {
     if (this.#transaction === null || connection !== this.#second)
       throw new SqlRefusal('SQLITE_MISUSE', 'messages are sent in a transaction');
-    const count = putIntoOutbox(connection, args, this.#parts.limits);
+    const count = putIntoOutbox(connection, args, this.#deps.limits);
     this.#statements.touched(connection, false);
     this.#transaction.sends += count;
     return begun;
@@ -374,10 +372,10 @@ export class DatabaseFile {
   }
 
   #ownerOp(op: number, args: readonly unknown[]): string | Promise<string> {
-    const { path } = this.#parts;
+    const { path } = this.#deps;
     switch (op) {
       case ops.migrate: {
-        const applied = migrate(this.#main, args, this.#parts.limits);
+        const applied = migrate(this.#main, args, this.#deps.limits);
         this.#statements.touched(this.#main, true);
         return JSON.stringify({ applied });
       }
@@ -391,7 +389,7 @@ export class DatabaseFile {
       case ops.backup:
         return this.#copy(backupTo(path, textOf(args[0])).then((bytes) => JSON.stringify({ bytes })));
       case ops.branch:
-        return this.#branch(this.#parts.pathOf(textOf(args[0])), args[1] === true);
+        return this.#branch(this.#deps.pathOf(textOf(args[0])), args[1] === true);
       default:
         throw new SqlRefusal('SQLITE_MISUSE', `there is no operation ${op}`);
     }
@@ -401,7 +399,7 @@ export class DatabaseFile {
   #branch(target: string, unlessThere: boolean): Promise<string> {
     const underWay = unlessThere ? this.#branches.get(target) : undefined;
     if (underWay !== undefined) return underWay;
-    const { path, limits, space, storage, namespace } = this.#parts;
+    const { path, limits, space, storage, namespace } = this.#deps;
     if (space.isLow) throw new SqlRefusal('SQLITE_FULL', 'the disk is full: no copy is made');
     // If a branch exists, nothing is copied.
     if (!unlessThere || !isThere(target)) storage.take(namespace, this.#main.bytes);

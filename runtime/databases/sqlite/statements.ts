@@ -8,7 +8,7 @@ import { splitStatements } from './sql-text.ts';
 import { isCorruption, toRefusal } from './sqlite-errors.ts';
 
 /** Dependencies. */
-interface StatementsParts {
+interface StatementsDeps {
   readonly limits: DatabaseLimits;
   /** Number of the process, for `meta.served_by`. */
   readonly shard: number;
@@ -21,14 +21,14 @@ interface StatementsParts {
 }
 
 export class Statements {
-  readonly #parts: StatementsParts;
+  readonly #deps: StatementsDeps;
   #bytes: number;
   #version: number;
 
-  constructor(parts: StatementsParts) {
-    this.#parts = parts;
-    this.#bytes = parts.bytes;
-    this.#version = parts.version;
+  constructor(deps: StatementsDeps) {
+    this.#deps = deps;
+    this.#bytes = deps.bytes;
+    this.#version = deps.version;
   }
 
   /** Increases with every change. */
@@ -61,7 +61,7 @@ export class Statements {
 
   /** Runs statements, all or none. */
   batch(connection: Connection, statements: readonly unknown[]): string {
-    const { batchStatementsMax, resultBytesMax } = this.#parts.limits;
+    const { batchStatementsMax, resultBytesMax } = this.#deps.limits;
     if (statements.length > batchStatementsMax) {
       throw new SqlRefusal('SQLITE_TOOBIG', `the batch exceeds ${batchStatementsMax} statements`);
     }
@@ -88,7 +88,7 @@ export class Statements {
   /** Runs a script. */
   exec(connection: Connection, [text]: readonly unknown[]): string {
     const startedAt = performance.now();
-    const { execBytesMax, execStatementsMax } = this.#parts.limits;
+    const { execBytesMax, execStatementsMax } = this.#deps.limits;
     const sql = textOf(text);
     const bytes = Buffer.byteLength(sql);
     if (bytes > execBytesMax) throw new SqlRefusal('SQLITE_TOOBIG', `the SQL text exceeds ${execBytesMax} bytes`);
@@ -109,7 +109,7 @@ export class Statements {
 
   /** Returns the file's bytes. */
   dump(connection: Connection): Uint8Array {
-    const { dumpBytesMax } = this.#parts.limits;
+    const { dumpBytesMax } = this.#deps.limits;
     // Read from the file, because an import changes it from another process.
     if (connection.bytes > dumpBytesMax)
       throw new SqlRefusal('SQLITE_TOOBIG', `the database exceeds ${dumpBytesMax} bytes`);
@@ -118,19 +118,19 @@ export class Statements {
 
   #result(connection: Connection, prepared: Prepared, run: StatementRun, startedAt: number, sql: string): string {
     const took = elapsed(startedAt);
-    this.#parts.slow.note(sql, took, run.rowsRead);
+    this.#deps.slow.note(sql, took, run.rowsRead);
     if (run.changed) this.touched(connection, prepared.schema);
     const last = toWire(run.lastRowId as StoredValue);
     const lastJson = typeof last === 'number' ? String(last) : JSON.stringify(last);
     const numbers = `${took},${run.rowsRead},${run.changes},${run.changes},${lastJson},${run.changed ? 1 : 0}`;
-    return `{${run.json},"m":[${numbers},${this.#bytes},${this.#version},${this.#parts.shard}]}`;
+    return `{${run.json},"m":[${numbers},${this.#bytes},${this.#version},${this.#deps.shard}]}`;
   }
 
   /** Records a change made by a connection; `schema`: more than rows changed. */
   touched(connection: Connection, schema: boolean): void {
     this.#bytes = connection.bytes;
     this.#version = Math.max(this.#version + 1, Math.round(Date.now() * 1000));
-    if (schema) this.#parts.schemaChanged();
+    if (schema) this.#deps.schemaChanged();
   }
 
   #atomic<Result>(connection: Connection, run: () => Result): Result {

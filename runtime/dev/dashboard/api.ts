@@ -20,7 +20,7 @@ export interface ShownDeployment {
 }
 
 /** Dependencies of the dashboard. */
-export interface DashboardParts {
+export interface DashboardDeps {
   readonly project: string;
   readonly limits: Limits;
   readonly activity: Activity;
@@ -39,7 +39,7 @@ export interface DashboardParts {
 
 /** A request. */
 export interface Asked {
-  readonly parts: DashboardParts;
+  readonly deps: DashboardDeps;
   /** Values of the `:names`, decoded. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
@@ -55,8 +55,8 @@ export type Route = readonly [method: 'GET' | 'POST' | 'DELETE', path: string, a
 export const answered = Symbol('answered');
 
 /** The served deployment. @throws {PlatformError} `dashboard_not_ready`. */
-export function deploymentOf({ parts }: Asked): ShownDeployment {
-  const current = parts.current();
+export function deploymentOf({ deps }: Asked): ShownDeployment {
+  const current = deps.current();
   if (current === null)
     throw new PlatformError('dashboard_not_ready', { reason: 'the project has not been built yet' });
   return current;

@@ -12,7 +12,7 @@ import { toWorkerText } from '#core/worker-text.ts';
 import type { SandboxInfo } from '#core/sandbox/operations.ts';
 import { callSandbox, toJson, type SandboxService } from '#resources/sandbox-calls.ts';
 import type { OpenArtifact } from '#artifacts/artifact-source.ts';
-import type { ResourceParts } from '../../engine/resources/asked.ts';
+import type { ResourceDeps } from '../../engine/resources/asked.ts';
 import type { Route } from '../../engine/router/project-routes.ts';
 import type { Exchange } from '../../engine/http/listener.ts';
 import type { Activity } from './activity.ts';
@@ -24,11 +24,11 @@ const SANDBOXES_MAX = 1000;
 const LIST_MS = 30_000;
 
 /** Dependencies of the dashboard. */
-interface LocalDashboardParts {
+interface LocalDashboardDeps {
   readonly project: string;
   readonly limits: Limits;
   readonly activity: Activity;
-  readonly resources: ResourceParts;
+  readonly resources: ResourceDeps;
   readonly sandboxes: SandboxService;
   readonly log: (level: 'warn' | 'error', message: string) => void;
   /** Folder of dev's state. */
@@ -61,8 +61,8 @@ export interface LocalDashboard {
 }
 
 /** Opens it; null, with a warning, if its port is not available: the project can be used without it. */
-export async function openLocalDashboard(parts: LocalDashboardParts): Promise<LocalDashboard | null> {
-  const { project, limits, activity, address, url } = parts;
+export async function openLocalDashboard(deps: LocalDashboardDeps): Promise<LocalDashboard | null> {
+  const { project, limits, activity, address, url } = deps;
   const ownCode = Buffer.from(rpcWorkerCode(limits.dashboardBodyBytesMax));
   const ownText = toWorkerText(ownCode);
   const ownWorker = { hash: hashOf(ownCode), bytes: ownCode.byteLength, mapHash: null };
@@ -79,13 +79,13 @@ export async function openLocalDashboard(parts: LocalDashboardParts): Promise<Lo
       host: new URL(url).host,
       bodyBytesMax: limits.bodyBytesMax,
     });
-    if (called === null || !parts.serveHere(`${project}/${called.route.deployment}`, exchange)) exchange.destroy();
+    if (called === null || !deps.serveHere(`${project}/${called.route.deployment}`, exchange)) exchange.destroy();
   }
 
   async function sandboxesOf(resource: string): Promise<readonly SandboxInfo[]> {
-    const place = { project: parts.resources.namespaceOf(project), resource };
+    const place = { project: deps.resources.namespaceOf(project), resource };
     const args = { limit: SANDBOXES_MAX, prefix: '', cursor: '' };
-    const answer = await callSandbox(parts.sandboxes, place, { operation: 'list', args }, AbortSignal.timeout(LIST_MS));
+    const answer = await callSandbox(deps.sandboxes, place, { operation: 'list', args }, AbortSignal.timeout(LIST_MS));
     return ((await toJson(answer)) as { readonly items: readonly SandboxInfo[] }).items;
   }
 
@@ -93,19 +93,19 @@ export async function openLocalDashboard(parts: LocalDashboardParts): Promise<Lo
   try {
     const names = (): string[] => [project, String((shown?.config as { name?: unknown } | null)?.name ?? project)];
     opened = await openDashboard(
-      { ...parts, current: () => shown, url: () => url, rpc, sandboxesOf, isAuthorized, names, served: () => served },
+      { ...deps, current: () => shown, url: () => url, rpc, sandboxesOf, isAuthorized, names, served: () => served },
       address,
     );
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     const reason = code === 'EADDRINUSE' ? `port ${address.port} of ${address.host} is taken` : message;
-    parts.log('warn', `There is no dashboard: ${reason}. Choose another port with --dashboard-port`);
+    deps.log('warn', `There is no dashboard: ${reason}. Choose another port with --dashboard-port`);
     return null;
   }
   const at = `http://${address.host.includes(':') ? `[${address.host}]` : address.host}:${opened.port}`;
 
   // For programs started beside dev: only its user can read its folder.
-  const addressFile = join(parts.stateFolder, `mock-server-${project}.json`);
+  const addressFile = join(deps.stateFolder, `mock-server-${project}.json`);
   writeFileSync(addressFile, JSON.stringify({ url: at, token }), { mode: 0o600 });
 
   return {

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { invalid } from '../../engine/bindings/arguments.ts';
-import { answered, deploymentOf, notFound, type Asked, type DashboardParts, type Route } from './api.ts';
+import { answered, deploymentOf, notFound, type Asked, type DashboardDeps, type Route } from './api.ts';
 import type { Noted } from './activity.ts';
 
 // An import reads all its exports, including the getters that load Node's own HTTP client.
@@ -14,19 +14,19 @@ const PING_MS = 15_000;
 /** A record number, or empty. */
 const SEQ = /^\d{0,15}$/;
 
-function project({ parts }: Asked): object {
-  return { name: nameOf(parts), url: parts.url() };
+function project({ deps }: Asked): object {
+  return { name: nameOf(deps), url: deps.url() };
 }
 
 /** The name in platform.yaml, or the one dev uses. */
-function nameOf({ current, project: name }: DashboardParts): string {
+function nameOf({ current, project: name }: DashboardDeps): string {
   const config = current()?.config as { name?: string | null } | null | undefined;
   return config?.name ?? name;
 }
 
 /** Bindings, schedules and settings, without values of variables. */
 function configuration(asked: Asked): object {
-  const shown = asked.parts.current();
+  const shown = asked.deps.current();
   if (shown === null) return { ...project(asked), ready: false };
   const { manifest, variables, config, id } = shown;
   const { bindings, cron, kind, compatibilityDate, compatibilityFlags, assets } = manifest;
@@ -46,16 +46,16 @@ function configuration(asked: Asked): object {
 }
 
 function recent(type: Noted['type']): (asked: Asked) => object {
-  return ({ parts, query }) => {
+  return ({ deps, query }) => {
     const after = query.get('after') ?? '';
     if (!SEQ.test(after)) throw invalid('after must be the number of a record');
-    return { [`${type}s`]: parts.activity.since(Number(after)).filter((noted) => noted.type === type) };
+    return { [`${type}s`]: deps.activity.since(Number(after)).filter((noted) => noted.type === type) };
   };
 }
 
-function requestOf({ params, parts }: Asked): Noted & { type: 'request' } {
+function requestOf({ params, deps }: Asked): Noted & { type: 'request' } {
   const seq = Number(params['seq']);
-  const found = parts.activity.since(seq - 1)[0];
+  const found = deps.activity.since(seq - 1)[0];
   if (found === undefined || found.seq !== seq || found.type !== 'request')
     throw notFound('The request is no longer recorded');
   return found;
@@ -64,7 +64,7 @@ function requestOf({ params, parts }: Asked): Noted & { type: 'request' } {
 /** A request with its headers, its log lines, and whether it can be replayed. */
 function one(asked: Asked): object {
   const request = requestOf(asked);
-  const { activity } = asked.parts;
+  const { activity } = asked.deps;
   const recorded = activity.recorded(request.seq);
   return {
     request,
@@ -82,11 +82,11 @@ const REPLAY_MS = 60_000;
 /** Sends a request again with its original headers and body. */
 async function replay(asked: Asked): Promise<object> {
   const { method, path, seq } = requestOf(asked);
-  const recorded = asked.parts.activity.recorded(seq);
+  const recorded = asked.deps.activity.recorded(seq);
   if (recorded === null)
     throw invalid('Its headers and body are not kept over a restart of dev: send it as a new request');
   if (recorded.body === null) throw invalid('Its body was too long to be recorded: send it as a new request');
-  const { hostname, port } = new URL(asked.parts.url());
+  const { hostname, port } = new URL(asked.deps.url());
   const headers = recorded.requestHeaders.filter(([name]) => !NOT_SENT.test(name)).flat();
   const host = recorded.requestHeaders.find(([name]) => name === 'host')?.[1] ?? `${hostname}:${port}`;
   const sent = sendRequest({
@@ -111,7 +111,7 @@ async function replay(asked: Asked): Promise<object> {
 
 /** Server-sent events: kept records, then new ones. `Last-Event-ID` resumes a broken connection. */
 function stream(asked: Asked): typeof answered {
-  const { request, response, parts } = asked;
+  const { request, response, deps } = asked;
   const last = request.headers['last-event-id'] ?? asked.query.get('after');
   const after = typeof last === 'string' && SEQ.test(last) ? Number(last) : 0;
   response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store' });
@@ -120,8 +120,8 @@ function stream(asked: Asked): typeof answered {
     if (response.writableLength > BEHIND_BYTES_MAX) response.destroy();
     else response.write(`id: ${noted.seq}\ndata: ${JSON.stringify(noted)}\n\n`);
   };
-  for (const noted of parts.activity.since(after)) send(noted);
-  const silence = parts.activity.listen(send);
+  for (const noted of deps.activity.since(after)) send(noted);
+  const silence = deps.activity.listen(send);
   const ping = setInterval(() => response.write(':\n\n'), PING_MS).unref();
   response.on('close', () => {
     silence();
@@ -138,14 +138,14 @@ export const projectRoutes: readonly Route[] = [
     '/api/projects/:p/config',
     (asked) => {
       const { p } = asked.params;
-      if (p !== nameOf(asked.parts) && p !== asked.parts.project) throw notFound('There is no such project here');
+      if (p !== nameOf(asked.deps) && p !== asked.deps.project) throw notFound('There is no such project here');
       return configuration(asked);
     },
   ],
   ['GET', '/api/requests', recent('request')],
   ['GET', '/api/requests/:seq', one],
   ['POST', '/api/requests/:seq/replay', replay],
-  ['DELETE', '/api/activity', ({ parts }) => parts.activity.clear()],
+  ['DELETE', '/api/activity', ({ deps }) => deps.activity.clear()],
   ['GET', '/api/logs', recent('log')],
   ['GET', '/api/activity', stream],
   [
@@ -154,7 +154,7 @@ export const projectRoutes: readonly Route[] = [
     async (asked) => {
       const declared = Object.entries(deploymentOf(asked).manifest.bindings['sandbox'] ?? {});
       const lists = declared.map(async ([binding, resource]) =>
-        (await asked.parts.sandboxesOf(resource)).map((one) => ({ binding, ...one })),
+        (await asked.deps.sandboxesOf(resource)).map((one) => ({ binding, ...one })),
       );
       return { sandboxes: (await Promise.all(lists)).flat() };
     },

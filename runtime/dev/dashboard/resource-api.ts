@@ -8,13 +8,13 @@ import { limitsFrom } from '#core/limits.ts';
 import type { ResourceAccess } from '#resources/access.ts';
 import { callSandbox, type SandboxService } from '#resources/sandbox-calls.ts';
 import { refusalOf, refusalStatuses } from '#resources/refusals.ts';
-import type { Asked, ResourceParts } from '../../engine/resources/asked.ts';
+import type { Asked, ResourceDeps } from '../../engine/resources/asked.ts';
 import { askResource } from '../../engine/resources/resources.ts';
 import { answerWith } from './web-answer.ts';
 
 /** Dependencies. */
-export interface ResourceApiParts {
-  readonly resources: ResourceParts;
+export interface ResourceApiDeps {
+  readonly resources: ResourceDeps;
   readonly sandboxes: SandboxService;
   /** Names of the project. */
   readonly names: () => readonly string[];
@@ -32,21 +32,21 @@ const HEADERS = {
   'cross-origin-resource-policy': 'same-origin',
 };
 
-export function createResourceApi(parts: ResourceApiParts): ResourceApi {
+export function createResourceApi(deps: ResourceApiDeps): ResourceApi {
   let app: Promise<(request: Request) => Promise<Response>> | null = null;
   return async (path, request, response) => {
-    app ??= open(parts);
+    app ??= open(deps);
     await answerWith(await app, request, response, path, HEADERS);
   };
 }
 
-async function open(parts: ResourceApiParts): Promise<(request: Request) => Promise<Response>> {
+async function open(deps: ResourceApiDeps): Promise<(request: Request) => Promise<Response>> {
   const [{ platform, HttpError }, { resources }] = await Promise.all([
     import('#packages/worker/index.ts'),
     import('#resources/app.ts'),
   ]);
   const app = platform()
-    .state({ resources: accessOf(parts) })
+    .state({ resources: accessOf(deps) })
     .onError((error) => {
       if (error instanceof PlatformError) {
         const code = refusalOf(error.code, errorTable[error.code].status);
@@ -59,7 +59,7 @@ async function open(parts: ResourceApiParts): Promise<(request: Request) => Prom
         const code = error.status === 404 ? 'not_found' : 'bad_request';
         return Response.json({ message, code }, { status: error.status });
       }
-      parts.log('error', `The dashboard failed: ${error instanceof Error ? error.stack : String(error)}`);
+      deps.log('error', `The dashboard failed: ${error instanceof Error ? error.stack : String(error)}`);
       return Response.json({ message: errorMessage('internal'), code: 'internal' }, { status: 500 });
     })
     .route('/', resources)
@@ -67,7 +67,7 @@ async function open(parts: ResourceApiParts): Promise<(request: Request) => Prom
   return async (request) => app.fetch(request, {});
 }
 
-function accessOf({ resources, sandboxes, names, served }: ResourceApiParts): ResourceAccess {
+function accessOf({ resources, sandboxes, names, served }: ResourceApiDeps): ResourceAccess {
   const refuse: ResourceAccess['refuse'] = (why, reason) => {
     if (why === 'not_found') return new PlatformError('dashboard_not_found', { reason });
     if (why === 'payload_too_large') return new PlatformError('body_too_large', { limit: reason });

@@ -12,10 +12,10 @@ const statementMethods: readonly unknown[] = ['all', 'first', 'run', 'raw'];
  * Refuses requests without the token: pages of other sites, and other users of this machine, can reach the port as
  * well.
  */
-function authorize({ parts, request }: Asked): void {
+function authorize({ deps, request }: Asked): void {
   if (!isLoopback(request.socket.remoteAddress ?? ''))
     throw new PlatformError('dashboard_forbidden', { reason: 'bindings are only for programs of this machine' });
-  if (!parts.isAuthorized(request.headers.authorization)) throw new PlatformError('mock_server_unauthorized');
+  if (!deps.isAuthorized(request.headers.authorization)) throw new PlatformError('mock_server_unauthorized');
 }
 
 const isLoopback = (address: string): boolean => /^(?:::ffff:)?127\.|^::1$/.test(address);
@@ -24,12 +24,12 @@ const isLoopback = (address: string): boolean => /^(?:::ffff:)?127\.|^::1$/.test
 function pass(asked: Asked): typeof answered {
   authorize(asked);
   deploymentOf(asked);
-  const { request, response, parts } = asked;
+  const { request, response, deps } = asked;
   const headers = Object.entries(request.headers).filter(
     (header): header is [string, string] => typeof header[1] === 'string' && PASSED_HEADERS.includes(header[0]),
   );
   const method = request.method as 'GET' | 'POST';
-  parts.rpc({ method, headers: Object.fromEntries(headers), body: method === 'GET' ? null : request }, response);
+  deps.rpc({ method, headers: Object.fromEntries(headers), body: method === 'GET' ? null : request }, response);
   return answered;
 }
 
@@ -37,7 +37,7 @@ const PASSED_HEADERS = ['accept', 'content-type', 'x-platform-call'];
 
 function call(asked: Asked, request: unknown): typeof answered {
   const headers = { 'content-type': 'application/json' };
-  asked.parts.rpc(
+  asked.deps.rpc(
     { method: 'POST', headers, body: Readable.from([Buffer.from(JSON.stringify(request))]) },
     asked.response,
   );

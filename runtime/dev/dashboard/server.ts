@@ -4,11 +4,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { errorMessage, errorTable, isErrorCode, PlatformError } from '#core/errors.ts';
-import { answered, parseObject, type Asked, type DashboardParts, type Route } from './api.ts';
+import { answered, parseObject, type Asked, type DashboardDeps, type Route } from './api.ts';
 import { objectionTo } from './guard.ts';
 import { answerWith } from './web-answer.ts';
 import { createPage } from './page.ts';
-import { createResourceApi, type ResourceApiParts } from './resource-api.ts';
+import { createResourceApi, type ResourceApiDeps } from './resource-api.ts';
 import { projectRoutes } from './project.ts';
 import { rpcRoutes } from './rpc.ts';
 
@@ -31,11 +31,11 @@ const CONNECTIONS_MAX = 2000;
 
 /** Opens the port; rejects with the system's error if it is not available. */
 export async function openDashboard(
-  parts: DashboardParts & ResourceApiParts & { readonly ai: ((request: Request) => Promise<Response>) | null },
+  deps: DashboardDeps & ResourceApiDeps & { readonly ai: ((request: Request) => Promise<Response>) | null },
   address: { readonly host: string; readonly port: number },
 ): Promise<Dashboard> {
   const page = createPage(process.env);
-  const resourceApi = createResourceApi(parts);
+  const resourceApi = createResourceApi(deps);
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { host, origin } = request.headers;
@@ -51,7 +51,7 @@ export async function openDashboard(
     );
     if (objection !== null) throw new PlatformError('dashboard_forbidden', { reason: objection });
     const url = new URL(`http://dashboard${request.url?.startsWith('/') === true ? request.url : '/'}`);
-    if (parts.ai !== null && /^\/ai(?:\/|$)/.test(url.pathname)) return answerWith(parts.ai, request, response);
+    if (deps.ai !== null && /^\/ai(?:\/|$)/.test(url.pathname)) return answerWith(deps.ai, request, response);
     const isPage = request.method === 'GET' || request.method === 'HEAD';
     const file = isPage ? await page(url.pathname, isNavigation(request)) : null;
     if (file !== null) {
@@ -62,12 +62,12 @@ export async function openDashboard(
     if (isOfResources(url.pathname)) return resourceApi(request.url!.slice('/api'.length), request, response);
     const { answer, params } = find(request.method ?? '', url.pathname);
     const asked: Asked = {
-      parts,
+      deps,
       params,
       query: url.searchParams,
       request,
       response,
-      body: () => readObject(request, parts),
+      body: () => readObject(request, deps),
     };
     const value = await answer(asked);
     if (value === answered) return;
@@ -75,9 +75,9 @@ export async function openDashboard(
     else response.writeHead(200, apiHeaders).end(JSON.stringify(value));
   }
 
-  const server = createServer({ maxHeaderSize: parts.limits.headerBytesMax }, (request, response) => {
+  const server = createServer({ maxHeaderSize: deps.limits.headerBytesMax }, (request, response) => {
     response.on('error', () => {});
-    serve(request, response).catch((error: unknown) => fail(error, response, parts));
+    serve(request, response).catch((error: unknown) => fail(error, response, deps));
   });
   server.maxConnections = CONNECTIONS_MAX;
   server.listen(address.port, address.host);
@@ -142,7 +142,7 @@ function decode(segment: string): string {
 /** @throws {PlatformError} `bad_request`, `body_too_large`. */
 async function readObject(
   request: IncomingMessage,
-  { limits }: DashboardParts,
+  { limits }: DashboardDeps,
 ): Promise<Readonly<Record<string, unknown>>> {
   const limit = limits.dashboardBodyBytesMax;
   const type = request.headers['content-type'];
@@ -159,7 +159,7 @@ async function readObject(
   return parseObject(Buffer.concat(chunks));
 }
 
-function fail(error: unknown, response: ServerResponse, { log }: DashboardParts): void {
+function fail(error: unknown, response: ServerResponse, { log }: DashboardDeps): void {
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
   const known = isErrorCode(code);
   const isOurs = !known || code === 'internal';

@@ -23,7 +23,7 @@ const CHOICES = ['container', 'local'] as const;
 export type SandboxChoice = (typeof CHOICES)[number];
 
 /** Dependencies. */
-export interface DevMachinesParts {
+export interface DevMachinesDeps {
   /** Folder of this project. */
   readonly folder: string;
   readonly choice: SandboxChoice | null;
@@ -49,12 +49,12 @@ export function sandboxChoice(environment: Environment): SandboxChoice | null {
 }
 
 /** @throws {PlatformError} `sandbox_unavailable` with the reason, if containers are required and not available. */
-export async function openDevMachines(parts: DevMachinesParts): Promise<SandboxBackend> {
-  const { choice, folder, environment, aiUrl, log } = parts;
+export async function openDevMachines(deps: DevMachinesDeps): Promise<SandboxBackend> {
+  const { choice, folder, environment, aiUrl, log } = deps;
   let why = 'PLATFORM_DEV_SANDBOX=local says so';
   if (choice !== 'local') {
     try {
-      return await openContainers(parts);
+      return await openContainers(deps);
     } catch (error) {
       why = (error as Error).message;
       if (choice === 'container') throw new PlatformError('sandbox_unavailable', { reason: why }, { cause: error });
@@ -70,7 +70,7 @@ export async function openDevMachines(parts: DevMachinesParts): Promise<SandboxB
 }
 
 /** @throws {Error} with instructions. */
-async function openContainers({ folder, limits, environment, aiUrl, log }: DevMachinesParts): Promise<SandboxBackend> {
+async function openContainers({ folder, limits, environment, aiUrl, log }: DevMachinesDeps): Promise<SandboxBackend> {
   const socketPath = await findEngine(environment);
   const { image, images, hosts, reachesPrivate } = containerMachines({
     ...environment,

@@ -25,7 +25,7 @@ import { openDevMachines, sandboxChoice, type SandboxChoice } from './sandbox-ma
 const { createServer } = process.getBuiltinModule('node:http');
 
 /** Dependencies. */
-interface LocalSandboxesParts {
+interface LocalSandboxesDeps {
   /** Folder of this project: its sandboxes are not shared. */
   readonly folder: string;
   readonly limits: SandboxLimits;
@@ -43,17 +43,17 @@ interface LocalSandboxesParts {
 const RETENTION_MS = 30 * 86_400_000;
 
 /** @throws {Error} if `PLATFORM_DEV_SANDBOX` is invalid. */
-export function openLocalSandboxes(parts: LocalSandboxesParts): SandboxTransport {
-  const choice = sandboxChoice(parts.environment);
+export function openLocalSandboxes(deps: LocalSandboxesDeps): SandboxTransport {
+  const choice = sandboxChoice(deps.environment);
   let opened: Promise<SandboxTransport> | null = null;
   const open = (): Promise<SandboxTransport> =>
-    (opened ??= start({ ...parts, choice }).catch((error: unknown) => {
+    (opened ??= start({ ...deps, choice }).catch((error: unknown) => {
       opened = null;
       throw error;
     }));
-  if (choice !== 'local' && hasLeft(rowsFileOf(parts.folder, 'container')))
+  if (choice !== 'local' && hasLeft(rowsFileOf(deps.folder, 'container')))
     void open().catch((error: unknown) =>
-      parts.log('warn', `sandboxes of an earlier dev were not stopped: ${(error as Error).message}`),
+      deps.log('warn', `sandboxes of an earlier dev were not stopped: ${(error as Error).message}`),
     );
   return {
     request: async (request) => (await open()).request(request),
@@ -64,10 +64,8 @@ export function openLocalSandboxes(parts: LocalSandboxesParts): SandboxTransport
   };
 }
 
-async function start(
-  parts: LocalSandboxesParts & { readonly choice: SandboxChoice | null },
-): Promise<SandboxTransport> {
-  const { folder, limits, portOrigin, project, log } = parts;
+async function start(deps: LocalSandboxesDeps & { readonly choice: SandboxChoice | null }): Promise<SandboxTransport> {
+  const { folder, limits, portOrigin, project, log } = deps;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const lock = takeLock(path.join(folder, 'lock'));
   if (lock === null)
@@ -76,8 +74,8 @@ async function start(
     });
   const times = { idleMs: limits.idleMs, stopMs: limits.stopMs, destroyMs: RETENTION_MS };
   const { perProjectMax, leaseMs, sweepMs, callsMax } = limits;
-  const ai = parts.ai === null ? null : await openSandboxAi(parts.ai, project, log);
-  const backend = await openDevMachines({ ...parts, aiUrl: ai?.url ?? null }).catch((error: unknown) => {
+  const ai = deps.ai === null ? null : await openSandboxAi(deps.ai, project, log);
+  const backend = await openDevMachines({ ...deps, aiUrl: ai?.url ?? null }).catch((error: unknown) => {
     ai?.close();
     lock.release();
     throw error;

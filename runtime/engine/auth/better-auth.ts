@@ -9,7 +9,7 @@ import { Kysely } from 'kysely';
 import { usersResource } from '../bindings/auth.ts';
 import { databaseDialect } from './database-dialect.ts';
 import { createPasswords } from './passwords.ts';
-import { cookiePrefix, providersOf, type AuthSite, type Mail, type PasswordQueue, type UsersParts } from './site.ts';
+import { cookiePrefix, providersOf, type AuthSite, type Mail, type PasswordQueue, type UsersDeps } from './site.ts';
 
 const SESSION_SECONDS = 7 * 24 * 60 * 60;
 
@@ -27,12 +27,12 @@ const readToken = createAuthEndpoint('/session-token', { method: 'GET', requireH
 
 /** @param prepared namespaces whose tables exist. */
 export async function openAuth(
-  parts: UsersParts,
+  deps: UsersDeps,
   site: AuthSite,
   prepared: Set<string>,
   queue: PasswordQueue,
 ): Promise<Auth> {
-  const options = optionsOf(parts, site, queue);
+  const options = optionsOf(deps, site, queue);
   // Once per namespace: a client may send any port in the host, and each creates another site. Two engines may do it
   // at once: the slower one finds the tables.
   for (let attempt = 1; !prepared.has(site.namespace); attempt++) {
@@ -52,7 +52,7 @@ export async function openAuth(
 }
 
 function optionsOf(
-  { databases, work, secret, deliversMail, sendMail, log, passwordCost }: UsersParts,
+  { databases, work, secret, deliversMail, sendMail, log, passwordCost }: UsersDeps,
   { namespace, origin, askedAt = origin, vars }: AuthSite,
   queue: PasswordQueue,
 ): BetterAuthOptions {

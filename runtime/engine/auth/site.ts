@@ -10,7 +10,7 @@ export interface Mail {
 }
 
 /** Dependencies of users. */
-export interface UsersParts {
+export interface UsersDeps {
   readonly databases: DatabaseStore;
   /** Hashes passwords. */
   readonly work: HostWork;

@@ -3,7 +3,7 @@
 import { PlatformError } from '#core/errors.ts';
 import type { AuthStore, AuthUser } from '../bindings/auth.ts';
 import type { Auth } from './better-auth.ts';
-import { providersOf, type AuthSite, type PasswordQueue, type UsersParts } from './site.ts';
+import { providersOf, type AuthSite, type PasswordQueue, type UsersDeps } from './site.ts';
 import { Sites } from './sites.ts';
 
 /** Users of all projects. */
@@ -23,7 +23,7 @@ const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 const MAIL_MS = 400;
 
 /** Opens nothing before the first call for a project. */
-export function createUsers(parts: UsersParts): Users {
+export function createUsers(deps: UsersDeps): Users {
   const sites = new Sites<Promise<Auth>>();
   /** Namespaces whose tables exist. */
   const prepared = new Set<string>();
@@ -46,7 +46,7 @@ export function createUsers(parts: UsersParts): Users {
     const isChosen = /:\d+$/.test(site.askedAt ?? '');
     const found = sites.get(site.namespace, key, isChosen, () => {
       const opening = import('./better-auth.ts').then(({ openAuth }) =>
-        openAuth(parts, site, prepared, queueOf(site.namespace)),
+        openAuth(deps, site, prepared, queueOf(site.namespace)),
       );
       // Retried after a failure to open.
       opening.catch(() => sites.forget(site.namespace, key));
@@ -60,16 +60,16 @@ export function createUsers(parts: UsersParts): Users {
 
   // A context independent of any site, for calls that do not depend on one.
   const ofNoSite = (namespace: string) =>
-    authOf({ namespace, origin: `${parts.protocol}://internal.invalid`, vars: {} });
+    authOf({ namespace, origin: `${deps.protocol}://internal.invalid`, vars: {} });
   const contextOf = async (namespace: string) => (await ofNoSite(namespace)).$context;
 
   return {
-    answersAfterMs: parts.deliversMail ? MAIL_MS : 0,
+    answersAfterMs: deps.deliversMail ? MAIL_MS : 0,
     async handle(site, request) {
       try {
         return await (await authOf(site)).handler(request);
       } catch (error) {
-        parts.log('error', `auth: ${(error as Error).message}`);
+        deps.log('error', `auth: ${(error as Error).message}`);
         throw error;
       }
     },

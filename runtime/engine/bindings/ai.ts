@@ -17,7 +17,7 @@ const GATEWAY_HEADERS = /^x-platform-(?:cache-ttl|timeout-ms|fallbacks)$/;
 const OTHER_HEADERS = /^x-(?!platform-|forwarded-)[a-z0-9-]{1,64}$/;
 
 /** Dependencies. */
-export interface AiParts {
+export interface AiDeps {
   readonly transport: AiTransport;
   readonly places: OpenFetches;
   /** The deployment. */
@@ -27,11 +27,11 @@ export interface AiParts {
 }
 
 /** The handlers of one deployment's AI binding. Arguments: `{model, method, url, headers}`, the body as a part. */
-export function createAiCalls(parts: AiParts): Readonly<Record<string, HostFunction>> {
-  return { 'ai.fetch': (call) => run(parts, call) };
+export function createAiCalls(deps: AiDeps): Readonly<Record<string, HostFunction>> {
+  return { 'ai.fetch': (call) => run(deps, call) };
 }
 
-async function run({ transport, places, caller, token }: AiParts, call: HostCall): Promise<HostReply> {
+async function run({ transport, places, caller, token }: AiDeps, call: HostCall): Promise<HostReply> {
   const { model, method, url, headers } = toRecord(call.args);
   if (method !== 'GET' && method !== 'POST') throw invalid('The method must be GET or POST');
   const target = typeof url === 'string' ? URL.parse(url) : null;

@@ -26,7 +26,7 @@ interface FetchArguments {
 }
 
 /** Dependencies of `fetch`. */
-interface FetchParts {
+interface FetchDeps {
   readonly policy: EgressPolicy;
   /** Resolves host names for an isolate. */
   readonly lookupOf: (isolate: object) => LookupFunction;
@@ -37,11 +37,11 @@ interface FetchParts {
 }
 
 /** The handlers of `fetch` under a policy. `close` closes its connections. */
-export function createFetch(parts: FetchParts): {
+export function createFetch(deps: FetchDeps): {
   calls: Readonly<Record<string, HostFunction>>;
   close(): Promise<void>;
 } {
-  const { lookupOf, meter } = parts;
+  const { lookupOf, meter } = deps;
   /** One per isolate: connections are not shared, so data sent on one cannot answer another isolate's request. */
   const agents = new Map<object, Agent>();
   let library: Promise<(lookup: LookupFunction) => Agent> | null = null;
@@ -74,7 +74,7 @@ export function createFetch(parts: FetchParts): {
         const target = parse(call.args);
         // Before the first await: the stream's first chunk may come in the same records.
         const body = target.stream === null ? (call.parts[0] ?? null) : receiveBody(call, target.stream);
-        const answer = run(agentOf(call.isolate), parts, call, target, body);
+        const answer = run(agentOf(call.isolate), deps, call, target, body);
         // For a request that failed before its body was read.
         if (body instanceof PassThrough) answer.catch(() => body.destroy());
         return answer;
@@ -88,7 +88,7 @@ export function createFetch(parts: FetchParts): {
 
 async function run(
   connecting: Promise<Agent>,
-  { policy, places, ai, ownHosts }: FetchParts,
+  { policy, places, ai, ownHosts }: FetchDeps,
   call: HostCall,
   { method, url, headers, redirect }: FetchArguments,
   body: Uint8Array | string | Readable | null,

@@ -13,7 +13,7 @@ import { check, FORBIDDEN, redirectTarget, REDIRECTS_MAX } from './fetch.ts';
 import { reply, type FetchedResponse } from './fetched-response.ts';
 
 /** Dependencies of these calls. */
-interface WebSocketParts {
+interface WebSocketDeps {
   readonly policy: EgressPolicy;
   /** Resolves host names for an isolate, under the same policy. */
   readonly lookupOf: (isolate: object) => LookupFunction;
@@ -36,12 +36,12 @@ interface ConnectArguments {
 const HANDSHAKE_MS = 30_000;
 
 /** The handlers. */
-export function createWebSockets(parts: WebSocketParts): {
+export function createWebSockets(deps: WebSocketDeps): {
   calls: Readonly<Record<string, HostFunction>>;
   sync: Readonly<Record<string, SyncHostFunction>>;
 } {
   return {
-    calls: { 'socket.connect': (call) => connect(parts, call) },
+    calls: { 'socket.connect': (call) => connect(deps, call) },
     sync: {
       'socket.buffered': (args, _part, isolate) => {
         const { id } = (args ?? {}) as { id?: unknown };
@@ -51,7 +51,7 @@ export function createWebSockets(parts: WebSocketParts): {
   };
 }
 
-async function connect(parts: WebSocketParts, call: HostCall): Promise<HostReply> {
+async function connect(deps: WebSocketDeps, call: HostCall): Promise<HostReply> {
   const { url, headers, redirect, socket } = parse(call.args);
   let target = new URL(url);
   let list = toHeaders(headers);
@@ -61,8 +61,8 @@ async function connect(parts: WebSocketParts, call: HostCall): Promise<HostReply
     list = { ...list, [name]: [parent!], ...(state === undefined ? {} : { [stateName!]: [state] }) };
   for (let redirects = 0; ; redirects++) {
     call.owner.countSubrequest();
-    check(target, parts.policy);
-    const answer = await handshake(parts, call, target, list, socket);
+    check(target, deps.policy);
+    const answer = await handshake(deps, call, target, list, socket);
     if (answer.response === null) return { value: answer.value };
     const response = toFetched(answer.response);
     const location = redirect === 'manual' ? null : redirectTarget(response, target);
@@ -114,13 +114,13 @@ function toHeaders(block: string): Record<string, string[]> {
 type Answer = { readonly response: IncomingMessage } | { readonly response: null; readonly value: object };
 
 async function handshake(
-  parts: WebSocketParts,
+  deps: WebSocketDeps,
   call: HostCall,
   target: URL,
   list: Readonly<Record<string, string[]>>,
   id: number,
 ): Promise<Answer> {
-  const [{ WebSocket }, { wireOf, deflateOptions, closeOptions }] = await Promise.all([import('ws'), parts.load()]);
+  const [{ WebSocket }, { wireOf, deflateOptions, closeOptions }] = await Promise.all([import('ws'), deps.load()]);
   if (call.signal.aborted) throw new PlatformError('fetch_failed', { reason: 'The handshake was aborted' });
   const address = new URL(target);
   address.protocol = target.protocol === 'https:' ? 'wss:' : 'ws:';
@@ -134,10 +134,10 @@ async function handshake(
   try {
     socket = new WebSocket(address, protocols, {
       headers: headers as unknown as Record<string, string>,
-      lookup: parts.lookupOf(call.isolate),
+      lookup: deps.lookupOf(call.isolate),
       followRedirects: false,
       handshakeTimeout: HANDSHAKE_MS,
-      maxPayload: parts.messageBytesMax,
+      maxPayload: deps.messageBytesMax,
       perMessageDeflate: { ...deflateOptions, serverNoContextTakeover: false },
       ...closeOptions,
     });

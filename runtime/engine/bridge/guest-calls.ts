@@ -15,7 +15,7 @@ import type { CallSpan } from '../telemetry/invocation-spans.ts';
 import type { Failure, Part } from './protocol.ts';
 
 /** Dependencies of the calls of an isolate. */
-interface GuestCallsParts {
+interface GuestCallsDeps {
   readonly hostFunctions: HostFunctions;
   /** Limit for concurrent calls. */
   readonly callsMax: number;
@@ -135,14 +135,14 @@ class Call implements HostCall {
 }
 
 export class GuestCalls {
-  #parts: GuestCallsParts;
+  #deps: GuestCallsDeps;
   #underWay = new Map<number, Call>();
   #begunInTurn = 0;
   #deferred = 0;
   #gone = new AbortController();
 
-  constructor(parts: GuestCallsParts) {
-    this.#parts = parts;
+  constructor(deps: GuestCallsDeps) {
+    this.#deps = deps;
   }
 
   /** The calls of an entry follow. */
@@ -152,7 +152,7 @@ export class GuestCalls {
 
   /** Begins a call, now or when it is its turn; `answered` or `failed` receives the result. @param args as JSON. */
   begin(id: number, owner: CallOwner, name: string, args: string, parts: readonly Part[]): void {
-    const { hostFunctions, callsMax, isolate } = this.#parts;
+    const { hostFunctions, callsMax, isolate } = this.#deps;
     const call = new Call(parts, isolate, owner);
     const bytes = callBytes(args.length, parts);
     let hostFunction: HostFunction;
@@ -168,7 +168,7 @@ export class GuestCalls {
         });
       isolate.memory.reserve(bytes, 'A call to the host');
     } catch (error) {
-      this.#parts.failed(id, toFailure(error));
+      this.#deps.failed(id, toFailure(error));
       return;
     }
     this.#underWay.set(id, call);
@@ -178,7 +178,7 @@ export class GuestCalls {
       this.#deferred++;
       hostFunctions.turns.defer(isolate.memory.whole, () => {
         this.#run(id, name, call, hostFunction, args, bytes);
-        if (--this.#deferred === 0) this.#parts.allBegun();
+        if (--this.#deferred === 0) this.#deps.allBegun();
       });
     }
   }
@@ -201,7 +201,7 @@ export class GuestCalls {
       return;
     } finally {
       const ms = performance.now() - began;
-      this.#parts.hostFunctions.turns.used(ms);
+      this.#deps.hostFunctions.turns.used(ms);
       call.owner.settleCpu(0, Math.min(ms, BEGIN_MS_MAX + args.length * CHAR_MS_MAX));
     }
     if (answer instanceof Promise)
@@ -215,14 +215,14 @@ export class GuestCalls {
   #answered(id: number, call: Call, bytes: number, reply: HostReply): void {
     this.#over(id, call, bytes);
     if (call.span !== null) call.owner.spans?.finish(call.span, null);
-    this.#parts.answered(id, reply);
+    this.#deps.answered(id, reply);
   }
 
   #failed(id: number, call: Call, bytes: number, error: unknown): void {
     this.#over(id, call, bytes);
     const failure = toFailure(error);
     if (call.span !== null) call.owner.spans?.finish(call.span, `${failure.code}: ${failure.message}`);
-    this.#parts.failed(id, failure);
+    this.#deps.failed(id, failure);
   }
 
   #over(id: number, { isolate }: Call, bytes: number): void {
@@ -237,7 +237,7 @@ export class GuestCalls {
 
   /** A synchronous call. */
   sync(name: string, args: string, part: Part | undefined): unknown {
-    const { hostFunctions, isolate } = this.#parts;
+    const { hostFunctions, isolate } = this.#deps;
     if (hostFunctions.sync[name] === undefined || !Object.hasOwn(hostFunctions.sync, name))
       throw new TypeError(`Host call ${name} is not supported`);
     return hostFunctions.sync[name](JSON.parse(args), part, isolate);
@@ -245,7 +245,7 @@ export class GuestCalls {
 
   /** A call that a thread of the guest waits for. Never rejects: failures are in the reply. */
   async waiting(of: CallOwner, name: string, args: string, parts: readonly Part[]): Promise<WaitingReply> {
-    const { hostFunctions, isolate } = this.#parts;
+    const { hostFunctions, isolate } = this.#deps;
     const bytes = callBytes(args.length, parts);
     let reserved = 0;
     const owner = new WaitingOwner(of);

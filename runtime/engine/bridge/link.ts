@@ -29,7 +29,7 @@ export interface LinkOwner {
 }
 
 /** Dependencies of a link. */
-export interface LinkParts {
+export interface LinkDeps {
   /** Memory account of the deployment. */
   readonly memory: HostMemory;
   readonly hostFunctions: HostFunctions;
@@ -57,37 +57,37 @@ export class Link implements CallScope {
   readonly memory: HostMemory;
   readonly handles: HandleTable;
   readonly calls: GuestCalls;
-  #parts: LinkParts;
+  #deps: LinkDeps;
   #streams: StreamTable;
   #sockets: SocketTable;
   #closed = false;
 
-  constructor(parts: LinkParts) {
-    this.#parts = parts;
-    this.memory = parts.memory;
-    this.records = new HostRecords(parts.memory);
-    this.handles = new HandleTable(parts.limits.handlesMax, parts.memory);
+  constructor(deps: LinkDeps) {
+    this.#deps = deps;
+    this.memory = deps.memory;
+    this.records = new HostRecords(deps.memory);
+    this.handles = new HandleTable(deps.limits.handlesMax, deps.memory);
     this.calls = new GuestCalls({
-      hostFunctions: parts.hostFunctions,
-      callsMax: parts.limits.callsMax,
+      hostFunctions: deps.hostFunctions,
+      callsMax: deps.limits.callsMax,
       isolate: this,
       answered: (id, reply) => this.#answer(id, reply),
       failed: (id, failure) => this.#send(toGuest.failure, id, JSON.stringify(failure)),
       allBegun: () => this.#streams.allBegun(),
     });
     this.#streams = new StreamTable({
-      memory: parts.memory,
+      memory: deps.memory,
       records: this.records,
-      limits: parts.limits,
+      limits: deps.limits,
       hasRoom: () => this.hasRoom(0),
       mayComeEarly: () => this.calls.hasDeferred,
       send: (letter, ...fields) => this.#send(letter, ...fields),
     });
-    const { owner } = parts;
+    const { owner } = deps;
     this.#sockets = new SocketTable({
-      limits: parts.limits,
-      memory: parts.memory,
-      openSockets: parts.openSockets,
+      limits: deps.limits,
+      memory: deps.memory,
+      openSockets: deps.openSockets,
       message: (id, invocation, data) => {
         owner.messaged(invocation);
         this.#sendMessage(id, data);
@@ -120,7 +120,7 @@ export class Link implements CallScope {
       (body === undefined ? STREAM : records.transferredPart(body)) +
       FIELD +
       RECORD;
-    this.#parts.request();
+    this.#deps.request();
   }
 
   /** Sends an event other than a request, with its CPU limit (0: none). */
@@ -145,7 +145,7 @@ export class Link implements CallScope {
   }
 
   hasRoom(bytes: number): boolean {
-    return this.records.size + bytes <= this.#parts.limits.bufferedBytesMax / 2 && this.memory.hasRoom(bytes);
+    return this.records.size + bytes <= this.#deps.limits.bufferedBytesMax / 2 && this.memory.hasRoom(bytes);
   }
 
   receiveStream(id: number, sink: ByteSink): { drained(): void } {
@@ -171,7 +171,7 @@ export class Link implements CallScope {
   }
 
   mapStack(text: string): string | null {
-    return this.#parts.mapStack(text);
+    return this.#deps.mapStack(text);
   }
 
   /** Undoes `openSocket` when there is no connection after all. */
@@ -213,7 +213,7 @@ export class Link implements CallScope {
   #send(letter: string, ...fields: (string | number)[]): void {
     if (this.#closed) return;
     this.records.record(letter, ...fields);
-    this.#parts.request();
+    this.#deps.request();
   }
 
   /** Written inline, like requests: one record for each message of each socket. */
@@ -221,7 +221,7 @@ export class Link implements CallScope {
     if (this.#closed) return;
     const { records } = this;
     records.meta += toGuest.socketMessage + FIELD + id + FIELD + records.part(data) + FIELD + RECORD;
-    this.#parts.request();
+    this.#deps.request();
   }
 
   /** The records of an entry follow. */
@@ -232,7 +232,7 @@ export class Link implements CallScope {
   /** Begins a host call; reads its whole record. */
   call(reader: RecordReader): void {
     const id = reader.number();
-    const owner = this.#parts.owner.owner(reader.number());
+    const owner = this.#deps.owner.owner(reader.number());
     const name = reader.field();
     const args = reader.field();
     this.calls.begin(id, owner, name, args, reader.parts());
@@ -283,8 +283,8 @@ export class Link implements CallScope {
     this.records.addSize(value.length);
     this.records.record(toGuest.result, id, value, ...fields);
     // Replies cannot be held back as streams can.
-    if (this.records.size > this.#parts.limits.bufferedBytesMax) this.#parts.owner.overflowed();
-    this.#parts.request();
+    if (this.records.size > this.#deps.limits.bufferedBytesMax) this.#deps.owner.overflowed();
+    this.#deps.request();
   }
 
   /** The isolate is gone: ends everything opened for it; peers of sockets get a code. */

@@ -2,47 +2,47 @@
 // and counts what their peers have not received. Used by link.ts.
 import { PlatformError } from '#core/errors.ts';
 import type { HeldBytes, HostMemory } from './host-memory.ts';
-import { BridgedSocket, type SocketParts } from './sockets.ts';
+import { BridgedSocket, type SocketDeps } from './sockets.ts';
 
 /** Memory of a socket besides its queued bytes. */
 const SOCKET_BYTES = 16 * 1024;
 
 /** Dependencies of a table. */
-export interface SocketTableParts extends Omit<SocketParts, 'buffered' | 'recount' | 'message'> {
-  readonly limits: SocketParts['limits'] & { readonly webSocketsMax: number };
+export interface SocketTableDeps extends Omit<SocketDeps, 'buffered' | 'recount' | 'message'> {
+  readonly limits: SocketDeps['limits'] & { readonly webSocketsMax: number };
   readonly memory: HostMemory;
   /** Open WebSockets of all isolates of the deployment. */
   readonly openSockets: { count: number };
   /** Adds a message of an invocation's socket to the next entry. */
-  readonly message: (id: number, owner: number, data: Parameters<SocketParts['message']>[1]) => void;
+  readonly message: (id: number, owner: number, data: Parameters<SocketDeps['message']>[1]) => void;
 }
 
 export class SocketTable {
-  #parts: SocketTableParts;
-  #socketParts: SocketParts;
+  #deps: SocketTableDeps;
+  #socketParts: SocketDeps;
   // A Map, because the guest chooses the numbers.
   #sockets = new Map<number, BridgedSocket>();
   /** Bytes that the peers of all sockets have not received, as of each one's last message. */
   #buffered: HeldBytes;
 
-  constructor(parts: SocketTableParts) {
-    this.#parts = parts;
-    this.#buffered = parts.memory.count();
+  constructor(deps: SocketTableDeps) {
+    this.#deps = deps;
+    this.#buffered = deps.memory.count();
     this.#socketParts = {
-      limits: parts.limits,
+      limits: deps.limits,
       buffered: this.#buffered,
       recount: () => {
         this.#buffered.bytes = 0;
         for (const socket of this.#sockets.values()) socket.count();
       },
-      message: (id, data) => parts.message(id, this.#sockets.get(id)?.owner ?? 0, data),
-      failed: parts.failed,
+      message: (id, data) => deps.message(id, this.#sockets.get(id)?.owner ?? 0, data),
+      failed: deps.failed,
       closed: (id, code, reason, clean) => {
         this.forget(id);
-        parts.closed(id, code, reason, clean);
+        deps.closed(id, code, reason, clean);
       },
-      worked: parts.worked,
-      log: parts.log,
+      worked: deps.worked,
+      log: deps.log,
     };
   }
 
@@ -55,7 +55,7 @@ export class SocketTable {
    * @throws {PlatformError} `websocket_limit_exceeded`, `invalid_argument`, `host_memory_exceeded`.
    */
   open(id: number, owner: number): BridgedSocket {
-    const { limits, openSockets, memory } = this.#parts;
+    const { limits, openSockets, memory } = this.#deps;
     if (openSockets.count >= limits.webSocketsMax)
       throw new PlatformError('websocket_limit_exceeded', { limit: limits.webSocketsMax });
     if (this.#sockets.has(id)) throw new PlatformError('invalid_argument', { reason: 'The socket is open already' });
@@ -69,8 +69,8 @@ export class SocketTable {
   /** Undoes `open` when there is no connection after all. */
   forget(id: number): void {
     if (!this.#sockets.delete(id)) return;
-    this.#parts.memory.release(SOCKET_BYTES);
-    this.#parts.openSockets.count--;
+    this.#deps.memory.release(SOCKET_BYTES);
+    this.#deps.openSockets.count--;
   }
 
   /** Closes those of an invocation, or all of them. */

@@ -27,7 +27,7 @@ export interface SocketEvents {
 }
 
 /** Dependencies of a bridged socket. */
-export interface SocketParts {
+export interface SocketDeps {
   readonly limits: {
     readonly streamWindowBytes: number;
     readonly webSocketMessageBytesMax: number;
@@ -59,7 +59,7 @@ export class BridgedSocket implements SocketEvents {
   readonly id: number;
   /** Invocation with which it ends; 0 for none. */
   readonly owner: number;
-  #parts: SocketParts;
+  #deps: SocketDeps;
   #wire: SocketWire | null = null;
   #over = false;
   /** This side has begun the closing handshake: nothing more is sent. */
@@ -70,10 +70,10 @@ export class BridgedSocket implements SocketEvents {
   #received = 0;
   #counted = 0;
 
-  constructor(id: number, owner: number, parts: SocketParts) {
+  constructor(id: number, owner: number, deps: SocketDeps) {
     this.id = id;
     this.owner = owner;
-    this.#parts = parts;
+    this.#deps = deps;
   }
 
   attach(wire: SocketWire): void {
@@ -83,27 +83,27 @@ export class BridgedSocket implements SocketEvents {
   message(data: Part): void {
     if (this.#over) return;
     this.#inFlight += data.length;
-    this.#parts.message(this.id, data);
-    if (this.#paused || this.#inFlight < this.#parts.limits.streamWindowBytes) return;
+    this.#deps.message(this.id, data);
+    if (this.#paused || this.#inFlight < this.#deps.limits.streamWindowBytes) return;
     this.#paused = true;
     this.#wire?.pause();
   }
 
   failed(message: string): void {
-    if (!this.#over) this.#parts.failed(this.id, message);
+    if (!this.#over) this.#deps.failed(this.id, message);
   }
 
   closed(code: number, reason: string, clean: boolean): void {
     if (this.#over) return;
     this.#over = true;
-    this.#parts.buffered.bytes -= this.#counted;
-    this.#parts.closed(this.id, code, reason, clean);
+    this.#deps.buffered.bytes -= this.#counted;
+    this.#deps.closed(this.id, code, reason, clean);
   }
 
   /** The guest has delivered messages. */
   credit(bytes: number): void {
     this.#inFlight -= checkedCredit(bytes, this.#inFlight);
-    if (!this.#paused || this.#inFlight > this.#parts.limits.streamWindowBytes / 2) return;
+    if (!this.#paused || this.#inFlight > this.#deps.limits.streamWindowBytes / 2) return;
     this.#paused = false;
     this.#wire?.resume();
   }
@@ -112,16 +112,16 @@ export class BridgedSocket implements SocketEvents {
   send(data: Part): void {
     const wire = this.#wire;
     if (this.#over || this.#closing || wire === null) return;
-    const { webSocketMessageBytesMax, webSocketBufferedBytesMax } = this.#parts.limits;
+    const { webSocketMessageBytesMax, webSocketBufferedBytesMax } = this.#deps.limits;
     this.#received += data.length;
     if (data.length > webSocketMessageBytesMax) {
-      this.#parts.log(
+      this.#deps.log(
         this.owner,
         `WebSocket closed: message of ${data.length} bytes, limit ${webSocketMessageBytesMax}`,
       );
       this.close(1009, 'Message too big');
     } else if (wire.bufferedBytes > webSocketBufferedBytesMax) {
-      this.#parts.log(
+      this.#deps.log(
         this.owner,
         `WebSocket closed: its client is too slow, ${wire.bufferedBytes} bytes buffered, limit ${webSocketBufferedBytesMax}`,
       );
@@ -129,21 +129,21 @@ export class BridgedSocket implements SocketEvents {
     } else {
       wire.send(data);
       if (data.length >= CHARGED_BYTES_MIN)
-        this.#parts.worked(this.owner, data.length / (wire.deflates === true ? DEFLATED_BYTES_PER_MS : BYTES_PER_MS));
+        this.#deps.worked(this.owner, data.length / (wire.deflates === true ? DEFLATED_BYTES_PER_MS : BYTES_PER_MS));
       this.#countBuffered(wire);
     }
   }
 
   /** Many sockets below their own limits may hold too much together. */
   #countBuffered(wire: SocketWire): void {
-    const { buffered, recount, limits } = this.#parts;
+    const { buffered, recount, limits } = this.#deps;
     const { bufferedBytes } = wire;
     buffered.bytes += bufferedBytes - this.#counted;
     this.#counted = bufferedBytes;
     if (buffered.bytes <= limits.bufferedBytesMax) return;
     recount();
     if (buffered.bytes <= limits.bufferedBytesMax) return;
-    this.#parts.log(
+    this.#deps.log(
       this.owner,
       `WebSocket closed: those of this worker have ${buffered.bytes} bytes buffered, limit ${limits.bufferedBytesMax}`,
     );
@@ -153,7 +153,7 @@ export class BridgedSocket implements SocketEvents {
   /** Adds the bytes that its peer has not received to the common count. */
   count(): void {
     this.#counted = this.#wire?.bufferedBytes ?? 0;
-    this.#parts.buffered.bytes += this.#counted;
+    this.#deps.buffered.bytes += this.#counted;
   }
 
   close(code: number, reason: string): void {

@@ -15,7 +15,7 @@ const STREAM_BYTES = 16 * 1024;
 const FIRST_STREAM = 2 ** 45;
 
 /** Dependencies of a table. */
-interface StreamTableParts {
+interface StreamTableDeps {
   readonly memory: HostMemory;
   readonly records: HostRecords;
   readonly limits: { readonly streamWindowBytes: number; readonly streamsMax: number };
@@ -37,7 +37,7 @@ interface EarlyStream {
 }
 
 export class StreamTable {
-  #parts: StreamTableParts;
+  #deps: StreamTableDeps;
   /** Request bodies, by invocation number. */
   #bodies = new InFlight<StreamToGuest>();
   #toGuest = new InFlight<StreamToGuest>(FIRST_STREAM);
@@ -46,13 +46,13 @@ export class StreamTable {
   #early = new Map<number, EarlyStream>();
   #closed = false;
 
-  constructor(parts: StreamTableParts) {
-    this.#parts = parts;
+  constructor(deps: StreamTableDeps) {
+    this.#deps = deps;
   }
 
   /** Opens the body of a request that was sent with `undefined`. */
   openBody(id: number, source: ByteSource): GuestStream {
-    const stream = new StreamToGuest(source, this.#parts.limits.streamWindowBytes);
+    const stream = new StreamToGuest(source, this.#deps.limits.streamWindowBytes);
     this.#bodies.put(id, stream);
     return this.#guestStream(id, stream, () => this.#bodies.remove(id));
   }
@@ -60,23 +60,23 @@ export class StreamTable {
   /** The rest of a request's body will not come: the guest drops what it holds of it. */
   breakBody(id: number, failure: Failure): void {
     if (this.#bodies.size > 0 && this.#bodies.remove(id) !== undefined)
-      this.#parts.send(toGuest.broken, id, JSON.stringify(failure));
+      this.#deps.send(toGuest.broken, id, JSON.stringify(failure));
   }
 
   /** @throws {PlatformError} `quota_exceeded`, `host_memory_exceeded`. */
   open(source: ByteSource): GuestStream {
-    const { streamsMax } = this.#parts.limits;
+    const { streamsMax } = this.#deps.limits;
     if (this.#toGuest.size >= streamsMax)
       throw new PlatformError('quota_exceeded', { what: 'One more open stream', limit: streamsMax });
-    this.#parts.memory.reserve(STREAM_BYTES, 'A stream');
-    const stream = new StreamToGuest(source, this.#parts.limits.streamWindowBytes);
+    this.#deps.memory.reserve(STREAM_BYTES, 'A stream');
+    const stream = new StreamToGuest(source, this.#deps.limits.streamWindowBytes);
     const id = this.#toGuest.add(stream);
     return this.#guestStream(id, stream, () => this.#removeStream(id));
   }
 
   #removeStream(id: number): StreamToGuest | undefined {
     const stream = this.#toGuest.remove(id);
-    if (stream !== undefined) this.#parts.memory.release(STREAM_BYTES);
+    if (stream !== undefined) this.#deps.memory.release(STREAM_BYTES);
     return stream;
   }
 
@@ -86,18 +86,18 @@ export class StreamTable {
       write: (chunk, transfer = false) => {
         if (this.#closed) return true;
         if (stream.diversion !== null) return stream.diversion.write(chunk, transfer);
-        const { records, send, hasRoom } = this.#parts;
+        const { records, send, hasRoom } = this.#deps;
         send(toGuest.chunk, id, transfer ? records.transferredPart(chunk) : records.part(chunk));
         const isOpen = stream.sent(chunk.byteLength);
         return hasRoom() ? isOpen : stream.pause();
       },
       end: () => {
         close();
-        this.#parts.send(toGuest.end, id);
+        this.#deps.send(toGuest.end, id);
       },
       break: (failure) => {
         close();
-        this.#parts.send(toGuest.broken, id, JSON.stringify(failure));
+        this.#deps.send(toGuest.broken, id, JSON.stringify(failure));
       },
     };
   }
@@ -106,8 +106,8 @@ export class StreamTable {
   receive(id: number, sink: ByteSink): StreamToHost {
     // If a guest reuses a number, the previous stream must not be left pending.
     this.#toHost.get(id)?.sink.destroy('stream number used again');
-    const stream = new StreamToHost(sink, this.#parts.limits.streamWindowBytes, (bytes) =>
-      this.#parts.send(toGuest.credit, id, bytes),
+    const stream = new StreamToHost(sink, this.#deps.limits.streamWindowBytes, (bytes) =>
+      this.#deps.send(toGuest.credit, id, bytes),
     );
     this.#toHost.set(id, stream);
     const early = this.#early.get(id);
@@ -129,7 +129,7 @@ export class StreamTable {
 
   /** Early data of a stream; undefined if no deferred call can name it. */
   #earlyStream(id: number): EarlyStream | undefined {
-    if (this.#toHost.has(id) || !this.#parts.mayComeEarly()) return undefined;
+    if (this.#toHost.has(id) || !this.#deps.mayComeEarly()) return undefined;
     const known = this.#early.get(id);
     if (known !== undefined) return known;
     const early: EarlyStream = { chunks: [], bytes: 0, isEnded: false, failure: null };
@@ -140,9 +140,9 @@ export class StreamTable {
   #keepEarly(early: EarlyStream, chunk: Part): void {
     if (early.failure !== null || early.isEnded) return;
     try {
-      if (early.bytes >= this.#parts.limits.streamWindowBytes)
-        throw new PlatformError('quota_exceeded', { what: 'A stream', limit: this.#parts.limits.streamWindowBytes });
-      this.#parts.memory.reserve(chunk.length, 'A body that is sent');
+      if (early.bytes >= this.#deps.limits.streamWindowBytes)
+        throw new PlatformError('quota_exceeded', { what: 'A stream', limit: this.#deps.limits.streamWindowBytes });
+      this.#deps.memory.reserve(chunk.length, 'A body that is sent');
     } catch (error) {
       early.failure = (error as Error).message;
       return;
@@ -153,7 +153,7 @@ export class StreamTable {
 
   #dropEarly(id: number, { bytes }: EarlyStream): void {
     this.#early.delete(id);
-    this.#parts.memory.release(bytes);
+    this.#deps.memory.release(bytes);
   }
 
   /** No call is deferred any more: remaining early data has no receiver. */
@@ -168,7 +168,7 @@ export class StreamTable {
 
   /** Cancels a stream from the guest. */
   cancel(id: number): void {
-    if (this.#toHost.delete(id)) this.#parts.send(toGuest.cancel, id);
+    if (this.#toHost.delete(id)) this.#deps.send(toGuest.cancel, id);
   }
 
   /** Reads the fields of a record about a stream; false for any other. */
@@ -239,14 +239,14 @@ export class StreamTable {
     const stream = this.#toHost.get(to);
     if (from === undefined || stream === undefined || from.diversion !== null || stream.diversion !== null) return;
     void new Diversion(from, stream, () => this.#toHost.get(to) === stream);
-    this.#parts.send(toGuest.spliced, id);
+    this.#deps.send(toGuest.spliced, id);
   }
 
   /** The isolate is gone. */
   close(): void {
     this.#closed = true;
     for (const stream of [...this.#bodies.values(), ...this.#toGuest.values()]) stream.source.cancel();
-    this.#parts.memory.release(this.#toGuest.size * STREAM_BYTES);
+    this.#deps.memory.release(this.#toGuest.size * STREAM_BYTES);
     this.#bodies = new InFlight();
     this.#toGuest = new InFlight(FIRST_STREAM);
     for (const stream of this.#toHost.values()) stream.sink.destroy('isolate disposed');

@@ -24,7 +24,7 @@ import {
 import { EngineLink } from './engine-link.ts';
 
 /** Handles requests that cannot be forwarded after all. */
-interface ForwarderParts {
+interface ForwarderDeps {
   /** Serves it in this engine: it has had no effect yet, or none that must not be repeated. */
   readonly serveHere: (deployment: string, exchange: Exchange) => void;
   /** The engine died before it answered. */
@@ -67,14 +67,14 @@ const VERDICT_MS = 2000;
 const UNREACHED_MS = 250;
 
 export class Forwarder {
-  #parts: ForwarderParts;
+  #deps: ForwarderDeps;
   #targets = new Map<string, Target>();
   #orphans: Orphan[] = [];
   /** Number of forwarded requests. */
   count = 0;
 
-  constructor(parts: ForwarderParts) {
-    this.#parts = parts;
+  constructor(deps: ForwarderDeps) {
+    this.#deps = deps;
   }
 
   /** @param counter counts the caller's requests in flight. */
@@ -122,8 +122,8 @@ export class Forwarder {
     this.#orphans = this.#orphans.filter((orphan) => orphan.path !== path);
     for (const { deployment, exchange } of concerned) {
       exchange.onAbort = null;
-      if (deployment === blamed) this.#parts.answerLost(exchange);
-      else this.#parts.serveHere(deployment, exchange);
+      if (deployment === blamed) this.#deps.answerLost(exchange);
+      else this.#deps.serveHere(deployment, exchange);
     }
   }
 
@@ -194,7 +194,7 @@ export class Forwarder {
         return;
       case UNKNOWN:
         this.#over(target, id);
-        this.#parts.serveHere(forwarded.deployment, exchange);
+        this.#deps.serveHere(forwarded.deployment, exchange);
         return;
       default:
         throw new Error(`unknown frame kind ${frame.kind}`);
@@ -244,7 +244,7 @@ export class Forwarder {
       // An engine that died a moment ago refuses connections before the supervisor can report the cause.
       else if (!target.connected) this.#await({ path, untouched: true, deployment, exchange });
       else if (mayRepeat(exchange)) this.#await({ path, untouched: false, deployment, exchange });
-      else this.#parts.answerLost(exchange);
+      else this.#deps.answerLost(exchange);
     }
   }
 
@@ -262,8 +262,8 @@ export class Forwarder {
     const onSilence = (): void => {
       if (!drop()) return;
       exchange.onAbort = null;
-      if (orphan.untouched) this.#parts.serveHere(orphan.deployment, exchange);
-      else this.#parts.answerLost(exchange);
+      if (orphan.untouched) this.#deps.serveHere(orphan.deployment, exchange);
+      else this.#deps.answerLost(exchange);
     };
     setTimeout(onSilence, orphan.untouched ? UNREACHED_MS : VERDICT_MS).unref();
   }

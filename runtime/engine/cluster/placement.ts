@@ -32,7 +32,7 @@ export interface ClusterState {
   }[];
 }
 
-interface PlacementParts {
+interface PlacementDeps {
   /** Number of this engine among the serving ones. */
   readonly place: () => number | null;
   readonly forwarder: Forwarder;
@@ -62,14 +62,14 @@ interface Held {
 }
 
 export class Placement {
-  #parts: PlacementParts;
+  #deps: PlacementDeps;
   #state: ClusterState = { serving: [], quarantined: [] };
   #places: readonly number[] = [];
   #quarantined = new Map<string, ClusterState['quarantined'][number]>();
   #held: Held[] = [];
 
-  constructor(parts: PlacementParts) {
-    this.#parts = parts;
+  constructor(deps: PlacementDeps) {
+    this.#deps = deps;
   }
 
   /**
@@ -82,7 +82,7 @@ export class Placement {
     this.#quarantined = new Map(state.quarantined.map((one) => [one.deployment, one]));
     const links = new Set(state.serving.map(({ link }) => link));
     for (const { link } of state.quarantined) if (link !== null) links.add(link);
-    this.#parts.forwarder.retain(links);
+    this.#deps.forwarder.retain(links);
   }
 
   /** Sends waiting requests to their destination. */
@@ -95,39 +95,39 @@ export class Placement {
       }
       clearTimeout(held.timer);
       held.exchange.onAbort = null;
-      if (quarantined === undefined) this.#parts.serveHere(held.deployment, held.exchange);
-      else new QuarantineRemote(this.#parts, quarantined, () => {}).take(held.exchange);
+      if (quarantined === undefined) this.#deps.serveHere(held.deployment, held.exchange);
+      else new QuarantineRemote(this.#deps, quarantined, () => {}).take(held.exchange);
     }
   }
 
   /** @param before the previous value: its counts continue if nothing has changed. */
   remoteOf(deployment: string, placed: Placed, before: Remote | null): Remote | null {
-    const own = this.#parts.place();
+    const own = this.#deps.place();
     // A quarantine engine serves everything it receives.
     if (own === null) return null;
     const quarantined = this.#quarantined.get(deployment);
     if (quarantined !== undefined)
-      return new QuarantineRemote(this.#parts, quarantined, (exchange) =>
+      return new QuarantineRemote(this.#deps, quarantined, (exchange) =>
         this.#hold(deployment, exchange, quarantined.strikes),
       );
-    if (this.#parts.forwardsMax === 0 || this.#places.length < 2) return null;
+    if (this.#deps.forwardsMax === 0 || this.#places.length < 2) return null;
     const [home] = homes(deployment, this.#places, 1) as [number];
     if (home === own) return null;
     const { link } = this.#state.serving.find(({ place }) => place === home)!;
     if (before instanceof HomeRemote && before.link === link) return before;
-    return new HomeRemote(this.#parts, deployment, link, placed);
+    return new HomeRemote(this.#deps, deployment, link, placed);
   }
 
   #hold(deployment: string, exchange: Exchange, strikes: number): void {
     if (this.#held.length >= HELD_MAX) {
-      this.#parts.refuse(exchange, strikes, 1);
+      this.#deps.refuse(exchange, strikes, 1);
       return;
     }
     const drop = (): void => void (this.#held = this.#held.filter((other) => other !== held));
     const timer = setTimeout(() => {
       drop();
       exchange.onAbort = null;
-      this.#parts.refuse(exchange, strikes, 1);
+      this.#deps.refuse(exchange, strikes, 1);
     }, HELD_MS);
     const held: Held = { deployment, exchange, timer };
     const onAbort = (): void => {
@@ -136,7 +136,7 @@ export class Placement {
     };
     exchange.onAbort = onAbort;
     this.#held.push(held);
-    this.#parts.requestEngine(deployment);
+    this.#deps.requestEngine(deployment);
   }
 }
 
@@ -148,14 +148,14 @@ class HomeRemote implements Remote {
   readonly link: string;
   readonly isQuarantined = false;
   inFlight = 0;
-  #parts: PlacementParts;
+  #deps: PlacementDeps;
   #deployment: string;
   #placed: Placed;
   #count = 0;
   #since = 0;
 
-  constructor(parts: PlacementParts, deployment: string, link: string, placed: Placed) {
-    this.#parts = parts;
+  constructor(deps: PlacementDeps, deployment: string, link: string, placed: Placed) {
+    this.#deps = deps;
     this.#deployment = deployment;
     this.link = link;
     this.#placed = placed;
@@ -168,11 +168,11 @@ class HomeRemote implements Remote {
       this.#since = now;
       this.#count = 0;
     }
-    if (++this.#count > this.#parts.forwardsMax || this.inFlight >= IN_FLIGHT_MAX) {
+    if (++this.#count > this.#deps.forwardsMax || this.inFlight >= IN_FLIGHT_MAX) {
       this.#count = 0;
       return false;
     }
-    this.#parts.forwarder.forward(this.link, this.#deployment, exchange, this);
+    this.#deps.forwarder.forward(this.link, this.#deployment, exchange, this);
     return true;
   }
 }
@@ -181,16 +181,16 @@ class HomeRemote implements Remote {
 class QuarantineRemote implements Remote {
   readonly isQuarantined = true;
   inFlight = 0;
-  #parts: PlacementParts;
+  #deps: PlacementDeps;
   #quarantined: ClusterState['quarantined'][number];
   #hold: (exchange: Exchange) => void;
 
   constructor(
-    parts: PlacementParts,
+    deps: PlacementDeps,
     quarantined: ClusterState['quarantined'][number],
     hold: (exchange: Exchange) => void,
   ) {
-    this.#parts = parts;
+    this.#deps = deps;
     this.#quarantined = quarantined;
     this.#hold = hold;
   }
@@ -199,9 +199,9 @@ class QuarantineRemote implements Remote {
     const { deployment, strikes, until, link, returns } = this.#quarantined;
     const waitMs = until - Date.now();
     if (waitMs > 0 || returns || isHandshake(exchange))
-      this.#parts.refuse(exchange, strikes, Math.max(1, Math.ceil(waitMs / 1000)));
+      this.#deps.refuse(exchange, strikes, Math.max(1, Math.ceil(waitMs / 1000)));
     else if (link === null) this.#hold(exchange);
-    else this.#parts.forwarder.forward(link, deployment, exchange, this);
+    else this.#deps.forwarder.forward(link, deployment, exchange, this);
     return true;
   }
 }

@@ -18,7 +18,7 @@ export interface Receiver {
   close(): void;
 }
 
-interface ReceiverParts {
+interface ReceiverDeps {
   /** Path of the Unix socket. */
   readonly path: string;
   /** The platform's own domains: no cookie may be set for all of their hosts. */
@@ -28,8 +28,8 @@ interface ReceiverParts {
 }
 
 /** @throws {Error} of the system when the socket cannot be made. */
-export async function openReceiver(parts: ReceiverParts): Promise<Receiver> {
-  const heads = new HeadCache(parts.domains);
+export async function openReceiver(deps: ReceiverDeps): Promise<Receiver> {
+  const heads = new HeadCache(deps.domains);
   const sockets = new Set<Socket>();
   let load = 0;
   let onQuiet: (() => void) | null = null;
@@ -65,7 +65,7 @@ export async function openReceiver(parts: ReceiverParts): Promise<Receiver> {
       );
       exchanges.put(id, exchange);
       load++;
-      if (parts.onExchange(deployment, exchange)) return;
+      if (deps.onExchange(deployment, exchange)) return;
       over(id);
       link.say(UNKNOWN, id);
     };
@@ -77,7 +77,7 @@ export async function openReceiver(parts: ReceiverParts): Promise<Receiver> {
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(parts.path, () => {
+    server.listen(deps.path, () => {
       server.removeListener('error', reject);
       resolve();
     });

@@ -15,7 +15,7 @@ import type { SentHandle } from '../../supervisor/engines/engine-process.ts';
 import type { FromEngine, ToEngine } from '../../supervisor/engines/messages.ts';
 
 /** Dependencies of supervision. */
-interface SupervisedParts {
+interface SupervisedDeps {
   readonly supervision: Supervision;
   readonly limits: Limits;
   /** The platform's own. */
@@ -52,8 +52,8 @@ const LOAD_MS = 20;
 const SPARE_QUIET_MS = 3000;
 
 /** Opens the private sockets and reports that the engine can be assigned. `drain` is for signals. */
-export async function superviseEngine(parts: SupervisedParts): Promise<{ drain(patient: boolean): Promise<void> }> {
-  const { supervision, handler, forwarder, placement, limits } = parts;
+export async function superviseEngine(deps: SupervisedDeps): Promise<{ drain(patient: boolean): Promise<void> }> {
+  const { supervision, handler, forwarder, placement, limits } = deps;
   const say = (message: FromEngine, handle?: object | null): void => {
     if (process.connected) process.send?.(message, (handle ?? undefined) as never, {}, () => {});
   };
@@ -63,10 +63,10 @@ export async function superviseEngine(parts: SupervisedParts): Promise<{ drain(p
   let draining = false;
   const receiver: Receiver = await openReceiver({
     path: `${supervision.sockets}.link`,
-    domains: parts.domains,
+    domains: deps.domains,
     onExchange: handler.serveHere,
   });
-  const internal = await openInternal(`${supervision.sockets}.http`, parts.routes);
+  const internal = await openInternal(`${supervision.sockets}.http`, deps.routes);
 
   // Makes Node's compile cache available to the next process even if this one is killed. It takes a tenth of a second
   // the first time, so it runs only while nothing is served.
@@ -74,11 +74,11 @@ export async function superviseEngine(parts: SupervisedParts): Promise<{ drain(p
 
   async function assign(message: ToEngine & { type: 'assign' }, handle: object | null): Promise<void> {
     clearTimeout(keep);
-    parts.onAssigned(message.place);
+    deps.onAssigned(message.place);
     handler.replace();
     if (message.role === 'serving') {
-      listener = await parts.open({ port: message.port, reusePort: true, inherited: message.inherits ? handle : null });
-      parts.onListening(listener);
+      listener = await deps.open({ port: message.port, reusePort: true, inherited: message.inherits ? handle : null });
+      deps.onListening(listener);
     }
     // The supervisor keeps a copy: if this engine dies, another one answers the connections in its queue.
     say({ type: 'listening', port: listener?.port ?? 0 }, listener?.handOver());
@@ -100,7 +100,7 @@ export async function superviseEngine(parts: SupervisedParts): Promise<{ drain(p
     forwarder.close();
     internal.close();
     internal.closeAllConnections();
-    parts.onDrained();
+    deps.onDrained();
   }
 
   process.on('message', (message: ToEngine, handle: unknown) => {
@@ -114,7 +114,7 @@ export async function superviseEngine(parts: SupervisedParts): Promise<{ drain(p
         forwarder.onDeath(message.link, message.blamed);
         break;
       case 'assign':
-        assign(message, (handle as object | undefined) ?? null).catch(parts.onFailure);
+        assign(message, (handle as object | undefined) ?? null).catch(deps.onFailure);
         break;
       case 'hand-over':
         say({ type: 'listener' }, listener?.handOver());
@@ -129,7 +129,7 @@ export async function superviseEngine(parts: SupervisedParts): Promise<{ drain(p
         adopted.delete(message.place);
         break;
       case 'recording':
-        parts.onRecording(message.isOn);
+        deps.onRecording(message.isOn);
         break;
       case 'drain':
         void drain(message.patient);
@@ -140,9 +140,9 @@ export async function superviseEngine(parts: SupervisedParts): Promise<{ drain(p
   let last = '';
   let quiet = 0;
   const notes = setInterval(() => {
-    for (const { owner, organization, reason } of parts.lostThreads.takeLost())
+    for (const { owner, organization, reason } of deps.lostThreads.takeLost())
       say({ type: 'lost-thread', deployment: owner, organization, reason });
-    const { replacement } = parts.lostThreads;
+    const { replacement } = deps.lostThreads;
     if (replacement !== null && !draining) {
       const { owner: deployment, organization, burntMs } = replacement.blamed;
       say({ type: 'recycle', reason: replacement.reason, blamed: { deployment, organization, burntMs } });
@@ -156,9 +156,9 @@ export async function superviseEngine(parts: SupervisedParts): Promise<{ drain(p
       type: 'note',
       running,
       load: handler.load,
-      served: parts.served(),
+      served: deps.served(),
       forwarded: forwarder.count,
-      lostThreads: parts.lostThreads.count,
+      lostThreads: deps.lostThreads.count,
     });
   }, NOTE_MS);
 

@@ -3,8 +3,8 @@
 // snapshot nor any other isolate a byte.
 //
 // A module of lazy/ exports its globals by name. Imports of other guest files are not copied into it: the script
-// receives them as LazyParts, which must list them (a test compares). Older modules, and those of bindings/ and
-// events/, instead export one function that receives LazyParts itself, and import types only. To add a module: add
+// receives them as LazyDeps, which must list them (a test compares). Older modules, and those of bindings/ and
+// events/, instead export one function that receives LazyDeps itself, and import types only. To add a module: add
 // its file, and its name and globals to `lazyGlobals`.
 //
 // bindings/ and events/ hold modules of the same design: one per kind of binding, with `create(name)`, loaded when
@@ -49,7 +49,7 @@ import { decodeUtf8, encodeUtf8, fromUnits } from './web/utf8.ts';
 import * as webidl from './web/webidl.ts';
 
 /** Parts of the guest that modules of lazy/ may use. */
-export const lazyParts = {
+export const lazyDeps = {
   get ReadableStream() {
     return streamsModule().ReadableStream;
   },
@@ -139,7 +139,7 @@ export const lazyParts = {
   toJson,
   useModule,
 };
-export type LazyParts = typeof lazyParts;
+export type LazyDeps = typeof lazyDeps;
 
 /** Globals of each module: name -> whether `for in` over the global object lists it. */
 const lazyGlobals: Readonly<Record<string, Readonly<Record<string, boolean>>>> = {
@@ -200,10 +200,8 @@ function evaluateOfHost(module: string): unknown {
 }
 
 function load(module: string): Record<string, unknown> {
-  const create = (host.evaluateShared(module) ?? evaluateOfHost(module)) as (
-    parts: LazyParts,
-  ) => Record<string, unknown>;
-  const made = (loaded[module] ??= create(lazyParts));
+  const create = (host.evaluateShared(module) ?? evaluateOfHost(module)) as (deps: LazyDeps) => Record<string, unknown>;
+  const made = (loaded[module] ??= create(lazyDeps));
   if (module === 'crypto')
     host.defineLazy(
       made['crypto'] as object,

@@ -5,7 +5,7 @@ import { AlteredExchange } from './altered-exchange.ts';
 import { cookieValues, withoutSecrets } from './cookies.ts';
 import type { Exchange } from './listener.ts';
 import { publicOrigin } from './public-origin.ts';
-import { BYPASS_NAME, createProtection, type ProtectionParts } from './preview-protection.ts';
+import { BYPASS_NAME, createProtection, type ProtectionDeps } from './preview-protection.ts';
 import type { Lead, Route } from '../router/project-routes.ts';
 
 /** Cookie while production is split: a number that stays with a visitor, so that a growing share moves nobody back. */
@@ -18,7 +18,7 @@ const withNoIndex = (answer: string): string => answer + NO_INDEX;
 const unchanged = (answer: string): string => answer;
 
 /** Dependencies of gates. */
-export interface GateParts extends ProtectionParts {
+export interface GateDeps extends ProtectionDeps {
   /** `PUBLIC_PORT`; null: the port of the request. */
   readonly publicPort: number | null;
   readonly random?: () => number;
@@ -31,15 +31,15 @@ export type PassGate = (
   serve: (exchange: Exchange, route: Route, lead: Lead) => void,
 ) => void;
 
-export function createGates(parts: GateParts): PassGate {
-  const protection = createProtection(parts);
-  const { random = Math.random } = parts;
+export function createGates(deps: GateDeps): PassGate {
+  const protection = createProtection(deps);
+  const { random = Math.random } = deps;
   return (exchange, lead, serve) => {
     const { route, gate } = lead;
     if (gate === null) return serve(exchange, route, lead);
     if (gate.redirectTo !== null) {
-      const [port = ''] = parts.publicPort === null ? (/:\d+$/.exec(exchange.host) ?? []) : [];
-      return sendOn(exchange, publicOrigin(parts.protocol, parts.publicPort, gate.redirectTo + port));
+      const [port = ''] = deps.publicPort === null ? (/:\d+$/.exec(exchange.host) ?? []) : [];
+      return sendOn(exchange, publicOrigin(deps.protocol, deps.publicPort, gate.redirectTo + port));
     }
     if (gate.split !== null) {
       const { percent, route: other } = gate.split;
@@ -48,7 +48,7 @@ export function createGates(parts: GateParts): PassGate {
       const part = known ?? Math.floor(random() * PARTS);
       const chosen = part < percent * (PARTS / 100) ? other : route;
       if (known !== null) return serve(exchange, chosen, lead);
-      const attributes = `Path=/; HttpOnly; SameSite=Lax; Max-Age=${SPLIT_SECONDS}${parts.protocol === 'https' ? '; Secure' : ''}`;
+      const attributes = `Path=/; HttpOnly; SameSite=Lax; Max-Age=${SPLIT_SECONDS}${deps.protocol === 'https' ? '; Secure' : ''}`;
       const cookie = `set-cookie\0${SPLIT_COOKIE}=${part}; ${attributes}\0`;
       return serve(new AlteredExchange(exchange, exchange.headerBlock, (answer) => answer + cookie), chosen, lead);
     }

@@ -15,7 +15,7 @@ const HOPS_MAX = 16;
 const OWN_HEADERS = /^(?:host|content-length|x-platform-hops)$/;
 
 /** Dependencies. */
-interface OwnHostsParts {
+interface OwnHostsDeps {
   /** Whether a URL belongs to a project on this platform. */
   readonly has: (target: URL) => boolean;
   readonly serve: (exchange: Exchange) => void;
@@ -24,13 +24,13 @@ interface OwnHostsParts {
   readonly bodyBytesMax: number;
 }
 
-export function createOwnHosts(parts: OwnHostsParts): OwnHosts {
-  const heads = new HeadCache(parts.domains);
-  return { has: parts.has, fetch: (target, request) => fetchInside(parts, heads, target, request) };
+export function createOwnHosts(deps: OwnHostsDeps): OwnHosts {
+  const heads = new HeadCache(deps.domains);
+  return { has: deps.has, fetch: (target, request) => fetchInside(deps, heads, target, request) };
 }
 
 async function fetchInside(
-  { serve, bodyBytesMax }: OwnHostsParts,
+  { serve, bodyBytesMax }: OwnHostsDeps,
   heads: HeadCache,
   target: URL,
   { method, headers, body, signal, received }: OwnRequest,

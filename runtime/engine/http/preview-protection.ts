@@ -20,7 +20,7 @@ const TOKEN_CHARS_MAX = 512;
 const NO_STORE = 'cache-control\0no-store\0x-robots-tag\0noindex\0referrer-policy\0no-referrer\0';
 
 /** Dependencies. */
-export interface ProtectionParts {
+export interface ProtectionDeps {
   /** A secret that no worker has. */
   readonly secret: Uint8Array;
   readonly protocol: 'http' | 'https';
@@ -44,7 +44,7 @@ export function createProtection({
   attempts,
   addressOf,
   now = Date.now,
-}: ProtectionParts): Protection {
+}: ProtectionDeps): Protection {
   const isSecure = protocol === 'https';
   // With the prefix, no other host and no page without https can set it.
   const cookieName = isSecure ? '__Host-platform-preview' : 'platform-preview';

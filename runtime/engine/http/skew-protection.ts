@@ -36,7 +36,7 @@ export interface Aim {
 }
 
 /** Dependencies. */
-interface SkewProtectionParts {
+interface SkewProtectionDeps {
   /** How long a replaced deployment continues to serve its pages. */
   readonly windowMs: number;
   readonly protocol: 'http' | 'https';
@@ -48,14 +48,14 @@ interface SkewProtectionParts {
 /** Null: the host decides. @param live the route of the host, whose open artifact is `artifact`. */
 type AimRequest = (exchange: Exchange, live: Route, artifact: OpenArtifact, others: readonly Other[]) => Aim | null;
 
-export function createSkewProtection(parts: SkewProtectionParts): AimRequest {
-  const { now = Date.now, windowMs } = parts;
-  const cookieEnd = `; Path=/; HttpOnly; SameSite=Lax${parts.protocol === 'https' ? '; Secure' : ''}\0`;
+export function createSkewProtection(deps: SkewProtectionDeps): AimRequest {
+  const { now = Date.now, windowMs } = deps;
+  const cookieEnd = `; Path=/; HttpOnly; SameSite=Lax${deps.protocol === 'https' ? '; Secure' : ''}\0`;
 
   /** Null if it opts out or is gone. */
   function openProtected(route: Route): OpenArtifact | null {
     try {
-      const artifact = parts.openArtifact(route.artifact);
+      const artifact = deps.openArtifact(route.artifact);
       return artifact.manifest.skewProtection ? artifact : null;
     } catch {
       return null;

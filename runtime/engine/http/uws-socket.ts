@@ -74,10 +74,10 @@ export class UwsWire implements SocketWire {
   #held: Part[] = [];
   #heldBytes = 0;
 
-  constructor(parts: { readonly events: SocketEvents; readonly open: Set<UwsWire>; readonly waitingBytesMax: number }) {
-    this.#events = parts.events;
-    this.#open = parts.open;
-    this.#waitingBytesMax = parts.waitingBytesMax;
+  constructor(deps: { readonly events: SocketEvents; readonly open: Set<UwsWire>; readonly waitingBytesMax: number }) {
+    this.#events = deps.events;
+    this.#open = deps.open;
+    this.#waitingBytesMax = deps.waitingBytesMax;
   }
 
   opened(socket: UwsSocket): void {

@@ -10,7 +10,7 @@ import type { GrownBytes, ResidentGrowth } from './resident-growth.ts';
 import { shownWords, StuckEntry } from './stuck-entry.ts';
 
 /** Dependencies shared by all isolates of an engine. */
-export interface IsolateParts {
+export interface IsolateDeps {
   readonly snapshot: Snapshot;
   readonly native: ivm.NativeModule;
   readonly scheduler: EntryScheduler;
@@ -127,7 +127,7 @@ export class WorkerIsolate implements Enterable {
   #isolate: ivm.Isolate;
   #context: ivm.Context;
   #connection: Connection;
-  #parts: IsolateParts;
+  #deps: IsolateDeps;
   #events: IsolateEvents | null = null;
   #batch: Batch | null = null;
   #gone = false;
@@ -151,23 +151,23 @@ export class WorkerIsolate implements Enterable {
   /** Host calls that its thread waits for. */
   #awaited = 0;
 
-  constructor(parts: IsolateParts) {
-    this.#parts = parts;
-    const { isolate, context } = parts.snapshot.open({
-      memoryLimit: parts.limits.isolateMemoryMb,
+  constructor(deps: IsolateDeps) {
+    this.#deps = deps;
+    const { isolate, context } = deps.snapshot.open({
+      memoryLimit: deps.limits.isolateMemoryMb,
       onCatastrophicError: () => {
-        parts.lostThreads.parked(this.#stuck.shown);
+        deps.lostThreads.parked(this.#stuck.shown);
         this.#die('aborted');
       },
     });
     this.#isolate = isolate;
     this.#context = context;
-    const native = parts.native.createSync(this.#context) as ivm.Reference<object>;
-    parts.snapshot.share(native);
+    const native = deps.native.createSync(this.#context) as ivm.Reference<object>;
+    deps.snapshot.share(native);
     const connect = this.#context.global.getSync('connect', { reference: true }) as ivm.Reference<
       (...parameters: unknown[]) => unknown
     >;
-    const { streamWindowBytes, timersMax, atomicsWaitMs, logBytesMax } = parts.limits;
+    const { streamWindowBytes, timersMax, atomicsWaitMs, logBytesMax } = deps.limits;
     this.#stuck = new StuckEntry(atomicsWaitMs);
     const connection = connect.applySync(
       undefined,
@@ -181,8 +181,8 @@ export class WorkerIsolate implements Enterable {
           timersMax,
           atomicsWaitMs,
           logBytesMax,
-          memoryBytesMax: parts.limits.isolateMemoryMb * 1024 * 1024,
-          snapshotKey: parts.snapshot.key,
+          memoryBytesMax: deps.limits.isolateMemoryMb * 1024 * 1024,
+          snapshotKey: deps.snapshot.key,
         }).copyInto({ release: true }),
         new ivm.ExternalCopy(this.#stuck.shown.buffer).copyInto({ release: true }),
       ],
@@ -206,7 +206,7 @@ export class WorkerIsolate implements Enterable {
   }
 
   #enterWorker({ text, hash, owner, vars, bindings, cpuLimitMs }: WorkerCode): void {
-    const { limits, compiledForms, crashDescriptor } = this.#parts;
+    const { limits, compiledForms, crashDescriptor } = this.#deps;
     const config = {
       vars,
       bindings,
@@ -229,7 +229,7 @@ export class WorkerIsolate implements Enterable {
     if (next === undefined || this.#served < formStages[next].requestsMin) return;
     const { owner, hash, text } = this.#worker as WorkerCode;
     this.#formStage = next;
-    this.#parts.compiledForms?.offer(owner, hash, text.length, next, this);
+    this.#deps.compiledForms?.offer(owner, hash, text.length, next, this);
   }
 
   /** V8's code cache of the worker with all functions compiled so far; null if it is not available. */
@@ -250,7 +250,7 @@ export class WorkerIsolate implements Enterable {
 
   /** The batch has content: the isolate must be entered soon. */
   request(): void {
-    if (!this.#gone) this.#parts.scheduler.request(this);
+    if (!this.#gone) this.#deps.scheduler.request(this);
   }
 
   enter(): void {
@@ -261,7 +261,7 @@ export class WorkerIsolate implements Enterable {
       this.#isLoaded = true;
       this.#enterWorker(this.#worker);
     }
-    this.#parts.counters.entered(batch.requests);
+    this.#deps.counters.entered(batch.requests);
     if (batch.requests > 0 && this.#formStage !== null) this.#offerForm(batch.requests);
     batch.requests = 0;
     batch.meta = '';
@@ -293,7 +293,7 @@ export class WorkerIsolate implements Enterable {
     } finally {
       this.#isReporting = false;
     }
-    this.#parts.scheduler.left(this, cpuMs);
+    this.#deps.scheduler.left(this, cpuMs);
   };
 
   #onSync = (name: string, args: string, part: string | Uint8Array | undefined): unknown =>
@@ -326,7 +326,7 @@ export class WorkerIsolate implements Enterable {
 
   #isOverGrown(): boolean {
     const thread = Atomics.load(this.#stuck.shown, shownWords.thread);
-    return thread > 0 && this.#parts.growth?.isOver(this.#grown, thread) === true;
+    return thread > 0 && this.#deps.growth?.isOver(this.#grown, thread) === true;
   }
 
   #die(reason: DeathReason, error?: unknown): void {
@@ -342,7 +342,7 @@ export class WorkerIsolate implements Enterable {
     const isEntered = this.entryState !== 'idle' && this.entryState !== 'ready';
     // If the entry sent its records, the host knows its CPU from them.
     this.#endedMs = isEntered && !this.#isReporting ? this.#stuck.usedMs : 0;
-    this.#parts.scheduler.forget(this);
+    this.#deps.scheduler.forget(this);
   }
 
   /** Heap in use, in bytes. */
@@ -364,11 +364,11 @@ export class WorkerIsolate implements Enterable {
       const { owner, organization } = worker;
       const { shown } = this.#stuck;
       const onBurnt = (cpuMs: number): void => {
-        this.#parts.scheduler.burns(this.conduct);
+        this.#deps.scheduler.burns(this.conduct);
         this.#events?.burnt(cpuMs);
       };
       const thread = { owner, organization, shown, chargedMs: this.#stuck.usedMs, onBurnt };
-      this.#parts.lostThreads.watch(thread, this.#lost);
+      this.#deps.lostThreads.watch(thread, this.#lost);
     }
     return this.#endedMs;
   }

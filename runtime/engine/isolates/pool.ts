@@ -1,7 +1,7 @@
 // Keeps blank isolates warm, counts live ones, and evicts the least recently used idle ones when there are too many
 // or the engine uses too much memory. An isolate never changes its owner: once loaded it belongs to one deployment.
 import type { Conduct } from './entry.ts';
-import { WorkerIsolate, type IsolateParts } from './isolate.ts';
+import { WorkerIsolate, type IsolateDeps } from './isolate.ts';
 
 /** Something that owns live isolates and can release idle ones. */
 export interface Tenant {
@@ -44,7 +44,7 @@ const HEAVY_BYTES = 16 * 1024 * 1024;
 
 /** The isolates of one engine. */
 export class Pool {
-  #parts: IsolateParts;
+  #deps: IsolateDeps;
   #limits: PoolLimits;
   #blanks: WorkerIsolate[] = [];
   #tenants = new Set<Tenant>();
@@ -57,9 +57,9 @@ export class Pool {
   #tookAt = Number.NEGATIVE_INFINITY;
   #rss: () => number;
 
-  constructor(parts: IsolateParts, limits: PoolLimits, rss: () => number = () => process.memoryUsage.rss()) {
+  constructor(deps: IsolateDeps, limits: PoolLimits, rss: () => number = () => process.memoryUsage.rss()) {
     this.#rss = rss;
-    this.#parts = parts;
+    this.#deps = deps;
     this.#limits = limits;
     this.#memoryCheck = setInterval(() => {
       void this.checkMemory();
@@ -83,8 +83,8 @@ export class Pool {
     this.#makeRoom();
     this.#tenants.add(tenant);
     this.#tookAt = performance.now();
-    this.#parts.counters.isolatesStarted++;
-    const isolate = this.#blanks.pop() ?? new WorkerIsolate(this.#parts);
+    this.#deps.counters.isolatesStarted++;
+    const isolate = this.#blanks.pop() ?? new WorkerIsolate(this.#deps);
     isolate.conduct = tenant.conduct;
     this.#refill();
     return isolate;
@@ -103,7 +103,7 @@ export class Pool {
     setTimeout(() => {
       this.#refilling = false;
       if (this.#closed || this.#blanks.length >= this.#limits.blanks) return;
-      this.#blanks.push(new WorkerIsolate(this.#parts));
+      this.#blanks.push(new WorkerIsolate(this.#deps));
       this.#refill();
     }, 5).unref();
   }
@@ -117,7 +117,7 @@ export class Pool {
     const idle = [...this.#tenants].filter((tenant) => tenant.isIdle).toSorted((a, b) => a.lastUsedAt - b.lastUsedAt);
     // A few more than needed, so that a pool at its limit does not sort at every start.
     for (const tenant of idle.slice(0, tooMany + Math.floor(isolatesMax / 50))) {
-      this.#parts.counters.isolatesEvicted++;
+      this.#deps.counters.isolatesEvicted++;
       tenant.evict();
     }
   }
@@ -148,7 +148,7 @@ export class Pool {
     if (this.#isTrimming) return;
     this.#isTrimming = true;
     for (const tenant of this.#tenants) {
-      if (this.#closed || this.#parts.scheduler.waiting > 0) break;
+      if (this.#closed || this.#deps.scheduler.waiting > 0) break;
       const isLeftAlone = tenant.uses >= USES_HOT || now - this.#tookAt < STARTS_MS;
       const idleMs = now - tenant.lastUsedAt;
       if (tenant.uses === 0 || idleMs < (isLeftAlone ? IDLE_HOT_MS : IDLE_MS) || !tenant.isIdle) continue;

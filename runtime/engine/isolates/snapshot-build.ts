@@ -15,26 +15,27 @@ const [entry, partial, file, magic, key] = process.argv.slice(2) as [string, str
 const FOLDERS = ['lazy', 'bindings', 'events'];
 
 /**
- * Whether a file is in the snapshot: lazy scripts receive what they import from it as a parameter, `parts` (LazyParts
+ * Whether a file is in the snapshot: lazy scripts receive what they import from it as a parameter, `deps` (LazyDeps
  * of guest/lazy.ts).
  */
-function isPart(file: string): boolean {
+function isInSnapshot(file: string): boolean {
   const path = relative(dirname(entry), file);
   return path.endsWith('.ts') && !path.startsWith('..') && !FOLDERS.includes(path.split(sep)[0]!);
 }
 
-function partsOf(file: string): string {
-  return basename(file) === 'webidl.ts' ? 'parts.webidl' : 'parts';
+function globalOf(file: string): string {
+  return basename(file) === 'webidl.ts' ? 'deps.webidl' : 'deps';
 }
 
 /**
- * A module of the guest with all its imports, as one script; for a lazy one (`name`), without the parts in the
- * snapshot.
+ * A module of the guest with all its imports, as one script; for a lazy one (`name`), without what the
+ * snapshot has.
  */
 async function scriptOf(input: string, name?: string): Promise<string> {
   const bundle = await rolldown({
     input,
-    external: (id, importer) => importer !== undefined && name !== undefined && isPart(resolve(dirname(importer), id)),
+    external: (id, importer) =>
+      importer !== undefined && name !== undefined && isInSnapshot(resolve(dirname(importer), id)),
     platform: 'neutral',
     resolve: { mainFields: ['module', 'main'], conditionNames: ['import', 'default'] },
     transform: { target: 'es2024' },
@@ -48,7 +49,7 @@ async function scriptOf(input: string, name?: string): Promise<string> {
     mangle: { toplevel: false, keepNames: { function: true, class: true } },
     codegen: { removeWhitespace: true },
   };
-  const shape = name === undefined ? {} : { name, exports: 'auto' as const, globals: partsOf };
+  const shape = name === undefined ? {} : { name, exports: 'auto' as const, globals: globalOf };
   const { output } = await bundle.generate({
     format: 'iife',
     codeSplitting: false,
@@ -70,7 +71,7 @@ for (const folder of FOLDERS) {
     const name = folder === 'lazy' ? basename(file, '.ts') : `${folder}/${basename(file, '.ts')}`;
     const script = await scriptOf(join(dirname(entry), folder, file), 'created');
     // Evaluates to a function that creates the module's exports, and leaves no variable behind.
-    scriptsByName[name] = `(parts=>{${script}\nreturn typeof created==='function'?created(parts):created})`;
+    scriptsByName[name] = `(deps=>{${script}\nreturn typeof created==='function'?created(deps):created})`;
   }
 }
 

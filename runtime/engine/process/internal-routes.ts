@@ -15,7 +15,7 @@ import type { Route } from '../router/project-routes.ts';
 import { answerJson, answerText, type InternalRoutes } from './internal-server.ts';
 
 /** Dependencies of the routes. */
-interface InternalRouteParts {
+interface InternalRouteDeps {
   readonly handler: Pick<Handler, 'deliver' | 'check'>;
   readonly recent: Pick<RecentLog, 'read'>;
   /** Whether a project is served by the record with this hash. */
@@ -32,7 +32,7 @@ export function internalRoutes({
   recent,
   isRouted,
   bodyBytesMax,
-}: InternalRouteParts): InternalRoutes {
+}: InternalRouteDeps): InternalRoutes {
   return {
     'GET /_platform/status': (_request, response) => answerJson(response, 200, reports.status()),
     'GET /_platform/metrics': (_request, response) => answerJson(response, 200, reports.metrics()),

@@ -4,11 +4,11 @@ import type { Logger } from 'pino';
 import { requestLogFrom } from '#core/log/log-level.ts';
 import { openLog, type LogDestination } from '#core/log/log.ts';
 import type { RequestRecord } from '../serving/deployment.ts';
-import type { HandlerParts } from '../handler.ts';
+import type { HandlerDeps } from '../handler.ts';
 import { outcomeLabel, outcomeLevel } from '../invocation/outcome.ts';
 
 /** The log of an engine, and the callbacks for its handler. */
-export interface EngineLog extends Pick<HandlerParts, 'onLog' | 'onRequest' | 'onlyFailures'> {
+export interface EngineLog extends Pick<HandlerDeps, 'onLog' | 'onRequest' | 'onlyFailures'> {
   readonly log: Logger;
 }
 

@@ -14,20 +14,20 @@ import { outcomeLabel } from '../invocation/outcome.ts';
 import type { Route } from '../router/project-routes.ts';
 import type { DatabaseClient } from '../../stores/database-service.ts';
 import { askResource } from '../resources/resources.ts';
-import type { ResourceParts } from '../resources/asked.ts';
+import type { ResourceDeps } from '../resources/asked.ts';
 import { dropSnapshot, isSnapshotName, listSnapshots, makeSnapshot, restoreSnapshot } from '../resources/snapshots.ts';
 import { answerJson, type InternalRoutes } from './internal-server.ts';
 import { readBytes } from './request-bytes.ts';
 import { migrateArtifact } from './migrations.ts';
 
 /** Dependencies of the routes. */
-export interface OperationParts {
+export interface OperationDeps {
   readonly handler: Pick<Handler, 'start'>;
   readonly openArtifact: (id: string) => OpenArtifact;
   /** Null without a database service. */
   readonly databases: DatabaseClient | null;
   readonly stores: Omit<BranchStores, 'databases'>;
-  readonly resources: ResourceParts;
+  readonly resources: ResourceDeps;
   /** Limit for a request about bindings, which may contain a file. */
   readonly dataBytesMax: number;
   /** Waits briefly until the routes match; null: they do not. */
@@ -47,13 +47,13 @@ const BODY_BYTES_MAX = 1024 * 1024;
 const BRANCH_CHARS_MAX = 255;
 
 /** The routes of an engine that operations of a release use. */
-export function operationRoutes(parts: OperationParts): InternalRoutes {
+export function operationRoutes(deps: OperationDeps): InternalRoutes {
   const routes: Record<string, (given: Given) => Promise<object>> = {
     async warm({ project, deployment }) {
-      const route = await parts.waitFor(() => parts.findDeployment(deploymentOf(deployment)));
+      const route = await deps.waitFor(() => deps.findDeployment(deploymentOf(deployment)));
       if (route === null || route.project !== projectOf(project))
         throw new PlatformError('deployment_not_found', { deployment: String(deployment) });
-      const { outcome, lines } = await parts.handler.start(route);
+      const { outcome, lines } = await deps.handler.start(route);
       const error = outcome.kind === 'ok' ? null : errorMessage(outcome.code, outcome.details);
       return {
         warmed: outcome.kind === 'ok',
@@ -64,14 +64,14 @@ export function operationRoutes(parts: OperationParts): InternalRoutes {
     },
     async migrate({ project, artifact, branch = null, dryRun = false }) {
       const namespace = projectOf(project);
-      const opened = open(parts.openArtifact, artifact);
+      const opened = open(deps.openArtifact, artifact);
       const preview = branch === null ? null : branchSlug(branchOf(branch), namespace);
       const hasDatabases = Object.keys(opened.manifest.bindings['db'] ?? {}).length > 0;
       const list =
         !hasDatabases && opened.manifest.migrations === undefined
           ? []
           : await migrateArtifact(
-              databasesOf(parts),
+              databasesOf(deps),
               {
                 namespace,
                 preview,
@@ -86,18 +86,18 @@ export function operationRoutes(parts: OperationParts): InternalRoutes {
     async 'remove-branch'({ project, branch, bindings }) {
       const own = projectOf(project);
       const name = branchOf(branch);
-      const production = parts.routesOf(own).find((route) => parts.isProduction(route));
+      const production = deps.routesOf(own).find((route) => deps.isProduction(route));
       if (production !== undefined && branchSlug(production.branch, own) === branchSlug(name, own))
         throw new PlatformError('branch_in_use', { project: own, branch: name, reason: 'it is production' });
       // The record may not be read yet if the route is being removed at this moment.
-      const inUse = (): Route | undefined => parts.routesOf(own).find((route) => route.branch === name);
-      const isGone = await parts.waitFor(() => (inUse() === undefined ? true : null));
+      const inUse = (): Route | undefined => deps.routesOf(own).find((route) => route.branch === name);
+      const isGone = await deps.waitFor(() => (inUse() === undefined ? true : null));
       if (isGone === null) {
         const reason = `its deployment ${inUse()?.deployment ?? ''} is in the route record`;
         throw new PlatformError('branch_in_use', { project: own, branch: name, reason });
       }
       const removed = await removeBranch(
-        { ...parts.stores, databases: parts.databases },
+        { ...deps.stores, databases: deps.databases },
         { project: own, branch: name, bindings: bindingsOf(bindings) },
       );
       return { removed };
@@ -105,47 +105,47 @@ export function operationRoutes(parts: OperationParts): InternalRoutes {
     async snapshot({ project, name, resource = null, resources }) {
       const namespace = projectOf(project);
       const wanted = resource === null ? resourcesOf(resources, productionOf(namespace)) : [resourceOf(resource)];
-      const databases = databasesOf(parts);
-      const made = await makeSnapshot(databases, namespace, snapshotOf(name), wanted, parts.snapshotsMax);
+      const databases = databasesOf(deps);
+      const made = await makeSnapshot(databases, namespace, snapshotOf(name), wanted, deps.snapshotsMax);
       return { name, ...made };
     },
     async snapshots({ project }) {
-      return { snapshots: await listSnapshots(databasesOf(parts), projectOf(project)) };
+      return { snapshots: await listSnapshots(databasesOf(deps), projectOf(project)) };
     },
     async restore({ project, name, resource = null }) {
       const namespace = projectOf(project);
       const only = resource === null ? null : resourceOf(resource);
-      const restored = await restoreSnapshot(databasesOf(parts), namespace, snapshotOf(name), only);
+      const restored = await restoreSnapshot(databasesOf(deps), namespace, snapshotOf(name), only);
       if (restored.length === 0)
         throw new PlatformError('snapshot_not_found', { project: namespace, name: String(name) });
       return { name, restored };
     },
     async data({ project, deployment, ...asked }) {
-      const route = await parts.waitFor(() => parts.findDeployment(deploymentOf(deployment)));
+      const route = await deps.waitFor(() => deps.findDeployment(deploymentOf(deployment)));
       if (route === null || route.project !== projectOf(project))
         throw new PlatformError('deployment_not_found', { deployment: String(deployment) });
-      return askResource(parts.resources, route, parts.openArtifact(route.artifact), asked);
+      return askResource(deps.resources, route, deps.openArtifact(route.artifact), asked);
     },
     async storage() {
-      return parts.kept();
+      return deps.kept();
     },
     async 'drop-snapshot'({ project, name }) {
-      return { dropped: await dropSnapshot(databasesOf(parts), projectOf(project), snapshotOf(name)) };
+      return { dropped: await dropSnapshot(databasesOf(deps), projectOf(project), snapshotOf(name)) };
     },
   };
 
   /** The databases that production declares. */
   function productionOf(project: string): string[] {
-    const production = parts.routesOf(project).find((route) => parts.isProduction(route));
+    const production = deps.routesOf(project).find((route) => deps.isProduction(route));
     if (production === undefined) return [];
-    return Object.values(parts.openArtifact(production.artifact).manifest.bindings['db'] ?? {});
+    return Object.values(deps.openArtifact(production.artifact).manifest.bindings['db'] ?? {});
   }
 
   return Object.fromEntries(
     Object.entries(routes).map(([name, operation]) => [
       `POST /_platform/${name}`,
       (request: IncomingMessage, response: ServerResponse) =>
-        answer(request, response, operation, name === 'data' ? parts.dataBytesMax : BODY_BYTES_MAX),
+        answer(request, response, operation, name === 'data' ? deps.dataBytesMax : BODY_BYTES_MAX),
     ]),
   );
 }
@@ -227,7 +227,7 @@ function bindingsOf(value: unknown): Manifest['bindings'][] {
   return value as Manifest['bindings'][];
 }
 
-function open(openArtifact: OperationParts['openArtifact'], artifact: unknown): OpenArtifact {
+function open(openArtifact: OperationDeps['openArtifact'], artifact: unknown): OpenArtifact {
   if (typeof artifact !== 'string' || !isArtifactId(artifact)) throw bad('artifact is the id of an artifact');
   try {
     return openArtifact(artifact);
@@ -238,7 +238,7 @@ function open(openArtifact: OperationParts['openArtifact'], artifact: unknown): 
   }
 }
 
-function databasesOf({ databases }: OperationParts): DatabaseClient {
+function databasesOf({ databases }: OperationDeps): DatabaseClient {
   if (databases === null)
     throw new PlatformError('binding_unavailable', { kind: 'db', reason: 'there is no database service' });
   return databases;

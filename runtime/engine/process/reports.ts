@@ -6,7 +6,7 @@ import { watchEventLoop } from '../metrics/event-loop.ts';
 import { labels, type MetricsReport, type Sample } from '../metrics/report.ts';
 
 /** Sources of the reports. */
-interface ReportParts {
+interface ReportDeps {
   readonly engine: Engine;
   readonly handler: Pick<Handler, 'load'>;
   /** Null until it listens. */
@@ -51,19 +51,19 @@ interface EngineStatus {
 const HEAVIEST_MAX = 10;
 
 /** The reports of an engine, until `close`. */
-export function createEngineReports(parts: ReportParts): {
+export function createEngineReports(deps: ReportDeps): {
   status(): EngineStatus;
   metrics(): MetricsReport;
   close(): void;
 } {
-  const { engine, handler } = parts;
+  const { engine, handler } = deps;
   const { hostMemory: memory } = engine;
   const loop = watchEventLoop();
   return {
     status: () => ({
       pid: process.pid,
       uptimeMs: Math.round(process.uptime() * 1000),
-      listener: parts.listener(),
+      listener: deps.listener(),
       // runtime/engine/isolates/native: no engine starts without it.
       cpuClock: 'native thread clock',
       snapshotBytes: engine.snapshotBytes,
@@ -80,7 +80,7 @@ export function createEngineReports(parts: ReportParts): {
         refused: memory.refused,
         most: memory.heaviest(HEAVIEST_MAX),
       },
-      routes: parts.routes(),
+      routes: deps.routes(),
       cpuMs: Object.fromEntries(
         Object.entries(engine.counters.ledger()).map(([kind, ms]) => [kind, Math.round(ms * 1000) / 1000]),
       ),
@@ -96,14 +96,14 @@ export function createEngineReports(parts: ReportParts): {
         ['platform_requests_in_flight', '', handler.load],
         ['platform_resident_bytes', '', process.memoryUsage.rss()],
         ['platform_host_memory_bytes', '', memory.bytes],
-        ['platform_routes', '', parts.routes()],
+        ['platform_routes', '', deps.routes()],
         ...loop.report(),
       ];
       const counters: Sample[] = [
         ...engine.counters.report(),
         ['platform_egress_bytes_total', labels({ direction: 'in' }), engine.egressBytes.received],
         ['platform_egress_bytes_total', labels({ direction: 'out' }), engine.egressBytes.sent],
-        ['platform_requests_forwarded_total', '', parts.forwarded()],
+        ['platform_requests_forwarded_total', '', deps.forwarded()],
         ['platform_host_memory_refused_total', '', memory.refused],
         ['platform_process_cpu_seconds_total', '', (user + system) / 1e6],
       ];

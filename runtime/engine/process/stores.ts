@@ -63,7 +63,7 @@ export interface EngineStores {
 }
 
 /** Dependencies. */
-interface EngineStoresParts {
+interface EngineStoresDeps {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** `FS_PATH`. */
   readonly folder: string;
@@ -93,7 +93,7 @@ export async function openEngineStores({
   work,
   log,
   passwordCost,
-}: EngineStoresParts): Promise<EngineStores> {
+}: EngineStoresDeps): Promise<EngineStores> {
   const get = (name: string): string => environment[name]?.trim() ?? '';
   const deliveryLimits = limitsFrom(environment).delivery;
   const url = get('ENGINE_DATABASE_URL');
@@ -263,7 +263,7 @@ async function openFiles(
 }
 
 /** Sends an email through the operator's endpoint: `POST` of JSON `{to, subject, text}`. */
-async function sendMail(address: string, mail: Mail, log: EngineStoresParts['log']): Promise<void> {
+async function sendMail(address: string, mail: Mail, log: EngineStoresDeps['log']): Promise<void> {
   if (address === '') {
     // Not its content: readers of logs must not be able to sign in with it.
     log('warn', `mail not sent, AUTH_MAIL_URL is not set: "${mail.subject}"`);

@@ -2,7 +2,7 @@
 // would cut all running requests. main.ts connects it to the process.
 
 /** Dependencies. */
-interface LastResortParts {
+interface LastResortDeps {
   /** Whether a supervisor can be asked. */
   readonly isSupervised: () => boolean;
   readonly askForReplacement: (reason: string) => void;
@@ -17,18 +17,18 @@ const ERRORS_MAX = 10;
 const REPLACED_MS = 30_000;
 
 /** The listener of `uncaughtException`. */
-export function createLastResort(parts: LastResortParts): (error: unknown) => void {
-  const { later = (callback, ms) => void setTimeout(callback, ms).unref() } = parts;
+export function createLastResort(deps: LastResortDeps): (error: unknown) => void {
+  const { later = (callback, ms) => void setTimeout(callback, ms).unref() } = deps;
   let errors = 0;
   return (error) => {
-    parts.log(error);
+    deps.log(error);
     errors++;
-    if (!parts.isSupervised() || errors > ERRORS_MAX) {
-      parts.end();
+    if (!deps.isSupervised() || errors > ERRORS_MAX) {
+      deps.end();
       return;
     }
     if (errors > 1) return;
-    parts.askForReplacement('uncaught exception');
-    later(parts.end, REPLACED_MS);
+    deps.askForReplacement('uncaught exception');
+    later(deps.end, REPLACED_MS);
   };
 }

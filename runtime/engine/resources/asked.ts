@@ -22,7 +22,7 @@ export interface ListedCache extends CacheStore {
 }
 
 /** Stores and settings of the operations. */
-export interface ResourceParts {
+export interface ResourceDeps {
   /** Null without a database service. */
   readonly databases: Omit<DatabaseClient, 'close'> | null;
   readonly stores: BindingStores;
@@ -40,7 +40,7 @@ export interface ResourceParts {
 
 /** One request about a binding. */
 export interface Asked {
-  readonly parts: ResourceParts;
+  readonly deps: ResourceDeps;
   readonly route: Route;
   readonly artifact: OpenArtifact;
   readonly binding: unknown;
@@ -91,8 +91,8 @@ export function apartNamespace(asked: Asked): string {
   return ofPreview(namespaceOf(asked), asked.route.preview);
 }
 
-export function namespaceOf({ parts, route }: Asked): string {
-  return parts.namespaceOf(route.project);
+export function namespaceOf({ deps, route }: Asked): string {
+  return deps.namespaceOf(route.project);
 }
 
 /**
@@ -105,14 +105,14 @@ export async function call(
   args: Readonly<Record<string, unknown>> = {},
   given: readonly Part[] = [],
 ): Promise<HostReply> {
-  const { artifact, parts, route } = asked;
+  const { artifact, deps, route } = asked;
   const kind = kindOfCall(name) as ResourceKind;
   const { branch, deployment, preview, project } = route;
   const calls = createBindingCalls(
     { namespace: namespaceOf(asked), project, branch, deployment, preview },
     artifact.manifest,
-    parts.stores,
-    { signUrl: null, cache: parts.cache, cacheEntryBytesMax: parts.cacheEntryBytesMax },
+    deps.stores,
+    { signUrl: null, cache: deps.cache, cacheEntryBytesMax: deps.cacheEntryBytesMax },
   );
   const host = calls[name] as HostFunction | undefined;
   if (host === undefined) throw new PlatformError('binding_not_found', { kind, binding: '' });

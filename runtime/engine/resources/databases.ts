@@ -21,7 +21,7 @@ const IMPORT_WAIT_MS = 1000;
 const TABLES = `SELECT name, type, sql FROM sqlite_master WHERE type IN ('table', 'view')
   AND name NOT LIKE 'sqlite@_%' ESCAPE '@' AND name NOT LIKE 'platform@_internal@_%' ESCAPE '@'`;
 
-type Databases = NonNullable<Asked['parts']['databases']>;
+type Databases = NonNullable<Asked['deps']['databases']>;
 
 interface Opened {
   readonly databases: Databases;
@@ -133,7 +133,7 @@ export const databaseOperations: OperationsOf<'db'> = {
   async 'db.import'(asked) {
     const { databases, place } = await database(asked);
     const { replace, file } = asked.args;
-    if (typeof file !== 'string' || !isIn(asked.parts.folder, file))
+    if (typeof file !== 'string' || !isIn(asked.deps.folder, file))
       throw invalid('file must be a path in the data folder');
     const what = { id: toImportId(asked), file, replace: replace === true, waitMs: IMPORT_WAIT_MS };
     return databases.import(place, what).catch(refused);
@@ -155,12 +155,12 @@ export const databaseOperations: OperationsOf<'db'> = {
   },
   async 'db.copy'(asked) {
     const { databases, place } = await database(asked);
-    return databases.backup(place, newFileIn(asked.parts.folder, asked.args['file']));
+    return databases.backup(place, newFileIn(asked.deps.folder, asked.args['file']));
   },
   async 'db.copies'(asked) {
     const { databases, namespace, resource } = production(asked);
     const { bytes } = await databases.describe({ namespace, resource });
-    return { copies: await copiesOf(databases, namespace, resource), bytes, copiesMax: asked.parts.copiesMax };
+    return { copies: await copiesOf(databases, namespace, resource), bytes, copiesMax: asked.deps.copiesMax };
   },
   async 'db.make-copy'(asked) {
     const { databases, namespace, resource } = production(asked);
@@ -171,7 +171,7 @@ export const databaseOperations: OperationsOf<'db'> = {
     const name = toCopyName(asked.args['name']);
     if (!(await copiesOf(databases, namespace, resource)).some((copy) => copy.name === name)) throw noCopy(name);
     // The current data is snapshotted first, replacing the oldest snapshot, but never the one to be restored.
-    const room = Math.max(2, asked.parts.copiesMax);
+    const room = Math.max(2, asked.deps.copiesMax);
     const { copy } = await makeCopy(asked, databases, namespace, resource, 'before-restore', room, name);
     await restoreSnapshot(databases, namespace, name, resource);
     return { before: copy.name };
@@ -199,7 +199,7 @@ function production(asked: Asked): { databases: Databases; namespace: string; re
   if (asked.route.preview !== null)
     throw invalid('Only production can be copied: the database of a preview is already a copy');
   const { resource } = bindingOf(asked, 'db');
-  return { databases: opened(asked.parts.databases, 'db'), namespace: namespaceOf(asked), resource };
+  return { databases: opened(asked.deps.databases, 'db'), namespace: namespaceOf(asked), resource };
 }
 
 async function copiesOf(
@@ -216,12 +216,12 @@ async function copiesOf(
 }
 
 async function makeCopy(
-  { parts }: Asked,
+  { deps }: Asked,
   databases: Databases,
   namespace: string,
   resource: string,
   prefix: string,
-  most: number = parts.copiesMax,
+  most: number = deps.copiesMax,
   keep: string | null = null,
 ): Promise<{ copy: { name: string; bytes: number; madeAt: number }; dropped: string[] }> {
   const madeAt = Date.now();
@@ -304,8 +304,8 @@ function quoted(name: string): string {
 }
 
 async function database(asked: Asked): Promise<Opened> {
-  const { artifact, parts, route } = asked;
-  const databases = opened(parts.databases, 'db');
+  const { artifact, deps, route } = asked;
+  const databases = opened(deps.databases, 'db');
   const { resource } = bindingOf(asked, 'db');
   const place = renamedPlace(asked, 'db');
   // Opened before its copy is made, it would start empty.

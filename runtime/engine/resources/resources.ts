@@ -6,7 +6,7 @@ import type { ResourceKind, ResourceOperation } from '#core/resource-call.ts';
 import type { OpenArtifact } from '#artifacts/artifact-source.ts';
 import { toRecord } from '../bindings/arguments.ts';
 import type { Route } from '../router/project-routes.ts';
-import { renamedPlace, type Asked, type Gives, type OperationsOf, type ResourceParts } from './asked.ts';
+import { renamedPlace, type Asked, type Gives, type OperationsOf, type ResourceDeps } from './asked.ts';
 import { databaseOperations } from './databases.ts';
 import { cacheOperations, fileOperations, stateOperations } from './storage.ts';
 import { userOperations } from './users.ts';
@@ -59,7 +59,7 @@ const operations: { readonly [Name in ResourceOperation]: (asked: Asked) => Prom
  * `dashboard_not_found`, and errors of stores.
  */
 export async function askResource(
-  parts: ResourceParts,
+  deps: ResourceDeps,
   route: Route,
   artifact: OpenArtifact,
   { operation, binding, args = {} }: Readonly<Record<string, unknown>>,
@@ -67,5 +67,5 @@ export async function askResource(
   if (typeof operation !== 'string' || !Object.hasOwn(operations, operation))
     throw new PlatformError('bad_request', { reason: 'operation is one of core/resource-call.ts' });
   const run = operations[operation as ResourceOperation];
-  return { result: await run({ parts, route, artifact, binding, args: toRecord(args) }) };
+  return { result: await run({ deps, route, artifact, binding, args: toRecord(args) }) };
 }

@@ -104,7 +104,7 @@ export const fileOperations: OperationsOf<'fs'> = {
     const { store, place } = files(asked);
     const { base64, contentType, file } = asked.args;
     const key = toName(asked.args['key'], 'key', ofFiles.keyBytesMax);
-    if (file !== undefined && (typeof file !== 'string' || !isIn(asked.parts.folder, file)))
+    if (file !== undefined && (typeof file !== 'string' || !isIn(asked.deps.folder, file)))
       throw invalid('file must be a path in the data folder');
     const head = await store.put(place, key, file === undefined ? toBytes(base64) : createReadStream(file), {
       headers: contentType === undefined ? {} : { contentType: toHeader(contentType) },
@@ -131,7 +131,7 @@ export const fileOperations: OperationsOf<'fs'> = {
 export const cacheOperations: OperationsOf<'cache'> = {
   async 'cache.list'(asked) {
     const { resource } = bindingOf(asked, 'cache');
-    const { cache } = asked.parts;
+    const { cache } = asked.deps;
     // Shared caches store hashed keys, or keys among those of other projects.
     if (!('list' in cache)) throw new PlatformError('not_supported', { what: 'Listing this cache' });
     const limit = toWhole(asked.args['limit'], 'limit', { least: 1, most: 1000, otherwise: 100 });
@@ -156,7 +156,7 @@ export const cacheOperations: OperationsOf<'cache'> = {
 };
 
 function state(asked: Asked): { store: NonNullable<BindingStores['state']>; place: DatabasePlace } {
-  return { store: opened(asked.parts.stores.state, 'state'), place: renamedPlace(asked, 'state') };
+  return { store: opened(asked.deps.stores.state, 'state'), place: renamedPlace(asked, 'state') };
 }
 
 function keyed(asked: Asked): ReturnType<typeof state> & { key: string } {
@@ -164,7 +164,7 @@ function keyed(asked: Asked): ReturnType<typeof state> & { key: string } {
 }
 
 function files(asked: Asked): { store: NonNullable<BindingStores['files']>; place: DatabasePlace } {
-  return { store: opened(asked.parts.stores.files, 'fs'), place: renamedPlace(asked, 'fs') };
+  return { store: opened(asked.deps.stores.files, 'fs'), place: renamedPlace(asked, 'fs') };
 }
 
 function toStored({ key, size, etag, uploadedAt, headers }: FileHead): StoredFile {

@@ -51,7 +51,7 @@ function declared(asked: Asked): Asked {
 
 function user(asked: Asked): { store: AuthStore; namespace: string; id: string } {
   return {
-    store: opened(declared(asked).parts.stores.auth, 'auth'),
+    store: opened(declared(asked).deps.stores.auth, 'auth'),
     namespace: apartNamespace(asked),
     id: toName(asked.args['id'], 'id', 128),
   };

@@ -148,13 +148,13 @@ export const timerOperations: OperationsOf<'timer'> = {
 
 export const scheduleOperations: OperationsOf<'cron'> = {
   async 'cron.list'(asked) {
-    const { cron } = asked.parts;
+    const { cron } = asked.deps;
     if (cron === null || asked.route.preview !== null) return { schedules: [] };
     return { schedules: await cron.list(schedules(asked)) };
   },
   async 'cron.run'(asked) {
     const name = toName(asked.args['name'], 'name', 256);
-    const { cron } = asked.parts;
+    const { cron } = asked.deps;
     if (cron === null || asked.route.preview !== null) return { triggered: null };
     const known = (await cron.list(schedules(asked))).some((schedule) => schedule.name === name);
     return { triggered: known ? await cron.trigger(schedules(asked), name, Date.now()) : null };
@@ -164,7 +164,7 @@ export const scheduleOperations: OperationsOf<'cron'> = {
 const STATUSES = ['pending', 'running', 'paused', 'completed', 'failed', 'cancelled'];
 
 function events(asked: Asked, kind: 'queue' | 'workflow' | 'timer'): Events {
-  return opened(asked.parts.stores.events, kind);
+  return opened(asked.deps.stores.events, kind);
 }
 
 /** Schedules of the project, whichever of its deployments is used: as the broker declares them. */

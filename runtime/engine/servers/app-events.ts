@@ -18,7 +18,7 @@ export interface AppEvents {
   serve(exchange: Exchange): void;
 }
 
-interface AppEventsParts {
+interface AppEventsDeps {
   /** The same for all engines. */
   readonly secret: Uint8Array;
   /** @param key `<project>/<deployment>` */
@@ -26,7 +26,7 @@ interface AppEventsParts {
   readonly refuse: (exchange: Exchange) => void;
 }
 
-export function createAppEvents({ secret, serveHere, refuse }: AppEventsParts): AppEvents {
+export function createAppEvents({ secret, serveHere, refuse }: AppEventsDeps): AppEvents {
   const digest = (text: string): Buffer => createHmac('sha256', secret).update(text).digest();
   const tokenOf = (key: string): string => digest(key).toString('base64url');
 

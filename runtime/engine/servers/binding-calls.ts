@@ -9,7 +9,7 @@ import type { Exchange } from '../http/listener.ts';
 import { blockOf } from './proxied-request.ts';
 
 /** Dependencies. */
-interface BindingCallsParts {
+interface BindingCallsDeps {
   readonly path: string;
   readonly bodyBytesMax: number;
   /** False: this engine does not know the deployment. */
@@ -17,7 +17,7 @@ interface BindingCallsParts {
 }
 
 /** @throws {Error} of the system when the socket cannot be made. */
-export async function openBindingCalls({ path, bodyBytesMax, call }: BindingCallsParts): Promise<Server> {
+export async function openBindingCalls({ path, bodyBytesMax, call }: BindingCallsDeps): Promise<Server> {
   const { createServer } = process.getBuiltinModule('node:http');
   const heads = new HeadCache();
   const server = createServer({ requestTimeout: 0 }, (request, response) => {

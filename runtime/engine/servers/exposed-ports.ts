@@ -14,7 +14,7 @@ import { publicOrigin } from '../http/public-origin.ts';
 import { openProxiedSocket, type ProxiedSocket } from './proxied-socket.ts';
 
 /** Dependencies. */
-export interface ExposedPortsParts {
+export interface ExposedPortsDeps {
   readonly transport: Pick<SandboxTransport, 'request' | 'handshake'>;
   /** The platform's own domains, below which their hosts are. */
   readonly domains: readonly string[];
@@ -34,28 +34,28 @@ export interface ExposedPorts {
 const NO_SOCKET = 'The server in the sandbox does not open the WebSocket';
 const ERROR_BYTES_MAX = 64 * 1024;
 
-export function createExposedPorts(parts: ExposedPortsParts): ExposedPorts {
-  const { domains } = parts;
+export function createExposedPorts(deps: ExposedPortsDeps): ExposedPorts {
+  const { domains } = deps;
   return {
     take(exchange) {
       const host = exchange.host.replace(/:\d*$/, '').replace(/\.$/, '');
       const name = exposedNameOf(host);
       if (name === null || !domains.includes(host.slice(host.indexOf('.') + 1))) return false;
-      visit(parts, exchange, name).catch((error: unknown) => refusePort(exchange, codeOf(error), ''));
+      visit(deps, exchange, name).catch((error: unknown) => refusePort(exchange, codeOf(error), ''));
       return true;
     },
   };
 }
 
-async function visit(parts: ExposedPortsParts, exchange: Exchange, name: string): Promise<void> {
-  const args = encodeURIComponent(JSON.stringify(visitOf(parts, exchange)));
+async function visit(deps: ExposedPortsDeps, exchange: Exchange, name: string): Promise<void> {
+  const args = encodeURIComponent(JSON.stringify(visitOf(deps, exchange)));
   if (args.length > SANDBOX_BOUNDS.headerArgumentsCharsMax) return refusePort(exchange, 'headers_too_large', '');
   // Listeners keep this header only for valid handshakes.
-  if (exchange.header('upgrade') !== null) return open(parts, exchange, `${PORTS_PATH}${name}`, args);
+  if (exchange.header('upgrade') !== null) return open(deps, exchange, `${PORTS_PATH}${name}`, args);
   const gone = new AbortController();
   const leave = (): void => gone.abort();
   exchange.onAbort = leave;
-  const response = await parts.transport.request({
+  const response = await deps.transport.request({
     method: 'POST',
     path: `${PORTS_PATH}${name}`,
     headers: [ARGUMENTS_HEADER, args],
@@ -69,7 +69,7 @@ async function visit(parts: ExposedPortsParts, exchange: Exchange, name: string)
 }
 
 /** A WebSocket: the handshake goes through the service to the server in the sandbox, whose answer decides. */
-async function open(parts: ExposedPortsParts, exchange: Exchange, path: string, args: string): Promise<void> {
+async function open(deps: ExposedPortsDeps, exchange: Exchange, path: string, args: string): Promise<void> {
   let socket: ProxiedSocket | null = null;
   let isGone = false;
   const leave = (): void => {
@@ -77,9 +77,9 @@ async function open(parts: ExposedPortsParts, exchange: Exchange, path: string, 
     socket?.cut();
   };
   exchange.onAbort = leave;
-  const { headers, ...target } = await parts.transport.handshake(path);
+  const { headers, ...target } = await deps.transport.handshake(path);
   const sent = [...headers, ARGUMENTS_HEADER, args];
-  socket = await openProxiedSocket(target, exchange, sent, parts.webSocketMessageBytesMax, {
+  socket = await openProxiedSocket(target, exchange, sent, deps.webSocketMessageBytesMax, {
     opened() {},
     refused() {},
     done() {},
@@ -89,7 +89,7 @@ async function open(parts: ExposedPortsParts, exchange: Exchange, path: string, 
 }
 
 function visitOf(
-  { protocol, publicPort, clientHeaders }: ExposedPortsParts,
+  { protocol, publicPort, clientHeaders }: ExposedPortsDeps,
   { method, target, host, headerBlock, remoteAddress, bodyBytes }: Exchange,
 ): PortVisit {
   const fields = clientHeaders(headerBlock, remoteAddress).split('\0');

@@ -15,7 +15,7 @@ import { ServerDoor } from './server-door.ts';
 import type { ServerLink, ServerListener } from './server-link.ts';
 
 /** Dependencies. */
-export interface ServerLaneParts {
+export interface ServerLaneDeps {
   readonly link: ServerLink;
   readonly spec: ServerSpec;
   readonly limits: Limits;
@@ -39,7 +39,7 @@ interface Running {
 
 export class ServerLane implements ServerListener {
   #deployment: ServedDeployment;
-  #parts: ServerLaneParts;
+  #deps: ServerLaneDeps;
   #running = new Set<Running>();
   #door: Promise<ServerDoor> | null = null;
   #opened: ServerDoor | null = null;
@@ -47,9 +47,9 @@ export class ServerLane implements ServerListener {
   #left = new Set<ServerDoor>();
   lastUsedAt = 0;
 
-  constructor(deployment: ServedDeployment, parts: ServerLaneParts) {
+  constructor(deployment: ServedDeployment, deps: ServerLaneDeps) {
     this.#deployment = deployment;
-    this.#parts = parts;
+    this.#deps = deps;
   }
 
   /** Running requests and open WebSockets. */
@@ -93,13 +93,13 @@ export class ServerLane implements ServerListener {
 
   /** Called about once a second. */
   checkWall(now: number): void {
-    const limitMs = this.#parts.limits.wallMs;
+    const limitMs = this.#deps.limits.wallMs;
     for (const running of this.#running)
       if (running.socket === null && now - running.invocation.wallFrom >= limitMs)
         this.#end(running, failed('wall_limit_exceeded', { limitMs }));
     if (this.#running.size > 0 || this.#opened === null || now - this.lastUsedAt < HELD_MS) return;
     this.#drop();
-    this.#parts.link.release(this.#parts.spec.key);
+    this.#deps.link.release(this.#deps.spec.key);
   }
 
   closeSockets(code: number, reason: string): void {
@@ -108,9 +108,9 @@ export class ServerLane implements ServerListener {
 
   close(): void {
     for (const running of this.#running) this.#end(running, failed('draining'));
-    if (this.#door !== null) this.#parts.link.release(this.#parts.spec.key);
+    if (this.#door !== null) this.#deps.link.release(this.#deps.spec.key);
     this.#drop();
-    this.#parts.link.forget(this.#parts.spec.key, this);
+    this.#deps.link.forget(this.#deps.spec.key, this);
   }
 
   #open(): Promise<ServerDoor> {
@@ -119,7 +119,7 @@ export class ServerLane implements ServerListener {
   }
 
   async #acquire(): Promise<ServerDoor> {
-    const { link, spec } = this.#parts;
+    const { link, spec } = this.#deps;
     try {
       const socket = await link.acquire(spec, this);
       try {
@@ -181,7 +181,7 @@ export class ServerLane implements ServerListener {
     }
     const target = { url: `ws://server${exchange.target}`, connect: () => connect(door.path) };
     try {
-      const socket = await openProxiedSocket(target, exchange, headers, this.#parts.limits.webSocketMessageBytesMax, {
+      const socket = await openProxiedSocket(target, exchange, headers, this.#deps.limits.webSocketMessageBytesMax, {
         opened() {
           invocation.status = 101;
           invocation.phase = 'answered';
@@ -203,13 +203,13 @@ export class ServerLane implements ServerListener {
 
   #lost(door: ServerDoor): void {
     if (this.#opened !== door) return;
-    this.#parts.link.lost(this.#parts.spec.key, door.socket);
+    this.#deps.link.lost(this.#deps.spec.key, door.socket);
     this.#drop();
   }
 
   /** Headers for the server. */
   #headers(exchange: Exchange): string[] {
-    const { clientHeaders, protocol } = this.#parts;
+    const { clientHeaders, protocol } = this.#deps;
     const fields = clientHeaders(exchange.headerBlock, exchange.remoteAddress).split('\0');
     const headers: string[] = [];
     const seen = new Set<string>();

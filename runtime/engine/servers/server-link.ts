@@ -14,7 +14,7 @@ export interface ServerListener {
 }
 
 /** Dependencies of a link. */
-interface ServerLinkParts {
+interface ServerLinkDeps {
   /** Socket of the process; '': there is none. */
   readonly socket: string;
   /** Socket on which this engine answers binding calls. */
@@ -33,15 +33,15 @@ interface Asked {
 }
 
 export class ServerLink {
-  #parts: ServerLinkParts;
+  #deps: ServerLinkDeps;
   #connection: Promise<Socket> | null = null;
   #asked = new Map<number, Asked>();
   #listeners = new Map<string, ServerListener>();
   #lastId = 0;
   #closed = false;
 
-  constructor(parts: ServerLinkParts) {
-    this.#parts = parts;
+  constructor(deps: ServerLinkDeps) {
+    this.#deps = deps;
   }
 
   /**
@@ -50,7 +50,7 @@ export class ServerLink {
    * @throws {PlatformError} `server_start_failed`, `server_unavailable`, `overloaded`
    */
   async acquire(spec: ServerSpec, listener: ServerListener): Promise<string> {
-    if (this.#parts.socket === '') throw unavailable('this handler runs no servers');
+    if (this.#deps.socket === '') throw unavailable('this handler runs no servers');
     const connection = await (this.#connection ??= this.#connect());
     const id = ++this.#lastId;
     this.#listeners.set(spec.key, listener);
@@ -86,7 +86,7 @@ export class ServerLink {
   async #connect(): Promise<Socket> {
     const until = performance.now() + START_MS;
     for (;;) {
-      const connection = connect(this.#parts.socket);
+      const connection = connect(this.#deps.socket);
       const isOpen = await new Promise<boolean>((resolve) => {
         connection.once('connect', () => resolve(true)).once('error', () => resolve(false));
       });
@@ -97,7 +97,7 @@ export class ServerLink {
           'the process that runs servers does not start: its log says why; in containers it is the service `servers`, which `--profile servers` starts',
         );
       }
-      this.#parts.want();
+      this.#deps.want();
       await pause(LOOK_MS);
     }
   }
@@ -112,7 +112,7 @@ export class ServerLink {
       this.#asked.clear();
       for (const listener of this.#listeners.values()) listener.ended('');
     });
-    this.#say(connection, { type: 'hello', calls: this.#parts.calls });
+    this.#say(connection, { type: 'hello', calls: this.#deps.calls });
     return connection;
   }
 

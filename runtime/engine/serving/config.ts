@@ -34,7 +34,7 @@ export interface DeploymentConfig {
 }
 
 /** Dependencies of serving, apart from the isolate. */
-export interface ServingParts {
+export interface ServingDeps {
   /** Counters of the deployment. */
   readonly counters: DeploymentCounters;
   readonly engineCounters: EngineCounters;

@@ -5,7 +5,7 @@ import { PlatformError } from '#core/errors.ts';
 import type { Link } from '../bridge/link.ts';
 import type { AnyInvocation, CpuMeter } from '../invocation/invocation.ts';
 import { failed } from '../invocation/outcome.ts';
-import type { ServedDeployment, ServingParts } from './config.ts';
+import type { ServedDeployment, ServingDeps } from './config.ts';
 import type { RunningInvocations } from './running-invocations.ts';
 
 /** How often an open WebSocket gets a new budget without a message. */
@@ -15,32 +15,32 @@ const UNREPORTED_MS_MAX = 1;
 
 export class CpuAccounts implements CpuMeter {
   #deployment: ServedDeployment;
-  #parts: Pick<ServingParts, 'counters' | 'limits'>;
+  #deps: Pick<ServingDeps, 'counters' | 'limits'>;
   #running: RunningInvocations;
   #link: Link;
 
   constructor(
     deployment: ServedDeployment,
-    parts: Pick<ServingParts, 'counters' | 'limits'>,
+    deps: Pick<ServingDeps, 'counters' | 'limits'>,
     running: RunningInvocations,
     link: Link,
   ) {
     this.#deployment = deployment;
-    this.#parts = parts;
+    this.#deps = deps;
     this.#running = running;
     this.#link = link;
   }
 
   /** CPU limit of an invocation; 0: none. */
   limitMs({ kind }: AnyInvocation): number {
-    return this.#parts.limits.cpu[kind][this.#deployment.config.plan];
+    return this.#deps.limits.cpu[kind][this.#deployment.config.plan];
   }
 
   /** Charges an invocation its share of an entry, unless the entry charged it separately. */
   chargeShare(invocation: AnyInvocation, shareMs: number): void {
     if (invocation.charged) return;
     invocation.cpuMs += shareMs;
-    this.#parts.counters.charge(invocation.kind, shareMs);
+    this.#deps.counters.charge(invocation.kind, shareMs);
   }
 
   /**
@@ -53,7 +53,7 @@ export class CpuAccounts implements CpuMeter {
     const shareMs = cpuMs / invocations.length;
     for (const invocation of invocations) {
       invocation.cpuMs += shareMs;
-      this.#parts.counters.charge(invocation.kind, shareMs);
+      this.#deps.counters.charge(invocation.kind, shareMs);
     }
   }
 
@@ -69,7 +69,7 @@ export class CpuAccounts implements CpuMeter {
   #add(invocation: AnyInvocation, cpuMs: number): void {
     const usedMs = invocation.lostCpuMs + cpuMs;
     if (usedMs < invocation.cpuMs) throw new Error(`guest reported ${usedMs} ms of CPU after ${invocation.cpuMs} ms`);
-    this.#parts.counters.charge(invocation.kind, usedMs - invocation.cpuMs);
+    this.#deps.counters.charge(invocation.kind, usedMs - invocation.cpuMs);
     invocation.cpuMs = usedMs;
     invocation.charged = true;
   }
@@ -84,7 +84,7 @@ export class CpuAccounts implements CpuMeter {
    */
   chargeBreach(invocation: AnyInvocation | null, cpuMs: number): { readonly limitMs: number; readonly usedMs: number } {
     if (invocation === null)
-      return { limitMs: this.#parts.limits.cpu.http[this.#deployment.config.plan], usedMs: Math.round(cpuMs) };
+      return { limitMs: this.#deps.limits.cpu.http[this.#deployment.config.plan], usedMs: Math.round(cpuMs) };
     this.#add(invocation, Math.max(cpuMs, invocation.cpuMs - invocation.lostCpuMs));
     return {
       limitMs: this.limitMs(invocation),
@@ -108,7 +108,7 @@ export class CpuAccounts implements CpuMeter {
   settle(invocation: AnyInvocation, reservedMs: number, usedMs: number): void {
     invocation.reservedCpuMs -= reservedMs;
     invocation.hostCpuMs += usedMs;
-    this.#parts.counters.chargeHost(invocation.kind, usedMs);
+    this.#deps.counters.chargeHost(invocation.kind, usedMs);
     if (invocation.phase === 'over') return;
     if (this.leftOf(invocation) <= 0) this.#exceeded(invocation, 0);
     else if (invocation.hostCpuMs - invocation.hostCpuReported >= UNREPORTED_MS_MAX) {

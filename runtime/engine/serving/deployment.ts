@@ -32,7 +32,7 @@ import { InvocationSpans } from '../telemetry/invocation-spans.ts';
 import type { DeploymentTelemetry } from '../telemetry/recorder.ts';
 import type { ProxyRequestIds } from '../http/request-id.ts';
 import type { BurningInvocation, DeploymentConfig, ServedDeployment } from './config.ts';
-import { Lane, type LaneParts } from './lane.ts';
+import { Lane, type LaneDeps } from './lane.ts';
 import { collectBody } from './request-body.ts';
 
 /** The end of one invocation, for the log and the counters. */
@@ -73,7 +73,7 @@ interface Explained {
 export type Explain = (exchange: Exchange, plain: FailureResponse, failure: Explained) => FailureResponse;
 
 /** Dependencies of a deployment. */
-export interface DeploymentParts extends LaneParts {
+export interface DeploymentDeps extends LaneDeps {
   readonly hostMemory: EngineMemory;
   readonly usage: DeploymentUsage;
   /** Null when telemetry is off and only the log is written. */
@@ -99,7 +99,7 @@ export class Deployment implements ServedDeployment {
   readonly config: DeploymentConfig;
   readonly hostMemory: HostMemory;
   readonly openSockets = { count: 0 };
-  #parts: DeploymentParts;
+  #deps: DeploymentDeps;
   #mapper: StackMapper;
   #http: Lane;
   /**
@@ -117,16 +117,16 @@ export class Deployment implements ServedDeployment {
   /** Work to complete before the worker is loaded; null when it is done. */
   #prepare: (() => Promise<void>) | null;
 
-  constructor(config: DeploymentConfig, parts: DeploymentParts) {
+  constructor(config: DeploymentConfig, deps: DeploymentDeps) {
     this.config = config;
-    this.hostMemory = parts.hostMemory.open(`${config.project}/${config.id}`);
+    this.hostMemory = deps.hostMemory.open(`${config.project}/${config.id}`);
     this.#prepare = config.prepare ?? null;
-    this.#parts = parts;
+    this.#deps = deps;
     this.#mapper = new StackMapper(config.sourceMap);
-    this.#http = new Lane(this, parts, 1);
-    this.#events = new Lane(this, parts, EVENTS_MEMORY_SHARE);
+    this.#http = new Lane(this, deps, 1);
+    this.#events = new Lane(this, deps, EVENTS_MEMORY_SHARE);
     const { server: spec = null } = config;
-    this.#server = spec === null ? null : new ServerLane(this, { ...parts, link: parts.servers, spec });
+    this.#server = spec === null ? null : new ServerLane(this, { ...deps, link: deps.servers, spec });
   }
 
   /** Requests and events that run or wait, and open WebSockets. */
@@ -160,12 +160,12 @@ export class Deployment implements ServedDeployment {
   }
 
   #take(exchange: Exchange, isCall: boolean): void {
-    const { limits } = this.#parts;
-    const { ids, proxyRequestId } = this.#parts;
+    const { limits } = this.#deps;
+    const { ids, proxyRequestId } = this.#deps;
     const invocation: HttpInvocation = new Invocation(ids, 'http', exchange, performance.now(), limits.subrequestsMax);
     exchange.memory = this.hostMemory;
     exchange.requestId = proxyRequestId?.(exchange) ?? invocation.uid;
-    if (this.#parts.telemetry?.samples() === true) this.#trace(invocation, false);
+    if (this.#deps.telemetry?.samples() === true) this.#trace(invocation, false);
     invocation.isCall = isCall;
     const { bodyBytes } = exchange;
     if (this.#server !== null && !isCall) {
@@ -187,7 +187,7 @@ export class Deployment implements ServedDeployment {
 
   /** Accepts an event other than a request; `delivery.onEnd` is called at its end. */
   deliver(delivery: Delivery): void {
-    const { ids, limits } = this.#parts;
+    const { ids, limits } = this.#deps;
     const invocation: EventInvocation = new Invocation(
       ids,
       delivery.kind,
@@ -196,7 +196,7 @@ export class Deployment implements ServedDeployment {
       limits.subrequestsMax,
     );
     const isSampled = (Number.parseInt(invocation.trace?.flags ?? '0', 16) & 1) === 1;
-    const { telemetry } = this.#parts;
+    const { telemetry } = this.#deps;
     if (telemetry !== null && (invocation.trace === null ? telemetry.samples() : isSampled && telemetry.continues()))
       this.#trace(invocation, invocation.trace !== null);
     this.#events.lastUsedAt = invocation.startedAt;
@@ -207,7 +207,7 @@ export class Deployment implements ServedDeployment {
 
   /** @param isInside whether the trace continues one of this platform. */
   #trace(invocation: AnyInvocation, isInside: boolean): void {
-    const { telemetry, limits } = this.#parts;
+    const { telemetry, limits } = this.#deps;
     invocation.spans = new InvocationSpans({
       telemetry: telemetry!,
       invocation: invocation.uid,
@@ -220,7 +220,7 @@ export class Deployment implements ServedDeployment {
   }
 
   #refuses(invocation: AnyInvocation, waiting: number, admitted: number): boolean {
-    const limit = Math.min(this.#parts.limits.requestsPerDeploymentMax, admitted);
+    const limit = Math.min(this.#deps.limits.requestsPerDeploymentMax, admitted);
     const refused = waiting >= limit;
     if (refused) this.end(invocation, failed('overloaded', { waiting, limit }));
     return refused;
@@ -303,14 +303,14 @@ export class Deployment implements ServedDeployment {
       if (thrown !== null) outcome = failed('worker_threw', { reason: thrown });
     }
     const wallMs = now - invocation.startedAt;
-    this.#parts.counters.ended(invocation.kind, outcome, wallMs);
+    this.#deps.counters.ended(invocation.kind, outcome, wallMs);
     const { kind, cpuMs, hostCpuMs, cpuBefore, hostCpuBefore } = invocation;
     const budgetMs = cpuMs + hostCpuMs - cpuBefore - hostCpuBefore;
-    this.#parts.usage.ended(kind, target, outcome.kind === 'failed', cpuMs, hostCpuMs, budgetMs, invocation);
-    this.#parts.telemetry?.ended(invocation, outcome, target, wallMs);
-    if (this.#parts.onRequest === null || (outcome.kind === 'ok' && !this.#parts.recordsAll)) return;
+    this.#deps.usage.ended(kind, target, outcome.kind === 'failed', cpuMs, hostCpuMs, budgetMs, invocation);
+    this.#deps.telemetry?.ended(invocation, outcome, target, wallMs);
+    if (this.#deps.onRequest === null || (outcome.kind === 'ok' && !this.#deps.recordsAll)) return;
     const { uid } = invocation;
-    this.#parts.onRequest({
+    this.#deps.onRequest({
       kind: invocation.kind,
       invocation: uid,
       traceId: invocation.trace?.traceId ?? null,
@@ -328,7 +328,7 @@ export class Deployment implements ServedDeployment {
   }
 
   burnt(of: BurningInvocation | null, cpuMs: number): void {
-    this.#parts.usage.burnt(of?.kind ?? 'http', of?.target ?? '', cpuMs);
+    this.#deps.usage.burnt(of?.kind ?? 'http', of?.target ?? '', cpuMs);
   }
 
   /** Answers a request whose handler failed while its other work continues. */
@@ -344,7 +344,7 @@ export class Deployment implements ServedDeployment {
       exchange.destroy();
       return;
     }
-    const { explain } = this.#parts;
+    const { explain } = this.#deps;
     const plain = failureResponse(outcome);
     const response = explain === null ? plain : explain(exchange, plain, this.#explained(outcome));
     invocation.status = response.status;
@@ -383,8 +383,8 @@ export class Deployment implements ServedDeployment {
       invocation: invocation?.uid ?? null,
       traceId: invocation?.trace?.traceId ?? null,
     };
-    this.#parts.onLog(this.config, line);
-    this.#parts.telemetry?.line(line, invocation);
+    this.#deps.onLog(this.config, line);
+    this.#deps.telemetry?.line(line, invocation);
   }
 
   /** The deployment replaces another: requests the preparation of its databases again. */
@@ -409,8 +409,8 @@ export class Deployment implements ServedDeployment {
     this.#http.checkWall(now);
     this.#events.checkWall(now);
     this.#server?.checkWall(now);
-    this.#events.evictAfter(this.#parts.limits.eventIsolateIdleMs, now);
-    if (this.#isRetired) this.#http.evictAfter(this.#parts.limits.eventIsolateIdleMs, now);
+    this.#events.evictAfter(this.#deps.limits.eventIsolateIdleMs, now);
+    if (this.#isRetired) this.#http.evictAfter(this.#deps.limits.eventIsolateIdleMs, now);
   }
 
   /** Called often while entries run: detects isolates that died without an event. */
@@ -425,6 +425,6 @@ export class Deployment implements ServedDeployment {
     this.#http.close();
     this.#events.close();
     this.#server?.close();
-    this.#parts.hostMemory.close(this.hostMemory);
+    this.#deps.hostMemory.close(this.hostMemory);
   }
 }

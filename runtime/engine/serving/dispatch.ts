@@ -6,7 +6,7 @@ import type { Link } from '../bridge/link.ts';
 import { RecordReader, toHost, type Failure, type Part } from '../bridge/protocol.ts';
 import { isHttp, type AnyInvocation } from '../invocation/invocation.ts';
 import { failed, isFailureCode, ok, type Outcome } from '../invocation/outcome.ts';
-import type { ServedDeployment, ServingParts } from './config.ts';
+import type { ServedDeployment, ServingDeps } from './config.ts';
 import type { CpuAccounts } from './cpu-accounts.ts';
 import { Responses } from './responses.ts';
 import type { RunningInvocations } from './running-invocations.ts';
@@ -24,9 +24,9 @@ export interface DispatchedIsolate {
 }
 
 /** Dependencies of the dispatcher. */
-export interface DispatchParts {
+export interface DispatchDeps {
   readonly deployment: ServedDeployment;
-  readonly serving: ServingParts;
+  readonly serving: ServingDeps;
   readonly isolate: DispatchedIsolate;
   readonly link: Link;
   readonly running: RunningInvocations;
@@ -35,7 +35,7 @@ export interface DispatchParts {
 
 export class Dispatch {
   #deployment: ServedDeployment;
-  #parts: ServingParts;
+  #deps: ServingDeps;
   #isolate: DispatchedIsolate;
   #link: Link;
   #running: RunningInvocations;
@@ -44,14 +44,14 @@ export class Dispatch {
   #timer: NodeJS.Timeout | null = null;
   #closed = false;
 
-  constructor(parts: DispatchParts) {
-    this.#deployment = parts.deployment;
-    this.#parts = parts.serving;
-    this.#isolate = parts.isolate;
-    this.#link = parts.link;
-    this.#running = parts.running;
-    this.#accounts = parts.accounts;
-    this.#responses = new Responses(parts);
+  constructor(deps: DispatchDeps) {
+    this.#deployment = deps.deployment;
+    this.#deps = deps.serving;
+    this.#isolate = deps.isolate;
+    this.#link = deps.link;
+    this.#running = deps.running;
+    this.#accounts = deps.accounts;
+    this.#responses = new Responses(deps);
   }
 
   /** @param body of a request: null without a body, undefined when it is streamed. */
@@ -75,11 +75,11 @@ export class Dispatch {
     // (docs/decisions/53-closures-of-a-request.md).
     const onAbort = (): void => this.#running.clientGone(invocation);
     exchange.onAbort = onAbort;
-    const headerBlock = this.#parts.clientHeaders(exchange.headerBlock, exchange.remoteAddress);
+    const headerBlock = this.#deps.clientHeaders(exchange.headerBlock, exchange.remoteAddress);
     this.#link.sendRequest(
       id,
       exchange.method,
-      `${this.#parts.protocol}://${exchange.host}${exchange.target}`,
+      `${this.#deps.protocol}://${exchange.host}${exchange.target}`,
       headerBlock,
       body,
     );
@@ -178,7 +178,7 @@ export class Dispatch {
     const isOver = reader.field() === '1';
     const invocation = this.#running.get(id);
     if (invocation === undefined || isHttp(invocation)) return;
-    const { deliveryBytesMax } = this.#parts.limits;
+    const { deliveryBytesMax } = this.#deps.limits;
     if (result.length > deliveryBytesMax) {
       const reason = `what the handler answers has ${result.length} characters as JSON, and may have ${deliveryBytesMax}`;
       this.#deployment.log('error', `Event failed: ${reason}`, invocation);
@@ -200,7 +200,7 @@ export class Dispatch {
       if (
         failure.passThrough === true &&
         isHttp(invocation) &&
-        this.#parts.passThrough(invocation.answer, this.#deployment.config)
+        this.#deps.passThrough(invocation.answer, this.#deployment.config)
       ) {
         invocation.phase = 'answered';
         if (isOver) this.#running.end(id, ok);

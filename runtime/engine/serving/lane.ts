@@ -6,12 +6,12 @@ import type { Part } from '../bridge/protocol.ts';
 import type { AnyInvocation } from '../invocation/invocation.ts';
 import { failed, ok, type Outcome } from '../invocation/outcome.ts';
 import type { Pool, Tenant } from '../isolates/pool.ts';
-import type { ServedDeployment, ServingParts } from './config.ts';
+import type { ServedDeployment, ServingDeps } from './config.ts';
 import { Serving, type ServingLane } from './serving.ts';
 import { StartPause } from './start-pause.ts';
 
 /** Dependencies of a lane, in addition to those of serving. */
-export interface LaneParts extends ServingParts {
+export interface LaneDeps extends ServingDeps {
   readonly pool: Pool;
 }
 
@@ -22,7 +22,7 @@ export class Lane implements Tenant, ServingLane {
   /** Invocations that wait until the worker may be loaded. */
   preparing = 0;
   #deployment: ServedDeployment;
-  #parts: LaneParts;
+  #deps: LaneDeps;
   #memory: HostMemory;
   #serving: Serving | null = null;
   /** Condemned isolates that finish their remaining work. */
@@ -33,9 +33,9 @@ export class Lane implements Tenant, ServingLane {
   #onStarted: ((outcome: Outcome) => void)[] = [];
 
   /** @param memoryShare of the deployment's memory outside its isolates. */
-  constructor(deployment: ServedDeployment, parts: LaneParts, memoryShare: number) {
+  constructor(deployment: ServedDeployment, deps: LaneDeps, memoryShare: number) {
     this.#deployment = deployment;
-    this.#parts = parts;
+    this.#deps = deps;
     this.#memory = deployment.hostMemory.part(memoryShare);
   }
 
@@ -99,8 +99,8 @@ export class Lane implements Tenant, ServingLane {
   }
 
   #open(): Serving {
-    const isolate = this.#parts.pool.take(this);
-    const serving = new Serving(this.#deployment, this, this.#parts, isolate, this.#memory);
+    const isolate = this.#deps.pool.take(this);
+    const serving = new Serving(this.#deployment, this, this.#deps, isolate, this.#memory);
     // Deferred until the isolate is registered here: it may be gone before `loadWorker` returns.
     queueMicrotask(() => serving.loadWorker());
     return serving;
@@ -129,7 +129,7 @@ export class Lane implements Tenant, ServingLane {
     if (this.#serving === serving) this.#serving = null;
     // It died because of requests that came while it started.
     if (this.#serving === null) this.#tellStarted(failed('isolate_replaced', { reason: 'it ended during its start' }));
-    if (this.#serving === null && this.#retired.size === 0) this.#parts.pool.release(this);
+    if (this.#serving === null && this.#retired.size === 0) this.#deps.pool.release(this);
   }
 
   /** Asks clients of open WebSockets to reconnect. */

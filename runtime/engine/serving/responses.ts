@@ -14,7 +14,7 @@ import type { RunningInvocations } from './running-invocations.ts';
 const DISCARD = { write: () => true, end: () => {}, destroy: () => {} };
 
 /** Dependencies of sending responses. */
-export interface ResponseParts {
+export interface ResponseDeps {
   readonly deployment: ServedDeployment;
   readonly link: Link;
   readonly running: RunningInvocations;
@@ -28,7 +28,7 @@ export class Responses {
   #running: RunningInvocations;
   #isolate: { readonly isCondemned: boolean };
 
-  constructor({ deployment, link, running, isolate }: ResponseParts) {
+  constructor({ deployment, link, running, isolate }: ResponseDeps) {
     this.#deployment = deployment;
     this.#link = link;
     this.#running = running;

@@ -27,15 +27,15 @@ import type { DeploymentUsage } from '../metrics/usage.ts';
 import type { Route } from '../router/project-routes.ts';
 import type { TelemetryRecorder } from '../telemetry/recorder.ts';
 import { noServers, type ServerLink } from '../servers/server-link.ts';
-import type { DeploymentConfig, ServingParts } from './config.ts';
+import type { DeploymentConfig, ServingDeps } from './config.ts';
 import { prepareDatabases, type ProjectDatabases } from './database-preparation.ts';
-import { Deployment, type DeploymentParts, type Explain, type RequestRecord } from './deployment.ts';
+import { Deployment, type DeploymentDeps, type Explain, type RequestRecord } from './deployment.ts';
 
 /** For deployments without a worker. */
 const NO_TEXT = toWorkerText(Buffer.alloc(0));
 
 /** Dependencies for making deployments. */
-export interface RouteDeploymentParts {
+export interface RouteDeploymentDeps {
   readonly engine: Engine;
   readonly limits: Limits;
   readonly protocol: 'http' | 'https';
@@ -85,39 +85,39 @@ export interface RouteDeployments {
 
 /** @param serving dependencies shared by all deployments. */
 export function createRouteDeployments(
-  parts: RouteDeploymentParts,
-  serving: Pick<ServingParts, 'clientHeaders' | 'passThrough'>,
+  deps: RouteDeploymentDeps,
+  serving: Pick<ServingDeps, 'clientHeaders' | 'passThrough'>,
 ): RouteDeployments {
-  const { engine } = parts;
-  const shared: Omit<DeploymentParts, 'counters' | 'usage' | 'hostFunctions' | 'telemetry'> = {
+  const { engine } = deps;
+  const shared: Omit<DeploymentDeps, 'counters' | 'usage' | 'hostFunctions' | 'telemetry'> = {
     ...serving,
     engineCounters: engine.counters,
     pool: engine.pool,
     hostMemory: engine.hostMemory,
-    limits: parts.limits,
-    protocol: parts.protocol,
-    onLog: parts.onLog,
-    onRequest: parts.onRequest,
-    recordsAll: parts.onlyFailures !== true,
+    limits: deps.limits,
+    protocol: deps.protocol,
+    onLog: deps.onLog,
+    onRequest: deps.onRequest,
+    recordsAll: deps.onlyFailures !== true,
     ids: createInvocationIds(),
-    explain: parts.explain ?? null,
-    servers: parts.servers ?? noServers,
-    proxyRequestId: createProxyRequestIds(parts.trustedProxies.length === 0 ? null : createTrust(parts.trustedProxies)),
+    explain: deps.explain ?? null,
+    servers: deps.servers ?? noServers,
+    proxyRequestId: createProxyRequestIds(deps.trustedProxies.length === 0 ? null : createTrust(deps.trustedProxies)),
   };
 
   /** The engine's host functions, and the project's own: its cache and its files. */
   function hostFunctionsOf(route: Route, artifact: OpenArtifact): HostFunctions {
     const { hostFunctions, counters, work } = engine;
     const { project, branch, deployment, preview } = route;
-    const cache = createCacheCalls(ofPreview(project, preview), parts.cache, {
-      entryBytesMax: parts.limits.cacheEntryBytesMax,
+    const cache = createCacheCalls(ofPreview(project, preview), deps.cache, {
+      entryBytesMax: deps.limits.cacheEntryBytesMax,
     });
-    const owner = { namespace: parts.namespaceOf(project), project, branch, deployment, preview };
-    const bindings = createBindingCalls(owner, artifact.manifest, parts.stores, {
+    const owner = { namespace: deps.namespaceOf(project), project, branch, deployment, preview };
+    const bindings = createBindingCalls(owner, artifact.manifest, deps.stores, {
       signUrl: signUrlOf(route),
       work,
-      cache: parts.cache,
-      cacheEntryBytesMax: parts.limits.cacheEntryBytesMax,
+      cache: deps.cache,
+      cacheEntryBytesMax: deps.limits.cacheEntryBytesMax,
       sandboxes: engine.sandboxes === null ? null : { transport: engine.sandboxes, places: engine.openFetches },
     });
     const own = counters.calls.count({ ...cache, ...bindings, ...assetCalls(artifact), ...aiCalls(route, artifact) });
@@ -135,45 +135,42 @@ export function createRouteDeployments(
   }
 
   function signUrlOf({ project }: Route): BindingTools['signUrl'] {
-    const { signedFiles } = parts;
+    const { signedFiles } = deps;
     if (signedFiles === null) return null;
     return (host) =>
       (...grant) =>
-        signedFiles.sign(
-          publicOrigin(parts.protocol, parts.publicPort ?? null, host ?? parts.hostOf(project)),
-          ...grant,
-        );
+        signedFiles.sign(publicOrigin(deps.protocol, deps.publicPort ?? null, host ?? deps.hostOf(project)), ...grant);
   }
 
   // `env.ASSETS.fetch` returns what the asset layer would.
   function assetCalls(artifact: OpenArtifact): HostFunctions['async'] {
     if (artifact.manifest.assets?.binding == null) return {};
-    return createAssetCalls((request) => parts.assets.fetch(request, artifact));
+    return createAssetCalls((request) => deps.assets.fetch(request, artifact));
   }
 
   return {
     open(route, artifact, counters, usage) {
-      const { databases } = parts;
+      const { databases } = deps;
       const prepare =
         databases === null
           ? null
           : prepareDatabases(
               databases,
-              parts.namespaceOf(route.project),
+              deps.namespaceOf(route.project),
               route,
               artifact,
-              () => parts.isProduction?.(route) ?? false,
+              () => deps.isProduction?.(route) ?? false,
             );
       const hostFunctions = hostFunctionsOf(route, artifact);
-      const telemetry = parts.telemetry?.open(route.project, route.deployment) ?? null;
+      const telemetry = deps.telemetry?.open(route.project, route.deployment) ?? null;
       return new Deployment(
-        { ...configOf(route, artifact, parts.appVariablesOf), prepare },
+        { ...configOf(route, artifact, deps.appVariablesOf), prepare },
         { ...shared, counters, usage, hostFunctions, telemetry },
       );
     },
     openForCheck(route, artifact, counters, onLog) {
       const hostFunctions = hostFunctionsOf(route, artifact);
-      return new Deployment(configOf(route, artifact, parts.appVariablesOf), {
+      return new Deployment(configOf(route, artifact, deps.appVariablesOf), {
         ...shared,
         counters,
         usage: engine.usage.open(route.project, route.deployment),
@@ -188,7 +185,7 @@ export function createRouteDeployments(
 function configOf(
   route: Route,
   artifact: OpenArtifact,
-  appVariablesOf: RouteDeploymentParts['appVariablesOf'],
+  appVariablesOf: RouteDeploymentDeps['appVariablesOf'],
 ): Omit<DeploymentConfig, 'prepare'> {
   const { manifest } = artifact;
   const bindings: Record<string, string> = {};

@@ -8,7 +8,7 @@ import type { Part } from '../bridge/protocol.ts';
 import { isHttp, type AnyInvocation } from '../invocation/invocation.ts';
 import { ok, type Outcome } from '../invocation/outcome.ts';
 import type { DeathReason, IsolateEvents, WorkerIsolate } from '../isolates/isolate.ts';
-import type { BurningInvocation, ServedDeployment, ServingParts } from './config.ts';
+import type { BurningInvocation, ServedDeployment, ServingDeps } from './config.ts';
 import { CpuAccounts } from './cpu-accounts.ts';
 import { Dispatch, type DispatchedIsolate } from './dispatch.ts';
 import { deathOf, endOfEvent } from './isolate-death.ts';
@@ -33,7 +33,7 @@ export interface ServingLane {
 export class Serving implements IsolateEvents, LinkOwner, DispatchedIsolate {
   #deployment: ServedDeployment;
   #lane: ServingLane;
-  #parts: ServingParts;
+  #deps: ServingDeps;
   #isolate: WorkerIsolate;
   #state: 'starting' | 'ready' | 'condemned' | 'gone' = 'starting';
   #link: Link;
@@ -56,34 +56,34 @@ export class Serving implements IsolateEvents, LinkOwner, DispatchedIsolate {
   constructor(
     deployment: ServedDeployment,
     lane: ServingLane,
-    parts: ServingParts,
+    deps: ServingDeps,
     isolate: WorkerIsolate,
     memory: HostMemory,
   ) {
     this.#deployment = deployment;
     this.#lane = lane;
-    this.#parts = parts;
+    this.#deps = deps;
     this.#isolate = isolate;
     this.#link = new Link({
       memory,
-      hostFunctions: parts.hostFunctions,
-      limits: { ...parts.limits, handlesMax: HANDLES_MAX, callsMax: CALLS_MAX },
+      hostFunctions: deps.hostFunctions,
+      limits: { ...deps.limits, handlesMax: HANDLES_MAX, callsMax: CALLS_MAX },
       owner: this,
       openSockets: deployment.openSockets,
       request: () => isolate.request(),
       mapStack: (text) => deployment.mapStack(text),
     });
     const budget = new StrayBudget({
-      limitMs: () => (this.isStarting ? parts.limits.startupCpuMs : parts.limits.cpu.http[deployment.config.plan]),
-      settled: (cpuMs) => parts.counters.chargeHost(null, cpuMs),
+      limitMs: () => (this.isStarting ? deps.limits.startupCpuMs : deps.limits.cpu.http[deployment.config.plan]),
+      settled: (cpuMs) => deps.counters.chargeHost(null, cpuMs),
     });
     this.#topLevel = new StrayOwner(budget, 'no_invocation');
     this.#stray = new StrayOwner(budget, 'invocation_ended');
-    this.#running = new RunningInvocations(deployment, parts.engineCounters, this.#link, () => this.#settle());
-    this.#accounts = new CpuAccounts(deployment, parts, this.#running, this.#link);
+    this.#running = new RunningInvocations(deployment, deps.engineCounters, this.#link, () => this.#settle());
+    this.#accounts = new CpuAccounts(deployment, deps, this.#running, this.#link);
     this.#dispatch = new Dispatch({
       deployment,
-      serving: parts,
+      serving: deps,
       isolate: this,
       link: this.#link,
       running: this.#running,
@@ -91,7 +91,7 @@ export class Serving implements IsolateEvents, LinkOwner, DispatchedIsolate {
     });
     this.#start = new WorkerStart({
       deployment,
-      limits: parts.limits,
+      limits: deps.limits,
       isolate,
       link: this.#link,
       onReady: () => {
@@ -143,7 +143,7 @@ export class Serving implements IsolateEvents, LinkOwner, DispatchedIsolate {
     this.#running.beginReading();
     this.#dispatch.read(meta, text, bytes);
     // If the isolate died over its records, that has charged the entry.
-    if (this.#unreadMs > 0) this.#parts.counters.entered(cpuMs, shareMs);
+    if (this.#unreadMs > 0) this.#deps.counters.entered(cpuMs, shareMs);
     this.#unreadMs = 0;
     if (this.#state === 'starting') this.#start.endReading();
     this.uses += 1 + this.#running.endReading(this.#accounts, shareMs);
@@ -164,14 +164,14 @@ export class Serving implements IsolateEvents, LinkOwner, DispatchedIsolate {
 
   died(reason: DeathReason, error?: unknown): void {
     this.#diedServing = this.#running.size > 0;
-    const { outcome, message, countsAs } = deathOf(reason, error, this.#parts.limits.isolateMemoryMb);
-    if (countsAs !== null) this.#parts.engineCounters[countsAs]++;
+    const { outcome, message, countsAs } = deathOf(reason, error, this.#deps.limits.isolateMemoryMb);
+    if (countsAs !== null) this.#deps.engineCounters[countsAs]++;
     this.#deployment.log('error', message, null);
     this.dispose(outcome, endOfEvent(outcome));
   }
 
   burnt(cpuMs: number): void {
-    const { counters } = this.#parts;
+    const { counters } = this.#deps;
     counters.entered(cpuMs, this.#burning === null ? 0 : cpuMs);
     if (this.#burning !== null) counters.charge(this.#burning.kind, cpuMs);
     this.#deployment.burnt(this.#burning, cpuMs);
@@ -216,7 +216,7 @@ export class Serving implements IsolateEvents, LinkOwner, DispatchedIsolate {
   condemn(): void {
     if (this.#state !== 'ready') return;
     this.#state = 'condemned';
-    this.#parts.engineCounters.isolatesCondemned++;
+    this.#deps.engineCounters.isolatesCondemned++;
     this.#lane.retire(this);
     this.#link.closeSockets(1012, 'Service restart');
   }
@@ -233,7 +233,7 @@ export class Serving implements IsolateEvents, LinkOwner, DispatchedIsolate {
     const cpuMs = runningMs + this.#unreadMs;
     this.#unreadMs = 0;
     if (cpuMs === 0) return;
-    this.#parts.counters.entered(cpuMs, invocations.length === 0 ? 0 : cpuMs);
+    this.#deps.counters.entered(cpuMs, invocations.length === 0 ? 0 : cpuMs);
     this.#accounts.chargeAlike(invocations, cpuMs);
   }
 
@@ -254,7 +254,7 @@ export class Serving implements IsolateEvents, LinkOwner, DispatchedIsolate {
 
   /** Ends invocations over their wall limit. */
   checkWall(now: number): void {
-    this.#running.endLate(now, this.#parts.limits);
+    this.#running.endLate(now, this.#deps.limits);
     this.#settle();
   }
 

@@ -7,7 +7,7 @@ import { failed, isFailureCode, ok, type Outcome } from '../invocation/outcome.t
 import { DeploymentCounters } from '../metrics/counters.ts';
 import type { Route } from '../router/project-routes.ts';
 import type { Deployment } from './deployment.ts';
-import type { RouteDeploymentParts, RouteDeployments } from './route-deployments.ts';
+import type { RouteDeploymentDeps, RouteDeployments } from './route-deployments.ts';
 import type { ServedDeployments } from './served.ts';
 
 /** The outcome of a start and the lines logged during it. */
@@ -24,7 +24,7 @@ export class StartLines {
   readonly #open = new Set<{ readonly route: Route; readonly lines: LogLine[] }>();
 
   /** Wraps `onLog`: forwards each line and copies it for starts in progress. */
-  keep(onLog: RouteDeploymentParts['onLog']): RouteDeploymentParts['onLog'] {
+  keep(onLog: RouteDeploymentDeps['onLog']): RouteDeploymentDeps['onLog'] {
     return (config, line) => {
       for (const { route, lines } of this.#open) if (route.deployment === config.id) add(lines, line);
       onLog(config, line);

@@ -7,7 +7,7 @@ import type { CallOwner } from '../bridge/call-owner.ts';
 const RENEWAL_MS = 10_000;
 
 /** Dependencies of a stray owner. */
-interface StrayParts {
+interface StrayDeps {
   /** CPU limit of one budget; 0: no limit. */
   readonly limitMs: () => number;
   readonly settled: (cpuMs: number) => void;
@@ -15,16 +15,16 @@ interface StrayParts {
 
 /** Budget of the unattributed work of one isolate. */
 export class StrayBudget {
-  #parts: StrayParts;
+  #deps: StrayDeps;
   #usedMs = 0;
   #from = 0;
 
-  constructor(parts: StrayParts) {
-    this.#parts = parts;
+  constructor(deps: StrayDeps) {
+    this.#deps = deps;
   }
 
   get leftMs(): number {
-    const limitMs = this.#parts.limitMs();
+    const limitMs = this.#deps.limitMs();
     const now = performance.now();
     if (now - this.#from >= RENEWAL_MS) {
       this.#from = now;
@@ -39,7 +39,7 @@ export class StrayBudget {
 
   settle(reservedMs: number, usedMs: number): void {
     this.#usedMs += usedMs - reservedMs;
-    this.#parts.settled(usedMs);
+    this.#deps.settled(usedMs);
   }
 }
 

@@ -9,7 +9,7 @@ const WALL_MS = 1000;
 const SHED_MS = 250;
 
 /** What the checks read and call. */
-export interface UpkeepParts {
+export interface UpkeepDeps {
   readonly limits: Pick<Limits, 'engineRequestsMax' | 'engineLagMsMax'>;
   readonly deployments: () => Iterable<Deployment>;
   /** Whether an entry runs in any isolate. */
@@ -27,7 +27,7 @@ export interface Upkeep {
   close(): void;
 }
 
-export function startUpkeep({ limits, deployments, isEntered, beforeAlive, onWall }: UpkeepParts): Upkeep {
+export function startUpkeep({ limits, deployments, isEntered, beforeAlive, onWall }: UpkeepDeps): Upkeep {
   const alive = setInterval(() => {
     if (!isEntered()) return;
     beforeAlive();

@@ -4,14 +4,14 @@ import { errorMessage, type ErrorDetails } from '#core/errors.ts';
 import type { Link } from '../bridge/link.ts';
 import { failed, isFailureCode, type Outcome } from '../invocation/outcome.ts';
 import type { IsolateEvents, WorkerIsolate } from '../isolates/isolate.ts';
-import type { ServedDeployment, ServingParts } from './config.ts';
+import type { ServedDeployment, ServingDeps } from './config.ts';
 
 type Failed = Outcome & { kind: 'failed' };
 
 /** Dependencies of a start. */
-export interface WorkerStartParts {
+export interface WorkerStartDeps {
   readonly deployment: ServedDeployment;
-  readonly limits: ServingParts['limits'];
+  readonly limits: ServingDeps['limits'];
   readonly isolate: WorkerIsolate;
   readonly link: Link;
   readonly onReady: () => void;
@@ -19,15 +19,15 @@ export interface WorkerStartParts {
 }
 
 export class WorkerStart {
-  #parts: WorkerStartParts;
+  #deps: WorkerStartDeps;
   #topLevelTimer: NodeJS.Timeout | undefined;
   /** The time limit of the top level passed while its code ran. */
   #isLate = false;
   /** The entry being read has answered. While a top-level `await` is pending, every further entry has to ask again. */
   #isAnswered = false;
 
-  constructor(parts: WorkerStartParts) {
-    this.#parts = parts;
+  constructor(deps: WorkerStartDeps) {
+    this.#deps = deps;
   }
 
   /**
@@ -35,7 +35,7 @@ export class WorkerStart {
    * invocations.
    */
   load(events: IsolateEvents): void {
-    const { deployment, limits, isolate, link } = this.#parts;
+    const { deployment, limits, isolate, link } = this.#deps;
     const { config } = deployment;
     try {
       const worker = {
@@ -53,7 +53,7 @@ export class WorkerStart {
         this.#fail(failed(code, details));
       } else {
         deployment.log('error', String((error as Error).stack ?? message), null);
-        this.#parts.onFailed(failed('internal'));
+        this.#deps.onFailed(failed('internal'));
       }
     }
   }
@@ -65,20 +65,20 @@ export class WorkerStart {
 
   /** All records are read and the worker does not serve yet. */
   endReading(): void {
-    if (!this.#isAnswered) this.#parts.link.start();
+    if (!this.#isAnswered) this.#deps.link.start();
   }
 
   /** The guest reports the state of the top level. */
   answered(state: string, said: string): void {
     this.#isAnswered = true;
-    const reason = this.#parts.deployment.mapped(said);
-    const { startupCpuMs, isolateMemoryMb } = this.#parts.limits;
+    const reason = this.#deps.deployment.mapped(said);
+    const { startupCpuMs, isolateMemoryMb } = this.#deps.limits;
     if (state === 'ready') {
       this.close();
-      this.#parts.onReady();
+      this.#deps.onReady();
     } else if (state === 'pending') {
       if (this.#isLate) this.#failLate();
-      else this.#topLevelTimer ??= setTimeout(this.#onLate, this.#parts.limits.startupWallMs);
+      else this.#topLevelTimer ??= setTimeout(this.#onLate, this.#deps.limits.startupWallMs);
     } else if (state === 'syntax') this.#fail(failed('worker_syntax_error', { reason }));
     else if (state === 'cpu') this.#fail(failed('startup_cpu_limit_exceeded', { limitMs: startupCpuMs }));
     else if (state === 'memory') this.#fail(failed('memory_limit_exceeded', { limitMb: isolateMemoryMb }));
@@ -88,20 +88,20 @@ export class WorkerStart {
 
   /** Running code is limited by CPU instead: on a busy machine it may get no CPU for that long. */
   #onLate = (): void => {
-    if (this.#parts.isolate.entryState === 'idle') this.#failLate();
+    if (this.#deps.isolate.entryState === 'idle') this.#failLate();
     else this.#isLate = true;
   };
 
   #failLate(): void {
-    const { startupWallMs } = this.#parts.limits;
+    const { startupWallMs } = this.#deps.limits;
     this.#fail(
       failed('worker_start_failed', { reason: `a top-level await did not settle within ${startupWallMs} ms` }),
     );
   }
 
   #fail(outcome: Failed): void {
-    this.#parts.deployment.log('error', errorMessage(outcome.code, outcome.details), null);
-    this.#parts.onFailed(outcome);
+    this.#deps.deployment.log('error', errorMessage(outcome.code, outcome.details), null);
+    this.#deps.onFailed(outcome);
   }
 
   /** The worker serves, or the isolate is gone. */

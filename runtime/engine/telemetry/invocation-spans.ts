@@ -35,7 +35,7 @@ export class CallSpan {
 }
 
 /** Dependencies of the spans of an invocation. */
-interface InvocationSpansParts {
+interface InvocationSpansDeps {
   readonly telemetry: { span(span: Omit<SpanRecord, 'record' | 'project' | 'deployment'>): void };
   readonly invocation: string;
   /** `performance.now()` at its arrival. */
@@ -51,25 +51,25 @@ interface InvocationSpansParts {
 export class InvocationSpans {
   /** Context for requests, messages and lines of the invocation: its own span is their parent. */
   readonly context: TraceContext;
-  #parts: InvocationSpansParts;
+  #deps: InvocationSpansDeps;
   /** From `performance.now()` to milliseconds since 1970. */
   #offset: number;
   #count = 0;
 
-  constructor(parts: InvocationSpansParts) {
-    this.#parts = parts;
+  constructor(deps: InvocationSpansDeps) {
+    this.#deps = deps;
     this.#offset = Date.now() - performance.now();
     this.context = {
-      traceId: parts.parent?.traceId ?? newTraceId(),
+      traceId: deps.parent?.traceId ?? newTraceId(),
       parentId: newSpanId(),
       flags: '01',
-      state: parts.parent?.state ?? '',
+      state: deps.parent?.state ?? '',
     };
   }
 
   /** Begins the span of a host call; null for calls without one, and beyond the limit of an invocation. */
   begin(name: string, args: unknown): CallSpan | null {
-    if (!TRACED.test(name) || ++this.#count >= this.#parts.spansMax) return null;
+    if (!TRACED.test(name) || ++this.#count >= this.#deps.spansMax) return null;
     const span = new CallSpan(name, PRODUCERS.test(name) ? spanKinds.producer : spanKinds.client);
     const { binding, name: step, startedAt } = (args ?? {}) as Readonly<Record<string, unknown>>;
     if (typeof binding === 'string') span.set('platform.binding', binding);
@@ -78,7 +78,7 @@ export class InvocationSpans {
       span.kind = spanKinds.internal;
       span.set('platform.workflow.step', step);
       // A step begins at the time given by the worker's clock, but not before its invocation.
-      if (typeof startedAt === 'number') span.startedAt = Math.max(this.#parts.startedAt, startedAt - this.#offset);
+      if (typeof startedAt === 'number') span.startedAt = Math.max(this.#deps.startedAt, startedAt - this.#offset);
     }
     return span;
   }
@@ -92,7 +92,7 @@ export class InvocationSpans {
 
   /** The invocation has ended. */
   end(name: string, kind: SpanKind, error: string | null, attributes: SpanAttributes): void {
-    const { parent, isInside, startedAt, links } = this.#parts;
+    const { parent, isInside, startedAt, links } = this.#deps;
     this.#hand({
       spanId: this.context.parentId,
       parentId: parent?.parentId ?? null,
@@ -117,7 +117,7 @@ export class InvocationSpans {
     readonly startedAt: number;
     readonly links: readonly string[];
   }): void {
-    const { telemetry, invocation } = this.#parts;
+    const { telemetry, invocation } = this.#deps;
     const { startedAt, error, ...rest } = span;
     const ms = Math.max(0, performance.now() - startedAt);
     const line = error === null ? null : error.split('\n', 1)[0]!.slice(0, TEXT_CHARS_MAX).replaceAll('\0', '\ufffd');

@@ -8,7 +8,7 @@ import type { FromEngine, ToEngine } from './messages.ts';
 import type { DeploymentKey, EngineRole, EngineState } from '../private-port/state.ts';
 
 /** Options of an engine process. */
-export interface EngineParts {
+export interface EngineDeps {
   readonly id: number;
   /** Module of the engine. */
   readonly script: string;
@@ -60,16 +60,16 @@ export class EngineProcess {
   #crashNote = '';
   #killer: NodeJS.Timeout | null = null;
 
-  constructor(parts: EngineParts) {
-    this.id = parts.id;
-    this.sockets = join(parts.sockets, String(parts.id));
+  constructor(deps: EngineDeps) {
+    this.id = deps.id;
+    this.sockets = join(deps.sockets, String(deps.id));
     const [program, ...before] = nodeCommand() as [string, ...string[]];
-    const child = fork(parts.script, {
+    const child = fork(deps.script, {
       execPath: program,
       execArgv: [...before, ...process.execArgv],
       env: {
-        ...parts.environment,
-        ENGINE_ID: String(parts.id),
+        ...deps.environment,
+        ENGINE_ID: String(deps.id),
         ENGINE_SOCKETS: this.sockets,
         ENGINE_CRASH_FD: String(CRASH_FD),
       },
@@ -78,7 +78,7 @@ export class EngineProcess {
     this.#child = child;
     child.on('message', (message, handle) => {
       this.heardAt = Date.now();
-      parts.onMessage(this, message as FromEngine, (handle as SentHandle | undefined) ?? null);
+      deps.onMessage(this, message as FromEngine, (handle as SentHandle | undefined) ?? null);
     });
     child.stdio[CRASH_FD]?.on('data', (bytes: Buffer) => {
       this.#crashNote = (this.#crashNote + bytes.toString('utf8')).slice(-NOTE_CHARS_MAX);
@@ -89,13 +89,13 @@ export class EngineProcess {
       exited = true;
       this.state = 'gone';
       if (this.#killer !== null) clearTimeout(this.#killer);
-      parts.onExit(this, code, signal);
+      deps.onExit(this, code, signal);
     };
     child.on('error', () => {
       if (child.pid === undefined) gone(1, null);
     });
     child.on('exit', gone);
-    child.on('close', () => parts.onClosed(this));
+    child.on('close', () => deps.onClosed(this));
   }
 
   get pid(): number {

@@ -1,16 +1,16 @@
 // The engine processes: their number, replacement, and how to replace one without dropping a request. A spare is
 // always booted, so that a dead engine is replaced within milliseconds. Independent of crash ledgers: main.ts is
 // notified of every death.
-import type { EngineParts, EngineProcess, SentHandle } from './engine-process.ts';
+import type { EngineDeps, EngineProcess, SentHandle } from './engine-process.ts';
 import { ListeningSockets } from './listening-sockets.ts';
 import type { FromEngine, ToEngine } from './messages.ts';
 import type { DeploymentKey, EngineState } from '../private-port/state.ts';
 import { EXIT_CONFIGURATION } from '#core/process/run-process.ts';
 
 /** Dependencies of the engines. */
-interface EnginesParts {
+interface EnginesDeps {
   /** Starts a process. */
-  readonly create: (parts: Pick<EngineParts, 'id' | 'onMessage' | 'onExit' | 'onClosed'>) => EngineProcess;
+  readonly create: (deps: Pick<EngineDeps, 'id' | 'onMessage' | 'onExit' | 'onClosed'>) => EngineProcess;
   /** Number of serving engines. */
   readonly processes: number;
   readonly spares: number;
@@ -43,7 +43,7 @@ const HAND_OVER_MS = 3000;
 const KILL_MS = 2000;
 
 export class Engines {
-  #parts: EnginesParts;
+  #deps: EnginesDeps;
   #places: Place[];
   #apart = new Map<DeploymentKey, Place>();
   /** Unassigned: booting, or ready. */
@@ -56,9 +56,9 @@ export class Engines {
   #waiting: NodeJS.Timeout | null = null;
   #stopping: (() => void) | null = null;
 
-  constructor(parts: EnginesParts) {
-    this.#parts = parts;
-    this.#places = Array.from({ length: parts.processes }, (_, index) => ({
+  constructor(deps: EnginesDeps) {
+    this.#deps = deps;
+    this.#places = Array.from({ length: deps.processes }, (_, index) => ({
       key: index,
       engine: null,
       successor: null,
@@ -78,7 +78,7 @@ export class Engines {
   /** All engines serve, and the spares are ready. */
   get isFull(): boolean {
     const booted = this.#free.filter(({ state }) => state === 'booted').length;
-    return this.serving().length === this.#places.length && booted >= this.#parts.spares;
+    return this.serving().length === this.#places.length && booted >= this.#deps.spares;
   }
 
   /** The quarantine engine of a deployment, once it accepts requests. */
@@ -139,7 +139,7 @@ export class Engines {
     this.#sockets.close();
     for (const engine of this.#free) engine.kill();
     for (const { engine, successor } of [...this.#places, ...this.#apart.values()]) {
-      engine?.drain(this.#parts.drainMs + KILL_MS, false);
+      engine?.drain(this.#deps.drainMs + KILL_MS, false);
       if (successor !== null && successor !== 'wanted') successor.kill();
     }
     this.#whenGone();
@@ -163,7 +163,7 @@ export class Engines {
     for (const place of all) if (place.successor === 'wanted') this.#take((engine) => this.#succeed(place, engine));
     const wanting = all.filter(({ engine, successor }) => engine === null || successor === 'wanted').length;
     // Spares boot after all others, not at the same time.
-    const spares = all.every(({ engine }) => engine !== null && engine.state !== 'assigned') ? this.#parts.spares : 0;
+    const spares = all.every(({ engine }) => engine !== null && engine.state !== 'assigned') ? this.#deps.spares : 0;
     const missing = wanting + spares - this.#free.length;
     if (missing > 0 && this.#waiting === null) for (let i = 0; i < missing; i++) this.#boot();
   }
@@ -174,7 +174,7 @@ export class Engines {
   }
 
   #boot(): void {
-    const engine = this.#parts.create({
+    const engine = this.#deps.create({
       id: ++this.#lastId,
       onMessage: (from, message, handle) => this.#onMessage(from, message, handle),
       onExit: (from, code, signal) => this.#onExit(from, code, signal),
@@ -191,9 +191,9 @@ export class Engines {
     engine.restarts = place.restarts;
     engine.lastServedAt = Date.now();
     if (place.engine === null) place.engine = engine;
-    this.#parts.onAssigned(engine);
+    this.#deps.onAssigned(engine);
     const number = typeof place.key === 'number' ? place.key : null;
-    const message = { type: 'assign', role, place: number, port: this.#parts.port } as const;
+    const message = { type: 'assign', role, place: number, port: this.#deps.port } as const;
     const orphan = handle === null && number !== null ? this.#sockets.ofPlace(number) : null;
     if (orphan !== null) engine.share({ ...message, inherits: true }, orphan);
     else engine.send({ ...message, inherits: handle !== null }, handle);
@@ -253,18 +253,18 @@ export class Engines {
         engine.restarts = place.restarts;
       }
       this.#hasServed = true;
-      this.#parts.onListening(engine);
-      this.#parts.onChange();
+      this.#deps.onListening(engine);
+      this.#deps.onChange();
       if (old !== null && old !== engine) this.#dismiss(old);
       this.#sockets.settle(this.serving());
       this.#fill();
-    } else this.#parts.onMessage(engine, message);
+    } else this.#deps.onMessage(engine, message);
   }
 
   #dismiss(engine: EngineProcess): void {
     this.#sockets.release(engine);
     this.#leaving.add(engine);
-    engine.drain(this.#parts.drainMs + KILL_MS, true);
+    engine.drain(this.#deps.drainMs + KILL_MS, true);
   }
 
   #onExit(engine: EngineProcess, code: number | null, signal: NodeJS.Signals | null): void {
@@ -293,7 +293,7 @@ export class Engines {
       this.#sockets.settle(this.serving());
       // Later failures are not caused by the configuration: a dependency of the engine is temporarily unavailable.
       if (code === EXIT_CONFIGURATION && !this.#hasServed) {
-        this.#parts.onFatal(code);
+        this.#deps.onFatal(code);
         return;
       }
       this.#youngDeaths = Date.now() - engine.startedAt < YOUNG_MS ? this.#youngDeaths + 1 : 0;
@@ -304,11 +304,11 @@ export class Engines {
           this.#fill();
         }, delayMs);
       }
-      this.#parts.onDeath(engine, code, signal, delayMs);
+      this.#deps.onDeath(engine, code, signal, delayMs);
     }
     this.#fill();
     // After a death, the remaining engines learn who is gone together with the cause: `onDeath` and its consequences.
-    if (engine.expected) this.#parts.onChange();
+    if (engine.expected) this.#deps.onChange();
   }
 
   #placeOf(engine: EngineProcess): Place | undefined {

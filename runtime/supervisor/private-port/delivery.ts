@@ -15,7 +15,7 @@ import { readBody, readJsonBody } from './json-body.ts';
 import type { DeploymentKey, EngineState, SupervisorState } from './state.ts';
 
 /** Dependencies of deliveries. */
-export interface DeliveryParts {
+export interface DeliveryDeps {
   readonly state: () => Pick<SupervisorState, 'engines' | 'quarantine'>;
   /** Numbers of serving engines, in the order to try for a deployment. */
   readonly homes: (deployment: DeploymentKey, places: readonly number[]) => readonly number[];
@@ -43,12 +43,12 @@ const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
 
 /** Creates the delivery function; it never rejects: failures are in the response. */
 export function createDelivery(
-  parts: DeliveryParts,
+  deps: DeliveryDeps,
 ): (request: IncomingMessage, response: ServerResponse) => Promise<DeliveryAnswer> {
   const connections = createEngineConnections();
   let running = 0;
   return async (request, response) => {
-    if (running >= parts.deliveriesMax) return refusal('none', 'deliveries_overloaded', { limit: parts.deliveriesMax });
+    if (running >= deps.deliveriesMax) return refusal('none', 'deliveries_overloaded', { limit: deps.deliveriesMax });
     running++;
     let kind = 'none';
     try {
@@ -57,9 +57,9 @@ export function createDelivery(
       response.once('close', () => {
         if (!response.writableFinished) gone.abort();
       });
-      const { body, envelope } = await readEnvelope(request, parts.bodyBytesMax);
+      const { body, envelope } = await readEnvelope(request, deps.bodyBytesMax);
       kind = envelope.kind;
-      const answer = await send(envelope, body, parts, gone.signal, connections);
+      const answer = await send(envelope, body, deps, gone.signal, connections);
       return { kind, status: answer.status, contentType: answer.contentType || 'application/json', body: answer.body };
     } catch (error) {
       if (error instanceof PlatformError) return refusal(kind, error.code, error.details);
@@ -73,12 +73,12 @@ export function createDelivery(
 async function send(
   envelope: Envelope,
   body: Buffer,
-  parts: DeliveryParts,
+  deps: DeliveryDeps,
   signal: AbortSignal,
   connections: Agent,
 ): Promise<EngineAnswer> {
-  const timeoutMs = parts.eventWallMs + MARGIN_MS;
-  for (const { socketPath } of candidates(envelope, parts)) {
+  const timeoutMs = deps.eventWallMs + MARGIN_MS;
+  for (const { socketPath } of candidates(envelope, deps)) {
     try {
       return await askEngine({
         socketPath,
@@ -104,7 +104,7 @@ async function send(
 }
 
 /** Engines for an event, best first. @throws {PlatformError} `deployment_quarantined`. */
-function candidates({ deployment, project }: Envelope, { state, homes, want }: DeliveryParts): EngineState[] {
+function candidates({ deployment, project }: Envelope, { state, homes, want }: DeliveryDeps): EngineState[] {
   const { engines, quarantine } = state();
   const isIt = (key: DeploymentKey): boolean =>
     key === `${project}/${deployment}` || (project === '' && key.endsWith(`/${deployment}`));

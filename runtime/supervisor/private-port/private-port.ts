@@ -10,7 +10,7 @@ import { errorMessage, errorTable, PlatformError, type ErrorCode, type ErrorDeta
 import { exposition, EXPOSITION_TYPE } from '../../engine/metrics/exposition.ts';
 import { labels, type Sample } from '../../engine/metrics/report.ts';
 import { check } from './check.ts';
-import { createDelivery, type DeliveryParts } from './delivery.ts';
+import { createDelivery, type DeliveryDeps } from './delivery.ts';
 import { readEdgeMetrics } from './edge-metrics.ts';
 import { readFromEngine, type EngineAnswer } from '../engines/engine-calls.ts';
 import { readLogs } from './logs.ts';
@@ -29,7 +29,7 @@ const { createServer } = process.getBuiltinModule('node:http');
 const IDLE_MS = 5000;
 
 /** Dependencies of the private port. */
-export interface PrivatePortParts extends Omit<DeliveryParts, 'state'> {
+export interface PrivatePortDeps extends Omit<DeliveryDeps, 'state'> {
   readonly settings: PrivatePortSettings;
   /** Token of the user who started the platform (local-record.ts): opens every route. */
   readonly localToken: string;
@@ -69,25 +69,25 @@ function backupSamples(last: LastBackup | null): Sample[] {
 }
 
 /** Opens it; rejects with the system's error (`EADDRINUSE`, `EACCES`) if the port is not available. */
-export async function openPrivatePort(parts: PrivatePortParts): Promise<PrivatePort> {
-  const { settings, state } = parts;
-  const metrics = new MetricsCollector({ deploymentsMax: parts.metricsDeploymentsMax, state });
+export async function openPrivatePort(deps: PrivatePortDeps): Promise<PrivatePort> {
+  const { settings, state } = deps;
+  const metrics = new MetricsCollector({ deploymentsMax: deps.metricsDeploymentsMax, state });
   const deliveries = new Map<string, number>();
-  const deliver = createDelivery(parts);
+  const deliver = createDelivery(deps);
   const operate = createOperations(state);
 
   const routes: Readonly<Record<string, Readonly<Record<string, Answer>>>> = {
-    '/_platform/health': { GET: (_request, response) => sendHealth(response, parts, true) },
-    '/_platform/health/live': { GET: (_request, response) => sendHealth(response, parts, false) },
-    '/_platform/health/ready': { GET: (_request, response) => sendHealth(response, parts, true) },
-    '/_platform/status': { GET: async (_request, response) => sendJson(response, 200, await status(parts)) },
+    '/_platform/health': { GET: (_request, response) => sendHealth(response, deps, true) },
+    '/_platform/health/live': { GET: (_request, response) => sendHealth(response, deps, false) },
+    '/_platform/health/ready': { GET: (_request, response) => sendHealth(response, deps, true) },
+    '/_platform/status': { GET: async (_request, response) => sendJson(response, 200, await status(deps)) },
     '/metrics': {
       async GET(_request, response) {
         const own = [...deliveries].map(([given, count]): Sample => ['platform_deliveries_total', given, count]);
         const text = exposition([
           ...(await metrics.samples()),
           ...own,
-          ...(parts.backups === undefined ? [] : backupSamples(parts.backups())),
+          ...(deps.backups === undefined ? [] : backupSamples(deps.backups())),
         ]);
         response.writeHead(200, { 'content-type': EXPOSITION_TYPE, 'cache-control': 'no-store' });
         response.end(text);
@@ -95,7 +95,7 @@ export async function openPrivatePort(parts: PrivatePortParts): Promise<PrivateP
     },
     '/metrics/edge': {
       async GET(_request, response) {
-        const socket = parts.edgeMetricsSocket?.() ?? null;
+        const socket = deps.edgeMetricsSocket?.() ?? null;
         if (socket === null) throw new PlatformError('internal_route_not_found', { path: '/metrics/edge' });
         const text = await readEdgeMetrics(socket);
         response.writeHead(200, { 'content-type': EXPOSITION_TYPE, 'cache-control': 'no-store' });
@@ -108,18 +108,18 @@ export async function openPrivatePort(parts: PrivatePortParts): Promise<PrivateP
     '/_platform/usage': {
       async POST(request, response) {
         const { value } = await readJsonBody(request, 1024);
-        sendJson(response, 200, parts.usage.take((value as { acknowledged?: unknown } | null)?.acknowledged));
+        sendJson(response, 200, deps.usage.take((value as { acknowledged?: unknown } | null)?.acknowledged));
       },
     },
     '/_platform/telemetry': {
       async POST(request, response) {
         const { value } = await readJsonBody(request, 1024);
-        sendJson(response, 200, await parts.telemetry.take(value));
+        sendJson(response, 200, await deps.telemetry.take(value));
       },
     },
     '/_platform/check': {
       async POST(request, response) {
-        const answer = await check(request, state, parts.bodyBytesMax);
+        const answer = await check(request, state, deps.bodyBytesMax);
         if (!('body' in answer)) return sendJson(response, 200, answer);
         passOn(response, answer as EngineAnswer);
       },
@@ -145,7 +145,7 @@ export async function openPrivatePort(parts: PrivatePortParts): Promise<PrivateP
     },
   };
 
-  const isOwner = createBearerCheck(parts.localToken);
+  const isOwner = createBearerCheck(deps.localToken);
   const isOperator = createBearerCheck(settings.token);
   const server = createServer(
     {
@@ -213,7 +213,7 @@ function listen(server: Server, { port, host }: PrivatePortSettings): Promise<vo
 /** Ready: an engine accepts requests, and the platform is not stopping. */
 function sendHealth(
   response: ServerResponse,
-  { state, isStopping, isReady }: PrivatePortParts,
+  { state, isStopping, isReady }: PrivatePortDeps,
   wantsReady: boolean,
 ): void {
   const { engines, services } = state();
@@ -226,7 +226,7 @@ function sendHealth(
 }
 
 /** The whole state, with each engine's own status; an engine that does not answer in time is shown with the reason. */
-async function status({ version, state, isStopping }: PrivatePortParts): Promise<object> {
+async function status({ version, state, isStopping }: PrivatePortDeps): Promise<object> {
   const { engines, services, ...own } = state();
   const asked = await Promise.all(
     engines.map(async ({ socketPath, ...engine }) => {

@@ -25,7 +25,7 @@ const lossReasons = {
   endless: 'its code could not be terminated, which cost a thread',
 };
 
-interface EngineWatchParts {
+interface EngineWatchDeps {
   /** A function, because engines are created after this and report to it. */
   readonly engines: () => Engines;
   readonly limits: Limits;
@@ -35,7 +35,7 @@ interface EngineWatchParts {
 }
 
 export class EngineWatch {
-  #parts: EngineWatchParts;
+  #deps: EngineWatchDeps;
   #quarantine: Quarantine;
   #written: Quarantine['ledger'];
   #exits = new WeakMap<EngineProcess, NodeJS.Signals | null>();
@@ -45,9 +45,9 @@ export class EngineWatch {
   #timer: NodeJS.Timeout;
   #stopped = false;
 
-  constructor(parts: EngineWatchParts) {
-    const { limits, ledgerFolder } = parts;
-    this.#parts = parts;
+  constructor(deps: EngineWatchDeps) {
+    const { limits, ledgerFolder } = deps;
+    this.#deps = deps;
     this.#quarantine = new Quarantine(
       {
         backoffMs: limits.quarantineBackoffMs,
@@ -82,7 +82,7 @@ export class EngineWatch {
     this.#deaths++;
     this.#lostRequests += engine.load;
     const { id, place, load } = engine;
-    this.#parts.log.error({ engine: id, place, code, signal, delayMs, lostRequests: load }, 'Engine exited');
+    this.#deps.log.error({ engine: id, place, code, signal, delayMs, lostRequests: load }, 'Engine exited');
   }
 
   /** An engine is gone and all its messages are read: determines the cause. */
@@ -116,14 +116,14 @@ export class EngineWatch {
 
   /** Starts the requested dedicated engine of a quarantined deployment. */
   want(deployment: string): void {
-    const isFull = this.#engines.quarantined.length >= this.#parts.limits.quarantineEnginesMax;
+    const isFull = this.#engines.quarantined.length >= this.#deps.limits.quarantineEnginesMax;
     if (!isFull && this.#quarantine.mayServe(deployment, Date.now())) this.#engines.startQuarantineEngine(deployment);
   }
 
   /** A deployment has cost an engine a thread. */
   lostThread(engine: EngineProcess, lost: FromEngine & { readonly type: 'lost-thread' }): void {
     const { deployment, organization, reason } = lost;
-    this.#parts.log.warn({ engine: engine.id, place: engine.place, deployment, reason }, 'Thread lost');
+    this.#deps.log.warn({ engine: engine.id, place: engine.place, deployment, reason }, 'Thread lost');
     const apart = typeof engine.place === 'string' ? engine.place : null;
     const death = { blamed: deployment, organization, running: [], at: Date.now() };
     this.#recordDeath(death, apart, { reason: lossReasons[reason], burntMs: 0 });
@@ -136,7 +136,7 @@ export class EngineWatch {
     if (apart !== null) this.#engines.endQuarantine(apart);
     else if (!this.#engines.recycle(engine)) return;
     const named = { blamed: blamed?.deployment ?? null, burntMs: blamed?.burntMs ?? 0 };
-    this.#parts.log.warn({ engine: engine.id, place: engine.place, reason, ...named }, 'Engine replaced');
+    this.#deps.log.warn({ engine: engine.id, place: engine.place, reason, ...named }, 'Engine replaced');
     if (blamed === null) return;
     const { deployment, organization, burntMs } = blamed;
     const deed = { reason: `its engine had to be replaced: ${reason}`, burntMs };
@@ -154,7 +154,7 @@ export class EngineWatch {
   }
 
   get #engines(): Engines {
-    return this.#parts.engines();
+    return this.#deps.engines();
   }
 
   /** Attributes a death, or an equivalent event, to its causes. */
@@ -162,7 +162,7 @@ export class EngineWatch {
     const struck = this.#quarantine.onDeath(death, apart, deed);
     for (const { deployment, strikes, until, reason } of this.#quarantine.state(Date.now()).quarantine) {
       if (struck.includes(deployment))
-        this.#parts.log.warn({ deployment, strikes, until, reason }, 'Deployment quarantined');
+        this.#deps.log.warn({ deployment, strikes, until, reason }, 'Deployment quarantined');
     }
     this.#keep();
     this.tell();
@@ -180,7 +180,7 @@ export class EngineWatch {
     const free = this.#quarantine.pass(Date.now(), engines.isFull);
     for (const deployment of free)
       if (engines.quarantined.includes(deployment))
-        this.#parts.log.info({ deployment }, 'Deployment released from quarantine');
+        this.#deps.log.info({ deployment }, 'Deployment released from quarantine');
     if (free.length > 0) this.tell();
     else this.#awaitPauseEnd();
     // Only now that no engine sends requests there any more.
@@ -189,7 +189,7 @@ export class EngineWatch {
   }
 
   #keep(): void {
-    const { ledgerFolder, log } = this.#parts;
+    const { ledgerFolder, log } = this.#deps;
     if (ledgerFolder === '' || this.#quarantine.ledger === this.#written) return;
     try {
       writeLedger(ledgerFolder, this.#quarantine.ledger);
@@ -206,7 +206,7 @@ export class EngineWatch {
   }
 
   #check(engine: EngineProcess): void {
-    const { limits, log } = this.#parts;
+    const { limits, log } = this.#deps;
     engine.measure();
     if (engine.state !== 'listening') return;
     if (Date.now() - engine.heardAt > SILENCE_MS) {
@@ -222,7 +222,7 @@ export class EngineWatch {
 
   #endIdle(deployment: string): void {
     const engine = this.#engines.ofQuarantine(deployment);
-    const idleMs = 2 * this.#parts.limits.quarantineProbationMs;
+    const idleMs = 2 * this.#deps.limits.quarantineProbationMs;
     if (engine === null || engine.load > 0 || Date.now() - engine.lastServedAt < idleMs) return;
     this.#quarantine.onIdle(deployment);
     this.#engines.endQuarantine(deployment);

@@ -16,7 +16,7 @@ const KEPT =
 /** Only if builds run in sandboxes. */
 const OF_SANDBOXES = /^SANDBOX_(?:URL|AUTH_TOKEN|PROVIDER|NETWORK_ISOLATION)$/;
 
-interface BuilderServiceParts {
+interface BuilderServiceDeps {
   readonly environment: Environment;
   /** Data folder. */
   readonly folder: string;
@@ -34,7 +34,7 @@ interface BuilderServiceParts {
 const NEVER_MS = 2 ** 48;
 
 /** @throws {Error} when a build setting is invalid. */
-export function builderService(given: BuilderServiceParts): ServiceSpec {
+export function builderService(given: BuilderServiceDeps): ServiceSpec {
   const { environment, folder, port, databaseUrl, stays, runsServers } = given;
   // Errors are reported at the platform's start rather than at the first build.
   const inSandboxes = buildExecutor(environment) !== null;

@@ -28,7 +28,7 @@ export interface ControlState {
 }
 
 /** Dependencies and callbacks of the service. */
-interface ControlServiceParts {
+interface ControlServiceDeps {
   readonly environment: Environment;
   readonly folder: string;
   /** URL of the database's owner; '' while it is not known. */
@@ -60,8 +60,8 @@ export function controlEnvironment(environment: Environment): Environment {
 }
 
 /** @throws {Error} when a secret is missing or weak. */
-export function controlService(parts: ControlServiceParts): ServiceSpec {
-  const { environment, folder } = parts;
+export function controlService(deps: ControlServiceDeps): ServiceSpec {
+  const { environment, folder } = deps;
   const own = controlEnvironment(environment);
   const secrets = sharedSecrets(environment, folder);
   const [program, ...before] = nodeCommand();
@@ -72,7 +72,7 @@ export function controlService(parts: ControlServiceParts): ServiceSpec {
   return {
     name: 'api',
     start() {
-      const { urls, token } = parts.handlers();
+      const { urls, token } = deps.handlers();
       return fork(script, {
         execPath: program,
         execArgv: [...before, '--disable-warning=ExperimentalWarning'],
@@ -80,21 +80,21 @@ export function controlService(parts: ControlServiceParts): ServiceSpec {
           ...own,
           ...secrets,
           FS_PATH: folder,
-          DATABASE_URL: parts.databaseUrl(),
+          DATABASE_URL: deps.databaseUrl(),
           API_HANDLER_URL: urls,
           PRIVATE_PORT_TOKEN: token,
-          ...(parts.webHop !== null && { API_WEB_LISTEN: parts.webHop.socket, WEB_TOKEN: parts.webHop.token }),
-          ...(parts.aiSocket !== null && { API_AI_SOCKET: parts.aiSocket }),
-          ...(parts.operatorAi !== null && { API_AI_OPERATOR: operatorAiText(parts.operatorAi) }),
-          ...(parts.edgeToken !== '' && { EDGE_TOKEN: parts.edgeToken }),
+          ...(deps.webHop !== null && { API_WEB_LISTEN: deps.webHop.socket, WEB_TOKEN: deps.webHop.token }),
+          ...(deps.aiSocket !== null && { API_AI_SOCKET: deps.aiSocket }),
+          ...(deps.operatorAi !== null && { API_AI_OPERATOR: operatorAiText(deps.operatorAi) }),
+          ...(deps.edgeToken !== '' && { EDGE_TOKEN: deps.edgeToken }),
         },
         stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
       });
     },
     onMessage(message) {
       const { type, service } = message as { type?: unknown; service?: unknown };
-      if (type === 'ready') parts.onReady(message as ControlState);
-      if (type === 'want' && typeof service === 'string') parts.onWant(service);
+      if (type === 'ready') deps.onReady(message as ControlState);
+      if (type === 'want' && typeof service === 'string') deps.onWant(service);
     },
     readyMsMax: 30_000,
     stopMsMax: 10_000,

@@ -14,7 +14,7 @@ const ofBroker =
   /^(?:PATH|TZ|TMPDIR|NODE_(?:ENV|COMPILE_CACHE)|FS_PATH|LOG_LEVEL|LOG_FORMAT|NO_COLOR|(?:QUEUE|DELIVERY|BROKER|TIMERS?|WORKFLOW|WORKER_CPU_LIMIT_MS)_[A-Z_]+)$/;
 
 /** Dependencies and callbacks of the services. */
-interface EventServiceParts {
+interface EventServiceDeps {
   readonly environment: Environment;
   /** Data folder; '' for none. */
   readonly folder: string;
@@ -39,7 +39,7 @@ export function eventServices({
   onSandboxUrl,
   delivers,
   handlers,
-}: EventServiceParts): ServiceSpec[] {
+}: EventServiceDeps): ServiceSpec[] {
   if (folder === '' || (environment['DATABASE_URL'] ?? '').toLowerCase() === 'none') return [];
   let engineUrl = '';
   const postgres: ServiceSpec = {

@@ -18,7 +18,7 @@ const KEPT =
 const STOP_SPARE_MS = 5000;
 
 /** Servers for Node that run here, and the variables for engines. */
-interface ServerParts {
+interface ServerDeps {
   readonly specs: readonly ServiceSpec[];
   readonly engineEnvironment: Readonly<Record<string, string>>;
 }
@@ -32,7 +32,7 @@ interface ServerParts {
 export function serverParts(
   environment: Environment,
   given: { readonly parts: Parts; readonly folder: string; readonly sockets: string; readonly limits: Limits },
-): ServerParts {
+): ServerDeps {
   const { parts, folder, sockets, limits } = given;
   const shared = environment['SSR_SOCKETS_DIR']?.trim() ?? '';
   const serves = parts.has('handler');

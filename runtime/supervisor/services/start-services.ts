@@ -8,7 +8,7 @@ import type { Services } from './services.ts';
 /** Interval of attempts to reach an unavailable database. */
 const DATABASE_RETRY_MS = 2000;
 
-interface Parts {
+interface Deps {
   readonly services: Services;
   readonly folder: string;
   readonly databaseUrl: string;
@@ -22,8 +22,8 @@ interface Parts {
  * @returns false: the supervisor is stopping.
  * @throws why a service does not start, if the database was never reached: all of them are stopped then.
  */
-export async function startServices(parts: Parts): Promise<boolean> {
-  const { services, folder, databaseUrl, log, isStopping } = parts;
+export async function startServices(deps: Deps): Promise<boolean> {
+  const { services, folder, databaseUrl, log, isStopping } = deps;
   let isServing = false;
   for (;;) {
     try {
@@ -38,7 +38,7 @@ export async function startServices(parts: Parts): Promise<boolean> {
       }
       log.error({ reason: (error as Error).message }, 'Serving without the database, retrying to connect');
     }
-    if (!isServing) parts.serve();
+    if (!isServing) deps.serve();
     isServing = true;
     await pause(DATABASE_RETRY_MS);
     if (isStopping()) return false;

@@ -23,7 +23,7 @@ export interface WebHop {
   readonly token: string;
 }
 
-interface WebServiceParts {
+interface WebServiceDeps {
   readonly environment: Environment;
   /** Null: from the environment. */
   readonly hop: WebHop | null;
@@ -31,7 +31,7 @@ interface WebServiceParts {
 }
 
 /** Null if there is nothing to serve. */
-export function webService({ environment, hop, onReady }: WebServiceParts): ServiceSpec | null {
+export function webService({ environment, hop, onReady }: WebServiceDeps): ServiceSpec | null {
   const isOff = (name: string): boolean => environment[name]?.trim().toLowerCase() === 'off';
   if (isOff('UI_PORT') && isOff('DOCS_PORT')) return null;
   const own = Object.fromEntries(Object.entries(environment).filter(([name]) => KEPT.test(name)));

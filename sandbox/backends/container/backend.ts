@@ -28,7 +28,7 @@ import { AI_URL } from './inside/ai-door.ts';
 import { openProgram } from './program.ts';
 
 /** Options of the backend. */
-export interface ContainerBackendParts extends ContainerSettings {
+export interface ContainerBackendDeps extends ContainerSettings {
   /** Socket of the engine. */
   readonly socketPath: string;
   /** Images that sandboxes may request, besides `image`. */
@@ -58,24 +58,24 @@ interface Inspected {
 }
 
 /** @throws {Error} with the fix when the engine cannot be used. */
-export async function openContainerBackend(parts: ContainerBackendParts): Promise<SandboxBackend> {
-  const { egress, aiUrl, answerMs, report } = parts;
-  const api = openEngineApi(parts.socketPath);
-  const labels = labelsOf(parts);
-  const nameOf = (key: string): string => containerName(parts, key);
+export async function openContainerBackend(deps: ContainerBackendDeps): Promise<SandboxBackend> {
+  const { egress, aiUrl, answerMs, report } = deps;
+  const api = openEngineApi(deps.socketPath);
+  const labels = labelsOf(deps);
+  const nameOf = (key: string): string => containerName(deps, key);
   const room = await checkEngine();
   const settings: ContainerSettings = {
-    ...parts,
+    ...deps,
     // Engines refuse more CPUs than the machine has.
-    ...(parts.builds !== undefined && {
-      builds: { ...parts.builds, processorsMax: Math.min(parts.builds.processorsMax, room.processors) },
+    ...(deps.builds !== undefined && {
+      builds: { ...deps.builds, processorsMax: Math.min(deps.builds.processorsMax, room.processors) },
     }),
   };
   const images = openImages({ api, waitMs: answerMs, report });
-  const disks: Disks | null = parts.diskMb === 0 ? null : await openDisks(parts.diskFolder, parts.diskMb, SANDBOX_USER);
+  const disks: Disks | null = deps.diskMb === 0 ? null : await openDisks(deps.diskFolder, deps.diskMb, SANDBOX_USER);
   const program = await openProgram(api, {
-    image: parts.image,
-    installation: parts.programOwner ?? parts.installation,
+    image: deps.image,
+    installation: deps.programOwner ?? deps.installation,
     user: SANDBOX_USER,
   });
   const channels = new Map<string, Promise<Channel>>();
@@ -93,10 +93,10 @@ export async function openContainerBackend(parts: ContainerBackendParts): Promis
       throw new Error(
         `The container engine runs ${OSType} on ${Architecture}, and this Node is for ${process.platform} on ${process.arch}: sandboxes run the same one. Run the sandbox service in a container (compose.split.yaml)`,
       );
-    await api.call('GET', `/images/${encodeURIComponent(parts.image)}/json`).catch((error: unknown) => {
+    await api.call('GET', `/images/${encodeURIComponent(deps.image)}/json`).catch((error: unknown) => {
       if (!isMissing(error)) throw error;
       throw new Error(
-        `The container engine has no image ${parts.image}: build it with \`platform sandbox image -t ${parts.image}\`, or name another one in SANDBOX_DEFAULT_IMAGE`,
+        `The container engine has no image ${deps.image}: build it with \`platform sandbox image -t ${deps.image}\`, or name another one in SANDBOX_DEFAULT_IMAGE`,
       );
     });
     return { processors: NCPU, memoryMb: MemTotal / 2 ** 20 };
@@ -106,7 +106,7 @@ export async function openContainerBackend(parts: ContainerBackendParts): Promis
     const refuse = (reason: string): never => {
       throw new PlatformError('sandbox_option_refused', { reason });
     };
-    if (image !== null && image !== parts.image && !parts.images.includes(image))
+    if (image !== null && image !== deps.image && !deps.images.includes(image))
       refuse(`image ${image} is not among those that the operator allows (SANDBOX_IMAGES)`);
     if (machine === null) return;
     const { processors, memoryMb } = machineSizes[machine];
@@ -164,7 +164,7 @@ export async function openContainerBackend(parts: ContainerBackendParts): Promis
     const { key, options } = machine;
     check(options);
     const { image } = settingsFor(settings, machine);
-    if (image !== parts.image) await images.have(image);
+    if (image !== deps.image) await images.have(image);
     const name = nameOf(key);
     let device: string | null = null;
     if (disks !== null) {
@@ -201,7 +201,7 @@ export async function openContainerBackend(parts: ContainerBackendParts): Promis
     const { Id } = await api.call<{ Id: string }>(
       'POST',
       '/containers/create',
-      ownerSpec(parts, { workspace: name, program }),
+      ownerSpec(deps, { workspace: name, program }),
     );
     try {
       await api.call('POST', `/containers/${Id}/start`);
@@ -351,7 +351,7 @@ export async function openContainerBackend(parts: ContainerBackendParts): Promis
         return (await channels.get(key)!).connect();
       }),
     ...(disks !== null && { sizes: () => disks.sizes() }),
-    checks: () => checkContainers({ api, image: parts.image, labels, diskMb: parts.diskMb }),
+    checks: () => checkContainers({ api, image: deps.image, labels, diskMb: deps.diskMb }),
     async close() {
       for (const key of channels.keys()) drop(key);
       api.close();

@@ -4,7 +4,7 @@ import type { SandboxCheck } from '#core/sandbox/service-status.ts';
 import { ContainerEngineError, type EngineApi } from './engine-api.ts';
 
 /** What to check. */
-export interface ContainerCheckParts {
+export interface ContainerCheckDeps {
   readonly api: EngineApi;
   readonly image: string;
   /** Label of sandbox containers. */
@@ -17,7 +17,7 @@ export interface ContainerCheckParts {
 const CONTAINERS_MAX = 20;
 
 /** Findings, never a failure. */
-export async function checkContainers({ api, image, labels, diskMb }: ContainerCheckParts): Promise<SandboxCheck[]> {
+export async function checkContainers({ api, image, labels, diskMb }: ContainerCheckDeps): Promise<SandboxCheck[]> {
   let version: string;
   try {
     const found = await api.call<{ Version?: unknown } | null>('GET', '/version');

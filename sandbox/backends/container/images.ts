@@ -9,13 +9,13 @@ export interface Images {
   have(image: string): Promise<void>;
 }
 
-export function openImages(parts: {
+export function openImages(deps: {
   readonly api: EngineApi;
   /** How long a call waits. */
   readonly waitMs: number;
   report(message: string): void;
 }): Images {
-  const { api, waitMs, report } = parts;
+  const { api, waitMs, report } = deps;
   /** Resolves when the pull is over: whether the image exists. */
   const pulls = new Map<string, Promise<boolean>>();
 

@@ -12,7 +12,7 @@ import type { HostedSettings, PinnedTemplate } from './settings.ts';
 import { ProviderError, type HostedProvider, type ProviderMachine } from './provider.ts';
 
 /** Options of the backend. */
-export interface HostedBackendParts {
+export interface HostedBackendDeps {
   readonly provider: HostedProvider & { close(): Promise<void> };
   readonly settings: HostedSettings;
   /** The agent file, and its commands on the machine. */
@@ -44,8 +44,8 @@ const POLL_MS = 100;
  * `HOSTED_REQUIRE_SCOPED_KEY` is set, the provider does not have the machine type, or a template is not at its pinned
  * snapshot.
  */
-export async function openHostedBackend(parts: HostedBackendParts): Promise<SandboxBackend> {
-  const { provider, settings, program, installation, report } = parts;
+export async function openHostedBackend(deps: HostedBackendDeps): Promise<SandboxBackend> {
+  const { provider, settings, program, installation, report } = deps;
   const prefix = `platform-${installation}-`;
   const nameOf = (key: string): string => `${prefix}${key}`;
   /** Machine ids by name, valid until the machine is deleted. */
@@ -134,13 +134,13 @@ export async function openHostedBackend(parts: HostedBackendParts): Promise<Sand
   }
 
   async function untilRunning(key: string): Promise<ProviderMachine> {
-    for (const end = Date.now() + parts.startMsMax; ;) {
+    for (const end = Date.now() + deps.startMsMax; ;) {
       const machine = await find(key);
       if (machine === null) throw new PlatformError('sandbox_lost', { reason: 'the provider has no such machine' });
       if (machine.state === 'running') return machine;
       if (Date.now() > end)
         throw new PlatformError('sandbox_unavailable', {
-          reason: `its machine did not run within ${parts.startMsMax} ms`,
+          reason: `its machine did not run within ${deps.startMsMax} ms`,
         });
       await delay(POLL_MS);
     }

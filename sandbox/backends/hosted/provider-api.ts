@@ -20,7 +20,7 @@ import {
 } from './provider-calls.ts';
 
 /** Endpoint and credentials. */
-export interface ProviderApiParts {
+export interface ProviderApiDeps {
   /** `HOSTED_BASE_URL`, without a trailing slash. */
   readonly baseUrl: string;
   /** `HOSTED_API_KEY`. */
@@ -37,9 +37,9 @@ const PAGES_MAX = 1000;
 const STATES: ReadonlySet<string> = new Set<ProviderState>(['starting', 'running', 'suspended', 'stopped']);
 
 /** Creating is idempotent: machine names are unique, and the provider answers 409 to a second request. */
-export function openProviderApi(parts: ProviderApiParts): HostedProvider & { close(): Promise<void> } {
-  const { baseUrl, organization, certificateAuthority: ca, answerMs } = parts;
-  const calls = openProviderCalls({ ...parts, keyName: 'HOSTED_API_KEY' });
+export function openProviderApi(deps: ProviderApiDeps): HostedProvider & { close(): Promise<void> } {
+  const { baseUrl, organization, certificateAuthority: ca, answerMs } = deps;
+  const calls = openProviderCalls({ ...deps, keyName: 'HOSTED_API_KEY' });
   const { call } = calls;
   const machines = `/v1/organizations/${encodeURIComponent(organization)}/sandboxes`;
 

@@ -7,7 +7,7 @@ import { parseInteger } from '#core/parse-integer.ts';
 import { ProviderError } from './provider.ts';
 
 /** Endpoint, credentials and timeouts. */
-export interface ProviderCallsParts {
+export interface ProviderCallsDeps {
   /** `HOSTED_BASE_URL`, without a trailing slash. */
   readonly baseUrl: string;
   readonly apiKey: string;
@@ -42,9 +42,9 @@ const RETRY_MS = 250;
 const RETRY_MS_MAX = 10_000;
 const ANSWER_BYTES_MAX = 1024 * 1024;
 
-export function openProviderCalls(parts: ProviderCallsParts): ProviderCalls {
-  const { baseUrl, apiKey, keyName, certificateAuthority: ca, answerMs } = parts;
-  const { attempts = ATTEMPTS, retryMs = RETRY_MS } = parts;
+export function openProviderCalls(deps: ProviderCallsDeps): ProviderCalls {
+  const { baseUrl, apiKey, keyName, certificateAuthority: ca, answerMs } = deps;
+  const { attempts = ATTEMPTS, retryMs = RETRY_MS } = deps;
   const dispatcher = new Agent({
     connect: { ...(ca === undefined ? {} : { ca }), timeout: answerMs },
     headersTimeout: answerMs,

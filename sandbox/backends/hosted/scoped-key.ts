@@ -5,7 +5,7 @@ import { openProviderCalls, record, strings, text, unreadable } from './provider
 import { ProviderError } from './provider.ts';
 
 /** Options of the key. */
-export interface ScopedKeyParts {
+export interface ScopedKeyDeps {
   /** `HOSTED_BASE_URL`, without a trailing slash. */
   readonly baseUrl: string;
   /** `HOSTED_ADMIN_KEY`. */
@@ -52,16 +52,16 @@ const DAY_MS = 86_400_000;
  * @throws {ProviderError} also when the created key has more permissions or a later expiry than requested; it is not
  * shown then.
  */
-export async function makeScopedKey(parts: ScopedKeyParts): Promise<ScopedKey> {
-  const { baseUrl, adminKey, organization, name, days, hasTemplate, now = Date.now() } = parts;
+export async function makeScopedKey(deps: ScopedKeyDeps): Promise<ScopedKey> {
+  const { baseUrl, adminKey, organization, name, days, hasTemplate, now = Date.now() } = deps;
   const calls = openProviderCalls({
     baseUrl,
     apiKey: adminKey,
     keyName: 'HOSTED_ADMIN_KEY',
     answerMs: ANSWER_MS,
     attempts: ATTEMPTS,
-    retryMs: parts.retryMs ?? RETRY_MS,
-    ...(parts.certificateAuthority === undefined ? {} : { certificateAuthority: parts.certificateAuthority }),
+    retryMs: deps.retryMs ?? RETRY_MS,
+    ...(deps.certificateAuthority === undefined ? {} : { certificateAuthority: deps.certificateAuthority }),
   });
   const actions = hasTemplate ? [...ACTIONS, 'snapshot.read'] : ACTIONS;
   const expiresAt = new Date(now + days * DAY_MS).toISOString();

@@ -29,7 +29,7 @@ interface Machine {
 }
 
 /** Options of the backend. */
-export interface LocalParts {
+export interface LocalDeps {
   /** Parent of the sandbox folders. */
   readonly folder: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -41,8 +41,8 @@ export interface LocalParts {
   readonly warn: (message: string) => void;
 }
 
-export function createLocalBackend(parts: LocalParts): SandboxBackend {
-  const { folder, environment, aiUrl = null, why = NO_ENGINE, warn } = parts;
+export function createLocalBackend(deps: LocalDeps): SandboxBackend {
+  const { folder, environment, aiUrl = null, why = NO_ENGINE, warn } = deps;
   const machines = new Map<string, Machine>();
   let sockets: string | null = null;
   /** Warnings already printed. */

@@ -208,13 +208,13 @@ test('the builder is asked for when a build is made, and while one waits', async
   try {
     const project = await other.project('wanted');
     let wants = 0;
-    const parts = {
+    const deps = {
       sql: other.sql,
       stopping: stopping.signal,
       onNotify: async (channel: string, heard: (payload: string) => void) =>
         (await other.sql.listen(channel, heard)).unlisten,
     };
-    await watchBuilds(parts, () => wants++);
+    await watchBuilds(deps, () => wants++);
     await project.deploy('main', null);
     await until(() => wants > 0);
     const before = wants;

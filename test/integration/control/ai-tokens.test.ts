@@ -25,7 +25,7 @@ before(async () => {
     now: () => NOW,
     limitsOf: () => [],
     table: { providers: [], aliases: {}, auto: [] },
-    keys: all.control.parts.keys,
+    keys: all.control.deps.keys,
     usageDays: 1,
     log: () => {},
   });
@@ -108,7 +108,7 @@ test('a token ends with the branch that its deployment is of, and with the proje
   const [[, live], [, ofBranch]] = [await seen('gone'), await seen(`gone--${preview.id}`)];
   for (const token of [live!, ofBranch!]) assert.notEqual(await accounts.tokens.authenticate(token), 'invalid');
   const asked = { projectId: gone, branch: 'feature', cause: 'by_hand' } as const;
-  await removeBranch(all.control.parts, asked, () => Promise.resolve());
+  await removeBranch(all.control.deps, asked, () => Promise.resolve());
   await isRevoked(ofBranch!);
   assert.notEqual(await accounts.tokens.authenticate(live!), 'invalid');
   assert.equal((await all.control.call('DELETE', `/projects/${gone}?name=gone`)).status, 204);

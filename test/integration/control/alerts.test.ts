@@ -55,9 +55,9 @@ afterEach(async () => {
   await control.sql`DELETE FROM control.alert_event`;
 });
 
-const partsOf = (more: Partial<Dependencies> = {}): Dependencies => ({ ...control.parts, ...more });
+const partsOf = (more: Partial<Dependencies> = {}): Dependencies => ({ ...control.deps, ...more });
 /** As if the platform had been started with another AUTH_MAIL_URL. */
-const setMail = (url: string | null): void => void ((control.parts as { mailUrl: string | null }).mailUrl = url);
+const setMail = (url: string | null): void => void ((control.deps as { mailUrl: string | null }).mailUrl = url);
 const at = (what: string): string => `/projects/${project.id}/${what}`;
 
 async function made(path: string, body: object): Promise<Json> {
@@ -368,7 +368,7 @@ test('channels and rules are those of their project, lead to public addresses, a
     channels: [],
   });
   assert.equal(wrong.body.message, 'body.clearBelow: is above the threshold');
-  const { alertRulesMax } = control.parts.limits;
+  const { alertRulesMax } = control.deps.limits;
   for (let count = 0; count < alertRulesMax; count++) await makeRule({});
   const full = await control.call('POST', at('alert-rules'), { name: 'x', kind: 'error_rate', channels: [] });
   assert.deepEqual([full.status, full.body.message], [409, `Alert rules: at most ${alertRulesMax}`]);

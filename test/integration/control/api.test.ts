@@ -23,9 +23,9 @@ const api = createApi();
 async function send(
   path: string,
   init: RequestInit = {},
-  parts = control.parts,
+  deps = control.deps,
 ): Promise<{ status: number; headers: Headers; body: Body }> {
-  const response = await api.fetch(new Request(`http://localhost:4002${path}`, init), parts);
+  const response = await api.fetch(new Request(`http://localhost:4002${path}`, init), deps);
   const text = await response.text();
   return { status: response.status, headers: response.headers, body: text === '' ? null : JSON.parse(text) };
 }
@@ -55,8 +55,8 @@ test('a database that was killed, or is not there, is said to be away for a mome
     code: 'unavailable',
     requestId: 'mine-12345',
   };
-  const ask = (parts: typeof control.parts) =>
-    send(`/orgs/${control.organizationId}/projects`, { headers: asOwner({ 'x-request-id': 'mine-12345' }) }, parts);
+  const ask = (deps: typeof control.deps) =>
+    send(`/orgs/${control.organizationId}/projects`, { headers: asOwner({ 'x-request-id': 'mine-12345' }) }, deps);
   try {
     // Its statements are under way when their server goes.
     const slow = [sql`SELECT pg_sleep(60)`, sql`SELECT pg_sleep(60)`].map((each) => each.catch(() => {}));
@@ -66,15 +66,15 @@ test('a database that was killed, or is not there, is said to be away for a mome
           SELECT FROM pg_stat_activity WHERE application_name = 'doomed api' AND wait_event = 'PgSleep'`
       ).length === 2;
     while (!(await started()));
-    const asked = ask({ ...control.parts, sql });
+    const asked = ask({ ...control.deps, sql });
     await control.sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'doomed api'`;
     await Promise.all(slow);
     const killed = await asked;
     // A connection that was made meanwhile answers it.
     if (killed.status !== 200) assert.deepEqual([killed.status, killed.body], [503, expected]);
-    const away = await ask({ ...control.parts, sql: nowhere });
+    const away = await ask({ ...control.deps, sql: nowhere });
     assert.deepEqual([away.status, away.body, away.headers.get('retry-after')], [503, expected, '1']);
-    assert.equal((await ask({ ...control.parts, sql })).status, 200);
+    assert.equal((await ask({ ...control.deps, sql })).status, 200);
   } finally {
     await Promise.all([sql.end({ timeout: 1 }), nowhere.end({ timeout: 1 })]);
   }
@@ -142,12 +142,12 @@ test('a second request under a key waits for the first to end', async () => {
 });
 
 test('requests beyond the limit are refused until the window ends', async () => {
-  const parts = { ...control.parts, limits: { ...defaultLimits.control, requestsPerMinute: 2 } };
+  const deps = { ...control.deps, limits: { ...defaultLimits.control, requestsPerMinute: 2 } };
   const answers = await withinWindow(60, async (round) => {
     const someone = await control.account(`busy${round}`);
     const init = { headers: { authorization: `Bearer ${someone.token}` } };
     const found = [];
-    for (let count = 0; count < 3; count++) found.push(await send('/health', init, parts));
+    for (let count = 0; count < 3; count++) found.push(await send('/health', init, deps));
     return found;
   });
   assert.deepEqual(
@@ -162,7 +162,7 @@ test('requests beyond the limit are refused until the window ends', async () => 
 
 test('nobody is counted by address, of IPv6 by network', async () => {
   const parts = {
-    ...control.parts,
+    ...control.deps,
     limits: { ...defaultLimits.control, anonymousRequestsPerMinute: 1 },
     clientAddress: (request: Request) => request.headers.get('x-test-address'),
   };
@@ -177,7 +177,7 @@ test('nobody is counted by address, of IPv6 by network', async () => {
 
 test("a session's cookie works for our own pages only", async () => {
   const signedIn = { accountId: control.owner.accountId, tokenId: null };
-  const parts = { ...control.parts, findSession: () => Promise.resolve(signedIn) };
+  const deps = { ...control.deps, findSession: () => Promise.resolve(signedIn) };
   const change = (headers: Record<string, string>) =>
     send(
       '/projects',
@@ -186,7 +186,7 @@ test("a session's cookie works for our own pages only", async () => {
         headers: { cookie: 'platform-session=x', 'content-type': 'application/json', ...headers },
         body: '{}',
       },
-      parts,
+      deps,
     );
   assert.equal((await change({})).body.code, 'origin_forbidden');
   assert.equal((await change({ origin: 'https://evil.example' })).body.code, 'origin_forbidden');
@@ -214,7 +214,7 @@ test('the description names the access of each route, and the page shows it', as
   ]);
   assert.equal(body.paths['/projects/{id}'].get['x-subject'], 'project');
   assert.deepEqual(Object.keys(body.components.securitySchemes), ['token', 'session']);
-  const page = await api.fetch(new Request('http://localhost:4002/docs'), control.parts);
+  const page = await api.fetch(new Request('http://localhost:4002/docs'), control.deps);
   assert.equal(page.status, 200);
   assert.match(page.headers.get('content-type')!, /^text\/html/);
 });
@@ -225,7 +225,7 @@ test('what was kept for a while is forgotten', async () => {
     VALUES ('old', 'old', decode('00', 'hex'), now() - interval '2 days'), ('old', 'new', decode('00', 'hex'), now())`;
   await control.sql`
     INSERT INTO control.rate (key, window_start, count) VALUES ('api:old', now() - interval '1 hour', 1)`;
-  await sweepApi(control.parts);
+  await sweepApi(control.deps);
   assert.equal((await control.sql`SELECT 1 FROM control.idempotency WHERE actor = 'old'`).length, 1);
   assert.equal((await control.sql`SELECT 1 FROM control.rate WHERE key = 'api:old'`).length, 0);
 });

@@ -34,7 +34,7 @@ before(async () => {
   ] as const)
     await control.sql`
       INSERT INTO control.project (id, organization_id, name) VALUES (${id}, ${control.organizationId}, ${name})`;
-  control.parts.background('Collecting lines', () => collectTelemetry(control.parts));
+  control.deps.background('Collecting lines', () => collectTelemetry(control.deps));
 });
 after(async () => {
   await control.close();

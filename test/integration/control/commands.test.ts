@@ -21,7 +21,7 @@ let origin: string;
 before(async () => {
   all = await startReleaseControl();
   const api = createApi();
-  server = await serveApi({ port: 0, host: '127.0.0.1', fetch: (request) => api.fetch(request, all.control.parts) });
+  server = await serveApi({ port: 0, host: '127.0.0.1', fetch: (request) => api.fetch(request, all.control.deps) });
   origin = `http://127.0.0.1:${server.port}`;
   file('platform.yaml', 'kind: worker\nname: shop\n');
 });
@@ -94,10 +94,10 @@ test('a first deploy whose build fails makes no project; one whose worker does n
 });
 
 test('a deploy of a project that calls models says what is missing for them', async () => {
-  const { parts } = all.control;
-  const { operatorAi } = parts;
+  const { deps } = all.control;
+  const { operatorAi } = deps;
   const deployed = async (set: typeof operatorAi): Promise<readonly [string, unknown]> => {
-    Object.assign(parts, { operatorAi: set });
+    Object.assign(deps, { operatorAi: set });
     const { code, output, errors } = await call(['deploy', '--name', 'models', '--json']);
     assert.equal(code, 0, errors.join('\n'));
     return [errors.find((line) => line.startsWith('AI: ')) ?? '', (JSON.parse(output.at(-1)!) as { ai: unknown }).ai];
@@ -111,7 +111,7 @@ test('a deploy of a project that calls models says what is missing for them', as
     ]);
     assert.deepEqual(await deployed(operatorAi), ['', 'ready']);
   } finally {
-    Object.assign(parts, { operatorAi });
+    Object.assign(deps, { operatorAi });
     file('platform.yaml', 'kind: worker\nname: shop\n');
   }
   await ok('projects', 'delete', 'models', '--yes');

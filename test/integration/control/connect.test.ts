@@ -6,7 +6,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { cloneSource, type CloneParts } from '#git/clone-source.ts';
+import { cloneSource, type CloneDeps } from '#git/clone-source.ts';
 import { gitEnvironment } from '#git/git-environment.ts';
 import { startConnectedHost, type ConnectedHost } from '#test/setup/connected-host.ts';
 import { commitTo, createBareRepository, runGit } from '#test/setup/git-repositories.ts';
@@ -35,8 +35,8 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-const cloneParts = (): CloneParts => {
-  const { sql, keys, folder: data, git } = connected.control.parts;
+const cloneParts = (): CloneDeps => {
+  const { sql, keys, folder: data, git } = connected.control.deps;
   return { ...git, sql, keys, folder: data };
 };
 

@@ -18,7 +18,7 @@ before(async () => {
 after(() => control.close());
 
 const push = (commit: string, branch = 'main', more: object = {}) =>
-  createDeployment(control.parts, { projectId, branch, commit, source: 'push', createdBy: null, ...more });
+  createDeployment(control.deps, { projectId, branch, commit, source: 'push', createdBy: null, ...more });
 const state = async (id: string) => {
   const [row] = await control.sql`
     SELECT d.status, d.reason, d.branch, d.target, j.kind, j.cancel_reason FROM control.deployment d

@@ -29,7 +29,7 @@ before(async () => {
     port: 0,
     host: '127.0.0.1',
     async fetch(request) {
-      if (new URL(request.url).pathname !== '/ai/models') return api.fetch(request, control.parts);
+      if (new URL(request.url).pathname !== '/ai/models') return api.fetch(request, control.deps);
       const token = request.headers.get('authorization')!.slice('Bearer '.length);
       const rows = await control.sql<{ kind: string; organization_id: string; days: number }[]>`
         SELECT kind, organization_id, round(extract(epoch FROM expires_at - now()) / 86400)::int AS days

@@ -41,7 +41,7 @@ before(async () => {
     },
     edgeState: () => edge,
   });
-  mkdirSync(path.join(control.parts.folder, 'routes'));
+  mkdirSync(path.join(control.deps.folder, 'routes'));
   const rivals = await control.organization('rivals');
   // Of both, so that one token asks for all.
   await control.sql`
@@ -76,7 +76,7 @@ const read = async (id: string) => (await control.call('GET', `/domains/${id}`))
 async function recheck(id: string, rounds = 1): Promise<void> {
   for (let round = 0; round < rounds; round++) {
     await control.sql`UPDATE control.domain SET next_check_at = now() - interval '1 day' WHERE id = ${id}`;
-    await recheckDueDomains(control.parts);
+    await recheckDueDomains(control.deps);
   }
 }
 
@@ -185,8 +185,8 @@ test('the record names production, branches and redirects; a redirect leads to i
     { hostname: 'a.example', branch: 'main', redirectTo: 'blog.example' },
   ])
     assert.equal((await add('blog', body)).status, 422, JSON.stringify(body));
-  await writeRoute(control.parts, projectId);
-  const { domains, branchDomains, redirects } = readRoute(control.parts.folder, 'blog')!;
+  await writeRoute(control.deps, projectId);
+  const { domains, branchDomains, redirects } = readRoute(control.deps.folder, 'blog')!;
   assert.deepEqual(
     { domains, branchDomains, redirects },
     {

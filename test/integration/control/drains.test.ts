@@ -56,13 +56,13 @@ afterEach(async () => {
 /** The loop of one API process, over the database of this test. */
 function startApi(limits: object = {}): { stop(): Promise<void> } {
   const stopping = new AbortController();
-  const parts = {
-    ...control.parts,
+  const deps = {
+    ...control.deps,
     stopping: stopping.signal,
     log: openLog('api', {}, { write: (text) => void (/"level":"?(?:error|50)/.test(text) && troubles.push(text)) }),
-    limits: { ...control.parts.limits, ...limits },
+    limits: { ...control.deps.limits, ...limits },
   };
-  const done = runDrains(parts);
+  const done = runDrains(deps);
   return {
     stop() {
       stopping.abort();
@@ -397,7 +397,7 @@ test('only operators lead drains to private addresses, and nobody to what names 
 });
 
 test('a project has a bounded number of drains', async () => {
-  const { drainsMax } = control.parts.limits;
+  const { drainsMax } = control.deps.limits;
   for (let count = 0; count < drainsMax; count++) await makeDrain();
   const { status, body } = await control.call('POST', drainsPath(), {
     name: 'x',

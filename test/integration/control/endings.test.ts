@@ -15,7 +15,7 @@ let org: string;
 let project: string;
 before(async () => {
   control = await startControl({ limits: { ...defaultLimits.control, accessAgainMs: 0 } });
-  gitPush = await openGitPush(control.parts);
+  gitPush = await openGitPush(control.deps);
   org = control.organizationId;
   project = (await control.call('POST', '/projects', { name: 'shop', organizationId: org })).body.id;
 });
@@ -59,9 +59,9 @@ test('tokens for the organization are revoked; those of the account reach nothin
 
 test('a session in a browser reaches nothing of it', async () => {
   const kim = await join();
-  const parts = { ...control.parts, findSession: async () => ({ accountId: kim.accountId, tokenId: null }) };
+  const deps = { ...control.deps, findSession: async () => ({ accountId: kim.accountId, tokenId: null }) };
   const read = async () =>
-    (await createApi().fetch(new Request(`http://api/projects/${project}`, { headers: { cookie: 'session' } }), parts))
+    (await createApi().fetch(new Request(`http://api/projects/${project}`, { headers: { cookie: 'session' } }), deps))
       .status;
   assert.equal(await read(), 200);
   await leave(kim);
@@ -152,7 +152,7 @@ test('invitations end, also of a former admin', async () => {
 test('a followed log is closed', async () => {
   const kim = await join();
   const response = await control.fetch(
-    new Request(`${control.parts.addresses.api}/projects/${project}/logs/stream`, {
+    new Request(`${control.deps.addresses.api}/projects/${project}/logs/stream`, {
       headers: { authorization: `Bearer ${kim.token}`, accept: 'text/event-stream' },
     }),
   );

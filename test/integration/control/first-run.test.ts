@@ -14,7 +14,7 @@ before(async () => {
 after(() => control.close());
 
 test('the first start makes an operator and a token, also where two processes start at once', async () => {
-  const [one, two] = await Promise.all([ensureFirstRun(control.parts), ensureFirstRun(control.parts)]);
+  const [one, two] = await Promise.all([ensureFirstRun(control.deps), ensureFirstRun(control.deps)]);
   assert.deepEqual([one!.isNew, two!.isNew].sort(), [false, true]);
   assert.equal(one!.token, two!.token);
   assert.equal(readFileSync(one!.file, 'utf8'), `${one!.token}\n`);
@@ -31,16 +31,16 @@ test('the first start makes an operator and a token, also where two processes st
 });
 
 test('a later start knows the token, and makes none', async () => {
-  const first = await ensureFirstRun(control.parts);
+  const first = await ensureFirstRun(control.deps);
   assert.equal(first.isNew, false);
   assert.match(first.token!, /^plt_/);
   assert.equal((await control.sql`SELECT 1 FROM control.account`).length, 1);
 });
 
 test('an empty file asks for another token, and the earlier one is revoked', async () => {
-  const { token: before, file } = await ensureFirstRun(control.parts);
+  const { token: before, file } = await ensureFirstRun(control.deps);
   writeFileSync(file, '');
-  const next = await ensureFirstRun(control.parts);
+  const next = await ensureFirstRun(control.deps);
   assert.equal(next.isNew, true);
   assert.notEqual(next.token, before);
   assert.equal((await control.call('GET', '/user', undefined, before)).status, 401);
@@ -49,13 +49,13 @@ test('an empty file asks for another token, and the earlier one is revoked', asy
 });
 
 test('a token that was revoked is followed by another at the next start, where its file is gone by none', async () => {
-  const { file, token: before } = await ensureFirstRun(control.parts);
+  const { file, token: before } = await ensureFirstRun(control.deps);
   await control.sql`UPDATE control.token SET revoked_at = now()`;
-  const next = await ensureFirstRun(control.parts);
+  const next = await ensureFirstRun(control.deps);
   assert.equal(next.isNew, true);
   assert.equal((await control.call('GET', '/user', undefined, before)).status, 401);
   assert.equal((await control.call('GET', '/user', undefined, next.token)).status, 200);
   rmSync(file);
-  assert.deepEqual(await ensureFirstRun(control.parts), { token: null, isNew: false, file });
+  assert.deepEqual(await ensureFirstRun(control.deps), { token: null, isNew: false, file });
   assert.equal(existsSync(file), false);
 });

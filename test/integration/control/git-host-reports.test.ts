@@ -165,7 +165,7 @@ test('a host that is away is told later, as things are by then', async () => {
   assert.deepEqual(await report(), { due: true, attempt: 1 });
   host.state.failures.length = 0;
   await control.sql`UPDATE control.git_report SET due_at = now() WHERE due_at IS NOT NULL`;
-  await workOnReports(control.parts, control.parts.git.gitHost!);
+  await workOnReports(control.deps, control.deps.git.gitHost!);
   assert.deepEqual(statuses(repository), [['pending', 'Waits to be built', 'platform/away']]);
   assert.deepEqual((await report()).due, false);
 });

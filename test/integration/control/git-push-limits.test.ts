@@ -101,8 +101,8 @@ test('a push of more branches and tags than a repository may have is refused bef
 });
 
 test('one account takes a quarter of the slots of Git, and gives them back', async () => {
-  const limits = { ...control.parts.limits, gitCallsMax: 4 };
-  const limited = await openGitPush({ ...control.parts, limits });
+  const limits = { ...control.deps.limits, gitCallsMax: 4 };
+  const limited = await openGitPush({ ...control.deps, limits });
   const other = await control.account('otto', { [control.organizationId]: 'owner' });
   const ask = async (token: string, body: ReadableStream | null, signal?: AbortSignal): Promise<Response> =>
     (await limited.fetch(

@@ -119,7 +119,7 @@ test('of two concurrent pushes of a new branch, the later one fails and names th
 
 test('a push deploys where a restore left no hooks, or an upgrade those of another program', async () => {
   const [row] = await control.sql<{ id: string }[]>`SELECT id FROM control.repository WHERE full_name = 'shop'`;
-  const hooks = path.join(repositoryFolder(control.parts.folder, row!.id), 'hooks');
+  const hooks = path.join(repositoryFolder(control.deps.folder, row!.id), 'hooks');
   const pushAgain = async (): Promise<void> => {
     const built = buildNext('success');
     await git(
@@ -179,13 +179,13 @@ test('paths that leave the repositories are no repositories', async () => {
 
 test('what was pushed while no API process ran is deployed when one starts', async () => {
   await pushes.gitPush.close();
-  const folderOfIt = control.parts.folder;
+  const folderOfIt = control.deps.folder;
   const [row] = await control.sql<{ repository_id: string }[]>`
     SELECT repository_id FROM control.project WHERE name = 'shop'`;
   const said = await git('push', path.join(folderOfIt, 'repositories', `${row!.repository_id}.git`), 'main:later');
   assert.match(said, /remote: The platform does not run: what was pushed is deployed when it starts/);
   const built = buildNext('success');
-  pushes.gitPush = await openGitPush(control.parts);
+  pushes.gitPush = await openGitPush(control.deps);
   const id = await built;
   const [made] = await control.sql`SELECT branch, source, created_by FROM control.deployment WHERE id = ${id}`;
   assert.deepEqual({ ...made }, { branch: 'later', source: 'push', created_by: null });
@@ -193,7 +193,7 @@ test('what was pushed while no API process ran is deployed when one starts', asy
 
 test('a push that cannot be taken keeps no other back', async () => {
   await pushes.gitPush.close();
-  const repositories = path.join(control.parts.folder, 'repositories');
+  const repositories = path.join(control.deps.folder, 'repositories');
   // Many, since folders are read in any order.
   for (let count = 0; count < 20; count++)
     writeFileSync(path.join(repositories, 'pushes', `${randomUUID()}.json`), '{"repository":');
@@ -201,7 +201,7 @@ test('a push that cannot be taken keeps no other back', async () => {
     SELECT repository_id FROM control.project WHERE name = 'shop'`;
   await git('push', path.join(repositories, `${row!.repository_id}.git`), 'main:behind');
   const built = buildNext('success');
-  pushes.gitPush = await openGitPush(control.parts);
+  pushes.gitPush = await openGitPush(control.deps);
   const [made] = await control.sql`SELECT branch FROM control.deployment WHERE id = ${await built}`;
   assert.equal(made!.branch, 'behind');
 });
@@ -214,7 +214,7 @@ test('a push whose deployment cannot be made at first is deployed once it can be
   assert.match(said, /remote: The deployment cannot be made at the moment: it is tried again/);
   const [made] = await control.sql`SELECT branch FROM control.deployment WHERE id = ${await buildNext('success')}`;
   assert.equal(made!.branch, 'again');
-  const notes = path.join(control.parts.folder, 'repositories', 'pushes');
+  const notes = path.join(control.deps.folder, 'repositories', 'pushes');
   // The note goes after the deployment is there.
   await until(async () =>
     readdirSync(notes).every((name) => {
@@ -249,7 +249,7 @@ test('of a push that is tried again, only the branches are deployed that were no
 test('a push of more branches than are deployed says how many are left', async () => {
   const [row] = await control.sql<{ repository_id: string }[]>`
     SELECT repository_id FROM control.project WHERE name = 'shop'`;
-  const repository = path.join(control.parts.folder, 'repositories', `${row!.repository_id}.git`);
+  const repository = path.join(control.deps.folder, 'repositories', `${row!.repository_id}.git`);
   const names = Array.from({ length: 52 }, (_, index) => `many/${index}`);
   await git('push', '--quiet', repository, ...names.map((name) => `main:refs/tags/${name}`));
   for (const name of names) await git('--git-dir', repository, 'update-ref', `refs/heads/${name}`, `refs/tags/${name}`);
@@ -310,9 +310,9 @@ test('a branch that is deleted is removed here too; Git keeps that of production
 
 test('a name under which something is served already is not for another organization', async () => {
   const record = { version: 1, project: 'served', plan: 'free', vars: {}, domains: [], production: null };
-  mkdirSync(path.join(control.parts.folder, 'routes'), { recursive: true });
+  mkdirSync(path.join(control.deps.folder, 'routes'), { recursive: true });
   writeFileSync(
-    path.join(control.parts.folder, 'routes', 'served.json'),
+    path.join(control.deps.folder, 'routes', 'served.json'),
     JSON.stringify({ ...record, branches: {}, deployments: {} }),
   );
   await assert.rejects(git('push', remote('served', control.owner.token), 'main'), /409|taken/);
@@ -351,10 +351,10 @@ test('on a full organization, or a full disk, a push deletes and does nothing el
   assert.match(await push('--delete', 'large', 'v1'), /^remote: Branch large is removed/m);
   assert.doesNotMatch(await heads(), /large|v1/);
   await control.sql`UPDATE control.organization SET storage_full = false`;
-  Object.assign(control.parts.storage, { diskFreeBytesMin: 2 ** 52 });
+  Object.assign(control.deps.storage, { diskFreeBytesMin: 2 ** 52 });
   assert.match(await refusal('main:full'), /^remote: The disk of the platform is nearly full: try again later/m);
   assert.match(await push('--delete', 'old'), /^remote: Branch old is removed/m);
-  Object.assign(control.parts.storage, { diskFreeBytesMin: 0 });
+  Object.assign(control.deps.storage, { diskFreeBytesMin: 0 });
 });
 
 test('a first push of a full organization is refused before anything is sent', async () => {
@@ -378,7 +378,7 @@ test('what deleted branches and deleted projects kept is given back, and nothing
   const [{ id: projectId, repository } = { id: '', repository: '' }] = await control.sql<
     { id: string; repository: string }[]
   >`SELECT id, repository_id AS repository FROM control.project WHERE name = 'shrunk'`;
-  const bare = repositoryFolder(control.parts.folder, repository);
+  const bare = repositoryFolder(control.deps.folder, repository);
   const bytes = (): number =>
     readdirSync(path.join(bare, 'objects'), { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
@@ -389,31 +389,31 @@ test('what deleted branches and deleted projects kept is given back, and nothing
   const later = (): number => Date.now() + 2 * 3_600_000;
   await age();
   // What other tests have deleted.
-  await shrinkRepositories(control.parts, later());
-  assert.equal(await shrinkRepositories(control.parts, later()), 0);
+  await shrinkRepositories(control.deps, later());
+  assert.equal(await shrinkRepositories(control.deps, later()), 0);
   assert.ok(bytes() > 3_000_000, String(bytes()));
   await git('push', to, '--delete', 'large');
   await age();
   // It may be that a push which is under way builds on it.
-  assert.equal(await shrinkRepositories(control.parts), 0);
-  assert.equal(await shrinkRepositories(control.parts, later()), 1);
+  assert.equal(await shrinkRepositories(control.deps), 0);
+  assert.equal(await shrinkRepositories(control.deps, later()), 1);
   assert.ok(bytes() < 1_000_000, String(bytes()));
   const { stdout } = await run('git', ['--git-dir', bare, 'show', 'main:index.html']);
   assert.equal(stdout, '<h1>hello</h1>');
-  assert.equal(await shrinkRepositories(control.parts, later()), 0);
+  assert.equal(await shrinkRepositories(control.deps, later()), 0);
   // It can be connected again.
   await control.sql`UPDATE control.project SET repository_id = NULL WHERE id = ${projectId}`;
-  assert.equal(await shrinkRepositories(control.parts), 0);
+  assert.equal(await shrinkRepositories(control.deps), 0);
   await push('HEAD~1:refs/heads/main');
   assert.equal((await control.call('DELETE', `/projects/${projectId}?name=shrunk`)).status, 204);
-  assert.equal(await shrinkRepositories(control.parts), 2);
+  assert.equal(await shrinkRepositories(control.deps), 2);
   assert.equal(existsSync(bare), false);
 });
 
 test('who asks too often is told when to come back: with a token, and without one by address', async () => {
   const limited = await openGitPush({
-    ...control.parts,
-    limits: { ...control.parts.limits, requestsPerMinute: 2, anonymousRequestsPerMinute: 2 },
+    ...control.deps,
+    limits: { ...control.deps.limits, requestsPerMinute: 2, anonymousRequestsPerMinute: 2 },
     clientAddress: () => address,
   });
   let address = '';

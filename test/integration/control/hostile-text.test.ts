@@ -25,7 +25,7 @@ let deployment: string;
 before(async () => {
   control = await startControl();
   const api = createApi();
-  server = await serveApi({ port: 0, host: '127.0.0.1', fetch: (request) => api.fetch(request, control.parts) });
+  server = await serveApi({ port: 0, host: '127.0.0.1', fetch: (request) => api.fetch(request, control.deps) });
   await fill(control);
 });
 after(async () => {

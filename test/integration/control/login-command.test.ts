@@ -20,7 +20,7 @@ import { withinWindow } from '#test/setup/window.ts';
 let site: TestSignIn;
 before(async () => void (site = await startSignIn()));
 after(() => site.close());
-beforeEach(() => site.parts.sql`DELETE FROM control.rate`);
+beforeEach(() => site.deps.sql`DELETE FROM control.rate`);
 
 const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
 
@@ -72,7 +72,7 @@ test('platform login opens the browser, keeps a token that expires, and logout f
   const { token, expiresAt } = platforms[current!]!;
   const days = (Date.parse(expiresAt!) - Date.now()) / 86_400_000;
   assert.ok(days > 89 && days <= 90, expiresAt!);
-  const [row] = await site.parts.sql<{ name: string; scope: string; expires_at: Date }[]>`
+  const [row] = await site.deps.sql<{ name: string; scope: string; expires_at: Date }[]>`
     SELECT * FROM control.token WHERE hash = ${hashOf(token)}`;
   assert.match(row!.name, /^Command line on /);
   assert.equal(row!.scope, 'admin');
@@ -111,12 +111,12 @@ test('whoever is not signed in is asked to, and comes back to the question', asy
 
 test('a login that is refused in the browser gives no token', async () => {
   const browser = await ownersBrowser();
-  const before = await site.parts.sql`SELECT 1 FROM control.token`;
+  const before = await site.deps.sql`SELECT 1 FROM control.token`;
   await assert.rejects(
     loginInBrowser(site.api, (url) => decide(browser, url, 'deny')),
     { message: 'The login was refused in the browser' },
   );
-  assert.equal((await site.parts.sql`SELECT 1 FROM control.token`).length, before.length);
+  assert.equal((await site.deps.sql`SELECT 1 FROM control.token`).length, before.length);
 });
 
 test('an answer with another state is not taken', async () => {
@@ -224,7 +224,7 @@ test('a code is good once, for who has its proof, for its redirect, and for a mi
   const third = await allowedCode();
   await refused({ code: third.code, code_verifier: third.verifier, redirect_uri: 'http://127.0.0.1:1/callback' });
   const fourth = await allowedCode();
-  await site.parts.sql`UPDATE control.single_use SET expires_at = now() - interval '1 second'`;
+  await site.deps.sql`UPDATE control.single_use SET expires_at = now() - interval '1 second'`;
   await refused({ code: fourth.code, code_verifier: fourth.verifier });
 });
 
@@ -302,10 +302,10 @@ test('the grants refuse what they do not know', async () => {
 test('codes are typed ten times in five minutes, not more, and count by account', async () => {
   const statuses = await withinWindow(300, async () => {
     const found: number[] = [];
-    await site.parts.sql`DELETE FROM control.rate`;
+    await site.deps.sql`DELETE FROM control.rate`;
     for (let attempt = 0; attempt < 12; attempt++) {
       const browser = await ownersBrowser();
-      await site.parts.sql`DELETE FROM control.rate WHERE key NOT LIKE 'code:usr%'`;
+      await site.deps.sql`DELETE FROM control.rate WHERE key NOT LIKE 'code:usr%'`;
       found.push((await browser.submit('/api/auth/device', { code: 'BCDF-GHJK' })).status);
     }
     return found;

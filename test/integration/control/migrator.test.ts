@@ -58,7 +58,7 @@ async function ask(projectId: string, files: Readonly<Record<string, MigrationFi
     branch: branch === 'main' ? null : branch,
     requestedBy: control.owner.accountId,
   };
-  return { id, ended: runByMigrator(control.parts, wish), again: () => runByMigrator(control.parts, wish) };
+  return { id, ended: runByMigrator(control.deps, wish), again: () => runByMigrator(control.deps, wish) };
 }
 
 const rowsOf = async (namespace: string, resource = 'main'): Promise<unknown> =>
@@ -324,7 +324,7 @@ test('where no migrator runs a release is told so, and nothing is left that one 
 
 test('a deployment that is gone is asked for once, and said to be gone', async () => {
   const wish = { deploymentId: 'd000000000000', artifact: 'none', branch: null, requestedBy: null };
-  await assert.rejects(runByMigrator(control.parts, wish), /Nothing can be asked of the migrator for d000000000000/);
+  await assert.rejects(runByMigrator(control.deps, wish), /Nothing can be asked of the migrator for d000000000000/);
 });
 
 test('the migrations of a project that was deleted are left alone', async (t) => {
@@ -353,8 +353,8 @@ test('a release whose migrations fail says which and why, and notes what was app
       return Promise.resolve({ status: 200, body: { databases: plan } as never });
     },
   };
-  const parts = { ...control.parts, privatePort, migrationsExecutor: 'migrator' } as const;
-  await assert.rejects(applyMigrations(parts, { id, name, artifact, requestedBy: null }, null), {
+  const deps = { ...control.deps, privatePort, migrationsExecutor: 'migrator' } as const;
+  await assert.rejects(applyMigrations(deps, { id, name, artifact, requestedBy: null }, null), {
     name: 'MigrationFailure',
     message: '2.sql:1: Migration 2.sql, line 1: no such column: missing at offset 7',
   });
@@ -389,8 +389,8 @@ test('platform doctor says when deployments wait for a migrator that is not ther
 
 test('where the migrator applies them, nobody applies them by hand', async () => {
   const { id: projectId } = await project();
-  const parts = { ...control.parts, migrationsExecutor: 'migrator' } as const;
-  await assert.rejects(callResource(parts, 'db.migrate', { projectId, binding: 'MAIN', args: {} }), {
+  const deps = { ...control.deps, migrationsExecutor: 'migrator' } as const;
+  await assert.rejects(callResource(deps, 'db.migrate', { projectId, binding: 'MAIN', args: {} }), {
     code: 'conflict',
     message: /The migrator applies the migrations of this platform: redeploy the deployment, or promote it/,
   });

@@ -199,9 +199,9 @@ test('the invocations nearest to their budget come first, whatever their kind, a
   ];
   const ask = ((_path: string, { acknowledged }: { acknowledged: string | null }) =>
     Promise.resolve({ status: 200, body: batches[acknowledged === null ? 0 : 1] })) as never;
-  const parts = { ...control.parts, privatePort: { ...control.parts.privatePort, ask } };
-  assert.equal(await takeUsage(parts, null), 'b1');
-  assert.equal(await takeUsage(parts, 'b1'), 'b2');
+  const deps = { ...control.deps, privatePort: { ...control.deps.privatePort, ask } };
+  assert.equal(await takeUsage(deps, null), 'b1');
+  assert.equal(await takeUsage(deps, 'b1'), 'b2');
   const costliest = async (query = '') =>
     (await control.call('GET', `/projects/${id}/usage/costliest${query}`)).body.items.map(
       (one: { id: string }) => one.id,
@@ -229,7 +229,7 @@ test('the operator gives plans, and the route records follow', async () => {
     (await control.sql<{ v: number }[]>`SELECT route_version AS v FROM control.project WHERE id = ${projectId}`)[0]!.v;
   const before = await version();
   const heard = Promise.withResolvers<string>();
-  const stop = await control.parts.onNotify('control_route', heard.resolve);
+  const stop = await control.deps.onNotify('control_route', heard.resolve);
   assert.equal((await control.call('PUT', at, { plan: 'pro' }, operator.token)).status, 200);
   assert.match(await heard.promise, /^prj_/);
   await stop();
@@ -267,7 +267,7 @@ test('the audit log is asked by actor, subject and time', async () => {
 });
 
 test('the operator reads how backups went and asks for one, where something makes them', async () => {
-  const { folder } = control.parts;
+  const { folder } = control.deps;
   const operator = await control.account('keeper');
   await control.sql`UPDATE control.account SET is_admin = true WHERE id = ${operator.accountId}`;
   const ask = (method: string) => control.call(method, '/operator/backups', undefined, operator.token);

@@ -37,7 +37,7 @@ before(async () => {
   }).listen(0, '127.0.0.1');
   await once(receiver, 'listening');
   url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`;
-  startWebhooks(control.parts);
+  startWebhooks(control.deps);
 });
 after(async () => {
   await control.close();

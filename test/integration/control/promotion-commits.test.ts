@@ -17,7 +17,7 @@ before(async () => {
   const { organizationId } = control;
   projectId = (await control.call('POST', '/projects', { name: 'shop', organizationId })).body.id;
   const repository = newId('repository');
-  folder = await ensureRepository(control.parts.folder, repository, 'main');
+  folder = await ensureRepository(control.deps.folder, repository, 'main');
   git('hash-object', '-t', 'tree', '-w', '/dev/null');
   await control.sql`
     INSERT INTO control.repository (id, organization_id, source, full_name, url)

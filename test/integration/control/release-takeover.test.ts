@@ -32,7 +32,7 @@ function storeArtifact(): string {
     bindings: { db: { DB: 'main' } },
     migrations: { hash: hashOf(migrations) },
   });
-  const folder = path.join(control.parts.folder, 'artifacts', hashOf(own));
+  const folder = path.join(control.deps.folder, 'artifacts', hashOf(own));
   mkdirSync(path.join(folder, 'assets'), { recursive: true });
   writeFileSync(path.join(folder, 'manifest.json'), own);
   writeFileSync(path.join(folder, 'migrations.json'), migrations);
@@ -64,21 +64,21 @@ function engines(applied: Set<string>, asked: string[], hangsAt: string | null, 
 }
 
 /** A process of its own, as far as the database can tell. */
-function process_(privatePort: PrivatePort): { parts: Dependencies; kill(): Promise<void>; stop(): Promise<void> } {
+function process_(privatePort: PrivatePort): { deps: Dependencies; kill(): Promise<void>; stop(): Promise<void> } {
   const sql = openSql({ url: control.databaseUrl, name: 'test release', connectionsMax: 4 });
   const stopping = new AbortController();
-  const parts: Dependencies = {
-    ...control.parts,
+  const deps: Dependencies = {
+    ...control.deps,
     sql,
     privatePort,
     turns: createTurns(),
     stopping: stopping.signal,
     onNotify: async (channel, heard) => (await sql.listen(channel, heard)).unlisten,
   };
-  const running = runReleases(parts);
+  const running = runReleases(deps);
   running.catch(() => {});
   return {
-    parts,
+    deps,
     // Its connections break, and it does nothing more; what it waits for never comes.
     async kill() {
       await sql.end({ timeout: 0 });
@@ -94,7 +94,7 @@ function process_(privatePort: PrivatePort): { parts: Dependencies; kill(): Prom
 
 for (const step of ['warm', 'migrate dry', 'migrate', 'check routed'])
   test(`a release whose process is killed in the step "${step}" is ended by the next one`, async () => {
-    const { sql, organizationId, parts } = control;
+    const { sql, organizationId, deps } = control;
     const name = `killed-${step.replace(' ', '-')}`;
     const { body } = await control.call('POST', '/projects', { name, organizationId });
     const id = newDeploymentId();
@@ -116,7 +116,7 @@ for (const step of ['warm', 'migrate dry', 'migrate', 'check routed'])
       return row !== undefined;
     });
     await second.stop();
-    assert.equal(readRoute(parts.folder, name)?.production, id);
+    assert.equal(readRoute(deps.folder, name)?.production, id);
     const [row] = await sql<{ migrations: { files: string[]; on: string }[]; jobs: number }[]>`
       SELECT migrations, (SELECT count(*) FROM control.job WHERE deployment_id = ${id}) AS jobs
       FROM control.deployment WHERE id = ${id}`;

@@ -32,8 +32,8 @@ const database = (migrations: Readonly<Record<string, string>>): DeployedSource 
 });
 
 async function setVariable(projectId: string, scope: string, key: string, value: string): Promise<void> {
-  const { sql, parts } = all.control;
-  const sealed = seal(parts.keys, value, variableContext({ projectId, scope, branch: '', key }));
+  const { sql, deps } = all.control;
+  const sealed = seal(deps.keys, value, variableContext({ projectId, scope, branch: '', key }));
   await sql`
     INSERT INTO control.variable (id, project_id, key, scope, kind, value)
     VALUES (${newId('variable')}, ${projectId}, ${key}, ${scope}, 'plaintext', ${sealed})
@@ -61,13 +61,13 @@ test('the log of a project that calls models says what is missing for them', asy
     const made = await all.deploy(id, { ...worker('ai'), yaml: 'ai: true\n' });
     return (await all.log(made.id)).filter((line) => line.startsWith('release AI: '));
   };
-  const { parts } = all.control;
-  const { operatorAi } = parts;
+  const { deps } = all.control;
+  const { operatorAi } = deps;
   assert.deepEqual(await said(), []);
-  Object.assign(parts, { operatorAi: { kinds: [], auto: [] } });
+  Object.assign(deps, { operatorAi: { kinds: [], auto: [] } });
   const [line] = await said();
   assert.match(line!, /^release AI: No AI provider is set up: the operator sets AI_PROVIDER_<NAME>_KEY and AI_AUTO/);
-  Object.assign(parts, { operatorAi });
+  Object.assign(deps, { operatorAi });
 });
 
 test('no request fails during deploys, promotes and rollbacks, and each is served when it is answered', async () => {
@@ -302,7 +302,7 @@ test('a change of variables reaches what is live by itself, where the project wa
 });
 
 test("a fork's preview begins without production's content and without variables, and is never promoted", async () => {
-  const { sql, parts } = all.control;
+  const { sql, deps } = all.control;
   const forked = await all.project('forked');
   await setVariable(forked, 'preview', 'KEY', 'of previews');
   const source = database({ '1.sql': 'CREATE TABLE orders (id INTEGER)' });
@@ -321,7 +321,7 @@ test("a fork's preview begins without production's content and without variables
   await sql`INSERT INTO control.repository (id, organization_id, source, full_name, url)
     VALUES (${repositoryId}, ${all.control.organizationId}, 'git-host', 'acme/forked', '')`;
   await sql`UPDATE control.project SET repository_id = ${repositoryId} WHERE id = ${forked}`;
-  const fork = await createDeployment(parts, {
+  const fork = await createDeployment(deps, {
     projectId: forked,
     branch: 'main',
     commit,
@@ -330,7 +330,7 @@ test("a fork's preview begins without production's content and without variables
     source: 'pull_request',
     createdBy: null,
   });
-  await approveDeployment(parts, fork.id, all.control.owner.accountId);
+  await approveDeployment(deps, fork.id, all.control.owner.accountId);
   // As its build leaves it.
   await sql`DELETE FROM control.job WHERE deployment_id = ${fork.id}`;
   await sql`UPDATE control.deployment SET status = 'uploading',

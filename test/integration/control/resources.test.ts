@@ -116,8 +116,8 @@ test('settings are kept, and the preview password only as a hash', async () => {
     ['make', 'out', true],
   );
   const { body: bypass } = await control.call('POST', `/projects/${projectId}/preview-bypass`);
-  await writeRoute(control.parts, projectId);
-  const { protection } = readRoute(control.parts.folder, 'shop')!;
+  await writeRoute(control.deps, projectId);
+  const { protection } = readRoute(control.deps.folder, 'shop')!;
   assert.equal(await isPreviewPassword(protection!.passwordHash, 'open sesame'), true);
   assert.equal(isPreviewBypass(protection!.bypassHash!, bypass.token), true);
   const [row] =
@@ -148,7 +148,7 @@ test('a secret is taken, changed, and never given back', async () => {
   assert.doesNotMatch(JSON.stringify(audit), /hunter2/);
   const [row] = await control.sql<{ value: Buffer }[]>`SELECT value FROM control.variable WHERE id = ${made.body.id}`;
   const context = variableContext({ projectId, scope: 'production', branch: '', key: 'API_KEY' });
-  assert.equal(unseal(control.parts.keys, row!.value, context), 'hunter2-value');
+  assert.equal(unseal(control.deps.keys, row!.value, context), 'hunter2-value');
 });
 
 test('an import sets all variables or none', async () => {
@@ -187,11 +187,11 @@ test('after a new key variables are sealed under it, and the earlier one can go'
   const operator = await control.account('root');
   await control.sql`UPDATE control.account SET is_admin = true WHERE id = ${operator.accountId}`;
   const [before, later] = ['0123456789abcdef0123456789abcdef', 'fedcba9876543210fedcba9876543210'];
-  const parts = { ...control.parts, keys: encryptionKeys(`${later},${before}`) };
+  const deps = { ...control.deps, keys: encryptionKeys(`${later},${before}`) };
   const api = createApi();
   const reseal = async () => {
     const headers = { authorization: `Bearer ${operator.token}` };
-    const answer = await api.fetch(new Request('http://x/operator/reseal', { method: 'POST', headers }), parts);
+    const answer = await api.fetch(new Request('http://x/operator/reseal', { method: 'POST', headers }), deps);
     return (await answer.json()) as { resealed: number; unreadable: number };
   };
   const first = await reseal();
@@ -274,7 +274,7 @@ test('a build log is followed until the end, from the line that the client has',
   await add(2);
   const headers = { authorization: `Bearer ${control.owner.token}`, accept: 'text/event-stream', 'last-event-id': '1' };
   const request = new Request(`http://localhost:4002/deployments/${id}/logs`, { headers });
-  const response = await createApi().fetch(request, control.parts);
+  const response = await createApi().fetch(request, control.deps);
   assert.equal(response.headers.get('content-type'), 'text/event-stream');
   assert.equal(response.headers.get('cache-control'), 'no-store');
   const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();

@@ -19,12 +19,12 @@ let control: TestControl;
 before(async () => {
   control = await startControl();
   await control.sql`UPDATE control.organization SET is_first = true WHERE id = ${control.organizationId}`;
-  mkdirSync(path.join(control.parts.folder, 'routes'));
+  mkdirSync(path.join(control.deps.folder, 'routes'));
 });
 after(() => control.close());
 
 const artifact = (digit: string): string => digit.repeat(64);
-const file = (name: string): string => path.join(control.parts.folder, 'routes', `${name}.json`);
+const file = (name: string): string => path.join(control.deps.folder, 'routes', `${name}.json`);
 
 function keepRecord(name: string): RouteRecord {
   const record: RouteRecord = {
@@ -76,13 +76,13 @@ test('what was served before the control plane knew it is adopted whole, and goe
   assert.equal(status, 201, JSON.stringify(body));
   assert.deepEqual([body.productionDeploymentId, body.defaultBranch], ['d00000000000b', 'trunk']);
   const adopted = { ...before, owner: { organization: control.organizationId, project: body.id } };
-  assert.deepEqual(readRoute(control.parts.folder, 'old-shop'), adopted);
+  assert.deepEqual(readRoute(control.deps.folder, 'old-shop'), adopted);
   const rows = await control.sql<{ key: string; scope: string; branch: string; value: Buffer }[]>`
     SELECT key, scope, branch, value FROM control.variable WHERE project_id = ${body.id} ORDER BY scope`;
   assert.deepEqual(
     rows.map(({ value, ...place }) => [
       place.scope,
-      unseal(control.parts.keys, value, variableContext({ projectId: body.id, ...place })),
+      unseal(control.deps.keys, value, variableContext({ projectId: body.id, ...place })),
     ]),
     [
       ['branch', 'own'],
@@ -92,8 +92,8 @@ test('what was served before the control plane knew it is adopted whole, and goe
   );
   // Once more changes nothing.
   await control.sql`UPDATE control.project SET routed_version = 0 WHERE id = ${body.id}`;
-  await writeRoute(control.parts, body.id);
-  assert.deepEqual(readRoute(control.parts.folder, 'old-shop'), adopted);
+  await writeRoute(control.deps, body.id);
+  assert.deepEqual(readRoute(control.deps.folder, 'old-shop'), adopted);
 });
 
 test('another organization cannot take the name of what is served, and records without a project are left alone', async () => {
@@ -103,7 +103,7 @@ test('another organization cannot take the name of what is served, and records w
   const stranger = await control.account('mallory', { [organizationId]: 'owner' });
   const refused = await makeProject('examples', stranger.token, organizationId);
   assert.deepEqual([refused.status, refused.body.message], [409, 'The name examples is taken']);
-  await writeAllRoutes(control.parts);
+  await writeAllRoutes(control.deps);
   assert.equal(readFileSync(file('examples'), 'utf8'), text);
 });
 
@@ -111,19 +111,19 @@ test('a record that is lost or broken is written again, and goes with its projec
   const { body } = await makeProject('mended');
   const text = readFileSync(file('mended'), 'utf8');
   rmSync(file('mended'));
-  assert.equal(await writeAllRoutes(control.parts), 1);
+  assert.equal(await writeAllRoutes(control.deps), 1);
   assert.equal(readFileSync(file('mended'), 'utf8'), text);
   writeFileSync(file('mended'), '{');
-  assert.equal(await writeAllRoutes(control.parts), 1);
+  assert.equal(await writeAllRoutes(control.deps), 1);
   assert.equal(readFileSync(file('mended'), 'utf8'), text);
   assert.equal(statSync(file('mended')).mode & 0o777, 0o600);
   assert.equal((await control.call('DELETE', `/projects/${body.id}?name=mended`)).status, 204);
-  await writeRoute(control.parts, body.id);
-  assert.equal(readRoute(control.parts.folder, 'mended'), null);
+  await writeRoute(control.deps, body.id);
+  assert.equal(readRoute(control.deps.folder, 'mended'), null);
 });
 
 test('artifacts that nothing leads to go, and what a rollback or a record needs stays', async () => {
-  const { sql, parts } = control;
+  const { sql, deps } = control;
   const { body } = await makeProject('kept');
   const id = body.id as string;
   await sql`UPDATE control.project SET settings = '{"keepDeployments": 1}' WHERE id = ${id}`;
@@ -131,7 +131,7 @@ test('artifacts that nothing leads to go, and what a rollback or a record needs 
   for (const digit of ['1', '2', '3', '4', '5']) {
     const deployment = newDeploymentId();
     ids.push(deployment);
-    const folder = path.join(parts.folder, 'artifacts', artifact(digit));
+    const folder = path.join(deps.folder, 'artifacts', artifact(digit));
     mkdirSync(folder, { recursive: true });
     const { execFileSync } = await import('node:child_process');
     execFileSync('touch', ['-d', '2 days ago', folder]);
@@ -142,8 +142,8 @@ test('artifacts that nothing leads to go, and what a rollback or a record needs 
   await sql`UPDATE control.project SET production_deployment_id = ${ids[1]!}, production_history = ${[ids[0]!]} WHERE id = ${id}`;
   await sql`INSERT INTO control.branch (project_id, name, deployment_id) VALUES (${id}, 'b3', ${ids[2]!})`;
   await sql.begin((tx) => touchRoute(tx, id));
-  await writeRoute(parts, id);
-  const retired = await retire(parts);
+  await writeRoute(deps, id);
+  const retired = await retire(deps);
   assert.deepEqual([retired.deployments, retired.artifacts], [1, 1]);
   const left = await sql<{ artifact: string }[]>`
     SELECT artifact FROM control.deployment WHERE project_id = ${id} AND removed_at IS NULL ORDER BY artifact`;
@@ -151,11 +151,11 @@ test('artifacts that nothing leads to go, and what a rollback or a record needs 
     left.map((row) => row.artifact[0]),
     ['1', '2', '3', '5'],
   );
-  assert.equal(Object.hasOwn(readRoute(parts.folder, 'kept')!.deployments, ids[3]!), false);
+  assert.equal(Object.hasOwn(readRoute(deps.folder, 'kept')!.deployments, ids[3]!), false);
 });
 
 test('many projects: a start compares their records, and a handler that restarts knows all of them', async () => {
-  const { sql, parts } = control;
+  const { sql, deps } = control;
   const count = Number(process.env['ROUTE_PROJECTS'] ?? 40);
   await sql`
     INSERT INTO control.project (id, organization_id, name, production_deployment_id)
@@ -175,12 +175,12 @@ test('many projects: a start compares their records, and a handler that restarts
     const result = await work();
     return [result, `${Math.round(performance.now() - began)} ms`];
   };
-  const [written, first] = await time(() => writeAllRoutes(parts));
+  const [written, first] = await time(() => writeAllRoutes(deps));
   assert.equal(written, count);
-  const [again, compared] = await time(() => writeAllRoutes(parts));
+  const [again, compared] = await time(() => writeAllRoutes(deps));
   assert.equal(again, 0);
   const [source, read] = await time(() =>
-    openRouteFiles({ folder: parts.folder, onProblem: ({ reason }) => assert.fail(reason) }),
+    openRouteFiles({ folder: deps.folder, onProblem: ({ reason }) => assert.fail(reason) }),
   );
   const table = createRouteTable(['localhost']);
   const [, built] = await time(() => table.replace(source.routes));

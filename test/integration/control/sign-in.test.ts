@@ -11,12 +11,12 @@ let site: TestSignIn;
 before(async () => void (site = await startSignIn()));
 after(() => site.close());
 // Windows of attempts would run into each other.
-beforeEach(() => site.parts.sql`DELETE FROM control.rate`);
+beforeEach(() => site.deps.sql`DELETE FROM control.rate`);
 
 const SESSION = 'platform-session';
 
 async function invite(login: string, role = 'member'): Promise<void> {
-  await site.parts.sql`
+  await site.deps.sql`
     INSERT INTO control.invitation (id, organization_id, login, role, expires_at)
     VALUES (${newId('invitation')}, ${site.control.organizationId}, ${login}, ${role}, now() + interval '1 day')`;
 }
@@ -49,10 +49,10 @@ test('somebody who was invited signs in, becomes a member, and is asked for by t
   assert.deepEqual(body.organizations, [
     { id: site.control.organizationId, slug: 'acme', name: 'acme', role: 'member' },
   ]);
-  assert.equal((await site.parts.sql`SELECT 1 FROM control.invitation`).length, 0);
+  assert.equal((await site.deps.sql`SELECT 1 FROM control.invitation`).length, 0);
   const { id } = (await sessionOf(browser))!;
-  assert.match((await gitHostTokenOf(site.parts, id)) ?? '', /^ghu_/);
-  assert.equal(await gitHostTokenOf(site.parts, site.control.owner.accountId), null);
+  assert.match((await gitHostTokenOf(site.deps, id)) ?? '', /^ghu_/);
+  assert.equal(await gitHostTokenOf(site.deps, site.control.owner.accountId), null);
 });
 
 test('the same person has the same account at the next sign-in, also under another login', async () => {
@@ -75,12 +75,12 @@ test('somebody whom nobody invited is turned away, and leaves no account', async
   assert.equal(page.url, `${site.ui}/api/auth/sign-in?error=not_invited`);
   assert.match(page.text, /role="alert">Nobody has invited you yet/);
   assert.equal(await sessionOf(browser), null);
-  assert.equal((await site.parts.sql`SELECT 1 FROM control.account WHERE login = 'stranger'`).length, 0);
+  assert.equal((await site.deps.sql`SELECT 1 FROM control.account WHERE login = 'stranger'`).length, 0);
 });
 
 test('an invitation that is too old lets nobody in', async () => {
   await invite('late');
-  await site.parts.sql`UPDATE control.invitation SET expires_at = now() - interval '1 second' WHERE login = 'late'`;
+  await site.deps.sql`UPDATE control.invitation SET expires_at = now() - interval '1 second' WHERE login = 'late'`;
   asHostUser('late');
   const page = await site.browser().visit('/api/auth/sign-in/git-host');
   assert.equal(page.url, `${site.ui}/api/auth/sign-in?error=not_invited`);
@@ -89,7 +89,7 @@ test('an invitation that is too old lets nobody in', async () => {
 test('with SIGN_UP=open everybody is let in, and nobody becomes an operator or a member', async (t) => {
   const open = await startSignIn('open');
   t.after(() => open.close());
-  await open.parts.sql`DELETE FROM control.account`;
+  await open.deps.sql`DELETE FROM control.account`;
   open.host.user('first');
   open.host.state.signedIn = 'first';
   const browser = open.browser();
@@ -123,7 +123,7 @@ test('a state is good once, and only in the browser that it was made for', async
 test('a state that is too old, made up or given twice opens nothing', async () => {
   const browser = site.browser();
   const { url } = await browser.visit('/api/auth/sign-in/git-host', (to) => to.includes('/callback/'));
-  await site.parts.sql`UPDATE control.single_use SET expires_at = now() - interval '1 second'`;
+  await site.deps.sql`UPDATE control.single_use SET expires_at = now() - interval '1 second'`;
   assert.match((await browser.visit(url)).url, /error=expired$/);
   for (const query of ['', 'state=x&code=y', `state=${'a'.repeat(43)}&code=y`, 'state=a&state=b&code=y'])
     assert.match((await browser.visit(`/api/auth/callback/git-host?${query}`)).url, /error=expired$/);
@@ -164,7 +164,7 @@ test('a sign-in leads to no other site', async () => {
   ];
   for (const redirect of elsewhere) {
     const browser = site.browser();
-    await site.parts.sql`DELETE FROM control.rate`;
+    await site.deps.sql`DELETE FROM control.rate`;
     const address = `/api/auth/sign-in/git-host?${new URLSearchParams({ redirect })}`;
     const { url } = await browser.visit(address, (to) => to.startsWith('http') && !/callback|\/login\//.test(to));
     assert.equal(new URL(url).origin, site.ui, redirect);
@@ -223,7 +223,7 @@ test('a page of ours changes things through the session', async () => {
   });
   assert.equal(response.status, 201);
   assert.equal(((await response.json()) as { name: string }).name, 'made-here');
-  const [event] = await site.parts.sql<{ actor_kind: string; address: string }[]>`
+  const [event] = await site.deps.sql<{ actor_kind: string; address: string }[]>`
     SELECT actor_kind, address FROM control.audit_event WHERE action = 'project.create'`;
   assert.equal(event?.actor_kind, 'account');
 });
@@ -239,11 +239,11 @@ test('a page that is asked for by the address of this machine leads to its name'
 
 test('when the database is away, the answer says so and nothing else', async () => {
   const sessions = {
-    ...site.parts.signIn.sessions,
+    ...site.deps.signIn.sessions,
     find: () => Promise.reject(new Error('connect to 10.0.0.7 failed')),
   };
-  const parts = { ...site.parts, signIn: { ...site.parts.signIn, sessions } };
-  const ui = createUi(parts, () => new Response('never'));
+  const deps = { ...site.deps, signIn: { ...site.deps.signIn, sessions } };
+  const ui = createUi(deps, () => new Response('never'));
   const response = await ui(new Request(`${site.ui}/`, { headers: { cookie: 'platform-session=x' } }));
   assert.equal(response.status, 503);
   assert.doesNotMatch(await response.text(), /10\.0\.0\.7/);
@@ -261,7 +261,7 @@ test('signing out ends the session on the server', async () => {
 
 test('an account sees where it is signed in, and ends sessions of its own', async () => {
   const { call, account } = site.control;
-  await site.parts.signIn.sessions.endAll(site.control.owner.accountId);
+  await site.deps.signIn.sessions.endAll(site.control.owner.accountId);
   const browser = site.browser();
   await browser.submit('/api/auth/sign-in/token', { token: site.control.owner.token });
   const [session, ...more] = (await call('GET', '/user/sessions')).body;
@@ -274,7 +274,7 @@ test('an account sees where it is signed in, and ends sessions of its own', asyn
 });
 
 test('a session that has expired opens nothing, and one that is a day old gets a new cookie', async () => {
-  const { sql } = site.parts;
+  const { sql } = site.deps;
   const browser = site.browser();
   await browser.submit('/api/auth/sign-in/token', { token: site.control.owner.token });
   const first = browser.cookies.get(SESSION)!;
@@ -296,7 +296,7 @@ test('tokens are typed ten times in five minutes, not more', async () => {
   const browser = site.browser();
   const { statuses, page } = await withinWindow(300, async () => {
     const found: number[] = [];
-    await site.parts.sql`DELETE FROM control.rate`;
+    await site.deps.sql`DELETE FROM control.rate`;
     for (let attempt = 0; attempt < 12; attempt++)
       found.push((await browser.submit('/api/auth/sign-in/token', { token: `plt_${attempt}` })).status);
     return { statuses: found, page: await browser.submit('/api/auth/sign-in/token', { token: 'plt_x' }) };
@@ -306,7 +306,7 @@ test('tokens are typed ten times in five minutes, not more', async () => {
 });
 
 test('a token that is limited, or that expires, opens no session', async () => {
-  const { sql } = site.parts;
+  const { sql } = site.deps;
   const { token } = await site.control.account('limited', {}, 'read');
   const browser = site.browser();
   const statusOf = async (): Promise<number> => {

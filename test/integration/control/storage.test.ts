@@ -35,7 +35,7 @@ before(async () => {
       isPostgresLocal: true,
     },
   });
-  ({ folder } = control.parts);
+  ({ folder } = control.deps);
   mkdirSync(path.join(folder, 'databases'));
   databases = await startDatabases({}, { directory: path.join(folder, 'databases'), dataFolder: folder });
   engine = await openEngineStores({
@@ -97,8 +97,8 @@ const run = async (project: string, id: string, bytes: number): Promise<void> =>
 const sql = (project: string, text: string): Promise<unknown> =>
   query(databases.client, text, [], { namespace: project, resource: 'main' });
 async function count(): Promise<void> {
-  await countStorage(control.parts);
-  await publishStorageLeft(control.parts, 3_600_000);
+  await countStorage(control.deps);
+  await publishStorageLeft(control.deps, 3_600_000);
 }
 /** Engines look at what is left once a second. */
 const untilRefused = (work: () => Promise<unknown>): Promise<unknown> =>
@@ -132,8 +132,8 @@ test('what was written is counted by kind and by project, and everybody of the o
   await control.sql`
     INSERT INTO control.telemetry_hour (project_id, hour, bytes) VALUES (${ids['shop']!}, now(), 12345)`;
   const artifact = 'c'.repeat(64);
-  mkdirSync(path.join(control.parts.folder, 'artifacts', artifact), { recursive: true });
-  writeFileSync(path.join(control.parts.folder, 'artifacts', artifact, 'worker.js'), Buffer.alloc(40_960, 1));
+  mkdirSync(path.join(control.deps.folder, 'artifacts', artifact), { recursive: true });
+  writeFileSync(path.join(control.deps.folder, 'artifacts', artifact, 'worker.js'), Buffer.alloc(40_960, 1));
   await control.sql`
     INSERT INTO control.deployment (id, project_id, organization_id, status, target, branch, source, artifact)
     VALUES ('dpl_1', ${ids['blog']!}, ${control.organizationId}, 'success', 'production', 'main', 'upload', ${artifact})`;
@@ -230,7 +230,7 @@ test('after deleting and a new count it writes again', async () => {
 });
 
 test('a repository is counted with its project, also after the project was disconnected from it', async () => {
-  const repository = path.join(control.parts.folder, 'repositories', 'rep_1.git');
+  const repository = path.join(control.deps.folder, 'repositories', 'rep_1.git');
   mkdirSync(repository, { recursive: true });
   writeFileSync(path.join(repository, 'pack'), Buffer.alloc(81_920, 1));
   await control.sql`
@@ -253,10 +253,10 @@ test('what engines cannot say at the moment stays as it was counted last, and th
     (await control.call('GET', `/orgs/${control.organizationId}/storage`)).body.kinds;
   await count();
   const before = await kinds();
-  const away = { ...control.parts, privatePort: { ask: async () => ({ status: 503, body: {} as never }) } };
+  const away = { ...control.deps, privatePort: { ask: async () => ({ status: 503, body: {} as never }) } };
   assert.deepEqual(await countStorage(away), ['no engine answers what files and databases keep']);
   assert.deepEqual(await kinds(), before);
-  assert.deepEqual(await countStorage(control.parts), []);
+  assert.deepEqual(await countStorage(control.deps), []);
 });
 
 test('after a restart what was counted a moment ago is published, and not counted again', async () => {
@@ -267,9 +267,9 @@ test('after a restart what was counted a moment ago is published, and not counte
       status: 200,
       body: (counts++, await engine.kept()) as never,
     });
-    const published = path.join(control.parts.folder, 'routes', 'storage');
+    const published = path.join(control.deps.folder, 'routes', 'storage');
     rmSync(published);
-    const following = followStorage({ ...control.parts, privatePort: { ask }, stopping: stopping.signal });
+    const following = followStorage({ ...control.deps, privatePort: { ask }, stopping: stopping.signal });
     await until(() => existsSync(published));
     stopping.abort();
     await following;
@@ -285,7 +285,7 @@ test('a larger plan takes effect without a count', async () => {
   await untilRefused(() => put('shop', 'more', LIMIT - 1));
   const boss = await control.account('boss');
   await control.sql`UPDATE control.account SET is_admin = true WHERE id = ${boss.accountId}`;
-  control.parts.background('Counting storage', () => followStorage(control.parts));
+  control.deps.background('Counting storage', () => followStorage(control.deps));
   const at = `/orgs/${control.organizationId}/plan`;
   assert.equal((await control.call('PUT', at, { plan: 'enterprise' }, boss.token)).status, 200);
   await untilTaken(() => put('shop', 'more', LIMIT - 1));

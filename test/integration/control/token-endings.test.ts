@@ -13,14 +13,14 @@ before(async () => {
   account = site.control.owner.accountId;
 });
 after(() => site.close());
-beforeEach(() => site.parts.sql`DELETE FROM control.rate`);
+beforeEach(() => site.deps.sql`DELETE FROM control.rate`);
 
 /** A token of the owner, without a parent. */
 async function token(more: Readonly<Record<string, string | Date>> = {}): Promise<{ id: string; secret: string }> {
   const { secret, hash } = newSecret('plt');
   const id = newId('token');
   const row = { id, hash, hint: 'plt_', name: 'first', account_id: account, scope: 'admin', ...more };
-  await site.parts.sql`INSERT INTO control.token ${site.parts.sql(row)}`;
+  await site.deps.sql`INSERT INTO control.token ${site.deps.sql(row)}`;
   return { id, secret };
 }
 
@@ -100,16 +100,16 @@ test('a session ends with the token that opened it, and so does what it made', a
   await revoke(parent.id);
   assert.equal(await sessionStatus(browser), 401);
   assert.equal(await statusOf(made.token), 401);
-  assert.equal((await site.parts.sql`SELECT 1 FROM control.session WHERE token_id = ${child.id}`).length, 0);
+  assert.equal((await site.deps.sql`SELECT 1 FROM control.session WHERE token_id = ${child.id}`).length, 0);
 });
 
 test('a session in a store without triggers ends with its token, too', async () => {
   const parent = await token();
   const browser = await signedIn(parent.secret);
   // As in Redis, which no trigger reaches.
-  const rows = await site.parts.sql`SELECT * FROM control.session WHERE token_id = ${parent.id}`;
+  const rows = await site.deps.sql`SELECT * FROM control.session WHERE token_id = ${parent.id}`;
   await revoke(parent.id);
-  await site.parts.sql`INSERT INTO control.session ${site.parts.sql(rows.map((row) => ({ ...row })))}`;
+  await site.deps.sql`INSERT INTO control.session ${site.deps.sql(rows.map((row) => ({ ...row })))}`;
   assert.equal(await sessionStatus(browser), 401);
 });
 
@@ -161,7 +161,7 @@ test('a token for platform dev ends with the token that made it, and no later', 
   const path = `/orgs/${site.control.organizationId}/ai/dev-token`;
   const { body } = await site.control.call('POST', path, undefined, parent.secret);
   assert.equal(body.expiresAt, end.toISOString());
-  const rows = () => site.parts.sql`SELECT 1 FROM control.ai_token WHERE hash = ${hashOf(body.token)}`;
+  const rows = () => site.deps.sql`SELECT 1 FROM control.ai_token WHERE hash = ${hashOf(body.token)}`;
   assert.equal((await rows()).length, 1);
   await revoke(parent.id);
   assert.equal((await rows()).length, 0);

@@ -26,7 +26,7 @@ const good = staticArtifact('a page '.repeat(2000));
 const archive = archiveOf(good.files);
 const hashOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 const files = (folder: string): string[] => {
-  const at = path.join(control.parts.folder, folder);
+  const at = path.join(control.deps.folder, folder);
   return existsSync(at) ? readdirSync(at) : [];
 };
 
@@ -86,7 +86,7 @@ test('a connection that breaks keeps what had come', async () => {
     variable: 'API_PORT',
     port: 0,
     host: '127.0.0.1',
-    fetch: (request) => api.fetch(request, control.parts),
+    fetch: (request) => api.fetch(request, control.deps),
   });
   const other = archiveOf(staticArtifact('another page '.repeat(3000)).files);
   const { body } = await announce(other);
@@ -101,7 +101,7 @@ test('a connection that breaks keeps what had come', async () => {
   broken.on('error', () => {});
   broken.on('response', ({ statusCode }) => assert.fail(`answered with ${statusCode}`));
   broken.write(other.subarray(0, sent));
-  const at = path.join(control.parts.folder, 'uploads', body.id as string);
+  const at = path.join(control.deps.folder, 'uploads', body.id as string);
   await until(() => existsSync(at) && statSync(at).size === sent);
   broken.destroy();
   const received = await until(async () => {
@@ -159,6 +159,6 @@ test("another organization's uploads do not exist, and those whose time is over 
     assert.equal((await control.call(method, at, undefined, stranger.token)).status, 404);
   assert.equal((await announce(Buffer.from('x'), {}, stranger.token)).status, 404);
   await control.sql`UPDATE control.upload SET expires_at = now() - interval '1 s' WHERE id = ${body.id}`;
-  assert.ok((await retire(control.parts)).uploads >= 1);
+  assert.ok((await retire(control.deps)).uploads >= 1);
   assert.equal(files('uploads').includes(body.id as string), false);
 });

@@ -100,7 +100,7 @@ function damaged(text: string, random: SeededRandom): Buffer {
 test('every delivery is answered, and what is taken can be stored and worked on', async (t) => {
   const random = createSeededRandom();
   const { repository } = await connected.connect('fuzzed');
-  const { parts, sql } = connected.control;
+  const { deps, sql } = connected.control;
   const samples = await samplesOf(repository);
   const secret = connected.host.webhookSecret;
   const counts: Record<string, number> = {};
@@ -128,7 +128,7 @@ test('every delivery is answered, and what is taken can be stored and worked on'
     });
     let outcome: string;
     try {
-      outcome = await receiveDelivery({ git: parts.git, sql: round < 400 ? sql : storing(stored) }, request);
+      outcome = await receiveDelivery({ git: deps.git, sql: round < 400 ? sql : storing(stored) }, request);
     } catch (error) {
       assert.ok(error instanceof ApiError && error.status < 500, `${place}\n${(error as Error).stack}`);
       outcome = error.code;
@@ -143,7 +143,7 @@ test('every delivery is answered, and what is taken can be stored and worked on'
     }
   }
   if (take.length > 0) await sql`SELECT jsonb(line) FROM unnest(${take}::text[]) AS line`;
-  while ((await workOnDeliveries(parts)) > 0);
+  while ((await workOnDeliveries(deps)) > 0);
   const failed = await sql`SELECT details, outcome FROM control.webhook_received WHERE outcome LIKE 'failed%'
                             OR (due_at IS NOT NULL)`;
   assert.deepEqual([...failed], [], `seed ${random.seed}`);

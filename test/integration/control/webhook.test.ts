@@ -167,7 +167,7 @@ test('what was taken is worked on by the next process, and what one died over is
   await send('left-behind', 'left-behind');
   // As a process leaves it that dies in the middle.
   await control.sql`UPDATE control.webhook_received SET attempt = 1 WHERE delivery_id = 'left-behind'`;
-  startLoops(control.parts);
+  startLoops(control.deps);
   await until(async () => (await connected.deployments(projectId)).length === 1);
   await send('while-it-runs', 'while-it-runs');
   await until(async () => (await connected.deployments(projectId)).length === 2);

@@ -68,13 +68,13 @@ async function openApiDocument(): Promise<Document> {
 
 /** Minimal dependencies of the API for its description: no sessions, no metrics. */
 function descriptionParts(): Dependencies {
-  const parts: Pick<Dependencies, 'log' | 'limits' | 'clientAddress' | 'findSession'> = {
+  const deps: Pick<Dependencies, 'log' | 'limits' | 'clientAddress' | 'findSession'> = {
     log: openLog('docs', { LOG_LEVEL: 'silent' }),
     limits: defaultLimits.control,
     clientAddress: () => null,
     findSession: () => Promise.resolve(null),
   };
-  return parts as Dependencies;
+  return deps as Dependencies;
 }
 
 function describe(method: string, path: string, operation: Operation, document: Document): string {

@@ -2,7 +2,7 @@
 // agent a message and fetch its answer. Called by endpoint.ts.
 import type { AgentConfig, AgentContext, AgentEnv, McpServing, ToolContext } from '../../config-types.ts';
 import { MCP_PLATFORM, messengerOf } from '../../messengers.ts';
-import type { Parts } from '../../parts.ts';
+import type { ResolvedAgent } from '../../resolved-agent.ts';
 import { conceal } from '../../secrets.ts';
 import { bounded } from '../../tool-calls.ts';
 import { ToolError, type InnerContext, type ReadyTool } from '../../tools/tool.ts';
@@ -32,7 +32,7 @@ const own: Served['tools'] = [
 
 /** The author's tools that are served. @throws TypeError when a listed tool cannot be served. */
 export function servedTools<Env extends AgentEnv>(
-  { tools }: Parts<Env>,
+  { tools }: ResolvedAgent<Env>,
   { tools: written = [] }: AgentConfig<Env>,
   { tools: names }: McpServing<Env>,
 ): readonly ReadyTool[] {
@@ -47,7 +47,7 @@ export function servedTools<Env extends AgentEnv>(
 
 /** Tools served to one user. */
 export function servedTo<Env extends AgentEnv>(
-  parts: Parts<Env>,
+  resolved: ResolvedAgent<Env>,
   tools: readonly ReadyTool[],
   name: string,
   userId: string,
@@ -62,7 +62,7 @@ export function servedTo<Env extends AgentEnv>(
     async call(called, args) {
       try {
         const tool = tools.find((known) => known.name === called);
-        if (tool !== undefined) return { text: await run(parts, tool, args, userId, agent.env), isError: false };
+        if (tool !== undefined) return { text: await run(resolved, tool, args, userId, agent.env), isError: false };
         return await talk(called, args, userId, agent);
       } catch (error) {
         return { text: error instanceof Error ? error.message : String(error), isError: true };
@@ -73,7 +73,7 @@ export function servedTo<Env extends AgentEnv>(
 
 /** Runs a tool outside of a conversation. */
 async function run<Env extends AgentEnv>(
-  { config }: Parts<Env>,
+  { config }: ResolvedAgent<Env>,
   tool: ReadyTool,
   args: unknown,
   userId: string,

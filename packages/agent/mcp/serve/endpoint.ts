@@ -1,7 +1,7 @@
 // The path where an agent serves the Model Context Protocol: authentication, then the response. Never open: without
 // an authentication function, a bearer token is required. Called by agent.ts.
 import type { AgentContext, AgentEnv, McpServing } from '../../config-types.ts';
-import type { Parts } from '../../parts.ts';
+import type { ResolvedAgent } from '../../resolved-agent.ts';
 import { workspaceKey } from '../../workspaces.ts';
 import { servedTo, servedTools } from './agent-tools.ts';
 import { answerRpc, refuse } from './rpc.ts';
@@ -19,13 +19,13 @@ export interface McpEndpoint<Env extends AgentEnv> {
 }
 
 /** The endpoint of an agent, if enabled. @throws TypeError that names the problem in its configuration. */
-export function createMcpEndpoint<Env extends AgentEnv>(parts: Parts<Env>): McpEndpoint<Env> | null {
-  const { mcpServer = false } = parts.config;
+export function createMcpEndpoint<Env extends AgentEnv>(resolved: ResolvedAgent<Env>): McpEndpoint<Env> | null {
+  const { mcpServer = false } = resolved.config;
   if (mcpServer === false) return null;
   const serving: McpServing<Env> = mcpServer === true ? {} : mcpServer;
   const { path = '/mcp', name = 'agent', authenticate } = serving;
   if (!path.startsWith('/')) throw new TypeError('mcpServer.path must begin with /');
-  const tools = servedTools(parts, parts.config, serving);
+  const tools = servedTools(resolved, resolved.config, serving);
   return {
     path,
     async answer(request, env, agent) {
@@ -33,7 +33,7 @@ export function createMcpEndpoint<Env extends AgentEnv>(parts: Parts<Env>): McpE
       if (userId === null)
         return refuse(401, UNAUTHORISED, 'Who calls must be known', null, { 'www-authenticate': 'Bearer' });
       workspaceKey(userId);
-      return answerRpc(request, servedTo(parts, tools, name, userId, agent));
+      return answerRpc(request, servedTo(resolved, tools, name, userId, agent));
     },
   };
 }

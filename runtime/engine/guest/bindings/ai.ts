@@ -1,6 +1,6 @@
 // The guest half of the AI binding: turns the inputs of `run` into a request to the gateway, and reads its response.
 // A module of lazy.ts.
-import type { LazyParts } from '../lazy.ts';
+import type { LazyDeps } from '../lazy.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -46,7 +46,7 @@ Object.defineProperty(AiError.prototype, 'name', { value: 'AiError', configurabl
 
 const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null);
 
-export default function createAi({ createFetcher, currentInvocation }: LazyParts): { create(name: string): object } {
+export default function createAi({ createFetcher, currentInvocation }: LazyDeps): { create(name: string): object } {
   type Answer = Awaited<ReturnType<ReturnType<typeof createFetcher>['fetch']>>;
 
   async function ask(path: string, model: string, init: Fields): Promise<Answer> {

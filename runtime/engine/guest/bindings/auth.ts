@@ -1,7 +1,7 @@
 // The guest half of the auth binding (`PLATFORM_AUTH`): asks the host for users and sessions. A module of lazy.ts.
-import type { LazyParts } from '../lazy.ts';
+import type { LazyDeps } from '../lazy.ts';
 
-export default function createAuth({ callHost, isRequest }: LazyParts): { create(name: string): object } {
+export default function createAuth({ callHost, isRequest }: LazyDeps): { create(name: string): object } {
   const ask = async (
     name: 'getUser' | 'getSession' | 'createUser' | 'listUsers' | 'revoke' | 'deleteUser',
     args: object,

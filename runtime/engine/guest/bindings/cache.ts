@@ -1,7 +1,7 @@
 // The guest half of the cache binding: texts by key, with expiry. A module of lazy.ts.
-import type { LazyParts } from '../lazy.ts';
+import type { LazyDeps } from '../lazy.ts';
 
-export default function createCache({ callHost }: LazyParts): { create(name: string): object } {
+export default function createCache({ callHost }: LazyDeps): { create(name: string): object } {
   class CacheValues {
     readonly #binding: string;
 

@@ -1,6 +1,6 @@
 // The guest half of the db binding: the API of D1 (docs/database.md), and interactive transactions. A module of
 // lazy.ts. Requests and replies are JSON that only the database interprets (core/database-request.ts has the shapes).
-import type { LazyParts } from '../lazy.ts';
+import type { LazyDeps } from '../lazy.ts';
 import { BegunByStatements, type Begun } from './database/begun.ts';
 import { failure, typeError } from './database/errors.ts';
 import { createWire, ops, type Result, type WireResult, type WireValue } from './database/wire.ts';
@@ -16,7 +16,7 @@ export default function createDb({
   givenBinding,
   toJson,
   isAnyArrayBuffer,
-}: LazyParts): {
+}: LazyDeps): {
   create(name: string): object;
 } {
   const { toWire, toRows, toObjects, toResult } = createWire({ atob, btoa, isAnyArrayBuffer });

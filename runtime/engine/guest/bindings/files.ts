@@ -1,5 +1,5 @@
 // The guest half of the file binding: the API of an R2 bucket, and more. A module of lazy.ts.
-import type { LazyParts } from '../lazy.ts';
+import type { LazyDeps } from '../lazy.ts';
 import type { HostBody, HostReply } from '../host.ts';
 import type { HostCallName, Part } from '../../bridge/protocol.ts';
 
@@ -39,7 +39,7 @@ const notHere: Readonly<Record<string, string>> = {
 
 const digestNames = ['md5', 'sha1', 'sha256', 'sha384', 'sha512'];
 
-export default function createFiles(parts: LazyParts): { create(name: string): object } {
+export default function createFiles(deps: LazyDeps): { create(name: string): object } {
   const {
     callHost,
     startCall,
@@ -51,9 +51,9 @@ export default function createFiles(parts: LazyParts): { create(name: string): o
     openPump,
     freeAfterEntry,
     takeResponse,
-  } = parts;
+  } = deps;
   const { Headers, Response, createIncomingResponse, encodeUtf8, isBlob, isAnyArrayBuffer, toBytes, WHOLE_BYTES_MAX } =
-    parts;
+    deps;
 
   /** @throws {TypeError} `invalid_argument`, for an option that would be ignored. */
   function refuseOthers(call: string, options: unknown): void {

@@ -1,5 +1,5 @@
 // The guest half of the queue binding: sends messages. events/queue.ts receives them. A module of lazy.ts.
-import type { BindingModule, LazyParts } from '../lazy.ts';
+import type { BindingModule, LazyDeps } from '../lazy.ts';
 
 /** Options of a message; validated on the host. */
 interface SendOptions {
@@ -20,8 +20,8 @@ interface Encoded {
   readonly bodies: string[];
 }
 
-export default function createQueue(parts: LazyParts): BindingModule {
-  const { callHost, fromJson, invalidArgument, toBytes, toJson, useModule } = parts;
+export default function createQueue(deps: LazyDeps): BindingModule {
+  const { callHost, fromJson, invalidArgument, toBytes, toJson, useModule } = deps;
 
   /**
    * Encodes a body as JSON, which its consumer decodes (events/queue.ts).

@@ -1,6 +1,6 @@
 // The guest half of sandboxes: one handle per id, whose methods each send one request to the sandbox service through
 // the host (core/sandbox/operations.ts in the repository defines the requests). A module of lazy.ts.
-import type { LazyParts } from '../lazy.ts';
+import type { LazyDeps } from '../lazy.ts';
 import { exitOfEvents, type ExecResult } from './sandbox/exec-events.ts';
 import { openTerminal, type Terminal } from './sandbox/terminal.ts';
 
@@ -46,8 +46,8 @@ const ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
 const LOST = 'The sandbox was lost during the call';
 const NULL_BODY = [101, 204, 205, 304];
 
-export default function createSandboxes(parts: LazyParts): { create(name: string): object } {
-  const { createFetcher, Request, Response, TextDecoder, URL, btoa, toBytes, isUnsharedBufferSource } = parts;
+export default function createSandboxes(deps: LazyDeps): { create(name: string): object } {
+  const { createFetcher, Request, Response, TextDecoder, URL, btoa, toBytes, isUnsharedBufferSource } = deps;
   type Answer = Awaited<ReturnType<ReturnType<typeof createFetcher>['fetch']>>;
 
   /** Rewords a failure that happened outside the service for sandboxes. */
@@ -179,7 +179,7 @@ export default function createSandboxes(parts: LazyParts): { create(name: string
 
     terminal({ command, cwd, env, cols = 80, rows = 24, signal }: TerminalOptions = {}): Promise<Terminal> {
       const args = { ...this.#command(command, { cwd, env: env as Fields }), cols, rows };
-      return openTerminal(parts, {
+      return openTerminal(deps, {
         cols,
         rows,
         signal: (signal ?? null) as never,

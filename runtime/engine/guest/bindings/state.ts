@@ -1,5 +1,5 @@
 // The guest half of the state binding (docs/state.md): the API of a KV namespace, and more. A module of lazy.ts.
-import type { LazyParts } from '../lazy.ts';
+import type { LazyDeps } from '../lazy.ts';
 import type { Part } from '../../bridge/protocol.ts';
 
 interface Found {
@@ -16,7 +16,7 @@ interface PutOptions {
 
 const types = ['text', 'json', 'arrayBuffer', 'stream'];
 
-export default function createState({ callHost, fromJson, Response, TextDecoder, isAnyArrayBuffer }: LazyParts): {
+export default function createState({ callHost, fromJson, Response, TextDecoder, isAnyArrayBuffer }: LazyDeps): {
   create(name: string): object;
 } {
   const decoder = new TextDecoder();

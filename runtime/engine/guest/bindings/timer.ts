@@ -1,6 +1,6 @@
 // The guest half of the timer binding: sets, reads and deletes timers. events/timer.ts receives due ones. A module of
 // lazy.ts.
-import type { LazyParts } from '../lazy.ts';
+import type { LazyDeps } from '../lazy.ts';
 
 interface Options {
   readonly payload?: unknown;
@@ -9,7 +9,7 @@ interface Options {
   readonly timezone?: string;
 }
 
-export default function createTimer({ callHost }: LazyParts): { create(name: string): object } {
+export default function createTimer({ callHost }: LazyDeps): { create(name: string): object } {
   /** A third argument without any of these fields is the payload itself. */
   function toOptions(given: unknown): Options {
     const isOptions =

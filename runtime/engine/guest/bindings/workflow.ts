@@ -1,6 +1,6 @@
 // The guest half of the workflow binding: starts and reads runs. events/workflow.ts executes them. A module of
 // lazy.ts.
-import type { LazyParts } from '../lazy.ts';
+import type { LazyDeps } from '../lazy.ts';
 
 interface Execution {
   readonly id: string;
@@ -11,7 +11,7 @@ interface Execution {
   readonly startedAt: number | null;
 }
 
-export default function createWorkflow({ callHost, invalidArgument, useModule }: LazyParts): {
+export default function createWorkflow({ callHost, invalidArgument, useModule }: LazyDeps): {
   create(name: string): object;
 } {
   const { fromStored, toStored } = useModule('stored-values');

@@ -1,5 +1,5 @@
 // A run of a `cron` schedule, for the worker's `scheduled` handler (or one named `cron`). A module of lazy.ts.
-import type { LazyParts } from '../lazy.ts';
+import type { LazyDeps } from '../lazy.ts';
 import type { EventHandler } from '../dispatch.ts';
 
 /** The event from the host. */
@@ -11,7 +11,7 @@ interface CronEvent {
   readonly scheduledTime: number;
 }
 
-export default function createCronEvents({ noHandler, reportUncaught, currentInvocation }: LazyParts): {
+export default function createCronEvents({ noHandler, reportUncaught, currentInvocation }: LazyDeps): {
   handle: EventHandler;
 } {
   return {

@@ -1,7 +1,7 @@
 // Messages of a queue, for the worker's `message` handler (one by one) or its `queue` handler (as a batch). The
 // result has an outcome for each message; if the handler throws, its messages are delivered again. A module of
 // lazy.ts.
-import type { LazyParts } from '../lazy.ts';
+import type { LazyDeps } from '../lazy.ts';
 import type { EventHandler } from '../dispatch.ts';
 
 /** A delivery from the host. */
@@ -38,7 +38,7 @@ export default function createQueueEvents({
   reportUncaught,
   fromJson,
   useModule,
-}: LazyParts): {
+}: LazyDeps): {
   handle: EventHandler;
 } {
   const acknowledged: Verdict = { ack: true };

@@ -1,5 +1,5 @@
 // A timer that is due, for the worker's `timer` handler. A module of lazy.ts.
-import type { LazyParts } from '../lazy.ts';
+import type { LazyDeps } from '../lazy.ts';
 import type { EventHandler } from '../dispatch.ts';
 
 /** The event from the host. */
@@ -12,7 +12,7 @@ interface TimerEvent {
   readonly intervalMs: number | null;
 }
 
-export default function createTimerEvents({ fromJson, noHandler }: LazyParts): { handle: EventHandler } {
+export default function createTimerEvents({ fromJson, noHandler }: LazyDeps): { handle: EventHandler } {
   return {
     async handle(worker, env, context, event, [body]) {
       if (typeof worker?.['timer'] !== 'function') throw noHandler('timer');

@@ -1,7 +1,7 @@
 // One attempt at a run of a workflow: calls the handler from its beginning, replays the results of completed steps,
 // runs the others, and ends when the handler has, or when it only waits for time or an event. Each step is durable on
 // the host before the handler continues. A module of lazy.ts.
-import type { LazyParts } from '../lazy.ts';
+import type { LazyDeps } from '../lazy.ts';
 import type { EventHandler } from '../dispatch.ts';
 
 /** State of a step on the host. */
@@ -42,8 +42,8 @@ const TIMEOUT_MS_DEFAULT = 120_000;
 const BACKOFF_MS_DEFAULT = 1000;
 const BACKOFF_MS_MAX = 300_000;
 
-export default function createWorkflowEvents(parts: LazyParts): { handle: EventHandler } {
-  const { callHost, fromJson, noHandler, setTimeout, clearTimeout, setImmediate, useModule } = parts;
+export default function createWorkflowEvents(deps: LazyDeps): { handle: EventHandler } {
+  const { callHost, fromJson, noHandler, setTimeout, clearTimeout, setImmediate, useModule } = deps;
   const { fromStored, toStored } = useModule('stored-values');
 
   return {

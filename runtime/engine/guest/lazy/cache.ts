@@ -2,7 +2,7 @@
 // `delete`, `add`, `addAll`. The host decides what is stored and for how long (bindings/cache.ts). A module of
 // lazy.ts.
 import type { HostBody } from '../host.ts';
-import type { LazyParts } from '../lazy.ts';
+import type { LazyDeps } from '../lazy.ts';
 import type { Part } from '../../bridge/protocol.ts';
 
 interface Head {
@@ -13,10 +13,10 @@ interface Head {
   readonly part: boolean;
 }
 
-export default function createCaches(parts: LazyParts): Record<string, unknown> {
-  const { Request, Response, isRequest, takeRequest, takeResponse, createIncomingResponse } = parts;
-  const { cancelPump, fetch, bodyToGuest, newStreamId, openPump, startCall } = parts;
-  const { finishInterface, internal, requireArguments, toDictionary, toDomString } = parts.webidl;
+export default function createCaches(deps: LazyDeps): Record<string, unknown> {
+  const { Request, Response, isRequest, takeRequest, takeResponse, createIncomingResponse } = deps;
+  const { cancelPump, fetch, bodyToGuest, newStreamId, openPump, startCall } = deps;
+  const { finishInterface, internal, requireArguments, toDictionary, toDomString } = deps.webidl;
 
   function toRequest(input: unknown): { method: string; url: string; headers: string } {
     const request = isRequest(input) ? input.clone() : new Request(input);

@@ -1,11 +1,11 @@
 // crypto.DigestStream: a writable stream that computes the digest of everything written to it, kept on the host
 // meanwhile. A module of lazy.ts.
-import type { LazyParts } from '../lazy.ts';
+import type { LazyDeps } from '../lazy.ts';
 
 const algorithms = ['MD5', 'SHA-1', 'SHA-256', 'SHA-384', 'SHA-512'];
 
-export default function createDigestStream(parts: LazyParts): Record<string, unknown> {
-  const { WritableStream, DOMException, encodeUtf8, host, isAnyArrayBuffer } = parts;
+export default function createDigestStream(deps: LazyDeps): Record<string, unknown> {
+  const { WritableStream, DOMException, encodeUtf8, host, isAnyArrayBuffer } = deps;
 
   class DigestStream extends WritableStream<unknown> {
     #digest: Promise<ArrayBuffer>;

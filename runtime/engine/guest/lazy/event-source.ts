@@ -1,6 +1,6 @@
 // EventSource (HTML Standard 9.2) over fetch: reconnects with the last event's id, after a second or the delay that
 // the server sets. A module of lazy.ts.
-import type { LazyParts } from '../lazy.ts';
+import type { LazyDeps } from '../lazy.ts';
 
 const CONNECTING = 0;
 const OPEN = 1;
@@ -10,7 +10,7 @@ const RECONNECT_MS_MAX = 3_600_000;
 /** Longest line or event of a stream, in characters: a stream without line ends would fill the isolate. */
 const EVENT_LENGTH_MAX = 16 * 1024 * 1024;
 
-export default function createEventSource(parts: LazyParts): Record<string, unknown> {
+export default function createEventSource(deps: LazyDeps): Record<string, unknown> {
   const {
     DOMException,
     Event,
@@ -22,9 +22,9 @@ export default function createEventSource(parts: LazyParts): Record<string, unkn
     dispatchTrusted,
     fetch,
     setTimeout,
-  } = parts;
-  const { AbortController, clearTimeout } = parts;
-  const { defineConstants, finishInterface, requireArguments, toDictionary, toUsvString } = parts.webidl;
+  } = deps;
+  const { AbortController, clearTimeout } = deps;
+  const { defineConstants, finishInterface, requireArguments, toDictionary, toUsvString } = deps.webidl;
 
   class EventSource extends EventTarget {
     declare onopen: unknown;

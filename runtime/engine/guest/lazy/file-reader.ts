@@ -1,6 +1,6 @@
 // FileReader and ProgressEvent (File API 6): reads a blob of this isolate with events, for code written for browsers.
 // A module of lazy.ts.
-import type { LazyParts } from '../lazy.ts';
+import type { LazyDeps } from '../lazy.ts';
 import type { Blob } from '../web/blob.ts';
 
 const EMPTY = 0;
@@ -9,7 +9,7 @@ const DONE = 2;
 
 type Pack = (blob: Blob, bytes: Uint8Array) => unknown;
 
-export default function createFileReader(parts: LazyParts): Record<string, unknown> {
+export default function createFileReader(deps: LazyDeps): Record<string, unknown> {
   const {
     Event,
     EventTarget,
@@ -21,8 +21,8 @@ export default function createFileReader(parts: LazyParts): Record<string, unkno
     dispatchTrusted,
     isBlob,
     setTimeout,
-  } = parts;
-  const { defineConstants, finishInterface, requireArguments, toDictionary, toDomString } = parts.webidl;
+  } = deps;
+  const { defineConstants, finishInterface, requireArguments, toDictionary, toDomString } = deps.webidl;
 
   class ProgressEvent extends Event {
     readonly #lengthComputable: boolean;
@@ -146,7 +146,7 @@ export default function createFileReader(parts: LazyParts): Record<string, unkno
     return (decoderOf(label) ?? decoderOf(charset) ?? new TextDecoder()).decode(bytes);
   }
 
-  function decoderOf(label: string | null): InstanceType<LazyParts['TextDecoder']> | null {
+  function decoderOf(label: string | null): InstanceType<LazyDeps['TextDecoder']> | null {
     try {
       return label === null ? null : new TextDecoder(label);
     } catch {

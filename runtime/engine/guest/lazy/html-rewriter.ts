@@ -1,12 +1,12 @@
 // HTMLRewriter, as in Cloudflare Workers: handlers for parts of an HTML document as it streams through. Everything
 // else stays unchanged. A module of lazy.ts; htmlparser2 and css-what do the parsing, in html/.
-import type { LazyParts } from '../lazy.ts';
+import type { LazyDeps } from '../lazy.ts';
 import { Rewriting, type DocumentHandlers, type ElementHandlers, type Rules } from './html/rewriter.ts';
 import { compileSelector, type Matcher } from './html/selector.ts';
 
-export default function createHtmlRewriter(parts: LazyParts): Record<string, unknown> {
-  const { ReadableStream, Response, TextDecoder, TextEncoder } = parts;
-  const { finishInterface, requireArguments, toDomString } = parts.webidl;
+export default function createHtmlRewriter(deps: LazyDeps): Record<string, unknown> {
+  const { ReadableStream, Response, TextDecoder, TextEncoder } = deps;
+  const { finishInterface, requireArguments, toDomString } = deps.webidl;
 
   function toHandlers<T>(handlers: unknown, what: string): T {
     if ((typeof handlers !== 'object' && typeof handlers !== 'function') || handlers === null)

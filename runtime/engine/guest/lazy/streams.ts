@@ -2,12 +2,12 @@
 // and classes built on them. A module of lazy.ts: it is two thirds of the guest's source, and workers that respond
 // with text never need it.
 import * as polyfill from 'web-streams-polyfill';
-import type { LazyParts } from '../lazy.ts';
+import type { LazyDeps } from '../lazy.ts';
 import { createCompressionStreams } from './streams/compression.ts';
 import { createByteTransforms } from './streams/fixed-length-stream.ts';
 import { createTextStreams } from './streams/text-streams.ts';
 
-export default function createStreams(parts: LazyParts): Record<string, unknown> {
+export default function createStreams(deps: LazyDeps): Record<string, unknown> {
   const { ReadableStream, ReadableStreamDefaultController, TransformStream } = polyfill;
   // The polyfill's asynchronous iterators are plain objects; in the standard they inherit from the built-in ones.
   const asyncGenerator = Object.getPrototypeOf(async function* () {}) as { prototype: object };
@@ -20,7 +20,7 @@ export default function createStreams(parts: LazyParts): Record<string, unknown>
   const toJSON = { value: () => ({}), writable: true, configurable: true };
   for (const [name, { prototype }] of Object.entries(polyfill) as [string, { prototype: object }][])
     if (!name.endsWith('Controller')) Object.defineProperty(prototype, 'toJSON', toJSON);
-  parts.provideStreams({
+  deps.provideStreams({
     ReadableStream,
     locked: Object.getOwnPropertyDescriptor(ReadableStream.prototype, 'locked')!.get!,
     pullSteps: Object.getOwnPropertySymbols(ReadableStreamDefaultController.prototype).find(
@@ -29,8 +29,8 @@ export default function createStreams(parts: LazyParts): Record<string, unknown>
   });
   return {
     ...polyfill,
-    ...createCompressionStreams(parts, TransformStream),
-    ...createTextStreams(parts, TransformStream),
-    ...createByteTransforms(parts, TransformStream),
+    ...createCompressionStreams(deps, TransformStream),
+    ...createTextStreams(deps, TransformStream),
+    ...createByteTransforms(deps, TransformStream),
   };
 }

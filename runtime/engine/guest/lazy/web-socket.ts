@@ -2,7 +2,7 @@
 // then the network is the other end. A module of lazy.ts.
 import type { Part } from '../../bridge/protocol.ts';
 import type { Context } from '../context.ts';
-import type { LazyParts } from '../lazy.ts';
+import type { LazyDeps } from '../lazy.ts';
 import type { SocketEnd, SocketInternals } from '../sockets.ts';
 
 const CONNECTING = 0;
@@ -15,9 +15,9 @@ const NO_CODE = 1005;
 const REASON_BYTES_MAX = 123;
 const token = /^[a-z0-9!#$%&'*+\-.^_`|~]+$/i;
 
-export default function createWebSockets(parts: LazyParts): Record<string, unknown> {
+export default function createWebSockets(deps: LazyDeps): Record<string, unknown> {
   const { CloseEvent, DOMException, ErrorEvent, Event, EventTarget, MessageEvent, URL, blobBytes, createBlob, isBlob } =
-    parts;
+    deps;
   const {
     checkpoint,
     currentContext,
@@ -27,10 +27,10 @@ export default function createWebSockets(parts: LazyParts): Record<string, unkno
     host,
     runInContext,
     setImmediate,
-  } = parts;
-  const { dropCall, encodeUtf8, isAnyArrayBuffer, startCall } = parts;
-  const { NetworkEnd, connectEnd, disconnectEnd, reserveSocketId, socketClasses } = parts.sockets;
-  const { defineConstants, finishInterface, internal, requireArguments, toDomString, toUsvString } = parts.webidl;
+  } = deps;
+  const { dropCall, encodeUtf8, isAnyArrayBuffer, startCall } = deps;
+  const { NetworkEnd, connectEnd, disconnectEnd, reserveSocketId, socketClasses } = deps.sockets;
+  const { defineConstants, finishInterface, internal, requireArguments, toDomString, toUsvString } = deps.webidl;
 
   let innerOf!: (value: unknown) => SocketInternals | null;
   let endOf!: (socket: WebSocket) => SocketEnd;

@@ -35,7 +35,7 @@ export interface Streams {
   close(): void;
 }
 
-interface StreamsParts {
+interface StreamsDeps {
   /** Writes frames; after false, `drained` resolves when more can be written. */
   readonly channel: Duplex;
   /** Whether this side sends greetings. The other side only answers them; each greeting resets all streams. */
@@ -174,7 +174,7 @@ function copyOf(bytes: Buffer): Buffer {
   return copy;
 }
 
-export function openStreams({ channel, greets, onOpen, onGreeted, onLost }: StreamsParts): Streams {
+export function openStreams({ channel, greets, onOpen, onGreeted, onLost }: StreamsDeps): Streams {
   const streams = new Map<number, OneStream>();
   let lastId = greets ? 1 : 0;
   let theirs = 0;

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { startPlatform, type StartParts } from '#cli/commands/start.ts';
+import { startPlatform, type StartDeps } from '#cli/commands/start.ts';
 import { publishExamples } from '#cli/start/example-projects.ts';
 import { takeLock } from '#artifacts/file-lock.ts';
 import { recordingShell, type RecordingShell } from '../shell-double.ts';
@@ -47,7 +47,7 @@ function stoppingShell(cwd: string, line: string, env: Record<string, string> = 
 }
 
 /** Publishes in this process, whose start is paid already. */
-const publish: StartParts['publish'] = async (examples, folder) => {
+const publish: StartDeps['publish'] = async (examples, folder) => {
   await publishExamples(examples, folder, recordingShell(folder));
   return true;
 };

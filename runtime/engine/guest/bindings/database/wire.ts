@@ -1,5 +1,5 @@
 // Operations, values and results of the db binding: from JavaScript to the JSON of core/database-request.ts and back.
-import type { LazyParts } from '../../lazy.ts';
+import type { LazyDeps } from '../../lazy.ts';
 import { typeError } from './errors.ts';
 
 // As in core/database-request.ts.
@@ -41,7 +41,7 @@ export function createWire({
   atob,
   btoa,
   isAnyArrayBuffer,
-}: Pick<LazyParts, 'atob' | 'btoa' | 'isAnyArrayBuffer'>): Wire {
+}: Pick<LazyDeps, 'atob' | 'btoa' | 'isAnyArrayBuffer'>): Wire {
   const { fromCharCode } = String;
   const { is } = Object;
 

@@ -1,6 +1,6 @@
 // A terminal in a sandbox as two streams: writes and reads frames of the operation `terminal`
 // (core/sandbox/terminal-frames.ts in the repository), with back-pressure both ways.
-import type { LazyParts } from '../../lazy.ts';
+import type { LazyDeps } from '../../lazy.ts';
 
 /** As in packages/types/sandbox.d.ts. */
 export interface Terminal {
@@ -24,7 +24,7 @@ interface Reader {
   read(): Promise<{ readonly done: boolean; readonly value?: Uint8Array }>;
 }
 
-type Signal = InstanceType<LazyParts['AbortController']>['signal'];
+type Signal = InstanceType<LazyDeps['AbortController']>['signal'];
 
 /** Dependencies. */
 interface Given {
@@ -40,8 +40,8 @@ interface Given {
   toError(error: unknown): unknown;
 }
 
-type Parts = Pick<
-  LazyParts,
+type Deps = Pick<
+  LazyDeps,
   | 'AbortController'
   | 'ReadableStream'
   | 'WritableStream'
@@ -60,9 +60,9 @@ const LOST = 'The sandbox was lost during the call';
 /** Exit status of a closed terminal, as in a shell. */
 const HUNG_UP = { exitCode: 129, signal: 'SIGHUP' };
 
-export async function openTerminal(parts: Parts, given: Given): Promise<Terminal> {
+export async function openTerminal(deps: Deps, given: Given): Promise<Terminal> {
   const { AbortController, ReadableStream, WritableStream, TextDecoder, encodeUtf8, toBytes, isUnsharedBufferSource } =
-    parts;
+    deps;
   const { signal, send, fail, toError } = given;
 
   function frame(type: number, bytes: Uint8Array): Uint8Array {

@@ -1,7 +1,7 @@
 // CompressionStream and DecompressionStream: zlib runs on the host, a chunk at a time. The output of one chunk may
 // take several replies, so that a small input cannot fill the memory at once.
 import type { ReadableStream, TransformStream, WritableStream } from 'web-streams-polyfill';
-import type { LazyParts } from '../../lazy.ts';
+import type { LazyDeps } from '../../lazy.ts';
 
 const formats = ['deflate', 'deflate-raw', 'gzip', 'brotli'] as const;
 
@@ -16,9 +16,9 @@ interface Controller {
 }
 
 /** @param Transform the class of the streams. */
-export function createCompressionStreams(parts: LazyParts, Transform: typeof TransformStream): Record<string, unknown> {
-  const { host, isUnsharedBufferSource, toBytes } = parts;
-  const { finishInterface, requireArguments, toEnumeration } = parts.webidl;
+export function createCompressionStreams(deps: LazyDeps, Transform: typeof TransformStream): Record<string, unknown> {
+  const { host, isUnsharedBufferSource, toBytes } = deps;
+  const { finishInterface, requireArguments, toEnumeration } = deps.webidl;
   let abandoned: FinalizationRegistry<{ handle: number }> | null = null;
 
   function createCodec(format: string, direction: 'compress' | 'decompress'): TransformStream<unknown, Uint8Array> {

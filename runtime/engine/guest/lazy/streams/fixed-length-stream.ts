@@ -1,11 +1,11 @@
 // IdentityTransformStream and FixedLengthStream of Workers: bytes pass through unchanged; the second fails when more
 // or fewer bytes pass than declared.
 import type { TransformStream } from 'web-streams-polyfill';
-import type { LazyParts } from '../../lazy.ts';
+import type { LazyDeps } from '../../lazy.ts';
 
 /** @param Transform the class of the streams. */
-export function createByteTransforms(parts: LazyParts, Transform: typeof TransformStream): Record<string, unknown> {
-  const { encodeUtf8, isAnyArrayBuffer, toBytes } = parts;
+export function createByteTransforms(deps: LazyDeps, Transform: typeof TransformStream): Record<string, unknown> {
+  const { encodeUtf8, isAnyArrayBuffer, toBytes } = deps;
 
   function chunkBytes(chunk: unknown): Uint8Array {
     if (typeof chunk === 'string') return encodeUtf8(chunk);

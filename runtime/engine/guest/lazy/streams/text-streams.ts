@@ -1,11 +1,11 @@
 // TextEncoderStream and TextDecoderStream over the streams and codecs of this realm.
 import type { ReadableStream, TransformStream, WritableStream } from 'web-streams-polyfill';
-import type { LazyParts } from '../../lazy.ts';
+import type { LazyDeps } from '../../lazy.ts';
 
 /** @param Transform the class of the streams. */
-export function createTextStreams(parts: LazyParts, Transform: typeof TransformStream): Record<string, unknown> {
-  const { TextDecoder, encodeUtf8 } = parts;
-  const { finishInterface, toDomString } = parts.webidl;
+export function createTextStreams(deps: LazyDeps, Transform: typeof TransformStream): Record<string, unknown> {
+  const { TextDecoder, encodeUtf8 } = deps;
+  const { finishInterface, toDomString } = deps.webidl;
 
   class TextEncoderStream {
     readonly #transform: TransformStream<unknown, Uint8Array>;

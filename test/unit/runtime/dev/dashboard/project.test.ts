@@ -8,7 +8,7 @@ test('sandboxes are those of all bindings that the project declares', async () =
   const [, , answer] = projectRoutes.find(([, path]) => path === '/api/sandboxes')!;
   const asked = (bindings: object): Asked =>
     ({
-      parts: {
+      deps: {
         current: () => ({ manifest: { bindings } }),
         sandboxesOf: async (resource: string) => [{ id: `of-${resource}`, state: 'running' }],
       },

@@ -18,7 +18,7 @@ import { ResidentGrowth } from '#runtime/engine/isolates/resident-growth.ts';
 import { loadSnapshot } from '#runtime/engine/isolates/snapshot.ts';
 
 const lostThreads = new LostThreads(Infinity);
-const parts = {
+const deps = {
   snapshot: await loadSnapshot(cacheFolder(process.env)),
   native: loadNative(),
   scheduler: new EntryScheduler({ runningMax: 2, defer: setImmediate }),
@@ -30,7 +30,7 @@ const parts = {
 
 /** Checks the first entry of a worker from its first synchronous host call on, and says how it ends. */
 async function endOf(code: string, growth?: ResidentGrowth): Promise<string> {
-  const isolate = new WorkerIsolate(growth === undefined ? parts : { ...parts, growth });
+  const isolate = new WorkerIsolate(growth === undefined ? deps : { ...deps, growth });
   const batch = new HostRecords(new EngineMemory(defaultLimits).open('p/d'));
   batch.record(toGuest.start);
   let hasBegun = false;

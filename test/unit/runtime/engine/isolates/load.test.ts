@@ -17,7 +17,7 @@ import { loadSnapshot } from '#runtime/engine/isolates/snapshot.ts';
 
 const kept = new Map<string, CompiledForm>();
 const offered: string[] = [];
-const parts = {
+const deps = {
   snapshot: await loadSnapshot(cacheFolder(process.env)),
   native: loadNative(),
   scheduler: new EntryScheduler({ runningMax: 1, defer: setImmediate }),
@@ -32,7 +32,7 @@ const parts = {
 
 /** Starts a worker with one entry, and reads what it says of its start. */
 async function start(code: string, requests = 0): Promise<{ isolate: WorkerIsolate; state: string; reason: string }> {
-  const isolate = new WorkerIsolate(parts);
+  const isolate = new WorkerIsolate(deps);
   const batch = new HostRecords(new EngineMemory(defaultLimits).open('p/d'));
   batch.record(toGuest.start);
   batch.requests = requests;
@@ -105,8 +105,8 @@ const ALL_ROWS_BYTES = 1000 * 100;
 
 /** V8's form of all functions of a worker, none of which has run. */
 async function formOf(code: string): Promise<SharedArrayBuffer> {
-  const { isolate, context } = parts.snapshot.open({ memoryLimit: 64, onCatastrophicError: () => {} });
-  const functions = parts.native.createSync(context) as ivm.Reference<Record<string, unknown>>;
+  const { isolate, context } = deps.snapshot.open({ memoryLimit: 64, onCatastrophicError: () => {} });
+  const functions = deps.native.createSync(context) as ivm.Reference<Record<string, unknown>>;
   const compile = functions.getSync('compileAhead', { reference: true }) as unknown as ivm.Reference<
     (...parts: unknown[]) => ArrayBuffer
   >;
@@ -208,7 +208,7 @@ function tenants(): { trimmed: string[]; tenant: (name: string, isIdle: boolean,
 
 test('a pool asks each idle tenant once after its last request to give memory back, and one that much came to later', async (t) => {
   t.mock.method(performance, 'now', () => 1000);
-  const pool = new Pool(parts, { isolatesMax: 10, engineMemoryMb: 4096, blanks: 0 });
+  const pool = new Pool(deps, { isolatesMax: 10, engineMemoryMb: 4096, blanks: 0 });
   const { trimmed, tenant } = tenants();
   const all = [
     tenant('idle', true, 999),
@@ -232,7 +232,7 @@ test('a pool asks each idle tenant once after its last request to give memory ba
 test('a pool leaves idle tenants alone while isolates start, but for a minute', async (t) => {
   let now = 1000;
   t.mock.method(performance, 'now', () => now);
-  const pool = new Pool(parts, { isolatesMax: 10, engineMemoryMb: 4096, blanks: 0 });
+  const pool = new Pool(deps, { isolatesMax: 10, engineMemoryMb: 4096, blanks: 0 });
   const { trimmed, tenant } = tenants();
   const isolates = [pool.take(tenant('idle', true, 1))];
   for (now = 10_000; now < 61_000; now += 999) {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
 import { defaultLimits } from '#core/limits.ts';
-import { WorkerStart, type WorkerStartParts } from '#runtime/engine/serving/worker-start.ts';
+import { WorkerStart, type WorkerStartDeps } from '#runtime/engine/serving/worker-start.ts';
 import type { EntryState } from '#runtime/engine/isolates/entry.ts';
 
 const limits = { ...defaultLimits, startupWallMs: 1000 };
@@ -23,7 +23,7 @@ function setup(t: { after(run: () => void): void }): {
     link: {},
     onReady: () => said.push('ready'),
     onFailed: ({ details }: { details: { reason?: string } }) => said.push(String(details.reason)),
-  } as unknown as WorkerStartParts);
+  } as unknown as WorkerStartDeps);
   return { start, said, isolate };
 }
 

@@ -97,7 +97,7 @@ test('a port that is taken is told by the system’s own error', async (t) => {
   await once(taken, 'listening');
   t.after(() => taken.close());
   const { port } = taken.address() as { port: number };
-  await assert.rejects(openPort(t, { parts: { settings: { port, host: '127.0.0.1', token: TOKEN } } }), {
+  await assert.rejects(openPort(t, { deps: { settings: { port, host: '127.0.0.1', token: TOKEN } } }), {
     code: 'EADDRINUSE',
   });
 });

@@ -23,7 +23,7 @@ test('a delivery goes to a home of the deployment, and its answer comes back', a
   ];
   const homes = (deployment: string, places: readonly number[]): number[] =>
     deployment === 'shop/d1' ? [...places].reverse() : [...places];
-  const port = await openPort(t, { engines, parts: { homes } });
+  const port = await openPort(t, { engines, deps: { homes } });
   const answer = await deliver(port);
   assert.deepEqual([answer.status, answer.text], [200, '{"outcome":"ok","result":{"acked":[]}}']);
   await deliver(port, JSON.stringify({ ...(JSON.parse(event) as object), project: 'shop' }));

@@ -102,7 +102,7 @@ test("Caddy's own metrics are handed on, and there are none where it does not ru
     asked = [request.url, request.headers.host];
     response.end('caddy_http_requests_in_flight 1\n');
   });
-  const port = await openPort(t, { parts: { edgeMetricsSocket: () => caddy.socketPath } });
+  const port = await openPort(t, { deps: { edgeMetricsSocket: () => caddy.socketPath } });
   assert.equal((await ask(port, '/metrics/edge')).text, 'caddy_http_requests_in_flight 1\n');
   assert.deepEqual(asked, ['/metrics', 'edge']);
   const { status } = await ask(port, '/metrics/edge', { headers: { authorization: 'Bearer wrong' } });

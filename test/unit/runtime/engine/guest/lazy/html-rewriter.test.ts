@@ -13,8 +13,8 @@ interface Rewriter {
   transform(response: Response): Response;
 }
 
-const parts = { ReadableStream, Response, TextDecoder, TextEncoder, webidl };
-const HTMLRewriter = createHtmlRewriter(parts as never)['HTMLRewriter'] as new () => Rewriter;
+const deps = { ReadableStream, Response, TextDecoder, TextEncoder, webidl };
+const HTMLRewriter = createHtmlRewriter(deps as never)['HTMLRewriter'] as new () => Rewriter;
 
 /** A document in pieces of so many bytes. */
 function inPieces(html: string, size: number): Response {

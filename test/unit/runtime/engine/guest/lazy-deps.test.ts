@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { test } from 'node:test';
-import { lazyParts } from '#runtime/engine/guest/lazy.ts';
+import { lazyDeps } from '#runtime/engine/guest/lazy.ts';
 
 const guest = join(import.meta.dirname, '../../../../../runtime/engine/guest');
 
@@ -17,9 +17,9 @@ test('whatever a lazy module imports of the rest of the guest is one of the part
       )) {
         const path = relative(guest, resolve(dirname(file), from!));
         if (/^(\.\.|lazy\/|bindings\/|events\/)/.test(path)) continue;
-        const parts: object = path === 'web/webidl.ts' ? lazyParts.webidl : lazyParts;
+        const deps: object = path === 'web/webidl.ts' ? lazyDeps.webidl : lazyDeps;
         for (const one of names!.split(',').map((part) => part.trim())) {
-          if (one !== '' && !one.startsWith('type ') && !(one.split(' as ')[0]! in parts))
+          if (one !== '' && !one.startsWith('type ') && !(one.split(' as ')[0]! in deps))
             missing.push(`${folder}/${name}: ${one} of ${path}`);
         }
       }

@@ -1,4 +1,4 @@
-// The parts of an agent, created once by agent.ts and passed to its modules.
+// The resolved configuration of an agent, created once by agent.ts and passed to its modules.
 import type { AgentConfig, AgentEnv } from './config-types.ts';
 import { mcpTools } from './mcp/tools.ts';
 import { artifactTools } from './tools/artifacts.ts';
@@ -8,7 +8,7 @@ import { readyTool, type ReadyTool } from './tools/tool.ts';
 import type { Workspace } from './workspace-types.ts';
 
 /** An agent's resolved configuration. */
-export interface Parts<Env extends AgentEnv> {
+export interface ResolvedAgent<Env extends AgentEnv> {
   readonly config: AgentConfig<Env>;
   readonly model: string;
   readonly maxSteps: number;
@@ -23,7 +23,7 @@ const STEPS = 30;
 const STEPS_MAX = 100;
 
 /** @throws TypeError that names the problem in the configuration. */
-export function createParts<Env extends AgentEnv>(config: AgentConfig<Env>): Parts<Env> {
+export function resolveAgent<Env extends AgentEnv>(config: AgentConfig<Env>): ResolvedAgent<Env> {
   const { systemPrompt, handle, model = 'auto', maxSteps = STEPS, features = {}, contextCompression } = config;
   if (typeof systemPrompt !== 'string' && typeof systemPrompt !== 'function')
     throw new TypeError('createAgent needs systemPrompt, a text or a function');
