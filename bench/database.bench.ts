@@ -1,7 +1,7 @@
 // What an operation on a database costs from inside a worker: CPU of the engine and of the database service's processes
 // together, and its latency, one worker at a time and eight requests at once. `npm run bench database`.
 import { readFileSync } from 'node:fs';
-import { noStores } from '../runtime/engine/bindings/bindings.ts';
+import { noStores } from '../test/setup/no-stores.ts';
 import { startDatabases } from '../test/setup/databases.ts';
 import { startHandler } from '../test/setup/handler.ts';
 import { rounds } from './load.ts';

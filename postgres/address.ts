@@ -72,10 +72,3 @@ export function urlAs(url: string, user: string, password: string): string {
   parsed.password = password;
   return parsed.href;
 }
-
-/** The same server, another database. */
-export function urlOfDatabase(url: string, database: string): string {
-  const parsed = new URL(url);
-  parsed.pathname = `/${database}`;
-  return parsed.href;
-}

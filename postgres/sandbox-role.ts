@@ -1,14 +1,9 @@
 // The role of the sandbox service: it can access the table of sandboxes, and the list of deleted projects. Called by
 // main.ts, after migrate.ts.
 import type { Postgres } from './connection.ts';
-import { loginUrlOf, openLoginRole, type LoginRole } from './login-role.ts';
+import { openLoginRole, type LoginRole } from './login-role.ts';
 
 const sandboxRole: LoginRole = { name: 'platform_sandbox', variable: 'SANDBOX_DATABASE_URL' };
-
-/** The service's URL. */
-export function sandboxUrlOf(ownerUrl: string): string {
-  return loginUrlOf(ownerUrl, sandboxRole);
-}
 
 /**
  * Sets up the service's role, and returns its URL.

@@ -117,7 +117,7 @@ export function detect(files: ProjectFiles, folder = '.'): Detection {
 /**
  * The shell command that starts a built project in its folder; null: unknown.
  *
- * @example serverStart(filesOf({ 'package.json': '{"scripts":{"start":"node server.js"}}' })) // 'node server.js'
+ * @example serverStart(files) // 'node server.js', of {"scripts":{"start":"node server.js"}} in package.json
  */
 export function serverStart(files: ProjectFiles): string | null {
   const project = openProject(files, '.');

@@ -1,5 +1,4 @@
-// File access for detection: names, and the first part of texts. Two implementations: a folder on disk, and a map for
-// tests. Read-only.
+// File access for detection: names, and the first part of texts, of a folder on disk. Read-only.
 import { closeSync, existsSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { decodeText, isUtf16 } from '#core/text-file.ts';
@@ -25,19 +24,6 @@ export function filesIn(root: string): ProjectFiles {
     names: (folder) => remembered(folders, folder, () => namesIn(path.join(root, folder))),
     text: (file) => remembered(texts, file, () => startOf(path.join(root, file))),
     manifestsAbove: () => manifestsAbove(root),
-  };
-}
-
-/** Files from a map, for tests: path -> text. */
-export function filesOf(map: Readonly<Record<string, string>>): ProjectFiles {
-  return {
-    names(folder) {
-      const prefix = folder === '.' ? '' : `${folder}/`;
-      const below = Object.keys(map).filter((file) => file.startsWith(prefix));
-      return [...new Set(below.map((file) => file.slice(prefix.length).split('/')[0]!))];
-    },
-    text: (file) => map[file] ?? null,
-    manifestsAbove: () => [],
   };
 }
 

@@ -90,19 +90,6 @@ export function inspectRepository(repository: {
   return { monorepo: indicators.length > 0, indicators: [...indicators].sort(), projectFiles, problems };
 }
 
-/**
- * Where dependencies are installed and where the build command runs: in a monorepo a project with a `base` installs at
- * the root of the repository and builds in `base`; otherwise both happen in `base`.
- *
- * @example buildFolders({ monorepo: true, base: 'apps/web' }) // { install: '.', build: 'apps/web' }
- */
-export function buildFolders(project: { readonly monorepo: boolean; readonly base: string }): {
-  install: string;
-  build: string;
-} {
-  return { install: project.monorepo ? '.' : project.base, build: project.base };
-}
-
 function isProjectFile(path: string): boolean {
   const parts = path.split('/');
   return parts.at(-1) === 'platform.yaml' && !parts.includes('node_modules');

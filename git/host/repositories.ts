@@ -1,6 +1,6 @@
 // Reads repositories, commits and installations from the Git host, and which of them a person may use. Responses are
 // validated field by field, since a proxy or another host may answer anything.
-import { GitHostError, type GitHost, type InstallationScope, type Permissions } from './connection.ts';
+import { GitHostError, type GitHost, type Permissions } from './connection.ts';
 
 /** A repository on the Git host. */
 export interface HostRepository {
@@ -21,13 +21,6 @@ export interface HostInstallation {
   readonly accountLogin: string;
   readonly permissions: Permissions;
   readonly isSuspended: boolean;
-}
-
-/** A commit at the tip of a branch. */
-export interface HostCommit {
-  readonly sha: string;
-  readonly message: string;
-  readonly author: string;
 }
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -58,23 +51,6 @@ export async function readApp(
   const app = fields(await host.asApp({ path: '/app' }));
   const events = Array.isArray(app['events']) ? app['events'].map(String) : [];
   return { slug: text(app, 'slug'), permissions: toPermissions(app['permissions']), events };
-}
-
-/** A branch's newest commit; null when the branch does not exist. */
-export async function readBranch(
-  host: GitHost,
-  scope: Omit<InstallationScope, 'permissions'>,
-  fullName: string,
-  branch: string,
-): Promise<HostCommit | null> {
-  const path = `/repos/${repositoryPath(fullName)}/branches/${encodeURIComponent(branch)}`;
-  try {
-    const answer = await host.asInstallation({ ...scope, permissions: readContents }, { path });
-    return toCommit(fields(fields(answer)['commit']));
-  } catch (error) {
-    if (error instanceof GitHostError && error.status === 404) return null;
-    throw error;
-  }
 }
 
 /** `owner/name`, encoded for use in a path. */
@@ -125,15 +101,6 @@ export function toPermissions(value: unknown): Permissions {
       .filter(([, right]) => right === 'read' || right === 'write' || right === 'admin')
       .slice(0, 100),
   ) as Permissions;
-}
-
-function toCommit(row: Fields): HostCommit {
-  const commit = fields(row['commit'] ?? {});
-  return {
-    sha: text(row, 'sha'),
-    message: text(commit, 'message', ''),
-    author: text(fields(row['author'] ?? {}), 'login', text(fields(commit['author'] ?? {}), 'name', '')),
-  };
 }
 
 function fields(value: unknown): Fields {

@@ -2,16 +2,7 @@
 // atomically. `current` links to the one in use. Called by cli/commands/upgrade.ts.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import {
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  readlinkSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { BackupError } from '../archive/backup-error.ts';
 
@@ -94,15 +85,6 @@ export function releaseOf(home: string, program: string | null): string | null {
   const releases = `${path.join(home, 'releases')}${path.sep}`;
   if (program === null || !program.startsWith(releases)) return null;
   return path.join(releases, program.slice(releases.length).split(path.sep)[0]!);
-}
-
-/** The target of `current`; null: it does not exist. */
-export function currentRelease(home: string): string | null {
-  try {
-    return path.resolve(home, readlinkSync(path.join(home, 'current')));
-  } catch {
-    return null;
-  }
 }
 
 function npm(words: readonly string[], cwd: string): Promise<void> {

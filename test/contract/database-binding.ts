@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { defaultLimits } from '#core/limits.ts';
-import { noStores } from '#runtime/engine/bindings/bindings.ts';
+import { noStores } from '#test/setup/no-stores.ts';
 import type { DatabaseStore } from '#runtime/engine/bindings/database.ts';
 import type { DatabasePlace } from '#runtime/engine/bindings/scope.ts';
 import { openEventsSqlite } from '#runtime/stores/event-stores-sqlite.ts';

@@ -5,7 +5,7 @@ import { request, type ClientRequest } from 'node:http';
 import { after, before, beforeEach, test } from 'node:test';
 import { type DatabaseLimits, defaultLimits } from '#core/limits.ts';
 import { databaseOps } from '#core/database-request.ts';
-import { noStores } from '#runtime/engine/bindings/bindings.ts';
+import { noStores } from '#test/setup/no-stores.ts';
 import { onlyInIsolates, startHandler, type TestHandler } from '#test/setup/handler.ts';
 import type { DatabaseBindingCase } from './database-binding.ts';
 

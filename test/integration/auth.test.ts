@@ -4,8 +4,7 @@ import { after, before, test } from 'node:test';
 import { createAuthRoutes } from '#runtime/engine/auth/routes.ts';
 import { type Mail } from '#runtime/engine/auth/site.ts';
 import { createUsers } from '#runtime/engine/auth/users.ts';
-import { PlatformError } from '#core/errors.ts';
-import { noStores } from '#runtime/engine/bindings/bindings.ts';
+import { noStores } from '#test/setup/no-stores.ts';
 import { HostWork } from '#runtime/engine/work/host-work.ts';
 import { startDatabases, type TestDatabases } from '#test/setup/databases.ts';
 import { send, startHandler, type TestHandler, type TestResponse } from '#test/setup/handler.ts';
@@ -28,8 +27,6 @@ const work = new HostWork();
 let handler: TestHandler;
 /** Behind a proxy whose port is another. */
 let proxied: TestHandler;
-/** Whose letters reach people. */
-let lettered: TestHandler;
 const mails: Mail[] = [];
 
 before(async () => {
@@ -67,33 +64,10 @@ before(async () => {
     {},
     { stores: { ...noStores, auth: users }, authRoutes: createAuthRoutes(users), publicPort: 8080 },
   );
-  const withLetters = createUsers({
-    databases: databases.client,
-    work,
-    ...cheap,
-    protocol: 'http',
-    deliversMail: true,
-    sendMail: (mail) => {
-      mails.push(mail);
-      // It fails later, which nobody who asked hears of.
-      return mail.to.startsWith('bounces') ? Promise.reject(new Error('no postman')) : Promise.resolve();
-    },
-    log: () => {},
-  });
-  lettered = await startHandler(
-    { letters: { files: worker, yaml }, open: { files: worker, yaml, vars: { AUTH_REQUIRE_VERIFICATION: 'false' } } },
-    {},
-    {
-      stores: { ...noStores, auth: withLetters },
-      authRoutes: createAuthRoutes(withLetters),
-      trustedProxies: ['127.0.0.1'],
-    },
-  );
 });
 after(async () => {
   await handler.close();
   await proxied.close();
-  await lettered.close();
   await work.close();
   await databases.close();
 });
@@ -326,105 +300,6 @@ test('users of one project are strangers to another', async () => {
   assert.equal((await handler.fetch('rival', '/', { headers: { cookie } })).json(), null);
 });
 
-test('where letters are sent, signing up and forgetting a password answer alike whether there is an account or not', async () => {
-  const ask = (path: string, body: object, project = 'letters'): Promise<TestResponse> =>
-    lettered.fetch(project, path, {
-      method: 'POST',
-      body: JSON.stringify(body),
-      headers: { 'content-type': 'application/json', 'x-forwarded-for': `198.51.100.${++client % 200}` },
-    });
-  /** All that a client sees of an answer, without what is different in each. */
-  const seen = ({ status, headers, text }: TestResponse): unknown => [
-    status,
-    Object.keys(headers).sort(),
-    text.replace(/"id":"[A-Za-z0-9]{32}"/, 'id').replaceAll(/"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"/g, 'time'),
-  ];
-  const person = { email: 'ada@letters.example', password: 'password1', name: 'Ada' };
-  for (const [path, body] of [
-    ['/auth/signup', { metadata: { plan: 'pro' } }],
-    ['/auth/signup', {}],
-    ['/auth/sign-up/email', {}],
-  ] as const) {
-    const fresh = { ...person, ...body, email: `${client}@letters.example` };
-    const first = await ask(path, fresh);
-    const second = await ask(path, fresh);
-    assert.equal(first.status, 200, first.text);
-    assert.deepEqual(seen(second), seen(first));
-    assert.deepEqual(
-      mails.filter(({ to }) => to === fresh.email).map(({ subject }) => subject),
-      ['Confirm your address', 'You have an account already'],
-    );
-  }
-  const up = await ask('/auth/signup', person);
-  assert.deepEqual([(up.json() as { token: unknown }).token, up.headers['set-cookie']], [null, undefined]);
-  assert.equal((await ask('/auth/signup', { ...person, email: 'bounces@letters.example' })).status, 200);
-  for (const path of [
-    '/auth/reset-password',
-    '/auth/request-password-reset',
-    '/auth/verify-email',
-    '/auth/send-verification-email',
-  ])
-    assert.deepEqual(
-      seen(await ask(path, { email: 'bounces@letters.example' })),
-      seen(await ask(path, { email: 'nobody@letters.example' })),
-      path,
-    );
-  // A second sign-up changed nothing of the first one's, and its address is confirmed by letter, at the latest when it
-  // signs in.
-  await ask('/auth/signup', { ...person, password: 'password2' });
-  assert.equal((await ask('/auth/signin', { ...person, password: 'password2' })).status, 401);
-  assert.equal((await ask('/auth/signin', person)).status, 403);
-  const letter = mails.findLast(({ to, subject }) => to === person.email && subject === 'Confirm your address') as Mail;
-  const address = new URL(/(http\S+)/.exec(letter.text)?.[1] as string);
-  assert.equal((await lettered.fetch('letters', address.pathname + address.search)).status, 302);
-  assert.equal((await ask('/auth/signin', person)).status, 200);
-  // A project may choose otherwise.
-  assert.notEqual(((await ask('/auth/signup', person, 'open')).json() as { token: unknown }).token, null);
-  assert.equal((await ask('/auth/signup', person, 'open')).status, 409);
-});
-
-test('over https sessions have cookies that no other host can set, and only these count', async () => {
-  const users = createUsers({
-    databases: databases.client,
-    work,
-    ...cheap,
-    protocol: 'https',
-    deliversMail: false,
-    sendMail: async () => {},
-    log: () => {},
-  });
-  const site = { namespace: 'safe', origin: 'https://safe.example.org', vars: {} };
-  const body = JSON.stringify({ email: 'ada@example.org', password: 'password1', name: '' });
-  const headers = { 'content-type': 'application/json', 'x-real-ip': '192.0.2.200', origin: site.origin };
-  const response = await users.handle(
-    site,
-    new Request(`${site.origin}/auth/sign-up/email`, { method: 'POST', body, headers }),
-  );
-  const [cookie] = response.headers.getSetCookie() as [string];
-  assert.match(
-    cookie,
-    /^__Host-platform\.session_token=[^;]+; Max-Age=604800; Path=\/; HttpOnly; Secure; SameSite=Lax$/,
-  );
-  const [, value] = /=([^;]+)/.exec(cookie) as unknown as [string, string];
-  const userOf = async (name: string): Promise<unknown> =>
-    (await users.getSession('safe', { cookie: `${name}=${value}`, authorization: '' }))?.user.email ?? null;
-  assert.equal(await userOf('__Host-platform.session_token'), 'ada@example.org');
-  assert.equal(await userOf('x=1; __Host-platform.session_token'), 'ada@example.org');
-  for (const name of [
-    'platform.session_token',
-    '__Secure-platform.session_token',
-    'x__Host-platform.session_token',
-    '__host-platform.session_token',
-    'x=\n; __Host-platform.session_token',
-    'x=\u{1f600}; __Host-platform.session_token',
-  ])
-    assert.equal(await userOf(name), null, name);
-  const asked = new Request(`${site.origin}/auth/get-session`, {
-    headers: { cookie: `platform.session_token=${value}` },
-  });
-  assert.equal(await (await users.handle(site, asked)).json(), null);
-});
-
 test('it is there as PLATFORM_AUTH too, whatever name it is declared with', async () => {
   assert.deepEqual((await handler.fetch('renamed')).json(), [true, null, ['PLATFORM_AUTH', 'USERS', 'vars']]);
 });
@@ -480,55 +355,4 @@ test('what a client stores as metadata by a native route is an object or nothing
     user: { metadata: unknown };
   };
   assert.deepEqual(user.metadata, {});
-});
-
-test('nothing of sign-in is printed past the log, and what goes wrong is in it without what visitors sent', async (t) => {
-  const printed: string[] = [];
-  for (const method of ['log', 'info', 'warn', 'error'] as const)
-    t.mock.method(console, method, (...given: unknown[]) => void printed.push(given.map(String).join(' ')));
-  const logged: string[] = [];
-  let fails: RegExp | null = null;
-  const users = createUsers({
-    databases: {
-      run(place, op, transaction, payload) {
-        if (fails?.test(payload.replaceAll('\\"', '"')))
-          return Promise.reject(new PlatformError('database_unavailable', { reason: 'of users' }));
-        return databases.client.run(place, op, transaction, payload);
-      },
-    },
-    work,
-    ...cheap,
-    protocol: 'http',
-    deliversMail: false,
-    sendMail: () => Promise.reject(new Error('no postman')),
-    log: (level, message) => logged.push(`${level} ${message}`),
-  });
-  const site = { namespace: 'quiet', origin: 'https://quiet.example.org', vars: {} };
-  let visitors = 0;
-  const ask = async (path: string, body: string): Promise<number | string> => {
-    const headers = { 'content-type': 'application/json', 'x-real-ip': `192.0.2.${++visitors}` };
-    const request = new Request(`${site.origin}/auth${path}`, { method: 'POST', body, headers });
-    return users.handle(site, request).then(
-      ({ status }) => status,
-      (error: Error) => error.message,
-    );
-  };
-  const ada = { email: 'ada@example.org', password: 'hunter2hunter2', name: '' };
-  assert.equal(await ask('/sign-up/email', JSON.stringify(ada)), 200);
-  assert.equal(await ask('/sign-in/email', JSON.stringify({ ...ada, password: 'hunter3hunter3' })), 401);
-  assert.equal(await ask('/sign-in/email', JSON.stringify({ email: 'ada' })), 400);
-  assert.equal(await ask('/sign-in/email', '{"password":hunter2'), 400);
-  assert.equal(await ask('/request-password-reset', JSON.stringify({ email: ada.email })), 200);
-  fails = /from "user"/;
-  assert.equal(await ask('/sign-in/email', JSON.stringify(ada)), 'The database cannot be reached: of users');
-  fails = /./;
-  assert.equal(await ask('/sign-in/email', JSON.stringify(ada)), 'The database cannot be reached: of users');
-  t.mock.restoreAll();
-  assert.deepEqual(printed, []);
-  assert.deepEqual(logged, [
-    'warn auth: Invalid password',
-    'error auth: no postman',
-    'error auth: The database cannot be reached: of users',
-    'error auth: The database cannot be reached: of users',
-  ]);
 });

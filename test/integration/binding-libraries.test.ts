@@ -3,7 +3,7 @@
 // packages-storage.test.ts.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { noStores } from '#runtime/engine/bindings/bindings.ts';
+import { noStores } from '#test/setup/no-stores.ts';
 import { startDatabases, type TestDatabases } from '#test/setup/databases.ts';
 import { startHandler, type TestHandler } from '#test/setup/handler.ts';
 

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { run } from '#cli/main.ts';
-import { noStores } from '#runtime/engine/bindings/bindings.ts';
+import { noStores } from '#test/setup/no-stores.ts';
 import { openStateSqlite } from '#runtime/stores/state-sqlite.ts';
 import { builtApps, copySources } from '#test/setup/built-apps.ts';
 import { startDevHere } from '#test/setup/dev.ts';

@@ -1,7 +1,7 @@
 // Libraries written for D1, unmodified, on the db binding.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { noStores } from '#runtime/engine/bindings/bindings.ts';
+import { noStores } from '#test/setup/no-stores.ts';
 import { startDatabases, type TestDatabases } from '#test/setup/databases.ts';
 import { startHandler, type TestHandler } from '#test/setup/handler.ts';
 

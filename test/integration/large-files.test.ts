@@ -7,7 +7,7 @@ import { request, type IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { noStores } from '#runtime/engine/bindings/bindings.ts';
+import { noStores } from '#test/setup/no-stores.ts';
 import { openFilesDisk } from '#runtime/stores/files-disk.ts';
 import { startHandler, type TestHandler } from '#test/setup/handler.ts';
 

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { noStores } from '#runtime/engine/bindings/bindings.ts';
+import { noStores } from '#test/setup/no-stores.ts';
 import { openFilesDisk } from '#runtime/stores/files-disk.ts';
 import { openStateSqlite } from '#runtime/stores/state-sqlite.ts';
 import type { TestHandler } from '#test/setup/handler.ts';

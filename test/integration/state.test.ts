@@ -1,7 +1,7 @@
 // The state binding from inside a worker.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { noStores } from '#runtime/engine/bindings/bindings.ts';
+import { noStores } from '#test/setup/no-stores.ts';
 import { openStateSqlite } from '#runtime/stores/state-sqlite.ts';
 import { onlyInIsolates, startHandler, type TestHandler } from '#test/setup/handler.ts';
 

@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { urlOfDatabase } from '#postgres/address.ts';
+import { urlOfDatabase } from './database-url.ts';
 import { openPostgres } from '#postgres/connection.ts';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '#postgres/embedded.ts';
 import { openEngineRole } from '#postgres/engine-role.ts';

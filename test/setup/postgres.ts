@@ -1,7 +1,7 @@
 // Postgres for tests: one server a test run (test/setup/global.ts), or one for the file where it runs by itself; a
 // database of its own for each caller, copied from a migrated template.
 import { after } from 'node:test';
-import { urlOfDatabase } from '#postgres/address.ts';
+import { urlOfDatabase } from './database-url.ts';
 import { openPostgres } from '#postgres/connection.ts';
 import { engineVariable, ownerVariable, startTestPostgres, template } from './postgres-server.ts';
 

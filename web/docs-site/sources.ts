@@ -2,6 +2,7 @@
 // rewritten; links to other files of the repository become code. Reads files, writes nothing.
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
+import { projectConfigSchema } from '#core/config/project-config-schema.ts';
 import { apiPage } from './pages/api.ts';
 import { benchmarksPage } from './pages/benchmarks.ts';
 import { commandsPage } from './pages/commands.ts';
@@ -28,8 +29,7 @@ export async function readPages(): Promise<Map<string, string>> {
   }
   for (const [file, page] of Object.entries(fromRoot))
     pages.set(page, linked(file, readFileSync(path.join(root, file), 'utf8')));
-  const schema = JSON.parse(readFileSync(path.join(root, 'docs/platform.schema.json'), 'utf8')) as object;
-  pages.set('configuration-reference', configurationPage(schema));
+  pages.set('configuration-reference', configurationPage(projectConfigSchema() as object));
   pages.set('cli-reference', await commandsPage());
   pages.set('api-reference', await apiPage());
   pages.set('errors', errorsPage());

@@ -19,8 +19,6 @@ export const userQuery = queryOptions({
 export type User = Awaited<ReturnType<typeof readUser>>;
 const readUser = () => dataOf(api.get('/user'));
 
-export type Organization = User['organizations'][number];
-
 /** A project. */
 export type Project = Awaited<ReturnType<typeof readProject>>;
 const readProject = (id: string, signal?: AbortSignal) =>

@@ -40,9 +40,6 @@ export interface EventBindingStores {
   readonly outbox?: Outbox | null;
 }
 
-/** Without any store: every binding call fails with that reason. */
-export const noStores: BindingStores = { state: null, files: null };
-
 /** Handler functions that host halves use besides their store. */
 export interface BindingTools {
   /** Null when this handler signs no URLs. `host`: of the current request. */

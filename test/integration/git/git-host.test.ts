@@ -4,14 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { generateKeyPairSync } from 'node:crypto';
 import { GitHostError, openGitHost, type GitHost } from '#git/host/connection.ts';
-import {
-  installationsOf,
-  readApp,
-  readBranch,
-  readContents,
-  readInstallation,
-  repositoriesOf,
-} from '#git/host/repositories.ts';
+import { installationsOf, readApp, readContents, readInstallation, repositoriesOf } from '#git/host/repositories.ts';
 import { startGitHost, type TestGitHost } from '#test/setup/git-host.ts';
 import { signDelivery } from '#test/setup/git-host-payloads.ts';
 import { octokitApp, octokitWebhooks } from '#test/setup/octokit.ts';
@@ -42,10 +35,12 @@ test('octokit and the platform get the same of the host', async () => {
     branch: 'main',
   });
   const scope = { installationId: String(installation.id), repositoryId: String(shop.id) };
-  const ours = await readBranch(client, scope, 'acme/shop', 'main');
-  assert.deepEqual(ours, { sha, message: 'First', author: 'ada' });
+  const ours = await client.asInstallation(
+    { ...scope, permissions: readContents },
+    { path: '/repos/acme/shop/branches/main' },
+  );
+  assert.equal((ours as { commit: { sha: string } }).commit.sha, sha);
   assert.equal((branch as { commit: { sha: string } }).commit.sha, sha);
-  assert.equal(await readBranch(client, scope, 'acme/shop', 'gone'), null);
   assert.deepEqual(await readInstallation(client, scope.installationId), {
     id: scope.installationId,
     accountLogin: 'acme',

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { run } from '#cli/main.ts';
-import { noStores } from '#runtime/engine/bindings/bindings.ts';
+import { noStores } from '#test/setup/no-stores.ts';
 import { startFor } from '#test/setup/databases.ts';
 import { startHandler } from '#test/setup/handler.ts';
 import { builtViteProject } from '#test/setup/vite-project.ts';

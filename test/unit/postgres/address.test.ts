@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
-import { toAddress, urlAs, urlOfDatabase } from '#postgres/address.ts';
+import { toAddress, urlAs } from '#postgres/address.ts';
 
 test('a URL says who asks which database where', () => {
   const { user, password, host, port, database, ssl, options } = toAddress(
@@ -90,8 +90,7 @@ test('what is no URL of a Postgres is refused without repeating it', () => {
     );
 });
 
-test('the same address as another user, or of another database', () => {
+test('the same address as another user', () => {
   const url = 'postgres://ann:x@localhost/shop?host=/run/postgresql';
   assert.equal(urlAs(url, 'bob', 'p@ss'), 'postgres://bob:p%40ss@localhost/shop?host=/run/postgresql');
-  assert.equal(urlOfDatabase(url, 'other'), 'postgres://ann:x@localhost/other?host=/run/postgresql');
 });

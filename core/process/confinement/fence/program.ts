@@ -2,8 +2,6 @@
 import { access, constants } from 'node:fs/promises';
 import path from 'node:path';
 
-export const FENCE_ARCHITECTURES = ['x64', 'arm64'] as const;
-
 /** Path relative to this folder. */
 export const fenceProgram = (architecture: string): string => `prebuilt/fence-linux-${architecture}`;
 

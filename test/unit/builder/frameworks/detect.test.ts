@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { devCommand } from '#builder/frameworks/commands.ts';
 import { detect } from '#builder/frameworks/detect.ts';
-import { filesOf } from '#builder/frameworks/project-files.ts';
+import { filesOf } from '#test/setup/project-files.ts';
 import { dynamicStarters } from './starters/dynamic.ts';
 import { siteStarters } from './starters/sites.ts';
 import { ssrStarters } from './starters/ssr.ts';

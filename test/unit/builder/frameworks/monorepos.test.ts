@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { detect } from '#builder/frameworks/detect.ts';
-import { filesOf } from '#builder/frameworks/project-files.ts';
+import { filesOf } from '#test/setup/project-files.ts';
 import { manifest } from './starters/starter.ts';
 
 interface Repository {

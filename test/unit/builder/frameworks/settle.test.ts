@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { detect } from '#builder/frameworks/detect.ts';
-import { filesOf } from '#builder/frameworks/project-files.ts';
+import { filesOf } from '#test/setup/project-files.ts';
 import { settle } from '#builder/frameworks/settle.ts';
 import { configOf } from '../project-folder.ts';
 import { manifest } from './starters/starter.ts';

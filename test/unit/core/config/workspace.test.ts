@@ -1,7 +1,7 @@
 // platform-workspace.yaml and the monorepo rules of docs/platform-yaml.md.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { buildFolders, inspectRepository, parseWorkspaceFile } from '#core/config/workspace.ts';
+import { inspectRepository, parseWorkspaceFile } from '#core/config/workspace.ts';
 
 function inspect(paths: readonly string[], texts: Record<string, string> = {}) {
   return inspectRepository({ paths: [...paths, ...Object.keys(texts)], texts });
@@ -130,10 +130,4 @@ test('a broken platform-workspace.yaml excludes nothing and says where it is wro
     );
   }
   assert.deepEqual(parseWorkspaceFile('', { file: 'x' }), { exclude: [], problems: [] });
-});
-
-test('a project of a monorepo installs at the root and builds in its base', () => {
-  assert.deepEqual(buildFolders({ monorepo: true, base: 'apps/web' }), { install: '.', build: 'apps/web' });
-  assert.deepEqual(buildFolders({ monorepo: false, base: 'apps/web' }), { install: 'apps/web', build: 'apps/web' });
-  assert.deepEqual(buildFolders({ monorepo: true, base: '.' }), { install: '.', build: '.' });
 });

@@ -5,7 +5,7 @@ import { readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { root } from '#cli/tasks/tools/processes.ts';
-import { FENCE_ARCHITECTURES, fenceProgram } from '#core/process/confinement/fence/program.ts';
+import { fenceProgram } from '#core/process/confinement/fence/program.ts';
 import { TERMINAL_ARCHITECTURES, terminalProgram } from '#sandbox/agent/terminal/program.ts';
 
 const fence = 'core/process/confinement/fence';
@@ -18,7 +18,7 @@ const programs = [
   {
     name: 'fence',
     folder: fence,
-    files: FENCE_ARCHITECTURES.map((each) => [each, `${fence}/${fenceProgram(each)}`] as const),
+    files: (['x64', 'arm64'] as const).map((each) => [each, `${fence}/${fenceProgram(each)}`] as const),
   },
 ];
 const MACHINES = { x64: 62, arm64: 183 };
