@@ -30,7 +30,7 @@ const GATHERED_BYTES_MIN = 512 * 1024;
 const ORPHAN_MS = 24 * 60 * 60 * 1000;
 
 /** Files below a folder. */
-interface Contents {
+export interface Contents {
   /**
    * Durable when it resolves; it takes over the bytes of a body, which are freed then.
    *
