@@ -7,6 +7,7 @@ import { tellFigures } from '#core/process/figures.ts';
 import { logFormatFrom } from '#core/log/log-level.ts';
 import { logText } from '#core/log/log-text.ts';
 import { checkInstallation } from '#core/process/installation.ts';
+import { runProcess, type RunningProcess } from '#core/process/run-process.ts';
 import { openPostgres } from './connection.ts';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from './embedded.ts';
 import { openEngineRole } from './engine-role.ts';
@@ -14,8 +15,6 @@ import { migrate } from './migrate.ts';
 import { openSandboxRole } from './sandbox-role.ts';
 
 const get = (name: string): string => process.env[name]?.trim() ?? '';
-let embedded = null as EmbeddedPostgres | null;
-const stopping = new AbortController();
 
 /** One line per event, in the format of the other processes' logs. */
 function say(level: 30 | 50, msg: string, fields: Readonly<Record<string, unknown>> = {}): void {
@@ -26,17 +25,38 @@ function say(level: 30 | 50, msg: string, fields: Readonly<Record<string, unknow
   );
 }
 
-async function start(): Promise<void> {
-  let url = get('DATABASE_URL');
-  if (url === '') {
-    embedded = await startEmbeddedPostgres({
-      folder: join(get('FS_PATH'), 'postgres'),
-      keepsFreeBytes: limitsFrom(process.env).diskFreeBytesMin,
-      signal: stopping.signal,
-      onTrouble: (message, details) => say(50, message, details),
-    });
-    ({ url } = embedded);
+async function start({ closeWith }: RunningProcess): Promise<() => Promise<void>> {
+  const stopping = new AbortController();
+  const given = get('DATABASE_URL');
+  const starting = given === '' ? startServer(stopping.signal) : Promise.resolve(null);
+  const close = async (): Promise<void> => {
+    stopping.abort();
+    // A start in progress ends its programs first; a migration is aborted when its server ends, and rolled back.
+    const server = await starting.catch(() => null);
+    await server?.stop();
+  };
+  closeWith(close);
+  const url = (await starting)?.url ?? given;
+  try {
+    await prepare(url);
+  } catch (error) {
+    await close();
+    throw error;
   }
+  return close;
+}
+
+function startServer(signal: AbortSignal): Promise<EmbeddedPostgres> {
+  return startEmbeddedPostgres({
+    folder: join(get('FS_PATH'), 'postgres'),
+    keepsFreeBytes: limitsFrom(process.env).diskFreeBytesMin,
+    signal,
+    onTrouble: (message, details) => say(50, message, details),
+  });
+}
+
+/** Migrates the database, sets up its roles, and reports its addresses. */
+async function prepare(url: string): Promise<void> {
   const sql = openPostgres({ url, name: 'platform migrations', connectionsMax: 2 });
   const applied = await migrate(sql);
   if (applied.length > 0) say(30, 'The database is up to date now', { applied });
@@ -50,27 +70,17 @@ async function start(): Promise<void> {
   tellFigures();
 }
 
-async function stop(): Promise<never> {
-  stopping.abort();
-  // A start in progress ends its programs first; a migration is aborted when its server ends, and rolled back.
-  if (embedded === null && get('DATABASE_URL') === '') await started.catch(() => {});
-  await embedded?.stop();
-  process.exit(0);
-}
-
-process.on('SIGTERM', () => void stop());
-process.on('SIGINT', () => {});
-process.on('disconnect', () => void stop());
 // Keeps the process alive with an external database.
 setInterval(() => {}, 2 ** 30);
 
-const started = start();
-try {
-  await started;
-} catch (error) {
-  if (!stopping.signal.aborted) {
-    say(50, (error as Error).message);
-    await embedded?.stop();
-    process.exit(1);
-  }
-}
+const log = {
+  fatal: (message: string) => say(50, message),
+  warn: (details: object, message: string) => say(50, message, { ...details }),
+};
+await runProcess(log, start, {
+  // The database may be away: a restart can help.
+  onFailure(error) {
+    log.fatal((error as Error).message);
+    return 1;
+  },
+});

@@ -8,7 +8,7 @@ import { createOwnAddresses } from '#core/egress.ts';
 import { openLog } from '#core/log/log.ts';
 import { tellFigures } from '#core/process/figures.ts';
 import { closeInherited } from '#core/process/inherited-descriptors.ts';
-import { runProcess } from '#core/process/run-process.ts';
+import { runProcess, type RunningProcess } from '#core/process/run-process.ts';
 import { openSandboxClient } from '#core/sandbox/service-client.ts';
 import { cloneSource, CloneRefused, type CloneDeps } from '#git/clone-source.ts';
 import { gitConfigurationFrom } from '#git/configuration.ts';
@@ -80,7 +80,7 @@ function sandboxBuilds(executor: SandboxExecutor | null): SandboxBuilds | null {
   return { client: openSandboxClient({ url, token }), organizations, machine };
 }
 
-async function start(stop: () => void): Promise<() => Promise<void>> {
+async function start({ stop }: RunningProcess): Promise<() => Promise<void>> {
   closeInherited();
   const config = builderConfig(process.env, machineMemory());
   const git = gitConfigurationFrom(process.env);
@@ -111,7 +111,7 @@ async function start(stop: () => void): Promise<() => Promise<void>> {
   });
   process.send?.({ type: 'ready' });
   tellFigures(() => [['platform_builds_running', {}, builder.running]]);
-  void builder.idle.then(stop);
+  void builder.idle.then(() => stop());
   return () => builder.close();
 }
 

@@ -10,10 +10,28 @@ interface ProcessLog {
   warn(details: object, message: string): void;
 }
 
+type Close = () => Promise<void>;
+
+/** A process, for its own `start`. */
+export interface RunningProcess {
+  /** Ends it from inside. @param code exit code, 0 by default. */
+  stop(code?: number): void;
+  /** Whether it is ending: nothing new should start. */
+  readonly isStopping: boolean;
+  /** Closes what is open so far, if it ends before `start` has resolved. */
+  closeWith(close: Close): void;
+}
+
 /** How a process ends. */
 interface ProcessOptions {
   /** Milliseconds after which it exits even if it has not closed; default: it waits. */
   readonly closeMsMax?: number;
+  /** SIGINT ends it even if it has a parent, and a second signal exits at once with 1; default: false. */
+  readonly obeysSignals?: boolean;
+  /** Logs an error of `start`, and returns the exit code. */
+  readonly onFailure?: (error: unknown) => number;
+  /** Exits; default: `process.exit`. */
+  readonly exit?: (code: number) => void;
 }
 
 /**
@@ -21,7 +39,7 @@ interface ProcessOptions {
  * also gets SIGINT, and sends SIGTERM. An error of `start` is logged, and exits with {@link EXIT_CONFIGURATION}; an
  * error while closing is logged, and exits with 0.
  *
- * @param start Opens everything; resolves with the function that closes it. `stop` ends the process from inside.
+ * @param start Opens everything; resolves with the function that closes it.
  * @returns when it has started.
  * @example await runProcess(openLog('web', process.env), async () => {
  *   const server = await serve();
@@ -29,25 +47,42 @@ interface ProcessOptions {
  */
 export async function runProcess(
   log: ProcessLog,
-  start: (stop: () => void) => Promise<() => Promise<void>>,
-  { closeMsMax }: ProcessOptions = {},
+  start: (running: RunningProcess) => Promise<Close>,
+  options: ProcessOptions = {},
 ): Promise<void> {
-  let close: (() => Promise<void>) | null = null;
+  const { closeMsMax, obeysSignals = false, exit = (code) => process.exit(code) } = options;
+  let close: Close | null = null;
   let isStopping = false;
-  const stop = async (): Promise<void> => {
-    if (isStopping) return;
+  const stop = async (code = 0): Promise<void> => {
+    if (isStopping) {
+      if (obeysSignals) exit(1);
+      return;
+    }
     isStopping = true;
-    if (closeMsMax !== undefined) setTimeout(() => process.exit(0), closeMsMax).unref();
+    if (closeMsMax !== undefined) setTimeout(() => exit(code), closeMsMax).unref();
     await close?.().catch((error: unknown) => log.warn({ err: error }, 'Not closed properly'));
-    process.exit(0);
+    exit(code);
   };
-  process.on('SIGTERM', () => void stop());
-  process.on('SIGINT', process.send === undefined ? () => void stop() : () => {});
-  process.on('disconnect', () => void stop());
+  const onSignal = (): void => void stop();
+  process.on('SIGTERM', onSignal);
+  process.on('SIGINT', process.send === undefined || obeysSignals ? onSignal : () => {});
+  process.on('disconnect', onSignal);
   try {
-    close = await start(() => void stop());
+    close = await start({
+      stop: (code) => void stop(code),
+      get isStopping() {
+        return isStopping;
+      },
+      closeWith: (given) => void (close = given),
+    });
   } catch (error) {
-    log.fatal((error as Error).message);
-    process.exit(EXIT_CONFIGURATION);
+    // What `start` waited for was closed.
+    if (isStopping) return;
+    exit(options.onFailure?.(error) ?? failWith(log, error));
   }
+}
+
+function failWith(log: ProcessLog, error: unknown): number {
+  log.fatal((error as Error).message);
+  return EXIT_CONFIGURATION;
 }

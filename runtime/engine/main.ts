@@ -4,12 +4,12 @@ import { exposedNameOf } from '#core/sandbox/exposed-port.ts';
 import { cacheFolder } from '#core/process/cache-folder.ts';
 import { createArtifactSource } from '#artifacts/artifact-source.ts';
 import { openRouteFiles } from '#artifacts/route-source-files.ts';
-import { EXIT_CONFIGURATION } from '#core/process/run-process.ts';
+import { portFailureText } from '#core/process/handler-port.ts';
+import { EXIT_CONFIGURATION, runProcess, type RunningProcess } from '#core/process/run-process.ts';
 import { keepPrivate } from '../supervisor/data-folder/private-folders.ts';
 import { createEngine } from './engine.ts';
 import { openEngineStores, type EngineStores } from './process/stores.ts';
 import { openEngineLog, type EngineLog } from './process/log.ts';
-import { createSandboxRemoval } from './bindings/sandbox-removal.ts';
 import { createSandboxTransport, type SandboxTransport } from './bindings/sandbox-transport.ts';
 import { createAiOrigin, createAiSocket, type AiAddress } from './bindings/ai-transport.ts';
 import { Forwarder } from './cluster/forwarder.ts';
@@ -18,8 +18,6 @@ import { createEngineReports } from './process/reports.ts';
 import { createHandler } from './handler.ts';
 import type { HostWork } from './work/host-work.ts';
 import { createLastResort } from './process/uncaught-errors.ts';
-import { internalRoutes } from './process/internal-routes.ts';
-import { operationRoutes } from './process/operation-routes.ts';
 import { RecentLog } from './process/recent-log.ts';
 import { RouteWaits } from './process/route-waits.ts';
 import { failed, failureResponse, type Outcome } from './invocation/outcome.ts';
@@ -29,37 +27,39 @@ import { publicOrigin } from './http/public-origin.ts';
 import { createOwnHosts } from './http/own-hosts.ts';
 import { createRouteTable, type RouteChanges } from './router/route-table.ts';
 import { createAssetServer } from './assets/assets.ts';
-import { chooseListener } from './http/choose-listener.ts';
-import { answerJson, type InternalRoutes } from './process/internal-server.ts';
-import type { Exchange, Listener, ListenerOptions } from './http/listener.ts';
+import { engineRoutes } from './process/engine-routes.ts';
+import { serveEngine } from './process/serve-engine.ts';
+import type { Exchange, Listener } from './http/listener.ts';
+import type { LostThreads } from './isolates/lost-threads.ts';
 import { ConfigurationError, engineConfig, type EngineConfig } from './process/configuration.ts';
 import { createAppEvents } from './servers/app-events.ts';
 import { openBindingCalls } from './servers/binding-calls.ts';
 import { preparedByMigrator } from './serving/database-preparation.ts';
 import { ServerLink } from './servers/server-link.ts';
-import { superviseEngine } from './cluster/supervised.ts';
 import { startSupervisorMessages } from './process/supervisor-messages.ts';
 import { TelemetryRecorder } from './telemetry/recorder.ts';
 
-/** Overhead around a file in a request about bindings. */
-const DATA_HEAD_BYTES = 64 * 1024;
-
 const { log, ...logging } = openLog();
 
-await start().catch(fail);
+/** Set once the engine runs. */
+let lostThreads: LostThreads | null = null;
 
-function fail(error: unknown): never {
+await runProcess(log, start, { obeysSignals: true, onFailure, exit: end });
+
+/** A lost thread does not end, and a normal exit would wait for it. */
+function end(code: number): never {
+  if (lostThreads?.isEmpty === false) process.kill(process.pid, 'SIGKILL');
+  process.exit(code);
+}
+
+function onFailure(error: unknown): number {
   const { code, message } = error as NodeJS.ErrnoException;
   if (error instanceof ConfigurationError || code === 'EADDRINUSE' || code === 'EACCES') {
-    log.fatal(
-      code === 'EADDRINUSE'
-        ? `Port ${process.env['HANDLER_PORT'] ?? ''} is taken: stop what listens there, or set HANDLER_PORT`
-        : message,
-    );
-    process.exit(EXIT_CONFIGURATION);
+    log.fatal(portFailureText(error) ?? message);
+    return EXIT_CONFIGURATION;
   }
   log.fatal(error);
-  process.exit(1);
+  return 1;
 }
 
 function openLog(): EngineLog {
@@ -93,7 +93,7 @@ async function openStores(
   }
 }
 
-async function start(): Promise<void> {
+async function start(running: RunningProcess): Promise<() => Promise<void>> {
   const config = engineConfig(process.env);
   if (config.supervision === null) keepPrivate(config.folder);
   let listeningPort = config.port;
@@ -119,6 +119,7 @@ async function start(): Promise<void> {
     blanks: 2,
     crashDescriptor: config.supervision?.crashFd ?? -1,
   });
+  ({ lostThreads } = engine);
   const source = await openRouteFiles({
     folder: config.folder,
     onProblem: (problem) => log.error(problem, 'route file rejected'),
@@ -129,32 +130,9 @@ async function start(): Promise<void> {
     if (!handler.serveHere(key, exchange))
       answerFailure(exchange, failed('deployment_unavailable', { deployment: key, reason: 'it is gone' }));
   };
-  const forwarder = new Forwarder({
-    serveHere,
-    answerLost: (exchange) => answerFailure(exchange, failed('engine_lost')),
-  });
-  const placement = new Placement({
-    place: () => place,
-    forwarder,
-    forwardsMax: config.limits.forwardsMax,
-    requestEngine: (deployment) => process.send?.({ type: 'want', deployment }),
-    serveHere,
-    refuse: (exchange, strikes, retryAfterSeconds) =>
-      answerFailure(exchange, failed('deployment_quarantined', { strikes, retryAfterSeconds })),
-  });
-  const {
-    stores,
-    cache,
-    signedFiles,
-    authRoutes,
-    databases,
-    branchStores,
-    kept,
-    cron,
-    passGate,
-    eventsKey,
-    close: closeStores,
-  } = await openStores(config, engine.work);
+  const { forwarder, placement } = joinCluster(config, () => place, serveHere);
+  const opened = await openStores(config, engine.work);
+  const { stores, cache, signedFiles, authRoutes, databases, passGate, eventsKey } = opened;
   const appEvents = createAppEvents({
     secret: eventsKey,
     serveHere,
@@ -227,63 +205,19 @@ async function start(): Promise<void> {
     forwarded: () => forwarder.count,
     routes: () => table.size,
   });
-  /** On the engine's Unix socket only. */
-  const routes: InternalRoutes = {
-    ...internalRoutes({
-      handler,
-      reports,
-      recent,
-      isRouted: (project, hash) => source.hashOf(project) === hash,
-      bodyBytesMax: config.limits.deliveryBytesMax,
-    }),
-    ...operationRoutes({
-      handler,
-      openArtifact,
-      databases,
-      stores: { ...branchStores, sandboxes: sandboxes === null ? null : createSandboxRemoval(sandboxes) },
-      resources: {
-        databases,
-        stores,
-        cron,
-        cache,
-        cacheEntryBytesMax: config.limits.cacheEntryBytesMax,
-        folder: config.folder,
-        copiesMax: config.limits.database.snapshotsMax,
-        namespaceOf: (project) => project,
-      },
-      dataBytesMax: config.limits.deliveryBytesMax + DATA_HEAD_BYTES,
-      waitFor: (find) => waits.waitFor(find),
-      findDeployment: (id) => table.findDeployment(id),
-      routesOf: (project) => table.routesOf(project),
-      isProduction: (route) => table.isProduction(route),
-      snapshotsMax: config.limits.database.snapshotsMax,
-      kept,
-    }),
-    'GET /_platform/health': (_request, response) => answerJson(response, 200, { live: true }),
-  };
-
-  const { open, reason } = await chooseListener(config.listener);
-  const listen = (options: Pick<ListenerOptions, 'port' | 'reusePort' | 'inherited'>): Promise<Listener> =>
-    open({
-      ...options,
-      host: config.host,
-      domains: config.domains,
-      limits: config.limits,
-      onExchange: handler.onExchange,
-    });
-  const onListening = (listener: Listener): void => {
-    ({ technology, port: listeningPort } = listener);
-    log.info(
-      {
-        port: listener.port,
-        listener: technology,
-        snapshotBytes: engine.snapshotBytes,
-        ...(reason === null ? {} : { reason }),
-      },
-      'engine listening',
-    );
-  };
   const messages = startSupervisorMessages(engine, telemetry);
+  const routes = engineRoutes({
+    config,
+    handler,
+    stores: opened,
+    sandboxes,
+    openArtifact,
+    table,
+    waits,
+    recent,
+    reports,
+    isRouted: (project, hash) => source.hashOf(project) === hash,
+  });
   const finish = async (): Promise<void> => {
     source.close();
     handler.close();
@@ -292,63 +226,66 @@ async function start(): Promise<void> {
     reports.close();
     await messages.close(reports.metrics());
     await engine.close();
-    closeStores();
+    opened.close();
     end(0);
   };
-  // A lost thread does not end, and a normal exit would wait for it.
-  const end = (code: number): void => {
-    if (!engine.lostThreads.isEmpty) process.kill(process.pid, 'SIGKILL');
-    process.exit(code);
-  };
-
-  let drain: (patient: boolean) => Promise<void>;
-  if (config.supervision === null) {
-    const listener = await listen({ port: config.port });
-    onListening(listener);
-    process.send?.({ type: 'listening', port: listener.port });
-    drain = () => listener.drain(config.limits.drainMs).then(finish);
-  } else {
-    ({ drain } = await superviseEngine({
-      supervision: config.supervision,
-      limits: config.limits,
-      domains: config.domains,
-      handler,
-      forwarder,
-      placement,
-      routes,
-      lostThreads: engine.lostThreads,
-      served: () => engine.counters.joined.requests,
-      open: listen,
-      onAssigned: (assigned) => (place = assigned),
-      onListening,
-      onRecording(isOn) {
-        if (isOn) telemetry.isOn = true;
-        else telemetry.stop();
-      },
-      onFailure: fail,
-      onDrained: () => void finish(),
-    }));
-  }
-  let stopping = false;
-  const stop = (): void => {
-    if (stopping) end(1);
-    stopping = true;
-    void drain(false);
-  };
+  const drain = await serveEngine({
+    config,
+    engine,
+    handler,
+    forwarder,
+    placement,
+    routes,
+    telemetry,
+    onAssigned: (assigned) => (place = assigned),
+    onListening(listener, reason) {
+      ({ technology, port: listeningPort } = listener);
+      const { snapshotBytes } = engine;
+      log.info(
+        { port: listener.port, listener: technology, snapshotBytes, ...(reason !== null && { reason }) },
+        'engine listening',
+      );
+    },
+    onFailure: (error) => end(onFailure(error)),
+    finish,
+  });
   process.on(
     'uncaughtException',
     createLastResort({
-      isSupervised: () => config.supervision !== null && process.connected && !stopping,
+      isSupervised: () => config.supervision !== null && process.connected && !running.isStopping,
       askForReplacement: (reason) => process.send?.({ type: 'recycle', reason, blamed: null }),
       log: (error) => log.fatal(error),
       end: () => end(1),
     }),
   );
-  process.on('SIGTERM', stop);
-  process.on('SIGINT', stop);
-  process.on('disconnect', stop);
   // If the supervisor was killed while this engine started, it cannot stop it.
-  if (config.supervision !== null && !process.connected) stop();
+  if (config.supervision !== null && !process.connected) running.stop();
+  // `finish` ends the process, also when the supervisor has it drain.
+  return async () => {
+    await drain();
+    await new Promise<never>(() => {});
+  };
+}
+
+function joinCluster(
+  config: EngineConfig,
+  place: () => number | null,
+  serveHere: (key: string, exchange: Exchange) => void,
+): { readonly forwarder: Forwarder; readonly placement: Placement } {
+  const forwarder = new Forwarder({
+    serveHere,
+    answerLost: (exchange) => answerFailure(exchange, failed('engine_lost')),
+  });
+  const placement = new Placement({
+    place,
+    forwarder,
+    forwardsMax: config.limits.forwardsMax,
+    requestEngine: (deployment) => process.send?.({ type: 'want', deployment }),
+    serveHere,
+    refuse: (exchange, strikes, retryAfterSeconds) =>
+      answerFailure(exchange, failed('deployment_quarantined', { strikes, retryAfterSeconds })),
+  });
+  return { forwarder, placement };
 }
 
 /** The port in request hosts, if clients connect directly; otherwise a proxy decides. */

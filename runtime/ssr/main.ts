@@ -14,7 +14,7 @@ import { nodeFolders } from '#core/process/confinement/command-line.ts';
 import type { Confinement } from '#core/process/confinement/types.ts';
 import { CALLS_PREFIX, readLines, type FromEngine, type ToEngine } from '#core/ssr/protocol.ts';
 import { guardedLookup } from '#core/way-out/host-names.ts';
-import { EXIT_CONFIGURATION } from '#core/process/run-process.ts';
+import { runProcess } from '#core/process/run-process.ts';
 import { openCalls } from './calls.ts';
 import { openOwnGroups } from './own-groups.ts';
 import { ServerProcess } from './server-process.ts';
@@ -29,12 +29,9 @@ const IN_CONTAINERS = 'In a container, use cap_add and security_opt of container
 
 const log = openLog('ssr', process.env);
 
-await start().catch((error: unknown) => {
-  log.fatal((error as Error).message);
-  process.exit(EXIT_CONFIGURATION);
-});
+await runProcess(log, start);
 
-async function start(): Promise<void> {
+async function start(): Promise<() => Promise<void>> {
   closeInherited();
   const environment = process.env;
   const data = path.resolve(environment['FS_PATH'] ?? '');
@@ -132,18 +129,6 @@ async function start(): Promise<void> {
     setInterval(() => void unpacked.clean(new Set(used.values())), CLEAN_MS),
   ];
 
-  let isStopping = false;
-  const stop = async (): Promise<void> => {
-    if (isStopping) return;
-    isStopping = true;
-    for (const timer of timers) clearInterval(timer);
-    server.close();
-    await servers.close();
-    process.exit(0);
-  };
-  process.on('SIGTERM', () => void stop());
-  process.on('SIGINT', () => void stop());
-  process.on('disconnect', () => void stop());
   process.send?.({ type: 'ready' });
   tellFigures(async () => {
     const running = [...servers.running()];
@@ -155,6 +140,11 @@ async function start(): Promise<void> {
       ['platform_server_starts_total', { outcome: 'failed' }, servers.starts.failed],
     ];
   });
+  return async () => {
+    for (const timer of timers) clearInterval(timer);
+    server.close();
+    await servers.close();
+  };
 }
 
 /**

@@ -28,7 +28,7 @@ export interface RouteChanges {
 }
 
 /** The table. */
-interface RouteTable {
+export interface RouteTable {
   /** The route of a Host header: lower case, with or without a port. */
   find(host: string): Route | null;
   /** The same with its gate. */

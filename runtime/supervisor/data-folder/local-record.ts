@@ -26,8 +26,51 @@ interface LocalRecord {
   readonly startedAt: string;
 }
 
+/** The record of a platform that runs. */
+export interface OwnRecord {
+  /** Writes it, the first time. */
+  leave(): void;
+  /** Writes it again, if it was written. */
+  refresh(): void;
+  /** Removes it, and writes it no more. */
+  remove(): void;
+}
+
+/**
+ * @param file '' : no record is written.
+ * @param describe what the record says now, without its version and process.
+ * @param onProblem gets the reason when it cannot be written.
+ */
+export function openOwnRecord(
+  file: string,
+  describe: () => Omit<LocalRecord, 'version' | 'pid'>,
+  onProblem: (message: string) => void,
+): OwnRecord {
+  let state: 'absent' | 'written' | 'removed' = file === '' ? 'removed' : 'absent';
+  const write = (): void => {
+    state = 'written';
+    try {
+      writeRecord(file, { version: 1, pid: process.pid, ...describe() });
+    } catch (error) {
+      onProblem((error as Error).message);
+    }
+  };
+  return {
+    leave() {
+      if (state === 'absent') write();
+    },
+    refresh() {
+      if (state === 'written') write();
+    },
+    remove() {
+      state = 'removed';
+      if (file !== '') removeRecord(file);
+    },
+  };
+}
+
 /** Writes it atomically. */
-export function writeLocalRecord(file: string, record: LocalRecord): void {
+function writeRecord(file: string, record: LocalRecord): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   const beside = `${file}.${process.pid}`;
   writeFileSync(beside, `${JSON.stringify(record, null, 2)}\n`, { mode: 0o600 });
@@ -36,7 +79,7 @@ export function writeLocalRecord(file: string, record: LocalRecord): void {
 }
 
 /** Removes it, unless another platform has written it since. */
-export function removeLocalRecord(file: string): void {
+function removeRecord(file: string): void {
   try {
     const { pid } = JSON.parse(readFileSync(file, 'utf8')) as LocalRecord;
     if (pid === process.pid) rmSync(file);

@@ -49,8 +49,31 @@ test('without a parent, SIGINT ends it', async () => {
 });
 
 test('it can end itself', async () => {
-  const start = `async (stop) => { setImmediate(stop); return async () => say('closed'); }`;
-  assert.deepEqual(await run(start), { code: 0, output: 'started\nclosed\n' });
+  const start = `async ({ stop }) => { setImmediate(stop, 3); return async () => say('closed'); }`;
+  assert.deepEqual(await run(start), { code: 3, output: 'started\nclosed\n' });
+});
+
+test('if it ends before it has started, it closes what is open so far, and drops the error of the start', async () => {
+  const start = `async ({ stop, closeWith }) => {
+    closeWith(async () => say('closed'));
+    setImmediate(stop);
+    await new Promise((resolve) => setImmediate(resolve));
+    throw new Error('aborted');
+  }`;
+  assert.deepEqual(await run(start), { code: 0, output: 'closed\n' });
+});
+
+test('a process that obeys signals exits with 1 on the second one, without waiting', async () => {
+  const start = `async () => () => new Promise(() => {})`;
+  assert.deepEqual(await run(start, ['SIGTERM', 'SIGINT'], '{ obeysSignals: true }'), { code: 1, output: 'started\n' });
+});
+
+test('a process may log its failures and choose the exit code', async () => {
+  const options = `{ onFailure(error) { say('not started: ' + error.message); return 7; } }`;
+  assert.deepEqual(await run(`async () => { throw new Error('no port'); }`, [], options), {
+    code: 7,
+    output: 'not started: no port\n',
+  });
 });
 
 test('a start that fails exits with 78, a close that fails with 0, both say why', async () => {

@@ -1,0 +1,223 @@
+// All processes of this supervisor besides engines, in the groups in which they start and stop. Made by main.ts, which
+// decides their order; one file each says how a process is started.
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import { migrationsExecutorFrom } from '#core/migrations-executor.ts';
+import type { SupervisorConfig } from '../engines/configuration.ts';
+import type { ServiceState } from '../private-port/state.ts';
+import { builderService } from './builder-service.ts';
+import { controlService, hasControl, type ControlState } from './control-service.ts';
+import { databaseService, databaseSockets } from './database-service.ts';
+import { edgeService } from './edge-service.ts';
+import { eventServices } from './event-services.ts';
+import { engineAi, gatewayService, gatewaySockets, hasGateway, operatorAiOf } from './gateway-service.ts';
+import { migratorService } from './migrator-service.ts';
+import { engineSandboxes } from './sandbox-access.ts';
+import { apiAiUrl, runsSandboxes, sandboxService } from './sandbox-service.ts';
+import { Services, type ServiceHooks, type ServiceSpec } from './services.ts';
+import { serverParts } from './ssr-service.ts';
+import { webService, type WebHop, type WebState } from './web-service.ts';
+
+/** Dependencies and callbacks of the processes. */
+interface ServiceGroupDeps {
+  readonly environment: NodeJS.ProcessEnv;
+  readonly config: SupervisorConfig;
+  /** Private folder of sockets. */
+  readonly sockets: string;
+  /** The public port. */
+  readonly port: number;
+  /** Identifies requests from the edge; '': there is none. */
+  readonly edgeSecret: string;
+  /** Variables of engines: gets those that lead to these processes. */
+  readonly engineVariables: Record<string, string>;
+  readonly hasPrivatePort: boolean;
+  /** Handlers for the API and the broker: here, or elsewhere. */
+  readonly handlers: () => { readonly urls: string; readonly token: string };
+  readonly log: Logger;
+  /** The API is ready. */
+  readonly onControl: (state: ControlState) => void;
+  /** The API is ready, and sites are, if they are served here. */
+  readonly onSites: (state: ControlState | null, web: WebState) => void;
+}
+
+/** The processes. */
+export interface ServiceGroups {
+  /** Databases, broker and gateway: engines need them. */
+  readonly base: Services;
+  /** Started before engines, for which its requests wait: it also serves while the database is unavailable. */
+  readonly edge: Services;
+  /** API, migrator, builder and sites. Started last, and stopped first: requests are served without them. */
+  readonly control: Services;
+  /** Separate: without its container engine everything else is served. */
+  readonly sandboxes: Services;
+  /** Unix socket of Caddy's metrics; null while there is none. */
+  edgeMetricsSocket(): string | null;
+  states(): ServiceState[];
+}
+
+/** Which processes run here, and what they share. */
+interface Plan extends ServiceGroupDeps {
+  /** Database URLs, as soon as they are known. */
+  readonly urls: { owner: string; sandbox: string };
+  readonly aiSockets: ReturnType<typeof gatewaySockets>;
+  readonly ofDatabase: readonly ServiceSpec[];
+  readonly servers: ReturnType<typeof serverParts>;
+  readonly runsGateway: boolean;
+  readonly runsControl: boolean;
+}
+
+/** @throws {Error} when a variable of a process is invalid. */
+export function createServiceGroups(deps: ServiceGroupDeps): ServiceGroups {
+  const { environment, config, log } = deps;
+  const { parts, folder } = config;
+  const plan = planOf(deps);
+  const hooks: ServiceHooks = {
+    onDeath: (service, code, signal, delayMs) =>
+      log.error({ service, code, signal, delayMs }, 'Service exited: restarting'),
+    onReady: (service) => log.info({ service }, 'Service ready'),
+    onFailure: (service, { message }) => log.error({ service, error: message }, 'Service does not start'),
+  };
+  const base = new Services(baseSpecs(plan), hooks);
+  let metricsSocket: string | null = null;
+  const caddy = parts.has('edge')
+    ? edgeService({
+        environment,
+        folder,
+        port: deps.port,
+        token: deps.edgeSecret,
+        onMetricsSocket: (path) => (metricsSocket = path),
+      })
+    : null;
+  const edge = new Services(caddy === null ? [] : [caddy], hooks);
+  const control: Services = new Services(
+    controlSpecs(plan, (service) => control.want(service)),
+    hooks,
+  );
+  const sandboxes = new Services(sandboxSpecs(plan), hooks);
+  return {
+    base,
+    edge,
+    control,
+    sandboxes,
+    edgeMetricsSocket: () => metricsSocket,
+    states: () => [...base.states(), ...control.states(), ...sandboxes.states(), ...edge.states()],
+  };
+}
+
+function planOf(deps: ServiceGroupDeps): Plan {
+  const { environment, config, sockets, engineVariables, hasPrivatePort, handlers } = deps;
+  const { parts, folder, limits } = config;
+  const urls = { owner: '', sandbox: environment['SANDBOX_DATABASE_URL']?.trim() ?? '' };
+  const serves = parts.has('handler');
+  const hasDatabase = parts.has('broker') || parts.has('api');
+  const ofDatabase =
+    hasDatabase || (serves && environment['DATABASE_URL'])
+      ? eventServices({
+          environment,
+          folder,
+          onEngineUrl: (url) => (engineVariables['ENGINE_DATABASE_URL'] = url),
+          onOwnerUrl: (url) => (urls.owner = url),
+          onSandboxUrl: (url) => (urls.sandbox = url),
+          delivers: hasPrivatePort && parts.has('broker'),
+          handlers,
+        })
+      : [];
+  const aiSockets = gatewaySockets(sockets);
+  const runsGateway = ofDatabase.length > 0 && (serves || parts.has('api')) && hasGateway(environment);
+  Object.assign(engineVariables, engineAi(environment, runsGateway ? aiSockets : null), engineSandboxes(environment));
+  const servers = serverParts(environment, { parts, folder, sockets, limits });
+  Object.assign(engineVariables, servers.engineEnvironment);
+  const runsControl = hasPrivatePort && parts.has('api') && (parts.isChosen || hasControl(environment, folder));
+  return { ...deps, urls, aiSockets, ofDatabase, servers, runsGateway, runsControl };
+}
+
+function baseSpecs({ environment, config, sockets, urls, ...plan }: Plan): ServiceSpec[] {
+  const { parts, folder, limits } = config;
+  const databases = parts.has('databases') ? databaseService(environment, folder, sockets) : null;
+  const gateway = plan.runsGateway
+    ? gatewayService({
+        environment,
+        folder,
+        sockets: plan.aiSockets,
+        databaseUrl: () => urls.owner,
+        drainMs: limits.gateway.drainMs,
+      })
+    : null;
+  return [databases, ...plan.ofDatabase, gateway, ...plan.servers.specs].filter((spec) => spec !== null);
+}
+
+/** @param want requests one of these processes; false: it does not run here. */
+function controlSpecs(plan: Plan, want: (service: string) => boolean): ServiceSpec[] {
+  const { environment, config, sockets, urls, runsControl } = plan;
+  const { parts, folder } = config;
+  // Releases wait for it.
+  const runsMigrator =
+    migrationsExecutorFrom(environment) === 'migrator' && parts.has('migrator') && (parts.isChosen || runsControl);
+  const runsBuilder = parts.has('builder') && (parts.isChosen || runsControl);
+  const databaseUrl = (): string => urls.owner || (environment['DATABASE_URL'] ?? '');
+  const hop = { socket: join(sockets, 'api'), token: randomBytes(32).toString('hex') };
+  let state: ControlState | null = null;
+  // With an API of this supervisor, or of another one.
+  const web =
+    parts.has('web') && (runsControl || parts.isChosen)
+      ? webService({ environment, hop: runsControl ? hop : null, onReady: (sites) => plan.onSites(state, sites) })
+      : null;
+  const api = runsControl
+    ? apiSpec(plan, web === null ? null : hop, {
+        onReady(ready) {
+          state = ready;
+          plan.onControl(ready);
+          if (web === null) plan.onSites(ready, { uiPort: null, docsPort: null });
+        },
+        onWant(service) {
+          // A builder elsewhere detects builds by itself.
+          if (runsBuilder && !want(service)) plan.log.warn({ service }, 'Service unknown');
+        },
+      })
+    : null;
+  const migrator = runsMigrator
+    ? migratorService({
+        environment,
+        folder,
+        sockets: parts.has('databases') ? databaseSockets(environment, sockets) : {},
+        databaseUrl,
+      })
+    : null;
+  const builder = runsBuilder
+    ? builderService({
+        environment,
+        folder,
+        port: plan.port,
+        databaseUrl,
+        stays: !runsControl,
+        runsServers: plan.servers.specs.length > 0,
+      })
+    : null;
+  return [api, migrator, builder, web].filter((spec) => spec !== null);
+}
+
+function apiSpec(
+  { environment, config, edgeSecret, handlers, urls, aiSockets, runsGateway }: Plan,
+  webHop: WebHop | null,
+  callbacks: { readonly onReady: (state: ControlState) => void; readonly onWant: (service: string) => void },
+): ServiceSpec {
+  return controlService({
+    webHop,
+    aiSocket: runsGateway ? aiSockets.tokens : null,
+    operatorAi: runsGateway ? operatorAiOf(environment) : null,
+    edgeToken: edgeSecret,
+    environment,
+    folder: config.folder,
+    databaseUrl: () => urls.owner,
+    handlers,
+    ...callbacks,
+  });
+}
+
+function sandboxSpecs({ environment, config, urls, runsControl, runsGateway }: Plan): ServiceSpec[] {
+  const { parts, folder } = config;
+  if (!runsSandboxes(environment, parts.has('sandbox'), parts.isChosen)) return [];
+  const aiUrl = runsControl && runsGateway ? apiAiUrl(environment) : null;
+  return [sandboxService({ environment, folder, databaseUrl: () => urls.sandbox, aiUrl })];
+}

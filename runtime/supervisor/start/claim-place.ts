@@ -1,0 +1,52 @@
+// What one supervisor holds alone: the public port and the data folder. Called by main.ts before anything starts.
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { cacheFolder } from '#core/process/cache-folder.ts';
+import type { SupervisorConfig } from '../engines/configuration.ts';
+import { claimPort } from '../engines/port.ts';
+import { claimFolder } from '../data-folder/folder-claim.ts';
+import { checkDataFolder, leaveFirstRecord, leaveRecord } from '../data-folder/platform-record.ts';
+import { keepPrivate } from '../data-folder/private-folders.ts';
+
+/** The claimed place. */
+export interface ClaimedPlace {
+  /** The public port; the configured one if no engines run here. */
+  readonly port: number;
+  /** Version of the program. */
+  readonly version: string;
+  /** Folder of the crash ledger; '' stores none. */
+  readonly ledgerFolder: string;
+  /** Notes in the data folder which version has used it, once everything has started. */
+  leaveRecord(): void;
+}
+
+/**
+ * Claims the port and the folder until this process exits.
+ *
+ * @param onLost the folder was taken over.
+ * @throws {Error} when either belongs to another process, or the folder to a newer version.
+ */
+export async function claimPlace(
+  { parts, host, port: wanted, folder }: SupervisorConfig,
+  environment: NodeJS.ProcessEnv,
+  onLost: (reason: string) => void,
+): Promise<ClaimedPlace> {
+  const ownsFolder = folder !== '' && parts.has('databases');
+  const { port } = parts.has('handler') ? await claimPort(host, wanted) : { port: wanted };
+  if (folder !== '') keepPrivate(folder);
+  if (ownsFolder) process.on('exit', await claimFolder(folder, { onLost }));
+  // With the lock, so that no restore begins afterwards.
+  if (folder !== '') checkDataFolder(environment, folder);
+  const { version } = createRequire(import.meta.url)('../../../package.json') as { version: string };
+  const about = { version, program: join(import.meta.dirname, '../../..') };
+  if (ownsFolder) leaveFirstRecord(environment, folder, about);
+  return {
+    port,
+    version,
+    // One of several handlers on the folder keeps its own ledger.
+    ledgerFolder: folder === '' || ownsFolder ? folder : cacheFolder(environment),
+    leaveRecord() {
+      if (ownsFolder) leaveRecord(environment, folder, about);
+    },
+  };
+}
