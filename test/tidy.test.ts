@@ -8,9 +8,10 @@ import { fileURLToPath } from 'node:url';
 import { readSources } from '#cli/tasks/tools/sources.ts';
 import { costFindings } from './tidy/cost-rules.ts';
 import { commentFindings, documentFindings } from './tidy/document-rules.ts';
-import { importFindings } from './tidy/import-rules.ts';
+import { importFindings, unusedRowFindings } from './tidy/import-findings.ts';
 import { mapFindings } from './tidy/map-rules.ts';
-import { sourceFindings } from './tidy/source-rules.ts';
+import { sourceFindings, unusedExceptionFindings } from './tidy/source-rules.ts';
+import { fileFindings } from './tidy/use-rules.ts';
 import { wordFindings } from './tidy/word-rules.ts';
 import { formatFinding, type Finding } from './tidy/findings.ts';
 
@@ -23,6 +24,14 @@ function expectNone(findings: readonly Finding[]): void {
 
 test('every import goes in a direction that the table allows', () => {
   expectNone(importFindings(sources));
+});
+
+test('every row of the table of imports, and every exception from a rule, is needed', () => {
+  expectNone([...unusedRowFindings(sources), ...unusedExceptionFindings(sources)]);
+});
+
+test('every file is reached from a program or a test', () => {
+  expectNone(fileFindings(sources));
 });
 
 test('every file is named, opened, sized and finished as the rules say', () => {

@@ -1,7 +1,15 @@
 // `npm run check -- --figures [folder]`: how big, how tangled and how wordy a checkout is, as one table; `--list`
 // names what is counted. Reads files only, so that it can be run on an older checkout. Not packed.
 import path from 'node:path';
-import { arrowsBetween, arrowsOf, exportUses, importCycles, readModules, type Modules } from './tools/import-graph.ts';
+import {
+  arrowsBetween,
+  arrowsOf,
+  exportUses,
+  importCycles,
+  openModules,
+  readModules,
+  type Modules,
+} from './tools/import-graph.ts';
 import { readShape } from './tools/imports.ts';
 import { root } from './tools/processes.ts';
 import { entryFolders, isLoose, isOwnModule, readSources, type Sources } from './tools/sources.ts';
@@ -22,12 +30,6 @@ interface BannedWord {
 
 const COLUMNS_MAX = 120;
 const LONGEST_SHOWN = 10;
-/**
- * Modules that workers or the guest load by names of Node, of Cloudflare or of globals, so that no import names what
- * they export.
- */
-const loadedByName = /^builder\/(?:node|shims)\/|\/guest\/(?:lazy|bindings|events)\/[^/]+$/;
-
 const isTest = (file: string): boolean => /^(?:test|bench)\//.test(file);
 const isNative = (file: string): boolean => /\.(?:cc|h)$/.test(file);
 /** A library in one file. */
@@ -48,7 +50,7 @@ export function sourceFigures(sources: Sources, banned: readonly BannedWord[]): 
   return [
     ...sizeFigures(sources),
     ...importFigures(modules),
-    ...exportFigures(modules, publishedModules(sources)),
+    ...exportFigures(modules, openModules(sources)),
     ...shapeFigures(sources),
     ...textFigures(sources, banned),
   ];
@@ -161,8 +163,7 @@ function isMutual(pair: string, pairs: readonly string[]): boolean {
   return from < to && pairs.includes(`${to} -> ${from}`);
 }
 
-function exportFigures(modules: Modules, published: ReadonlySet<string>): Figure[] {
-  const isOpen = (file: string): boolean => published.has(file) || loadedByName.test(file);
+function exportFigures(modules: Modules, isOpen: (file: string) => boolean): Figure[] {
   const uses = exportUses(modules, isOpen);
   const named = ({ file, name }: { file: string; name: string }): string => `${file} ${name}`;
   const shipped = uses.filter(({ file }) => !isTest(file));
@@ -177,20 +178,6 @@ function exportFigures(modules: Modules, published: ReadonlySet<string>): Figure
       uses.filter(({ file, importers }) => isTest(file) && importers.length === 0).map(named),
     ),
   ];
-}
-
-/** Modules in the `exports` of a package.json. */
-function publishedModules(sources: Sources): Set<string> {
-  const found = new Set<string>();
-  for (const [file, text] of Object.entries(sources)) {
-    if (path.posix.basename(file) !== 'package.json') continue;
-    const collect = (value: unknown): void => {
-      if (typeof value === 'string') found.add(path.posix.join(path.posix.dirname(file), value));
-      else if (typeof value === 'object' && value !== null) Object.values(value).forEach(collect);
-    };
-    collect((JSON.parse(text) as { exports?: unknown }).exports);
-  }
-  return found;
 }
 
 function textFigures(sources: Sources, banned: readonly BannedWord[]): Figure[] {

@@ -1,10 +1,4 @@
-// Who may import whom (in short: ARCHITECTURE.md, by map-rules.ts), as a table and functions over sources. No I/O.
-import path from 'node:path';
-import { builtinModules } from 'node:module';
-import { importCycles, resolveOwn } from '#cli/tasks/tools/import-graph.ts';
-import { readImports, type ImportSpecifier } from '#cli/tasks/tools/imports.ts';
-import { isOwnModule, type Sources } from '#cli/tasks/tools/sources.ts';
-import { lineAt, type Finding } from './findings.ts';
+// Who may import whom (in short: ARCHITECTURE.md, by map-rules.ts), as a table. import-findings.ts applies it.
 
 /** Files that may import the same. */
 export interface Zone {
@@ -14,6 +8,10 @@ export interface Zone {
   readonly may: readonly string[];
   /** Prefixes of which only types may be imported. */
   readonly mayTypes?: readonly string[];
+  /** As `may`, for all zones of a kind: not each of them needs each. */
+  readonly floor?: readonly string[];
+  /** As `mayTypes`, for all zones of a kind. */
+  readonly floorTypes?: readonly string[];
   /** Whether it joins the parts of the engine: it may import all of them, but nothing of the guest. */
   readonly joins?: boolean;
 }
@@ -34,8 +32,9 @@ const engineParts = [
 ];
 const enginePart = (prefix: string, may: readonly string[] = []): Zone => ({
   prefix,
-  may: ['core/', 'runtime/engine/bridge/protocol.ts', ...may],
-  mayTypes: [...engineParts, 'artifacts/'],
+  may,
+  floor: ['core/', 'runtime/engine/bridge/protocol.ts'],
+  floorTypes: [...engineParts, 'artifacts/'],
 });
 
 const gatewayFloors = ['core/', 'gateway/contract/', 'gateway/accounts/', 'gateway/streams/', 'gateway/providers/'];
@@ -45,15 +44,17 @@ const controlFloors = ['core/', 'postgres/', 'control/http/', 'control/access/',
 const controlProcess = ['control/process/'];
 const controlFeature = (name: string, may: readonly string[] = []): Zone => ({
   prefix: `control/${name}/`,
-  may: [...controlFloors, ...may],
-  mayTypes: controlProcess,
+  may,
+  floor: controlFloors,
+  floorTypes: controlProcess,
 });
 
 /** Parts of the command line, above what all of them need. */
 const cliPart = (name: string, may: readonly string[] = [], mayTypes: readonly string[] = []): Zone => ({
   prefix: `cli/${name}/`,
-  may: ['core/', 'cli/terminal/', 'cli/local/', ...may],
+  may,
   mayTypes,
+  floor: ['core/', 'cli/terminal/', 'cli/local/'],
 });
 
 const dashboardFloors = (...names: readonly string[]): string[] => names.map((name) => `dashboard/src/${name}/`);
@@ -67,7 +68,7 @@ export const zones: readonly Zone[] = [
   {
     prefix: 'runtime/engine/',
     joins: true,
-    may: ['core/', 'artifacts/', 'runtime/stores/', 'runtime/supervisor/data-folder/private-folders.ts'],
+    may: ['core/', 'artifacts/', 'runtime/supervisor/data-folder/private-folders.ts'],
   },
   {
     prefix: 'runtime/engine/process/',
@@ -78,21 +79,18 @@ export const zones: readonly Zone[] = [
   { prefix: 'runtime/engine/resources/', joins: true, may: ['core/'], mayTypes: ['artifacts/', 'runtime/stores/'] },
   { prefix: 'runtime/engine/serving/', joins: true, may: ['core/'], mayTypes: ['artifacts/'] },
   { prefix: 'runtime/engine/servers/', joins: true, may: ['core/'] },
-  { prefix: 'runtime/engine/guest/', may: ['runtime/engine/bridge/protocol.ts'], mayTypes: ['packages/types/'] },
+  { prefix: 'runtime/engine/guest/', may: ['runtime/engine/bridge/protocol.ts'] },
   enginePart('runtime/engine/http/', [
     'runtime/engine/process/configuration.ts',
     'runtime/engine/assets/asset-rules.ts',
   ]),
   enginePart('runtime/engine/assets/'),
   enginePart('runtime/engine/router/'),
-  enginePart('runtime/engine/isolates/', ['runtime/engine/invocation/outcome.ts']),
+  enginePart('runtime/engine/isolates/'),
   enginePart('runtime/engine/invocation/'),
-  enginePart('runtime/engine/bridge/', ['runtime/engine/invocation/outcome.ts']),
-  enginePart('runtime/engine/work/', [
-    'runtime/engine/bindings/update-document.ts',
-    'runtime/engine/bindings/arguments.ts',
-  ]),
-  enginePart('runtime/engine/cluster/', ['runtime/engine/http/header-block.ts', 'runtime/engine/http/request-id.ts']),
+  enginePart('runtime/engine/bridge/'),
+  enginePart('runtime/engine/work/', ['runtime/engine/bindings/update-document.ts']),
+  enginePart('runtime/engine/cluster/', ['runtime/engine/http/header-block.ts']),
   {
     prefix: 'runtime/engine/cluster/supervised.ts',
     may: ['core/', 'runtime/engine/'],
@@ -136,11 +134,11 @@ export const zones: readonly Zone[] = [
   {
     prefix: 'runtime/broker/',
     may: ['core/', 'postgres/'],
-    mayTypes: ['runtime/engine/bindings/', 'runtime/engine/invocation/'],
+    mayTypes: ['runtime/engine/invocation/'],
   },
   {
     prefix: 'runtime/broker/main.ts',
-    may: ['core/', 'artifacts/', 'postgres/', 'runtime/broker/', 'runtime/stores/'],
+    may: ['core/', 'artifacts/', 'runtime/broker/', 'runtime/stores/'],
   },
   { prefix: 'runtime/ssr/', may: ['core/', 'artifacts/archive/'] },
   // The process joins rows, machines and the way out.
@@ -151,11 +149,11 @@ export const zones: readonly Zone[] = [
   // These run inside sandboxes, with nothing else of ours.
   {
     prefix: 'sandbox/backends/hosted/inside/',
-    may: ['core/sandbox/', 'core/errors.ts', 'sandbox/agent/'],
+    may: ['core/sandbox/', 'sandbox/agent/'],
   },
   {
     prefix: 'sandbox/backends/container/inside/',
-    may: ['core/sandbox/', 'core/errors.ts', 'core/way-out/proxy.ts', 'sandbox/agent/'],
+    may: ['core/sandbox/', 'core/way-out/proxy.ts', 'sandbox/agent/'],
   },
   { prefix: 'sandbox/agent/', may: ['core/sandbox/', 'core/errors.ts'] },
   // No part of the agent: developers run it.
@@ -183,7 +181,6 @@ export const zones: readonly Zone[] = [
       'runtime/databases/service/',
       'sandbox/',
       'runtime/dev/dashboard/',
-      'runtime/supervisor/data-folder/',
     ],
   },
   {
@@ -194,11 +191,10 @@ export const zones: readonly Zone[] = [
       'resources/',
       'packages/worker/',
       'runtime/engine/bindings/',
-      'runtime/engine/bridge/free-owner.ts',
       'runtime/engine/http/altered-exchange.ts',
       'runtime/engine/resources/',
     ],
-    mayTypes: ['runtime/engine/', 'runtime/stores/', 'artifacts/'],
+    mayTypes: ['runtime/engine/', 'artifacts/'],
   },
   { prefix: 'postgres/', may: ['core/'] },
   { prefix: 'git/', may: ['core/', 'postgres/'] },
@@ -213,7 +209,6 @@ export const zones: readonly Zone[] = [
       'runtime/databases/sqlite/copies.ts',
       'runtime/databases/sqlite/libsql-file.ts',
     ],
-    mayTypes: ['runtime/engine/bindings/'],
   },
   { prefix: 'builder/service/', may: ['core/', 'postgres/', 'git/', 'artifacts/', 'builder/'] },
   {
@@ -268,14 +263,16 @@ export const zones: readonly Zone[] = [
   },
   {
     prefix: 'control/api/request/',
-    may: ['packages/worker/', 'resources/', ...controlFloors],
-    mayTypes: controlProcess,
+    may: ['packages/worker/', 'resources/'],
+    floor: controlFloors,
+    floorTypes: controlProcess,
   },
-  { prefix: 'control/api/events/', may: [...controlFloors, 'control/telemetry/'], mayTypes: controlProcess },
+  { prefix: 'control/api/events/', may: ['control/telemetry/'], floor: controlFloors, floorTypes: controlProcess },
   {
     prefix: 'control/api/resources/',
     may: ['core/', 'resources/', 'control/http/'],
-    mayTypes: [...controlProcess, 'control/api/request/'],
+    mayTypes: ['control/api/request/'],
+    floorTypes: controlProcess,
   },
   controlFeature('operator', [
     'git/',
@@ -309,7 +306,7 @@ export const zones: readonly Zone[] = [
   controlFeature('telemetry'),
   controlFeature('usage'),
   controlFeature('sign-in', ['packages/worker/', 'control/sessions/']),
-  { prefix: 'control/records/', may: ['core/', 'postgres/', 'control/access/'], mayTypes: controlProcess },
+  { prefix: 'control/records/', may: ['core/', 'postgres/', 'control/access/'], floorTypes: controlProcess },
   {
     prefix: 'control/process/',
     may: ['core/', 'git/', 'resources/', 'control/http/'],
@@ -325,8 +322,8 @@ export const zones: readonly Zone[] = [
     may: ['core/', 'gateway/contract/', 'gateway/providers/'],
     mayTypes: ['gateway/accounts/'],
   },
-  { prefix: 'gateway/routes/', may: [...gatewayFloors, 'gateway/routing/', 'gateway/answers/'] },
-  { prefix: 'gateway/routing/', may: gatewayFloors },
+  { prefix: 'gateway/routes/', may: ['gateway/routing/', 'gateway/answers/'], floor: gatewayFloors },
+  { prefix: 'gateway/routing/', may: [], floor: gatewayFloors },
   { prefix: 'gateway/answers/', may: ['core/', 'gateway/contract/', 'gateway/accounts/', 'gateway/streams/'] },
   { prefix: 'gateway/providers/', may: ['core/', 'gateway/contract/', 'gateway/accounts/', 'gateway/streams/'] },
   { prefix: 'gateway/streams/', may: ['gateway/contract/', 'gateway/accounts/'] },
@@ -350,11 +347,7 @@ export const zones: readonly Zone[] = [
   },
   // The Vite plugin says in types what it tells the engine.
   cliPart('vite', ['builder/', 'cli/dev/', 'cli/project/'], ['packages/vite/messages.ts', 'runtime/dev/dev.ts']),
-  cliPart(
-    'dev',
-    ['builder/', 'gateway/', 'runtime/dev/dev.ts', 'cli/account/', 'cli/project/', 'cli/api/'],
-    ['packages/vite/messages.ts'],
-  ),
+  cliPart('dev', ['builder/', 'gateway/', 'runtime/dev/dev.ts', 'cli/account/', 'cli/project/', 'cli/api/']),
   cliPart('deploy', ['artifacts/', 'cli/account/', 'cli/project/', 'cli/api/', 'cli/routes/']),
   cliPart('start', ['artifacts/', 'operations/', 'cli/project/']),
   cliPart('doctor', ['operations/', 'cli/account/', 'cli/api/']),
@@ -384,18 +377,20 @@ export const zones: readonly Zone[] = [
   // The typed client knows the API by its type; everything it imports is bundled for browsers.
   {
     prefix: 'dashboard/src/api/',
-    may: ['packages/worker/client.ts', ...dashboardFloors('state')],
+    may: ['packages/worker/client.ts'],
     mayTypes: ['control/api/app.ts'],
+    floor: dashboardFloors('state'),
   },
-  { prefix: 'dashboard/src/components/', may: dashboardFloors('state', 'api') },
-  { prefix: 'dashboard/src/records/', may: dashboardFloors('api', 'components') },
-  { prefix: 'dashboard/src/queries/', may: dashboardFloors('state', 'api', 'components') },
-  { prefix: 'dashboard/src/shell/', may: dashboardFloors('state', 'api', 'components', 'queries') },
+  { prefix: 'dashboard/src/components/', may: [], floor: dashboardFloors('state', 'api') },
+  { prefix: 'dashboard/src/records/', may: [], floor: dashboardFloors('api', 'components') },
+  { prefix: 'dashboard/src/queries/', may: [], floor: dashboardFloors('state', 'api', 'components') },
+  { prefix: 'dashboard/src/shell/', may: [], floor: dashboardFloors('state', 'api', 'components', 'queries') },
   {
     prefix: 'dashboard/src/pages/',
-    may: dashboardFloors('state', 'api', 'components', 'records', 'queries', 'shell'),
+    may: [],
+    floor: dashboardFloors('state', 'api', 'components', 'records', 'queries', 'shell'),
   },
-  { prefix: 'dashboard/src/routes/', may: dashboardFloors('state', 'queries', 'shell', 'pages') },
+  { prefix: 'dashboard/src/routes/', may: [], floor: dashboardFloors('state', 'queries', 'shell', 'pages') },
   { prefix: 'dashboard/build/', may: ['core/'] },
   { prefix: 'bench/', may: [''] },
   { prefix: 'test/', may: [''] },
@@ -405,10 +400,8 @@ export const zones: readonly Zone[] = [
  * The third-party libraries that stay in their folder. One that has no row may be used wherever its package.json
  * declares it.
  */
-const homes: Readonly<Record<string, readonly string[]>> = {
+export const homes: Readonly<Record<string, readonly string[]>> = {
   'isolated-vm': ['runtime/engine/isolates/'],
-  'uWebSockets.js': ['runtime/engine/http/'],
-  uwebsockets: ['runtime/engine/http/'],
   // docs/decisions/76-two-sqlite-libraries.md
   'better-sqlite3': ['runtime/stores/'],
   'node:sqlite': ['runtime/databases/', 'artifacts/file-lock.ts'],
@@ -426,7 +419,6 @@ const homes: Readonly<Record<string, readonly string[]>> = {
   undici: ['runtime/', 'sandbox/backends/hosted/', 'gateway/process/', 'control/process/'],
   citty: ['cli/', 'web/docs-site/'],
   pino: ['core/', 'runtime/', 'control/', 'builder/service/', 'web/'],
-  typebox: ['core/typebox/'],
   croner: ['core/schedules/'],
   mrmime: ['builder/assets/', 'web/build/'],
   saxes: ['runtime/stores/'],
@@ -437,120 +429,7 @@ const homes: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** What every engine and supervisor loads when it starts. */
-const quickly = ['runtime/engine/http/', 'runtime/engine/process/', 'runtime/supervisor/'];
+export const quickly = ['runtime/engine/http/', 'runtime/engine/process/', 'runtime/supervisor/'];
 
 /** Folders whose third-party imports are judged by nobody: they try things out. */
-const unquarantined = ['test/', 'bench/'];
-
-/** Every import that the table forbids, and every import cycle. */
-export function importFindings(sources: Sources): Finding[] {
-  const findings: Finding[] = [];
-  const arrows: { from: string; to: string }[] = [];
-  for (const [file, text] of Object.entries(sources)) {
-    if (!isOwnModule(file) || file.endsWith('.d.mts') || file.endsWith('.d.ts')) continue;
-    let imports: readonly ImportSpecifier[];
-    try {
-      imports = readImports(file, text);
-    } catch (error) {
-      findings.push({ file, line: 0, message: `does not parse: ${(error as Error).message}` });
-      continue;
-    }
-    for (const found of imports) {
-      const target = resolveOwn(file, found.specifier);
-      const message =
-        target === null ? bareObjection(file, found, sources) : ownObjection(file, target, found, sources);
-      if (message !== null) findings.push({ file, line: lineAt(text, found.start), message });
-      // A type that two files need belongs to the lower one. Lazy imports run later.
-      if (target !== null && found.kind === 'static') arrows.push({ from: file, to: target });
-    }
-  }
-  for (const cycle of importCycles(arrows)) {
-    findings.push({ file: cycle[0]!, line: 0, message: `is in an import cycle: ${cycle.join(' -> ')}` });
-  }
-  return findings;
-}
-
-function ownObjection(file: string, target: string, found: ImportSpecifier, sources: Sources): string | null {
-  const { specifier } = found;
-  if (specifier.startsWith('#') && !specifier.startsWith('#test/') && file.split('/')[0] === target.split('/')[0])
-    return `imports ${specifier}: inside one folder, use a relative path`;
-  if (specifier.startsWith('..') && file.split('/')[0] !== target.split('/')[0] && !hasOwnPackage(file, sources)) {
-    return `imports ${specifier}: across top-level folders, use #${target}`;
-  }
-  const zone = zoneOf(file);
-  if (zone === null) return `lies in a folder that test/tidy/import-rules.ts does not know: add a row for it`;
-  const own = zone.prefix === 'packages/' ? `packages/${file.split('/')[1]}/` : zone.prefix;
-  const inside = target.startsWith(own) && zoneOf(target)?.prefix === zone.prefix;
-  const joins =
-    zone.joins === true && target.startsWith('runtime/engine/') && !target.startsWith('runtime/engine/guest/');
-  if (inside || joins || startsWithAny(target, zone.may)) return null;
-  if (startsWithAny(target, zone.mayTypes ?? [])) {
-    return found.typeOnly ? null : `imports values from ${target}: ${zone.prefix} may import only types from there`;
-  }
-  return `imports ${target}: ${zone.prefix} may import ${listed(zone)}`;
-}
-
-function bareObjection(file: string, { specifier, typeOnly, kind }: ImportSpecifier, sources: Sources): string | null {
-  const guest = zoneOf(file)?.prefix === 'runtime/engine/guest/';
-  if (specifier.startsWith('node:') || builtinModules.includes(specifier)) {
-    if (guest) return `imports ${specifier}: guest code runs inside the isolate, where Node's modules do not exist`;
-    if (specifier === 'node:http' && !typeOnly && kind === 'static' && startsWithAny(file, quickly))
-      return `imports node:http: that loads Node's HTTP client as well, write process.getBuiltinModule('node:http')`;
-    return specifier.startsWith('node:')
-      ? homeObjection(file, specifier)
-      : `imports ${specifier}: write node:${specifier}`;
-  }
-  const name = packageName(specifier);
-  const objection = homeObjection(file, name);
-  if (objection !== null) return objection;
-  return declared(file, name, sources) ? null : `imports ${name}: no package.json above it declares that dependency`;
-}
-
-function homeObjection(file: string, name: string): string | null {
-  const allowed = homes[name];
-  if (allowed === undefined || startsWithAny(file, allowed) || startsWithAny(file, unquarantined)) return null;
-  return `imports ${name}: it stays in ${allowed.join(', ')}`;
-}
-
-function packageName(specifier: string): string {
-  return specifier
-    .split('/')
-    .slice(0, specifier.startsWith('@') ? 2 : 1)
-    .join('/');
-}
-
-/** What ships must be a dependency; tests, benches, tasks and what is bundled may use development dependencies. */
-function declared(file: string, name: string, sources: Sources): boolean {
-  const ships = !/^(?:test|bench|cli\/tasks|dashboard\/src|dashboard\/build\/build\.ts|web\/docs-site)/.test(file);
-  const kinds = ['dependencies', 'optionalDependencies', 'peerDependencies', ...(ships ? [] : ['devDependencies'])];
-  for (let folder = path.posix.dirname(file); ; folder = path.posix.dirname(folder)) {
-    const text = sources[folder === '.' ? 'package.json' : `${folder}/package.json`];
-    const manifest = text === undefined ? {} : (JSON.parse(text) as Record<string, Record<string, string>>);
-    if (manifest['name'] !== undefined && String(manifest['name']) === name) return true;
-    if (kinds.some((kind) => manifest[kind]?.[name] !== undefined)) return true;
-    if (folder === '.') return false;
-  }
-}
-
-function hasOwnPackage(file: string, sources: Sources): boolean {
-  for (let folder = path.posix.dirname(file); folder !== '.'; folder = path.posix.dirname(folder)) {
-    if (sources[`${folder}/package.json`] !== undefined) return true;
-  }
-  return false;
-}
-
-function zoneOf(file: string): Zone | null {
-  let best: Zone | null = null;
-  for (const zone of zones)
-    if (file.startsWith(zone.prefix) && zone.prefix.length > (best?.prefix.length ?? 0)) best = zone;
-  return best;
-}
-
-function startsWithAny(file: string, prefixes: readonly string[]): boolean {
-  return prefixes.some((prefix) => file.startsWith(prefix));
-}
-
-function listed({ may, mayTypes = [] }: Zone): string {
-  const all = [...may, ...mayTypes.map((prefix) => `types of ${prefix}`)];
-  return all.length === 0 ? 'nothing of ours but itself' : `only itself and ${all.join(', ')}`;
-}
+export const unquarantined = ['test/', 'bench/'];

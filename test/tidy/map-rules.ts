@@ -2,6 +2,7 @@
 // reads stays short. Functions over sources; no I/O.
 import { isOwnModule, type Sources } from '#cli/tasks/tools/sources.ts';
 import { lineAt, type Finding } from './findings.ts';
+import { mayOf, mayTypesOf } from './import-findings.ts';
 import { zones as allZones, type Zone } from './import-rules.ts';
 
 const ARCHITECTURE = 'ARCHITECTURE.md';
@@ -51,11 +52,11 @@ function mayImport(own: readonly string[], folders: readonly string[], zones: re
     const before = ways.get(to);
     if (before === undefined || way === '' || before === ' (types)') ways.set(to, way);
   };
-  for (const { prefix, may, mayTypes = [] } of zones) {
-    const folder = folderOf(prefix, folders);
+  for (const zone of zones) {
+    const folder = folderOf(zone.prefix, folders);
     if (folder === null || !own.includes(folder)) continue;
-    for (const to of may) add(to, '');
-    for (const to of mayTypes) add(to, ' (types)');
+    for (const to of mayOf(zone)) add(to, '');
+    for (const to of mayTypesOf(zone)) add(to, ' (types)');
   }
   const order = ['everything', ...folders];
   const words = [...ways].toSorted(([a], [b]) => order.indexOf(a) - order.indexOf(b));

@@ -1,8 +1,10 @@
 // Rules about a file by itself: names, opening comment, size, left-overs, machine paths. Functions over sources; no
 // I/O.
+import path from 'node:path';
 import { isOwnModule, type Sources } from '#cli/tasks/tools/sources.ts';
 import { lineAt, type Finding } from './findings.ts';
 
+const RULES = 'test/tidy/source-rules.ts';
 const bannedWords = ['manager', 'helper', 'helpers', 'util', 'utils', 'common', 'misc', 'data', 'info'];
 /** Names of web standards that hold a banned word. */
 const standardNames = ['form-data'];
@@ -41,9 +43,24 @@ export function sourceFindings(sources: Sources): Finding[] {
           'names a package host: install with the .npmrc of the repository',
         ),
       );
-    else if (!/^(?:test\/fixtures|test\/wpt)\//.test(file))
+    else if (!/^(?:test\/fixtures|test\/wpt|\.ci)\//.test(file))
       findings.push(...patternFindings(file, text, machinePath, 'names a path of one machine'));
   }
+  return findings;
+}
+
+/** Exceptions of this file that no file needs any more. */
+export function unusedExceptionFindings(sources: Sources): Finding[] {
+  const files = Object.keys(sources).filter(isOwnModule);
+  const stems = new Set(files.map((file) => path.posix.parse(file).name.replace(/\..*$/, '')));
+  const findings: Finding[] = [];
+  const add = (exception: string): void =>
+    void findings.push({ file: RULES, line: 0, message: `excepts ${exception}, which does not exist: remove that` });
+  for (const file of bundles) if (!files.includes(file)) add(file);
+  for (const name of standardNames) if (!stems.has(name)) add(`the name ${name}`);
+  for (const [folder, names] of Object.entries(rootModules))
+    for (const name of names)
+      if (!files.some((file) => file.startsWith(`${folder}/${name}.`))) add(`${folder}/${name}`);
   return findings;
 }
 

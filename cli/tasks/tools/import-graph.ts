@@ -87,6 +87,27 @@ export function exportUses(modules: Modules, isOpen: (file: string) => boolean):
   return uses;
 }
 
+/**
+ * Modules that workers or the guest load by names of Node, of Cloudflare or of globals, so that no import names what
+ * they export.
+ */
+const loadedByName = /^builder\/(?:node|shims)\/|\/guest\/(?:lazy|bindings|events)\/[^/]+$/;
+
+/** Returns whether a module has exports for others: packages publish it, or it is loaded by a name. */
+export function openModules(sources: Sources): (file: string) => boolean {
+  const published = new Set<string>();
+  for (const [file, text] of Object.entries(sources)) {
+    if (path.posix.basename(file) !== 'package.json') continue;
+    const collect = (value: unknown): void => {
+      if (typeof value === 'string') published.add(path.posix.join(path.posix.dirname(file), value));
+      else if (typeof value === 'object' && value !== null) Object.values(value).forEach(collect);
+    };
+    collect((JSON.parse(text) as { exports?: unknown }).exports);
+  }
+  const folders = [...published].filter((place) => place.endsWith('/*')).map((place) => place.slice(0, -1));
+  return (file) => published.has(file) || folders.some((folder) => file.startsWith(folder)) || loadedByName.test(file);
+}
+
 /** Pairs of places with imports, as `from -> to`, sorted. */
 export function arrowsBetween(arrows: Iterable<Arrow>, placeOf: (file: string) => string): string[] {
   const pairs = new Set<string>();

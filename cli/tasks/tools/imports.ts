@@ -183,6 +183,24 @@ function patternNames(pattern: SyntaxNode): readonly string[] {
   return (pattern['properties'] as { key?: { name?: string } }[]).map(({ key }) => key?.name ?? '*');
 }
 
+/**
+ * How often each identifier is written in a module: once for an export that its own module does not use.
+ *
+ * @throws {SyntaxError} naming the file, when it does not parse.
+ */
+export function countNames(file: string, text: string): ReadonlyMap<string, number> {
+  const parsed = parseSync(file, text);
+  const failure = parsed.errors[0];
+  if (failure !== undefined) throw new SyntaxError(`${file}: ${failure.message}`);
+  const counts = new Map<string, number>();
+  visit(parsed.program as unknown as SyntaxNode, [], (node) => {
+    if (!node.type.endsWith('Identifier')) return;
+    const name = String(node['name']);
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+  });
+  return counts;
+}
+
 /** Metrics of a module's syntax tree. */
 export interface ModuleShape {
   /** Functions by name and length; of nested ones, each counts the lines of those inside. */

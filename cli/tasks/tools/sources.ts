@@ -7,7 +7,7 @@ export type Sources = Readonly<Record<string, string>>;
 
 const skippedFolders = new Set(['node_modules', '.git', '.platform', '.cache', 'dist', 'prebuilt']);
 const textFile =
-  /\.(?:ts|tsx|mts|js|mjs|cc|h|json|md|sql|ya?ml|html|css|sh|txt)$|(?:^|\/)(?:\.npmrc|\.gitignore|LICENSE)$/;
+  /\.(?:ts|tsx|mts|js|mjs|cc|h|json|md|sql|ya?ml|html|css|sh|txt)$|(?:^|\/)(?:\.npmrc|\.gitignore|LICENSE)$|^\.ci\/[\w-]+$/;
 
 /** All text files of a checkout, sorted, without installed and generated ones. */
 export function readSources(root: string): Sources {
@@ -31,7 +31,7 @@ export function readSources(root: string): Sources {
 export function isOwnModule(file: string): boolean {
   return (
     /\.(?:ts|tsx|mts|mjs|js)$/.test(file) &&
-    !/^(?:test\/fixtures|test\/frameworks\/apps|test\/wpt|cli\/templates|examples|packages\/[a-z]+\/runtime)\//.test(
+    !/^(?:test\/fixtures|test\/frameworks\/apps|test\/wpt|packages\/create\/templates|examples|packages\/[a-z]+\/runtime)\//.test(
       file,
     )
   );

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { importFindings } from '#test/tidy/import-rules.ts';
+import { importFindings } from '#test/tidy/import-findings.ts';
 import type { Sources } from '#cli/tasks/tools/sources.ts';
 import { formatFinding } from '#test/tidy/findings.ts';
 
@@ -49,9 +49,9 @@ test('the guest reaches only the bridge protocol and no Node module', () => {
     ].join('\n'),
   };
   assert.deepEqual(found(sources), [
-    'runtime/engine/guest/main.ts:2 imports runtime/engine/bridge/host-calls.ts: runtime/engine/guest/ may import only itself and runtime/engine/bridge/protocol.ts, types of packages/types/',
+    'runtime/engine/guest/main.ts:2 imports runtime/engine/bridge/host-calls.ts: runtime/engine/guest/ may import only itself and runtime/engine/bridge/protocol.ts',
     "runtime/engine/guest/main.ts:3 imports node:fs: guest code runs inside the isolate, where Node's modules do not exist",
-    'runtime/engine/guest/main.ts:4 imports runtime/engine/bridge/streams.ts: runtime/engine/guest/ may import only itself and runtime/engine/bridge/protocol.ts, types of packages/types/',
+    'runtime/engine/guest/main.ts:4 imports runtime/engine/bridge/streams.ts: runtime/engine/guest/ may import only itself and runtime/engine/bridge/protocol.ts',
   ]);
 });
 
@@ -88,7 +88,7 @@ test('handler.ts joins the parts, but nobody joins the guest', () => {
         "import { Pool } from './isolates/pool.ts';\nimport { listen } from './http/listener-node.ts';\nimport { g } from './guest/main.ts';",
     }),
     [
-      'runtime/engine/handler.ts:3 imports runtime/engine/guest/main.ts: runtime/engine/ may import only itself and core/, artifacts/, runtime/stores/, runtime/supervisor/data-folder/private-folders.ts',
+      'runtime/engine/handler.ts:3 imports runtime/engine/guest/main.ts: runtime/engine/ may import only itself and core/, artifacts/, runtime/supervisor/data-folder/private-folders.ts',
     ],
   );
 });
