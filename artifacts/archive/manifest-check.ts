@@ -12,7 +12,7 @@ import {
   STATIC_REDIRECTS_MAX,
 } from '#core/asset-rules.ts';
 import { artifactId } from '#core/artifact-id.ts';
-import { bindingKinds } from '#core/config/project-config-schema.ts';
+import { descriptorOf } from '#core/bindings/kinds.ts';
 import type { AssetRules, DatabaseMigrations, Manifest, ServerRules } from '#core/manifest.ts';
 import { isBindingName, isResourceName } from '#core/names.ts';
 import { parsePathPattern } from '#core/path-pattern.ts';
@@ -216,11 +216,9 @@ function serverProblem({ start, folder }: ServerRules): string | null {
   return problem === null ? null : `server: the folder ${shown(folder)} ${problem}`;
 }
 
-const kinds: ReadonlySet<string> = new Set([...bindingKinds, 'auth']);
-
 function bindingsProblem({ bindings, queues = {}, cron }: Manifest): string | null {
   for (const [kind, declared] of Object.entries(bindings)) {
-    if (!kinds.has(kind)) return `bindings: ${shown(kind)} is not a kind of bindings`;
+    if (descriptorOf(kind) === undefined) return `bindings: ${shown(kind)} is not a kind of bindings`;
     for (const [name, resource] of Object.entries(declared)) {
       if (!isBindingName(name)) return `bindings: ${shown(name)} is not a binding name`;
       // Used in names of files and tables: no other characters.

@@ -1,23 +1,11 @@
 // Generates env.d.ts of a project (docs/bindings.md): configuration -> text that declares PlatformEnv. Called by
 // `platform types`, which reads and writes the file. No I/O.
 import { createHash } from 'node:crypto';
+import { bindings, namedKinds } from '../bindings/kinds.ts';
 import type { ProjectConfig } from './project-config.ts';
-import { bindingKinds, type BindingKind } from './project-config-schema.ts';
 
 /** The package that describes the bindings. */
 export const typesPackage = '@platform-run/types';
-
-/** Binding kind -> type in {@link typesPackage}, and its label in comments. */
-const bindingTypes: Readonly<Record<BindingKind, readonly [type: string, label: string]>> = {
-  db: ['Database', 'SQL database'],
-  queue: ['QueueBinding', 'Queue'],
-  workflow: ['WorkflowBinding', 'Workflow'],
-  state: ['StateBinding', 'State'],
-  fs: ['FileStorageBinding', 'File storage'],
-  timer: ['TimerBinding', 'Timers'],
-  cache: ['CacheBinding', 'Cache'],
-  sandbox: ['SandboxBinding', 'Sandboxes'],
-};
 
 /** Non-code files that a bundle may import, and the type of their default export. */
 const MODULE_TYPES: readonly (readonly [pattern: string, type: string])[] = [
@@ -66,16 +54,17 @@ function membersOf(config: ProjectConfig): string[] {
   const members = [
     member('vars', 'Record<string, string>', 'Variables: those of the dashboard, or of .env in `platform dev`.'),
   ];
-  for (const kind of bindingKinds) {
-    const [type, label] = bindingTypes[kind];
+  for (const kind of namedKinds) {
+    const { type, label } = bindings[kind];
     for (const [name, resource] of Object.entries(config.bindings[kind])) {
       members.push(member(name, imported(type), `${label} \`${resource}\`.`));
     }
   }
+  const { auth } = bindings;
   if (config.auth !== null) {
-    members.push(member('PLATFORM_AUTH', imported('PlatformAuth'), 'Managed sign-in.'));
+    members.push(member('PLATFORM_AUTH', imported(auth.type), `${auth.label}.`));
     if (config.auth.binding !== 'PLATFORM_AUTH')
-      members.push(member(config.auth.binding, imported('PlatformAuth'), 'The same as `PLATFORM_AUTH`.'));
+      members.push(member(config.auth.binding, imported(auth.type), 'The same as `PLATFORM_AUTH`.'));
   }
   const assets = config.assets?.binding;
   if (assets !== undefined && assets !== null)

@@ -1,84 +1,10 @@
 // The one definition of platform.yaml (docs/platform-yaml.md): a JSON Schema literal. The parser (schema-check.ts)
-// walks it, the TypeScript type is inferred from it, docs/platform.schema.json is printed from it. TypeBox is imported
-// for its types only: no command waits for the rest.
+// walks it, the TypeScript type is inferred from it, docs/platform.schema.json is printed from it. Keys of bindings
+// come from bindings/. TypeBox is imported for its types only: no command waits for the rest.
+import { bindings, schemasOf } from '../bindings/kinds.ts';
 import type { XStatic } from '../typebox/typebox.mjs';
 
-const bindingName = { type: 'string', pattern: '^[A-Z][A-Z0-9_]{0,63}$' } as const;
-const resourceName = {
-  type: 'string',
-  pattern: '^[a-z][a-z0-9_]{0,63}$',
-  expects: 'a resource name (lower-case letters, digits and underscores, starting with a letter, at most 64)',
-} as const;
-
-/** `<BINDING_NAME>: <resource_name>`, the shape of every binding kind. */
-function bindingMap<const Description extends string>(description: Description) {
-  return {
-    type: 'object',
-    description,
-    patternProperties: { [bindingName.pattern]: resourceName } as {
-      readonly '^[A-Z][A-Z0-9_]{0,63}$': typeof resourceName;
-    },
-    additionalProperties: false,
-    expects: 'a map from binding names to resource names, such as "DB: users"',
-    expectsNames: 'a binding name (upper-case letters, digits and underscores, starting with a letter, at most 64)',
-  } as const;
-}
-
 const onOff = { enum: ['on', 'off'] } as const;
-
-const seconds = {
-  type: 'integer',
-  minimum: 0,
-  maximum: 86_400,
-  expects: 'a whole number of seconds, at most 86400 (a day)',
-} as const;
-
-/** A queue: its name, or a map with settings. */
-const queueMap = {
-  type: 'object',
-  description: 'Message queues.',
-  patternProperties: {
-    '^[A-Z][A-Z0-9_]{0,63}$': {
-      anyOf: [
-        resourceName,
-        {
-          type: 'object',
-          additionalProperties: false,
-          required: ['name'],
-          properties: {
-            name: resourceName,
-            max_retries: {
-              type: 'integer',
-              minimum: 0,
-              maximum: 100,
-              description: 'Attempts after the first.',
-              expects: 'a whole number from 0 to 100',
-            },
-            retry_delay: {
-              ...seconds,
-              description: 'Seconds before the second attempt; doubled for each further one.',
-            },
-            max_concurrency: {
-              type: 'integer',
-              minimum: 1,
-              maximum: 1000,
-              description: 'Messages that are worked on at a time.',
-              expects: 'a whole number from 1 to 1000',
-            },
-            dead_letter: {
-              ...resourceName,
-              description: 'Queue that takes what could not be delivered, instead of `<queue>_dlq`.',
-            },
-          },
-        },
-      ],
-      expects: 'a resource name, such as "mail", or a map with the key "name"',
-    },
-  },
-  additionalProperties: false,
-  expects: 'a map from binding names to queues, such as "MAIL: mail"',
-  expectsNames: 'a binding name (upper-case letters, digits and underscores, starting with a letter, at most 64)',
-} as const;
 
 const relativePath = { type: 'string', minLength: 1, expects: 'a relative path inside the repository' } as const;
 
@@ -169,24 +95,7 @@ const schema = {
         },
       },
     },
-    db: bindingMap('SQL databases.'),
-    queue: queueMap,
-    workflow: bindingMap('Durable workflows.'),
-    state: bindingMap('Key-value state.'),
-    fs: bindingMap('File storage.'),
-    timer: bindingMap('Timers.'),
-    cache: bindingMap('Caches.'),
-    sandbox: bindingMap('Sandboxes.'),
-    auth: {
-      type: 'object',
-      description: 'Managed sign-in of the users of a worker.',
-      additionalProperties: false,
-      required: ['binding'],
-      properties: {
-        binding: { ...bindingName, expects: 'a binding name, usually PLATFORM_AUTH' },
-      },
-      expects: 'a map with the key "binding", such as {binding: PLATFORM_AUTH}',
-    },
+    ...schemasOf(bindings),
     previews: {
       type: 'object',
       description: 'What previews have and do.',
@@ -241,10 +150,6 @@ export type ProjectFile = XStatic<typeof schema>;
 
 /** The definition for the parser. */
 export const projectFileSchema = schema;
-
-/** Kinds of bindings that map binding names to resource names. */
-export const bindingKinds = ['db', 'queue', 'workflow', 'state', 'fs', 'timer', 'cache', 'sandbox'] as const;
-export type BindingKind = (typeof bindingKinds)[number];
 
 /** Keywords of our parser: the phrase after "must be" in its messages. */
 const PARSER_ONLY = new Set(['expects', 'expectsNames']);

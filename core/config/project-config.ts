@@ -6,7 +6,8 @@ import { defaultPreviewSettings, type PreviewSettings } from '../preview-setting
 import { parseCronSchedule } from '../schedules/cron-schedule.ts';
 import type { QueueSettings, QueuesSettings } from '../queue-settings.ts';
 import { hasErrors, quoted, type Problem } from '../problem.ts';
-import { bindingKinds, projectFileSchema, type BindingKind, type ProjectFile } from './project-config-schema.ts';
+import { bindings as descriptors, namedKinds, type NamedKind } from '../bindings/kinds.ts';
+import { projectFileSchema, type ProjectFile } from './project-config-schema.ts';
 import { checkSource, type Checked } from './schema-check.ts';
 import { readYaml, type YamlSource } from './yaml-source.ts';
 
@@ -50,7 +51,7 @@ export interface ProjectConfig {
   readonly compatibilityFlags: readonly string[];
   readonly dev: { readonly port: number; readonly host: string };
   /** By kind: binding name -> resource name, including those of the agent library. */
-  readonly bindings: Readonly<Record<BindingKind, Readonly<Record<string, string>>>>;
+  readonly bindings: Readonly<Record<NamedKind, Readonly<Record<string, string>>>>;
   /** Queues with settings, by resource name. */
   readonly queues: QueuesSettings;
   readonly auth: { readonly binding: string } | null;
@@ -73,7 +74,7 @@ export const agentBindings = {
   fs: { PLATFORM_AGENT_FILES: 'platform_agent_files' },
   workflow: { PLATFORM_AGENT_WORKFLOW: 'platform_agent_run' },
   timer: { PLATFORM_AGENT_SCHEDULER: 'platform_agent_scheduler' },
-} as const satisfies Partial<Record<BindingKind, Record<string, string>>>;
+} as const satisfies Partial<Record<NamedKind, Record<string, string>>>;
 
 /** Earliest `compatibility_date`. */
 const EARLIEST_DATE = '2023-01-01';
@@ -92,16 +93,9 @@ const removedKeys: Readonly<Record<string, { message: string; hint: string }>> =
 
 /** Names of our keys on other platforms. */
 const otherNames: Readonly<Record<string, string>> = {
-  database: 'db',
-  databases: 'db',
-  d1: 'db',
-  sql: 'db',
-  kv: 'state',
-  r2: 'fs',
-  bucket: 'fs',
-  buckets: 'fs',
-  storage: 'fs',
-  files: 'fs',
+  ...Object.fromEntries(
+    Object.entries(descriptors).flatMap(([kind, { otherNames: names }]) => names.map((name) => [name, kind] as const)),
+  ),
   command: 'build',
   output: 'out',
   outDir: 'out',
@@ -144,7 +138,7 @@ export function parseProjectConfig(
   if (written.agentSDK && written.ai === false) {
     rules.warn("'ai: false' has no effect, because agentSDK needs the AI binding", 'ai');
   }
-  if (written.kind === 'static' && bindingKinds.some((kind) => written[kind] !== undefined)) {
+  if (written.kind === 'static' && namedKinds.some((kind) => written[kind] !== undefined)) {
     rules.warn('A static project has no worker that could use bindings', 'kind');
   }
   const { problems } = source;
@@ -152,8 +146,8 @@ export function parseProjectConfig(
 }
 
 function resolved(written: ProjectFile): ProjectConfig {
-  const bindings = {} as Record<BindingKind, Record<string, string>>;
-  for (const kind of bindingKinds) {
+  const bindings = {} as Record<NamedKind, Record<string, string>>;
+  for (const kind of namedKinds) {
     const added: Readonly<Record<string, string>> =
       written.agentSDK && kind in agentBindings ? agentBindings[kind as keyof typeof agentBindings] : {};
     const declared = Object.entries(written[kind] ?? {}).map(([name, value]) => [name, resourceOf(value)]);
@@ -307,7 +301,7 @@ function rulesOf(source: YamlSource, { entries }: Checked) {
       else owners.set(name, owner);
     };
     if (written.ai || written.agentSDK) owners.set('AI', written.ai ? 'ai' : 'agentSDK');
-    for (const kind of bindingKinds) {
+    for (const kind of namedKinds) {
       for (const [name, value] of Object.entries(written[kind] ?? {})) {
         const resource = resourceOf(value);
         const path = `${kind}.${name}`;

@@ -1,0 +1,65 @@
+// What the other folders read about a kind of binding. Each other file of this folder describes one kind, and kinds.ts
+// lists them. Data only, no I/O: the types are also checked with the guest, and the pages of the dashboard bundle it.
+
+/** A kind of binding. */
+export interface BindingDescriptor {
+  /** JSON Schema of its key in platform.yaml. The parser infers its type from it. */
+  readonly schema: object;
+  /** Keys that other platforms use, for the hint about an unknown key. */
+  readonly otherNames: readonly string[];
+  /** Its type in `@platform-run/types`. */
+  readonly type: string;
+  /** What env.d.ts calls it. */
+  readonly label: string;
+  /** Name of its modules in the engine and its guest, and the first part of its host calls. */
+  readonly module: string;
+  /** The second parts of its host calls, which are asynchronous; runtime/engine/bindings/ has the arguments. */
+  readonly calls: readonly string[];
+  /** Methods in a worker by which code in Node recognises it: no other kind has all of them. */
+  readonly methods: readonly string[];
+  /** Whether values are all that its methods take and return, so that the mock server offers `/<kind>/<method>`. */
+  readonly isPlain: boolean;
+  /**
+   * What a preview has of its own. `resource`: resources with other names, which count for the project, for stored
+   * data. `namespace`: all names in a namespace of its own, for events and for data that may be dropped.
+   */
+  readonly ofPreview: 'resource' | 'namespace';
+  /** Management operations that change nothing. */
+  readonly reads: readonly string[];
+  /** Its key in a Wrangler configuration, for `platform init`; null: none, or more than a list of bindings. */
+  readonly wrangler: WranglerBinding | null;
+  /** Its names in the API, the command line and the dashboard. */
+  readonly page: BindingPage;
+  /** How the control plane counts its rows; null: it has none in Postgres, or another part counts them. */
+  readonly storage: BindingStorage | null;
+}
+
+/** A list of bindings in a Wrangler configuration. */
+export interface WranglerBinding {
+  readonly key: string;
+  /** Field with the name of the resource; empty: the binding's name is used. */
+  readonly resource: string;
+  /** Fields that are not needed here. */
+  readonly notNeeded: readonly string[];
+  /** Unsupported fields, with alternatives. */
+  readonly unsupported: Readonly<Record<string, string>>;
+}
+
+/** Names of a kind for people and in URLs. */
+export interface BindingPage {
+  /** Segment of the API's and the dashboard's paths. */
+  readonly path: string;
+  readonly title: string;
+  /** Singular, in lower case. */
+  readonly one: string;
+  /** Area of the dashboard; null: a page of its own. */
+  readonly area: 'storage' | 'jobs' | null;
+}
+
+/** Stored rows of a kind. */
+export interface BindingStorage {
+  /** Name in the API. */
+  readonly kind: string;
+  /** SQL of Postgres that selects `project`, the project's name, and `bytes`. */
+  readonly sql: string;
+}

@@ -1,0 +1,65 @@
+// The kind `workflow`: durable workflows.
+import type { BindingDescriptor } from './descriptor.ts';
+import { bindingMap } from './schemas.ts';
+
+export const workflow = {
+  schema: bindingMap('Durable workflows.'),
+  otherNames: [],
+  type: 'WorkflowBinding',
+  label: 'Workflow',
+  module: 'workflow',
+  // `trigger`: `{input, id?}` -> `{executionId}`; the others of a binding take `{id, ...}`. The last five come from a
+  // run (guest/events/workflow.ts) and are durable before the reply. Instead of a binding they take
+  // `{lease, name, ...}`: `{result}`, `{error, attempts, wakeAt | null}`, `{wakeAt}`, `{type, timeoutAt | null}` ->
+  // `{ended?, step?}`: `ended` when the run is cancelled or paused, `step` for an event that arrived earlier. `log`:
+  // `{message, data}`.
+  calls: [
+    'trigger',
+    'get',
+    'list',
+    'cancel',
+    'pause',
+    'resume',
+    'restart',
+    'sendEvent',
+    'stepDone',
+    'stepFailed',
+    'sleep',
+    'waitForEvent',
+    'log',
+  ],
+  methods: ['trigger', 'getExecution', 'list', 'cancel', 'pause', 'resume', 'restart', 'sendEvent'],
+  isPlain: true,
+  ofPreview: 'namespace',
+  reads: ['workflow.list', 'workflow.get'],
+  wrangler: {
+    key: 'workflows',
+    resource: 'name',
+    notNeeded: [],
+    unsupported: {
+      remote: 'no equivalent: `platform dev` has its own data',
+      script_name: 'not supported: a workflow belongs to the project that declares it',
+    },
+  },
+  page: { path: 'workflows', title: 'Workflows', one: 'workflow', area: 'jobs' },
+  // With timers, which share its lanes.
+  storage: {
+    kind: 'workflows',
+    sql: `SELECT split_part(namespace, '~~', 1) AS project, sum(bytes) AS bytes FROM (
+        SELECT lane_id, octet_length(payload) + 100 AS bytes FROM binding.timer
+        UNION ALL
+        SELECT lane_id, octet_length(input) + coalesce(octet_length(output), 0) + coalesce(octet_length(error), 0)
+          + 100 FROM binding.workflow_execution
+        UNION ALL
+        SELECT lane_id, octet_length(s.name) + coalesce(octet_length(s.result), 0)
+          + coalesce(octet_length(s.error), 0) + 100
+          FROM binding.workflow_step s JOIN binding.workflow_execution e ON e.seq = s.execution_seq
+        UNION ALL
+        SELECT lane_id, octet_length(w.payload) + 100
+          FROM binding.workflow_event w JOIN binding.workflow_execution e ON e.seq = w.execution_seq
+        UNION ALL
+        SELECT lane_id, octet_length(l.message) + coalesce(octet_length(l.content), 0) + 100
+          FROM binding.workflow_log l JOIN binding.workflow_execution e ON e.seq = l.execution_seq
+      ) AS kept JOIN binding.lane ON lane.id = kept.lane_id GROUP BY 1`,
+  },
+} as const satisfies BindingDescriptor;
