@@ -1,9 +1,11 @@
 // The engine's operation on sandboxes: only their location. The sandbox service has the others.
-import type { SandboxPlace } from '../sandbox/operations.ts';
 import type { Nothing } from './arguments.ts';
 
 /** Operations on sandboxes. */
 export interface SandboxOperations {
   /** Names of a binding's sandboxes in the sandbox service, including a preview's branch. */
-  readonly 'sandbox.place': { readonly takes: Nothing; readonly gives: Omit<SandboxPlace, 'id'> };
+  readonly 'sandbox.place': {
+    readonly takes: Nothing;
+    readonly gives: { readonly project: string; readonly resource: string };
+  };
 }

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { DeliveryLimits } from '#core/limits.ts';
 import type { Presence } from '#postgres/presence.ts';
 import { createLocalWake } from '#postgres/wake.ts';
-import { closeEventStores, eventStoresOver, type EventStores } from './event-stores.ts';
+import { closeEventStores, eventStoresOver, eventTables, type EventStores } from './event-stores.ts';
 import type { Sql } from './sql.ts';
 import { openSqliteSql } from './sql-sqlite.ts';
 
@@ -12,7 +12,7 @@ export function openEventsSqlite(options: {
   file: string;
   limits: DeliveryLimits;
 }): EventStores & { readonly sql: Sql } {
-  const sql = openSqliteSql(options.file);
+  const sql = openSqliteSql(options.file, eventTables);
   const wake = createLocalWake();
   return {
     ...eventStoresOver(sql, wake, options.limits),

@@ -1,13 +1,51 @@
 // Queues, timers, cron and workflows over one database. Opened by the roots, with event-stores-postgres.ts or
 // event-stores-sqlite.ts: by the engine for what workers send and set, by the broker for what it claims.
 import type { DeliveryLimits } from '#core/limits.ts';
+import { whereThereIsSpace, type FreeSpace } from '#core/process/free-space.ts';
+import type { StorageBounds } from '#core/storage-left.ts';
 import type { Presence } from '#postgres/presence.ts';
 import type { Wake } from '#postgres/wake.ts';
 import { createOutboxIndex, type OutboxIndex } from './outbox-index-sql.ts';
 import { createQueueStore } from './queue-sql.ts';
+import { boundQueue, boundTimers, boundWorkflows, queueBounds } from './project-bounds.ts';
+import { limitCalls, type ProjectLimit } from './project-concurrency.ts';
+import type { QueueStore } from '../engine/bindings/queue.ts';
+import type { TimerStore } from '../engine/bindings/timer.ts';
+import type { WorkflowStore } from '../engine/bindings/workflow.ts';
 import type { Sql } from './sql.ts';
 import { createCronStore, createTimerStore } from './timer-sql.ts';
 import { createWorkflowStore } from './workflow-sql.ts';
+
+/** Their tables in a SQLite file; postgres/migrations/ defines them. */
+export const eventTables: readonly string[] = [
+  'lane',
+  'queue_message',
+  'queue_dedupe',
+  'timer',
+  'workflow_execution',
+  'workflow_step',
+  'workflow_event',
+  'workflow_log',
+  'outbox_database',
+];
+
+/** The stores that bindings of workers use. */
+export interface BindingEventStores {
+  readonly queue: QueueStore;
+  readonly timer: TimerStore;
+  readonly workflow: WorkflowStore;
+}
+
+/** Limits of writes and statements of bindings. */
+interface StoreLimits {
+  /** Free space of the database's disk. */
+  readonly space: FreeSpace;
+  /** Remaining storage of organizations. */
+  readonly storage: StorageBounds;
+  readonly queueBytesMax: number;
+  /** Limits concurrent statements of a project; null: no limit. */
+  readonly limit: ProjectLimit | null;
+}
 
 /** The stores over one database. */
 export interface EventStores {
@@ -49,6 +87,32 @@ export function eventStoresOver(sql: Sql, wake: Wake, limits: DeliveryLimits): O
       await drop('queue_dedupe');
       return { messages, timers: await drop('timer'), runs: await drop('workflow_execution') };
     },
+  };
+}
+
+/** The stores for bindings: a full disk, full storage and a busy project limit their calls. */
+export function limitedStores(
+  { sql, queue, timer, workflow }: BindingEventStores & { readonly sql: Sql },
+  { space, storage, queueBytesMax, limit }: StoreLimits,
+): BindingEventStores {
+  const limited = <Store extends object>(store: Store, names: readonly (keyof Store & string)[]): Store =>
+    limit === null ? store : limitCalls(store, limit, names);
+  const bounded = boundQueue(queue, queueBounds(sql, queueBytesMax, storage));
+  return {
+    // Sending is batched separately, together with messages of other projects.
+    queue: limited(whereThereIsSpace(bounded, space, ['send']), ['metrics', 'list', 'remove', 'redrive', 'purge']),
+    timer: limited(whereThereIsSpace(boundTimers(timer, storage), space, ['set']), ['set', 'get', 'list', 'delete']),
+    workflow: limited(whereThereIsSpace(boundWorkflows(workflow, storage), space, ['trigger', 'sendEvent']), [
+      'trigger',
+      'get',
+      'list',
+      'history',
+      'cancel',
+      'pause',
+      'resume',
+      'restart',
+      'sendEvent',
+    ]),
   };
 }
 

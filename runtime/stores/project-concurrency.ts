@@ -3,7 +3,7 @@
 // connections.
 
 /** Runs work of an owner as soon as fewer than its limit are running. */
-type ProjectLimit = <Result>(owner: string, work: () => Promise<Result>) => Promise<Result>;
+export type ProjectLimit = <Result>(owner: string, work: () => Promise<Result>) => Promise<Result>;
 
 /** Concurrent statements of one project, on each engine: less than half of its connections. */
 export const STATEMENTS_PER_PROJECT_MAX = 4;

@@ -3,32 +3,19 @@ import type Database from 'better-sqlite3';
 import type { Sql, SqlValue } from './sql.ts';
 import { migrateSqliteFile, openSqliteFile } from './sqlite-file.ts';
 
-/** Tables of an event file; their definitions are in postgres/migrations/. */
-const TABLES = [
-  'lane',
-  'queue_message',
-  'queue_dedupe',
-  'timer',
-  'workflow_execution',
-  'workflow_step',
-  'workflow_event',
-  'workflow_log',
-  'outbox_database',
-];
-
 /** The tables of bindings in a file. */
 interface SqliteSql extends Sql {
   readonly technology: 'sqlite';
   close(): Promise<void>;
 }
 
-/** Opens the file, and creates it if necessary. `:memory:` stores nothing. */
-export function openSqliteSql(file: string): SqliteSql {
+/** Opens the file, and creates it with these tables if necessary. `:memory:` stores nothing. */
+export function openSqliteSql(file: string, tables: readonly string[]): SqliteSql {
   const db = openSqliteFile(file);
   db.pragma('synchronous = FULL');
   db.pragma('foreign_keys = ON');
   db.pragma('case_sensitive_like = ON');
-  migrateSqliteFile(db, TABLES);
+  migrateSqliteFile(db, tables);
   const prepared = new Map<string, Database.Statement>();
   let busy: Promise<void> | null = null;
 

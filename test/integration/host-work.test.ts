@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { defaultLimits } from '#core/limits.ts';
-import { hostCalls } from '#runtime/engine/bridge/protocol.ts';
+import { hostCalls } from '#runtime/engine/bridge/call-names.ts';
 import { startHandler, type TestHandler } from '#test/setup/handler.ts';
 
 const worker = `

@@ -76,6 +76,7 @@ export const zones: readonly Zone[] = [
     may: ['core/', 'runtime/stores/'],
     mayTypes: ['artifacts/'],
   },
+  { prefix: 'runtime/engine/kinds/', joins: true, may: ['core/'] },
   { prefix: 'runtime/engine/resources/', joins: true, may: ['core/'], mayTypes: ['artifacts/', 'runtime/stores/'] },
   { prefix: 'runtime/engine/serving/', joins: true, may: ['core/'], mayTypes: ['artifacts/'] },
   { prefix: 'runtime/engine/servers/', joins: true, may: ['core/'] },
@@ -106,7 +107,7 @@ export const zones: readonly Zone[] = [
   {
     prefix: 'runtime/engine/bindings/',
     may: ['core/', 'runtime/engine/bridge/protocol.ts', 'runtime/engine/work/'],
-    mayTypes: ['runtime/engine/bridge/', 'runtime/engine/invocation/'],
+    mayTypes: ['runtime/engine/bridge/', 'runtime/engine/invocation/', 'runtime/stores/event-stores.ts'],
   },
   {
     prefix: 'runtime/stores/',
@@ -387,7 +388,7 @@ export const zones: readonly Zone[] = [
   { prefix: 'dashboard/src/shell/', may: [], floor: dashboardFloors('state', 'api', 'components', 'queries') },
   {
     prefix: 'dashboard/src/pages/',
-    may: [],
+    may: ['core/bindings/'],
     floor: dashboardFloors('state', 'api', 'components', 'records', 'queries', 'shell'),
   },
   { prefix: 'dashboard/src/routes/', may: [], floor: dashboardFloors('state', 'queries', 'shell', 'pages') },

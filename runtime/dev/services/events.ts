@@ -4,18 +4,18 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { limitsFrom } from '#core/limits.ts';
-import { whereThereIsSpace, type FreeSpace } from '#core/process/free-space.ts';
+import type { FreeSpace } from '#core/process/free-space.ts';
 import type { Manifest } from '#core/manifest.ts';
 import type { QueuesSettings } from '#core/queue-settings.ts';
+import { unboundedStorage } from '#core/storage-left.ts';
 import type { EventBindingStores } from '../../engine/bindings/bindings.ts';
 import { nextTime } from '#core/schedules/timer-next.ts';
 import { startBroker, type Broker } from '../../broker/broker.ts';
 import { toEventEnd } from '../../broker/delivery/delivery.ts';
 import type { EventContent, EventKind } from '#core/event.ts';
 import type { DeliveryEnd } from '../../engine/invocation/delivery.ts';
-import type { EventStores } from '../../stores/event-stores.ts';
+import { limitedStores, type EventStores } from '../../stores/event-stores.ts';
 import { openEventsSqlite } from '../../stores/event-stores-sqlite.ts';
-import { boundQueue, queueBounds } from '../../stores/project-bounds.ts';
 
 /** Event stores on a developer's machine. */
 interface LocalEvents {
@@ -86,13 +86,12 @@ export function openLocalEvents(options: LocalEventsOptions): LocalEvents {
 
   return {
     bindings: {
-      queue: whereThereIsSpace(
-        boundQueue(stores.queue, queueBounds(stores.sql, options.queueBytesMax)),
-        options.space,
-        ['send'],
-      ),
-      timer: whereThereIsSpace(stores.timer, options.space, ['set']),
-      workflow: whereThereIsSpace(stores.workflow, options.space, ['trigger', 'sendEvent']),
+      ...limitedStores(stores, {
+        space: options.space,
+        storage: unboundedStorage,
+        queueBytesMax: options.queueBytesMax,
+        limit: null,
+      }),
       limits,
     },
     stores,

@@ -224,3 +224,18 @@ function toVersion(version: unknown): string | null | undefined {
   if (version === undefined || version === null || typeof version === 'string') return version;
   throw invalid('The version must be one that getWithMetadata gave, or null');
 }
+
+const KEYS_TOGETHER = 1000;
+
+/** Deletes all entries of a state. @returns how many there were. */
+export async function clearState(state: Pick<StateStore, 'list' | 'delete'>, place: StatePlace): Promise<number> {
+  let count = 0;
+  for (let after: string | null = null; ;) {
+    // With time 0 nothing has expired, so all keys are listed.
+    const { keys, more } = await state.list(place, { prefix: '', after, limit: KEYS_TOGETHER }, 0);
+    await Promise.all(keys.map(({ name }) => state.delete(place, name)));
+    count += keys.length;
+    if (!more) return count;
+    after = keys.at(-1)!.name;
+  }
+}

@@ -1,24 +1,22 @@
 // `env`, the second argument of a handler: variables and bindings.
-import { bindingNames } from '../bridge/protocol.ts';
 import { loadBinding } from './lazy.ts';
 import { createFetcher } from './web/fetch.ts';
 
 /** A deployment's environment from the host. */
 export interface EnvironmentConfig {
   readonly vars: Readonly<Record<string, string>>;
-  /** Binding name -> kind. */
-  readonly bindings: Readonly<Record<string, string>>;
+  /** Binding name -> module of bindings/; `assets`: the static files; null: this platform does not know its kind. */
+  readonly bindings: Readonly<Record<string, string | null>>;
 }
 
 /** `env.vars.KEY` for every variable; also `env.KEY` unless a binding has that name. */
 export function createEnvironment(config: EnvironmentConfig): Record<string, unknown> {
   const env: Record<string, unknown> = Object.assign(Object.create(null), config.vars);
   env['vars'] = Object.assign(Object.create(null), config.vars);
-  for (const [name, kind] of Object.entries(config.bindings)) {
-    if (kind === 'assets') env[name] = createFetcher('assets.fetch', {});
-    else if (Object.hasOwn(bindingNames, kind))
-      defineBinding(env, name, bindingNames[kind as keyof typeof bindingNames]);
-    else env[name] = notBuiltYet(name, kind);
+  for (const [name, module] of Object.entries(config.bindings)) {
+    if (module === 'assets') env[name] = createFetcher('assets.fetch', {});
+    else if (module !== null) defineBinding(env, name, module);
+    else env[name] = notBuiltYet(name);
   }
   // Read by the `cloudflare:workers` shim as its `env`.
   Object.defineProperty(globalThis, Symbol.for('platform.env'), { value: env, configurable: true, writable: true });
@@ -48,12 +46,12 @@ function defineBinding(env: object, name: string, module: string): void {
   });
 }
 
-function notBuiltYet(name: string, kind: string): unknown {
+function notBuiltYet(name: string): unknown {
   return new Proxy(Object.freeze({}), {
     get(_target, property) {
       if (typeof property === 'symbol' || property === 'then') return undefined;
       throw new Error(
-        `env.${name}.${property} is not available: ${kind} bindings are not supported by this version of the platform yet`,
+        `env.${name}.${property} is not available: this version of the platform does not support the kind of ${name}`,
       );
     },
   });

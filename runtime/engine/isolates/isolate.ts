@@ -95,7 +95,8 @@ export interface IsolateEvents {
 interface WorkerCode {
   readonly text: WorkerText;
   readonly vars: Readonly<Record<string, string>>;
-  readonly bindings: Readonly<Record<string, string>>;
+  /** As in guest/environment.ts. */
+  readonly bindings: Readonly<Record<string, string | null>>;
   readonly cpuLimitMs: number;
   /** `<project>/<deployment id>`: named if the process dies because of it. */
   readonly owner: string;

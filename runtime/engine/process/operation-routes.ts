@@ -8,7 +8,8 @@ import { copiesDatabases } from '#core/preview-settings.ts';
 import type { KeptBytes } from '#core/storage-left.ts';
 import { branchSlug, isArtifactId, isDeploymentId, isProjectName, isResourceName } from '#core/names.ts';
 import type { OpenArtifact } from '#artifacts/artifact-source.ts';
-import { removeBranch, type BranchStores } from '../bindings/branch-removal.ts';
+import type { BranchStores } from '../bindings/bindings.ts';
+import { removeBranch } from '../kinds/branch-removal.ts';
 import type { Handler } from '../handler.ts';
 import { outcomeLabel } from '../invocation/outcome.ts';
 import type { Route } from '../router/project-routes.ts';
@@ -223,7 +224,7 @@ function bindingsOf(value: unknown): Manifest['bindings'][] {
     typeof one === 'object' && one !== null && Object.values(one).every(isNames);
   if (!Array.isArray(value) || !value.every(isBindings)) throw bad('bindings is a list of what manifests declare');
   for (const bindings of value as Manifest['bindings'][])
-    for (const kind of ['db', 'fs', 'state']) Object.values(bindings[kind] ?? {}).forEach(resourceOf);
+    for (const resources of Object.values(bindings)) Object.values(resources).forEach(resourceOf);
   return value as Manifest['bindings'][];
 }
 

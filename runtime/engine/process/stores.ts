@@ -11,8 +11,7 @@ import type { HostWork } from '../work/host-work.ts';
 import { createAuthRoutes, type AuthRoutes } from '../auth/routes.ts';
 import { type Mail } from '../auth/site.ts';
 import { createUsers } from '../auth/users.ts';
-import type { BindingStores } from '../bindings/bindings.ts';
-import type { BranchStores } from '../bindings/branch-removal.ts';
+import type { BindingStores, BranchStores } from '../bindings/bindings.ts';
 import type { CacheStore } from '../bindings/cache.ts';
 import type { FileStore } from '../bindings/files.ts';
 import { createClientAddress } from '../http/client-address.ts';
@@ -22,21 +21,13 @@ import { createSignedFiles, type SignedFiles } from '../http/signed-files.ts';
 import { createMemoryCache } from '../../stores/cache-memory.ts';
 import { createCachePostgres } from '../../stores/cache-postgres.ts';
 import { createDatabaseClient, databaseAddress, type DatabaseClient } from '../../stores/database-service.ts';
-import type { EventStores } from '../../stores/event-stores.ts';
+import { limitedStores, type EventStores } from '../../stores/event-stores.ts';
 import { openEventsPostgres } from '../../stores/event-stores-postgres.ts';
 import { openFilesDisk } from '../../stores/files-disk.ts';
 import { createOutbox } from '../../stores/outbox.ts';
-import {
-  boundQueue,
-  boundState,
-  boundTimers,
-  boundWorkflows,
-  queueBounds,
-  stateBounds,
-  stateBytesOf,
-} from '../../stores/project-bounds.ts';
+import { boundState, stateBounds, stateBytesOf } from '../../stores/project-bounds.ts';
 import { createStatePostgres } from '../../stores/state-postgres.ts';
-import { limitByProject, limitCalls } from '../../stores/project-concurrency.ts';
+import { limitByProject } from '../../stores/project-concurrency.ts';
 
 /** Files, and the stored bytes of each namespace. */
 type CountedFiles = FileStore & { kept(): Promise<ReadonlyMap<string, number>> };
@@ -143,9 +134,6 @@ export async function openEngineStores({
           ofEvents,
           ['put', 'update'],
         );
-  const limited = limitByProject();
-  const queue =
-    events === null ? null : boundQueue(events.queue, queueBounds(events.sql, limits.projectQueueBytesMax, storage));
   const openCache = async (): Promise<CacheStore> => {
     const cacheUrl = get('ENGINE_CACHE_URL');
     if (cacheUrl === '')
@@ -162,29 +150,15 @@ export async function openEngineStores({
       files,
       auth: users,
       events:
-        events === null || queue === null
+        events === null
           ? null
           : {
-              ...events,
-              // Sending is batched separately, together with messages of other projects.
-              queue: limitCalls(whereThereIsSpace(queue, ofEvents, ['send']), limited, [
-                'metrics',
-                'list',
-                'remove',
-                'redrive',
-                'purge',
-              ]),
-              timer: limitCalls(whereThereIsSpace(boundTimers(events.timer, storage), ofEvents, ['set']), limited, [
-                'set',
-                'get',
-                'list',
-                'delete',
-              ]),
-              workflow: limitCalls(
-                whereThereIsSpace(boundWorkflows(events.workflow, storage), ofEvents, ['trigger', 'sendEvent']),
-                limited,
-                ['trigger', 'get', 'list', 'history', 'cancel', 'pause', 'resume', 'restart', 'sendEvent'],
-              ),
+              ...limitedStores(events, {
+                space: ofEvents,
+                storage,
+                queueBytesMax: limits.projectQueueBytesMax,
+                limit: limitByProject(),
+              }),
               limits: deliveryLimits,
               outbox,
             },

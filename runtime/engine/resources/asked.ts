@@ -1,11 +1,12 @@
 // Parameters of every operation on a binding, and resolution of its resource: only names that a worker of the
 // deployment could use exist. For the operations in this folder.
+import { bindings, kinds, type Kind } from '#core/bindings/kinds.ts';
 import { PlatformError } from '#core/errors.ts';
 import { ofPreview } from '#core/preview.ts';
-import type { ResourceKind, ResourceOperation, ResourceOperations } from '#core/resource-call.ts';
+import type { ResourceOperation, ResourceOperations } from '#core/resource-call.ts';
 import type { CacheEntry } from '#core/resource-call/storage.ts';
 import type { OpenArtifact } from '#artifacts/artifact-source.ts';
-import { createBindingCalls, kindOfCall, type BindingStores } from '../bindings/bindings.ts';
+import type { BindingStores } from '../bindings/bindings.ts';
 import type { CacheStore } from '../bindings/cache.ts';
 import type { DatabasePlace } from '../bindings/scope.ts';
 import { freeOwner } from '../bridge/free-owner.ts';
@@ -45,6 +46,8 @@ export interface Asked {
   readonly artifact: OpenArtifact;
   readonly binding: unknown;
   readonly args: Readonly<Record<string, unknown>>;
+  /** The host calls of the deployment's bindings. */
+  readonly hostCalls: () => Readonly<Record<string, HostFunction>>;
 }
 
 export type Gives<Name extends ResourceOperation> = ResourceOperations[Name]['gives'];
@@ -57,7 +60,7 @@ export type OperationsOf<Prefix extends string> = {
 };
 
 /** The binding's name in platform.yaml and its resource, given either of the two. */
-export function bindingOf({ artifact, binding }: Asked, kind: ResourceKind): { name: string; resource: string } {
+export function bindingOf({ artifact, binding }: Asked, kind: Kind): { name: string; resource: string } {
   const declared = Object.entries(artifact.manifest.bindings[kind] ?? {});
   const found =
     declared.find(([name]) => name === binding) ?? declared.find(([, resource]) => resource === binding) ?? null;
@@ -66,7 +69,7 @@ export function bindingOf({ artifact, binding }: Asked, kind: ResourceKind): { n
 }
 
 /** A configured store. @throws {PlatformError} `binding_unavailable`. */
-export function opened<Store>(store: Store | null | undefined, kind: ResourceKind): Store {
+export function opened<Store>(store: Store | null | undefined, kind: Kind): Store {
   if (store == null)
     throw new PlatformError('binding_unavailable', {
       kind,
@@ -75,15 +78,12 @@ export function opened<Store>(store: Store | null | undefined, kind: ResourceKin
   return store;
 }
 
-/** A resource that has another name in a preview, as in bindings.ts. */
-export function renamedPlace(asked: Asked, kind: ResourceKind): DatabasePlace {
+/** The resource of the deployment: of its branch, if it is a preview. */
+export function placeOf(asked: Asked, kind: Kind): DatabasePlace {
   const { resource } = bindingOf(asked, kind);
-  return { namespace: namespaceOf(asked), resource: ofPreview(resource, asked.route.preview) };
-}
-
-/** A resource that is in its branch's namespace in a preview, as in bindings.ts. */
-export function apartPlace(asked: Asked, kind: ResourceKind): DatabasePlace {
-  return { namespace: apartNamespace(asked), resource: bindingOf(asked, kind).resource };
+  return bindings[kind].ofPreview === 'namespace'
+    ? { namespace: apartNamespace(asked), resource }
+    : { namespace: namespaceOf(asked), resource: ofPreview(resource, asked.route.preview) };
 }
 
 /** Namespace of queues, timers, workflows and users. */
@@ -105,16 +105,9 @@ export async function call(
   args: Readonly<Record<string, unknown>> = {},
   given: readonly Part[] = [],
 ): Promise<HostReply> {
-  const { artifact, deps, route } = asked;
-  const kind = kindOfCall(name) as ResourceKind;
-  const { branch, deployment, preview, project } = route;
-  const calls = createBindingCalls(
-    { namespace: namespaceOf(asked), project, branch, deployment, preview },
-    artifact.manifest,
-    deps.stores,
-    { signUrl: null, cache: deps.cache, cacheEntryBytesMax: deps.cacheEntryBytesMax },
-  );
-  const host = calls[name] as HostFunction | undefined;
+  const [module] = name.split('.', 1);
+  const kind = kinds.find((one) => bindings[one].module === module)!;
+  const host = asked.hostCalls()[name];
   if (host === undefined) throw new PlatformError('binding_not_found', { kind, binding: '' });
   const { signal } = new AbortController();
   const binding = kind === 'auth' ? {} : { binding: bindingOf(asked, kind).name };

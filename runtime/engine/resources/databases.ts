@@ -9,7 +9,7 @@ import { copiesDatabases } from '#core/preview-settings.ts';
 import { OWN_STATEMENT, type DescribedTable, type TableColumn } from '#core/resource-call/databases.ts';
 import { invalid, toName, toWhole } from '../bindings/arguments.ts';
 import type { DatabasePlace } from '../bindings/scope.ts';
-import { bindingOf, namespaceOf, opened, renamedPlace, type Asked, type OperationsOf } from './asked.ts';
+import { bindingOf, namespaceOf, opened, placeOf, type Asked, type OperationsOf } from './asked.ts';
 import { dropSnapshot, isSnapshotName, listSnapshots, makeSnapshot, restoreSnapshot } from './snapshots.ts';
 
 const ROWS_MAX = 1000;
@@ -307,7 +307,7 @@ async function database(asked: Asked): Promise<Opened> {
   const { artifact, deps, route } = asked;
   const databases = opened(deps.databases, 'db');
   const { resource } = bindingOf(asked, 'db');
-  const place = renamedPlace(asked, 'db');
+  const place = placeOf(asked, 'db');
   // Opened before its copy is made, it would start empty.
   if (route.preview !== null && copiesDatabases(artifact.manifest, route.branch))
     await databases.branch({ namespace: namespaceOf(asked), resource }, place.resource, { unlessThere: true });

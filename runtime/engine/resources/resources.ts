@@ -1,24 +1,22 @@
 // Management operations on a deployment's bindings (core/resource-call.ts): called by the API, for the dashboard and
 // the CLI, through `POST /_platform/data`, and by the dashboard of `platform dev` in its own process. The operations
-// are in the other files of this folder.
+// are in the other files of this folder, listed by kind in kinds/table.ts.
+import { kinds } from '#core/bindings/kinds.ts';
 import { PlatformError } from '#core/errors.ts';
-import type { ResourceKind, ResourceOperation } from '#core/resource-call.ts';
+import type { ResourceOperation } from '#core/resource-call.ts';
 import type { OpenArtifact } from '#artifacts/artifact-source.ts';
 import { toRecord } from '../bindings/arguments.ts';
+import { createBindingCalls } from '../kinds/calls.ts';
+import { engineKinds } from '../kinds/table.ts';
 import type { Route } from '../router/project-routes.ts';
-import { renamedPlace, type Asked, type Gives, type OperationsOf, type ResourceDeps } from './asked.ts';
-import { databaseOperations } from './databases.ts';
-import { cacheOperations, fileOperations, stateOperations } from './storage.ts';
-import { userOperations } from './users.ts';
-import { queueOperations, scheduleOperations, timerOperations, workflowOperations } from './waiting.ts';
-
-const KINDS: readonly ResourceKind[] = ['db', 'state', 'fs', 'queue', 'workflow', 'timer', 'cache', 'sandbox', 'auth'];
+import { namespaceOf, type Asked, type Gives, type OperationsOf, type ResourceDeps } from './asked.ts';
+import { scheduleOperations } from './waiting.ts';
 
 /** Lists the bindings. */
 const listing: OperationsOf<'resources'> = {
   async 'resources.list'({ artifact }) {
     return {
-      resources: KINDS.flatMap((kind) =>
+      resources: kinds.flatMap((kind) =>
         Object.entries(artifact.manifest.bindings[kind] ?? {}).map(([binding, resource]) => ({
           kind,
           binding,
@@ -29,28 +27,11 @@ const listing: OperationsOf<'resources'> = {
   },
 };
 
-/** Where the sandbox service keeps them; the service itself reports their content. */
-const sandboxOperations: OperationsOf<'sandbox'> = {
-  async 'sandbox.place'(asked) {
-    const { namespace, resource } = renamedPlace(asked, 'sandbox');
-    return { project: namespace, resource };
-  },
-};
-
 /** Operations by name. */
-const operations: { readonly [Name in ResourceOperation]: (asked: Asked) => Promise<Gives<Name>> } = {
-  ...listing,
-  ...databaseOperations,
-  ...stateOperations,
-  ...fileOperations,
-  ...queueOperations,
-  ...workflowOperations,
-  ...timerOperations,
-  ...scheduleOperations,
-  ...userOperations,
-  ...cacheOperations,
-  ...sandboxOperations,
-};
+const operations = Object.assign(
+  { ...listing, ...scheduleOperations },
+  ...kinds.map((kind) => engineKinds[kind].operations),
+) as { readonly [Name in ResourceOperation]: (asked: Asked) => Promise<Gives<Name>> };
 
 /**
  * Runs an operation on the bindings of a deployment.
@@ -67,5 +48,18 @@ export async function askResource(
   if (typeof operation !== 'string' || !Object.hasOwn(operations, operation))
     throw new PlatformError('bad_request', { reason: 'operation is one of core/resource-call.ts' });
   const run = operations[operation as ResourceOperation];
-  return { result: await run({ deps, route, artifact, binding, args: toRecord(args) }) };
+  const asked: Asked = {
+    deps,
+    route,
+    artifact,
+    binding,
+    args: toRecord(args),
+    hostCalls() {
+      const { branch, deployment, preview, project } = route;
+      const owner = { namespace: namespaceOf(asked), project, branch, deployment, preview };
+      const { stores, cache, cacheEntryBytesMax } = deps;
+      return createBindingCalls(owner, artifact.manifest, stores, { signUrl: null, cache, cacheEntryBytesMax });
+    },
+  };
+  return { result: await run(asked) };
 }

@@ -8,7 +8,7 @@ import type { BindingStores } from '../bindings/bindings.ts';
 import { fromCursor, invalid, toCursor, toJsonText, toName, toWhole } from '../bindings/arguments.ts';
 import type { FileHead } from '../bindings/files.ts';
 import type { DatabasePlace } from '../bindings/scope.ts';
-import { apartNamespace, bindingOf, call, opened, renamedPlace, type Asked, type OperationsOf } from './asked.ts';
+import { apartNamespace, bindingOf, call, opened, placeOf, type Asked, type OperationsOf } from './asked.ts';
 import { isIn } from './databases.ts';
 
 const PART_BYTES_MAX = 8 * 1024 * 1024;
@@ -156,7 +156,7 @@ export const cacheOperations: OperationsOf<'cache'> = {
 };
 
 function state(asked: Asked): { store: NonNullable<BindingStores['state']>; place: DatabasePlace } {
-  return { store: opened(asked.deps.stores.state, 'state'), place: renamedPlace(asked, 'state') };
+  return { store: opened(asked.deps.stores.state, 'state'), place: placeOf(asked, 'state') };
 }
 
 function keyed(asked: Asked): ReturnType<typeof state> & { key: string } {
@@ -164,7 +164,7 @@ function keyed(asked: Asked): ReturnType<typeof state> & { key: string } {
 }
 
 function files(asked: Asked): { store: NonNullable<BindingStores['files']>; place: DatabasePlace } {
-  return { store: opened(asked.deps.stores.files, 'fs'), place: renamedPlace(asked, 'fs') };
+  return { store: opened(asked.deps.stores.files, 'fs'), place: placeOf(asked, 'fs') };
 }
 
 function toStored({ key, size, etag, uploadedAt, headers }: FileHead): StoredFile {

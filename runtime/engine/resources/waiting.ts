@@ -7,16 +7,7 @@ import type { BindingStores } from '../bindings/bindings.ts';
 import { invalid, toName, toWhole } from '../bindings/arguments.ts';
 import type { QueuePlace } from '../bindings/queue.ts';
 import type { StoredRun, StoredStep } from '../bindings/workflow.ts';
-import {
-  apartNamespace,
-  apartPlace,
-  bindingOf,
-  call,
-  fromJson,
-  opened,
-  type Asked,
-  type OperationsOf,
-} from './asked.ts';
+import { apartNamespace, placeOf, bindingOf, call, fromJson, opened, type Asked, type OperationsOf } from './asked.ts';
 
 const PAGE_MAX = 200;
 /** A stored value, formatted for people. */
@@ -61,7 +52,7 @@ export const workflowOperations: OperationsOf<'workflow'> = {
   async 'workflow.list'(asked) {
     const { cursor, limit, status } = asked.args;
     // The binding's own list includes the values of all its runs, which may be large.
-    const place = apartPlace(asked, 'workflow');
+    const place = placeOf(asked, 'workflow');
     if (status !== undefined && !STATUSES.includes(status as string))
       throw invalid(`status must be one of ${STATUSES.join(', ')}`);
     if (cursor !== undefined && !/^\d{1,15}$/.test(String(cursor))) throw invalid('The cursor is not valid');
@@ -74,7 +65,7 @@ export const workflowOperations: OperationsOf<'workflow'> = {
   },
   async 'workflow.get'(asked) {
     const { workflow } = events(asked, 'workflow');
-    const place = apartPlace(asked, 'workflow');
+    const place = placeOf(asked, 'workflow');
     const id = toName(asked.args['id'], 'id', runIdBytesMax);
     const [found, history] = await Promise.all([workflow.get(place, id), workflow.history(place, id)]);
     if (found === null || history === null) return { run: null };
@@ -130,7 +121,7 @@ export const timerOperations: OperationsOf<'timer'> = {
   },
   async 'timer.run'(asked) {
     const { timer } = events(asked, 'timer');
-    const place = apartPlace(asked, 'timer');
+    const place = placeOf(asked, 'timer');
     const found = await timer.get(place, toName(asked.args['id'], 'id', timerIdBytesMax));
     if (found === null) return { found: false };
     const { project, branch } = asked.route;
@@ -174,7 +165,7 @@ function schedules(asked: Asked): QueuePlace {
 
 /** Its dead letters go where platform.yaml says; a dead letter queue has none of its own. */
 function queue(asked: Asked): QueuePlace & { deadLetter: string | null } {
-  const place = apartPlace(asked, 'queue');
+  const place = placeOf(asked, 'queue');
   return { ...place, deadLetter: deadLettersOf(asked.artifact.manifest.queues ?? {}, place.resource) };
 }
 

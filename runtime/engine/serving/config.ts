@@ -19,8 +19,8 @@ export interface DeploymentConfig {
   readonly organization: string | null;
   readonly plan: Plan;
   readonly vars: Readonly<Record<string, string>>;
-  /** Binding name -> kind. */
-  readonly bindings: Readonly<Record<string, string>>;
+  /** Binding name -> module of guest/bindings/; `assets`: the static files; null: of an unknown kind. */
+  readonly bindings: Readonly<Record<string, string | null>>;
   /** The bundle and its hash. */
   readonly code: () => { readonly text: WorkerText; readonly hash: string };
   readonly sourceMap: () => string | null;

@@ -2,6 +2,7 @@
 // shared dependencies of the engine. handler.ts calls it for deployments that are served and for those that are
 // checked first.
 import { createHash } from 'node:crypto';
+import { descriptorOf } from '#core/bindings/kinds.ts';
 import type { Limits } from '#core/limits.ts';
 import type { ServerRules } from '#core/manifest.ts';
 import type { ServerSpec } from '#core/ssr/protocol.ts';
@@ -12,7 +13,7 @@ import type { OpenArtifact } from '#artifacts/artifact-source.ts';
 import type { AssetServer } from '../assets/assets.ts';
 import { createAiCalls } from '../bindings/ai.ts';
 import { createAssetCalls } from '../bindings/assets.ts';
-import { createBindingCalls, type BindingStores, type BindingTools } from '../bindings/bindings.ts';
+import type { BindingStores, BindingTools } from '../bindings/bindings.ts';
 import { createCacheCalls, type CacheStore } from '../bindings/cache.ts';
 import type { HostFunctions } from '../bridge/host-calls.ts';
 import type { Engine } from '../engine.ts';
@@ -22,6 +23,7 @@ import { createProxyRequestIds } from '../http/request-id.ts';
 import type { SignedFiles } from '../http/signed-files.ts';
 import { createInvocationIds } from '../invocation/invocation-id.ts';
 import type { LogLine } from '../invocation/log.ts';
+import { createBindingCalls } from '../kinds/calls.ts';
 import type { DeploymentCounters } from '../metrics/counters.ts';
 import type { DeploymentUsage } from '../metrics/usage.ts';
 import type { Route } from '../router/project-routes.ts';
@@ -188,9 +190,11 @@ function configOf(
   appVariablesOf: RouteDeploymentDeps['appVariablesOf'],
 ): Omit<DeploymentConfig, 'prepare'> {
   const { manifest } = artifact;
-  const bindings: Record<string, string> = {};
-  for (const [kind, names] of Object.entries(manifest.bindings))
-    for (const name of Object.keys(names)) bindings[name] = kind;
+  const bindings: Record<string, string | null> = {};
+  for (const [kind, names] of Object.entries(manifest.bindings)) {
+    const module = descriptorOf(kind)?.module ?? null;
+    for (const name of Object.keys(names)) bindings[name] = module;
+  }
   // Under its declared name and under a fixed one (docs/static-files.md).
   if (manifest.bindings['auth'] !== undefined) bindings['PLATFORM_AUTH'] = 'auth';
   if (manifest.assets?.binding) bindings[manifest.assets.binding] = 'assets';

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { aiLimitVariables, aiSettingsFrom } from '#core/ai-settings.ts';
 import { boundRows, cpuLimitVariable, defaultLimits, limitRows } from '#core/limits.ts';
 import { invocationKinds, plans } from '#core/plans.ts';
-import { hostCalls } from '#runtime/engine/bridge/protocol.ts';
+import { hostCalls } from '#runtime/engine/bridge/call-names.ts';
 
 const page = readFileSync(join(import.meta.dirname, '../../../docs/limits.md'), 'utf8');
 /** Rows of tables that begin with a variable: it, and the cells behind it. */

@@ -1,0 +1,98 @@
+// Names of host calls and how they are made. The host reads them; the guest knows only the type.
+import { bindings, type Kind } from '#core/bindings/kinds.ts';
+
+/** How a call is made: {@link hostCalls}. */
+type CallKind = 'async' | 'sync' | 'both' | 'waiting';
+
+/** Calls of no kind of binding. */
+const ownCalls = {
+  /**
+   * `{method, url, headers, redirect, stream}` and the body as a part or under the stream's id ->
+   * `{status, statusText, headers, url, redirected, stream, part}` and the body likewise.
+   */
+  fetch: 'async',
+  /**
+   * A WebSocket handshake: as fetch without a body, and the id (negative) that the guest gave the socket -> as fetch,
+   * and `upgraded`, whether it is open.
+   */
+  'socket.connect': 'async',
+  /**
+   * `{id}` -> `{received, buffered}`: length of the data that the guest sent, waiting bytes; null for a closed
+   * socket.
+   */
+  'socket.buffered': 'sync',
+  /** Rarely used APIs (guest/lazy.ts): `{module}` -> the text of its script. */
+  'lazy.source': 'sync',
+  /** lazy: `{module}` -> V8's code cache for its script, one character per byte. */
+  'lazy.cache': 'sync',
+  /** The Cache API: `{cache, url, headers}` -> null, or as fetch. */
+  'cache.match': 'async',
+  /**
+   * `{cache, url, headers, status, statusText, response, stream}` and the body as a part or under the stream's id ->
+   * nothing.
+   */
+  'cache.put': 'async',
+  /** `{cache, url}` -> whether there was an entry. */
+  'cache.delete': 'async',
+  /** The AI binding: `{model, method, url, headers}` and the body as a part -> as fetch. */
+  'ai.fetch': 'async',
+  /** The assets binding: as fetch. */
+  'assets.fetch': 'async',
+  /** text: `{label, fatal}` and at most 4 KB -> string. */
+  'text.decode': 'sync',
+  /** text: `{handle, label, fatal, last}` and at most 256 KB -> `{handle}` and UTF-8; handle 0 opens, `last` closes. */
+  'text.convert': 'waiting',
+  /** `{text}`, at most 4 KB -> the text with positions in the sources; null: the bundle has no source map. */
+  'stack.map': 'sync',
+  /** url: `{domain}` -> its ASCII form, '' when it has none. */
+  'url.domainToAscii': 'sync',
+  /**
+   * crypto.subtle (bindings/crypto.ts): `{algorithm, keys, ...}` and parts -> a part, a value or a key's description.
+   */
+  'crypto.digest': 'async',
+  /** `{handle, algorithm, last}` and a part -> `{handle}`, and with `last` the digest as a part; handle 0 opens. */
+  'crypto.digestPush': 'async',
+  'crypto.encrypt': 'async',
+  'crypto.decrypt': 'async',
+  'crypto.sign': 'async',
+  'crypto.verify': 'async',
+  'crypto.deriveBits': 'async',
+  'crypto.deriveKey': 'async',
+  'crypto.generateKey': 'async',
+  'crypto.importKey': 'async',
+  'crypto.exportKey': 'async',
+  'crypto.wrapKey': 'async',
+  'crypto.unwrapKey': 'async',
+  'crypto.release': 'async',
+  /** compression: `{handle, format, direction, last}` and a part -> `{handle, more}` and parts; handle 0 opens. */
+  'compression.push': 'async',
+  /** compression: `{handle}` -> as push. */
+  'compression.pull': 'async',
+  'compression.close': 'async',
+  /** node:crypto and node:zlib (bindings/node-crypto.ts, node-zlib.ts): `{op, ...}` and parts -> a value and parts. */
+  'node.crypto': 'both',
+  'node.zlib': 'both',
+} as const satisfies Record<string, CallKind>;
+
+type BindingCall = {
+  [Name in Kind]: `${(typeof bindings)[Name]['module']}.${(typeof bindings)[Name]['calls'][number]}`;
+}[Kind];
+
+/** The calls of a module of bindings: each takes `{binding, ...}`. */
+export function callsOf({ module, calls }: { readonly module: string; readonly calls: readonly string[] }): string[] {
+  return calls.map((call) => `${module}.${call}`);
+}
+
+/**
+ * Host calls by name. Asynchronous ones are batched with the rest of an entry's records; synchronous ones cost about
+ * 14 us each from an off-thread entry and are for rare results that cannot wait. For `waiting` ones the guest's
+ * thread blocks until the reply arrives, but the host does not; for `both` the guest chooses.
+ */
+export const hostCalls: typeof ownCalls & Readonly<Record<BindingCall, 'async'>> = {
+  ...ownCalls,
+  ...(Object.fromEntries(
+    Object.values(bindings).flatMap((one) => callsOf(one).map((name) => [name, 'async'] as const)),
+  ) as Record<BindingCall, 'async'>),
+};
+
+export type HostCallName = keyof typeof hostCalls;

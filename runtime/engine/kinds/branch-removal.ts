@@ -1,0 +1,49 @@
+// Deletes the data of a branch (core/bindings/: `ofPreview`) when its deployments are removed. Production's data is out
+// of reach, since every name here contains the branch. May be called again after it failed midway.
+import { kinds } from '#core/bindings/kinds.ts';
+import type { Manifest } from '#core/manifest.ts';
+import { branchSlug } from '#core/names.ts';
+import { ofPreview } from '#core/preview.ts';
+import { usersResource } from '../bindings/auth.ts';
+import type { BranchStores } from '../bindings/bindings.ts';
+import { engineKinds } from './table.ts';
+
+/** A removed branch. */
+interface RemovedBranch {
+  readonly project: string;
+  readonly branch: string;
+  /** Bindings that its deployments declared, including deployments deleted long ago. */
+  readonly bindings: readonly Manifest['bindings'][];
+}
+
+/**
+ * Deletes a branch's databases, users, state, files, messages, timers, runs and sandboxes; caches expire by
+ * themselves. Call it once its deployments are no longer served: a request that still runs recreates what it writes
+ * to.
+ *
+ * @returns how much of each kind was deleted, with zeros.
+ */
+export async function removeBranch(
+  stores: BranchStores,
+  removed: RemovedBranch,
+): Promise<Readonly<Record<string, number>>> {
+  const { project, branch } = removed;
+  const preview = branchSlug(branch, project);
+  const apart = ofPreview(project, preview);
+  const counts: Record<string, number> = { messages: 0, timers: 0, runs: 0, ...(await stores.events?.clear(apart)) };
+  for (const kind of kinds) {
+    const { removal } = engineKinds[kind];
+    if (removal === undefined) continue;
+    const { counter } = removal;
+    counts[counter] ??= 0;
+    const resources = new Set(removed.bindings.flatMap((bindings) => Object.values(bindings[kind] ?? {})));
+    for (const resource of resources) {
+      const place = { namespace: project, resource: ofPreview(resource, preview) };
+      counts[counter] += await removal.clear(stores, place);
+    }
+  }
+  if ((await stores.databases?.remove({ namespace: apart, resource: usersResource })) === true) counts['databases']!++;
+  // Builds without a sandbox have none, and no branch has to wait for a service that it never used.
+  await stores.sandboxes?.clearBuild(project, preview).catch(() => {});
+  return counts;
+}

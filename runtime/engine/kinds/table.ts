@@ -1,0 +1,120 @@
+// The engine's half of each kind of binding: its host calls, the removal of a branch's data, and the management
+// operations on its content. calls.ts, branch-removal.ts and resources/resources.ts iterate over it.
+import type { Kind, OperationsByKind } from '#core/bindings/kinds.ts';
+import type { Manifest } from '#core/manifest.ts';
+import { createAuthCalls } from '../bindings/auth.ts';
+import type { BindingStores, BindingTools, BranchStores } from '../bindings/bindings.ts';
+import { createCacheValueCalls } from '../bindings/cache-values.ts';
+import { createDatabaseCalls } from '../bindings/database.ts';
+import { createFileCalls } from '../bindings/files.ts';
+import { createQueueCalls } from '../bindings/queue.ts';
+import { createSandboxCalls } from '../bindings/sandbox.ts';
+import type { BindingScope, DatabasePlace } from '../bindings/scope.ts';
+import { clearState, createStateCalls } from '../bindings/state.ts';
+import { createTimerCalls } from '../bindings/timer.ts';
+import { createWorkflowCalls } from '../bindings/workflow.ts';
+import type { HostFunction } from '../bridge/host-calls.ts';
+import type { Asked } from '../resources/asked.ts';
+import { databaseOperations } from '../resources/databases.ts';
+import { sandboxOperations } from '../resources/sandboxes.ts';
+import { cacheOperations, fileOperations, stateOperations } from '../resources/storage.ts';
+import { userOperations } from '../resources/users.ts';
+import { queueOperations, timerOperations, workflowOperations } from '../resources/waiting.ts';
+
+/** Host calls by name. */
+export type Calls = Readonly<Record<string, HostFunction>>;
+
+/** Binding declarations of a deployment. */
+export type Declared = Pick<Manifest, 'bindings' | 'queues'>;
+
+/** What the calls of one kind are made of. */
+export interface CallDeps {
+  /** The kind's own: of the preview, if the deployment is one. */
+  readonly scope: BindingScope;
+  readonly stores: BindingStores;
+  readonly tools: BindingTools;
+  readonly manifest: Declared;
+  readonly scopeOf: (kind: Kind) => BindingScope;
+}
+
+/** The engine's half of a kind. */
+interface EngineKind<Name extends Kind> {
+  /** Its host calls; null when its store is missing. */
+  readonly calls: (deps: CallDeps) => Calls | null;
+  /** Deletes a resource of a branch; absent: it expires, or is deleted with the branch's namespace. */
+  readonly removal?: {
+    /** Name of the count in the answer. */
+    readonly counter: string;
+    /** @returns how many entries were deleted. */
+    readonly clear: (stores: BranchStores, place: DatabasePlace) => Promise<number>;
+  };
+  /** Its management operations, by name. */
+  readonly operations: {
+    readonly [Operation in keyof OperationsByKind[Name]]: (
+      asked: Asked,
+    ) => Promise<OperationsByKind[Name][Operation] extends { readonly gives: infer Gives } ? Gives : never>;
+  };
+}
+
+/** The engine's half of every kind. */
+export const engineKinds: { readonly [Name in Kind]: EngineKind<Name> } = {
+  db: {
+    calls({ scope, stores: { database, events }, scopeOf }) {
+      const messages = events?.outbox
+        ? { outbox: events.outbox, queues: scopeOf('queue'), limits: events.limits }
+        : null;
+      return database ? createDatabaseCalls(scope, database, messages) : null;
+    },
+    removal: {
+      counter: 'databases',
+      async clear({ databases, events }, place) {
+        // First: looking for messages in a deleted database would recreate it, empty.
+        await events?.outboxes.forget(place);
+        return (await databases?.remove(place)) === true ? 1 : 0;
+      },
+    },
+    operations: databaseOperations,
+  },
+  state: {
+    calls: ({ scope, stores: { state }, tools: { work } }) =>
+      state && createStateCalls(scope, state, Date.now, work ?? null),
+    removal: {
+      counter: 'stateKeys',
+      clear: async ({ state }, place) => (state === null ? 0 : clearState(state, place)),
+    },
+    operations: stateOperations,
+  },
+  fs: {
+    calls: ({ scope, stores: { files }, tools: { signUrl } }) => files && createFileCalls(scope, files, signUrl),
+    removal: { counter: 'files', clear: async ({ files }, place) => (await files?.clear(place)) ?? 0 },
+    operations: fileOperations,
+  },
+  queue: {
+    calls: ({ scope, stores: { events }, manifest }) =>
+      events ? createQueueCalls(scope, events.queue, events.limits, manifest.queues) : null,
+    operations: queueOperations,
+  },
+  timer: {
+    calls: ({ scope, stores: { events } }) => (events ? createTimerCalls(scope, events.timer, events.limits) : null),
+    operations: timerOperations,
+  },
+  workflow: {
+    calls: ({ scope, stores: { events } }) =>
+      events ? createWorkflowCalls(scope, events.workflow, events.limits) : null,
+    operations: workflowOperations,
+  },
+  cache: {
+    calls: ({ scope, tools: { cache, cacheEntryBytesMax } }) =>
+      createCacheValueCalls(scope, cache, { entryBytesMax: cacheEntryBytesMax }),
+    operations: cacheOperations,
+  },
+  sandbox: {
+    calls: ({ scope, tools: { sandboxes } }) => (sandboxes ? createSandboxCalls(scope, sandboxes) : null),
+    removal: { counter: 'sandboxes', clear: async ({ sandboxes }, place) => (await sandboxes?.clear(place)) ?? 0 },
+    operations: sandboxOperations,
+  },
+  auth: {
+    calls: ({ scope, stores: { auth } }) => (auth ? createAuthCalls(scope.namespace, auth) : null),
+    operations: userOperations,
+  },
+};
