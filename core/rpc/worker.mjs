@@ -288,25 +288,17 @@ function answerTransaction({ binding }, request, env, context) {
   return new Response(answers, { headers: { 'content-type': 'application/x-ndjson', 'cache-control': 'no-store' } });
 }
 
-/** Kind of a binding, detected by its methods: the host only passes its name. */
-const kinds = {
-  db: 'prepare',
-  queue: 'sendBatch',
-  workflow: 'trigger',
-  state: 'compareAndSet',
-  fs: 'createSignedUrl',
-  ai: 'models',
-  auth: 'getSession',
-  assets: 'fetch',
-  timer: 'list',
-  cache: 'set',
-};
+// Methods by kind, from core/bindings/: worker-code.ts fills it in.
+const declaredKinds = {};
+const kinds = { ...declaredKinds, ai: ['models'], assets: ['fetch'] };
 
+/** Kind of a binding, detected by its methods, because the host only passes its name. The most specific kind counts. */
 function kindOf(bound) {
   try {
-    const found = Object.keys(kinds).find((kind) => typeof bound[kinds[kind]] === 'function') ?? 'none';
-    // Sandboxes are found by id and listed, like timers, but not set.
-    return found === 'timer' && typeof bound.set !== 'function' ? 'sandbox' : found;
+    const fits = Object.entries(kinds).filter(([, methods]) =>
+      methods.every((name) => typeof bound[name] === 'function'),
+    );
+    return fits.toSorted(([, one], [, other]) => other.length - one.length)[0]?.[0] ?? 'none';
   } catch {
     return 'none';
   }

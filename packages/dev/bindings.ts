@@ -16,14 +16,23 @@ const methods: Readonly<Record<string, readonly string[]>> = {
   ai: ['models'],
 };
 
-/** Null: unknown kind. */
-export function createBinding(connection: Connection, name: string, kind: string): object | null {
+/** For a kind that is newer than this package, every method is passed through. */
+export function createBinding(connection: Connection, name: string, kind: string): object {
   const names = methods[kind];
-  if (names === undefined) return null;
   const ask: Ask = async (call, signal) => (await connection.call(name, call, { signal })).result;
+  if (names === undefined) return anyMethod(ask);
   const plain: Record<string, Method> = {};
   for (const method of names) plain[method] = (...args) => ask({ method, args });
   return { ...plain, ...special[kind]?.(ask, plain) };
+}
+
+function anyMethod(ask: Ask): object {
+  return new Proxy(Object.freeze({}), {
+    get(_target, method) {
+      if (typeof method === 'symbol' || method === 'then') return undefined;
+      return (...args: readonly unknown[]) => ask({ method, args });
+    },
+  });
 }
 
 /** Methods of a kind that accept or return objects with methods. */

@@ -35,8 +35,11 @@ function bindingOf(connection: Connection, name: string, kind: string): object {
       return new Files(connection, name);
     case 'sandbox':
       return createSandboxes(connection, name);
+    case 'assets':
+    case 'none':
+      return unsupported(name, kind);
     default:
-      return createBinding(connection, name, kind) ?? unsupported(name, kind);
+      return createBinding(connection, name, kind);
   }
 }
 

@@ -1,6 +1,7 @@
 // The mock server's routes: bindings for code outside an isolate. All of them lead to `/rpc`, whose call runs in an
 // isolate (core/rpc/worker.mjs).
 import { Readable } from 'node:stream';
+import { bindings, kinds } from '#core/bindings/kinds.ts';
 import { PlatformError } from '#core/errors.ts';
 import { invalid } from '../../engine/bindings/arguments.ts';
 import { answered, deploymentOf, notFound, type Asked, type Route } from './api.ts';
@@ -93,5 +94,5 @@ export const rpcRoutes: readonly Route[] = [
       });
     },
   ],
-  ...['queue', 'workflow', 'state', 'fs', 'timer', 'cache', 'auth'].map(kindRoute),
+  ...kinds.filter((kind) => bindings[kind].isPlain).map(kindRoute),
 ];
