@@ -1,4 +1,5 @@
 // Resolves the database, state, files or queue of a command to an API path.
+import { bindings, type Kind } from '#core/bindings/kinds.ts';
 import { nearestWord } from '#core/spelling.ts';
 import type { Api } from '../account/api.ts';
 import { CliError } from '../terminal/failure.ts';
@@ -25,12 +26,9 @@ export interface ResourceFlags extends TargetFlags {
   readonly json?: boolean | undefined;
 }
 
-/** Kinds of bindings with commands. */
-type ResourceKind = 'db' | 'state' | 'fs' | 'queue' | 'sandbox';
-
 /** A binding of a deployment. */
 export interface Resource {
-  readonly kind: ResourceKind;
+  readonly kind: Kind;
   readonly binding: string;
   readonly resource: string;
 }
@@ -46,20 +44,12 @@ export interface FoundResource {
   readonly query: Query;
 }
 
-const places: Readonly<Record<ResourceKind, { readonly path: string; readonly one: string }>> = {
-  db: { path: 'databases', one: 'database' },
-  state: { path: 'state', one: 'state' },
-  fs: { path: 'files', one: 'file storage' },
-  queue: { path: 'queues', one: 'queue' },
-  sandbox: { path: 'sandboxes', one: 'sandbox binding' },
-};
-
 /** Bindings of one kind or all. */
 export async function resourcesOf(
   api: Api,
   project: Project,
   branch: string | undefined,
-  kind?: ResourceKind,
+  kind?: Kind,
 ): Promise<Resource[]> {
   const { items } = await ask<{ items: Resource[] }>(
     api,
@@ -80,7 +70,7 @@ export async function resourcesOf(
 export async function needResource(
   shell: Shell,
   flags: ResourceFlags,
-  kind: ResourceKind,
+  kind: Kind,
   word: string | undefined,
   command: string,
 ): Promise<FoundResource> {
@@ -88,7 +78,7 @@ export async function needResource(
   const resources = await resourcesOf(api, project, flags.branch, kind);
   const found =
     word === undefined ? resources : resources.filter(({ binding, resource }) => binding === word || resource === word);
-  const { path, one } = places[kind];
+  const { path, one } = bindings[kind].page;
   const [first, ...others] = found;
   const names = resources.map(({ binding }) => binding);
   if (first === undefined) {

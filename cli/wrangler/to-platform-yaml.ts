@@ -2,7 +2,7 @@
 // Pure.
 import { importedCron } from './crons.ts';
 import { leavesOf, tracked } from './tracked.ts';
-import { notNeeded, unsupported, unsupportedWithin } from './unsupported.ts';
+import { notNeeded, unsupported, unsupportedWithin, wranglerBindings } from './unsupported.ts';
 import type { WranglerFile } from './read-wrangler.ts';
 
 /** Result of a conversion. */
@@ -82,7 +82,7 @@ export function toPlatformYaml({ values: given, comments }: WranglerFile): Impor
   for (const path of unread()) {
     const [key = ''] = path.split('.');
     const isTold = !taken.has(key) || toldWhole.has(key) || notes.some((one) => one.key === path);
-    if (isTold || Object.hasOwn(notNeeded, path)) continue;
+    if (isTold || notNeeded.has(path)) continue;
     writer.note(path, unsupportedWithin[path] ?? 'no equivalent: omitted');
   }
   return { yaml: `${out.join('\n')}\n`, variables, notes };
@@ -97,11 +97,8 @@ const taken = new Set([
   'build',
   'assets',
   'site',
-  'd1_databases',
-  'kv_namespaces',
-  'r2_buckets',
+  ...wranglerBindings.map(([, { key }]) => key),
   'queues',
-  'workflows',
   'triggers',
   'vars',
   'dev',
@@ -173,18 +170,12 @@ function writeAssets(values: Values, { add, note, binding }: Writer): void {
 
 /** Writes storage bindings. */
 function writeStores(values: Values, { add, note, binding, resource }: Writer): void {
-  const kinds = [
-    ['d1_databases', 'db', 'database_name'],
-    ['kv_namespaces', 'state', ''],
-    ['r2_buckets', 'fs', 'bucket_name'],
-    ['workflows', 'workflow', 'name'],
-  ] as const;
-  for (const [from, kind, nameKey] of kinds) {
+  for (const [kind, { key: from, resource: field }] of wranglerBindings) {
     const lines: string[] = [];
     for (const entry of listOf(values[from]).map(recordOf)) {
       const name = binding(from, entry['binding']);
       if (name === null) continue;
-      lines.push(`  ${name}: ${resource(from, entry[nameKey], name)}`);
+      lines.push(`  ${name}: ${resource(from, entry[field], name)}`);
       if (from === 'd1_databases' && entry['migrations_dir'] !== undefined)
         note('d1_databases.migrations_dir', `${textOf(entry['migrations_dir'])} must be named migrations/ here`);
       if (from === 'workflows')

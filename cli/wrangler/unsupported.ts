@@ -1,4 +1,11 @@
-// Wrangler keys without an equivalent in platform.yaml, with alternatives.
+// Wrangler keys of bindings, and those without an equivalent in platform.yaml, with alternatives.
+import { bindings } from '#core/bindings/kinds.ts';
+import type { WranglerBinding } from '#core/bindings/descriptor.ts';
+
+/** Kinds that Wrangler declares as a list of bindings. */
+export const wranglerBindings = Object.entries(bindings).flatMap(
+  ([kind, { wrangler }]): (readonly [kind: string, WranglerBinding])[] => (wrangler === null ? [] : [[kind, wrangler]]),
+);
 
 /** By top-level key. */
 export const unsupported: Readonly<Record<string, string>> = {
@@ -76,29 +83,22 @@ export const unsupported: Readonly<Record<string, string>> = {
 
 /** Unsupported nested keys, by path, with alternatives. */
 export const unsupportedWithin: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(
+    wranglerBindings.flatMap(([, { key, unsupported: fields }]) =>
+      Object.entries(fields).map(([field, note]) => [`${key}.${field}`, note] as const),
+    ),
+  ),
   'assets.experimental_serve_directly': 'is `assets.run_worker_first` here, the other way round',
-  'd1_databases.jurisdiction': 'no equivalent: your platform stores the data',
-  'd1_databases.migrations_table': 'not needed: the platform keeps its own list of migrations',
-  'd1_databases.remote': 'no equivalent: `platform dev` has its own data',
   'dev.local_protocol': 'no equivalent: `platform dev` speaks http',
-  'kv_namespaces.remote': 'no equivalent: `platform dev` has its own data',
   'limits.subrequests': 'is the plan of the project here: `platform plan`',
   'queues.consumers.max_batch_size': 'no equivalent: queue(batch) gets up to 10 messages without waiting',
   'queues.consumers.max_batch_timeout': 'no equivalent: queue(batch) gets up to 10 messages without waiting',
   'queues.consumers.visibility_timeout_ms': 'not supported: belongs to pull queues',
   'queues.producers.delivery_delay': 'is `delaySeconds` of each send here (docs/queue.md)',
   'queues.producers.remote': 'no equivalent: `platform dev` has its own data',
-  'r2_buckets.jurisdiction': 'no equivalent: your platform stores the files',
-  'r2_buckets.remote': 'no equivalent: `platform dev` has its own data',
-  'workflows.remote': 'no equivalent: `platform dev` has its own data',
-  'workflows.script_name': 'not supported: a workflow belongs to the project that declares it',
 };
 
-/** Identifiers that are not needed here. */
-export const notNeeded: Readonly<Record<string, true>> = {
-  'd1_databases.database_id': true,
-  'd1_databases.preview_database_id': true,
-  'kv_namespaces.id': true,
-  'kv_namespaces.preview_id': true,
-  'r2_buckets.preview_bucket_name': true,
-};
+/** Identifiers that are not needed here, by path. */
+export const notNeeded: ReadonlySet<string> = new Set(
+  wranglerBindings.flatMap(([, { key, notNeeded: fields }]) => fields.map((field) => `${key}.${field}`)),
+);

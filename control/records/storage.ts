@@ -1,19 +1,17 @@
 // Storage usage of organizations, as last counted by control/storage/.
+import { countedKinds } from '#core/bindings/kinds.ts';
 import type { Plan } from '#core/plans.ts';
 import type { Sql } from '#postgres/sql.ts';
 
-/** Kinds of stored data. `workflows` includes timers; `logs`: lines, invocations, traces and build logs. */
+/** Kinds of stored data; `logs`: lines, invocations, traces and build logs. */
 export const storageKinds = [
   'files',
   'databases',
-  'state',
-  'queues',
-  'workflows',
+  ...countedKinds,
   'logs',
   'artifacts',
   'repositories',
   'caches',
-  'sandboxes',
 ] as const;
 export type StorageKind = (typeof storageKinds)[number];
 

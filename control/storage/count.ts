@@ -1,6 +1,7 @@
 // Measures the storage of each project by kind: database rows by sums, files and databases through an engine, folders
 // on disk. Called by follow.ts. If a part cannot be measured, its last values are kept.
 import { join } from 'node:path';
+import { bindings } from '#core/bindings/kinds.ts';
 import type { KeptBytes } from '#core/storage-left.ts';
 import { repositoriesFolder } from '#git/builtin-repositories.ts';
 import type { Sql } from '#postgres/sql.ts';
@@ -91,52 +92,11 @@ async function countRows({ sql, storage: { isPostgresLocal: isLocal } }: CountDe
     const bytes = new Map((await rows).map((row) => [row.project, Number(row.bytes)]));
     return { kind, isLocal, by, bytes };
   };
+  const counted: Counted[] = [];
+  for (const { storage } of Object.values(bindings))
+    if (storage !== null) counted.push(await sums(storage.kind, 'name', sql.unsafe<Sum[]>(storage.sql)));
   return [
-    await sums(
-      'state',
-      'name',
-      sql<Sum[]>`
-        SELECT namespace AS project, sum(octet_length(key) + octet_length(value)
-          + coalesce(octet_length(metadata), 0) + ${ROW_BYTES}::int) AS bytes
-        FROM binding.state GROUP BY namespace`,
-    ),
-    await sums(
-      'queues',
-      'name',
-      sql<Sum[]>`
-        SELECT split_part(namespace, '~~', 1) AS project, sum(octet_length(payload) + ${ROW_BYTES}::int) AS bytes
-        FROM binding.queue_message JOIN binding.lane ON lane.id = lane_id WHERE lane.kind = 'queue' GROUP BY 1`,
-    ),
-    await sums(
-      'workflows',
-      'name',
-      sql<Sum[]>`
-        SELECT split_part(namespace, '~~', 1) AS project, sum(bytes) AS bytes FROM (
-          SELECT lane_id, octet_length(payload) + ${ROW_BYTES}::int AS bytes FROM binding.timer
-          UNION ALL
-          SELECT lane_id, octet_length(input) + coalesce(octet_length(output), 0) + coalesce(octet_length(error), 0)
-            + ${ROW_BYTES}::int FROM binding.workflow_execution
-          UNION ALL
-          SELECT lane_id, octet_length(s.name) + coalesce(octet_length(s.result), 0)
-            + coalesce(octet_length(s.error), 0) + ${ROW_BYTES}::int
-            FROM binding.workflow_step s JOIN binding.workflow_execution e ON e.seq = s.execution_seq
-          UNION ALL
-          SELECT lane_id, octet_length(w.payload) + ${ROW_BYTES}::int
-            FROM binding.workflow_event w JOIN binding.workflow_execution e ON e.seq = w.execution_seq
-          UNION ALL
-          SELECT lane_id, octet_length(l.message) + coalesce(octet_length(l.content), 0) + ${ROW_BYTES}::int
-            FROM binding.workflow_log l JOIN binding.workflow_execution e ON e.seq = l.execution_seq
-        ) AS kept JOIN binding.lane ON lane.id = kept.lane_id GROUP BY 1`,
-    ),
-    await sums(
-      'sandboxes',
-      'name',
-      sql<Sum[]>`
-        SELECT split_part(project, '~~', 1) AS project, sum(coalesce(disk_bytes,
-          CASE WHEN options->'taken'->>'sizeBytes' ~ '^[0-9]+$'
-            THEN (options->'taken'->>'sizeBytes')::float8::bigint END, 0)) AS bytes
-        FROM sandbox.sandbox GROUP BY 1`,
-    ),
+    ...counted,
     await sums(
       'logs',
       'id',
