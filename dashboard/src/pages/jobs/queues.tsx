@@ -21,14 +21,14 @@ import { branchOf, messagesQuery, queueStatsQuery, type BindingPlace } from '../
 import type { QueueSearch } from '../../queries/resource-search.ts';
 import { AreaPage } from '../storage/binding-page.tsx';
 import { targetOf, useChanges } from '../storage/changes.tsx';
-import { jobsArea, queueKind } from '../storage/kinds.ts';
+import { jobsArea, bindingKind } from '../storage/kinds.ts';
 import styles from '../storage/storage.module.css';
 import { bytesText, jsonLine, JsonValue } from '../storage/value.tsx';
 import { parseJson } from './json.ts';
 
 export function QueuesPage() {
   return (
-    <AreaPage area={jobsArea} kind={queueKind}>
+    <AreaPage area={jobsArea} kind={bindingKind('queue')}>
       {(place) => <Queue key={`${place.binding} ${place.branch ?? ''}`} place={place} />}
     </AreaPage>
   );

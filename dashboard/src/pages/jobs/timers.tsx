@@ -17,7 +17,7 @@ import { branchOf, timersQuery, type BindingPlace } from '../../queries/resource
 import type { ListSearch } from '../../queries/resource-search.ts';
 import { AreaPage } from '../storage/binding-page.tsx';
 import { targetOf, useChanges } from '../storage/changes.tsx';
-import { jobsArea, timerKind } from '../storage/kinds.ts';
+import { jobsArea, bindingKind } from '../storage/kinds.ts';
 import { PrefixField } from '../storage/prefix-field.tsx';
 import styles from '../storage/storage.module.css';
 import { jsonLine } from '../storage/value.tsx';
@@ -25,7 +25,7 @@ import { parseJson } from './json.ts';
 
 export function TimersPage() {
   return (
-    <AreaPage area={jobsArea} kind={timerKind}>
+    <AreaPage area={jobsArea} kind={bindingKind('timer')}>
       {(place) => <Timers key={`${place.binding} ${place.branch ?? ''}`} place={place} />}
     </AreaPage>
   );

@@ -13,18 +13,13 @@ import { bytesText } from '../storage/value.tsx';
 type Project = Storage['projects'][number];
 type Kind = Storage['kinds'][number]['kind'];
 
-const kindWords: Readonly<Record<Kind, string>> = {
-  files: 'Files',
-  databases: 'Databases',
-  state: 'State',
-  queues: 'Queues',
+/** Names that are not the capitalized kind. */
+const otherWords: Readonly<Partial<Record<Kind, string>>> = {
   workflows: 'Timers and workflows',
-  logs: 'Logs',
   artifacts: 'Deployments',
-  repositories: 'Repositories',
   caches: 'Build caches',
-  sandboxes: 'Sandboxes',
 };
+const wordsOf = (kind: Kind): string => otherWords[kind] ?? `${kind.charAt(0).toUpperCase()}${kind.slice(1)}`;
 const PROJECTS_SHOWN = 10;
 
 const columns: readonly Column<Project>[] = [
@@ -42,7 +37,7 @@ const columns: readonly Column<Project>[] = [
     cell: ({ kinds }) =>
       kinds
         .slice(0, 3)
-        .map(({ kind, bytes }) => `${kindWords[kind]} ${bytesText(bytes)}`)
+        .map(({ kind, bytes }) => `${wordsOf(kind)} ${bytesText(bytes)}`)
         .join(', '),
   },
 ];
@@ -92,7 +87,7 @@ function Kept({ storage }: { readonly storage: Storage }) {
         <div className={styles.small}>
           {kinds.map(({ kind, bytes: ofKind }) => (
             <span key={kind}>
-              {kindWords[kind]} {bytesText(ofKind)}
+              {wordsOf(kind)} {bytesText(ofKind)}
             </span>
           ))}
           {countedAt !== null && (

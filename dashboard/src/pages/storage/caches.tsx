@@ -15,13 +15,13 @@ import { branchOf, cacheEntryQuery, cacheQuery, type BindingPlace } from '../../
 import type { ListSearch } from '../../queries/resource-search.ts';
 import { AreaPage } from './binding-page.tsx';
 import { targetOf, useChanges } from './changes.tsx';
-import { cacheKind, storageArea } from './kinds.ts';
+import { bindingKind, storageArea } from './kinds.ts';
 import styles from './storage.module.css';
 import { bytesText, LongText } from './value.tsx';
 
 export function CachesPage() {
   return (
-    <AreaPage area={storageArea} kind={cacheKind}>
+    <AreaPage area={storageArea} kind={bindingKind('cache')}>
       {(place) => <Cache key={`${place.binding} ${place.branch ?? ''}`} place={place} />}
     </AreaPage>
   );

@@ -14,7 +14,7 @@ import type { DatabaseSearch } from '../../queries/resource-search.ts';
 import { DatabaseMigrations } from '../migrations/migrations.tsx';
 import { AreaPage } from './binding-page.tsx';
 import { Copies } from './copies.tsx';
-import { databaseKind, storageArea } from './kinds.ts';
+import { bindingKind, storageArea } from './kinds.ts';
 import { Rows } from './rows.tsx';
 import { SlowStatements } from './slow.tsx';
 import { SqlEditor } from './sql-editor.tsx';
@@ -32,7 +32,7 @@ const views = [
 
 export function DatabasesPage() {
   return (
-    <AreaPage area={storageArea} kind={databaseKind}>
+    <AreaPage area={storageArea} kind={bindingKind('db')}>
       {(place) => <Database key={`${place.binding} ${place.branch ?? ''}`} place={place} />}
     </AreaPage>
   );

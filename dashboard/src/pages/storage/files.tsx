@@ -16,13 +16,13 @@ import { branchOf, filesQuery, type BindingPlace } from '../../queries/resources
 import type { ListSearch } from '../../queries/resource-search.ts';
 import { AreaPage } from './binding-page.tsx';
 import { targetOf, useChanges } from './changes.tsx';
-import { filesKind, storageArea } from './kinds.ts';
+import { bindingKind, storageArea } from './kinds.ts';
 import styles from './storage.module.css';
 import { bytesText } from './value.tsx';
 
 export function FilesPage() {
   return (
-    <AreaPage area={storageArea} kind={filesKind}>
+    <AreaPage area={storageArea} kind={bindingKind('fs')}>
       {(place) => <Folder key={`${place.binding} ${place.branch ?? ''}`} place={place} />}
     </AreaPage>
   );

@@ -1,4 +1,5 @@
-// Areas and kinds of bindings: titles, paths, keys of platform.yaml.
+// Areas and kinds of bindings: titles, paths, keys of platform.yaml. What kinds there are says core/bindings/.
+import { bindings, kinds, type Kind as BindingKind } from '#core/bindings/kinds.ts';
 
 /** A kind of binding, or a page of its area. */
 export interface Kind {
@@ -25,37 +26,37 @@ export interface Area {
   readonly example: string;
 }
 
-const kind = (path: string, title: string, one: string, name: string, isAlone = false): Kind => ({
-  path,
-  title,
-  one,
-  kind: name,
-  isAlone,
-});
+/** The kind of a page. */
+export const bindingKind = (name: BindingKind): Kind => ({ ...bindings[name].page, kind: name, isAlone: false });
 
-export const databaseKind = kind('databases', 'Databases', 'database', 'db');
-export const stateKind = kind('state', 'State', 'state', 'state');
-export const filesKind = kind('files', 'Files', 'file storage', 'fs');
-export const cacheKind = kind('caches', 'Caches', 'cache', 'cache');
-export const sandboxKind = kind('sandboxes', 'Sandboxes', 'sandbox binding', 'sandbox');
-export const queueKind = kind('queues', 'Queues', 'queue', 'queue');
 /** The workflow of the agent library. */
 const AGENT_WORKFLOW = 'PLATFORM_AGENT_WORKFLOW';
-export const workflowKind: Kind = {
-  ...kind('workflows', 'Workflows', 'workflow', 'workflow'),
-  shows: (binding) => binding !== AGENT_WORKFLOW,
-};
+export const workflowKind: Kind = { ...bindingKind('workflow'), shows: (binding) => binding !== AGENT_WORKFLOW };
 export const agentKind: Kind = {
-  ...kind('agents', 'Agents', 'agent', 'workflow'),
+  ...bindingKind('workflow'),
+  path: 'agents',
+  title: 'Agents',
+  one: 'agent',
   shows: (binding) => binding === AGENT_WORKFLOW,
 };
-export const timerKind = kind('timers', 'Timers', 'timer binding', 'timer');
-export const scheduleKind = kind('schedules', 'Schedules', 'schedule', 'cron', true);
+export const scheduleKind: Kind = {
+  path: 'schedules',
+  title: 'Schedules',
+  one: 'schedule',
+  kind: 'cron',
+  isAlone: true,
+};
+
+/** The kinds of an area, and the pages that share a kind. */
+const kindsIn = (area: 'storage' | 'jobs'): readonly Kind[] =>
+  kinds
+    .filter((name) => bindings[name].page.area === area)
+    .flatMap((name) => (name === 'workflow' ? [workflowKind, agentKind] : [bindingKind(name)]));
 
 export const storageArea: Area = {
   path: 'storage',
   title: 'Storage',
-  kinds: [databaseKind, stateKind, filesKind, cacheKind, sandboxKind],
+  kinds: kindsIn('storage'),
   emptyTitle: 'No databases, state or files yet',
   emptyText: 'Add a database to platform.yaml. Your worker uses it as env.DB.',
   example: 'db: { DB: main }',
@@ -64,7 +65,7 @@ export const storageArea: Area = {
 export const jobsArea: Area = {
   path: 'jobs',
   title: 'Queues & jobs',
-  kinds: [queueKind, workflowKind, agentKind, timerKind, scheduleKind],
+  kinds: [...kindsIn('jobs'), scheduleKind],
   emptyTitle: 'No queues or workflows yet',
   emptyText: 'Add a queue to platform.yaml. Your worker sends to it as env.JOBS.',
   example: 'queue: { JOBS: jobs }',

@@ -14,14 +14,14 @@ import { branchOf, sandboxesQuery, type BindingPlace } from '../../queries/resou
 import type { ListSearch } from '../../queries/resource-search.ts';
 import { AreaPage } from './binding-page.tsx';
 import { targetOf, useChanges } from './changes.tsx';
-import { sandboxKind, storageArea } from './kinds.ts';
+import { bindingKind, storageArea } from './kinds.ts';
 import { PrefixField } from './prefix-field.tsx';
 import { SandboxPorts } from './sandbox-ports.tsx';
 import styles from './storage.module.css';
 
 export function SandboxesPage() {
   return (
-    <AreaPage area={storageArea} kind={sandboxKind}>
+    <AreaPage area={storageArea} kind={bindingKind('sandbox')}>
       {(place) => <Sandboxes key={`${place.binding} ${place.branch ?? ''}`} place={place} />}
     </AreaPage>
   );

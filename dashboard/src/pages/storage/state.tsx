@@ -19,7 +19,7 @@ import { branchOf, stateEntryQuery, stateQuery, type BindingPlace } from '../../
 import type { ListSearch } from '../../queries/resource-search.ts';
 import { AreaPage } from './binding-page.tsx';
 import { targetOf, useChanges } from './changes.tsx';
-import { stateKind, storageArea } from './kinds.ts';
+import { bindingKind, storageArea } from './kinds.ts';
 import { PrefixField } from './prefix-field.tsx';
 import styles from './storage.module.css';
 import { hexText, jsonLine, LongText } from './value.tsx';
@@ -29,7 +29,7 @@ const EDITED_CHARS_MAX = 200_000;
 
 export function StatePage() {
   return (
-    <AreaPage area={storageArea} kind={stateKind}>
+    <AreaPage area={storageArea} kind={bindingKind('state')}>
       {(place) => <Entries key={`${place.binding} ${place.branch ?? ''}`} place={place} />}
     </AreaPage>
   );
