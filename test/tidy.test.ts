@@ -6,6 +6,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { readSources } from '#cli/tasks/tools/sources.ts';
+import { bindingFindings } from './tidy/binding-rules.ts';
 import { costFindings } from './tidy/cost-rules.ts';
 import { commentFindings, documentFindings } from './tidy/document-rules.ts';
 import { importFindings, unusedRowFindings } from './tidy/import-findings.ts';
@@ -59,4 +60,8 @@ test('ARCHITECTURE.md agrees with the import rules; it and each decision are sho
 
 test('the quick rung is cheap, and each test file is run by a command', () => {
   expectNone(costFindings(sources));
+});
+
+test('kinds of bindings are listed in core/bindings/ and in no other table', () => {
+  expectNone(bindingFindings(sources));
 });
