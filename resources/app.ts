@@ -1,5 +1,6 @@
 // The routes over bindings as one typed app, for control/api/app.ts and the dashboard of `platform dev`. Both put
 // `resources` into the state (access.ts).
+import type { Kind } from '#core/bindings/kinds.ts';
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import { branchQuery, reads, type ResourceState } from './access.ts';
@@ -30,16 +31,29 @@ const listing = platform<unknown, ResourceState>().get(
   },
 );
 
+/** The routes of each kind; a kind without routes is a type error. */
+const byKind = {
+  db: databases,
+  queue: queues,
+  workflow: workflows,
+  state: state,
+  fs: files,
+  timer: timers,
+  auth: users,
+  cache: caches,
+  sandbox: sandboxes,
+} satisfies Readonly<Record<Kind, object>>;
+
 export const resources = platform<unknown, ResourceState>()
   .route('/', listing)
-  .route('/', databases)
+  .route('/', byKind.db)
   .route('/', imports)
-  .route('/', queues)
-  .route('/', workflows)
-  .route('/', state)
-  .route('/', files)
-  .route('/', timers)
+  .route('/', byKind.queue)
+  .route('/', byKind.workflow)
+  .route('/', byKind.state)
+  .route('/', byKind.fs)
+  .route('/', byKind.timer)
   .route('/', schedules)
-  .route('/', users)
-  .route('/', caches)
-  .route('/', sandboxes);
+  .route('/', byKind.auth)
+  .route('/', byKind.cache)
+  .route('/', byKind.sandbox);

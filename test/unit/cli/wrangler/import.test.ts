@@ -113,12 +113,12 @@ test('a wrangler.jsonc keeps its comments, of both kinds', () => {
 name: shop-one
 # where it begins
 main: src/index.ts
+workflow:
+  ORDER: order
 # Uploads of
 # customers
 fs:
   UPLOADS: uploads
-workflow:
-  ORDER: order
 `,
   );
   assert.deepEqual(notes, [

@@ -1,6 +1,7 @@
 // platform.yaml: every field with its default. What is refused: project-config-problems.test.ts.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { namedKinds } from '#core/bindings/kinds.ts';
 import { agentBindings, parseProjectConfig, type ProjectConfig } from '#core/config/project-config.ts';
 
 const now = new Date('2026-11-21T12:00:00Z');
@@ -16,6 +17,8 @@ function valid(text: string): ProjectConfig {
   return config;
 }
 
+const none = Object.fromEntries(namedKinds.map((kind) => [kind, {}])) as ProjectConfig['bindings'];
+
 const defaults: ProjectConfig = {
   name: null,
   kind: null,
@@ -29,7 +32,7 @@ const defaults: ProjectConfig = {
   compatibilityDate: null,
   compatibilityFlags: [],
   dev: { port: 3000, host: 'localhost' },
-  bindings: { db: {}, queue: {}, workflow: {}, state: {}, fs: {}, timer: {}, cache: {}, sandbox: {} },
+  bindings: none,
   queues: {},
   auth: null,
   ai: false,
@@ -92,6 +95,7 @@ previews: { db: empty, cron: on, timer: off }
     compatibilityFlags: ['nodejs_compat'],
     dev: { port: 4000, host: '0.0.0.0' },
     bindings: {
+      ...none,
       db: { DB: 'users' },
       queue: { MAIL: 'email_queue', JOBS: 'jobs' },
       workflow: { ORDER: 'order_flow' },
