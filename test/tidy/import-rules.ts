@@ -106,7 +106,7 @@ export const zones: readonly Zone[] = [
   },
   {
     prefix: 'runtime/engine/bindings/',
-    may: ['core/', 'runtime/engine/bridge/protocol.ts', 'runtime/engine/work/'],
+    may: ['core/', 'runtime/engine/work/'],
     mayTypes: ['runtime/engine/bridge/', 'runtime/engine/invocation/', 'runtime/stores/event-stores.ts'],
   },
   {
