@@ -1,5 +1,6 @@
 // Evaluates due rules, each in a transaction that locks its row. The measurement, the new state, the event and its
 // deliveries are written together, so only one of several API processes evaluates a rule. Started by main.ts.
+import { runRounds } from '#core/process/rounds.ts';
 import type { Transaction } from '#postgres/sql.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import { newId } from '../records/ids.ts';
@@ -24,16 +25,8 @@ interface RuleRow extends Measured {
 }
 
 /** Evaluates rules until the process ends. */
-export async function evaluateAlerts(deps: Dependencies): Promise<void> {
-  const { stopping, log } = deps;
-  while (!stopping.aborted) {
-    try {
-      while (!stopping.aborted && (await evaluateNext(deps)));
-    } catch (error) {
-      if (!stopping.aborted) log.error({ err: error }, 'Alerts not evaluated');
-    }
-    await pause(LOOK_MS, stopping);
-  }
+export function evaluateAlerts(deps: Dependencies): Promise<void> {
+  return runRounds(deps, { failure: 'Alerts not evaluated', pollMs: LOOK_MS }, () => evaluateNext(deps));
 }
 
 /** Evaluates the rule that is due first. @returns false if none is due, or others have locked them. */
@@ -118,12 +111,4 @@ export async function writeEvent(tx: Transaction, event: NewEvent): Promise<stri
       VALUES (${newId('alertDelivery')}, ${id}, ${channel.id}, now())`;
   await tx`SELECT pg_notify('control_alert', '')`;
   return id;
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener('abort', () => (clearTimeout(timer), resolve()), { once: true });
-  });
 }

@@ -1,5 +1,6 @@
 // Rechecks custom domains periodically: pending ones, and verified ones, since a domain can change its owner. Called by
 // main.ts.
+import { runRounds } from '#core/process/rounds.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import { readDomain, takeDueDomains } from '../records/domains.ts';
 import { checkDomain } from './check-domain.ts';
@@ -8,15 +9,9 @@ const LOOK_MS = 15_000;
 const LEASE_MS = 10 * 60_000;
 const TOGETHER = 10;
 
-export async function recheckDomains(deps: Dependencies): Promise<void> {
-  const { stopping, log } = deps;
-  while (!stopping.aborted) {
-    const found = await recheckDueDomains(deps).catch((error: unknown) => {
-      log.error({ err: error }, 'Domains not looked at');
-      return 0;
-    });
-    if (found < TOGETHER) await pause(LOOK_MS, stopping);
-  }
+export function recheckDomains(deps: Dependencies): Promise<void> {
+  const rounds = { failure: 'Domains not looked at', pollMs: LOOK_MS };
+  return runRounds(deps, rounds, async () => (await recheckDueDomains(deps)) === TOGETHER);
 }
 
 /** One round. @returns how many were checked. */
@@ -34,11 +29,4 @@ export async function recheckDueDomains(deps: Dependencies): Promise<number> {
     }),
   );
   return ids.length;
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener('abort', () => (clearTimeout(timer), resolve()), { once: true });
-  });
 }

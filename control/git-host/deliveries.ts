@@ -2,9 +2,9 @@
 // order,
 // each until it is done; those claimed by a process that died are retried soon. Started by the API process.
 import { backoffMs } from '#core/backoff.ts';
+import { runRounds } from '#core/process/rounds.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import type { Delivery, StoredDelivery } from './delivery.ts';
-import { followWork } from './follow.ts';
 import { handleInstallation, handleInstallationRepositories } from './installations.ts';
 import { handlePullRequest } from './pull-requests.ts';
 import { handleDeletion, handlePush } from './pushes.ts';
@@ -26,7 +26,10 @@ const FORGET_MS = 3_600_000;
 /** Processes deliveries until the process ends. */
 export function followDeliveries(deps: Dependencies): Promise<void> {
   let forgotAt = -Infinity;
-  return followWork(deps, { name: 'Deliveries of the Git host', payload: 'delivery', pollMs: POLL_MS }, async () => {
+  const listen = (wake: () => void): Promise<() => Promise<void>> =>
+    deps.onNotify('control_git', (payload) => payload === 'delivery' && wake());
+  const failure = 'Deliveries of the Git host: not done, tried again';
+  return runRounds(deps, { failure, pollMs: POLL_MS, listen }, async () => {
     const done = await workOnDeliveries(deps);
     if (done === 0 && performance.now() - forgotAt > FORGET_MS) {
       forgotAt = performance.now();

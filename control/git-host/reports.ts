@@ -3,11 +3,11 @@
 // report is lost with a process.
 import { createHash } from 'node:crypto';
 import { backoffMs } from '#core/backoff.ts';
+import { runRounds } from '#core/process/rounds.ts';
 import { GitHostError, type GitHost, type InstallationScope, type Permissions } from '#git/host/connection.ts';
 import { repositoryPath } from '#git/host/repositories.ts';
 import { deploymentUrls } from '../records/deployment-urls.ts';
 import type { Dependencies } from '../process/dependencies.ts';
-import { followWork } from './follow.ts';
 import { includes } from './missing-permissions.ts';
 import { commentBody, commentMark, commitStatus, type CommentLine, type ReportedDeployment } from './report-text.ts';
 
@@ -21,9 +21,10 @@ const pauses = { backoffMs: 2000, backoffMsMax: 10 * 60_000 };
 export async function followReports(deps: Dependencies): Promise<void> {
   const { gitHost } = deps.git;
   if (gitHost === null) return;
-  await followWork(deps, { name: 'Reports to the Git host', payload: 'report', pollMs: POLL_MS }, async () => {
-    return (await workOnReports(deps, gitHost)) > 0;
-  });
+  const listen = (wake: () => void): Promise<() => Promise<void>> =>
+    deps.onNotify('control_git', (payload) => payload === 'report' && wake());
+  const failure = 'Reports to the Git host: not done, tried again';
+  await runRounds(deps, { failure, pollMs: POLL_MS, listen }, async () => (await workOnReports(deps, gitHost)) > 0);
 }
 
 interface Claimed {

@@ -2,6 +2,7 @@
 // files and messages are deleted. An interrupted removal is finished later: the branch's row records what is left to
 // do.
 import type { PlatformError } from '#core/errors.ts';
+import { runRounds } from '#core/process/rounds.ts';
 import { ApiError } from '../http/errors.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import { supersede } from './create-deployment.ts';
@@ -94,27 +95,22 @@ export async function finishBranchRemoval(deps: Dependencies, projectId: string,
 }
 
 /** Finishes interrupted removals until the process ends. */
-export async function finishBranchRemovals(deps: Dependencies): Promise<void> {
+export function finishBranchRemovals(deps: Dependencies): Promise<void> {
   const { sql, stopping, log } = deps;
-  while (!stopping.aborted) {
-    try {
-      const waiting = await sql<{ project_id: string; name: string }[]>`
-        SELECT b.project_id, b.name FROM control.branch b JOIN control.project p ON p.id = b.project_id
-        WHERE b.removed_at IS NOT NULL AND b.removal IS NULL AND p.deleted_at IS NULL LIMIT 100`;
-      for (const { project_id: projectId, name } of waiting) {
-        if (stopping.aborted) return;
-        await withProject(deps, projectId, 0, async () => {
-          await writeRoute(deps, projectId);
-          await removeData(deps, projectId, name);
-        }).catch((error: unknown) =>
-          log.warn({ err: error, project: projectId, branch: name }, 'Branch not removed yet'),
-        );
-      }
-    } catch (error) {
-      if (!stopping.aborted) log.error({ err: error }, 'Removed branches not read');
+  return runRounds(deps, { failure: 'Removed branches not read', pollMs: POLL_MS }, async () => {
+    const waiting = await sql<{ project_id: string; name: string }[]>`
+      SELECT b.project_id, b.name FROM control.branch b JOIN control.project p ON p.id = b.project_id
+      WHERE b.removed_at IS NOT NULL AND b.removal IS NULL AND p.deleted_at IS NULL LIMIT 100`;
+    for (const { project_id: projectId, name } of waiting) {
+      if (stopping.aborted) return;
+      await withProject(deps, projectId, 0, async () => {
+        await writeRoute(deps, projectId);
+        await removeData(deps, projectId, name);
+      }).catch((error: unknown) =>
+        log.warn({ err: error, project: projectId, branch: name }, 'Branch not removed yet'),
+      );
     }
-    await pause(POLL_MS, stopping);
-  }
+  });
 }
 
 /** @returns null if no engine is available. */
@@ -139,18 +135,4 @@ async function removeData(
     log.warn({ err: error, code: (error as PlatformError).code, project: row.name, branch }, 'Branch not removed yet');
     return null;
   }
-}
-
-/** Resolves after a time, or when the process shuts down. */
-export function pause(ms: number, stopping: AbortSignal): Promise<void> {
-  if (stopping.aborted) return Promise.resolve();
-  return new Promise((resolve) => {
-    const end = (): void => {
-      clearTimeout(timer);
-      stopping.removeEventListener('abort', end);
-      resolve();
-    };
-    const timer = setTimeout(end, ms);
-    stopping.addEventListener('abort', end);
-  });
 }

@@ -1,5 +1,6 @@
 // Requests the migrations of a deployment from the migrator and waits for the result
 // (DB_MIGRATIONS_EXECUTOR=migrator). Called by apply-migrations.ts; applies nothing itself.
+import { createWake } from '#core/process/wake.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import { newId } from '../records/ids.ts';
 import { EnginesAway, type MigratedDatabase } from './engines.ts';
@@ -44,14 +45,11 @@ const OPEN_LOOKS = 5;
  */
 export async function runByMigrator(deps: RunDeps, wish: MigrationWish): Promise<EndedRun> {
   const { sql, stopping } = deps;
-  let wake = (): void => {};
-  const unlisten = await deps.onNotify('control_migration', () => wake());
-  const onStop = (): void => wake();
-  stopping.addEventListener('abort', onStop);
+  const wake = createWake(stopping);
+  const unlisten = await deps.onNotify('control_migration', wake.now);
   try {
     const id = await openRun(deps, wish);
     for (;;) {
-      const heard = new Promise<void>((resolve) => (wake = resolve));
       const [run] = await sql<State[]>`
         SELECT r.status, r.error_message AS error, r.databases,
           greatest(r.created_at, r.due_at, r.lease_until) < now() - ${LONELY_MS} * interval '1 ms'
@@ -66,12 +64,10 @@ export async function runByMigrator(deps: RunDeps, wish: MigrationWish): Promise
       if (stopping.aborted) throw new EnginesAway('The API is being stopped');
       if (run.isLonely && (await cancelRun(deps, id)))
         throw new EnginesAway('No migrator takes the migrations: look whether one runs (docs/database.md)');
-      let timer: NodeJS.Timeout | undefined;
-      await Promise.race([heard, new Promise((resolve) => (timer = setTimeout(resolve, POLL_MS)))]);
-      clearTimeout(timer);
+      await wake.wait(POLL_MS);
     }
   } finally {
-    stopping.removeEventListener('abort', onStop);
+    wake.close();
     await unlisten().catch(() => {});
   }
 }

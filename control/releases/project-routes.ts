@@ -3,6 +3,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { recordHash, recordText, removeRoute, replaceRoute } from '#artifacts/route-records.ts';
+import { createWake } from '#core/process/wake.ts';
 import type { Sql, Transaction } from '#postgres/sql.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import { adoptRoute } from './adopt-route.ts';
@@ -66,7 +67,7 @@ async function isRouted(privatePort: Dependencies['privatePort'], project: strin
 /** Checks all projects once, then follows changes until the process ends. */
 export async function followRoutes(deps: Dependencies): Promise<void> {
   const waiting = new Set<string>();
-  let wake: (() => void) | null = null;
+  const wake = createWake(deps.stopping);
   const write = async (projectId: string): Promise<void> => {
     try {
       await writeRoute(deps, projectId);
@@ -76,9 +77,8 @@ export async function followRoutes(deps: Dependencies): Promise<void> {
   };
   await deps.onNotify('control_route', (projectId) => {
     waiting.add(projectId);
-    wake?.();
+    wake.now();
   });
-  deps.stopping.addEventListener('abort', () => wake?.());
   let isFirst = true;
   while (!deps.stopping.aborted) {
     try {
@@ -98,15 +98,7 @@ export async function followRoutes(deps: Dependencies): Promise<void> {
       }
       const leftMs = until - performance.now();
       if (leftMs <= 0) break;
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, leftMs);
-        wake = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-        if (waiting.size > 0 || deps.stopping.aborted) wake();
-      });
-      wake = null;
+      await wake.wait(leftMs);
     }
   }
 }

@@ -1,6 +1,7 @@
 // The loop that claims release jobs, under a lease that is renewed, at most one per project. Woken by NOTIFY, with slow
 // polling as a fallback. Runs in the API process.
 import { randomUUID } from 'node:crypto';
+import { createWake } from '#core/process/wake.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import { EnginesAway } from './engines.ts';
 import { withProject } from './project-lock.ts';
@@ -22,14 +23,8 @@ export async function runReleases(deps: Dependencies): Promise<void> {
   const { sql, stopping, log } = deps;
   const member = `api.${randomUUID()}`;
   const running = new Map<number, Promise<void>>();
-  let wake: (() => void) | null = null;
-  let isWoken = false;
-  const look = (): void => {
-    isWoken = true;
-    wake?.();
-  };
-  await deps.onNotify('control_job', (kind) => kind === 'release' && look());
-  stopping.addEventListener('abort', look);
+  const wake = createWake(stopping);
+  await deps.onNotify('control_job', (kind) => kind === 'release' && wake.now());
   const renewing = setInterval(() => {
     if (running.size === 0) return;
     void sql`
@@ -42,30 +37,20 @@ export async function runReleases(deps: Dependencies): Promise<void> {
   await sql`UPDATE control.job SET lease_until = now() WHERE kind = 'release' AND lease LIKE 'api.%'`;
   let claims = 0;
   while (!stopping.aborted) {
-    isWoken = false;
     try {
       while (running.size < AT_ONCE_MAX && !stopping.aborted) {
         const job = await claim(deps, `${member}.${++claims}`, [...running.keys()]);
         if (job === null) break;
         const done = runOne(deps, job).finally(() => {
           running.delete(job.id);
-          look();
+          wake.now();
         });
         running.set(job.id, done);
       }
     } catch (error) {
       if (!stopping.aborted) log.error({ err: error }, 'Releases not claimed');
     }
-    if (isWoken && running.size < AT_ONCE_MAX) continue;
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, POLL_MS);
-      wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-      if (stopping.aborted || isWoken) wake();
-    });
-    wake = null;
+    await wake.wait(POLL_MS);
   }
   clearInterval(renewing);
   // Releases that take longer are left to the next process.

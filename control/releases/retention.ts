@@ -3,10 +3,10 @@
 import { readdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { isArtifactId } from '#core/names.ts';
+import { pause } from '#core/process/wake.ts';
 import { readRoutes } from '#artifacts/route-records.ts';
 import { shrinkRepositories } from '../repositories/shrink.ts';
 import type { Dependencies } from '../process/dependencies.ts';
-import { pause } from './branch-removal.ts';
 import { touchRoute, untilRouted, writeRoute } from './project-routes.ts';
 import { removeExpiredUploads } from './uploads.ts';
 

@@ -1,5 +1,6 @@
 // Measures the storage of organizations periodically and publishes what is left; in between, republishes it when a
 // project or a plan changes. Started by main.ts.
+import { createWake } from '#core/process/wake.ts';
 import type { Sql, Transaction } from '#postgres/sql.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import { countStorage, lastCount } from './count.ts';
@@ -44,13 +45,8 @@ export function createLasting(): (missed: readonly string[]) => readonly string[
 /** Counts until the process ends. */
 export async function followStorage(deps: Dependencies): Promise<void> {
   const { sql, stopping, log, onNotify } = deps;
-  let isTouched = false;
-  let wake = (): void => {};
-  const unlisten = await onNotify('control_storage', () => {
-    isTouched = true;
-    wake();
-  });
-  stopping.addEventListener('abort', () => wake());
+  const wake = createWake(stopping);
+  const unlisten = await onNotify('control_storage', wake.now);
   const last = await lastCount(sql).catch(() => null);
   let countAt = performance.now() + firstCountIn(last, Date.now());
   let pauseMs = PAUSE_MS;
@@ -65,21 +61,13 @@ export async function followStorage(deps: Dependencies): Promise<void> {
         pauseMs = Math.max(PAUSE_MS, PAUSES_A_COUNT * (performance.now() - began));
         countAt = performance.now() + pauseMs;
       }
-      isTouched = false;
       await publishStorageLeft(deps, Math.max(GOOD_MS, GOOD_COUNTS * pauseMs));
     } catch (error) {
       if (stopping.aborted) break;
       log.error({ err: error }, 'Storage not counted');
       countAt = performance.now() + pauseMs;
     }
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, Math.max(0, countAt - performance.now()));
-      wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-      if (isTouched || stopping.aborted) wake();
-    });
+    await wake.wait(Math.max(0, countAt - performance.now()));
   }
   await unlisten();
 }

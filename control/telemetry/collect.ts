@@ -2,9 +2,9 @@
 // the next request; a batch that is sent again because this process ended in between is recognized by its id. Started
 // by main.ts.
 import { statfsSync } from 'node:fs';
-import { setTimeout as pause } from 'node:timers/promises';
 import type { Figure } from '#core/process/figures.ts';
 import { FreeSpace } from '#core/process/free-space.ts';
+import { pause } from '#core/process/wake.ts';
 import type { TelemetryBatch } from '#core/telemetry.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import { SpanExporter, type CollectorAddress } from './export-spans.ts';
@@ -79,11 +79,11 @@ export async function collectTelemetry(
         sweptAt = performance.now();
         await sweepTelemetry(deps);
       }
-      await pause(acknowledged === null ? 0 : TOGETHER_MS, undefined, { signal: stopping }).catch(() => {});
+      await pause(acknowledged === null ? 0 : TOGETHER_MS, stopping);
     } catch (error) {
       if (stopping.aborted) return;
       log.warn({ reason: (error as Error).message }, 'Lines and invocations not taken');
-      await pause(FAILED_MS, undefined, { signal: stopping }).catch(() => {});
+      await pause(FAILED_MS, stopping);
     }
   }
 }

@@ -1,8 +1,8 @@
 // Exports spans to one collector: in batches, retried with pauses, never blocking. Spans beyond the buffer are dropped
 // and counted. The operator's collector (`OTEL_EXPORTER_OTLP_ENDPOINT`) gets the spans of all projects and may have a
 // private address; those of projects are in project-collectors.ts.
-import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { pause } from '#core/process/wake.ts';
 import { post } from '#core/way-out/post.ts';
 import { toOtlp, type OwnedSpan } from './otlp.ts';
 
@@ -88,12 +88,12 @@ export class SpanExporter {
       if (this.#waiting.length === 0) {
         await new Promise<void>((resolve) => (this.#wake = resolve));
         this.#wake = null;
-        await this.#pause(TOGETHER_MS);
+        await pause(TOGETHER_MS, this.#stopping);
         continue;
       }
       await this.#send(this.#waiting.splice(0, BATCH_MAX));
       // Pause between batches while the collector keeps failing.
-      if (this.#failures > 0) await this.#pause(PAUSES_MS[Math.min(this.#failures, PAUSES_MS.length) - 1]!);
+      if (this.#failures > 0) await pause(PAUSES_MS[Math.min(this.#failures, PAUSES_MS.length) - 1]!, this.#stopping);
     }
   }
 
@@ -118,12 +118,8 @@ export class SpanExporter {
         this.#failures++;
         return this.drop(spans.length, error);
       }
-      await this.#pause(wait);
+      await pause(wait, this.#stopping);
     }
-  }
-
-  async #pause(ms: number): Promise<void> {
-    await pause(ms, undefined, { signal: this.#stopping }).catch(() => {});
   }
 }
 

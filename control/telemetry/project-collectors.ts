@@ -1,6 +1,7 @@
 // Exporters to the collectors of projects: read from the database, one exporter each, with a common limit on buffered
 // spans. Counts of exported and dropped spans are written back periodically. Started by collect.ts.
 import { unseal } from '#core/encryption.ts';
+import { runRounds } from '#core/process/rounds.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import { SpanExporter, type CollectorAddress } from './export-spans.ts';
 import type { OwnedSpan } from './otlp.ts';
@@ -42,10 +43,13 @@ export interface ProjectCollectors {
   run(): Promise<void>;
 }
 
-export function createProjectCollectors(
-  deps: Pick<Dependencies, 'sql' | 'keys' | 'log' | 'stopping' | 'onNotify'>,
-): ProjectCollectors {
-  const { sql, keys, log, stopping } = deps;
+export function createProjectCollectors({
+  sql,
+  keys,
+  log,
+  stopping,
+  onNotify,
+}: Pick<Dependencies, 'sql' | 'keys' | 'log' | 'stopping' | 'onNotify'>): ProjectCollectors {
   const known = new Map<string, Known>();
   const running = new Set<Promise<void>>();
   const gone = { sent: 0, dropped: 0 };
@@ -123,39 +127,25 @@ export function createProjectCollectors(
       return total;
     },
     async run() {
-      let isRead = false;
       let readAt = -Infinity;
-      let wake = (): void => {};
-      const look = (): void => {
-        isRead = false;
-        wake();
-      };
-      const unlisten = await deps.onNotify('control_collector', look);
-      stopping.addEventListener('abort', look, { once: true });
-      while (!stopping.aborted) {
-        try {
-          if (!isRead || performance.now() - readAt > READ_MS) {
-            isRead = true;
-            readAt = performance.now();
-            await read();
-          }
-          await tell();
-        } catch (error) {
+      const listen = (wake: () => void): Promise<() => Promise<void>> =>
+        onNotify('control_collector', () => {
           readAt = -Infinity;
-          if (!stopping.aborted) log.warn({ reason: (error as Error).message }, 'Collectors of projects not read');
-        }
-        if (!isRead) continue;
-        await new Promise<void>((go) => {
-          const timer = setTimeout(go, TELL_MS);
-          wake = () => {
-            clearTimeout(timer);
-            go();
-          };
+          wake();
         });
-      }
+      const rounds = { failure: 'Collectors of projects not read', pollMs: TELL_MS, listen };
+      await runRounds({ stopping, log }, rounds, async () => {
+        if (performance.now() - readAt > READ_MS) {
+          readAt = performance.now();
+          await read().catch((error: unknown) => {
+            readAt = -Infinity;
+            throw error;
+          });
+        }
+        await tell();
+      });
       await Promise.allSettled(running);
       await tell().catch(() => {});
-      await unlisten().catch(() => {});
     },
   };
 }

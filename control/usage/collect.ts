@@ -1,7 +1,7 @@
 // Takes usage of deployments from the supervisor into the ledger (control.usage), every few seconds. A stored batch is
 // acknowledged by the next request; a batch that is sent again because this process ended in between is recognized by
 // its id and counted once. Started by main.ts.
-import { setTimeout as pause } from 'node:timers/promises';
+import { pause } from '#core/process/wake.ts';
 import { COSTLIEST_MAX, type UsageBatch } from '#core/usage-row.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 
@@ -22,7 +22,7 @@ export async function collectUsage(deps: Dependencies): Promise<void> {
     } catch (error) {
       log.warn({ reason: (error as Error).message }, 'Usage not taken');
     }
-    await pause(EVERY_MS, undefined, { signal: stopping }).catch(() => {});
+    await pause(EVERY_MS, stopping);
   }
 }
 

@@ -1,8 +1,8 @@
 // A build log as server-sent events: stored lines first, then new ones until the deployment ends. Woken by NOTIFY, with
 // polling as a fallback. Sent by event-stream.ts.
+import { createWake } from '#core/process/wake.ts';
 import type { Dependencies } from '../../process/dependencies.ts';
 import { hasEnded, readLog, readState, toLine } from '../../records/deployments.ts';
-import { createWake } from './wake.ts';
 
 const POLL_MS = 2000;
 const LINES_TOGETHER = 500;

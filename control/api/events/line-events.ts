@@ -1,8 +1,8 @@
 // The log lines of a project as server-sent events: `line`, with its number as id. Woken by NOTIFY, with polling as a
 // fallback. Sent by event-stream.ts.
+import { createWake } from '#core/process/wake.ts';
 import type { Dependencies } from '../../process/dependencies.ts';
 import { lastSeq, readLinesAfter, type LineQuestion } from '../../telemetry/lines.ts';
-import { createWake } from './wake.ts';
 
 const POLL_MS = 5000;
 const LINES_TOGETHER = 500;

@@ -1,0 +1,53 @@
+// Waits of background loops and streams: for a wake-up, for a time, until the process or the client is gone.
+
+/** Wakes one waiting loop. */
+export interface Wake {
+  /** Ends the wait. Before a wait it is remembered, so that none is lost. */
+  readonly now: () => void;
+  /** Waits for a wake-up, at most `ms` milliseconds. */
+  wait(ms: number): Promise<void>;
+  /** Forgets the signal. */
+  close(): void;
+}
+
+/** @param gone also wakes it. */
+export function createWake(gone: AbortSignal): Wake {
+  let isDue = gone.aborted;
+  let resume: (() => void) | null = null;
+  const now = (): void => {
+    isDue = true;
+    resume?.();
+  };
+  gone.addEventListener('abort', now, { once: true });
+  return {
+    now,
+    wait(ms) {
+      return new Promise((resolve) => {
+        const timer = setTimeout(done, ms);
+        function done(): void {
+          clearTimeout(timer);
+          resume = null;
+          isDue = false;
+          resolve();
+        }
+        resume = done;
+        if (isDue) done();
+      });
+    },
+    close: () => gone.removeEventListener('abort', now),
+  };
+}
+
+/** Resolves after `ms` milliseconds, or when the signal aborts. */
+export function pause(ms: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    signal.addEventListener('abort', end);
+  });
+}
