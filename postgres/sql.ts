@@ -1,6 +1,6 @@
 // Postgres for the control plane and the builder, over the library `postgres`: tagged templates, and LISTEN that
 // reconnects. Engines and the broker use connection.ts.
-import type { Sql as LibrarySql, TransactionSql } from 'postgres';
+import type { PendingQuery, Row, Sql as LibrarySql, TransactionSql } from 'postgres';
 import { toAddress } from './address.ts';
 import type { Statements } from './connection.ts';
 import { postgres } from './driver.ts';
@@ -9,6 +9,9 @@ import { postgres } from './driver.ts';
 export type Sql = LibrarySql<{ bigint: number }>;
 /** The same inside a transaction. */
 export type Transaction = TransactionSql<{ bigint: number }>;
+
+/** Part of a statement. */
+export type Fragment = PendingQuery<Row[]>;
 
 /** A transaction as statements with `$1`, `$2`..., for code that also works with connection.ts. */
 export function statementsOf(tx: Transaction): Statements {

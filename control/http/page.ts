@@ -49,6 +49,28 @@ export function toPage<Row, Item>(
   return { items: shown.map(toItem), nextCursor: last === undefined ? null : encodeCursor(positionOf(last)) };
 }
 
+/** The start of a page of a list by time, the newest first. */
+export interface TimePage {
+  /** Number of rows to read, one more than the page has. */
+  readonly count: number;
+  readonly after: { readonly moment: string; readonly id: string } | null;
+}
+
+/** The same as {@link readPage} for lists by time (records/moment.ts). @throws {ApiError} */
+export function readTimePage(asked: PageAsked): TimePage {
+  const { count, after } = readPage(asked);
+  return { count, after: after === null ? null : { moment: momentOf(after), id: after.id } };
+}
+
+/** Builds the page from rows read with {@link readTimePage}. */
+export function toTimePage<Row extends { readonly id: string; readonly position: string }, Item>(
+  rows: readonly Row[],
+  { count }: TimePage,
+  toItem: (row: Row) => Item,
+): { items: Item[]; nextCursor: string | null } {
+  return toPage(rows, count, toItem, ({ position, id }) => ({ order: position, id }));
+}
+
 export function encodeCursor({ order, id }: Position): string {
   return Buffer.from(JSON.stringify([order, id])).toString('base64url');
 }

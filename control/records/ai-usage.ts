@@ -1,6 +1,7 @@
 // Usage of AI calls (control.ai_usage, written by the gateway): sums and single calls.
 import type { Sql } from '#postgres/sql.ts';
-import { momentOfColumn } from './moment.ts';
+import type { TimePage } from '../http/page.ts';
+import { momentOfColumn, newestFirst } from './moment.ts';
 
 /** Grouping columns. */
 export const aiUsageGroups = ['model', 'project', 'deployment', 'branch', 'kind', 'key', 'run', 'hour', 'day'] as const;
@@ -123,8 +124,7 @@ export async function readAiUsage(sql: Sql, question: AiUsageQuestion) {
 export function listAiCalls(
   sql: Sql,
   asked: Of & { readonly model: string | null; readonly run: string | null; readonly isFailed: boolean },
-  after: { readonly moment: string; readonly id: string } | null,
-  count: number,
+  page: TimePage,
 ): Promise<AiCallRow[]> {
   const { organizationId, model, run, isFailed } = asked;
   return sql<AiCallRow[]>`
@@ -134,6 +134,5 @@ export function listAiCalls(
       ${model === null ? sql`` : sql`AND coalesce(model, model_requested) = ${model}`}
       ${run === null ? sql`` : sql`AND run_id = ${run}`}
       ${isFailed ? sql`AND status >= 400 AND status <> 499` : sql``}
-      ${after === null ? sql`` : sql`AND (at, id) < (${after.moment}::text::timestamptz, ${after.id})`}
-    ORDER BY at DESC, id DESC LIMIT ${count}`;
+      ${newestFirst(sql, page, '', 'at')}`;
 }

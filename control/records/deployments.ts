@@ -1,8 +1,9 @@
 // Deployments and their build logs, as the API shows them. State changes are made by ../releases/ and the builder.
 import type { Sql, Transaction } from '#postgres/sql.ts';
 import type { Dependencies } from '../process/dependencies.ts';
+import type { TimePage } from '../http/page.ts';
 import { deploymentUrls } from './deployment-urls.ts';
-import { momentOfColumn } from './moment.ts';
+import { momentOfColumn, newestFirst } from './moment.ts';
 
 /** States of a deployment; the first four are not final. */
 export const deploymentStates = [
@@ -115,13 +116,12 @@ export interface DeploymentFilter {
   readonly branch: string | null;
   readonly status: DeploymentState | null;
   readonly target: 'production' | 'preview' | null;
-  readonly after: { readonly moment: string; readonly id: string } | null;
-  readonly count: number;
+  readonly page: TimePage;
 }
 
 /** The newest first. */
 export async function listDeployments(sql: Sql, filter: DeploymentFilter): Promise<DeploymentRow[]> {
-  const { projectId, organizationIds, branch, status, target, after, count } = filter;
+  const { projectId, organizationIds, branch, status, target, page } = filter;
   return sql<DeploymentRow[]>`
     ${selected(sql)}
     WHERE p.deleted_at IS NULL
@@ -130,8 +130,7 @@ export async function listDeployments(sql: Sql, filter: DeploymentFilter): Promi
       ${branch === null ? sql`` : sql`AND d.branch = ${branch}`}
       ${status === null ? sql`` : sql`AND d.status = ${status}`}
       ${target === null ? sql`` : sql`AND d.target = ${target}`}
-      ${after === null ? sql`` : sql`AND (d.created_at, d.id) < (${after.moment}::text::timestamptz, ${after.id})`}
-    ORDER BY d.created_at DESC, d.id DESC LIMIT ${count}`;
+      ${newestFirst(sql, page, 'd.')}`;
 }
 
 /** For a single organization, the index also provides the order. */

@@ -1,8 +1,9 @@
 // Queries and updates of projects. Callers check access.
 import type { Sql, Transaction } from '#postgres/sql.ts';
 import type { Dependencies } from '../process/dependencies.ts';
+import type { TimePage } from '../http/page.ts';
 import { newId } from './ids.ts';
-import { momentOfColumn } from './moment.ts';
+import { momentOfColumn, newestFirst } from './moment.ts';
 
 /** The fields of `project.settings` used here; other parts of the control plane store more. */
 export interface ProjectSettings {
@@ -83,8 +84,7 @@ export interface ProjectFilter {
   readonly projectId: string | null;
   /** Part of a name or a description. */
   readonly search: string | null;
-  readonly after: { readonly moment: string; readonly id: string } | null;
-  readonly count: number;
+  readonly page: TimePage;
 }
 
 function filteredBy(sql: Sql, { organizationIds, projectId, search }: ProjectFilter) {
@@ -96,12 +96,9 @@ function filteredBy(sql: Sql, { organizationIds, projectId, search }: ProjectFil
 
 /** The newest first. */
 export async function listProjects(sql: Sql, filter: ProjectFilter): Promise<ProjectRow[]> {
-  const { after, count } = filter;
   return sql<ProjectRow[]>`
     SELECT ${columns(sql)} FROM control.project
-    WHERE ${filteredBy(sql, filter)}
-      ${after === null ? sql`` : sql`AND (created_at, id) < (${after.moment}::text::timestamptz, ${after.id})`}
-    ORDER BY created_at DESC, id DESC LIMIT ${count}`;
+    WHERE ${filteredBy(sql, filter)} ${newestFirst(sql, filter.page)}`;
 }
 
 /** The last deployed first; a project without deployments counts from its creation. */
@@ -109,7 +106,6 @@ export async function listDeployedProjects(
   sql: Sql,
   filter: ProjectFilter,
 ): Promise<(ProjectRow & { readonly last_deployment_id: string | null })[]> {
-  const { after, count } = filter;
   return sql`
     SELECT ${fields(sql)}, last_deployment_id, ${momentOfColumn(sql, 'moved_at')} AS position
     FROM (
@@ -120,8 +116,7 @@ export async function listDeployedProjects(
       ) AS last ON true
       WHERE ${filteredBy(sql, filter)}
     ) AS listed
-    ${after === null ? sql`` : sql`WHERE (moved_at, id) < (${after.moment}::text::timestamptz, ${after.id})`}
-    ORDER BY moved_at DESC, id DESC LIMIT ${count}`;
+    WHERE true ${newestFirst(sql, filter.page, '', 'moved_at')}`;
 }
 
 /** A project to add. */

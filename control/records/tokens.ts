@@ -3,8 +3,9 @@ import type { Sql, Transaction } from '#postgres/sql.ts';
 import type { TokenLife } from '../access/actor.ts';
 import type { TokenScope } from '../access/permissions.ts';
 import { newSecret } from '../access/secrets.ts';
+import type { TimePage } from '../http/page.ts';
 import { newId } from './ids.ts';
-import { momentOfColumn } from './moment.ts';
+import { momentOfColumn, newestFirst } from './moment.ts';
 
 const HINT_CHARS = 8;
 
@@ -42,8 +43,7 @@ export const toToken = (row: TokenRow) => ({
 export async function listTokens(
   sql: Sql | Transaction,
   of: { readonly accountId: string } | { readonly organizationId: string } | { readonly id: string },
-  after: { readonly moment: string; readonly id: string } | null,
-  count: number,
+  page: TimePage,
 ): Promise<TokenRow[]> {
   const whose =
     'id' in of
@@ -56,8 +56,13 @@ export async function listTokens(
       last_used_at, ${momentOfColumn(sql, 't.created_at')} AS position
     FROM control.token t LEFT JOIN control.account a ON a.id = account_id
     WHERE ${whose} AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())
-      ${after === null ? sql`` : sql`AND (t.created_at, t.id) < (${after.moment}::text::timestamptz, ${after.id})`}
-    ORDER BY t.created_at DESC, t.id DESC LIMIT ${count}`;
+      ${newestFirst(sql, page, 't.')}`;
+}
+
+/** A valid token. */
+export async function readToken(sql: Sql | Transaction, id: string): Promise<TokenRow | undefined> {
+  const [row] = await listTokens(sql, { id }, { count: 1, after: null });
+  return row;
 }
 
 /** Scope and lifetime of a new token. */

@@ -307,7 +307,12 @@ export const zones: readonly Zone[] = [
   controlFeature('telemetry'),
   controlFeature('usage'),
   controlFeature('sign-in', ['packages/worker/', 'control/sessions/']),
-  { prefix: 'control/records/', may: ['core/', 'postgres/', 'control/access/'], floorTypes: controlProcess },
+  {
+    prefix: 'control/records/',
+    may: ['core/', 'postgres/', 'control/access/'],
+    mayTypes: ['control/http/'],
+    floorTypes: controlProcess,
+  },
   {
     prefix: 'control/process/',
     may: ['core/', 'git/', 'resources/', 'control/http/'],

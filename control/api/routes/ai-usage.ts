@@ -12,7 +12,7 @@ import {
 import type { RequestState } from '../request/middleware.ts';
 import { ApiError } from '../../http/errors.ts';
 import { needs } from '../request/needs.ts';
-import { momentOf, pageOf, pageQuery, readPage, toPage } from '../../http/page.ts';
+import { pageOf, pageQuery, readTimePage, toTimePage } from '../../http/page.ts';
 import { nullable, Timestamp } from '../../http/schemas.ts';
 
 const DAY_MS = 86_400_000;
@@ -121,8 +121,6 @@ const toCall = (row: AiCallRow) => ({
   totalMs: row.total_ms,
 });
 
-const position = (row: AiCallRow) => ({ order: row.position, id: row.id });
-
 async function callsOf(
   { sql }: Dependencies,
   of: { readonly organizationId: string; readonly projectId: string | null },
@@ -134,11 +132,10 @@ async function callsOf(
     readonly cursor?: string;
   },
 ) {
-  const { count, after } = readPage(query);
-  const from = after === null ? null : { moment: momentOf(after), id: after.id };
+  const page = readTimePage(query);
   const { model = null, run = null, failed = false } = query;
-  const rows = await listAiCalls(sql, { ...of, model, run, isFailed: failed }, from, count);
-  return toPage(rows, count, toCall, position);
+  const rows = await listAiCalls(sql, { ...of, model, run, isFailed: failed }, page);
+  return toTimePage(rows, page, toCall);
 }
 
 export const aiUsage = platform<Dependencies, RequestState>()

@@ -14,14 +14,13 @@ import {
   readState,
   toDeployment,
   toLine,
-  type DeploymentRow,
 } from '../../records/deployments.ts';
 import type { RequestState } from '../request/middleware.ts';
 import { ApiError } from '../../http/errors.ts';
 import { buildLogEvents } from '../events/build-log-events.ts';
 import type { EventStreams } from '../events/event-stream.ts';
 import { needs } from '../request/needs.ts';
-import { momentOf, pageOf, pageQuery, readPage, toPage } from '../../http/page.ts';
+import { pageOf, pageQuery, readTimePage, toTimePage } from '../../http/page.ts';
 import { Id, nullable, Timestamp } from '../../http/schemas.ts';
 
 const Status = Type.Enum([...deploymentStates]);
@@ -71,8 +70,6 @@ const listQuery = {
 const LINES_MAX = 1000;
 const tags = ['deployments'];
 
-const position = (row: DeploymentRow) => ({ order: row.position, id: row.id });
-
 export function deployments(streams: EventStreams) {
   return platform<Dependencies, RequestState>()
     .get(
@@ -93,17 +90,16 @@ export function deployments(streams: EventStreams) {
         );
         if (projectId !== null) await access.project('deployment:read', projectId);
         else access.everybody();
-        const { count, after } = readPage(ctx.query);
+        const page = readTimePage(ctx.query);
         const rows = await listDeployments(ctx.env.sql, {
           projectId,
           organizationIds: projectId === null ? organizationIds : null,
           branch: ctx.query.branch ?? null,
           status: ctx.query.status ?? null,
           target: ctx.query.target ?? null,
-          after: after === null ? null : { moment: momentOf(after), id: after.id },
-          count,
+          page,
         });
-        return toPage(rows, count, (row) => toDeployment(ctx.env.addresses, row), position);
+        return toTimePage(rows, page, (row) => toDeployment(ctx.env.addresses, row));
       },
     )
     .get(
@@ -116,17 +112,16 @@ export function deployments(streams: EventStreams) {
         response: pageOf(DeploymentSchema),
       },
       async (ctx) => {
-        const { count, after } = readPage(ctx.query);
+        const page = readTimePage(ctx.query);
         const rows = await listDeployments(ctx.env.sql, {
           projectId: null,
           organizationIds: [ctx.params.orgId],
           branch: ctx.query.branch ?? null,
           status: ctx.query.status ?? null,
           target: ctx.query.target ?? null,
-          after: after === null ? null : { moment: momentOf(after), id: after.id },
-          count,
+          page,
         });
-        return toPage(rows, count, (row) => toDeployment(ctx.env.addresses, row), position);
+        return toTimePage(rows, page, (row) => toDeployment(ctx.env.addresses, row));
       },
     )
     .get(

@@ -19,7 +19,7 @@ import {
 import type { RequestState } from '../request/middleware.ts';
 import { ApiError } from '../../http/errors.ts';
 import { needs } from '../request/needs.ts';
-import { momentOf, pageOf, pageQuery, readPage, toPage } from '../../http/page.ts';
+import { pageOf, pageQuery, readTimePage, toTimePage } from '../../http/page.ts';
 import { Id, nullable, Timestamp } from '../../http/schemas.ts';
 import { DeploymentSchema } from './deployments.ts';
 
@@ -83,31 +83,25 @@ export const projects = platform<Dependencies, RequestState>()
       const projectId = token?.projectId ?? null;
       if (projectId === null) access.everybody();
       else await access.project('project:read', projectId);
-      const { count, after } = readPage(ctx.query);
+      const page = readTimePage(ctx.query);
       const rows = await listDeployedProjects(ctx.env.sql, {
         organizationIds: Object.keys(memberships).filter((id) => access.may('project:read', id, projectId)),
         projectId,
         search: ctx.query.search ?? null,
-        after: after === null ? null : { moment: momentOf(after), id: after.id },
-        count,
+        page,
       });
       const last = await readDeployments(
         ctx.env.sql,
         rows.flatMap(({ last_deployment_id: id }) => id ?? []),
       );
       const { addresses } = ctx.env;
-      return toPage(
-        rows,
-        count,
-        (row) => {
-          const deployment = last.get(row.last_deployment_id ?? '');
-          return {
-            ...toProject(addresses, row),
-            lastDeployment: deployment === undefined ? null : toDeployment(addresses, deployment),
-          };
-        },
-        (row) => ({ order: row.position, id: row.id }),
-      );
+      return toTimePage(rows, page, (row) => {
+        const deployment = last.get(row.last_deployment_id ?? '');
+        return {
+          ...toProject(addresses, row),
+          lastDeployment: deployment === undefined ? null : toDeployment(addresses, deployment),
+        };
+      });
     },
   )
   .get(
@@ -123,20 +117,14 @@ export const projects = platform<Dependencies, RequestState>()
       const { id } = ctx.params;
       const bound = ctx.state.access.account('project:read').token?.projectId ?? null;
       ctx.state.access.organization('project:read', id, bound);
-      const { count, after } = readPage(ctx.query);
+      const page = readTimePage(ctx.query);
       const rows = await listProjects(ctx.env.sql, {
         organizationIds: [id],
         projectId: bound,
         search: ctx.query.search ?? null,
-        after: after === null ? null : { moment: momentOf(after), id: after.id },
-        count,
+        page,
       });
-      return toPage(
-        rows,
-        count,
-        (row) => toProject(ctx.env.addresses, row),
-        (row) => ({ order: row.position, id: row.id }),
-      );
+      return toTimePage(rows, page, (row) => toProject(ctx.env.addresses, row));
     },
   )
   .post(

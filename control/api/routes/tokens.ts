@@ -4,11 +4,11 @@ import { platform } from '#packages/worker/index.ts';
 import type { TokenLife } from '../../access/actor.ts';
 import { tokenScopes } from '../../access/permissions.ts';
 import type { Dependencies } from '../../process/dependencies.ts';
-import { addToken, countTokens, listTokens, revokeToken, toToken, type TokenRow } from '../../records/tokens.ts';
+import { addToken, countTokens, listTokens, readToken, revokeToken, toToken } from '../../records/tokens.ts';
 import type { RequestState } from '../request/middleware.ts';
 import { ApiError } from '../../http/errors.ts';
 import { needs } from '../request/needs.ts';
-import { momentOf, pageOf, pageQuery, readPage, toPage } from '../../http/page.ts';
+import { pageOf, pageQuery, readTimePage, toTimePage } from '../../http/page.ts';
 import { Id, Label, nullable, Timestamp } from '../../http/schemas.ts';
 import { ScopeSchema } from '../../access/role-schemas.ts';
 
@@ -31,8 +31,6 @@ const Token = Type.Object({
   lastUsedAt: nullable(Timestamp),
 });
 
-const position = (row: TokenRow) => ({ order: row.position, id: row.id });
-
 export const tokens = platform<Dependencies, RequestState>()
   .get(
     '/tokens',
@@ -45,9 +43,8 @@ export const tokens = platform<Dependencies, RequestState>()
     },
     async (ctx) => {
       const { accountId } = ctx.state.access.wholeAccount('account:read');
-      const { count, after } = readPage(ctx.query);
-      const from = after === null ? null : { moment: momentOf(after), id: after.id };
-      return toPage(await listTokens(ctx.env.sql, { accountId }, from, count), count, toToken, position);
+      const page = readTimePage(ctx.query);
+      return toTimePage(await listTokens(ctx.env.sql, { accountId }, page), page, toToken);
     },
   )
   .post(
@@ -116,7 +113,7 @@ export const tokens = platform<Dependencies, RequestState>()
           subjectId: id,
           details: { name, scope },
         });
-        const [row] = await listTokens(tx, { id }, null, 1);
+        const row = await readToken(tx, id);
         return { ...toToken(row!), token: secret };
       });
       return ctx.json(made, 201);
@@ -129,7 +126,7 @@ export const tokens = platform<Dependencies, RequestState>()
       const { accountId, token: asking } = ctx.state.access.account('account:write');
       const { id } = ctx.params;
       await ctx.env.sql.begin(async (tx) => {
-        const [row] = await listTokens(tx, { id }, null, 1);
+        const row = await readToken(tx, id);
         const isOutside =
           row === undefined ||
           row.account_id !== accountId ||
@@ -159,10 +156,8 @@ export const tokens = platform<Dependencies, RequestState>()
       response: pageOf(Token),
     },
     async (ctx) => {
-      const { count, after } = readPage(ctx.query);
-      const from = after === null ? null : { moment: momentOf(after), id: after.id };
-      const rows = await listTokens(ctx.env.sql, { organizationId: ctx.params.id }, from, count);
-      return toPage(rows, count, toToken, position);
+      const page = readTimePage(ctx.query);
+      return toTimePage(await listTokens(ctx.env.sql, { organizationId: ctx.params.id }, page), page, toToken);
     },
   )
   .delete(
@@ -176,7 +171,7 @@ export const tokens = platform<Dependencies, RequestState>()
     async (ctx) => {
       const { id, tokenId } = ctx.params;
       await ctx.env.sql.begin(async (tx) => {
-        const [row] = await listTokens(tx, { id: tokenId }, null, 1);
+        const row = await readToken(tx, tokenId);
         if (row === undefined || row.organization_id !== id) throw new ApiError('not_found');
         await revokeToken(tx, tokenId);
         await ctx.state.audit(tx, {
