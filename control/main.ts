@@ -12,7 +12,7 @@ import { createApi } from './api/app.ts';
 import { createClientAddress } from './http/client-address.ts';
 import { sweepApi } from './api/sweep.ts';
 import { recheckDomains } from './domains/recheck.ts';
-import { startDrains } from './drains/deliver.ts';
+import { runDrains } from './drains/deliver.ts';
 import { startDeployments } from './releases/start.ts';
 import { watchBuilds } from './releases/want-builder.ts';
 import { openGitPush } from './git-push/git-push.ts';
@@ -36,7 +36,7 @@ import { createDatabaseFigures } from './telemetry/database-figures.ts';
 import { collectorAddress } from './telemetry/export-spans.ts';
 import { collectUsage } from './usage/collect.ts';
 import { followStorage } from './storage/follow.ts';
-import { startWebhooks } from './webhooks/deliveries.ts';
+import { deliverWebhooks } from './webhooks/deliver.ts';
 
 const SWEEP_MS = 10 * 60_000;
 
@@ -101,10 +101,10 @@ async function start(): Promise<() => Promise<void>> {
   startDeployments(deps);
   await watchBuilds(deps, () => process.connected && process.send?.({ type: 'want', service: 'builder' }));
   startGitHost(deps);
-  startWebhooks(deps);
-  startDrains(deps);
+  deps.background('Sending webhooks', () => deliverWebhooks(deps));
+  deps.background('Sending lines to drains', () => runDrains(deps));
   deps.background('Evaluating alerts', () => evaluateAlerts(deps));
-  deps.background('Telling of alerts', () => deliverAlerts(deps));
+  deps.background('Sending alerts', () => deliverAlerts(deps));
   deps.background('Looking at domains', () => recheckDomains(deps));
   deps.background('Counting storage', () => followStorage(deps));
   deps.background('Collecting usage', () => collectUsage(deps));

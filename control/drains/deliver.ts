@@ -1,15 +1,14 @@
 // Delivers stored lines to drains: one batch at a time, in order, from each drain's cursor. The cursor moves once a
-// batch was delivered, so a restart loses nothing and a batch may arrive twice. Failed batches are retried with
-// pauses;
-// then the drain is paused until someone enables it. Started by main.ts.
+// batch was delivered, so a restart loses nothing and a batch may arrive twice. Failed batches are retried at growing
+// intervals; then the drain is paused until someone enables it. Started by main.ts.
 import { randomUUID } from 'node:crypto';
-import { unseal } from '#core/encryption.ts';
 import type { Resolve } from '#core/way-out/post.ts';
 import { runDueWork } from '../outbound/due-work.ts';
+import { drainKind, openSecret, retryIn, UNREADABLE } from '../outbound/subscription.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import { readBatch, type DrainBatch, type DrainFilter } from './batch.ts';
 import { sendLines, type Drain, type SendResult } from './send.ts';
-import { drainContext, type ShownTarget, type TargetSecret } from './target.ts';
+import type { ShownTarget, TargetSecret } from './target.ts';
 
 /** Delays after each failed attempt; after the last one the drain is paused: ten hours in total. */
 const WAITS_SECONDS = [5, 30, 120, 600, 1800, 3600, 7200, 10_800, 10_800];
@@ -32,11 +31,6 @@ interface Claimed extends DrainRow {
   readonly failures: number;
 }
 
-/** Starts the loop. Called by main.ts. */
-export function startDrains(deps: Dependencies): void {
-  deps.background('Sending lines to drains', () => runDrains(deps));
-}
-
 /** Delivers until the process ends. @param resolve for tests. */
 export function runDrains(deps: Dependencies, resolve?: Resolve): Promise<void> {
   return runDueWork<Claimed>(deps, {
@@ -53,7 +47,7 @@ export function runDrains(deps: Dependencies, resolve?: Resolve): Promise<void> 
 /** @throws {Error} if its secret cannot be decrypted. */
 export function openDrain({ keys }: Pick<Dependencies, 'keys'>, row: DrainRow): Drain {
   const { id, project_name: projectName, target, is_private: isPrivate } = row;
-  const secret = JSON.parse(unseal(keys, row.secret, drainContext(id))) as TargetSecret;
+  const secret = JSON.parse(openSecret(keys, drainKind, id, row.secret)) as TargetSecret;
   return { id, projectName, target, secret, isPrivate };
 }
 
@@ -83,7 +77,7 @@ async function deliver(deps: Dependencies, claimed: Claimed, resolve?: Resolve):
   try {
     sent = await sendLines(openDrain(deps, claimed), batch.lines, resolve);
   } catch {
-    sent = { status: null, error: 'Its secret cannot be read: give its target anew', bytes: 0 };
+    sent = { status: null, error: UNREADABLE, bytes: 0 };
   }
   await (sent.error === null ? arrived(deps, claimed, batch, sent) : failed(deps, claimed, sent));
 }
@@ -116,13 +110,12 @@ async function arrived(
 
 async function failed({ sql, log }: Dependencies, claimed: Claimed, { status, error }: SendResult): Promise<void> {
   const { id, lease, failures, project_id: projectId } = claimed;
-  const seconds = WAITS_SECONDS[failures];
-  const wait = (seconds ?? 0) * (1 + Math.random() / 4);
+  const wait = retryIn(WAITS_SECONDS, failures + 1);
   await sql`
     UPDATE control.log_drain
        SET lease = NULL, lease_until = NULL, failures = failures + 1, status = ${status}, error = ${error},
-           failed_at = now(), next_at = now() + ${wait} * interval '1 second',
-           paused_at = ${seconds === undefined ? sql`now()` : null}
+           failed_at = now(), next_at = now() + ${wait ?? 0} * interval '1 second',
+           paused_at = ${wait === null ? sql`now()` : null}
      WHERE id = ${id} AND lease = ${lease}`;
-  if (seconds === undefined) log.warn({ drain: id, projectId, reason: error }, 'Drain paused');
+  if (wait === null) log.warn({ drain: id, projectId, reason: error }, 'Drain paused');
 }

@@ -1,26 +1,16 @@
 // The target of a drain: validates it, and splits it into a visible and a sealed part. Used by the routes of drains and
 // by deliver.ts.
 import Type, { type Static } from '#core/typebox/typebox.mjs';
-import { urlProblem } from '#core/way-out/post.ts';
-
-const HEADERS_MAX = 20;
-/** Headers of the request itself, which users cannot set. */
-const OWN_HEADERS =
-  /^(?:host|content-.*|transfer-encoding|connection|keep-alive|upgrade|te|trailer|expect|x-platform-.*)$/i;
+import { checkHeaders, headerNames, HeadersSchema } from '../outbound/headers.ts';
+import { checkTargetUrl, TargetUrl } from '../outbound/target-url.ts';
 
 const HttpTarget = Type.Object(
   {
     kind: Type.Literal('http'),
-    url: Type.String({ maxLength: 2048 }),
+    url: TargetUrl,
     format: Type.Optional(Type.Enum(['ndjson', 'json'], { description: 'A line of JSON each (default), or an array' })),
     gzip: Type.Optional(Type.Boolean({ description: 'Compress bodies; off by default' })),
-    headers: Type.Optional(
-      Type.Record(
-        Type.String({ pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$" }),
-        Type.String({ maxLength: 4096, pattern: '^[\\x20-\\x7e]*$' }),
-        { description: 'Such as authorization. They are never shown again', maxProperties: HEADERS_MAX },
-      ),
-    ),
+    headers: Type.Optional(HeadersSchema),
   },
   { additionalProperties: false },
 );
@@ -72,21 +62,16 @@ export type TargetSecret =
   | { readonly headers: Readonly<Record<string, string>> }
   | { readonly accessKeyId: string; readonly secretAccessKey: string };
 
-/** Encryption context of a drain's secret. */
-export function drainContext(drainId: string): string {
-  return `drain:${drainId}`;
+/** @throws {ApiError} `bad_request` for a target that is not allowed. */
+export function checkTarget(target: GivenTarget, isPrivate: boolean): void {
+  if (target.kind === 's3') return checkTargetUrl('body.target.endpoint', target.endpoint, isPrivate);
+  checkTargetUrl('body.target.url', target.url, isPrivate);
+  checkHeaders('body.target.headers', target.headers ?? {});
 }
 
-/** Why a target is invalid; null if it is valid. */
-export function targetProblem(target: GivenTarget, isPrivate: boolean): string | null {
-  if (target.kind === 's3') {
-    const problem = urlProblem(target.endpoint, isPrivate);
-    return problem === null ? null : `body.target.endpoint: ${problem}`;
-  }
-  const problem = urlProblem(target.url, isPrivate);
-  if (problem !== null) return `body.target.url: ${problem}`;
-  const own = Object.keys(target.headers ?? {}).find((name) => OWN_HEADERS.test(name));
-  return own === undefined ? null : `body.target.headers: ${own} is said by the platform itself`;
+/** Host of a target, for the audit log. */
+export function hostOf(target: GivenTarget): string {
+  return new URL(target.kind === 's3' ? target.endpoint : target.url).host;
 }
 
 /** Splits a target into the visible and the sealed part. */
@@ -97,6 +82,5 @@ export function partTarget(target: GivenTarget): { readonly shown: ShownTarget; 
     return { shown, secret: { accessKeyId, secretAccessKey } };
   }
   const { kind, url, format = 'ndjson', gzip = false, headers = {} } = target;
-  const names = Object.keys(headers).map((name) => name.toLowerCase());
-  return { shown: { kind, url, format, gzip, headers: names }, secret: { headers } };
+  return { shown: { kind, url, format, gzip, headers: headerNames(headers) }, secret: { headers } };
 }

@@ -1,17 +1,13 @@
 // Reseals data with the current key of ENCRYPTION_KEY: variables, the frozen variables of deployments, repository
-// credentials, tokens of the Git host, secrets of webhooks, drains and channels, collector headers, keys of AI
-// providers.
+// credentials, tokens of the Git host, secrets of subscriptions, keys of AI providers.
 // Requested by an operator. Everything that the control plane seals for longer than a day must be listed here.
 import { isCurrent, seal, unseal, type EncryptionKeys } from '#core/encryption.ts';
 import { credentialsContext } from '#git/clone-source.ts';
 import type { Sql } from '#postgres/sql.ts';
 import { providerContext } from '#gateway/accounts/postgres/settings.ts';
+import { secretContext, subscriptionKinds } from '../outbound/subscription.ts';
 import { frozenContext } from '../releases/frozen-variables.ts';
-import { channelContext } from '../alerts/deliver.ts';
-import { drainContext } from '../drains/target.ts';
 import { GIT_HOST, tokenContext } from '../sign-in/git-host-token.ts';
-import { headersContext } from '../telemetry/project-collectors.ts';
-import { secretContext } from '../webhooks/deliveries.ts';
 import { resealVariables } from '../records/variables.ts';
 
 /** A column of sealed values. */
@@ -33,10 +29,9 @@ const places: readonly Place[] = [
     column: 'access_token',
     context: (subject) => tokenContext(GIT_HOST, subject),
   },
-  { table: 'control.webhook', id: 'id', column: 'secret', context: secretContext },
-  { table: 'control.log_drain', id: 'id', column: 'secret', context: drainContext },
-  { table: 'control.collector', id: 'project_id', column: 'headers', context: headersContext },
-  { table: 'control.alert_channel', id: 'id', column: 'secret', context: channelContext },
+  ...subscriptionKinds.map((kind): Place => {
+    return { table: kind.table, id: kind.id, column: kind.sealed, context: (id) => secretContext(kind, id) };
+  }),
   { table: 'control.ai_provider', id: 'id', column: 'key', context: providerContext },
 ];
 

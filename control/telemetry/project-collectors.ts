@@ -1,7 +1,7 @@
 // Exporters to the collectors of projects: read from the database, one exporter each, with a common limit on buffered
 // spans. Counts of exported and dropped spans are written back periodically. Started by collect.ts.
-import { unseal } from '#core/encryption.ts';
 import { runRounds } from '#core/process/rounds.ts';
+import { collectorKind, openSecret, UNREADABLE } from '../outbound/subscription.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import { SpanExporter, type CollectorAddress } from './export-spans.ts';
 import type { OwnedSpan } from './otlp.ts';
@@ -29,11 +29,6 @@ interface Known {
   told: { readonly sent: number; readonly dropped: number };
 }
 
-/** Encryption context of a project's headers. */
-export function headersContext(projectId: string): string {
-  return `collector:${projectId}`;
-}
-
 /** Receives spans of projects that have a collector. */
 export interface ProjectCollectors {
   add(spans: readonly OwnedSpan[]): void;
@@ -54,11 +49,15 @@ export function createProjectCollectors({
   const running = new Set<Promise<void>>();
   const gone = { sent: 0, dropped: 0 };
 
-  const addressOf = ({ project_id: id, url, headers, is_private: isPrivate }: Row): CollectorAddress => ({
-    url,
-    headers: JSON.parse(unseal(keys, headers, headersContext(id))) as Record<string, string>,
-    isPrivate,
-  });
+  /** Null if its headers cannot be decrypted. */
+  function addressOf({ project_id: id, url, headers, is_private: isPrivate }: Row): CollectorAddress | null {
+    try {
+      const opened = JSON.parse(openSecret(keys, collectorKind, id, headers)) as Record<string, string>;
+      return { url, headers: opened, isPrivate };
+    } catch {
+      return null;
+    }
+  }
 
   async function read(): Promise<void> {
     const rows = await sql<Row[]>`
@@ -75,9 +74,15 @@ export function createProjectCollectors({
     }
     for (const row of rows) {
       if (known.has(row.project_id)) continue;
+      const address = addressOf(row);
+      if (address === null) {
+        await sql`
+          UPDATE control.collector SET error = ${UNREADABLE}, error_at = now() WHERE project_id = ${row.project_id}`;
+        continue;
+      }
       const end = new AbortController();
       const exporter = new SpanExporter({
-        address: addressOf(row),
+        address,
         log: log.child({ projectId: row.project_id }),
         stopping: AbortSignal.any([stopping, end.signal]),
         waitingMax: WAITING_OF_ONE_MAX,

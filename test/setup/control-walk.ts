@@ -1,7 +1,6 @@
 // What the authorization walk needs: an organization with everything in it, somebody for every role, and a request for
 // every operation of the API description.
-import { seal } from '#core/encryption.ts';
-import { drainContext } from '#control/drains/target.ts';
+import { drainKind, sealSecret } from '#control/outbound/subscription.ts';
 import { newDeploymentId, newId } from '#control/records/ids.ts';
 import { newSecret } from '#control/access/secrets.ts';
 import type { Permission } from '#control/access/permissions.ts';
@@ -272,7 +271,7 @@ export async function makeScene(control: TestControl): Promise<Scene> {
     await sql`INSERT INTO control.log_drain (id, project_id, name, kind, target, secret, cursor)
       VALUES (${rows['drain']!}, ${projectId}, 'walk', 'http',
         ${sql.json({ kind: 'http', url: 'https://localhost/', format: 'ndjson', gzip: false, headers: [] })},
-        ${seal(control.deps.keys, JSON.stringify({ headers: {} }), drainContext(rows['drain']!))}, 0)`;
+        ${sealSecret(control.deps.keys, drainKind, rows['drain']!, JSON.stringify({ headers: {} }))}, 0)`;
     await sql`INSERT INTO control.alert_channel (id, project_id, name, kind, target, secret)
       VALUES (${rows['channel']!}, ${projectId}, 'walk', 'webhook', 'example.com', ${Buffer.alloc(8)})`;
     await sql`INSERT INTO control.alert_rule (id, project_id, name, kind, threshold, clear_below, window_seconds,

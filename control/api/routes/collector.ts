@@ -1,22 +1,19 @@
 // The OTLP collector of a project, which receives its spans in addition to the operator's. Header values are sealed
 // and never shown.
 import Type from '#core/typebox/typebox.mjs';
-import { seal } from '#core/encryption.ts';
 import { platform } from '#packages/worker/index.ts';
-import { urlProblem } from '#core/way-out/post.ts';
-import type { Dependencies } from '../../process/dependencies.ts';
-import { headersContext } from '../../telemetry/project-collectors.ts';
-import type { RequestState } from '../request/middleware.ts';
-import { ApiError } from '../../http/errors.ts';
-import { needs } from '../request/needs.ts';
 import { nullable, Timestamp } from '../../http/schemas.ts';
+import { viewOf } from '../../http/view.ts';
+import { checkHeaders, HeadersSchema } from '../../outbound/headers.ts';
+import { collectorKind, sealSecret } from '../../outbound/subscription.ts';
+import { AllowPrivate, checkTargetUrl } from '../../outbound/target-url.ts';
+import type { Dependencies } from '../../process/dependencies.ts';
+import type { RequestState } from '../request/middleware.ts';
+import { needs } from '../request/needs.ts';
+import { deleteOwned, entryOf, listOwned } from './owned-rows.ts';
 
 const path = '/projects/:id/collector';
 const tags = ['traces'];
-const HEADERS_MAX = 20;
-const HEADER_CHARS_MAX = 4096;
-/** Headers that the exporter sets itself. */
-const OWN_HEADERS = new Set(['content-type', 'content-length', 'host', 'connection', 'transfer-encoding']);
 
 const Collector = Type.Object({
   url: Type.String(),
@@ -31,27 +28,13 @@ const Collector = Type.Object({
 });
 
 interface Row {
-  readonly url: string;
   readonly header_names: string[];
   readonly is_private: boolean;
-  readonly created_at: Date;
-  readonly sent: number;
-  readonly dropped: number;
-  readonly sent_at: Date | null;
-  readonly error: string | null;
-  readonly error_at: Date | null;
 }
 
-const toCollector = (row: Row) => ({
-  url: row.url,
-  headers: row.header_names,
-  allowPrivate: row.is_private,
-  createdAt: row.created_at.toISOString(),
-  sent: row.sent,
-  dropped: row.dropped,
-  sentAt: row.sent_at?.toISOString() ?? null,
-  error: row.error,
-  errorAt: row.error_at?.toISOString() ?? null,
+const toCollector = viewOf(Collector, {
+  headers: (row: Row) => row.header_names,
+  allowPrivate: (row: Row) => row.is_private,
 });
 
 export const collector = platform<Dependencies, RequestState>()
@@ -64,8 +47,8 @@ export const collector = platform<Dependencies, RequestState>()
       response: Type.Object({ collector: nullable(Collector) }),
     },
     async (ctx) => {
-      const { projectId } = await ctx.state.access.project('log:read', ctx.params.id);
-      const [row] = await ctx.env.sql<Row[]>`SELECT * FROM control.collector WHERE project_id = ${projectId}`;
+      const owner = await ctx.state.access.project('log:read', ctx.params.id);
+      const [row] = await listOwned<Row>(ctx.env.sql, collectorKind, owner);
       return { collector: row === undefined ? null : toCollector(row) };
     },
   )
@@ -79,28 +62,23 @@ export const collector = platform<Dependencies, RequestState>()
       body: Type.Object(
         {
           url: Type.String({ maxLength: 2048, description: 'Whole, such as `https://otel.example.com/v1/traces`' }),
-          headers: Type.Optional(
-            Type.Record(Type.String(), Type.String({ maxLength: HEADER_CHARS_MAX }), {
-              description: 'Such as `authorization`; they are kept sealed',
-            }),
-          ),
-          allowPrivate: Type.Optional(
-            Type.Boolean({ description: 'May lead to http and private addresses; only operators may' }),
-          ),
+          headers: Type.Optional(HeadersSchema),
+          allowPrivate: AllowPrivate,
         },
         { additionalProperties: false },
       ),
       response: Collector,
     },
     async (ctx) => {
-      const { projectId, organizationId } = await ctx.state.access.project('webhook:write', ctx.params.id);
+      const owner = await ctx.state.access.project('webhook:write', ctx.params.id);
+      const { projectId } = owner;
       const { url, headers: given = {}, allowPrivate = false } = ctx.body;
       if (allowPrivate) ctx.state.access.operator();
-      const problem = urlProblem(url, allowPrivate);
-      if (problem !== null) throw new ApiError('bad_request', { reason: `body.url: ${problem}` });
-      const headers = checkedHeaders(given);
+      checkTargetUrl('body.url', url, allowPrivate);
+      checkHeaders('body.headers', given);
+      const headers = Object.fromEntries(Object.entries(given).map(([name, value]) => [name.toLowerCase(), value]));
       const { sql, keys } = ctx.env;
-      const sealed = seal(keys, JSON.stringify(headers), headersContext(projectId));
+      const sealed = sealSecret(keys, collectorKind, projectId, JSON.stringify(headers));
       return sql.begin(async (tx) => {
         const names = Object.keys(headers);
         const [row] = await tx<Row[]>`
@@ -112,7 +90,7 @@ export const collector = platform<Dependencies, RequestState>()
           RETURNING *`;
         await tx`SELECT pg_notify('control_collector', ${projectId})`;
         const details = { host: new URL(url).host, headers: names };
-        await ctx.state.audit(tx, { ...subject(organizationId, projectId, 'collector.set'), details });
+        await ctx.state.audit(tx, entryOf(collectorKind, owner, projectId, 'set', details));
         return toCollector(row!);
       });
     },
@@ -126,36 +104,14 @@ export const collector = platform<Dependencies, RequestState>()
       response: { 204: null },
     },
     async (ctx) => {
-      const { projectId, organizationId } = await ctx.state.access.project('webhook:write', ctx.params.id);
-      await ctx.env.sql.begin(async (tx) => {
-        const { count } = await tx`DELETE FROM control.collector WHERE project_id = ${projectId}`;
-        if (count === 0) throw new ApiError('not_found');
-        await tx`SELECT pg_notify('control_collector', ${projectId})`;
-        await ctx.state.audit(tx, subject(organizationId, projectId, 'collector.delete'));
-      });
+      const owner = await ctx.state.access.project('webhook:write', ctx.params.id);
+      await deleteOwned(
+        ctx,
+        collectorKind,
+        owner,
+        owner.projectId,
+        (tx) => tx`SELECT pg_notify('control_collector', ${owner.projectId})`,
+      );
       return ctx.json(null, 204);
     },
   );
-
-const subject = (organizationId: string, projectId: string, action: string) => ({
-  organizationId,
-  projectId,
-  action,
-  subjectKind: 'collector',
-  subjectId: projectId,
-});
-
-/** Headers by lower-case name. @throws {ApiError} naming the header, never its value. */
-function checkedHeaders(given: Readonly<Record<string, string>>): Record<string, string> {
-  const entries = Object.entries(given).map(([name, value]) => [name.toLowerCase(), value] as const);
-  const refuse = (what: string): never => {
-    throw new ApiError('bad_request', { reason: `body.headers: ${what}` });
-  };
-  if (entries.length > HEADERS_MAX) refuse(`has more than ${HEADERS_MAX}`);
-  for (const [name, value] of entries) {
-    if (!/^[!#$%&'*+\-.^_`|~0-9a-z]{1,100}$/.test(name)) refuse(`"${name.slice(0, 100)}" is no name of a header`);
-    if (OWN_HEADERS.has(name)) refuse(`${name} is set by the platform`);
-    if (!/^[\x20-\x7e]*$/.test(value)) refuse(`the value of ${name} must be printable ASCII`);
-  }
-  return Object.fromEntries(entries);
-}

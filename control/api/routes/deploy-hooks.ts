@@ -6,10 +6,13 @@ import { createDeployment } from '../../releases/create-deployment.ts';
 import type { Dependencies } from '../../process/dependencies.ts';
 import { newId } from '../../records/ids.ts';
 import { hashOf, newSecret } from '../../access/secrets.ts';
+import type { OwnedTable } from '../../records/owned-table.ts';
 import type { RequestState } from '../request/middleware.ts';
 import { ApiError } from '../../http/errors.ts';
 import { needs, openToAll } from '../request/needs.ts';
 import { Label } from '../../http/schemas.ts';
+import { viewOf } from '../../http/view.ts';
+import { createOwned, deleteOwned, listOwned } from './owned-rows.ts';
 
 const DeployHook = Type.Object({
   id: Type.String(),
@@ -18,21 +21,17 @@ const DeployHook = Type.Object({
   createdAt: Type.String(),
 });
 
-interface Row {
-  readonly id: string;
-  readonly name: string;
-  readonly branch: string;
-  readonly created_at: Date;
-}
-
-const toHook = ({ id, name, branch, created_at: createdAt }: Row) => ({
-  id,
-  name,
-  branch,
-  createdAt: createdAt.toISOString(),
-});
+const toHook = viewOf(DeployHook);
 
 const HOOKS_MAX = 100;
+const table: OwnedTable = {
+  subject: 'deploy_hook',
+  table: 'control.deploy_hook',
+  id: 'id',
+  owner: 'project_id',
+  // Its error has another code.
+  limit: null,
+};
 
 export const deployHooks = platform<Dependencies, RequestState>()
   .post(
@@ -49,29 +48,19 @@ export const deployHooks = platform<Dependencies, RequestState>()
       response: { 201: Type.Object({ hook: DeployHook, url: Type.String() }) },
     },
     async (ctx) => {
-      const { sql, addresses } = ctx.env;
-      const { projectId, organizationId, actor } = await ctx.state.access.project('project:write', ctx.params.id);
+      const reached = await ctx.state.access.project('project:write', ctx.params.id);
       const { name, branch } = ctx.body;
       if (!isBranchName(branch)) throw new ApiError('bad_request', { reason: `"${branch}" is no name of a branch` });
       const { secret, hash } = newSecret('pdh');
-      const row = await sql.begin(async (tx) => {
-        const [made] = await tx<Row[]>`
-          INSERT INTO control.deploy_hook (id, project_id, hash, name, branch, created_by)
-          SELECT ${newId('deployHook')}, ${projectId}, ${hash}, ${name}, ${branch}, ${actor.accountId}
-           WHERE (SELECT count(*) FROM control.deploy_hook WHERE project_id = ${projectId}) < ${HOOKS_MAX} RETURNING *`;
-        if (made === undefined)
+      const columns = { hash, name, branch, created_by: reached.actor.accountId };
+      const given = { id: newId('deployHook'), columns, details: { name, branch } };
+      const row = await createOwned(ctx, table, reached, given, async (tx) => {
+        const [count] = await tx<{ count: number }[]>`
+          SELECT count(*)::int AS count FROM control.deploy_hook WHERE project_id = ${reached.projectId}`;
+        if (count!.count >= HOOKS_MAX)
           throw new ApiError('unprocessable', { reason: `A project has at most ${HOOKS_MAX} deploy hooks` });
-        await ctx.state.audit(tx, {
-          organizationId,
-          projectId,
-          action: 'deploy_hook.create',
-          subjectKind: 'deploy_hook',
-          subjectId: made.id,
-          details: { name, branch },
-        });
-        return made;
       });
-      return ctx.json({ hook: toHook(row), url: `${addresses.api}/deploy-hooks/${secret}` }, 201);
+      return ctx.json({ hook: toHook(row), url: `${ctx.env.addresses.api}/deploy-hooks/${secret}` }, 201);
     },
   )
   .get(
@@ -82,31 +71,16 @@ export const deployHooks = platform<Dependencies, RequestState>()
       response: Type.Object({ hooks: Type.Array(DeployHook) }),
     },
     async (ctx) => {
-      const { projectId } = await ctx.state.access.project('project:read', ctx.params.id);
-      const rows = await ctx.env.sql<Row[]>`
-        SELECT id, name, branch, created_at FROM control.deploy_hook WHERE project_id = ${projectId}
-         ORDER BY created_at, id`;
-      return { hooks: rows.map(toHook) };
+      const owner = await ctx.state.access.project('project:read', ctx.params.id);
+      return { hooks: (await listOwned(ctx.env.sql, table, owner)).map(toHook) };
     },
   )
   .delete(
     '/projects/:id/deploy-hooks/:hookId',
     { ...needs('project:write', 'project'), summary: 'Delete a deploy hook', response: { 204: Type.Null() } },
     async (ctx) => {
-      const { projectId, organizationId } = await ctx.state.access.project('project:write', ctx.params.id);
-      const { hookId } = ctx.params;
-      await ctx.env.sql.begin(async (tx) => {
-        const { count } = await tx`
-          DELETE FROM control.deploy_hook WHERE id = ${hookId} AND project_id = ${projectId}`;
-        if (count === 0) throw new ApiError('not_found');
-        await ctx.state.audit(tx, {
-          organizationId,
-          projectId,
-          action: 'deploy_hook.delete',
-          subjectKind: 'deploy_hook',
-          subjectId: hookId,
-        });
-      });
+      const owner = await ctx.state.access.project('project:write', ctx.params.id);
+      await deleteOwned(ctx, table, owner, ctx.params.hookId);
       return ctx.json(null, 204);
     },
   )

@@ -1,25 +1,28 @@
 // Log drains of a project: target, state, test delivery. Headers and keys are stored sealed and never shown again.
 import Type, { type Static } from '#core/typebox/typebox.mjs';
-import { seal } from '#core/encryption.ts';
 import { invocationKinds } from '#core/plans.ts';
 import { platform } from '#packages/worker/index.ts';
 import { openDrain, type DrainRow } from '../../drains/deliver.ts';
 import { sendLines } from '../../drains/send.ts';
 import {
-  drainContext,
+  checkTarget,
+  hostOf,
   partTarget,
   ShownTargetSchema,
-  targetProblem,
   TargetSchema,
   type GivenTarget,
 } from '../../drains/target.ts';
+import { ApiError } from '../../http/errors.ts';
+import { Id, Label, nullable, Timestamp } from '../../http/schemas.ts';
+import { viewOf } from '../../http/view.ts';
+import { drainKind, sealSecret } from '../../outbound/subscription.ts';
+import { AllowPrivate } from '../../outbound/target-url.ts';
 import type { Dependencies } from '../../process/dependencies.ts';
 import { newId } from '../../records/ids.ts';
 import { lastSeq, lineLevels } from '../../telemetry/lines.ts';
 import type { RequestState } from '../request/middleware.ts';
-import { ApiError } from '../../http/errors.ts';
 import { needs } from '../request/needs.ts';
-import { Id, Label, nullable, Timestamp } from '../../http/schemas.ts';
+import { changeOwned, createOwned, deleteOwned, entryOf, listOwned } from './owned-rows.ts';
 
 const tags = ['drains'];
 const path = '/projects/:id/drains';
@@ -63,60 +66,36 @@ const settings = {
 };
 
 interface Row extends DrainRow {
-  readonly name: string;
   readonly enabled: boolean;
   readonly failures: number;
-  readonly error: string | null;
-  readonly failed_at: Date | null;
   readonly next_at: Date;
   readonly paused_at: Date | null;
-  readonly delivered_at: Date | null;
-  readonly delivered_lines: number;
-  readonly delivered_bytes: number;
-  readonly created_at: Date;
 }
 
-const stateOf = ({ enabled, paused_at: pausedAt, failures }: Row): 'on' | 'retrying' | 'paused' | 'off' =>
+const stateOf = ({ enabled, paused_at: pausedAt, failures }: Row): Static<typeof Drain>['state'] =>
   !enabled ? 'off' : pausedAt !== null ? 'paused' : failures > 0 ? 'retrying' : 'on';
 
-const toDrain = (row: Row): Static<typeof Drain> => ({
-  id: row.id,
-  name: row.name,
-  target: row.target,
-  level: lineLevels[row.level]!,
-  kinds: row.kinds as Static<typeof Drain>['kinds'],
-  branch: row.branch,
-  allowPrivate: row.is_private,
-  state: stateOf(row),
-  error: row.error,
-  failures: row.failures,
-  failedAt: row.failed_at?.toISOString() ?? null,
-  nextAttemptAt: stateOf(row) === 'retrying' ? row.next_at.toISOString() : null,
-  deliveredAt: row.delivered_at?.toISOString() ?? null,
-  deliveredLines: row.delivered_lines,
-  deliveredBytes: row.delivered_bytes,
-  createdAt: row.created_at.toISOString(),
+const toDrain = viewOf(Drain, {
+  level: ({ level }: Row) => lineLevels[level],
+  allowPrivate: (row: Row) => row.is_private,
+  state: stateOf,
+  nextAttemptAt: (row: Row) => (stateOf(row) === 'retrying' ? row.next_at : null),
 });
 
-/** The stored form of a target. @throws {ApiError} `bad_request` for an invalid target. */
+/** The stored form of a target. @throws {ApiError} `bad_request` for a target that is not allowed. */
 function keepTarget({ keys }: Dependencies, id: string, target: GivenTarget, isPrivate: boolean) {
-  const problem = targetProblem(target, isPrivate);
-  if (problem !== null) throw new ApiError('bad_request', { reason: problem });
+  checkTarget(target, isPrivate);
   const { shown, secret } = partTarget(target);
-  return { shown, sealed: seal(keys, JSON.stringify(secret), drainContext(id)) };
+  return { kind: shown.kind, target: shown, secret: sealSecret(keys, drainKind, id, JSON.stringify(secret)) };
 }
-
-const hostOf = (target: GivenTarget): string => new URL(target.kind === 's3' ? target.endpoint : target.url).host;
 
 export const drains = platform<Dependencies, RequestState>()
   .get(
     path,
     { ...needed, tags, summary: 'List the log drains of a project', response: Type.Array(Drain) },
     async (ctx) => {
-      const { projectId } = await ctx.state.access.project('drain:write', ctx.params.id);
-      const rows = await ctx.env.sql<Row[]>`
-      SELECT * FROM control.log_drain WHERE project_id = ${projectId} ORDER BY created_at, id`;
-      return rows.map(toDrain);
+      const owner = await ctx.state.access.project('drain:write', ctx.params.id);
+      return (await listOwned<Row>(ctx.env.sql, drainKind, owner)).map(toDrain);
     },
   )
   .post(
@@ -124,40 +103,25 @@ export const drains = platform<Dependencies, RequestState>()
     {
       ...needs('drain:write', 'project', ['operator']),
       tags,
-      summary: 'Make a log drain: lines from now on are sent to its target',
+      summary: 'Create a log drain: lines from now on are sent to its target',
       body: Type.Object(
-        {
-          ...settings,
-          target: TargetSchema,
-          allowPrivate: Type.Optional(
-            Type.Boolean({ description: 'May lead to http and private addresses; only operators may' }),
-          ),
-        },
+        { ...settings, target: TargetSchema, allowPrivate: AllowPrivate },
         { additionalProperties: false },
       ),
       response: { 201: Drain },
     },
     async (ctx) => {
-      const { projectId, organizationId } = await ctx.state.access.project('drain:write', ctx.params.id);
+      const owner = await ctx.state.access.project('drain:write', ctx.params.id);
       const { name, target, level = 'debug', kinds = null, branch = null, allowPrivate = false } = ctx.body;
       if (allowPrivate) ctx.state.access.operator();
-      const { sql, limits } = ctx.env;
+      const { sql } = ctx.env;
       const id = newId('drain');
-      const { shown, sealed } = keepTarget(ctx.env, id, target, allowPrivate);
-      const row = await sql.begin(async (tx) => {
-        await tx`SELECT 1 FROM control.project WHERE id = ${projectId} FOR UPDATE`;
-        const [count] = await tx<{ count: number }[]>`
-          SELECT count(*)::int AS count FROM control.log_drain WHERE project_id = ${projectId}`;
-        const allowed = limits.drainsMax;
-        if (count!.count >= allowed) throw new ApiError('limit_reached', { what: 'Log drains', allowed });
-        const [made] = await tx<Row[]>`
-          INSERT INTO control.log_drain (id, project_id, name, kind, target, secret, is_private, level, kinds, branch, cursor)
-          VALUES (${id}, ${projectId}, ${name}, ${shown.kind}, ${tx.json(shown)}, ${sealed}, ${allowPrivate},
-            ${lineLevels.indexOf(level)}, ${kinds}, ${branch}, ${await lastSeq(sql)})
-          RETURNING *`;
-        const details = { name, kind: shown.kind, host: hostOf(target) };
-        await ctx.state.audit(tx, { ...subject(organizationId, projectId, id, 'drain.create'), details });
-        return made!;
+      const kept = keepTarget(ctx.env, id, target, allowPrivate);
+      const filter = { level: lineLevels.indexOf(level), kinds, branch, cursor: await lastSeq(sql) };
+      const row = await createOwned<Row>(ctx, drainKind, owner, {
+        id,
+        columns: { name, ...kept, target: sql.json(kept.target), is_private: allowPrivate, ...filter },
+        details: { name, kind: kept.kind, host: hostOf(target) },
       });
       return ctx.json(toDrain(row), 201);
     },
@@ -181,30 +145,33 @@ export const drains = platform<Dependencies, RequestState>()
       response: Drain,
     },
     async (ctx) => {
-      const { projectId, organizationId } = await ctx.state.access.project('drain:write', ctx.params.id);
+      const owner = await ctx.state.access.project('drain:write', ctx.params.id);
       const { drainId } = ctx.params;
       const { name, target, level, kinds, branch, enabled } = ctx.body;
-      const row = await ctx.env.sql.begin(async (tx) => {
-        const [before] = await tx<Row[]>`
-          SELECT * FROM control.log_drain WHERE id = ${drainId} AND project_id = ${projectId} FOR UPDATE`;
-        if (before === undefined) throw new ApiError('not_found');
+      const row = await changeOwned<Row>(ctx, drainKind, owner, drainId, async (tx, before) => {
         // Only an operator may use a private address.
         if (target !== undefined && before.is_private) ctx.state.access.operator();
         const kept = target === undefined ? null : keepTarget(ctx.env, drainId, target, before.is_private);
-        // The result of a running delivery is discarded, so its lines may be sent again.
-        const [after] = await tx<Row[]>`
-          UPDATE control.log_drain SET name = ${name ?? before.name}, enabled = ${enabled ?? before.enabled},
-            kind = ${(kept?.shown ?? before.target).kind}, target = ${tx.json(kept?.shown ?? before.target)},
-            secret = ${kept?.sealed ?? before.secret}, branch = ${branch === undefined ? before.branch : branch},
-            kinds = ${kinds === undefined ? (before.kinds as string[] | null) : kinds},
-            level = ${level === undefined ? before.level : lineLevels.indexOf(level)},
-            lease = NULL, lease_until = NULL,
-            ${enabled === true || kept !== null ? tx`paused_at = NULL, failures = 0, error = NULL, next_at = now()` : tx`failures = failures`}
-          WHERE id = ${drainId} RETURNING *`;
-        await tx`SELECT pg_notify('control_telemetry', ${projectId})`;
-        const details = { enabled: after!.enabled, ...(target !== undefined && { host: hostOf(target) }) };
-        await ctx.state.audit(tx, { ...subject(organizationId, projectId, drainId, 'drain.update'), details });
-        return after!;
+        const isRestarted = enabled === true || kept !== null;
+        await tx`SELECT pg_notify('control_telemetry', ${owner.projectId})`;
+        return {
+          columns: {
+            name,
+            kinds,
+            branch,
+            enabled,
+            level: level === undefined ? undefined : lineLevels.indexOf(level),
+            ...(kept !== null && { ...kept, target: tx.json(kept.target) }),
+            ...(isRestarted && { paused_at: null, failures: 0, error: null, next_at: tx`now()` }),
+            // The result of a running delivery is discarded, so its lines may be sent again.
+            lease: null,
+            lease_until: null,
+          },
+          details: {
+            enabled: enabled ?? before.enabled,
+            ...(target !== undefined && { host: hostOf(target) }),
+          },
+        };
       });
       return toDrain(row);
     },
@@ -213,14 +180,8 @@ export const drains = platform<Dependencies, RequestState>()
     `${path}/:drainId`,
     { ...needed, tags, summary: 'Delete a log drain', response: { 204: null } },
     async (ctx) => {
-      const { projectId, organizationId } = await ctx.state.access.project('drain:write', ctx.params.id);
-      const { drainId } = ctx.params;
-      await ctx.env.sql.begin(async (tx) => {
-        const { count } = await tx`
-          DELETE FROM control.log_drain WHERE id = ${drainId} AND project_id = ${projectId}`;
-        if (count === 0) throw new ApiError('not_found');
-        await ctx.state.audit(tx, subject(organizationId, projectId, drainId, 'drain.delete'));
-      });
+      const owner = await ctx.state.access.project('drain:write', ctx.params.id);
+      await deleteOwned(ctx, drainKind, owner, ctx.params.drainId);
       return ctx.json(null, 204);
     },
   )
@@ -229,7 +190,7 @@ export const drains = platform<Dependencies, RequestState>()
     {
       ...needed,
       tags,
-      summary: 'Send one made-up line to the target of a log drain, and say what came of it',
+      summary: 'Send a made-up line to the target of a log drain, and return the result',
       response: Type.Object({
         ok: Type.Boolean(),
         // Null: no response.
@@ -238,18 +199,15 @@ export const drains = platform<Dependencies, RequestState>()
       }),
     },
     async (ctx) => {
-      const { projectId, organizationId } = await ctx.state.access.project('drain:write', ctx.params.id);
+      const owner = await ctx.state.access.project('drain:write', ctx.params.id);
       const { drainId } = ctx.params;
       const { sql } = ctx.env;
       const [row] = await sql<Row[]>`
         SELECT drain.*, project.name AS project_name FROM control.log_drain AS drain
-        JOIN control.project ON project.id = project_id WHERE drain.id = ${drainId} AND project_id = ${projectId}`;
+        JOIN control.project ON project.id = project_id WHERE drain.id = ${drainId} AND project_id = ${owner.projectId}`;
       if (row === undefined) throw new ApiError('not_found');
       const { status, error } = await sendLines(openDrain(ctx.env, row), [testLine()]);
-      await ctx.state.audit(sql, {
-        ...subject(organizationId, projectId, drainId, 'drain.test'),
-        details: { status, error },
-      });
+      await ctx.state.audit(sql, entryOf(drainKind, owner, drainId, 'test', { status, error }));
       return { ok: error === null, status, error };
     },
   );
@@ -268,8 +226,4 @@ function testLine() {
     invocation: null,
     traceId: null,
   };
-}
-
-function subject(organizationId: string, projectId: string, subjectId: string, action: string) {
-  return { organizationId, projectId, action, subjectKind: 'drain', subjectId } as const;
 }

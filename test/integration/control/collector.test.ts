@@ -145,3 +145,20 @@ test('one that is set anew counts from zero, and one that is taken away gets not
     ['collector.delete', 'collector.set'],
   );
 });
+
+test('a collector whose headers no key decrypts shows that, and others get their spans', async () => {
+  await control.sql`
+    INSERT INTO control.collector (project_id, url, headers, header_names, is_private)
+    VALUES (${other}, 'https://otel.example/', ${Buffer.from('sealed with a lost key')}, '{}', false)`;
+  await put({ url: `${receiver.url}/v1/traces`, allowPrivate: true });
+  const problem = await until(async () => {
+    const { body } = await control.call('GET', `/projects/${other}/collector`);
+    return body.collector.error;
+  });
+  assert.equal(problem, 'Its secret cannot be decrypted: delete it and create it again');
+  const { length } = receiver.spans;
+  await until(() => {
+    if (batches.length === 0 && receiver.spans.length === length) hand('shop', 1);
+    return receiver.spans.length > length;
+  });
+});

@@ -8,10 +8,10 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { after, before, beforeEach, test } from 'node:test';
 import { newDeploymentId, newId } from '#control/records/ids.ts';
-import { startWebhooks } from '#control/webhooks/deliveries.ts';
+import { deliverWebhooks } from '#control/webhooks/deliver.ts';
 import { enqueueEvent } from '#control/webhooks/events.ts';
 import { urlProblem } from '#core/way-out/post.ts';
-import { send, signatureOf } from '#control/webhooks/send.ts';
+import { sendSigned, signatureOf } from '#control/outbound/send-signed.ts';
 import { startControl, type TestControl } from '#test/setup/control.ts';
 import { until } from '#test/setup/until.ts';
 
@@ -37,7 +37,7 @@ before(async () => {
   }).listen(0, '127.0.0.1');
   await once(receiver, 'listening');
   url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`;
-  startWebhooks(control.deps);
+  control.deps.background('Sending webhooks', () => deliverWebhooks(control.deps));
 });
 after(async () => {
   await control.close();
@@ -189,7 +189,7 @@ test('a webhook is tried with a ping', async () => {
 
 test('a redirect is not followed', async () => {
   answer = (response) => response.writeHead(302, { location: url }).end();
-  const result = await send({ url, secret: 's', id: 'whd_1', event: 'ping', body: '{}', isPrivate: true });
+  const result = await sendSigned({ url, secret: 's', id: 'whd_1', event: 'ping', body: '{}', isPrivate: true });
   assert.deepEqual(result, { status: 302, error: 'It answered 302: redirects are not followed' });
   assert.equal(received.length, 1);
 });
@@ -221,17 +221,17 @@ test('no private address is reached, however it is written or found', async () =
       body: '{}',
       isPrivate: false,
     };
-    const { status, error } = await send(attempt, () => Promise.resolve([{ address: '127.0.0.1', family: 4 }]));
+    const { status, error } = await sendSigned(attempt, () => Promise.resolve([{ address: '127.0.0.1', family: 4 }]));
     assert.deepEqual([status, error], [null, 'The URL must not lead to a private address'], host);
   }
   const named = { url: 'https://hooks.example/', secret: 's', id: 'i', event: 'ping', body: '{}', isPrivate: false };
   for (const address of ['127.0.0.1', '10.1.2.3', '169.254.169.254', '::1', 'fd00::1', '::ffff:10.0.0.1']) {
     const resolve = () => Promise.resolve([{ address, family: address.includes(':') ? 6 : 4 }]);
-    const { error } = await send(named, resolve);
+    const { error } = await sendSigned(named, resolve);
     assert.equal(error, 'The URL must not lead to a private address', address);
   }
   const unknown = Object.assign(new Error('no such name'), { code: 'ENOTFOUND' });
-  const { error } = await send(named, () => Promise.reject(unknown));
+  const { error } = await sendSigned(named, () => Promise.reject(unknown));
   assert.equal(error, 'No connection: ENOTFOUND');
   assert.equal(received.length, 0);
 });

@@ -17,7 +17,7 @@ import { emitPackage } from '#cli/tasks/pack.ts';
 import { root } from '#cli/tasks/tools/processes.ts';
 import { readImports } from '#cli/tasks/tools/imports.ts';
 import { checkArguments } from '#cli/terminal/arguments.ts';
-import { signatureOf } from '#control/webhooks/send.ts';
+import { signatureOf } from '#control/outbound/send-signed.ts';
 import { environmentTypes } from '#core/config/environment-types.ts';
 import { parseProjectConfig } from '#core/config/project-config.ts';
 import { blocksOf, callsOf, readBlocks, type Block } from '#test/setup/document-blocks.ts';

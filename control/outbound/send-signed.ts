@@ -1,9 +1,9 @@
-// Sends one webhook delivery with a signature (core/way-out/post.ts restricts the destination).
+// Sends JSON with a signature, which the receiver checks with the secret it shares. Used by webhooks and alerts.
 import { createHmac } from 'node:crypto';
 import { post, type AttemptResult, type Resolve } from '#core/way-out/post.ts';
 
 /** One attempt. */
-export interface Attempt {
+export interface SignedRequest {
   readonly url: string;
   readonly secret: string;
   /** Id of the delivery: the same for every attempt. */
@@ -26,7 +26,8 @@ export function signatureOf(secret: string, seconds: number, body: string): stri
 }
 
 /** Sends it. Never throws. @param resolve for tests. */
-export function send({ url, secret, id, event, body, isPrivate }: Attempt, resolve?: Resolve): Promise<AttemptResult> {
+export function sendSigned(request: SignedRequest, resolve?: Resolve): Promise<AttemptResult> {
+  const { url, secret, id, event, body, isPrivate } = request;
   const headers = {
     'content-type': 'application/json',
     'user-agent': 'platform-webhooks',

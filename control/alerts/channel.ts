@@ -1,0 +1,15 @@
+// Channels of alerts: their kinds, and what is sealed of them. Used by deliver.ts and the routes of channels.
+
+export const channelKinds = ['webhook', 'slack', 'discord', 'mail'] as const;
+export type ChannelKind = (typeof channelKinds)[number];
+
+/** The sealed part of a channel, as JSON. */
+export type ChannelSecret =
+  | { readonly url: string; readonly secret?: string }
+  | {
+      /** An email address. */
+      readonly to: string;
+    };
+
+/** Error for email channels without AUTH_MAIL_URL. */
+export const NO_MAIL = 'This platform sends no mail: its operator sets AUTH_MAIL_URL';

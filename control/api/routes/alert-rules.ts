@@ -1,0 +1,158 @@
+// Alert rules of a project or of the operator: schemas and operations. The routes of alerts.ts check access.
+import Type, { type Static } from '#core/typebox/typebox.mjs';
+import type { Sql, Transaction } from '#postgres/sql.ts';
+import { operatorRuleKinds, projectRuleKinds, type RuleKind } from '../../alerts/measure.ts';
+import { ApiError } from '../../http/errors.ts';
+import { Id, Label, nullable, Timestamp } from '../../http/schemas.ts';
+import { viewOf } from '../../http/view.ts';
+import { newId } from '../../records/ids.ts';
+import type { OwnedTable, Owner } from '../../records/owned-table.ts';
+import { changeOwned, createOwned, deleteOwned, listOwned, type RequestScope } from './owned-rows.ts';
+
+const table: OwnedTable = {
+  subject: 'alert_rule',
+  table: 'control.alert_rule',
+  id: 'id',
+  owner: 'project_id',
+  limit: { what: 'Alert rules', of: 'alertRulesMax' },
+};
+const CHANNELS_OF_RULE_MAX = 5;
+const MINUTE = 60;
+/** Default thresholds: days for certificates, percent for the others. */
+const thresholds: Readonly<Record<RuleKind, number>> = { error_rate: 5, cpu_budget: 80, certificate: 14, disk: 90 };
+const CLEAR_SHARE = 0.8;
+
+export const RuleSchema = Type.Object({
+  id: Id,
+  name: Type.String(),
+  kind: Type.Enum([...new Set([...projectRuleKinds, ...operatorRuleKinds])]),
+  // Percent; for certificates, days left.
+  threshold: Type.Number(),
+  clearBelow: Type.Number(),
+  windowMinutes: Type.Integer(),
+  evaluations: Type.Integer(),
+  quietMinutes: Type.Integer(),
+  channels: Type.Array(Id),
+  state: Type.Enum(['ok', 'firing', 'off']),
+  // Value of the last evaluation.
+  value: nullable(Type.Number()),
+  message: Type.String(),
+  evaluatedAt: nullable(Timestamp),
+  firedAt: nullable(Timestamp),
+  createdAt: Timestamp,
+});
+
+const settings = {
+  name: Label,
+  threshold: Type.Optional(
+    Type.Number({ minimum: 0.1, maximum: 100, description: 'Percent; of certificates, days that are left' }),
+  ),
+  clearBelow: Type.Optional(
+    Type.Number({ minimum: 0.1, maximum: 100, description: 'It resolves below; four fifths of the threshold' }),
+  ),
+  windowMinutes: Type.Optional(Type.Integer({ minimum: 1, maximum: 1440, description: 'What is looked at; 5' })),
+  evaluations: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 20, description: 'In a row that are over before it fires; 2' }),
+  ),
+  quietMinutes: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 1440, description: 'Between the beginnings of two alerts, at least; 15' }),
+  ),
+  channels: Type.Array(Id, { maxItems: CHANNELS_OF_RULE_MAX }),
+};
+const ruleOf = <Kind extends RuleKind>(kinds: readonly Kind[]) =>
+  Type.Object({ ...settings, kind: Type.Enum([...kinds]) }, { additionalProperties: false });
+export const NewProjectRule = ruleOf(projectRuleKinds);
+export const NewOperatorRule = ruleOf(operatorRuleKinds);
+type NewRule = Static<typeof NewProjectRule> | Static<typeof NewOperatorRule>;
+export const RuleChange = Type.Object(
+  {
+    ...settings,
+    name: Type.Optional(settings.name),
+    channels: Type.Optional(settings.channels),
+    enabled: Type.Optional(Type.Boolean()),
+  },
+  { additionalProperties: false, minProperties: 1 },
+);
+
+interface RuleRow {
+  readonly threshold: number;
+  readonly clear_below: number;
+  readonly window_seconds: number;
+  readonly quiet_seconds: number;
+  readonly enabled: boolean;
+  readonly is_firing: boolean;
+}
+
+const toRule = viewOf(RuleSchema, {
+  windowMinutes: (row: RuleRow) => row.window_seconds / MINUTE,
+  quietMinutes: (row: RuleRow) => row.quiet_seconds / MINUTE,
+  state: (row: RuleRow) => (!row.enabled ? 'off' : row.is_firing ? 'firing' : 'ok'),
+});
+
+export async function listRules(sql: Sql, owner: Owner) {
+  return (await listOwned<RuleRow>(sql, table, owner)).map(toRule);
+}
+
+/** @throws {ApiError} `limit_reached`; `not_found` for a channel of somebody else. */
+export async function createRule(scope: RequestScope, owner: Owner, body: NewRule) {
+  const { name, kind, channels, windowMinutes = 5, evaluations = 2, quietMinutes = 15 } = body;
+  const threshold = body.threshold ?? thresholds[kind];
+  const clearBelow = body.clearBelow ?? threshold * CLEAR_SHARE;
+  checkBounds(threshold, clearBelow);
+  const columns = {
+    name,
+    kind,
+    threshold,
+    clear_below: clearBelow,
+    window_seconds: windowMinutes * MINUTE,
+    evaluations,
+    quiet_seconds: quietMinutes * MINUTE,
+    channels,
+  };
+  const given = { id: newId('alertRule'), columns, details: { name, kind } };
+  return toRule(await createOwned<RuleRow>(scope, table, owner, given, (tx) => checkChannels(tx, owner, channels)));
+}
+
+/** @throws {ApiError} `not_found`. */
+export async function changeRule(scope: RequestScope, owner: Owner, id: string, body: Static<typeof RuleChange>) {
+  const { name, evaluations, channels, windowMinutes, quietMinutes } = body;
+  const row = await changeOwned<RuleRow>(scope, table, owner, id, async (tx, before) => {
+    const threshold = body.threshold ?? before.threshold;
+    const clearBelow = body.clearBelow ?? (body.threshold === undefined ? before.clear_below : threshold * CLEAR_SHARE);
+    checkBounds(threshold, clearBelow);
+    if (channels !== undefined) await checkChannels(tx, owner, channels);
+    const enabled = body.enabled ?? before.enabled;
+    const columns = {
+      name,
+      threshold,
+      clear_below: clearBelow,
+      window_seconds: windowMinutes === undefined ? undefined : windowMinutes * MINUTE,
+      evaluations,
+      quiet_seconds: quietMinutes === undefined ? undefined : quietMinutes * MINUTE,
+      channels,
+      enabled,
+      is_firing: before.is_firing && enabled,
+      over_count: 0,
+      next_at: tx`now()`,
+    };
+    return { columns, details: { enabled } };
+  });
+  return toRule(row);
+}
+
+/** Deletes a rule with its events. @throws {ApiError} `not_found`. */
+export function deleteRule(scope: RequestScope, owner: Owner, id: string): Promise<void> {
+  return deleteOwned(scope, table, owner, id);
+}
+
+/** @throws {ApiError} `not_found` for unknown channels and those of other projects. */
+async function checkChannels(tx: Transaction, { projectId }: Owner, channels: readonly string[]): Promise<void> {
+  const known = await tx<{ id: string }[]>`
+    SELECT id FROM control.alert_channel
+    WHERE id = ANY(${[...channels]}) AND project_id IS NOT DISTINCT FROM ${projectId} FOR SHARE`;
+  if (channels.some((channel) => !known.some(({ id }) => id === channel))) throw new ApiError('not_found');
+}
+
+function checkBounds(threshold: number, clearBelow: number): void {
+  if (clearBelow > threshold) throw new ApiError('bad_request', { reason: 'body.clearBelow: is above the threshold' });
+}

@@ -1,0 +1,23 @@
+// The URL that a subscription sends to: its field in requests, and what is allowed. Used by the routes of
+// subscriptions.
+import Type from '#core/typebox/typebox.mjs';
+import { urlProblem } from '#core/way-out/post.ts';
+import { ApiError } from '../http/errors.ts';
+
+/** Request field with the URL. */
+export const TargetUrl = Type.String({ maxLength: 2048 });
+
+/** Request field; routes let only operators set it. */
+export const AllowPrivate = Type.Optional(
+  Type.Boolean({ description: 'May lead to http and private addresses; only operators may' }),
+);
+
+/**
+ * Checks a URL. The addresses of its name are checked for each connection (core/way-out/post.ts).
+ *
+ * @param field of the request, for the error. @throws {ApiError} `bad_request`.
+ */
+export function checkTargetUrl(field: string, url: string, isPrivate: boolean): void {
+  const problem = urlProblem(url, isPrivate);
+  if (problem !== null) throw new ApiError('bad_request', { reason: `${field}: ${problem}` });
+}

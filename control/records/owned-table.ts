@@ -1,0 +1,21 @@
+// Tables whose rows a project, an organization or the operator owns: what the routes need to list, create, change and
+// delete them alike (api/routes/owned-rows.ts).
+import type { ControlLimits } from '#core/limits.ts';
+
+/** A table of such rows. */
+export interface OwnedTable {
+  /** Subject of audit entries: `drain` for `drain.update`. */
+  readonly subject: string;
+  readonly table: string;
+  /** Primary key. */
+  readonly id: 'id' | 'project_id';
+  readonly owner: 'organization_id' | 'project_id';
+  /** Maximum of one owner, and how an error calls the rows; null: the routes limit them. */
+  readonly limit: { readonly what: string; readonly of: keyof ControlLimits } | null;
+}
+
+/** The owner; without a project and an organization it is the operator. */
+export interface Owner {
+  readonly organizationId: string | null;
+  readonly projectId: string | null;
+}
