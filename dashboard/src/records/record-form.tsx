@@ -45,6 +45,8 @@ interface RecordFormProps<Name extends string, Result> {
   /** Called before the form closes. */
   readonly onDone?: (result: Result, values: Values<NoInfer<Name>>) => void;
   readonly onClose: () => void;
+  /** Disables submit, beyond the validation of the fields. */
+  readonly isDisabled?: boolean;
   /** Further controls, below the fields. */
   readonly children?: ReactNode;
 }

@@ -35,7 +35,7 @@ export interface NewRule {
   readonly channels: string[];
 }
 
-export const makeRule = (id: string | null, { kind, ...rest }: NewRule) =>
+export const createRule = (id: string | null, { kind, ...rest }: NewRule) =>
   id === null
     ? dataOf(api.post('/operator/alert-rules', { body: { ...rest, kind: kind as 'disk' | 'certificate' } }))
     : dataOf(
@@ -63,7 +63,7 @@ export interface NewChannel {
   readonly to?: string;
 }
 
-export const makeChannel = (id: string | null, body: NewChannel) =>
+export const createChannel = (id: string | null, body: NewChannel) =>
   id === null
     ? dataOf(api.post('/operator/alert-channels', { body }))
     : dataOf(api.post('/projects/:id/alert-channels', { params: { id }, body }));

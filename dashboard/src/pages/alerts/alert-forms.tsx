@@ -1,9 +1,9 @@
 // Forms for new alert rules and channels, and the labels of their kinds.
-import { useState, type ComponentPropsWithRef } from 'react';
-import { useChange } from '../../records/use-change.ts';
-import { Checkbox, Field, FieldRow, Input, Select } from '../../components/field.tsx';
-import { FormDialog } from '../../components/form-dialog.tsx';
-import { makeChannel, makeRule, type Channel, type Rule } from './alert-calls.ts';
+import { useState } from 'react';
+import { Checkbox } from '../../components/field.tsx';
+import type { AddFormProps } from '../../records/add-button.tsx';
+import { RecordForm, type FormField } from '../../records/record-form.tsx';
+import { createChannel, createRule, type Channel, type Rule } from './alert-calls.ts';
 
 interface RuleKind {
   readonly title: string;
@@ -70,233 +70,143 @@ interface NewRuleProps {
   readonly onClose: () => void;
 }
 
-export function NewRuleDialog({ projectId, channels, onClose }: NewRuleProps) {
-  const owner = projectId === null ? 'operator' : 'project';
-  const kinds = (Object.keys(ruleKinds) as Rule['kind'][]).filter((one) => ruleKinds[one].isOf.includes(owner));
-  const [kind, setKind] = useState<Rule['kind']>(kinds[0]!);
-  const [name, setName] = useState('');
-  const [threshold, setThreshold] = useState(String(ruleKinds[kind].threshold));
-  const [windowMinutes, setWindowMinutes] = useState('5');
-  const [evaluations, setEvaluations] = useState('2');
-  const [clearBelow, setClearBelow] = useState('');
-  const [quietMinutes, setQuietMinutes] = useState('15');
-  const { hasWindow, clearsBelow } = ruleKinds[kind];
+const isOf = (owner: 'project' | 'operator'): Rule['kind'][] =>
+  (Object.keys(ruleKinds) as Rule['kind'][]).filter((kind) => ruleKinds[kind].isOf.includes(owner));
+
+type Kind = Readonly<Record<'kind', string>>;
+const kindOf = ({ kind }: Kind): RuleKind => ruleKinds[kind as Rule['kind']];
+const percent = { type: 'number', min: 0.1, max: 100, step: 'any' } as const;
+const count = { type: 'number', min: 1 } as const;
+
+/** One field of the threshold for each kind, since unit and default differ. */
+const thresholds = Object.fromEntries(
+  (Object.keys(ruleKinds) as Rule['kind'][]).map((kind) => {
+    const { unit, threshold } = ruleKinds[kind];
+    const field = {
+      ...percent,
+      label: unit,
+      value: String(threshold),
+      isShown: (values: Kind) => values.kind === kind,
+    };
+    return [kind, field];
+  }),
+) as Readonly<Record<Rule['kind'], FormField<'kind'>>>;
+
+export function NewRule({ projectId, channels, onClose }: NewRuleProps) {
+  const kinds = isOf(projectId === null ? 'operator' : 'project');
   const [chosen, setChosen] = useState<readonly string[]>(channels.slice(0, 5).map(({ id }) => id));
-  const make = useChange({
-    queryKey: ['alert-rules', projectId],
-    failed: 'Could not create the rule',
-    act: () =>
-      makeRule(projectId, {
-        name,
-        kind,
-        threshold: Number(threshold),
-        evaluations: Number(evaluations),
-        quietMinutes: Number(quietMinutes),
-        ...(hasWindow && { windowMinutes: Number(windowMinutes) }),
-        ...(clearsBelow && clearBelow !== '' && { clearBelow: Number(clearBelow) }),
-        channels: [...chosen],
-      }),
-    onDone: onClose,
-  });
   return (
-    <FormDialog
-      onClose={onClose}
+    <RecordForm
       title="New rule"
-      description="Evaluated every minute. Fires once, and resolves when the condition clears."
-      onSubmit={() => make.mutate(undefined)}
+      description="Evaluated every 30 seconds. Fires once, and resolves when the condition clears."
       action="Create rule"
-      isPending={make.isPending}
+      failed="Could not create the rule"
+      queryKey={['alert-rules', projectId]}
+      fields={{
+        name: { label: 'Name', maxLength: 100, placeholder: 'Too many errors' },
+        kind: { label: 'Metric', choices: kinds.map((kind) => [kind, ruleKinds[kind].title]) },
+        ...thresholds,
+        evaluations: {
+          ...count,
+          label: 'Consecutive evaluations',
+          hint: 'Number over the threshold before the rule fires',
+          value: '2',
+          max: 20,
+        },
+        quietMinutes: {
+          ...count,
+          label: 'Quiet minutes',
+          hint: 'Minimum time between two alerts of this rule',
+          value: '15',
+          max: 1440,
+        },
+        windowMinutes: {
+          ...count,
+          label: 'Window (minutes)',
+          hint: 'Period of each evaluation',
+          value: '5',
+          max: 1440,
+          isShown: (values) => kindOf(values).hasWindow,
+        },
+        clearBelow: {
+          ...percent,
+          label: 'Resolves below',
+          hint: 'Default: 80 % of the threshold',
+          isOptional: true,
+          isShown: (values) => kindOf(values).clearsBelow,
+        },
+      }}
+      act={({ name, kind, evaluations, quietMinutes, windowMinutes, clearBelow, ...of }) =>
+        createRule(projectId, {
+          name,
+          kind: kind as Rule['kind'],
+          threshold: Number(of[kind as Rule['kind']]),
+          evaluations: Number(evaluations),
+          quietMinutes: Number(quietMinutes),
+          ...(windowMinutes !== '' && { windowMinutes: Number(windowMinutes) }),
+          ...(clearBelow !== '' && { clearBelow: Number(clearBelow) }),
+          channels: [...chosen],
+        })
+      }
+      onClose={onClose}
     >
-      <Field label="Name" error={make.problem}>
-        {(control) => (
-          <Input
-            {...control}
-            required
-            autoFocus
-            maxLength={100}
-            placeholder="Too many errors"
-            value={name}
-            onChange={({ target }) => setName(target.value)}
-          />
-        )}
-      </Field>
-      <FieldRow>
-        <Field label="Metric">
-          {(control) => (
-            <Select
-              {...control}
-              value={kind}
-              onChange={({ target }) => {
-                const next = target.value as Rule['kind'];
-                setKind(next);
-                setThreshold(String(ruleKinds[next].threshold));
-              }}
-            >
-              {kinds.map((one) => (
-                <option key={one} value={one}>
-                  {ruleKinds[one].title}
-                </option>
-              ))}
-            </Select>
-          )}
-        </Field>
-        <NumberField
-          label={ruleKinds[kind].unit}
-          required
-          min={0.1}
-          max={100}
-          step="any"
-          value={threshold}
-          onValue={setThreshold}
-        />
-      </FieldRow>
-      <FieldRow>
-        <NumberField
-          label="Consecutive evaluations"
-          hint="Number over the threshold before the rule fires"
-          required
-          min={1}
-          max={20}
-          value={evaluations}
-          onValue={setEvaluations}
-        />
-        <NumberField
-          label="Quiet minutes"
-          hint="Minimum time between two alerts of this rule"
-          required
-          min={1}
-          max={1440}
-          value={quietMinutes}
-          onValue={setQuietMinutes}
-        />
-      </FieldRow>
-      {clearsBelow && (
-        <FieldRow>
-          {hasWindow && (
-            <NumberField
-              label="Window (minutes)"
-              hint="Period of each evaluation"
-              required
-              min={1}
-              max={1440}
-              value={windowMinutes}
-              onValue={setWindowMinutes}
-            />
-          )}
-          <NumberField
-            label="Resolves below"
-            hint="Default: 80 % of the threshold"
-            min={0.1}
-            max={100}
-            step="any"
-            value={clearBelow}
-            onValue={setClearBelow}
-          />
-        </FieldRow>
-      )}
       {channels.length === 0 && <p>No channels yet. Alerts appear only in the history.</p>}
-      {channels.map(({ id, name: title, kind: of }) => (
+      {channels.map(({ id, name, kind }) => (
         <Checkbox
           key={id}
-          label={`Notify ${title} (${channelKinds[of]})`}
+          label={`Notify ${name} (${channelKinds[kind]})`}
           checked={chosen.includes(id)}
           onChange={({ target }) => setChosen(target.checked ? [...chosen, id] : chosen.filter((one) => one !== id))}
         />
       ))}
-    </FormDialog>
+    </RecordForm>
   );
 }
 
-interface NumberFieldProps extends Omit<ComponentPropsWithRef<'input'>, 'type' | 'onChange'> {
-  readonly label: string;
-  readonly hint?: string;
-  readonly onValue: (value: string) => void;
-}
-
-function NumberField({ label, hint, onValue, ...rest }: NumberFieldProps) {
-  return (
-    <Field label={label} {...(hint !== undefined && { hint })}>
-      {(control) => <Input {...control} {...rest} type="number" onChange={({ target }) => onValue(target.value)} />}
-    </Field>
-  );
-}
-
-interface NewChannelProps {
+interface NewChannelProps extends AddFormProps {
   readonly projectId: string | null;
   readonly sendsMail: boolean;
-  /** Receives the signing secret of a webhook. */
-  readonly onMade: (secret: string | null) => void;
-  readonly onClose: () => void;
 }
 
-export function NewChannelDialog({ projectId, sendsMail, onMade, onClose }: NewChannelProps) {
-  const [kind, setKind] = useState<Channel['kind']>('slack');
-  const [name, setName] = useState('');
-  const [target, setTarget] = useState('');
-  const isMail = kind === 'mail';
-  const make = useChange({
-    queryKey: ['alert-channels', projectId],
-    failed: 'Could not create the channel',
-    act: () => makeChannel(projectId, { name, kind, ...(isMail ? { to: target } : { url: target }) }),
-    onDone: ({ secret }) => {
-      onMade(secret);
-      onClose();
-    },
-  });
+export function NewChannel({ projectId, sendsMail, onSecret, onClose }: NewChannelProps) {
+  const kinds = (Object.keys(channelKinds) as Channel['kind'][]).filter((kind) => sendsMail || kind !== 'mail');
   return (
-    <FormDialog
-      onClose={onClose}
+    <RecordForm
       title="New channel"
-      description="The URL is stored encrypted and not shown again."
-      onSubmit={() => make.mutate(undefined)}
+      description={
+        sendsMail
+          ? 'The URL is stored encrypted and not shown again.'
+          : 'The URL is stored encrypted and not shown again. This platform cannot send email: the operator has to set AUTH_MAIL_URL.'
+      }
       action="Create channel"
-      isPending={make.isPending}
-      isDisabled={isMail && !sendsMail}
-    >
-      <FieldRow>
-        <Field label="Name" error={make.problem}>
-          {(control) => (
-            <Input
-              {...control}
-              required
-              autoFocus
-              maxLength={100}
-              placeholder="team-alerts"
-              value={name}
-              onChange={(event) => setName(event.target.value)}
-            />
-          )}
-        </Field>
-        <Field label="Kind">
-          {(control) => (
-            <Select {...control} value={kind} onChange={(event) => setKind(event.target.value as Channel['kind'])}>
-              {(Object.keys(channelKinds) as Channel['kind'][]).map((one) => (
-                <option key={one} value={one}>
-                  {channelKinds[one]}
-                </option>
-              ))}
-            </Select>
-          )}
-        </Field>
-      </FieldRow>
-      {isMail && !sendsMail ? (
-        <p>This platform cannot send email. The operator has to set AUTH_MAIL_URL.</p>
-      ) : (
-        <Field label={isMail ? 'Email address' : 'URL'} hint={isMail ? undefined : 'https, at a public address'}>
-          {(control) => (
-            <Input
-              {...control}
-              isCode
-              type={isMail ? 'email' : 'url'}
-              required
-              maxLength={2048}
-              placeholder={isMail ? 'ada@example.com' : 'https://hooks.slack.com/services/...'}
-              value={target}
-              onChange={(event) => setTarget(event.target.value)}
-            />
-          )}
-        </Field>
-      )}
-    </FormDialog>
+      failed="Could not create the channel"
+      queryKey={['alert-channels', projectId]}
+      fields={{
+        name: { label: 'Name', maxLength: 100, placeholder: 'team-alerts' },
+        kind: { label: 'Kind', value: 'slack', choices: kinds.map((kind) => [kind, channelKinds[kind]]) },
+        url: {
+          label: 'URL',
+          hint: 'https, at a public address',
+          type: 'url',
+          isCode: true,
+          maxLength: 2048,
+          placeholder: 'https://hooks.slack.com/services/...',
+          isShown: ({ kind }) => kind !== 'mail',
+        },
+        to: {
+          label: 'Email address',
+          type: 'email',
+          isCode: true,
+          maxLength: 254,
+          placeholder: 'ada@example.com',
+          isShown: ({ kind }) => kind === 'mail',
+        },
+      }}
+      act={({ name, kind, url, to }) =>
+        createChannel(projectId, { name, kind: kind as Channel['kind'], ...(kind === 'mail' ? { to } : { url }) })
+      }
+      onDone={({ secret }) => onSecret(secret)}
+      onClose={onClose}
+    />
   );
 }

@@ -1,23 +1,21 @@
 // Webhooks of an organization: create (the secret is shown once), disable, test, and view deliveries.
-import { DotsHorizontalIcon, PaperPlaneIcon, PlusIcon } from '@radix-ui/react-icons';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { PaperPlaneIcon } from '@radix-ui/react-icons';
+import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api, dataOf } from '../../api/client.ts';
-import { useChange } from '../../records/use-change.ts';
-import { Button, IconButton } from '../../components/button.tsx';
-import { Checkbox, Field, Input } from '../../components/field.tsx';
-import { FormDialog } from '../../components/form-dialog.tsx';
-import { Menu, MenuItem } from '../../components/menu.tsx';
-import { EmptyState, ErrorState } from '../../components/notice.tsx';
-import { SkeletonRows } from '../../components/skeleton.tsx';
+import { Checkbox } from '../../components/field.tsx';
+import { MenuItem } from '../../components/menu.tsx';
+import { EmptyState } from '../../components/notice.tsx';
 import { State } from '../../components/state.tsx';
-import { Table, type Column } from '../../components/table.tsx';
+import type { Column } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
 import { noteDone } from '../../components/toast.tsx';
-import type { FullOrganization } from '../../queries/organization.ts';
-import { removeLater, useRemoved } from '../../records/removals.ts';
-import { Secret } from '../../records/secret.tsx';
+import { AddButton, type AddFormProps } from '../../records/add-button.tsx';
+import { RecordForm } from '../../records/record-form.tsx';
+import { RecordList } from '../../records/record-list.tsx';
+import { RowMenu } from '../../records/row-menu.tsx';
+import { useChange } from '../../records/use-change.ts';
 import { OrganizationPage } from './organization-page.tsx';
 import { Deliveries } from './webhook-deliveries.tsx';
 
@@ -35,44 +33,45 @@ const readWebhooks = (id: string, signal: AbortSignal) =>
   dataOf(api.get('/orgs/:id/webhooks', { params: { id }, signal }));
 type Webhook = Awaited<ReturnType<typeof readWebhooks>>[number];
 
+const SECRET = { title: 'Webhook secret', hint: 'Deliveries are signed with it.' };
+
 export function WebhooksPage() {
-  const [isMaking, setMaking] = useState(false);
-  const [secret, setSecret] = useState<string | null>(null);
   return (
     <OrganizationPage
       title="Webhooks"
-      actions={
-        <Button variant="primary" onClick={() => setMaking(true)}>
-          <PlusIcon /> New webhook
-        </Button>
-      }
-    >
-      {(organization) => (
-        <>
-          {secret !== null && (
-            <Secret
-              title="Webhook secret"
-              value={secret}
-              hint="Deliveries are signed with it."
-              onClose={() => setSecret(null)}
-            />
-          )}
-          <Webhooks organization={organization} />
-          {isMaking && <NewWebhook id={organization.id} onMade={setSecret} onClose={() => setMaking(false)} />}
-        </>
+      actions={({ id }) => (
+        <AddButton label="New webhook" secret={SECRET}>
+          {(form) => <NewWebhook id={id} {...form} />}
+        </AddButton>
       )}
+    >
+      {({ id }) => <Webhooks id={id} />}
     </OrganizationPage>
   );
 }
 
-function Webhooks({ organization: { id } }: { readonly organization: FullOrganization }) {
+const columns: readonly Column<Webhook>[] = [
+  { id: 'url', header: 'URL', phone: 'first', cell: ({ url }) => <code title={url}>{url}</code> },
+  {
+    id: 'events',
+    header: 'Events',
+    cell: ({ events: names }) => (names.length === events.length ? 'all' : names.join(', ')),
+  },
+  {
+    id: 'state',
+    header: 'Status',
+    isFitted: true,
+    cell: ({ enabled }) => <State tone={enabled ? 'ok' : 'neutral'}>{enabled ? 'Enabled' : 'Disabled'}</State>,
+  },
+  { id: 'made', header: 'Created', isFitted: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
+];
+
+function Webhooks({ id }: { readonly id: string }) {
   const queryKey = ['webhooks', id];
-  const client = useQueryClient();
-  const removed = useRemoved();
   const { webhook: openId } = useSearch({ from: '/orgs/$org/webhooks' });
   const navigate = useNavigate({ from: '/orgs/$org/webhooks' });
   const open = (webhook: string | undefined): void => void navigate({ search: { webhook } });
-  const { data, error, isPending, refetch } = useQuery({ queryKey, queryFn: ({ signal }) => readWebhooks(id, signal) });
+  const query = useQuery({ queryKey, queryFn: ({ signal }) => readWebhooks(id, signal) });
   const change = useChange<Webhook[], { webhookId: string; enabled: boolean }, unknown>({
     queryKey,
     show: (all, { webhookId, enabled }) => all.map((one) => (one.id === webhookId ? { ...one, enabled } : one)),
@@ -89,131 +88,68 @@ function Webhooks({ organization: { id } }: { readonly organization: FullOrganiz
       open(webhookId);
     },
   });
-  if (isPending) return <SkeletonRows />;
-  if (data === undefined)
-    return <ErrorState title="Could not load the webhooks" error={error} onRetry={() => void refetch()} />;
-  const rows = data.filter((one) => !removed.has(one.id));
-  if (rows.length === 0)
-    return (
-      <EmptyState icon={<PaperPlaneIcon />} title="No webhooks yet">
-        Webhooks notify your chat, monitoring or programs of deployments and domains. Deliveries are signed with a
-        secret.
-      </EmptyState>
-    );
-  const opened = rows.find((one) => one.id === openId) ?? null;
-  const columns: readonly Column<Webhook>[] = [
-    { id: 'url', header: 'URL', phone: 'first', cell: ({ url }) => <code title={url}>{url}</code> },
-    {
-      id: 'events',
-      header: 'Events',
-      cell: ({ events: names }) => (names.length === events.length ? 'all' : names.join(', ')),
-    },
-    {
-      id: 'state',
-      header: 'Status',
-      isFitted: true,
-      cell: ({ enabled }) => <State tone={enabled ? 'ok' : 'neutral'}>{enabled ? 'Enabled' : 'Disabled'}</State>,
-    },
-    { id: 'made', header: 'Created', isFitted: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
-    {
-      id: 'actions',
-      header: 'Actions',
-      isHeaderHidden: true,
-      isFitted: true,
-      phone: 'first-end',
-      cell: (webhook) => (
-        <Menu
-          trigger={
-            <IconButton label={`Actions for ${webhook.url}`} size="small">
-              <DotsHorizontalIcon />
-            </IconButton>
-          }
-        >
-          <MenuItem onSelect={() => open(webhook.id)}>Deliveries</MenuItem>
-          <MenuItem onSelect={() => ping.mutate(webhook.id)} isDisabled={!webhook.enabled}>
-            Send ping
-          </MenuItem>
-          <MenuItem onSelect={() => change.mutate({ webhookId: webhook.id, enabled: !webhook.enabled })}>
-            {webhook.enabled ? 'Disable' : 'Enable'}
-          </MenuItem>
-          <MenuItem
-            isDanger
-            onSelect={() =>
-              removeLater(
-                webhook.id,
-                'Webhook deleted',
-                () => dataOf(api.delete('/orgs/:id/webhooks/:webhookId', { params: { id, webhookId: webhook.id } })),
-                () => client.invalidateQueries({ queryKey }),
-              )
-            }
-          >
-            Delete
-          </MenuItem>
-        </Menu>
-      ),
-    },
-  ];
+  const opened = query.data?.find((one) => one.id === openId) ?? null;
   return (
     <>
-      <Table
-        label="Webhooks"
+      <RecordList
+        name="webhooks"
+        query={query}
         columns={columns}
-        rows={rows}
         rowKey={(one) => one.id}
         onOpen={(one) => open(one.id)}
         selectedKey={openId ?? null}
+        empty={
+          <EmptyState icon={<PaperPlaneIcon />} title="No webhooks yet">
+            Webhooks notify your chat, monitoring or programs of deployments and domains. Deliveries are signed with a
+            secret.
+          </EmptyState>
+        }
+        actions={({ id: webhookId, url, enabled }) => (
+          <RowMenu
+            id={webhookId}
+            name={url}
+            queryKey={queryKey}
+            deleted="Webhook deleted"
+            onDelete={() => dataOf(api.delete('/orgs/:id/webhooks/:webhookId', { params: { id, webhookId } }))}
+          >
+            <MenuItem onSelect={() => open(webhookId)}>Deliveries</MenuItem>
+            <MenuItem onSelect={() => ping.mutate(webhookId)} isDisabled={!enabled}>
+              Send ping
+            </MenuItem>
+            <MenuItem onSelect={() => change.mutate({ webhookId, enabled: !enabled })}>
+              {enabled ? 'Disable' : 'Enable'}
+            </MenuItem>
+          </RowMenu>
+        )}
       />
       {opened !== null && <Deliveries organizationId={id} webhook={opened} onClose={() => open(undefined)} />}
     </>
   );
 }
 
-function NewWebhook({
-  id,
-  onMade,
-  onClose,
-}: {
-  readonly id: string;
-  readonly onMade: (secret: string) => void;
-  readonly onClose: () => void;
-}) {
-  const [url, setUrl] = useState('');
+function NewWebhook({ id, onSecret, onClose }: AddFormProps & { readonly id: string }) {
   const [chosen, setChosen] = useState<readonly EventName[]>(['deployment.succeeded', 'deployment.failed']);
-  const make = useChange({
-    queryKey: ['webhooks', id],
-    failed: 'Could not create the webhook',
-    act: async () => {
-      return await dataOf(api.post('/orgs/:id/webhooks', { params: { id }, body: { url, events: [...chosen] } }));
-    },
-    onDone: ({ secret }) => {
-      onMade(secret);
-      onClose();
-    },
-  });
   return (
-    <FormDialog
-      onClose={onClose}
+    <RecordForm
       title="New webhook"
-      onSubmit={() => make.mutate(undefined)}
       action="Create webhook"
-      isPending={make.isPending}
+      failed="Could not create the webhook"
+      queryKey={['webhooks', id]}
       isDisabled={chosen.length === 0}
+      fields={{
+        url: {
+          label: 'URL',
+          hint: 'https, at a public address',
+          type: 'url',
+          isCode: true,
+          maxLength: 2048,
+          placeholder: 'https://example.com/hooks',
+        },
+      }}
+      act={({ url }) => dataOf(api.post('/orgs/:id/webhooks', { params: { id }, body: { url, events: [...chosen] } }))}
+      onDone={({ secret }) => onSecret(secret)}
+      onClose={onClose}
     >
-      <Field label="URL" hint="https, at a public address" error={make.problem}>
-        {(control) => (
-          <Input
-            {...control}
-            isCode
-            type="url"
-            required
-            autoFocus
-            maxLength={2048}
-            placeholder="https://example.com/hooks"
-            value={url}
-            onChange={({ target }) => setUrl(target.value)}
-          />
-        )}
-      </Field>
       {events.map(([name, words]) => (
         <Checkbox
           key={name}
@@ -224,6 +160,6 @@ function NewWebhook({
           }
         />
       ))}
-    </FormDialog>
+    </RecordForm>
   );
 }

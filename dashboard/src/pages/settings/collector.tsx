@@ -1,19 +1,15 @@
 // The OTLP collector of a project: target, delivery status, and the form to set it.
-import { PlusIcon, Share1Icon } from '@radix-ui/react-icons';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
+import { Share1Icon } from '@radix-ui/react-icons';
+import { useQuery } from '@tanstack/react-query';
 import { api, dataOf } from '../../api/client.ts';
-import { wordsOf } from '../../api/failure.ts';
-import { useChange } from '../../records/use-change.ts';
 import { Button } from '../../components/button.tsx';
-import { Dialog } from '../../components/dialog.tsx';
-import { Field, Input, TextArea } from '../../components/field.tsx';
 import { EmptyState, ErrorState, Notice } from '../../components/notice.tsx';
 import { Facts } from '../../components/page.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
 import { Time } from '../../components/time.tsx';
-import type { Project } from '../../queries/account.ts';
-import { removeLater, useRemoved } from '../../records/removals.ts';
+import { AddButton } from '../../records/add-button.tsx';
+import { RecordForm } from '../../records/record-form.tsx';
+import { useRemoval, useRemoved } from '../../records/removals.ts';
 import { SettingsPage } from './settings-page.tsx';
 
 const LOOK_MS = 5000;
@@ -21,29 +17,20 @@ const LOOK_MS = 5000;
 const keyOf = (id: string) => ['collector', id];
 
 export function CollectorPage() {
-  const [isSetting, setSetting] = useState(false);
   return (
     <SettingsPage
       title="Collector"
-      actions={
-        <Button variant="primary" onClick={() => setSetting(true)}>
-          <PlusIcon /> Set collector
-        </Button>
-      }
-    >
-      {(project) => (
-        <>
-          <Current project={project} />
-          {isSetting && <SetCollector project={project} onClose={() => setSetting(false)} />}
-        </>
+      actions={({ id }) => (
+        <AddButton label="Set collector">{({ onClose }) => <SetCollector id={id} onClose={onClose} />}</AddButton>
       )}
+    >
+      {({ id }) => <Current id={id} />}
     </SettingsPage>
   );
 }
 
-function Current({ project }: { readonly project: Project }) {
-  const { id } = project;
-  const client = useQueryClient();
+function Current({ id }: { readonly id: string }) {
+  const remove = useRemoval(keyOf(id));
   const removed = useRemoved();
   const { data, error, isPending, refetch } = useQuery({
     queryKey: keyOf(id),
@@ -93,11 +80,8 @@ function Current({ project }: { readonly project: Project }) {
         <Button
           size="small"
           onClick={() =>
-            removeLater(
-              removal,
-              'Collector removed',
-              () => dataOf(api.delete('/projects/:id/collector', { params: { id } })),
-              () => client.invalidateQueries({ queryKey: keyOf(id) }),
+            remove(removal, 'Collector removed', () =>
+              dataOf(api.delete('/projects/:id/collector', { params: { id } })),
             )
           }
         >
@@ -108,66 +92,29 @@ function Current({ project }: { readonly project: Project }) {
   );
 }
 
-function SetCollector({ project, onClose }: { readonly project: Project; readonly onClose: () => void }) {
-  const [url, setUrl] = useState('');
-  const [lines, setLines] = useState('');
-  const [error, setError] = useState<string | null>(null);
-  const set = useChange({
-    queryKey: keyOf(project.id),
-    failed: 'Could not set the collector',
-    act: async () => {
-      try {
-        const body = { url, headers: headersOf(lines) };
-        return await dataOf(api.put('/projects/:id/collector', { params: { id: project.id }, body }));
-      } catch (failure) {
-        setError(wordsOf(failure));
-        throw failure;
-      }
-    },
-    onDone: onClose,
-  });
+function SetCollector({ id, onClose }: { readonly id: string; readonly onClose: () => void }) {
   return (
-    <Dialog
-      isOpen
-      onClose={onClose}
+    <RecordForm
       title="Set collector"
       description="Replaces the current collector and its headers."
-      onSubmit={() => set.mutate(undefined)}
-      footer={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" variant="primary" isPending={set.isPending}>
-            Set collector
-          </Button>
-        </>
+      action="Set collector"
+      failed="Could not set the collector"
+      queryKey={keyOf(id)}
+      fields={{
+        url: { label: 'URL', isCode: true, maxLength: 2048, placeholder: 'https://otel.example.com/v1/traces' },
+        headers: {
+          label: 'Headers',
+          hint: 'One per line, as name: value. Values are stored encrypted and not shown again.',
+          rows: 3,
+          isOptional: true,
+          placeholder: 'authorization: Bearer ...',
+        },
+      }}
+      act={async ({ url, headers }) =>
+        dataOf(api.put('/projects/:id/collector', { params: { id }, body: { url, headers: headersOf(headers) } }))
       }
-    >
-      <Field label="URL" error={error}>
-        {(control) => (
-          <Input
-            {...control}
-            isCode
-            required
-            autoFocus
-            maxLength={2048}
-            placeholder="https://otel.example.com/v1/traces"
-            value={url}
-            onChange={({ target }) => setUrl(target.value)}
-          />
-        )}
-      </Field>
-      <Field label="Headers" hint="One per line, as name: value. Values are stored encrypted and not shown again.">
-        {(control) => (
-          <TextArea
-            {...control}
-            rows={3}
-            placeholder="authorization: Bearer ..."
-            value={lines}
-            onChange={({ target }) => setLines(target.value)}
-          />
-        )}
-      </Field>
-    </Dialog>
+      onClose={onClose}
+    />
   );
 }
 

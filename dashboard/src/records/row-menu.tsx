@@ -1,0 +1,39 @@
+// The menu of a record in a list: what one can do with it, and Delete, which can be undone.
+import { DotsHorizontalIcon } from '@radix-ui/react-icons';
+import type { QueryKey } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import { IconButton } from '../components/button.tsx';
+import { Menu, MenuItem } from '../components/menu.tsx';
+import { useRemoval } from './removals.ts';
+
+interface RowMenuProps {
+  readonly id: string;
+  /** What the record is called. */
+  readonly name: string;
+  /** The list, refetched after a deletion. */
+  readonly queryKey: QueryKey;
+  /** Toast of a deletion: "Drain search deleted". */
+  readonly deleted: string;
+  /** Calls the API. */
+  readonly onDelete: () => Promise<unknown>;
+  /** Items before Delete. */
+  readonly children?: ReactNode;
+}
+
+export function RowMenu({ id, name, queryKey, deleted, onDelete, children }: RowMenuProps) {
+  const remove = useRemoval(queryKey);
+  return (
+    <Menu
+      trigger={
+        <IconButton label={`Actions for ${name}`} size="small">
+          <DotsHorizontalIcon />
+        </IconButton>
+      }
+    >
+      {children}
+      <MenuItem isDanger onSelect={() => remove(id, deleted, onDelete)}>
+        Delete
+      </MenuItem>
+    </Menu>
+  );
+}
