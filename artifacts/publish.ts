@@ -3,10 +3,10 @@
 import { randomInt } from 'node:crypto';
 import { cpSync, existsSync, renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
+import { Failure } from '#core/failure.ts';
 import type { DeploymentRecord, RouteRecord } from '#core/manifest.ts';
 import { isArtifactId, isProjectName } from '#core/names.ts';
 import { previewOf } from '#core/preview.ts';
-import { PublishError } from './publish-error.ts';
 import { changeRoute, temporaryFolder, writable } from './route-records.ts';
 
 /** What to publish, and how. */
@@ -40,12 +40,12 @@ const HISTORY_MAX = 100;
 /**
  * Publishes an artifact; the handler sees either the old state or the new one.
  *
- * @throws {PublishError} when the name is not a project name or the data folder cannot be written.
+ * @throws {Failure} `publish` when the name is not a project name or the data folder cannot be written.
  */
 export function publish(publication: Publication): Published {
   const { dataFolder, project, artifactId } = publication;
   checkProjectName(project);
-  if (!isArtifactId(artifactId)) throw new PublishError(`"${artifactId}" is not an artifact id`);
+  if (!isArtifactId(artifactId)) throw new Failure('publish', `"${artifactId}" is not an artifact id`);
   writable(dataFolder, () => storeArtifact(dataFolder, artifactId, publication.artifactFolder));
   let published: Omit<Published, 'route'> | null = null;
   const route = changeRoute(dataFolder, project, (before) => {
@@ -70,10 +70,10 @@ export function publish(publication: Publication): Published {
   return { ...published!, route };
 }
 
-/** @throws {PublishError} */
+/** @throws {Failure} `publish` */
 export function checkProjectName(project: string): void {
   if (isProjectName(project)) return;
-  throw new PublishError(`"${project}" cannot be the name of a project`, {
+  throw new Failure('publish', `"${project}" is not a valid project name`, {
     advice: 'Use lower-case letters, digits and single hyphens, at most 40 characters: --name my-app',
   });
 }

@@ -15,10 +15,10 @@ import {
   writeSync,
 } from 'node:fs';
 import path from 'node:path';
+import { Failure } from '#core/failure.ts';
 import type { RouteRecord } from '#core/manifest.ts';
 import { isProjectName } from '#core/names.ts';
 import { parseRouteRecord } from './route-record.ts';
-import { PublishError } from './publish-error.ts';
 import { takeLock } from './file-lock.ts';
 
 const LOCK_WAIT_MS = 10_000;
@@ -42,7 +42,7 @@ export function readRoutes(dataFolder: string): RouteRecord[] {
     });
 }
 
-/** The record of a project; null if there is none. @throws {PublishError} that names a broken file. */
+/** The record of a project; null if there is none. @throws {Failure} `publish` that names a broken file. */
 export function readRoute(dataFolder: string, project: string): RouteRecord | null {
   const file = fileOf(dataFolder, project);
   let text: string;
@@ -56,7 +56,7 @@ export function readRoute(dataFolder: string, project: string): RouteRecord | nu
     return parseRouteRecord(text);
   } catch (error) {
     const reason = error instanceof SyntaxError ? 'is not JSON' : `cannot be used: ${(error as Error).message}`;
-    throw new PublishError(`This route record ${reason}`, {
+    throw new Failure('publish', `This route record ${reason}`, {
       file,
       advice: 'Restore it or delete it, then deploy again.',
     });
@@ -67,7 +67,7 @@ export function readRoute(dataFolder: string, project: string): RouteRecord | nu
  * Changes the record of a project; concurrent changes are serialized.
  *
  * @param change receives the current record and returns the next one; the same object writes nothing.
- * @throws {PublishError} when the data folder cannot be written.
+ * @throws {Failure} `publish` when the data folder cannot be written.
  */
 export function changeRoute(
   dataFolder: string,
@@ -85,7 +85,7 @@ export function changeRoute(
 /**
  * Replaces a project's whole record; an identical one is not written.
  *
- * @throws {PublishError} as `changeRoute`.
+ * @throws {Failure} `publish` as `changeRoute`.
  */
 export function replaceRoute(dataFolder: string, record: RouteRecord): void {
   const file = fileOf(dataFolder, record.project);
@@ -100,7 +100,7 @@ export function recordText(record: RouteRecord): string {
   return `${JSON.stringify(record, null, 2)}\n`;
 }
 
-/** Deletes the record of a project: it is no longer served. @throws {PublishError} as `changeRoute`. */
+/** Deletes the record of a project: it is no longer served. @throws {Failure} `publish` as `changeRoute`. */
 export function removeRoute(dataFolder: string, project: string): void {
   locked(dataFolder, () => rmSync(fileOf(dataFolder, project), { force: true }));
 }
@@ -109,7 +109,7 @@ function locked<Result>(dataFolder: string, work: () => Result): Result {
   return writable(dataFolder, () => {
     const lock = takeLock(path.join(dataFolder, 'locks', 'routes'), LOCK_WAIT_MS);
     if (lock === null)
-      throw new PublishError(`Another deploy holds ${dataFolder} for more than ${LOCK_WAIT_MS / 1000} s`, {
+      throw new Failure('publish', `Another deploy holds ${dataFolder} for more than ${LOCK_WAIT_MS / 1000} s`, {
         advice: 'Try again.',
       });
     try {
@@ -134,11 +134,11 @@ export function writable<Result>(dataFolder: string, work: () => Result): Result
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOSPC')
-      throw new PublishError(`No space left in ${dataFolder}: nothing was changed`, {
+      throw new Failure('publish', `No space left in ${dataFolder}: nothing was changed`, {
         advice: 'Free some space and try again.',
       });
     if (code === 'EACCES' || code === 'EROFS' || code === 'EPERM') {
-      throw new PublishError(`${dataFolder} cannot be written: nothing was changed`, {
+      throw new Failure('publish', `${dataFolder} cannot be written: nothing was changed`, {
         advice: 'Run this as the user who started the platform, or set FS_PATH to a data folder of your own.',
       });
     }

@@ -2,11 +2,7 @@
 // one, as saved by editors and PowerShell on Windows. Used for all files of users. Pure except for the file.
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-
-/** A file without text in a known encoding. */
-export class TextEncodingError extends Error {
-  readonly code = 'ERR_TEXT_ENCODING';
-}
+import { Failure } from './failure.ts';
 
 /** Whether bytes begin with a UTF-16 byte order mark. */
 export function isUtf16(bytes: Uint8Array): boolean {
@@ -17,25 +13,26 @@ export function isUtf16(bytes: Uint8Array): boolean {
  * The text of a file's bytes, without a byte order mark.
  *
  * @param name of the file, for the message
- * @throws {TextEncodingError} for bytes that are neither UTF-8 nor UTF-16 with a byte order mark.
+ * @throws {Failure} `text_encoding` for bytes that are neither UTF-8 nor UTF-16 with a byte order mark.
  */
 export function decodeText(bytes: Uint8Array, name: string): string {
   const label = !isUtf16(bytes) ? 'utf-8' : bytes[0] === 0xff ? 'utf-16le' : 'utf-16be';
   try {
     return new TextDecoder(label, { fatal: true }).decode(bytes);
   } catch {
-    throw new TextEncodingError(
+    throw new Failure(
+      'text_encoding',
       `${name} is text neither in UTF-8 nor in UTF-16 with a byte order mark: save it as UTF-8`,
     );
   }
 }
 
-/** {@link decodeText} of a file. @throws as `readFileSync` does, and {@link TextEncodingError}. */
+/** {@link decodeText} of a file. @throws as `readFileSync` does, and a failure `text_encoding`. */
 export function readTextSync(file: string): string {
   return decodeText(readFileSync(file), file);
 }
 
-/** {@link decodeText} of a file. @throws as `readFile` does, and {@link TextEncodingError}. */
+/** {@link decodeText} of a file. @throws as `readFile` does, and a failure `text_encoding`. */
 export async function readText(file: string): Promise<string> {
   return decodeText(await readFile(file), file);
 }

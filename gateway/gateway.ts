@@ -1,9 +1,9 @@
 // The AI gateway as a request handler: authenticates the caller, picks the route, and formats every error for clients.
 // Independent of server, process and database: all dependencies are passed in.
 import { randomUUID } from 'node:crypto';
+import { isFailure } from '#core/failure.ts';
 import { createKeptAnswers } from './answers/kept-answers.ts';
 import type { Json } from './contract/chat.ts';
-import { AccountsAway } from './accounts/accounts.ts';
 import type { Caller, Gateway, GatewayDeps } from './contract/contract.ts';
 import { errorResponse, GatewayError } from './contract/errors.ts';
 import { createRefusedFields } from './providers/refused-fields.ts';
@@ -70,7 +70,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
       return error;
     }
     if (signal.aborted) return new GatewayError('client_gone', 'The client closed the connection');
-    if (error instanceof AccountsAway) {
+    if (isFailure(error, 'accounts_away')) {
       deps.log('error', `call ${id} failed: its token or its limits could not be looked up`, { id });
       return new GatewayError('unavailable', 'The gateway cannot look up tokens and limits: try again', {
         retryAfterMs: AWAY_RETRY_MS,
@@ -79,7 +79,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     // Its message may contain client input.
     const name = error instanceof Error ? error.name : typeof error;
     deps.log('error', `call ${id} failed: ${name}`, { id, where: placeOf(error) });
-    return new GatewayError('internal_error', `The gateway failed; its log has more at ${id}`);
+    return new GatewayError('internal_error', `Internal error: the log of the gateway has the cause under ${id}`);
   }
 }
 
@@ -87,7 +87,10 @@ export function createGateway(deps: GatewayDeps): Gateway {
 async function callerOf(request: Request, { tokens }: GatewayDeps): Promise<Caller> {
   const [, token] = /^Bearer +(\S+) *$/i.exec(request.headers.get('authorization') ?? '') ?? [];
   if (token === undefined)
-    throw new GatewayError('invalid_api_key', 'No token: send it as "Authorization: Bearer <token>"');
+    throw new GatewayError(
+      'invalid_api_key',
+      'Authentication required: send a token as "Authorization: Bearer <token>"',
+    );
   const caller = await tokens.authenticate(token);
   if (caller === 'expired') throw new GatewayError('token_expired', 'The token has expired');
   if (caller === 'not_allowed') throw new GatewayError('model_not_allowed', 'AI is not enabled for this deployment');
@@ -114,10 +117,10 @@ async function route(call: Call, asking: Set<string>): Promise<Response> {
   const [, kind] = SDK_MODEL.exec(path ?? '') ?? [];
   if (kind !== undefined) unservedModel(call, kind);
   if (path !== null && Object.hasOwn(unserved, path))
-    throw new GatewayError('route_not_found', `/ai${path} is not served here: ${unserved[path]}`);
+    throw new GatewayError('route_not_found', `/ai${path} is not supported: ${unserved[path]}`);
   throw new GatewayError(
     'route_not_found',
-    'No such route: there are /ai/chat/completions, /ai/embeddings, /ai/models and /ai/usage',
+    'Unknown route: use /ai/chat/completions, /ai/embeddings, /ai/models or /ai/usage',
   );
 }
 
@@ -125,7 +128,7 @@ const bodyOf = ({ request, deps }: Call): Promise<Json> => readJson(request, dep
 
 function only(method: string, { request }: Call, answer: () => Promise<Response>): Promise<Response> {
   if (request.method === method) return answer();
-  throw new GatewayError('method_not_allowed', `This route takes ${method}, not ${request.method}`);
+  throw new GatewayError('method_not_allowed', `Method ${request.method} is not allowed here: use ${method}`);
 }
 
 /** Clients send the slash in a model's name as is, or encoded. */
@@ -133,7 +136,7 @@ function nameIn(path: string): string {
   try {
     return decodeURIComponent(path.slice('/models/'.length));
   } catch {
-    throw new GatewayError('invalid_request', 'The name of the model is not encoded as a part of a URL');
+    throw new GatewayError('invalid_request', 'The model name in the URL is not URL-encoded');
   }
 }
 

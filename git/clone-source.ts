@@ -2,11 +2,12 @@
 // that can only read this repository). Resolved when a build starts; the result is never stored.
 import { isIPv4 } from 'node:net';
 import { unseal, type EncryptionKeys } from '#core/encryption.ts';
+import { Failure, isFailure } from '#core/failure.ts';
 import type { Sql } from '#postgres/sql.ts';
 import { repositoryFolder } from './builtin-repositories.ts';
 import type { GitHost } from './host/connection.ts';
 import { readContents } from './host/repositories.ts';
-import { parseRemoteUrl, RemoteRefused, resolveRemote, type RemoteUrl } from './remote-url.ts';
+import { parseRemoteUrl, resolveRemote, type RemoteUrl } from './remote-url.ts';
 
 /** A repository to fetch from. */
 export interface RemoteSource {
@@ -50,9 +51,6 @@ export interface CloneDeps {
   readonly privateHosts: readonly string[];
 }
 
-/** A repository that cannot be cloned; the message is for the build log. */
-export class CloneRefused extends Error {}
-
 interface Row {
   readonly source: string;
   readonly host_id: string | null;
@@ -67,32 +65,38 @@ interface Row {
 /**
  * Resolves the URL and credentials for cloning a repository.
  *
- * @throws {CloneRefused} when the repository is disconnected, or its address or credentials are not allowed.
- * @throws {GitHostError} when the Git host issues no token.
+ * @throws {Failure} `clone_refused` when the repository is disconnected, or its address or credentials are not allowed.
+ * @throws {Failure} `git_host` when the Git host issues no token.
  * @example const source = await cloneSource(parts, 'rep_4m1k8...'); // { url, headers, redact }
  */
 export async function cloneSource(deps: CloneDeps, repositoryId: string): Promise<CloneSource> {
   const [row] = await deps.sql<Row[]>`
     SELECT source, host_id, installation_id, full_name, url, credentials, disconnected_at, disconnect_reason
       FROM control.repository WHERE id = ${repositoryId}`;
-  if (row === undefined) throw new CloneRefused('The repository is not connected any more');
+  if (row === undefined) throw new Failure('clone_refused', 'The repository is no longer connected');
   if (row.disconnected_at !== null)
-    throw new CloneRefused(`The repository ${row.full_name} is disconnected: ${row.disconnect_reason ?? 'unknown'}`);
+    throw new Failure(
+      'clone_refused',
+      `The repository ${row.full_name} is disconnected: ${row.disconnect_reason ?? 'unknown'}`,
+    );
   if (row.source === 'builtin') return { folder: repositoryFolder(deps.folder, repositoryId), redact: [] };
   if (row.source === 'git-host') return hostedSource(deps.gitHost, row);
   try {
     const credentials = openCredentials(deps.keys, repositoryId, row.credentials);
     return await remoteSource(parseRemoteUrl(row.url), credentials, deps.privateHosts);
   } catch (error) {
-    throw error instanceof RemoteRefused ? new CloneRefused(error.message) : error;
+    throw isFailure(error, 'remote_refused') ? new Failure('clone_refused', error.message) : error;
   }
 }
 
 async function hostedSource(gitHost: GitHost | null, row: Row): Promise<CloneSource> {
   if (gitHost === null)
-    throw new CloneRefused('There is no Git-host application: GITHOST_APP_ID and GITHOST_APP_PRIVATE_KEY are not set');
+    throw new Failure(
+      'clone_refused',
+      'No Git-host application is configured: set GITHOST_APP_ID and GITHOST_APP_PRIVATE_KEY',
+    );
   if (row.installation_id === null || row.host_id === null)
-    throw new CloneRefused(`The application is not installed for ${row.full_name} any more`);
+    throw new Failure('clone_refused', `The Git-host application is no longer installed for ${row.full_name}`);
   const token = await gitHost.installationToken({
     installationId: row.installation_id,
     repositoryId: row.host_id,
@@ -120,7 +124,7 @@ export function openCredentials(
 /**
  * Resolves the URL and credentials for cloning a plain remote.
  *
- * @throws {RemoteRefused} when its host is not allowed.
+ * @throws {Failure} `remote_refused` when its host is not allowed.
  */
 export async function remoteSource(
   remote: RemoteUrl,
@@ -131,7 +135,7 @@ export async function remoteSource(
   const address = addresses.find((each) => isIPv4(each)) ?? addresses[0]!;
   const { sshKey, knownHosts, username = '', password = '' } = credentials;
   if (remote.protocol === 'ssh') {
-    if (sshKey === undefined) throw new RemoteRefused('An ssh remote needs a private key');
+    if (sshKey === undefined) throw new Failure('remote_refused', 'An ssh remote needs a private key');
     const known = knownHosts === undefined ? {} : { sshKnownHosts: knownHosts };
     return { url: remote.url, address, sshKey, ...known, redact: [sshKey] };
   }

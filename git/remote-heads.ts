@@ -4,6 +4,7 @@ import { spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { Failure } from '#core/failure.ts';
 import type { RemoteSource } from './clone-source.ts';
 import { gitEnvironment, knownHostsIn } from './git-environment.ts';
 import { isBranchName, isCommitSha } from './remote-url.ts';
@@ -18,9 +19,6 @@ export interface RemoteHeads {
   readonly knownHosts: string | null;
 }
 
-/** A remote that could not be read; the message says why, without credentials. */
-export class RemoteUnreadable extends Error {}
-
 const LIST_MS = 20_000;
 const LIST_BYTES_MAX = 10_000_000;
 const SAID_CHARS_MAX = 500;
@@ -29,7 +27,7 @@ const BRANCHES_MAX = 10_000;
 /**
  * Reads the branches of a remote.
  *
- * @throws {RemoteUnreadable}
+ * @throws {Failure} `remote_unreadable`
  */
 export async function readRemoteHeads(
   source: RemoteSource & { readonly redact: readonly string[] },
@@ -91,12 +89,18 @@ function run(args: readonly string[], environment: NodeJS.ProcessEnv, redact: re
     });
     child.on('error', (error: NodeJS.ErrnoException) => {
       clearTimeout(timer);
-      reject(new RemoteUnreadable(error.code === 'ENOENT' ? 'git is not installed on this machine' : error.message));
+      reject(
+        new Failure(
+          'remote_unreadable',
+          error.code === 'ENOENT' ? 'git is not installed on this machine' : error.message,
+        ),
+      );
     });
     child.on('close', (code) => {
       clearTimeout(timer);
       if (code === 0 && ended === null) resolve(Buffer.concat(chunks).toString());
-      else reject(new RemoteUnreadable(`The repository cannot be read: ${ended ?? reasonIn(said, redact)}`));
+      else
+        reject(new Failure('remote_unreadable', `The repository cannot be read: ${ended ?? reasonIn(said, redact)}`));
     });
   });
 }

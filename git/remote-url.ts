@@ -3,6 +3,7 @@
 // again before each use.
 import { isIP } from 'node:net';
 import { createOwnAddresses, mayConnect, type EgressPolicy } from '#core/egress.ts';
+import { Failure } from '#core/failure.ts';
 import { createResolve } from '#core/way-out/host-names.ts';
 
 /** A remote's URL without credentials, and the credentials it contained. */
@@ -15,9 +16,6 @@ export interface RemoteUrl {
   readonly credentials: { readonly username: string; readonly password: string } | null;
 }
 
-/** A URL or branch that is not passed to git. The message tells the user why. */
-export class RemoteRefused extends Error {}
-
 const URL_LENGTH_MAX = 2048;
 const BRANCH_BYTES_MAX = 255;
 /** `git@host:owner/name.git`: the ssh address that hosts display. */
@@ -28,28 +26,32 @@ const HOST = /^(?:[a-z0-9_][a-z0-9._-]*|\[[0-9a-f:.]+\])$/;
 /**
  * Parses the URL of a remote.
  *
- * @throws {RemoteRefused} for protocols other than https and ssh, and for invalid URLs.
+ * @throws {Failure} `remote_refused` for protocols other than https and ssh, and for invalid URLs.
  * @example parseRemoteUrl('git@git.example:team/shop.git').url // 'ssh://git@git.example/team/shop.git'
  */
 export function parseRemoteUrl(text: string): RemoteUrl {
-  if (text.length > URL_LENGTH_MAX) throw new RemoteRefused(`The URL is longer than ${URL_LENGTH_MAX} characters`);
-  if (/[^\x21-\x7e]/.test(text)) throw new RemoteRefused('The URL holds spaces, control characters or no ASCII');
+  if (text.length > URL_LENGTH_MAX)
+    throw new Failure('remote_refused', `The URL is longer than ${URL_LENGTH_MAX} characters`);
+  if (/[^\x21-\x7e]/.test(text))
+    throw new Failure('remote_refused', 'The URL must be ASCII without spaces and control characters');
   const scp = SCP_FORM.exec(text)?.groups;
   const parsed = URL.parse(scp === undefined ? text : `ssh://${scp['user']}@${scp['host']}/${scp['path']}`);
   if (parsed === null || !/^(?:https|ssh):$/.test(parsed.protocol) || !/^(?:https|ssh):\/\/|^[^/]+@/i.test(text))
-    throw new RemoteRefused('Only https:// and ssh:// URLs of Git repositories are taken');
+    throw new Failure('remote_refused', 'Only https:// and ssh:// URLs of Git repositories are supported');
   const protocol = parsed.protocol === 'https:' ? 'https' : 'ssh';
   const { pathname, search, hash } = parsed;
   // The URL parser accepts any characters in ssh URLs.
   const hostname = parsed.hostname.toLowerCase();
-  if (!HOST.test(hostname)) throw new RemoteRefused('The URL has no host that could be looked up');
-  if (pathname.length < 2) throw new RemoteRefused('The URL has no path to a repository');
-  if (search !== '' || hash !== '') throw new RemoteRefused('The URL of a repository has no ? and no #');
+  if (!HOST.test(hostname)) throw new Failure('remote_refused', 'The URL has no valid host');
+  if (pathname.length < 2) throw new Failure('remote_refused', 'The URL has no path to a repository');
+  if (search !== '' || hash !== '')
+    throw new Failure('remote_refused', 'The URL of a repository must not have a query (?) or a fragment (#)');
   const username = decoded(parsed.username);
   const password = decoded(parsed.password);
-  if (protocol === 'ssh' && password !== '') throw new RemoteRefused('ssh takes a key, no password: leave it out');
+  if (protocol === 'ssh' && password !== '')
+    throw new Failure('remote_refused', 'ssh uses a key, not a password: leave the password out');
   if (protocol === 'ssh' && !/^[\w.][\w.-]*$/.test(username))
-    throw new RemoteRefused('An ssh URL names its user: ssh://git@host/path');
+    throw new Failure('remote_refused', 'An ssh URL must have a user: ssh://git@host/path');
   const defaultPort = protocol === 'https' ? 443 : 22;
   const port = parsed.port === '' ? defaultPort : Number(parsed.port);
   const authority = port === defaultPort ? hostname : `${hostname}:${port}`;
@@ -66,7 +68,7 @@ function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw new RemoteRefused('The credentials in the URL are not encoded as URLs are');
+    throw new Failure('remote_refused', 'The credentials in the URL are not URL-encoded');
   }
 }
 
@@ -81,7 +83,8 @@ const publicOnly: EgressPolicy = { loopback: false, private: false, isOwn };
  * The addresses of a remote's host. Git connects only to these, which prevents DNS rebinding.
  *
  * @param privateHosts hosts that may have private addresses, `GIT_REMOTE_PRIVATE_HOSTS`.
- * @throws {RemoteRefused} when an address is private, loopback, link-local or the machine's own, or none is found.
+ * @throws {Failure} `remote_refused` when an address is private, loopback, link-local or the machine's own, or none is
+ * found.
  */
 export async function resolveRemote(
   { host }: Pick<RemoteUrl, 'host'>,
@@ -92,11 +95,15 @@ export async function resolveRemote(
   try {
     addresses = isIP(host) === 0 ? (await find(host)).map(({ address }) => address) : [host];
   } catch (error) {
-    throw new RemoteRefused(`The host ${host} is not known: ${(error as { code?: string }).code ?? 'no answer'}`);
+    throw new Failure(
+      'remote_refused',
+      `The host ${host} cannot be resolved: ${(error as { code?: string }).code ?? 'no answer'}`,
+    );
   }
-  if (addresses.length === 0) throw new RemoteRefused(`The host ${host} has no address`);
+  if (addresses.length === 0) throw new Failure('remote_refused', `The host ${host} has no address`);
   if (!privateHosts.includes(host) && !addresses.every((address) => mayConnect(address, publicOnly)))
-    throw new RemoteRefused(
+    throw new Failure(
+      'remote_refused',
       `The host ${host} has an address that is not public; the operator allows such hosts with GIT_REMOTE_PRIVATE_HOSTS`,
     );
   return addresses;

@@ -3,11 +3,12 @@
 import { existsSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { encryptionKeys } from '#core/encryption.ts';
+import type { Failure } from '#core/failure.ts';
 import { readSecret } from '#core/process/secret-file.ts';
 import { findEmbeddedPostgres, startEmbeddedPostgres } from '#postgres/embedded.ts';
 import { openSql, type Sql } from '#postgres/sql.ts';
 import type { BucketOptions } from '#runtime/stores/s3-bucket.ts';
-import { BackupError } from './archive/backup-error.ts';
+import { backupError } from './archive/backup-error.ts';
 import { readDataFolderRecord } from '#core/process/platform-record.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -25,14 +26,14 @@ export interface Places {
   readonly environment: Environment;
 }
 
-/** @throws {BackupError} `settings` when variables contradict the data folder. */
+/** @throws {Failure} `backup`: `settings` when variables contradict the data folder. */
 export function placesOf(environment: Environment, folder: string): Places {
   const get = (name: string): string => environment[name]?.trim() ?? '';
   const url = get('DATABASE_URL');
   const s3 = ['ENDPOINT', 'BUCKET', 'REGION', 'ACCESS_KEY_ID', 'SECRET_ACCESS_KEY'].map((name) => `FILES_S3_${name}`);
   const missing = s3.filter((name) => get(name) === '');
   if (missing.length > 0 && missing.length < s3.length)
-    throw new BackupError('settings', `Files in S3 need ${missing.join(' and ')}`, 'Set it, or none of FILES_S3_*.');
+    throw backupError('settings', `Files in S3 need ${missing.join(' and ')}`, 'Set it, or none of FILES_S3_*.');
   const isElsewhere = get('DB_URL') !== '' || get('DB_STORAGE_MODE') === 'managed-cloud';
   return {
     folder,
@@ -56,12 +57,13 @@ export function placesOf(environment: Environment, folder: string): Places {
 /**
  * Compares the variables with those of the platform's last start.
  *
- * @throws {BackupError} `settings`, naming the variable: otherwise a backup would silently miss data stored elsewhere.
+ * @throws {Failure} `backup` `settings`, naming the variable: otherwise a backup would silently miss data stored
+ * elsewhere.
  */
 export function checkPlaces(places: Places): void {
   const { folder, postgres, bucket, databases } = places;
   if (!existsSync(folder))
-    throw new BackupError(
+    throw backupError(
       'settings',
       `There is no data folder ${folder}`,
       'Set FS_PATH (or PLATFORM_HOME) as the platform has it.',
@@ -69,19 +71,15 @@ export function checkPlaces(places: Places): void {
   const owner = statSync(folder).uid;
   const self = process.geteuid?.() ?? owner;
   if (owner !== self)
-    throw new BackupError(
+    throw backupError(
       'settings',
       `${folder} belongs to the user ${owner}, and this program runs as ${self}`,
       `Run it as that user: files that another one makes there would stop the platform. For example \`sudo -u '#${owner}' platform ...\`.`,
     );
   const record = readDataFolderRecord(folder);
   if (record === null) return;
-  const differ = (variable: string, what: string): BackupError =>
-    new BackupError(
-      'settings',
-      `The platform of ${folder} ${what}`,
-      `Set ${variable} here as it is set for the platform.`,
-    );
+  const differ = (variable: string, what: string): Failure<'backup'> =>
+    backupError('settings', `The platform of ${folder} ${what}`, `Set ${variable} here as it is set for the platform.`);
   if (record.postgres === 'external' && postgres === 'embedded')
     throw differ('DATABASE_URL', 'works with a Postgres of your own');
   if (record.files === 's3' && bucket === null) throw differ('FILES_S3_*', 'keeps files of projects in a bucket');

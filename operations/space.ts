@@ -5,7 +5,7 @@ import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { ownSchemas } from '#postgres/dump.ts';
 import type { Sql } from '#postgres/sql.ts';
-import { BackupError } from './archive/backup-error.ts';
+import { backupError } from './archive/backup-error.ts';
 import type { Part } from './archive/manifest.ts';
 import type { Places } from './places.ts';
 
@@ -57,7 +57,7 @@ export function restoreNeeds({ folder, postgres, databases, bucket }: Places, pa
   ];
 }
 
-/** @throws {BackupError} `space`, naming the first disk that is too small. */
+/** @throws {Failure} `backup`: `space`, naming the first disk that is too small. */
 export function checkSpace(needs: readonly Need[], diskOf: DiskOf = diskOfFolder): void {
   const disks = new Map<number, { folder: string; free: number; needed: number }>();
   for (const { folder, bytes } of needs) {
@@ -67,7 +67,7 @@ export function checkSpace(needs: readonly Need[], diskOf: DiskOf = diskOfFolder
   }
   for (const { folder, free, needed } of disks.values())
     if (free < needed)
-      throw new BackupError(
+      throw backupError(
         'space',
         `It may take ${needed} bytes, and the disk of ${folder} has ${free} bytes free`,
         'Nothing was written. Make room, or name a folder on another disk.',

@@ -100,7 +100,7 @@ export const imports = platform<unknown, ResourceState>()
       const { resources } = ctx.state;
       const place = { ...placeOf(ctx), id: ctx.params.import };
       const { state } = await resources.ask('db.import-state', questionOf(place));
-      if (state !== 'unknown') throw resources.refuse('conflict', 'The import has begun: its file is whole');
+      if (state !== 'unknown') throw resources.refuse('conflict', 'The import has started: its file is complete');
       const { offset } = ctx.query;
       const file = fileOf(resources, place);
       return { bytes: await receive(ctx.req.body, file, offset, resources) };
@@ -132,7 +132,7 @@ export const imports = platform<unknown, ResourceState>()
         return followed(resources, place, known);
       }
       if (found.size !== bytes)
-        throw resources.refuse('bad_request', `The file is not whole: ${found.size} of ${bytes} bytes are there`);
+        throw resources.refuse('bad_request', `The file is incomplete: ${found.size} of ${bytes} bytes`);
       return followed(
         resources,
         place,
@@ -247,12 +247,12 @@ async function receive(
   const { refuse, importLimits } = access;
   const { importBytesMax, diskFreeBytesMin } = importLimits;
   const size = await sizeOf(file, access);
-  if (offset > size) throw refuse('conflict', `${size} bytes are there: the next piece begins at offset ${size}`);
+  if (offset > size) throw refuse('conflict', `The file has ${size} bytes: continue at offset ${size}`);
   // All uploads of a project together may be as large as the limit for one.
   const bytesMax = importBytesMax - (await sizeOfOthers(file));
   const { bavail, bsize } = await statfs(file);
   if (bavail * bsize < PIECE_BYTES_MAX + diskFreeBytesMin)
-    throw refuse('conflict', 'The disk of the platform is too full for this file');
+    throw refuse('conflict', 'The disk of the platform has no space for this file');
   const handle = await open(file, 'r+');
   try {
     await handle.truncate(offset);

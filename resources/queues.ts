@@ -120,7 +120,7 @@ export const queues = platform<unknown, ResourceState>()
       const args = { id: message, dead };
       const { removed } = await ctx.state.resources.ask('queue.remove', { project, branch, binding, args });
       if (!removed)
-        throw ctx.state.resources.refuse('not_found', 'The message is gone, or is being delivered at this moment');
+        throw ctx.state.resources.refuse('not_found', 'The message was deleted, or is being delivered at the moment');
       return done();
     },
   )

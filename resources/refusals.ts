@@ -1,9 +1,9 @@
-// Maps errors of the engine and of the sandbox service to the API's error codes and statuses, which are the same
-// whichever of the two failed.
-import { errorTable, type ErrorCode } from '#core/errors.ts';
+// Maps errors of the engine and of the sandbox service to the codes that the API returns, which are the same whichever
+// of the two failed.
+import type { ErrorCode } from '#core/errors.ts';
 
 /** Sandbox error codes that the API returns unchanged, as the binding does (docs/sandboxes.md). */
-const passedOn = [
+export const passedOn = [
   'binding_unavailable',
   'sandbox_unavailable',
   'sandbox_lost',
@@ -23,24 +23,19 @@ const passedOn = [
   'terminal_unavailable',
 ] as const satisfies readonly ErrorCode[];
 
-/** Statuses of these codes. */
-export const passedOnStatuses = Object.fromEntries(passedOn.map((code) => [code, errorTable[code].status])) as Readonly<
-  Record<(typeof passedOn)[number], number>
->;
+/** Error codes that these routes may return. */
+const refusalCodes = [
+  'bad_request',
+  'not_found',
+  'conflict',
+  'payload_too_large',
+  'not_available',
+  'unavailable',
+  ...passedOn,
+] as const satisfies readonly ErrorCode[];
+export type RefusalCode = (typeof refusalCodes)[number];
 
-/** Error codes that these routes may return, with their statuses. */
-export const refusalStatuses = {
-  bad_request: 400,
-  not_found: 404,
-  conflict: 409,
-  payload_too_large: 413,
-  not_available: 501,
-  unavailable: 503,
-  ...passedOnStatuses,
-} as const;
-export type RefusalCode = keyof typeof refusalStatuses;
-
-const codes: Readonly<Record<string, RefusalCode>> = {
+const others: Readonly<Record<string, RefusalCode>> = {
   binding_not_found: 'bad_request',
   dashboard_not_found: 'not_found',
   execution_not_found: 'not_found',
@@ -51,7 +46,8 @@ const codes: Readonly<Record<string, RefusalCode>> = {
 
 /** @param code of core/errors.ts @param status of the original error */
 export function refusalOf(code: string, status: number): RefusalCode {
-  if (Object.hasOwn(refusalStatuses, code)) return code as RefusalCode;
-  if (Object.hasOwn(codes, code)) return codes[code]!;
+  const known = refusalCodes.find((one) => one === code);
+  if (known !== undefined) return known;
+  if (Object.hasOwn(others, code)) return others[code]!;
   return status < 500 ? 'bad_request' : 'unavailable';
 }

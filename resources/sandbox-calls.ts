@@ -71,7 +71,7 @@ export async function callSandbox(
   if (service === null)
     throw new PlatformError('binding_unavailable', {
       kind: 'sandbox',
-      reason: 'no sandbox service is set (SANDBOX_URL with SANDBOX_AUTH_TOKEN)',
+      reason: 'no sandbox service is configured: set SANDBOX_URL and SANDBOX_AUTH_TOKEN',
     });
   const base = `/v1/projects/${encodeURIComponent(project)}/sandboxes/${encodeURIComponent(resource)}`;
   const { statusCode, body } = await service.request({ ...toRequest(base, asked), signal }).catch((error: unknown) => {
@@ -105,7 +105,7 @@ function toRequest(base: string, asked: SandboxRequest) {
   const given = encodeURIComponent(JSON.stringify(args));
   if (given.length > SANDBOX_BOUNDS.headerArgumentsCharsMax)
     throw new PlatformError('invalid_argument', {
-      reason: `The path has ${given.length} characters as it is sent, and may have ${SANDBOX_BOUNDS.headerArgumentsCharsMax}`,
+      reason: `The path has ${given.length} encoded characters, the limit is ${SANDBOX_BOUNDS.headerArgumentsCharsMax}`,
     });
   return {
     method: 'POST',
@@ -119,7 +119,7 @@ function toOptionsHeader(options: object): string {
   const said = encodeURIComponent(JSON.stringify(toOptionsChange(options)));
   if (said.length <= OPTIONS_CHARS_MAX) return said;
   throw new PlatformError('invalid_argument', {
-    reason: `The options of a sandbox have ${said.length} characters, and may have ${OPTIONS_CHARS_MAX}`,
+    reason: `The options of the sandbox have ${said.length} characters, the limit is ${OPTIONS_CHARS_MAX}`,
   });
 }
 

@@ -28,7 +28,7 @@ export const sandboxTerminals = platform<unknown, ResourceState>().get(
         explain: resources.explain,
       }),
     );
-    if (!isTaken) throw resources.refuse('bad_request', 'A terminal is a WebSocket: ask for one');
+    if (!isTaken) throw resources.refuse('bad_request', 'A terminal requires a WebSocket');
     return done();
   },
 );

@@ -126,7 +126,7 @@ export const sandboxes = platform<unknown, ResourceState>()
     async (ctx) => {
       const { sandbox } = ctx.params;
       const info = (await toJson(await ask(ctx, { operation: 'info', sandbox }))) as Info | null;
-      if (info === null) throw ctx.state.resources.refuse('not_found', `There is no sandbox ${sandbox}`);
+      if (info === null) throw ctx.state.resources.refuse('not_found', `No such sandbox: ${sandbox}`);
       return info;
     },
   )

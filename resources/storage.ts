@@ -91,7 +91,7 @@ export const state = platform<unknown, ResourceState>()
       const { id: project, binding } = ctx.params;
       const { branch, key } = ctx.query;
       const found = await ctx.state.resources.ask('state.get', { project, branch, binding, args: { key } });
-      if (found.entry === null) throw ctx.state.resources.refuse('not_found', 'There is no such entry');
+      if (found.entry === null) throw ctx.state.resources.refuse('not_found', 'No such entry');
       return found.entry;
     },
   )
@@ -117,11 +117,14 @@ export const state = platform<unknown, ResourceState>()
       const { branch, key } = ctx.query;
       const { resources } = ctx.state;
       if ((ctx.body.value === undefined) === (ctx.body.base64 === undefined))
-        throw resources.refuse('bad_request', 'body: give value, a text, or base64, bytes');
+        throw resources.refuse('bad_request', 'body: send value (a text) or base64 (bytes)');
       const args = { key, ...ctx.body };
       const { written } = await resources.ask('state.put', { project, branch, binding, args });
       if (!written)
-        throw resources.refuse('conflict', 'The entry was changed meanwhile: read it again, then write over it');
+        throw resources.refuse(
+          'conflict',
+          'The entry was changed in the meantime: read it again before you overwrite it',
+        );
       return done();
     },
   )
@@ -174,7 +177,7 @@ export const files = platform<unknown, ResourceState>()
         return (await resources.ask('fs.get', { project, branch, binding, args })).file;
       };
       const first = await part(0);
-      if (first === null) throw resources.refuse('not_found', 'There is no such file');
+      if (first === null) throw resources.refuse('not_found', 'No such file');
       return new Response(toWebStream(contentOf(first, part)), {
         headers: {
           ...toAttachment(key),
@@ -251,7 +254,7 @@ export const caches = platform<unknown, ResourceState>()
       const { id: project, binding } = ctx.params;
       const { branch, key } = ctx.query;
       const { value } = await ctx.state.resources.ask('cache.get', { project, branch, binding, args: { key } });
-      if (value === null) throw ctx.state.resources.refuse('not_found', 'There is no such entry');
+      if (value === null) throw ctx.state.resources.refuse('not_found', 'No such entry');
       return { key, value };
     },
   )

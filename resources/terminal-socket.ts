@@ -40,7 +40,7 @@ export async function talkToTerminal(socket: WebSocket, { open, explain }: Termi
       isOver = true;
       await send(socket, JSON.stringify(exit));
     }
-    if (!isOver) throw new PlatformError('sandbox_lost', { reason: 'its terminal broke off' });
+    if (!isOver) throw new PlatformError('sandbox_lost', { reason: 'its terminal was interrupted' });
     socket.close(NORMAL);
   } catch (error) {
     if (socket.readyState !== socket.OPEN) return;

@@ -87,7 +87,7 @@ export const timers = platform<unknown, ResourceState>()
       const { id: project, timer: binding } = ctx.params;
       const { branch, key: id } = ctx.query;
       const { found } = await ctx.state.resources.ask('timer.run', { project, branch, binding, args: { id } });
-      if (!found) throw ctx.state.resources.refuse('not_found', 'There is no such timer');
+      if (!found) throw ctx.state.resources.refuse('not_found', 'No such timer');
       return done();
     },
   )
@@ -143,7 +143,7 @@ export const schedules = platform<unknown, ResourceState>()
       const { branch, name } = ctx.query;
       const question = { project: ctx.params.id, branch, args: { name } };
       const { triggered } = await ctx.state.resources.ask('cron.run', question);
-      if (triggered === null) throw ctx.state.resources.refuse('not_found', 'There is no such schedule');
+      if (triggered === null) throw ctx.state.resources.refuse('not_found', 'No such schedule');
       return { triggered };
     },
   );

@@ -105,7 +105,7 @@ export const workflows = platform<unknown, ResourceState>()
       const { id: project, workflow: binding } = ctx.params;
       const { branch, run: id } = ctx.query;
       const { run } = await ctx.state.resources.ask('workflow.get', { project, branch, binding, args: { id } });
-      if (run === null) throw ctx.state.resources.refuse('not_found', 'There is no such run');
+      if (run === null) throw ctx.state.resources.refuse('not_found', 'No such run');
       return { ...run, steps: [...run.steps], log: [...run.log] };
     },
   )

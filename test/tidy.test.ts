@@ -9,6 +9,7 @@ import { readSources } from '#cli/tasks/tools/sources.ts';
 import { bindingFindings } from './tidy/binding-rules.ts';
 import { costFindings } from './tidy/cost-rules.ts';
 import { commentFindings, documentFindings } from './tidy/document-rules.ts';
+import { errorFindings } from './tidy/error-rules.ts';
 import { importFindings, unusedRowFindings } from './tidy/import-findings.ts';
 import { mapFindings } from './tidy/map-rules.ts';
 import { sourceFindings, unusedExceptionFindings } from './tidy/source-rules.ts';
@@ -44,6 +45,10 @@ const exists = (file: string): boolean =>
 
 test('every file that a comment names exists', () => {
   expectNone(commentFindings(sources, exists));
+});
+
+test('every error code has one row and is used, and no error class is added', () => {
+  expectNone(errorFindings(sources));
 });
 
 test('no word of the banned list is used', () => {

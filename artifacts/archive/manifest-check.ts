@@ -1,5 +1,6 @@
 // Validates `manifest.json` of an artifact from outside completely: the engine and the broker trust manifests of our
 // own builder. Called by receive-artifact.ts. Pure.
+import type { PlatformError } from '#core/errors.ts';
 import { Compile, Type } from '#core/typebox/typebox.mjs';
 import {
   DYNAMIC_REDIRECTS_MAX,
@@ -17,7 +18,7 @@ import type { AssetRules, DatabaseMigrations, Manifest, ServerRules } from '#cor
 import { isBindingName, isResourceName } from '#core/names.ts';
 import { parsePathPattern } from '#core/path-pattern.ts';
 import { parseCronSchedule } from '#core/schedules/cron-schedule.ts';
-import { ArchiveError } from '#core/archive/archive-error.ts';
+import { archiveError } from '#core/archive/archive-error.ts';
 import { shown } from '#core/archive/tar-header.ts';
 import { assetPathProblem } from './artifact-path.ts';
 
@@ -176,7 +177,7 @@ interface CheckedManifest {
   readonly manifest: Manifest;
 }
 
-/** Validates the text of a manifest. @throws {ArchiveError} `artifact_invalid`, with the position. */
+/** Validates the text of a manifest. @throws {PlatformError} `artifact_invalid`, with the position. */
 export function checkManifest(text: string): CheckedManifest {
   const value = parseJson(text, 'manifest.json');
   if (!schema.Check(value)) {
@@ -192,7 +193,7 @@ export function checkManifest(text: string): CheckedManifest {
   return { id: artifactId(manifest), manifest };
 }
 
-/** Validates the text of `migrations.json`. @throws {ArchiveError} `artifact_invalid` */
+/** Validates the text of `migrations.json`. @throws {PlatformError} `artifact_invalid` */
 export function checkMigrations(text: string, { bindings }: Manifest): readonly DatabaseMigrations[] {
   const value = parseJson(text, 'migrations.json');
   if (!migrationsSchema.Check(value)) throw wrong('migrations.json is not a list of databases with their SQL files');
@@ -295,7 +296,7 @@ function parseJson(text: string, name: string): unknown {
 /**
  * The files that a manifest names, with their hashes and, if given, their sizes.
  *
- * @throws {ArchiveError} if it contradicts itself.
+ * @throws {PlatformError} if it contradicts itself.
  */
 export function filesOf(manifest: Manifest): Map<string, { readonly hash: string; readonly bytes: number | null }> {
   const files = new Map<string, { readonly hash: string; readonly bytes: number | null }>();
@@ -318,6 +319,6 @@ export function filesOf(manifest: Manifest): Map<string, { readonly hash: string
   return files;
 }
 
-function wrong(what: string): ArchiveError {
-  return new ArchiveError('artifact_invalid', `The artifact cannot be used: ${what}`);
+function wrong(what: string): PlatformError {
+  return archiveError('artifact_invalid', `The artifact cannot be used: ${what}`);
 }

@@ -2,8 +2,9 @@
 // nor its end are trusted. Called by receive-artifact.ts and the fuzz test; writes nothing.
 import { createHash } from 'node:crypto';
 import { createGunzip } from 'node:zlib';
-import { ArchiveError } from '#core/archive/archive-error.ts';
+import { archiveError, isArchiveError } from '#core/archive/archive-error.ts';
 import { BLOCK_BYTES, invalid, longName, padding, parseTarHeader, paxPath, shown } from '#core/archive/tar-header.ts';
+import type { PlatformError } from '#core/errors.ts';
 import { artifactFolderProblem, artifactPathProblem } from './artifact-path.ts';
 
 /** Limits of an archive's content; the defaults are in core/limits.ts. */
@@ -32,7 +33,7 @@ export const RECORD_BYTES_MAX = 8192;
  *
  * @param keep receives every file in turn, and reads all of it.
  * @returns the files by path.
- * @throws {ArchiveError}
+ * @throws {PlatformError}
  */
 export async function readArchive(
   chunks: AsyncIterable<Uint8Array>,
@@ -79,7 +80,7 @@ export async function readArchive(
     addFolders(folders, files, path);
     bytes += header.bytes;
     if (bytes > limits.artifactBytesMax)
-      throw new ArchiveError(
+      throw archiveError(
         'artifact_too_large',
         `The artifact has ${bytes} bytes or more; BUILD_ARTIFACT_MAX_BYTES allows ${limits.artifactBytesMax}`,
       );
@@ -102,8 +103,8 @@ function addFolders(folders: Set<string>, files: ReadonlyMap<string, ReadFile>, 
   }
 }
 
-function tooMany({ artifactFilesMax }: ArchiveLimits): ArchiveError {
-  return new ArchiveError(
+function tooMany({ artifactFilesMax }: ArchiveLimits): PlatformError {
+  return archiveError(
     'artifact_too_many_files',
     `The artifact has more than ${artifactFilesMax} files, which is what BUILD_ARTIFACT_MAX_FILES allows`,
   );
@@ -152,7 +153,7 @@ async function* unzipped(chunks: AsyncGenerator<Uint8Array>): AsyncGenerator<Uin
   try {
     for await (const chunk of gunzip) yield chunk as Uint8Array;
   } catch (error) {
-    if (error instanceof ArchiveError) throw error;
+    if (isArchiveError(error)) throw error;
     throw invalid(`its compression is damaged (${(error as Error).message})`);
   } finally {
     gunzip.destroy();

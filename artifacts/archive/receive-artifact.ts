@@ -4,8 +4,9 @@ import { createReadStream } from 'node:fs';
 import { access, mkdir, open, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { canonicalJson } from '#core/artifact-id.ts';
+import type { PlatformError } from '#core/errors.ts';
 import type { Manifest } from '#core/manifest.ts';
-import { ArchiveError } from '#core/archive/archive-error.ts';
+import { archiveError } from '#core/archive/archive-error.ts';
 import { invalid, shown } from '#core/archive/tar-header.ts';
 import { temporaryFolder } from '../route-records.ts';
 import { checkManifest, checkMigrations, filesOf } from './manifest-check.ts';
@@ -26,7 +27,7 @@ const JSON_BYTES_MAX = 32 * 1024 * 1024;
 /**
  * Reads an archive and stores its artifact under `<dataFolder>/artifacts/<id>`; an existing one is kept.
  *
- * @throws {ArchiveError} and nothing is kept.
+ * @throws {PlatformError} and nothing is kept.
  */
 export async function receiveArtifact(
   dataFolder: string,
@@ -64,7 +65,7 @@ export async function receiveArtifact(
  * Checks that the files of an archive are those in its manifest, with their hashes.
  *
  * @param read returns the text of a file that was read.
- * @throws {ArchiveError} `artifact_invalid`
+ * @throws {PlatformError} `artifact_invalid`
  */
 export async function checkFiles(
   files: ReadonlyMap<string, ReadFile>,
@@ -131,6 +132,6 @@ function sumOf(files: ReadonlyMap<string, ReadFile>): number {
   return bytes;
 }
 
-function wrong(what: string): ArchiveError {
-  return new ArchiveError('artifact_invalid', `The artifact cannot be used: ${what}`);
+function wrong(what: string): PlatformError {
+  return archiveError('artifact_invalid', `The artifact cannot be used: ${what}`);
 }

@@ -18,7 +18,7 @@ interface ServerArchive {
 /**
  * Unpacks an archive into an existing, empty folder, readable by every user.
  *
- * @throws {ArchiveError} files written so far are left for the caller to remove.
+ * @throws {PlatformError} files written so far are left for the caller to remove.
  */
 export async function unpackServer({ file, hash, filesMax }: ServerArchive, folder: string): Promise<void> {
   const digest = createHash('sha256');

@@ -3,7 +3,8 @@ import { createHash } from 'node:crypto';
 import { createReadStream, type Dirent } from 'node:fs';
 import { lstat, open, readdir, realpath, stat } from 'node:fs/promises';
 import { basename, join, relative, sep } from 'node:path';
-import { readText, TextEncodingError } from '#core/text-file.ts';
+import { isFailure } from '#core/failure.ts';
+import { readText } from '#core/text-file.ts';
 import type { AssetFile } from '#core/manifest.ts';
 import { BuildError } from '../project/build-error.ts';
 import { contentType } from './content-types.ts';
@@ -185,7 +186,7 @@ async function hashFile(file: string): Promise<string> {
 }
 
 function refused(error: unknown): never {
-  if (error instanceof TextEncodingError) throw new BuildError('assets', error.message);
+  if (isFailure(error, 'text_encoding')) throw new BuildError('assets', error.message);
   throw error;
 }
 

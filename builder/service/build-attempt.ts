@@ -4,6 +4,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { EncryptionKeys } from '#core/encryption.ts';
+import { Failure, isFailure } from '#core/failure.ts';
 import type { Limits } from '#core/limits.ts';
 import { takeArtifact } from '#artifacts/artifact-store.ts';
 import type { Sql } from '#postgres/sql.ts';
@@ -11,7 +12,7 @@ import type { Confinement } from '#core/process/confinement/types.ts';
 import { OPTIONS_HEADER, type MachineSize } from '#core/sandbox/options.ts';
 import type { SandboxServiceClient } from '#core/sandbox/service-client.ts';
 import { buildPlace } from '../steps/build-sandbox/place.ts';
-import { BuildFailure, type BuildResult, type BuildSandbox, type RunBuild } from '../steps/types.ts';
+import { buildFailure, type BuildResult, type BuildSandbox, type RunBuild } from '../steps/types.ts';
 import type { BuildWayOut } from '../steps/way-out/reach.ts';
 import { readBuildInput, type BuildInput, type PublicAddress } from './jobs/build-input.ts';
 import {
@@ -73,23 +74,13 @@ export interface BuildPlaces {
   readonly made: string;
 }
 
-/** Why an attempt stops without a result: another builder has it, or it will be retried. */
-export class AttemptStopped extends Error {
-  readonly why: 'lease_lost' | 'shutdown';
-
-  constructor(why: AttemptStopped['why']) {
-    super(why);
-    this.why = why;
-  }
-}
-
 /** How long to wait for the steps after an abort. */
 const ABORT_MS_MAX = 15_000;
 
 /**
  * Resolves when the attempt has finished and its files are deleted.
  *
- * @param ending aborted with an {@link AttemptStopped}, or with the {@link BuildFailure} to record as the result.
+ * @param ending aborted with a failure `lease_lost` or `process_stopped`, or with the `build` to record as the result.
  */
 export async function attemptBuild(
   deps: AttemptDeps,
@@ -104,11 +95,7 @@ export async function attemptBuild(
   let log: BuildLog | null = null;
   const timeout = setTimeout(() => {
     const { timeoutMs } = deps.limits.build;
-    ending.abort(
-      new BuildFailure('build_timeout', `The build took longer than ${timeoutMs} ms (BUILD_TIMEOUT_MS)`, {
-        status: 'timeout',
-      }),
-    );
+    ending.abort(buildFailure('build_timeout', `The build took longer than ${timeoutMs} ms (BUILD_TIMEOUT_MS)`));
   }, deps.limits.build.timeoutMs);
   const name = `${job.deploymentId}-${job.attempt}`;
   const work = join(deps.places.work, name);
@@ -125,9 +112,9 @@ export async function attemptBuild(
       if (cacheFolder !== null && job.input.clearCache === true)
         await rm(cacheFolder, { recursive: true, force: true });
       if (input.isStorageFull)
-        throw new BuildFailure(
+        throw buildFailure(
           'storage_full',
-          'The storage of this organization is full: delete what is not needed (its page Usage says what keeps how much), or have its plan raised',
+          'The storage of this organization is full: delete unused data (the Usage page lists the largest items), or ask the operator for a larger plan',
         );
       for (const place of [deps.folder, deps.places.work]) {
         const failure = await spaceFailure(place, deps.limits.diskFreeBytesMin);
@@ -179,7 +166,7 @@ function openLog(
     masks: createMasks([...input.secrets, ...secrets]),
     bytesMax: deps.limits.build.logBytesMax,
     lineCharsMax: deps.limits.build.logLineCharsMax,
-    onLeaseLost: () => ending.abort(new AttemptStopped('lease_lost')),
+    onLeaseLost: () => ending.abort(new Failure('lease_lost', 'Another builder has the build')),
     onTrouble: (error) =>
       deps.log.error({ deployment: job.deploymentId, error: (error as Error).message }, 'Build log not written'),
   });
@@ -192,10 +179,10 @@ function describe({ branch, commit, project }: BuildInput, { attempt, attemptsMa
     : `Building ${what} again: the builder was lost during the attempt before (attempt ${attempt} of ${attemptsMax})`;
 }
 
-/** @throws {BuildFailure} when untrusted code would run with the platform's permissions. */
+/** @throws {Failure} `build` when untrusted code would run with the platform's permissions. */
 function refuseUnconfined({ kind, reason }: Confinement, { isFirst, isFork }: BuildInput): void {
   if (kind !== 'none' || (isFirst && !isFork)) return;
-  throw new BuildFailure(
+  throw buildFailure(
     'not_confined',
     `Builds cannot be confined on this machine, so only the first admin's organization builds here${reason === null ? '' : `: ${reason}`}`,
   );
@@ -288,38 +275,39 @@ async function store(
   // Followers of the log see all of the build's lines before its next status.
   await log.flush();
   signal.throwIfAborted();
-  if (!(await untilBack(() => markUploading(sql, job), signal))) throw new AttemptStopped('lease_lost');
+  if (!(await untilBack(() => markUploading(sql, job), signal)))
+    throw new Failure('lease_lost', 'Another builder has the build');
   await takeArtifact(deps.folder, result.artifactId, result.folder);
   log.line('upload', 'info', `Stored ${result.files} files, ${result.bytes} bytes (${took()} ms)`);
   await log.flush();
   signal.throwIfAborted();
   const handed = await untilBack(() => handToRelease(sql, job, result, took()), signal);
-  if (handed === false) throw new AttemptStopped('lease_lost');
+  if (handed === false) throw new Failure('lease_lost', 'Another builder has the build');
   if (handed !== true) throw failureOf(canceled(handed.cancelReason, null));
   deps.log.info({ deployment: job.deploymentId, project: job.projectId, ms: took() }, 'Build done');
 }
 
-/** @throws {BuildFailure} */
+/** @throws {Failure} `build` */
 function checkArtifact({ bytes, files }: BuildResult, { artifactBytesMax, artifactFilesMax }: Limits): void {
   if (bytes > artifactBytesMax)
-    throw new BuildFailure(
+    throw buildFailure(
       'artifact_too_large',
       `The artifact has ${bytes} bytes; ${artifactBytesMax} are allowed (BUILD_ARTIFACT_MAX_BYTES)`,
     );
   if (files > artifactFilesMax)
-    throw new BuildFailure(
+    throw buildFailure(
       'artifact_too_many_files',
       `The artifact has ${files} files; ${artifactFilesMax} are allowed (BUILD_ARTIFACT_MAX_FILES)`,
     );
 }
 
 /** The failure with which a running build is canceled. */
-export function cancelFailure(reason: string): BuildFailure {
+export function cancelFailure(reason: string): Failure<'build'> {
   return failureOf(canceled(reason, null));
 }
 
-function failureOf({ reason, message }: BuildEnd): BuildFailure {
-  return new BuildFailure(reason, message ?? 'The build was canceled', { status: 'canceled' });
+function failureOf({ reason, message }: BuildEnd): Failure<'build'> {
+  return new Failure('build', message ?? 'The build was canceled', { reason, status: 'canceled' });
 }
 
 /** Records the result; a stopped attempt will be retried, or belongs to another builder. */
@@ -331,16 +319,16 @@ async function finish(
   buildMs: number,
 ): Promise<void> {
   const { sql } = deps;
-  if (error instanceof AttemptStopped) {
-    deps.log.info({ deployment: job.deploymentId, why: error.why }, 'Build stopped');
-    if (error.why === 'lease_lost') return;
+  if (isFailure(error, 'lease_lost', 'process_stopped')) {
+    deps.log.info({ deployment: job.deploymentId, why: error.kind }, 'Build stopped');
+    if (error.kind === 'lease_lost') return;
     log?.line('queue', 'warn', 'The builder is stopped: the build begins again when the platform is back');
     // The platform is stopping: Postgres may be unavailable, and the lease will expire.
     await Promise.race([log?.flush(), pauseFor(FAREWELL_MS_MAX)]);
     await releaseBuild(sql, job).catch(() => {});
     return;
   }
-  const failure = error instanceof BuildFailure ? error : null;
+  const failure = isFailure(error, 'build') ? error : null;
   if (failure === null)
     deps.log.error({ deployment: job.deploymentId, err: error }, 'Build failed for a reason of the platform');
   const end: BuildEnd = {

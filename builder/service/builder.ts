@@ -5,7 +5,8 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { takeLock } from '#artifacts/file-lock.ts';
-import { attemptBuild, AttemptStopped, cancelFailure, type AttemptDeps, type BuildPlaces } from './build-attempt.ts';
+import { Failure } from '#core/failure.ts';
+import { attemptBuild, cancelFailure, type AttemptDeps, type BuildPlaces } from './build-attempt.ts';
 import { claimBuild, renewLeases, takeOverLeases, type BuildJob } from './jobs/jobs.ts';
 import { isAway, untilBack } from './jobs/trouble.ts';
 import { endLeftovers, openProcessGuard } from './machine/process-guard.ts';
@@ -121,7 +122,7 @@ export async function startBuilder(options: BuilderOptions): Promise<Builder> {
         claim();
       });
     attempts.set(job.lease, { job, ending, done });
-    if (stopping.signal.aborted) ending.abort(new AttemptStopped('shutdown'));
+    if (stopping.signal.aborted) ending.abort(new Failure('process_stopped', 'The builder stops'));
   }
 
   /** Renews the leases, and aborts builds that were canceled. */
@@ -134,7 +135,9 @@ export async function startBuilder(options: BuilderOptions): Promise<Builder> {
       const reason = held.get(lease);
       if (attempt === undefined || reason === null) continue;
       // It may have ended already; then nothing listens any more.
-      attempt.ending.abort(reason === undefined ? new AttemptStopped('lease_lost') : cancelFailure(reason));
+      attempt.ending.abort(
+        reason === undefined ? new Failure('lease_lost', 'Another builder has the build') : cancelFailure(reason),
+      );
     }
   }
 
@@ -172,7 +175,7 @@ export async function startBuilder(options: BuilderOptions): Promise<Builder> {
 
   async function close(): Promise<void> {
     stopping.abort();
-    for (const { ending } of attempts.values()) ending.abort(new AttemptStopped('shutdown'));
+    for (const { ending } of attempts.values()) ending.abort(new Failure('process_stopped', 'The builder stops'));
     await Promise.all([keeping, sweeping, claiming, ...[...attempts.values()].map(({ done }) => done)]);
     await listening.unlisten().catch(() => {});
     await guard.close();

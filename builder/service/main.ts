@@ -5,14 +5,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { SandboxExecutor } from '#core/build-executor.ts';
 import { createOwnAddresses } from '#core/egress.ts';
+import { isFailure } from '#core/failure.ts';
 import { openLog } from '#core/log/log.ts';
 import { tellFigures } from '#core/process/figures.ts';
 import { closeInherited } from '#core/process/inherited-descriptors.ts';
 import { runProcess, type RunningProcess } from '#core/process/run-process.ts';
 import { openSandboxClient } from '#core/sandbox/service-client.ts';
-import { cloneSource, CloneRefused, type CloneDeps } from '#git/clone-source.ts';
+import { cloneSource, type CloneDeps } from '#git/clone-source.ts';
 import { gitConfigurationFrom } from '#git/configuration.ts';
-import { GitHostError } from '#git/host/connection.ts';
 import { openSql } from '#postgres/sql.ts';
 import { confinementOf, describeConfinement } from '#core/process/confinement/confinement.ts';
 import { machineMemory } from '#core/process/machine-memory.ts';
@@ -21,7 +21,7 @@ import { noServers } from '#core/process/confinement/servers-here.ts';
 import type { Confinement } from '#core/process/confinement/types.ts';
 import { CHILD, ownFolders } from '../steps/own-folders.ts';
 import { buildWayOut } from '../steps/way-out/reach.ts';
-import { BuildFailure } from '../steps/types.ts';
+import { buildFailure } from '../steps/types.ts';
 import { runBuild } from './run-build.ts';
 import type { SandboxBuilds } from './build-attempt.ts';
 import { startBuilder } from './builder.ts';
@@ -40,10 +40,10 @@ function remotes(deps: CloneDeps): FindRemote {
       const { redact, ...source } = await cloneSource(deps, id);
       return { source, secrets: redact };
     } catch (error) {
-      if (error instanceof CloneRefused)
-        throw new BuildFailure('repository_unavailable', error.message, { cause: error });
-      if (error instanceof GitHostError)
-        throw new BuildFailure('git_host_unavailable', `The Git host gives no access to it: ${error.message}`, {
+      if (isFailure(error, 'clone_refused'))
+        throw buildFailure('repository_unavailable', error.message, { cause: error });
+      if (isFailure(error, 'git_host'))
+        throw buildFailure('git_host_unavailable', `The Git host gives no access to it: ${error.message}`, {
           cause: error,
         });
       throw error;

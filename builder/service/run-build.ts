@@ -16,7 +16,7 @@ import type { BuildRequest, BuildResult } from '../steps/types.ts';
  * Builds a deployment: on this machine, or in a sandbox of the sandbox service.
  *
  * @param open creates the folders and runs the commands. Tests pass one that starts fewer processes.
- * @throws {BuildFailure}, or the reason of `request.signal`. All processes and folders of the build are removed.
+ * @throws {Failure} `build`, or the reason of `request.signal`. All processes and folders of the build are removed.
  * @example
  * const { artifactId } = await runBuild({ source: { url: 'https://git.example/a/b' }, branch: 'main', ... });
  */

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { lstat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
-import { BuildFailure } from './types.ts';
+import { buildFailure } from './types.ts';
 
 /** Folders of a build; all below its work folder. */
 export interface BuildFolders {
@@ -39,12 +39,12 @@ export async function removeFolders(folders: readonly string[]): Promise<void> {
 
 /**
  * A build with the platform's own user can replace its folders by links, which the next command would mount and this
- * process would read. Call it only while no command runs. @throws {BuildFailure} when one is a link.
+ * process would read. Call it only while no command runs. @throws {Failure} `build` when one is a link.
  */
 export async function refuseLinks(paths: readonly string[]): Promise<void> {
   for (const path of paths) {
     const info = await lstat(path).catch(() => null);
     if (info?.isSymbolicLink() === true)
-      throw new BuildFailure('build_failed', `The build replaced its folder ${basename(path)} by a link`);
+      throw buildFailure('build_failed', `The build replaced its folder ${basename(path)} by a link`);
   }
 }

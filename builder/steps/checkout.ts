@@ -2,6 +2,7 @@
 // environment and short-lived files; the file list is checked before any file is written. Called by run-build.ts.
 import { chmod, cp, lstat, readdir, readFile, realpath, rm, stat } from 'node:fs/promises';
 import { join, relative } from 'node:path';
+import type { Failure } from '#core/failure.ts';
 import { pullRequestOf } from '#core/names.ts';
 import { gitEnvironment } from '#git/git-environment.ts';
 import { isInside } from '../project/containment.ts';
@@ -9,7 +10,7 @@ import { machineVariables } from './environment.ts';
 import { leadsOut, pathProblem, readTree, shown, type GitTree } from './git-tree.ts';
 import { fetchFailure, isNotFound, isRefused } from './git-messages.ts';
 import type { Fence, FencedExit } from './fence.ts';
-import { BuildFailure, type BuildRequest, type BuildResult, type BuildSource } from './types.ts';
+import { buildFailure, type BuildRequest, type BuildResult, type BuildSource } from './types.ts';
 
 /** A checkout. */
 export interface Checkout {
@@ -58,7 +59,7 @@ const LINKS_BYTES_MAX = 300_000;
 const REF = 'refs/platform/commit';
 const ADDRESS = /^[0-9a-fA-F.:]{2,45}$/;
 
-/** @throws {BuildFailure}, or the reason of the build's signal. */
+/** @throws {Failure} `build`, or the reason of the build's signal. */
 export async function checkOut(request: BuildRequest, fence: Fence): Promise<Checkout> {
   const { source } = request;
   if ('folder' in source && !(await isBare(source.folder))) return copySources(source.folder, request, fence);
@@ -127,19 +128,19 @@ function gitOf(request: BuildRequest, fence: Fence): Git {
 export function checkNames({ branch, commit, source }: Pick<BuildRequest, 'branch' | 'commit' | 'source'>): void {
   const isName = /^(?!-)(?!.*(?:\.\.|@\{|\/\/|\.lock(?:\/|$)))[^\s\p{Cc}~^:?*[\\]{1,250}$/u.test(branch);
   if (pullRequestOf(branch) === null && (!isName || /^[./]|[./]$/.test(branch)))
-    throw new BuildFailure('clone_failed', `${shown(branch)} cannot be the name of a branch`);
+    throw buildFailure('clone_failed', `${shown(branch)} cannot be the name of a branch`);
   if (commit !== null && !/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(commit))
-    throw new BuildFailure('clone_failed', `${shown(commit)} is no full hash of a commit`);
+    throw buildFailure('clone_failed', `${shown(commit)} is no full hash of a commit`);
   if (!('url' in source)) return;
   const { url, isPlainHttp = false, address } = source;
   const isKnown = /^(?:https|ssh):\/\//.test(url) || (isPlainHttp && url.startsWith('http://'));
   // An option, a helper program (`ext::`), or a host that ssh would parse as an option.
   if (!isKnown || URL.parse(url) === null || /::|\/\/[^/]*@?-|[\s\p{Cc}]/u.test(url))
-    throw new BuildFailure('clone_failed', 'Sources are fetched by https or ssh only');
+    throw buildFailure('clone_failed', 'Sources are fetched by https or ssh only');
   if (/^https?:\/\/[^/]*@/.test(url))
-    throw new BuildFailure('clone_failed', 'The address of the repository holds credentials: they belong elsewhere');
+    throw buildFailure('clone_failed', 'The address of the repository holds credentials: they belong elsewhere');
   if (address !== undefined && !ADDRESS.test(address))
-    throw new BuildFailure('clone_failed', `${shown(address)} is no address`);
+    throw buildFailure('clone_failed', `${shown(address)} is no address`);
 }
 
 async function fetchEnvironment(source: BuildSource, home: string, fence: Fence): Promise<Record<string, string>> {
@@ -236,7 +237,7 @@ async function checkLinks(git: Git, { links }: GitTree): Promise<void> {
   for (const link of links) {
     bytes += link.bytes;
     if (bytes > LINKS_BYTES_MAX || link.bytes > 4095)
-      throw new BuildFailure('source_unsafe', `${shown(link.path)} in the repository is too long a link`);
+      throw buildFailure('source_unsafe', `${shown(link.path)} in the repository is too long a link`);
   }
   const input = links.map(({ object }) => `${object}\n`).join('');
   const { stdout } = await expect(await git.run(['cat-file', '--batch'], { isLocal: true, input }), 'cat-file');
@@ -258,8 +259,8 @@ async function checkRealLinks(source: string, { links }: GitTree): Promise<void>
   }
 }
 
-function linkOut(path: string, target: string): BuildFailure {
-  return new BuildFailure(
+function linkOut(path: string, target: string): Failure<'build'> {
+  return buildFailure(
     'source_unsafe',
     `${shown(path)} in the repository is a link that leads out of it, to ${shown(target)}. Put the file itself into the repository`,
   );
@@ -279,18 +280,15 @@ async function tellPointers(source: string, { maybePointers }: GitTree, { onLine
   onLine('clone', 'warn', `${what} of Git LFS, whose content is not fetched: ${named}. The build sees the pointers`);
 }
 
-function checkoutFailure({ stderr }: FencedExit): BuildFailure {
+function checkoutFailure({ stderr }: FencedExit): Failure<'build'> {
   if (/File too large|No space left/i.test(stderr))
-    return new BuildFailure(
-      'source_too_large',
-      'A file of the commit is larger than its bound (BUILD_SOURCE_BYTES_MAX)',
-    );
-  return new BuildFailure('source_unsafe', `Git cannot check the commit out: ${firstLine(stderr)}`);
+    return buildFailure('source_too_large', 'A file of the commit is larger than its bound (BUILD_SOURCE_BYTES_MAX)');
+  return buildFailure('source_unsafe', `Git cannot check the commit out: ${firstLine(stderr)}`);
 }
 
 async function expect(exit: FencedExit, what: string): Promise<FencedExit> {
   if (exit.code === 0) return exit;
-  throw new BuildFailure('clone_failed', `git ${what} failed: ${firstLine(exit.stderr)}`);
+  throw buildFailure('clone_failed', `git ${what} failed: ${firstLine(exit.stderr)}`);
 }
 
 function firstLine(text: string): string {
@@ -318,20 +316,20 @@ async function copySources(folder: string, { limits, onLine }: BuildRequest, fen
       const info = await lstat(file);
       const path = relative(root, file);
       const problem = pathProblem(path);
-      if (problem !== null) throw new BuildFailure('source_unsafe', `${shown(path)} ${problem}`);
+      if (problem !== null) throw buildFailure('source_unsafe', `${shown(path)} ${problem}`);
       if (info.isDirectory()) waiting.push(file);
       else if (info.isFile()) {
         paths.push(path);
         bytes += info.size;
-      } else throw new BuildFailure('source_unsafe', `${shown(path)} is neither a file nor a folder`);
+      } else throw buildFailure('source_unsafe', `${shown(path)} is neither a file nor a folder`);
       if (paths.length > limits.sourceFilesMax || bytes > limits.sourceBytesMax)
-        throw new BuildFailure(
+        throw buildFailure(
           'source_too_large',
           `The sources have more than ${limits.sourceFilesMax} files (BUILD_SOURCE_FILES_MAX) or ${limits.sourceBytesMax} bytes (BUILD_SOURCE_BYTES_MAX)`,
         );
     }
   }
-  if (paths.length === 0) throw new BuildFailure('repository_empty', 'The sources have no files');
+  if (paths.length === 0) throw buildFailure('repository_empty', 'The sources have no files');
   await cp(root, fence.folders.source, { recursive: true, force: true, verbatimSymlinks: true });
   await fence.giveAway(fence.folders.source);
   await chmod(fence.folders.source, 0o700);

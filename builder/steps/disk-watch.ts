@@ -4,7 +4,8 @@ import { execFile } from 'node:child_process';
 import { lstat, readdir, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { BuildFailure } from './types.ts';
+import type { Failure } from '#core/failure.ts';
+import { buildFailure } from './types.ts';
 
 /** What to watch. */
 interface DiskBounds {
@@ -31,7 +32,7 @@ const LEAST_LOOK_MS = 1000;
 const FREE_ENTRIES_MIN = 0.02;
 
 /** The exceeded limit, as a message for the build's author; null: none. */
-export type DiskLook = () => Promise<BuildFailure | null>;
+export type DiskLook = () => Promise<Failure<'build'> | null>;
 
 /** @returns a function that checks once; call it several times a second. */
 export async function watchDisk(bounds: DiskBounds): Promise<DiskLook> {
@@ -51,12 +52,12 @@ export async function watchDisk(bounds: DiskBounds): Promise<DiskLook> {
     freeAtLook = free;
     lookedAt = performance.now();
     if (used.bytes > bytesMax)
-      return new BuildFailure(
+      return buildFailure(
         'disk_full',
         `The build has written ${used.bytes} bytes; ${bytesMax} are allowed (BUILD_DISK_MAX_BYTES)`,
       );
     if (used.files > filesMax)
-      return new BuildFailure(
+      return buildFailure(
         'too_many_files',
         `The build has made ${used.files} files and folders; ${filesMax} are allowed at a time (BUILD_FILES_MAX)`,
       );
@@ -65,9 +66,9 @@ export async function watchDisk(bounds: DiskBounds): Promise<DiskLook> {
 }
 
 /** The platform's disk is full. @param why for the operator's log; tenants see no details of the machine. */
-export function noRoom(why: string): BuildFailure {
+export function noRoom(why: string): Failure<'build'> {
   const message = 'The disk of the platform has no room for this build: deploy again when its operator has made some';
-  return new BuildFailure('disk_full', message, { cause: new Error(why) });
+  return buildFailure('disk_full', message, { cause: new Error(why) });
 }
 
 /** A user's top-level entries in world-writable folders. */

@@ -8,6 +8,7 @@ import { cpus } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
+import type { Failure } from '#core/failure.ts';
 import { confinedCommand, uidOf } from '#core/process/confinement/command-line.ts';
 import { unconfined } from '#core/process/confinement/confinement.ts';
 import { openControlGroups } from '#core/process/confinement/control-groups.ts';
@@ -24,7 +25,7 @@ import {
 import type { Confinement } from '#core/process/confinement/types.ts';
 import { fencedVariables } from './environment.ts';
 import { ownFolders } from './own-folders.ts';
-import { BuildFailure, type BuildRequest } from './types.ts';
+import { buildFailure, type BuildRequest } from './types.ts';
 import { SOCKET_FOLDER, SOCKET_NAME, type InsideWayOut } from './way-out/inside.ts';
 import { openListener } from './way-out/listener.ts';
 
@@ -67,7 +68,7 @@ export interface Fence {
   /**
    * Runs a command and waits for it. When this returns or throws, all of its processes have exited.
    *
-   * @throws {BuildFailure} `out_of_memory`, `too_many_processes`, `too_many_files`, `disk_full`; the reason of the
+   * @throws {Failure} `build`: `out_of_memory`, `too_many_processes`, `too_many_files`, `disk_full`; the reason of the
    *   build's signal.
    */
   run(command: FencedCommand): Promise<FencedExit>;
@@ -131,7 +132,7 @@ export async function openFence(request: BuildRequest): Promise<Fence> {
   });
 
   /** The limit that the build exceeds; null: none. */
-  async function breach(root: number, looksAtProcesses: boolean): Promise<BuildFailure | null> {
+  async function breach(root: number, looksAtProcesses: boolean): Promise<Failure<'build'> | null> {
     const hit = await groups.hit();
     if (hit === 'memory') return tooMuchMemory(memoryBytesMax);
     if (hit === 'processes') return tooManyProcesses(limits.processesMax);
@@ -151,7 +152,7 @@ export async function openFence(request: BuildRequest): Promise<Fence> {
     const root = child.pid;
     if (root === undefined) {
       const [error] = (await once(child, 'error')) as [Error];
-      throw new BuildFailure('confinement_failed', `A process of the build cannot be started: ${error.message}`, {
+      throw buildFailure('confinement_failed', `A process of the build cannot be started: ${error.message}`, {
         cause: error,
       });
     }
@@ -246,7 +247,7 @@ export async function openFence(request: BuildRequest): Promise<Fence> {
     };
   }
 
-  /** Kills the build's remaining processes and waits for their exit. @throws {BuildFailure} if they do not exit. */
+  /** Kills the build's remaining processes and waits for their exit. @throws {Failure} `build` if they do not exit. */
   async function endAll(root: number, namespace: number | null): Promise<void> {
     const deadline = performance.now() + GONE_MS;
     for (;;) {
@@ -256,7 +257,7 @@ export async function openFence(request: BuildRequest): Promise<Fence> {
       if (uid !== null) await endUser(uid);
       for (const id of left) kill(id);
       if (performance.now() > deadline)
-        throw new BuildFailure('confinement_failed', 'Processes of the build could not be ended');
+        throw buildFailure('confinement_failed', 'Processes of the build could not be ended');
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
   }
@@ -325,13 +326,13 @@ function kill(id: number): void {
   }
 }
 
-function tooMuchMemory(bytesMax: number): BuildFailure {
+function tooMuchMemory(bytesMax: number): Failure<'build'> {
   const mb = Math.floor(bytesMax / MB);
-  return new BuildFailure('out_of_memory', `The build used more than ${mb} MB of memory (BUILD_MEMORY_MB)`);
+  return buildFailure('out_of_memory', `The build used more than ${mb} MB of memory (BUILD_MEMORY_MB)`);
 }
 
-function tooManyProcesses(max: number): BuildFailure {
-  return new BuildFailure(
+function tooManyProcesses(max: number): Failure<'build'> {
+  return buildFailure(
     'too_many_processes',
     `The build started more than ${max} processes and threads at a time (BUILD_SANDBOX_PIDS)`,
   );

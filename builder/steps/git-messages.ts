@@ -1,5 +1,6 @@
 // Converts Git's fetch errors to build failures with the fix. Pure. Called by checkout.ts.
-import { BuildFailure } from './types.ts';
+import type { Failure } from '#core/failure.ts';
+import { buildFailure } from './types.ts';
 import type { FencedExit } from './fence.ts';
 
 /** The requested branch and commit. */
@@ -22,31 +23,31 @@ export function isNotFound(text: string): boolean {
 }
 
 /** The failure of a fetch, without URL and credentials. */
-export function fetchFailure({ stderr, signal }: FencedExit, { branch, commit, bytesMax }: FetchPlace): BuildFailure {
+export function fetchFailure(
+  { stderr, signal }: FencedExit,
+  { branch, commit, bytesMax }: FetchPlace,
+): Failure<'build'> {
   if (signal === 'SIGXFSZ' || /File too large|signal 25|died of signal|SIGXFSZ/i.test(stderr))
-    return new BuildFailure('source_too_large', `The commit is larger than ${bytesMax} bytes (BUILD_SOURCE_BYTES_MAX)`);
+    return buildFailure('source_too_large', `The commit is larger than ${bytesMax} bytes (BUILD_SOURCE_BYTES_MAX)`);
   if (commit !== null && isRefused(stderr))
-    return new BuildFailure(
+    return buildFailure(
       'commit_not_found',
       `The commit ${commit} is not in the repository any more: the branch ${branch} was changed by a force push, or deleted`,
     );
   if (isNotFound(stderr))
-    return new BuildFailure('repository_empty', `The repository has no branch ${branch}, or no commit on it`);
+    return buildFailure('repository_empty', `The repository has no branch ${branch}, or no commit on it`);
   if (/Authentication failed|could not read Username|could not read Password|Permission denied|403|401/i.test(stderr))
-    return new BuildFailure(
-      'repository_unavailable',
-      'The repository cannot be read: the Git host refuses access to it',
-    );
+    return buildFailure('repository_unavailable', 'The repository cannot be read: the Git host refuses access to it');
   if (/not found|does not appear to be a git repository|repository .* does not exist|404/i.test(stderr))
-    return new BuildFailure('repository_unavailable', 'The repository is not there any more, or may not be seen');
+    return buildFailure('repository_unavailable', 'The repository is not there any more, or may not be seen');
   if (/unable to update url base from redirection|redirect|30[1278]/i.test(stderr))
-    return new BuildFailure(
+    return buildFailure(
       'repository_unavailable',
       'The Git host sends to another address: connect the repository with the address that it has now',
     );
   if (/fsck|fatal: .*object .*(?:bad|zero-padded|missing)|contains '\.git'|hasDot|invalid path/i.test(stderr))
-    return new BuildFailure('source_unsafe', `The repository holds objects that Git refuses: ${reasonOf(stderr)}`);
-  return new BuildFailure('repository_unavailable', `The repository cannot be fetched: ${reasonOf(stderr)}`);
+    return buildFailure('source_unsafe', `The repository holds objects that Git refuses: ${reasonOf(stderr)}`);
+  return buildFailure('repository_unavailable', `The repository cannot be fetched: ${reasonOf(stderr)}`);
 }
 
 /** The line with the reason, without URLs. */

@@ -1,6 +1,7 @@
 // Checks the file list of a commit before any file is written: kinds, names, number and size. Pure. Called by
 // checkout.ts with the output of `git ls-tree -r -z -l`.
-import { BuildFailure } from './types.ts';
+import type { Failure } from '#core/failure.ts';
+import { buildFailure } from './types.ts';
 
 /** A file of a commit. */
 export interface TreeFile {
@@ -38,7 +39,7 @@ const ENTRY = /^(\d{6}) (?:blob ([0-9a-f]{40,64}) +(\d+)|(commit) [0-9a-f]{40,64
  * Parses the file list of a commit as a stream, and stops at the first refused entry.
  *
  * @param chunks output of `git ls-tree -r -z -l --full-tree`
- * @throws {BuildFailure} `submodules_unsupported`, `source_too_large`, `source_unsafe`, `repository_empty`
+ * @throws {Failure} `build`: `submodules_unsupported`, `source_too_large`, `source_unsafe`, `repository_empty`
  */
 export async function readTree(chunks: AsyncIterable<Uint8Array>, limits: TreeLimits): Promise<GitTree> {
   const paths: string[] = [];
@@ -57,14 +58,14 @@ export async function readTree(chunks: AsyncIterable<Uint8Array>, limits: TreeLi
     if (problem !== null) throw unsafe(path, problem);
     paths.push(path);
     if (paths.length > limits.sourceFilesMax)
-      throw new BuildFailure(
+      throw buildFailure(
         'source_too_large',
         `The commit has more than ${limits.sourceFilesMax} files (BUILD_SOURCE_FILES_MAX)`,
       );
     const file = { path, object: object!, bytes: Number(size) };
     bytes += file.bytes;
     if (bytes > limits.sourceBytesMax)
-      throw new BuildFailure(
+      throw buildFailure(
         'source_too_large',
         `The files of the commit have more than ${limits.sourceBytesMax} bytes together (BUILD_SOURCE_BYTES_MAX), ${shown(path)} has ${file.bytes}`,
       );
@@ -80,12 +81,12 @@ export async function readTree(chunks: AsyncIterable<Uint8Array>, limits: TreeLi
   }
   if (submodules.length > 0) {
     const named = submodules.slice(0, 5).map(shown).join(', ') + (submodules.length > 5 ? ', ...' : '');
-    throw new BuildFailure(
+    throw buildFailure(
       'submodules_unsupported',
       `The repository has Git submodules (${named}), which are not fetched. Copy their files into the repository, or install them as packages`,
     );
   }
-  if (paths.length === 0) throw new BuildFailure('repository_empty', 'The commit has no files');
+  if (paths.length === 0) throw buildFailure('repository_empty', 'The commit has no files');
   return { paths, links, bytes, maybePointers };
 }
 
@@ -140,8 +141,8 @@ async function* entriesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<str
   if (rest.length > 0) throw unsafe(rest.toString('utf8', 0, 100), 'is cut off in the list of files');
 }
 
-function unsafe(path: string, problem: string): BuildFailure {
-  return new BuildFailure('source_unsafe', `${shown(path)} in the repository ${problem}: it is not checked out`);
+function unsafe(path: string, problem: string): Failure<'build'> {
+  return buildFailure('source_unsafe', `${shown(path)} in the repository ${problem}: it is not checked out`);
 }
 
 /** A path for messages: one line, limited in length. */

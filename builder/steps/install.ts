@@ -8,7 +8,7 @@ import { findManager, installCommand, shimFolder, shimText, type ManagerPrograms
 import { openPackageCache, type PackageCache } from './package-cache.ts';
 import { readBounded, type BuildPlan } from './plan.ts';
 import type { Fence } from './fence.ts';
-import { BuildFailure, type BuildRequest } from './types.ts';
+import { buildFailure, type BuildRequest } from './types.ts';
 import { WAY_OUT_VARIABLES, withWayOut } from './way-out/inside.ts';
 
 /** Context of the following commands of the build. */
@@ -28,7 +28,7 @@ const TAIL_CHARS_MAX = 8000;
 const TOOLS =
   /^(?:@types\/.+|@platform-run\/(?:cli|types)|typescript|prettier|eslint|oxlint|oxfmt|@cloudflare\/workers-types)$/;
 
-/** @throws {BuildFailure} `install_failed`, or a bound of the fence; the reason of the build's signal. */
+/** @throws {Failure} `build`: `install_failed`, or a bound of the fence; the reason of the build's signal. */
 export async function install(request: BuildRequest, plan: BuildPlan, fence: Fence): Promise<ToolEnvironment> {
   const say = (text: string): void => request.onLine('install', 'info', text);
   const command = await decideInstall(plan, say);
@@ -67,7 +67,7 @@ export async function runInstall(
   });
   if (ended.code === 0) return;
   const end = ended.signal === null ? `ended with exit code ${ended.code}` : `was ended by ${ended.signal}`;
-  throw new BuildFailure('install_failed', `The install command "${command}" ${end}${hintFor(tail, plan)}`);
+  throw buildFailure('install_failed', `The install command "${command}" ${end}${hintFor(tail, plan)}`);
 }
 
 /** Variables of every command, overridden by the project's, overridden by the platform's. */

@@ -1,5 +1,6 @@
 // Runs the platform's build program (child.ts) next to untrusted code, and interprets its reports. Called by
 // run-build.ts and by build-sandbox/; the fence decides where it runs.
+import type { Failure } from '#core/failure.ts';
 import { nodeFlags } from '#core/node-flags.mjs';
 import type { Artifact } from '../build/artifact.ts';
 import type { ChildJob, ChildReport } from './child.ts';
@@ -8,7 +9,7 @@ import type { LibraryFramework } from './library.ts';
 import type { BuildPlan } from './plan.ts';
 import type { Fence } from './fence.ts';
 import { noRoom } from './disk-watch.ts';
-import { BuildFailure, type BuildRequest, type BuildResult } from './types.ts';
+import { buildFailure, type BuildCode, type BuildRequest, type BuildResult } from './types.ts';
 
 /** How a fence runs the program. */
 export interface BuildProgram {
@@ -24,7 +25,7 @@ export interface BuildProgram {
 const REPORT_BYTES_MAX = 1024 * 1024;
 
 /** Reasons for errors of builder/build/build.ts; all others are `build_failed`. */
-const reasons: ReadonlyMap<string, string> = new Map([
+const reasons: ReadonlyMap<string, BuildCode> = new Map([
   ['too_large', 'artifact_too_large'],
   ['not_supported', 'not_supported'],
 ]);
@@ -67,7 +68,7 @@ export async function makeArtifact(
   const made = reader.find('artifact');
   if (made !== undefined && ended.code === 0) return made.id;
   const how = ended.signal === null ? `with exit code ${ended.code}` : `by ${ended.signal}`;
-  throw new BuildFailure('build_failed', `The process of the build was ended ${how} before it had made an artifact`);
+  throw buildFailure('build_failed', `The process of the build was ended ${how} before it had made an artifact`);
 }
 
 /** Runs the detection library. */
@@ -105,15 +106,15 @@ function commandVariables(request: BuildRequest, { env }: ToolEnvironment): Reco
 export function failureOf(
   { code, message }: Extract<ChildReport, { what: 'failed' }>,
   { limits }: BuildRequest,
-): BuildFailure {
+): Failure<'build'> {
   // Both limits, files and bytes, have one code there.
   if (code === 'too_large' && message.includes('BUILD_ARTIFACT_MAX_FILES'))
-    return new BuildFailure('artifact_too_many_files', message);
+    return buildFailure('artifact_too_many_files', message);
   if (code === 'platform' && /ENOSPC|EFBIG/.test(message))
-    return new BuildFailure('disk_full', `The build has written too much (${limits.diskBytesMax} bytes are allowed)`);
+    return buildFailure('disk_full', `The build has written too much (${limits.diskBytesMax} bytes are allowed)`);
   // The message contains the folder and the free disk space.
   if (code === 'write_failed') return noRoom(message);
-  return new BuildFailure(reasons.get(code) ?? 'build_failed', message);
+  return buildFailure(reasons.get(code) ?? 'build_failed', message);
 }
 
 function isFramework({ name, build, out }: LibraryFramework): boolean {

@@ -4,7 +4,7 @@ import { realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Manager } from '../frameworks/packages.ts';
 import { findProgram } from '#core/process/confinement/confinement.ts';
-import { BuildFailure } from './types.ts';
+import { buildFailure } from './types.ts';
 
 /**
  * The command that installs exactly what the lockfile lists, including dev dependencies.
@@ -43,7 +43,7 @@ export interface ManagerPrograms {
 /**
  * Finds a package manager on this machine, or corepack, which downloads it.
  *
- * @throws {BuildFailure} `install_failed` with what to install.
+ * @throws {Failure} `build`: `install_failed` with what to install.
  */
 export async function findManager(
   manager: Manager,
@@ -69,7 +69,7 @@ export async function findManager(
     yarn: 'Install it for all users (npm install -g yarn), or corepack, which fetches the version a project names',
     bun: 'Install it for all users (npm install -g bun)',
   }[name];
-  throw new BuildFailure(
+  throw buildFailure(
     'install_failed',
     `The project uses ${name} (${manager.because}), which is not on the platform's machine. ${how}; or set an install command that uses another one`,
   );

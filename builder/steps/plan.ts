@@ -5,6 +5,7 @@ import { open, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { parseProjectConfig, type ProjectConfig } from '#core/config/project-config.ts';
 import { inspectRepository, workspaceFileName, type Workspace } from '#core/config/workspace.ts';
+import type { Failure } from '#core/failure.ts';
 import { fixedLimits } from '#core/limits.ts';
 import { hasErrors, type Problem } from '#core/problem.ts';
 import { decodeText, isUtf16 } from '#core/text-file.ts';
@@ -15,7 +16,7 @@ import type { Manager } from '../frameworks/packages.ts';
 import { filesIn } from '../frameworks/project-files.ts';
 import { settle } from '../frameworks/settle.ts';
 import { withLibrary, type AskLibrary } from './library.ts';
-import { BuildFailure, type BuildRequest, type BuildSettings } from './types.ts';
+import { buildFailure, type BuildRequest, type BuildSettings } from './types.ts';
 
 /** A plan. */
 export interface BuildPlan {
@@ -39,7 +40,7 @@ const MANIFEST_BYTES_MAX = 5 * 1024 * 1024;
 
 /**
  * @param source root of the checkout @param paths its files
- * @throws {BuildFailure} `configuration_invalid` with the invalid lines; `not_supported`.
+ * @throws {Failure} `build`: `configuration_invalid` with the invalid lines; `not_supported`.
  */
 export async function planBuild(
   request: BuildRequest,
@@ -60,7 +61,7 @@ export async function planBuild(
   const own = repository.monorepo ? detect(filesIn(source), base) : detect(filesIn(root));
   const detected = await withLibrary(own, root, needsCommand ? ask : null);
   const config = settled(written, request.settings, detected, say);
-  if (config.kind === 'ssr' && request.noServers != null) throw new BuildFailure('servers_refused', request.noServers);
+  if (config.kind === 'ssr' && request.noServers != null) throw buildFailure('servers_refused', request.noServers);
   return {
     config,
     root,
@@ -121,7 +122,7 @@ async function readConfig(
 function configFolder(configPath: string): string {
   const plain = path.posix.normalize(configPath === '' ? '.' : configPath).replace(/\/+$/, '');
   if (plain.startsWith('/') || plain === '..' || plain.startsWith('../') || plain.includes('\0'))
-    throw new BuildFailure('configuration_invalid', 'The folder of the project must be one of the repository');
+    throw buildFailure('configuration_invalid', 'The folder of the project must be one of the repository');
   return /(?:^|\/)platform\.ya?ml$/.test(plain) ? path.posix.dirname(plain) : plain;
 }
 
@@ -132,7 +133,7 @@ async function checkFolder(source: string, folder: string, file: string | null):
     const info = await stat(at).catch(() => null);
     if (info?.isDirectory() === true) continue;
     const where = file === null ? '' : `${file}: base: `;
-    throw new BuildFailure('configuration_invalid', `${where}there is no folder ${folder} in the repository`);
+    throw buildFailure('configuration_invalid', `${where}there is no folder ${folder} in the repository`);
   }
 }
 
@@ -149,7 +150,7 @@ function settled(
     for (const line of said) say('info', line);
     return config;
   } catch (error) {
-    if (error instanceof BuildError) throw new BuildFailure(error.code, error.message, { cause: error });
+    if (error instanceof BuildError) throw buildFailure('not_supported', error.message, { cause: error });
     throw error;
   }
 }
@@ -159,10 +160,7 @@ function checkedOutput(output: string): string {
   const { config, problems } = parseProjectConfig(`out: ${JSON.stringify(output)}\n`, { file: 'settings' });
   const [problem] = problems.filter(({ severity }) => severity === 'error');
   if (problem !== undefined)
-    throw new BuildFailure(
-      'configuration_invalid',
-      `Output directory in the settings of the project: ${problem.message}`,
-    );
+    throw buildFailure('configuration_invalid', `Output directory in the settings of the project: ${problem.message}`);
   return config!.out!;
 }
 
@@ -171,9 +169,9 @@ function reportProblems(problems: readonly Problem[], say: (level: 'warn', text:
   if (hasErrors(problems)) throw invalid(problems);
 }
 
-function invalid(problems: readonly Problem[]): BuildFailure {
+function invalid(problems: readonly Problem[]): Failure<'build'> {
   const errors = problems.filter(({ severity }) => severity === 'error').toSorted((a, b) => a.line - b.line);
-  return new BuildFailure('configuration_invalid', errors.map(formatOne).join('\n'));
+  return buildFailure('configuration_invalid', errors.map(formatOne).join('\n'));
 }
 
 function formatOne({ file, line, column, message, hint }: Problem): string {
@@ -189,7 +187,7 @@ export async function readBounded(file: string, bytesMax: number): Promise<strin
   const info = await stat(file).catch(() => null);
   if (info === null || !info.isFile()) return null;
   if (info.size > bytesMax)
-    throw new BuildFailure(
+    throw buildFailure(
       'configuration_invalid',
       `${path.basename(file)} has ${info.size} bytes; ${bytesMax} are allowed`,
     );

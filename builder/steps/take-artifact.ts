@@ -4,14 +4,15 @@
 import { lstat, readdir, readFile, realpath } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { hashOf } from '#core/artifact-id.ts';
+import type { Failure } from '#core/failure.ts';
 import type { Manifest } from '#core/manifest.ts';
 import { isArtifactId } from '#core/names.ts';
-import { ArchiveError } from '#core/archive/archive-error.ts';
+import { isArchiveError } from '#core/archive/archive-error.ts';
 import { checkManifest, checkMigrations, filesOf } from '#artifacts/archive/manifest-check.ts';
 import { writeArtifact, type Artifact } from '../build/artifact.ts';
 import { BuildError } from '../project/build-error.ts';
 import { noRoom } from './disk-watch.ts';
-import { BuildFailure, type BuildRunLimits } from './types.ts';
+import { buildFailure, type BuildRunLimits } from './types.ts';
 
 /** Maximum bytes of manifest.json and of migrations.json. */
 const JSON_BYTES_MAX = 32 * 1024 * 1024;
@@ -22,7 +23,7 @@ const OWN_FILES_MAX = 10;
 /**
  * @param made folder into which the build's process wrote artifacts
  * @param id the artifact's id, as reported by that process
- * @throws {BuildFailure} `artifact_invalid`, `artifact_too_large`, `artifact_too_many_files`, `disk_full`
+ * @throws {Failure} `build`: `artifact_invalid`, `artifact_too_large`, `artifact_too_many_files`, `disk_full`
  */
 export async function takeArtifact(
   made: string,
@@ -70,7 +71,7 @@ export async function takeArtifact(
       limits.diskFreeBytesMin,
     );
   } catch (error) {
-    if (error instanceof ArchiveError) throw invalid(error.message);
+    if (isArchiveError(error)) throw invalid(error.message);
     if (error instanceof BuildError && error.code === 'write_failed') throw noRoom(error.message);
     if (error instanceof BuildError) throw invalid(error.message);
     // Inaccessible, or the path is too long: caused by the build.
@@ -113,17 +114,17 @@ function checkBounds(
   const files = Object.values(assets?.files ?? {});
   const bytes = files.reduce((sum, file) => sum + file.bytes, (worker?.bytes ?? 0) + (server?.bytes ?? 0));
   if (bytes > artifactBytesMax)
-    throw new BuildFailure(
+    throw buildFailure(
       'artifact_too_large',
       `The artifact has ${bytes} bytes; ${artifactBytesMax} are allowed (BUILD_ARTIFACT_MAX_BYTES)`,
     );
   if (files.length > artifactFilesMax)
-    throw new BuildFailure(
+    throw buildFailure(
       'artifact_too_many_files',
       `The artifact has ${files.length} files; ${artifactFilesMax} are allowed (BUILD_ARTIFACT_MAX_FILES)`,
     );
 }
 
-function invalid(what: string): BuildFailure {
-  return new BuildFailure('artifact_invalid', `The artifact that the build made cannot be used: ${what}`);
+function invalid(what: string): Failure<'build'> {
+  return buildFailure('artifact_invalid', `The artifact that the build made cannot be used: ${what}`);
 }

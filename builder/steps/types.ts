@@ -1,6 +1,8 @@
 // The interface between builder/service/ (jobs, logs, leases) and builder/steps/ (checkout, install, build): the
 // request and result of building a deployment from Git. Types, and the error.
 
+import type { buildErrors } from '#core/errors/build.ts';
+import { Failure } from '#core/failure.ts';
 import type { BuildLimits } from '#core/limits.ts';
 import type { Confinement } from '#core/process/confinement/types.ts';
 import type { SandboxPlace } from '#core/sandbox/operations.ts';
@@ -147,28 +149,30 @@ export interface BuildResult {
   readonly commit: { readonly sha: string; readonly message: string; readonly author: string } | null;
 }
 
-/** Builds a deployment. @throws {BuildFailure}, or the reason of `signal`. */
+/** Builds a deployment. @throws {Failure} `build`, or the reason of `signal`. */
 export type RunBuild = (request: BuildRequest) => Promise<BuildResult>;
+
+/** Why a build ends without an artifact. */
+export type BuildCode =
+  | keyof typeof buildErrors
+  // Shared with other surfaces.
+  | 'artifact_invalid'
+  | 'artifact_too_large'
+  | 'artifact_too_many_files'
+  | 'build_failed'
+  | 'disk_full'
+  | 'not_supported'
+  | 'sandbox_limit'
+  | 'sandbox_unavailable'
+  | 'storage_full';
 
 /**
  * A build that ended without an artifact.
  *
  * @example
- * throw new BuildFailure('repository_empty', 'The repository has no commit on branch main');
+ * throw buildFailure('repository_empty', 'The repository has no commit on branch main');
  */
-export class BuildFailure extends Error {
-  /** Machine-readable reason: `build_failed`, `artifact_too_large`, `repository_unavailable`, `skipped`, ... */
-  readonly reason: string;
-  readonly status: 'failure' | 'timeout' | 'canceled';
-
-  constructor(
-    reason: string,
-    message: string,
-    options: { readonly status?: BuildFailure['status']; readonly cause?: unknown } = {},
-  ) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
-    this.name = 'BuildFailure';
-    this.reason = reason;
-    this.status = options.status ?? 'failure';
-  }
+export function buildFailure(reason: BuildCode, message: string, options: ErrorOptions = {}): Failure<'build'> {
+  const status = reason === 'build_timeout' ? 'timeout' : 'failure';
+  return new Failure('build', message, { reason, status, ...options });
 }

@@ -30,22 +30,16 @@ export interface Project {
   readonly workspace: string;
 }
 
-/** The errors of a configuration file as one failure. */
-class ConfigError extends Error {
-  readonly errors: readonly CliError[];
-
-  constructor(errors: readonly CliError[]) {
-    super(errors.map((error) => error.message).join('\n'));
-    this.name = 'ConfigError';
-    this.errors = errors;
-  }
+/** The errors of a configuration file as one. */
+function allOf(errors: readonly CliError[]): AggregateError {
+  return new AggregateError(errors, errors.map(({ message }) => message).join('\n'));
 }
 
 /**
  * Loads the project in a folder; warnings go to standard error.
  *
  * @param configFlag path of the configuration file, relative to the shell's folder; null: finds `platform.yaml`.
- * @throws {ConfigError} with all errors of the file, with locations and code frames.
+ * @throws {AggregateError} with all errors of the file, with locations and code frames.
  */
 export function loadProject(shell: Shell, folder: string, configFlag: string | null): Project {
   const found = configFlag === null ? configIn(folder) : path.resolve(shell.cwd, configFlag);
@@ -69,7 +63,7 @@ export function loadProject(shell: Shell, folder: string, configFlag: string | n
     if (problem.severity === 'warning') shell.err(shell.paint('yellow', formatProblem(problem)));
   if (config === null || hasErrors(problems)) {
     const errors = problems.filter((problem) => problem.severity === 'error').toSorted((a, b) => a.line - b.line);
-    throw new ConfigError(errors.map((problem) => toCliError(problem, text)));
+    throw allOf(errors.map((problem) => toCliError(problem, text)));
   }
   return {
     folder: path.dirname(found),
@@ -107,7 +101,7 @@ function sourcesOf(
   const exclusions = readWorkspaceFile(repository);
   if (exclusions !== null) refuseOutside(exclusions.file);
   if (exclusions !== null && hasErrors(exclusions.problems))
-    throw new ConfigError(exclusions.problems.map((problem) => toCliError(problem, exclusions.text)));
+    throw allOf(exclusions.problems.map((problem) => toCliError(problem, exclusions.text)));
   if (file === null || base === '.') return { root: folder, workspace: workspace ?? folder };
   const root = path.resolve(repository, base);
   const real = realPath(root);

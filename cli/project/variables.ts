@@ -2,7 +2,8 @@
 // comments, `export` and multi-line values.
 import path from 'node:path';
 import { parseEnv } from 'node:util';
-import { readTextSync, TextEncodingError } from '#core/text-file.ts';
+import { isFailure } from '#core/failure.ts';
+import { readTextSync } from '#core/text-file.ts';
 import { CliError } from '../terminal/failure.ts';
 
 /** Variable files; later ones win. */
@@ -31,7 +32,7 @@ export function readVariableFile(file: string, warn?: Warn): Record<string, stri
     text = readTextSync(file);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    if (error instanceof TextEncodingError) throw new CliError(error.message);
+    if (isFailure(error, 'text_encoding')) throw new CliError(error.message);
     throw error;
   }
   for (const { name, line } of warn === undefined ? [] : cutValues(text))

@@ -12,7 +12,7 @@ import { programVersion } from '../local/program-version.ts';
  *
  * @returns null if there is nothing to do, or another process upgrades. With `UPGRADE_BACKUP=off` there is no backup
  *   and no undo.
- * @throws {BackupError} if the backup fails; nothing has changed then.
+ * @throws {Failure} `backup` if the backup fails; nothing has changed then.
  */
 export async function upgradeOnStart(shell: Shell, folder: string): Promise<UpgradeState | null> {
   const { env } = shell;

@@ -19,8 +19,7 @@ export function checkHostname(field: string, given: string, addresses: Addresses
     throw new ApiError('unprocessable', { reason: `body.${field}: ${reason}` });
   };
   const bare = given.trim().replace(/\.$/, '');
-  if (bare.startsWith('*'))
-    refuse('is a wildcard, for which no project can prove itself: name the hosts one by one, such as www.example.com');
+  if (bare.startsWith('*')) refuse('wildcards are not supported: add the domains one by one, such as www.example.com');
   // Refuse ports, paths and logins, which the URL parser would misread.
   const hostname = /[\s/?#@:\\%]/.test(bare) ? '' : domainToASCII(bare);
   if (isIP(bare) !== 0 || isIP(hostname) !== 0) refuse('is an address: name a host such as www.example.com');

@@ -32,10 +32,11 @@ export async function approveDeployment(
       RETURNING deployment.organization_id, project_id, branch, commit_sha, repository_id`;
     if (row === undefined)
       throw new ApiError('conflict', {
-        reason: 'This deployment does not wait for an approval: it is not from a fork, was approved, or is superseded',
+        reason:
+          'This deployment does not need approval: it is not from a fork, was approved already, or was superseded',
       });
     if (row.repository_id === null)
-      throw new ApiError('unprocessable', { reason: 'The project has no repository any more' });
+      throw new ApiError('unprocessable', { reason: 'The project is no longer connected to a repository' });
     const { project_id: projectId, branch, commit_sha: commit, repository_id: repositoryId } = row;
     await addBuild(tx, { id: deploymentId, projectId, branch, repositoryId, commit });
     await audit(tx, {

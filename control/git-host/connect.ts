@@ -2,7 +2,7 @@
 // application's installation and push to the repository. For plain remotes, the address must be allowed and readable by
 // git.
 import { seal } from '#core/encryption.ts';
-import { GitHostError } from '#git/host/connection.ts';
+import { isFailure } from '#core/failure.ts';
 import {
   installationsOf,
   readInstallation,
@@ -12,8 +12,8 @@ import {
 } from '#git/host/repositories.ts';
 import type { GitHost } from '#git/host/connection.ts';
 import { credentialsContext, remoteSource, type RemoteCredentials } from '#git/clone-source.ts';
-import { readRemoteHeads, RemoteUnreadable, type RemoteHeads } from '#git/remote-heads.ts';
-import { isBranchName, parseRemoteUrl, RemoteRefused } from '#git/remote-url.ts';
+import { readRemoteHeads, type RemoteHeads } from '#git/remote-heads.ts';
+import { isBranchName, parseRemoteUrl } from '#git/remote-url.ts';
 import type { Transaction } from '#postgres/sql.ts';
 import { ApiError } from '../http/errors.ts';
 import type { Dependencies } from '../process/dependencies.ts';
@@ -30,7 +30,7 @@ export interface Connectable {
 export function gitHostOf({ git }: Pick<Dependencies, 'git'>): GitHost {
   if (git.gitHost !== null) return git.gitHost;
   throw new ApiError('not_available', {
-    reason: 'There is no Git-host application: set GITHOST_APP_ID and GITHOST_APP_PRIVATE_KEY (docs/git-host.md)',
+    reason: 'No Git-host application is configured: set GITHOST_APP_ID and GITHOST_APP_PRIVATE_KEY (docs/git-host.md)',
   });
 }
 
@@ -73,7 +73,10 @@ export async function connectHosted(
   if (!repository.mayPush)
     throw new ApiError('forbidden', { permission: 'to push to this repository, on the Git host' });
   if (repository.isArchived) throw new ApiError('unprocessable', { reason: 'The repository is archived' });
-  if (installation.isSuspended) throw new ApiError('unprocessable', { reason: 'The application is suspended there' });
+  if (installation.isSuspended)
+    throw new ApiError('unprocessable', {
+      reason: 'The Git-host application is suspended for this account: unsuspend it on the Git host',
+    });
   return deps.sql.begin(async (tx) => {
     await tx`
       INSERT INTO control.installation (id, organization_id, account_login, permissions)
@@ -105,12 +108,12 @@ async function asApiErrors<Result>(ask: () => Promise<Result>): Promise<Result> 
   try {
     return await ask();
   } catch (error) {
-    if (!(error instanceof GitHostError)) throw error;
+    if (!isFailure(error, 'git_host')) throw error;
     if (error.status === 401)
       throw new ApiError('unprocessable', {
-        reason: 'The Git host does not take your sign-in any more: sign in again',
+        reason: 'Your sign-in with the Git host has expired: sign in again',
       });
-    if (error.kind === 'refused') throw new ApiError('unprocessable', { reason: error.message });
+    if (error.reason === 'refused') throw new ApiError('unprocessable', { reason: error.message });
     throw new ApiError('unavailable', { reason: error.message });
   }
 }
@@ -141,7 +144,7 @@ export async function connectRemote(
   note: Noted,
 ): Promise<{ readonly id: string; readonly webhookToken: string }> {
   if (defaultBranch !== null && !isBranchName(defaultBranch))
-    throw new ApiError('bad_request', { reason: `"${defaultBranch}" is no name of a branch` });
+    throw new ApiError('bad_request', { reason: `"${defaultBranch}" is not a valid branch name` });
   let found: RemoteHeads;
   let credentials: RemoteCredentials;
   let plainUrl: string;
@@ -151,7 +154,7 @@ export async function connectRemote(
     credentials = { ...remote.credentials, ...given };
     found = await readRemoteHeads(await remoteSource(remote, credentials, git.privateHosts));
   } catch (error) {
-    if (!(error instanceof RemoteRefused) && !(error instanceof RemoteUnreadable)) throw error;
+    if (!isFailure(error, 'remote_refused', 'remote_unreadable')) throw error;
     throw new ApiError('unprocessable', { reason: error.message });
   }
   if (found.knownHosts !== null) credentials = { ...credentials, knownHosts: found.knownHosts };

@@ -1,5 +1,6 @@
 // Parses a delivery of the Git host into the few fields in use; the rest is dropped before storing. The body was signed
 // by the host but contains texts of users: they are truncated and made storable. Pure.
+import { Failure } from '#core/failure.ts';
 import { isBranchName, isCommitSha } from '#git/remote-url.ts';
 import { toPermissions } from '#git/host/repositories.ts';
 
@@ -90,9 +91,6 @@ export type Delivery =
   | InstallationChange
   | InstallationRepositories;
 
-/** The body is not in the host's format; the message names the field. */
-export class DeliveryMalformed extends Error {}
-
 const MESSAGE_CHARS_MAX = 2000;
 const NAME_CHARS_MAX = 255;
 /** A push with this many listed commits may have more that are not listed. */
@@ -107,7 +105,7 @@ type Fields = Readonly<Record<string, unknown>>;
  *
  * @param event from the header that names it.
  * @returns null for deliveries to ignore: other events, tags, other actions.
- * @throws {DeliveryMalformed}
+ * @throws {Failure} `delivery_malformed`
  */
 export function readDelivery(event: string, body: unknown): Delivery | null {
   const payload = fields(body, 'the body');
@@ -190,7 +188,8 @@ function readRepository(payload: Fields): RepositoryChange | null {
   if (action === undefined) return null;
   const repository = fields(payload['repository'], 'repository');
   const fullName = text(repository, 'full_name', 2 * NAME_CHARS_MAX);
-  if (!/^[\w.-]+\/[\w.-]+$/.test(fullName)) throw new DeliveryMalformed('repository.full_name is no owner/name');
+  if (!/^[\w.-]+\/[\w.-]+$/.test(fullName))
+    throw new Failure('delivery_malformed', 'repository.full_name must be owner/name');
   const defaultBranch = branchOf(text(repository, 'default_branch', NAME_CHARS_MAX), 'repository.default_branch');
   return {
     event: 'repository',
@@ -212,12 +211,12 @@ function readPullRequest(payload: Fields): PullRequest | null {
   const head = fields(pullRequest['head'], 'pull_request.head');
   const number = pullRequest['number'];
   if (typeof number !== 'number' || !Number.isSafeInteger(number) || number < 1 || number > 2 ** 31 - 1)
-    throw new DeliveryMalformed('pull_request.number is no number of a pull request');
+    throw new Failure('delivery_malformed', 'pull_request.number must be the number of a pull request');
   const repositoryId = id(repository, 'id');
   // The repository of a deleted fork is null; it still counts as a fork.
   const origin = head['repo'] === null ? null : id(fields(head['repo'], 'pull_request.head.repo'), 'id');
   const sha = text(head, 'sha', 64);
-  if (!isCommitSha(sha)) throw new DeliveryMalformed('pull_request.head.sha is no commit');
+  if (!isCommitSha(sha)) throw new Failure('delivery_malformed', 'pull_request.head.sha must be a commit hash');
   return {
     event: 'pull_request',
     action: action === 'closed' ? 'closed' : 'opened',
@@ -250,7 +249,8 @@ function readInstallationChange(payload: Fields): InstallationChange | null {
 function readInstallationRepositories(payload: Fields): InstallationRepositories | null {
   const list = (name: string): string[] => {
     const rows = payload[name] ?? [];
-    if (!Array.isArray(rows) || rows.length > REPOSITORIES_MAX) throw new DeliveryMalformed(`${name} is no list`);
+    if (!Array.isArray(rows) || rows.length > REPOSITORIES_MAX)
+      throw new Failure('delivery_malformed', `${name} must be a list`);
     return (rows as unknown[]).map((row) => id(fields(row, name), 'id'));
   };
   return {
@@ -263,7 +263,7 @@ function readInstallationRepositories(payload: Fields): InstallationRepositories
 
 function fields(value: unknown, name: string): Fields {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Fields;
-  throw new DeliveryMalformed(`${name} is no object`);
+  throw new Failure('delivery_malformed', `${name} must be an object`);
 }
 
 /** Webhooks of a single repository, which are not the application's, have no installation. */
@@ -275,13 +275,13 @@ function installationOf(payload: Fields): string {
 function id(row: Fields, name: string): string {
   const value = row[name];
   if (typeof value === 'number' && Number.isSafeInteger(value) && value > 0) return String(value);
-  throw new DeliveryMalformed(`${name} is no id`);
+  throw new Failure('delivery_malformed', `${name} must be an ID`);
 }
 
 function text(row: Fields, name: string, charsMax: number): string {
   const value = row[name];
   if (typeof value === 'string' && value !== '' && value.length <= charsMax) return value;
-  throw new DeliveryMalformed(`${name} is no text of up to ${charsMax} characters`);
+  throw new Failure('delivery_malformed', `${name} must be a text of at most ${charsMax} characters`);
 }
 
 /** A text of a user, truncated, without characters that Postgres cannot store. */
@@ -291,13 +291,14 @@ function optionalText(value: unknown, charsMax: number): string {
 
 function branchOf(name: string, place: string): string {
   if (isBranchName(name) && name.isWellFormed()) return name;
-  throw new DeliveryMalformed(`${place} is no name of a branch`);
+  throw new Failure('delivery_malformed', `${place} must be a branch name`);
 }
 
 /** Null for a hash of zeros, which stands for no commit. */
 function commitOrNull(row: Fields, name: string): string | null {
   const value = row[name];
-  if (typeof value !== 'string' || !isCommitSha(value)) throw new DeliveryMalformed(`${name} is no commit`);
+  if (typeof value !== 'string' || !isCommitSha(value))
+    throw new Failure('delivery_malformed', `${name} must be a commit hash`);
   return /^0+$/.test(value) ? null : value;
 }
 

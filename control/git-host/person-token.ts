@@ -1,7 +1,7 @@
 // A person's token for the Git host's API, as stored at sign-in: proves which repositories they may use.
+import { isFailure } from '#core/failure.ts';
 import { ApiError } from '../http/errors.ts';
 import type { Dependencies } from '../process/dependencies.ts';
-import { SignInRefused } from '../sign-in/git-host-oauth.ts';
 import { gitHostTokenOf } from '../sign-in/git-host-token.ts';
 
 /** @throws {ApiError} `unprocessable` if the account has to sign in at the Git host, or to do so again. */
@@ -13,13 +13,13 @@ export async function personToken(
   try {
     token = await gitHostTokenOf(deps, accountId);
   } catch (error) {
-    if (!(error instanceof SignInRefused)) throw error;
+    if (!isFailure(error, 'sign_in_refused')) throw error;
     throw new ApiError('unprocessable', {
-      reason: 'The Git host does not take your sign-in any more: sign in again',
+      reason: 'Your sign-in with the Git host has expired: sign in again',
     });
   }
   if (token !== null) return token;
   throw new ApiError('unprocessable', {
-    reason: 'Sign in with the Git host first: it says which repositories are yours',
+    reason: 'Sign in with the Git host first, which lists your repositories',
   });
 }

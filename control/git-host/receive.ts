@@ -1,9 +1,10 @@
 // Receives a delivery of the Git host: limits its size, checks the signature over the raw bytes, and stores each one
 // once. The response is sent once it is stored; deliveries.ts processes it later, also after a restart.
 import { createHash, createHmac, timingSafeEqual, type Hash, type Hmac } from 'node:crypto';
+import { isFailure } from '#core/failure.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import { ApiError } from '../http/errors.ts';
-import { DeliveryMalformed, readDelivery, subjectOf, type Delivery } from './delivery.ts';
+import { readDelivery, subjectOf, type Delivery } from './delivery.ts';
 
 /** Result: `accepted`, `ignored` (nothing to do), or `replayed` (received before). */
 export type Received = 'accepted' | 'ignored' | 'replayed';
@@ -26,7 +27,7 @@ export async function receiveDelivery(deps: Pick<Dependencies, 'sql' | 'git'>, r
   const secret = deps.git.webhookSecret;
   if (secret === null)
     throw new ApiError('unavailable', {
-      reason: 'Deliveries of the Git host are not taken: GITHOST_WEBHOOK_SECRET is not set',
+      reason: 'Webhooks of the Git host are not enabled: set GITHOST_WEBHOOK_SECRET',
     });
   const [type] = (request.headers.get('content-type') ?? '').split(';');
   if (type!.trim().toLowerCase() !== 'application/json')
@@ -48,7 +49,7 @@ export async function receiveDelivery(deps: Pick<Dependencies, 'sql' | 'git'>, r
 function headerOf(request: Request, name: string, pattern: RegExp): string {
   const value = request.headers.get(name) ?? '';
   if (pattern.test(value)) return value;
-  throw new ApiError('bad_request', { reason: `The header ${name} is missing, or not what the Git host sends` });
+  throw new ApiError('bad_request', { reason: `The header ${name} is missing or invalid` });
 }
 
 function tooLarge(allowed: number): ApiError {
@@ -76,7 +77,7 @@ async function readBounded(request: Request, digests: readonly (Hmac | Hash)[]):
     }
   } catch (error) {
     if (error instanceof ApiError) throw error;
-    throw new ApiError('bad_request', { reason: 'The body ended early' });
+    throw new ApiError('bad_request', { reason: 'The body is incomplete' });
   } finally {
     clearTimeout(timer);
   }
@@ -94,8 +95,8 @@ function parse(event: string, bytes: Buffer): Delivery | null {
   try {
     return readDelivery(event, body);
   } catch (error) {
-    if (!(error instanceof DeliveryMalformed)) throw error;
-    throw new ApiError('bad_request', { reason: `The body is no "${event}" of a Git host: ${error.message}` });
+    if (!isFailure(error, 'delivery_malformed')) throw error;
+    throw new ApiError('bad_request', { reason: `The body is not a valid "${event}" event: ${error.message}` });
   }
 }
 

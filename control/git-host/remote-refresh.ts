@@ -1,9 +1,10 @@
 // Plain remotes report pushes to a URL of their own, in any format. The platform then looks up which branches moved,
 // so the body need not be trusted. Runs as a stored delivery.
 import { randomUUID } from 'node:crypto';
+import { isFailure } from '#core/failure.ts';
 import { openCredentials, remoteSource } from '#git/clone-source.ts';
-import { readRemoteHeads, RemoteUnreadable } from '#git/remote-heads.ts';
-import { parseRemoteUrl, RemoteRefused } from '#git/remote-url.ts';
+import { readRemoteHeads } from '#git/remote-heads.ts';
+import { parseRemoteUrl } from '#git/remote-url.ts';
 import { createDeployment } from '../releases/create-deployment.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import { projectsOfRepository } from './connected-projects.ts';
@@ -46,8 +47,8 @@ export async function refreshRemote(
     const source = await remoteSource(parseRemoteUrl(row.url), credentials, git.privateHosts);
     ({ heads } = await readRemoteHeads(source));
   } catch (error) {
-    if (error instanceof RemoteRefused) return `refused: ${error.message}`;
-    throw error instanceof RemoteUnreadable ? new Error(error.message) : error;
+    if (isFailure(error, 'remote_refused')) return `refused: ${error.message}`;
+    throw isFailure(error, 'remote_unreadable') ? new Error(error.message) : error;
   }
   const before = row.heads ?? {};
   const moved = Object.entries(heads).filter(([branch, commit]) => before[branch] !== commit);

@@ -3,8 +3,9 @@
 // report is lost with a process.
 import { createHash } from 'node:crypto';
 import { backoffMs } from '#core/backoff.ts';
+import { isFailure } from '#core/failure.ts';
 import { runRounds } from '#core/process/rounds.ts';
-import { GitHostError, type GitHost, type InstallationScope, type Permissions } from '#git/host/connection.ts';
+import { type GitHost, type InstallationScope, type Permissions } from '#git/host/connection.ts';
 import { repositoryPath } from '#git/host/repositories.ts';
 import { deploymentUrls } from '../records/deployment-urls.ts';
 import type { Dependencies } from '../process/dependencies.ts';
@@ -51,9 +52,9 @@ export async function workOnReports(deps: Dependencies, host: GitHost): Promise<
                        due_at = CASE WHEN version = ${version} THEN NULL ELSE now() END
                  WHERE deployment_id = ${id}`;
     } catch (error) {
-      const isHost = error instanceof GitHostError;
-      const isOver = attempt >= ATTEMPTS_MAX || (isHost && error.kind === 'refused');
-      const waitMs = Math.max(backoffMs(pauses, attempt), isHost ? error.retryAfterMs : 0);
+      const isHost = isFailure(error, 'git_host');
+      const isOver = attempt >= ATTEMPTS_MAX || (isHost && error.reason === 'refused');
+      const waitMs = Math.max(backoffMs(pauses, attempt), isHost ? (error.retryAfterMs ?? 0) : 0);
       deps.log.warn({ err: error, deployment: id }, 'The Git host was not told of a deployment');
       await sql`
         UPDATE control.git_report SET error = ${(error as Error).message.slice(0, 500)},
@@ -238,7 +239,7 @@ async function editComment(host: GitHost, scope: InstallationScope, path: string
     await host.asInstallation(scope, { method: 'PATCH', path, body: { body }, repeatable: true });
     return true;
   } catch (error) {
-    if (error instanceof GitHostError && (error.status === 404 || error.status === 403)) return false;
+    if (isFailure(error, 'git_host') && (error.status === 404 || error.status === 403)) return false;
     throw error;
   }
 }

@@ -144,7 +144,7 @@ async function repositoryOf(
 ): Promise<{ repositoryId: string; organizationId: string }> {
   const { sql } = deps;
   if (!isProjectName(name))
-    throw new ApiError('bad_request', { reason: `"${name.slice(0, 60)}" cannot be the name of a project` });
+    throw new ApiError('bad_request', { reason: `"${name.slice(0, 60)}" is not a valid project name` });
   const access = new Access(sql, actor);
   const permission = writes ? 'deployment:create' : 'project:read';
   const projectOf = async (): Promise<string | undefined> =>
@@ -179,7 +179,7 @@ async function repositoryOf(
   });
   if (repository.source !== 'builtin')
     throw new ApiError('conflict', {
-      reason: `${name} is connected to a repository elsewhere: push there, or disconnect it first`,
+      reason: `${name} is connected to another repository: push there, or disconnect it first`,
     });
   await ensureRepository(deps.folder, repository.id, repository.default_branch);
   return { repositoryId: repository.id, organizationId };

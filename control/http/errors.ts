@@ -1,43 +1,19 @@
-// The API's errors in one table: code -> status and message. `{name}` in a message is replaced by a detail.
-import { passedOnStatuses } from '#resources/refusals.ts';
+// Errors of the management API: which codes of core/errors.ts it returns, and with which headers.
+import { errorMessage, errorTable, type ErrorCode, type ErrorDetails } from '#core/errors.ts';
+import { apiErrors } from '#core/errors/api.ts';
+import { passedOn } from '#resources/refusals.ts';
 
-/** Sandbox error codes, with the sandbox service's reason as message. */
-const passedOn = Object.fromEntries(
-  Object.entries(passedOnStatuses).map(([code, status]) => [code, [status, '{reason}']]),
-) as unknown as Readonly<Record<keyof typeof passedOnStatuses, readonly [number, '{reason}']>>;
+/** Codes that it shares with the engine. */
+const shared = ['bad_request', 'method_not_allowed', 'conflict', 'internal'] as const satisfies readonly ErrorCode[];
 
-/** Statuses and messages by code. */
-export const apiErrors = {
-  bad_request: [400, '{reason}'],
-  unauthorized: [401, 'Sign in, or send a token: Authorization: Bearer <token>'],
-  signature_invalid: [401, 'The signature is missing or wrong'],
-  forbidden: [403, 'This needs the permission {permission}'],
-  origin_forbidden: [403, 'Requests from {origin} are not allowed'],
-  not_found: [404, 'There is no such thing, or it is not yours'],
-  method_not_allowed: [405, 'This path does not take {method}'],
-  conflict: [409, '{reason}'],
-  limit_reached: [409, '{what}: at most {allowed}'],
-  storage_full: [
-    409,
-    'The organization stores {kept} bytes, {why}: delete data that is not needed (the page Usage lists what takes most), or ask the operator for a larger plan. Deletions count within minutes',
-  ],
-  idempotency_running: [409, 'The first request with this Idempotency-Key has not ended'],
-  confirmation_needed: [409, '{reason}'],
-  payload_too_large: [413, 'The body is larger than {allowed} bytes'],
-  unsupported_media_type: [415, '{reason}'],
-  unprocessable: [422, '{reason}'],
-  idempotency_mismatch: [422, 'This Idempotency-Key was used for another request'],
-  archive_invalid: [422, '{reason}'],
-  artifact_invalid: [422, '{reason}'],
-  artifact_too_large: [413, '{reason}'],
-  artifact_too_many_files: [413, '{reason}'],
-  rate_limited: [429, 'Too many requests: try again in {seconds} s'],
-  internal: [500, 'Something went wrong on our side; the log has it under the request id'],
-  not_available: [501, '{reason}'],
-  unavailable: [503, '{reason}'],
+export type ApiErrorCode = keyof typeof apiErrors | (typeof shared)[number] | (typeof passedOn)[number];
+
+/** Every code of the API. */
+export const apiErrorCodes = [
+  ...shared,
+  ...(Object.keys(apiErrors) as (keyof typeof apiErrors)[]),
   ...passedOn,
-} as const satisfies Record<string, readonly [number, string]>;
-export type ApiErrorCode = keyof typeof apiErrors;
+] as const satisfies readonly ApiErrorCode[];
 
 /** An error that is sent to clients. */
 export class ApiError extends Error {
@@ -45,17 +21,24 @@ export class ApiError extends Error {
   readonly code: ApiErrorCode;
   readonly headers: Readonly<Record<string, string>>;
 
+  /** @param message default: that of the code, with its details. */
   constructor(
     code: ApiErrorCode,
-    details: Readonly<Record<string, string | number>> = {},
+    details: ErrorDetails = {},
     headers: Readonly<Record<string, string>> = {},
+    message: string = errorMessage(code, details),
   ) {
-    super(apiErrors[code][1].replace(/\{(\w+)\}/g, (_, name: string) => String(details[name] ?? '')));
+    super(message);
     this.code = code;
     this.headers = headers;
   }
 
+  /** An error of the engine or the sandbox service, in their words. */
+  static inWords(code: ApiErrorCode, message: string): ApiError {
+    return new ApiError(code, {}, {}, message);
+  }
+
   get status(): number {
-    return apiErrors[this.code][0];
+    return errorTable[this.code].status;
   }
 }

@@ -46,10 +46,13 @@ export function failureOf(error: unknown, { log, requestId, method, route }: Fai
   if (error instanceof ApiError) return failure(error, requestId);
   if (error instanceof HttpError) return ofFramework(error, requestId, method);
   if (isTextRefused(error))
-    return failure(new ApiError('bad_request', { reason: 'A text holds U+0000 or half a character' }), requestId);
+    return failure(
+      new ApiError('bad_request', { reason: 'A text contains U+0000 or half a surrogate pair' }),
+      requestId,
+    );
   if (isDatabaseAway(error)) {
     log.warn({ err: error, requestId, route }, 'Request failed: the database is away');
-    const reason = 'The platform cannot reach its database at the moment: try again';
+    const reason = 'The database of the platform is unavailable: try again';
     return failure(new ApiError('unavailable', { reason }, { 'retry-after': '1' }), requestId);
   }
   log.error({ err: error, requestId, route }, 'Request failed');

@@ -86,7 +86,7 @@ export function decodeCursor(text: string): Position {
   } catch {
     // Reported by the error below.
   }
-  throw new ApiError('bad_request', { reason: 'query.cursor: is no cursor of this list' });
+  throw new ApiError('bad_request', { reason: 'query.cursor: is not a cursor of this list' });
 }
 
 function isWord(value: unknown): value is string {
@@ -96,6 +96,6 @@ function isWord(value: unknown): value is string {
 /** The timestamp of a cursor, exact to the microsecond. @throws {ApiError} */
 export function momentOf({ order }: Position): string {
   if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/.test(order) || Number.isNaN(Date.parse(order)))
-    throw new ApiError('bad_request', { reason: 'query.cursor: is no cursor of this list' });
+    throw new ApiError('bad_request', { reason: 'query.cursor: is not a cursor of this list' });
   return order;
 }

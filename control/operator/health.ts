@@ -3,7 +3,7 @@
 // a component that does not respond is a finding, not an error.
 import { statfs } from 'node:fs/promises';
 import { availableParallelism, freemem, loadavg, totalmem } from 'node:os';
-import { GitHostError } from '#git/host/connection.ts';
+import { isFailure } from '#core/failure.ts';
 import { fail, ok, warn, type Finding } from '#operations/doctor/finding.ts';
 import { checkSandboxes } from '#operations/doctor/sandboxes.ts';
 import { checkBackups, checkCertificates, checkModes } from '#operations/doctor/installation.ts';
@@ -185,7 +185,7 @@ async function checkGitHost({ git }: Dependencies): Promise<Finding[]> {
       (isRequired ? fail : warn)('git host', `The app may not ${name}: ${without}`, advice),
     );
   } catch (error) {
-    if (!(error instanceof GitHostError)) throw error;
+    if (!isFailure(error, 'git_host')) throw error;
     return [fail('git host', error.message, 'Look at GITHOST_* of the platform.')];
   }
 }

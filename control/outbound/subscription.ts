@@ -15,7 +15,7 @@ export const webhookKind = {
   table: 'control.webhook',
   id: 'id',
   owner: 'organization_id',
-  limit: { what: 'Webhooks', of: 'webhooksMax' },
+  limit: { what: 'webhooks', of: 'webhooksMax' },
   sealed: 'secret',
 } as const satisfies SubscriptionKind;
 
@@ -25,7 +25,7 @@ export const drainKind = {
   table: 'control.log_drain',
   id: 'id',
   owner: 'project_id',
-  limit: { what: 'Log drains', of: 'drainsMax' },
+  limit: { what: 'log drains', of: 'drainsMax' },
   sealed: 'secret',
 } as const satisfies SubscriptionKind;
 
@@ -35,7 +35,7 @@ export const channelKind = {
   table: 'control.alert_channel',
   id: 'id',
   owner: 'project_id',
-  limit: { what: 'Alert channels', of: 'alertChannelsMax' },
+  limit: { what: 'alert channels', of: 'alertChannelsMax' },
   sealed: 'secret',
 } as const satisfies SubscriptionKind;
 

@@ -132,7 +132,7 @@ export async function settleDomain(
     const other = await provedDomain(tx, hostname);
     if (other !== null && other.id !== id) {
       if (other.id !== loses?.id) return null;
-      await loseDomain(tx, other, 'Another project has proved this host');
+      await loseDomain(tx, other, 'Another project has verified this domain');
     }
     await tx`
       INSERT INTO control.domain_owner (hostname, organization_id) VALUES (${hostname}, ${organizationId})

@@ -59,7 +59,7 @@ export async function rotateAiToken(
     const frozen = unsealFrozen(keys, deploymentId, row.variables);
     if (frozen.aiToken === undefined)
       throw new ApiError('conflict', {
-        reason: `${deploymentId} has no token of the AI gateway: ai: true gives it one`,
+        reason: `${deploymentId} has no token for the AI gateway: set ai: true in platform.yaml, and deploy again`,
       });
     await tx`
       UPDATE control.ai_token SET expires_at = now() + ${OVERLAP_SECONDS} * interval '1 s'

@@ -1,14 +1,10 @@
 // Applies the migrations of a deployment before any URL points to it, to production's databases or its branch's. They
 // are recorded with the deployment, so that a rollback can list them. Called by release.ts and promote.ts.
+import { Failure, isFailure } from '#core/failure.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import { addLogLines } from './deployment-log.ts';
-import { EngineRefusal, migrate, snapshot } from './engines.ts';
+import { migrate, snapshot } from './engines.ts';
 import { runByMigrator, type EndedRun } from './migration-runs.ts';
-
-/** A migration failed; the message names its file. The databases keep the migrations applied before it. */
-export class MigrationFailure extends Error {
-  override readonly name = 'MigrationFailure';
-}
 
 /** Files applied to one database, in order. */
 export interface RanMigrations {
@@ -30,7 +26,7 @@ interface MigratedDeployment {
  * Applies an artifact's pending migrations to the databases of production (`branch` null) or of a branch, and records
  * them.
  *
- * @throws {MigrationFailure}
+ * @throws {Failure} `migrations_failed`
  */
 export async function applyMigrations(
   deps: Dependencies,
@@ -55,8 +51,8 @@ export async function applyMigrations(
         ? await runByMigrator(deps, { deploymentId: id, artifact, branch, requestedBy })
         : { databases: await migrate(deps, name, artifact, branch, false), error: null };
   } catch (error) {
-    if (!(error instanceof EngineRefusal)) throw error;
-    throw new MigrationFailure(error.message);
+    if (!isFailure(error, 'engine_refused')) throw error;
+    throw new Failure('migrations_failed', error.message);
   }
   const { databases: done } = ended;
   for (const { resource, copied, applied, error } of done) {
@@ -78,10 +74,10 @@ export async function applyMigrations(
       on,
       applied.map(({ resource, applied: files }) => ({ resource, files })),
     );
-  if (failed === undefined) throw new MigrationFailure(ended.error!);
+  if (failed === undefined) throw new Failure('migrations_failed', ended.error!);
   const { file, line, message } = failed.error!;
   const where = file === undefined ? failed.resource : `${file}${line === undefined ? '' : `:${line}`}`;
-  throw new MigrationFailure(message.includes(where) ? message : `${where}: ${message}`);
+  throw new Failure('migrations_failed', message.includes(where) ? message : `${where}: ${message}`);
 }
 
 async function noteMigrations(

@@ -2,11 +2,12 @@
 // files and messages are deleted. An interrupted removal is finished later: the branch's row records what is left to
 // do.
 import type { PlatformError } from '#core/errors.ts';
+import { Failure } from '#core/failure.ts';
 import { runRounds } from '#core/process/rounds.ts';
 import { ApiError } from '../http/errors.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import { supersede } from './create-deployment.ts';
-import { EnginesAway, removeBranchData } from './engines.ts';
+import { removeBranchData } from './engines.ts';
 import type { Audit } from './notes.ts';
 import { withProject } from './project-lock.ts';
 import { touchRoute, untilRouted, writeRoute } from './project-routes.ts';
@@ -47,7 +48,7 @@ export function removeBranch(
         WHERE p.id = ${projectId} AND p.deleted_at IS NULL FOR UPDATE OF p`;
       if (project === undefined) throw new ApiError('not_found');
       if (project.is_production)
-        throw new ApiError('conflict', { reason: `${branch} is the branch of production: it cannot be removed` });
+        throw new ApiError('conflict', { reason: `${branch} is the production branch, which cannot be removed` });
       await supersede(tx, projectId, branch, 'branch_removed');
       const [found] = await tx`
         UPDATE control.branch SET removed_at = now(), deployment_id = NULL, removal = NULL, updated_at = now()
@@ -91,7 +92,8 @@ export async function finishBranchRemoval(deps: Dependencies, projectId: string,
     WHERE project_id = ${projectId} AND name = ${branch} AND removed_at IS NOT NULL AND removal IS NULL`;
   if (waiting === undefined) return;
   // If the branch is in the route record again, engines refuse to delete its data, and it is kept.
-  if ((await removeData(deps, projectId, branch)) === null) throw new EnginesAway('The branch is still being removed');
+  if ((await removeData(deps, projectId, branch)) === null)
+    throw new Failure('engines_away', 'The branch is still being removed');
 }
 
 /** Finishes interrupted removals until the process ends. */

@@ -21,12 +21,12 @@ export async function createProject(deps: Dependencies, given: NewProject, audit
   const { organizationId, name } = given;
   if (!isProjectName(name))
     throw new ApiError('bad_request', {
-      reason: 'body.name: takes lower-case letters, digits and single hyphens, at most 40 characters',
+      reason: 'body.name: must have lower-case letters, digits and single hyphens, at most 40 characters',
     });
   const allowed = deps.limits.projectsMax;
   const projectId = await deps.sql.begin(async (tx) => {
     if ((await countProjects(tx, organizationId)) >= allowed)
-      throw new ApiError('limit_reached', { what: 'Projects', allowed: `${allowed} (API_PROJECTS_MAX)` });
+      throw new ApiError('limit_reached', { what: 'projects', allowed: `${allowed} (API_PROJECTS_MAX)` });
     const isReserved = await isNameReserved(tx, deps.folder, organizationId, name);
     const id = isReserved ? null : await addProject(tx, given);
     if (id === null) throw new ApiError('conflict', { reason: `The name ${name} is taken` });

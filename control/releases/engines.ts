@@ -1,26 +1,11 @@
 // Calls to the engines during a release, over the supervisor's private port: start a deployment, migrate, snapshot and
 // restore databases, remove a branch's data. All may be repeated.
 import { openArtifact } from '#artifacts/artifact-source.ts';
+import { Failure } from '#core/failure.ts';
 import type { Plan } from '#core/plans.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 
 type EngineDeps = Pick<Dependencies, 'privatePort' | 'folder'>;
-
-/** No engine is available at the moment. */
-export class EnginesAway extends Error {
-  override readonly name = 'EnginesAway';
-}
-
-/** The platform cannot or will not do this. */
-export class EngineRefusal extends Error {
-  override readonly name = 'EngineRefusal';
-  readonly code: string;
-
-  constructor(code: string, message: string) {
-    super(message);
-    this.code = code;
-  }
-}
 
 /** Result of starting a worker. */
 export interface Started {
@@ -144,18 +129,18 @@ export function hasDatabases({ folder }: Pick<EngineDeps, 'folder'>, artifact: s
   return migrations !== undefined || Object.keys(bindings['db'] ?? {}).length > 0;
 }
 
-/** @throws {EnginesAway} @throws {EngineRefusal} */
+/** @throws {Failure} `engines_away` or `engine_refused` */
 async function ask<Body>({ privatePort }: EngineDeps, operation: string, asked: object, waitMs: number): Promise<Body> {
   let answer: { readonly status: number; readonly body: unknown };
   try {
     answer = await privatePort.ask<unknown>(`/_platform/${operation}`, asked, waitMs);
   } catch (error) {
-    throw new EnginesAway(`The platform does not answer: ${(error as Error).message}`, { cause: error });
+    throw new Failure('engines_away', `The platform is not responding: ${(error as Error).message}`, { cause: error });
   }
   const { status, body } = answer;
   if (status === 200) return body as Body;
   const { error, code } = (body ?? {}) as { error?: unknown; code?: unknown };
   const message = typeof error === 'string' ? error : `The platform answered with status ${status}`;
-  if (status >= 500 && code !== 'internal') throw new EnginesAway(message);
-  throw new EngineRefusal(typeof code === 'string' ? code : 'internal', message);
+  if (status >= 500 && code !== 'internal') throw new Failure('engines_away', message);
+  throw new Failure('engine_refused', message, { code: typeof code === 'string' ? code : 'internal' });
 }

@@ -1,9 +1,10 @@
 // Requests the migrations of a deployment from the migrator and waits for the result
 // (DB_MIGRATIONS_EXECUTOR=migrator). Called by apply-migrations.ts; applies nothing itself.
+import { Failure } from '#core/failure.ts';
 import { createWake } from '#core/process/wake.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import { newId } from '../records/ids.ts';
-import { EnginesAway, type MigratedDatabase } from './engines.ts';
+import type { MigratedDatabase } from './engines.ts';
 
 /** A request for migrations. */
 interface MigrationWish {
@@ -41,7 +42,7 @@ const OPEN_LOOKS = 5;
  * Has the migrator apply a deployment's migrations. Joins a run in progress for the same databases, since a release
  * that is taken over requests them again.
  *
- * @throws {EnginesAway} if no migrator is running; the request is withdrawn, so that none starts it later.
+ * @throws {Failure} `engines_away` if no migrator is running; the request is withdrawn, so that none starts it later.
  */
 export async function runByMigrator(deps: RunDeps, wish: MigrationWish): Promise<EndedRun> {
   const { sql, stopping } = deps;
@@ -56,14 +57,14 @@ export async function runByMigrator(deps: RunDeps, wish: MigrationWish): Promise
             AND NOT EXISTS (SELECT FROM control.migration_run o WHERE o.status = 'running' AND o.lease_until > now())
             AS "isLonely"
         FROM control.migration_run r WHERE r.id = ${id}`;
-      if (run === undefined) throw new EnginesAway('The migrations were taken away with their project');
+      if (run === undefined) throw new Failure('engines_away', 'The migrations were deleted with their project');
       const { status, error, databases } = run;
       if (status === 'success') return { databases: databases ?? [], error: null };
       if (status === 'failure') return { databases: databases ?? [], error: error ?? 'The migrations failed' };
       if (status === 'canceled') return { databases: [], error: error ?? 'The migrations were canceled' };
-      if (stopping.aborted) throw new EnginesAway('The API is being stopped');
+      if (stopping.aborted) throw new Failure('engines_away', 'The API is stopping');
       if (run.isLonely && (await cancelRun(deps, id)))
-        throw new EnginesAway('No migrator takes the migrations: look whether one runs (docs/database.md)');
+        throw new Failure('engines_away', 'No migrator runs the migrations: start one (docs/database.md)');
       await wake.wait(POLL_MS);
     }
   } finally {
@@ -91,7 +92,10 @@ async function openRun({ sql }: RunDeps, wish: MigrationWish): Promise<string> {
         AND status IN ('queued', 'running')`;
     if (open !== undefined) return open.id;
   }
-  throw new EnginesAway(`Nothing can be asked of the migrator for ${deploymentId}: it is gone`);
+  throw new Failure(
+    'engines_away',
+    `The migrator cannot run migrations for ${deploymentId}: the deployment was deleted`,
+  );
 }
 
 /** @returns false if a migrator has claimed it meanwhile. */

@@ -47,7 +47,7 @@ export async function withProject<Result>(
         return ended.result;
       }
       if (performance.now() > until)
-        throw new ApiError('unavailable', { reason: 'Something else of this project is being released: try again' });
+        throw new ApiError('unavailable', { reason: 'Another release of this project is running: try again' });
       await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
     }
   });

@@ -2,12 +2,13 @@
 // split sends another deployment a share of the requests. Databases are migrated first, then the pointer moves; the
 // call returns once all engines have the change.
 import { openArtifact } from '#artifacts/artifact-source.ts';
+import { isFailure } from '#core/failure.ts';
 import { previewOf } from '#core/preview.ts';
 import type { Transaction } from '#postgres/sql.ts';
 import { ApiError } from '../http/errors.ts';
 import type { Dependencies } from '../process/dependencies.ts';
-import { applyMigrations, MigrationFailure, type RanMigrations } from './apply-migrations.ts';
-import { check, EngineRefusal, EnginesAway, hasDatabases, migrate, restore, snapshots } from './engines.ts';
+import { applyMigrations, type RanMigrations } from './apply-migrations.ts';
+import { check, hasDatabases, migrate, restore, snapshots } from './engines.ts';
 import { readVariables, sealFrozen, unsealFrozen, withAi } from './frozen-variables.ts';
 import { riskyStatements } from './migration-risk.ts';
 import type { Audit } from './notes.ts';
@@ -108,17 +109,17 @@ export function rollback(
     const { production_deployment_id: previous } = project;
     const earlier = given.deploymentId ?? (await lastAvailable(deps, project));
     if (earlier === null || previous === null)
-      throw new ApiError('conflict', { reason: 'There is no production deployment before this one' });
-    if (earlier === previous) throw new ApiError('conflict', { reason: `${earlier} is production already` });
+      throw new ApiError('conflict', { reason: 'There is no earlier production deployment to roll back to' });
+    if (earlier === previous) throw new ApiError('conflict', { reason: `${earlier} is already in production` });
     const at = project.production_history.lastIndexOf(earlier);
-    if (at < 0) throw new ApiError('conflict', { reason: `${earlier} was never production: promote it instead` });
+    if (at < 0) throw new ApiError('conflict', { reason: `${earlier} was never in production: promote it instead` });
     const candidate = await readCandidate(deps, project.id, earlier);
     const left = project.production_history.slice(at + 1).concat(previous);
     const since = await migrationsSince(deps, project, left);
     const copy = given.restoreDatabase ? await copyOf(deps, project.name, since) : null;
     if (copy !== null && !given.confirm)
       throw new ApiError('confirmation_needed', {
-        reason: `Restoring the databases loses what was written since ${copy} was released`,
+        reason: `Restoring the databases deletes all changes since ${copy} was released`,
       });
     const history = project.production_history.slice(0, at);
     await move(deps, project, audit, 'deployment.rollback', candidate.id, (tx) =>
@@ -162,7 +163,9 @@ export function split(
     const { production_deployment_id: production } = project;
     const candidate = await readCandidate(deps, project.id, given.deploymentId);
     if (production === null || production === candidate.id)
-      throw new ApiError('conflict', { reason: 'A split needs a production deployment, and another one beside it' });
+      throw new ApiError('conflict', {
+        reason: 'A traffic split needs a production deployment and a second deployment',
+      });
     const isEnd = given.percent === 0;
     const ready = isEnd ? { migrations: [], warnings: [] } : await readyForProduction(deps, project, candidate, given);
     await move(deps, project, audit, 'deployment.split', candidate.id, async (tx) => {
@@ -186,14 +189,14 @@ async function readCandidate({ sql, folder }: Dependencies, projectId: string, i
     WHERE id = ${id} AND project_id = ${projectId}`;
   if (row === undefined) throw new ApiError('not_found');
   if (row.status !== 'success')
-    throw new ApiError('conflict', { reason: `${id} cannot serve: its status is ${row.status}` });
+    throw new ApiError('conflict', { reason: `${id} cannot be promoted: its status is ${row.status}` });
   if (row.is_fork)
-    throw new ApiError('conflict', { reason: `${id} is of a fork: merge its pull request, production is then built` });
-  if (row.removed_at !== null) throw new ApiError('conflict', { reason: `${id} was removed: deploy its commit again` });
+    throw new ApiError('conflict', { reason: `${id} is from a fork: merge its pull request, which builds production` });
+  if (row.removed_at !== null) throw new ApiError('conflict', { reason: `${id} was deleted: deploy its commit again` });
   try {
     openArtifact(folder, row.artifact);
   } catch {
-    throw new ApiError('conflict', { reason: `The artifact of ${id} is gone: deploy its commit again` });
+    throw new ApiError('conflict', { reason: `The artifact of ${id} was deleted: deploy its commit again` });
   }
   return row;
 }
@@ -233,7 +236,7 @@ async function readyForProduction(
     );
     if (!started.isStarted)
       throw new ApiError('unprocessable', {
-        reason: `Its worker does not start with the variables of production: ${started.error ?? 'no reason is known'}`,
+        reason: `The worker does not start with the production variables: ${started.error ?? 'unknown reason'}`,
       });
   }
   if (hasDatabases(deps, candidate.artifact))
@@ -254,7 +257,7 @@ async function readyForProduction(
         WHERE id = ${candidate.id}`;
     return { migrations, warnings };
   } catch (error) {
-    if (error instanceof MigrationFailure) throw new ApiError('unprocessable', { reason: error.message });
+    if (isFailure(error, 'migrations_failed')) throw new ApiError('unprocessable', { reason: error.message });
     throw error;
   }
 }
@@ -284,8 +287,8 @@ async function schemaWarnings(
   if (risky.length > 0 && old !== null && !confirm)
     throw new ApiError('confirmation_needed', {
       reason:
-        `${id} brings migrations that ${old}, which serves now, may not survive (${risky.slice(0, 5).join('; ')}). ` +
-        `All that would be applied to production: ${names}. Send "confirm": true to go on`,
+        `${id} has migrations that may break ${old}, which is live (${risky.slice(0, 5).join('; ')}). ` +
+        `Migrations to apply to production: ${names}. To continue, send "confirm": true`,
     });
   return [`Migrations were applied to production, which ${old ?? 'nothing'} served until now (${names})`];
 }
@@ -342,7 +345,7 @@ export async function migrationsSince(
 async function copyOf(deps: Dependencies, project: string, since: RolledBack['migrationsSince']): Promise<string> {
   const [first] = since;
   if (first === undefined)
-    throw new ApiError('conflict', { reason: 'No migration ran since: there is nothing to restore' });
+    throw new ApiError('conflict', { reason: 'No migration ran since then: there is nothing to restore' });
   if (!(await asked(() => snapshots(deps, project))).has(first.deploymentId))
     throw new ApiError('conflict', {
       reason: `There is no copy of the databases from before ${first.deploymentId} was released`,
@@ -380,8 +383,8 @@ async function asked<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
   } catch (error) {
-    if (error instanceof EnginesAway) throw new ApiError('unavailable', { reason: error.message });
-    if (error instanceof EngineRefusal) throw new ApiError('unprocessable', { reason: error.message });
+    if (isFailure(error, 'engines_away')) throw new ApiError('unavailable', { reason: error.message });
+    if (isFailure(error, 'engine_refused')) throw new ApiError('unprocessable', { reason: error.message });
     throw error;
   }
 }

@@ -1,9 +1,10 @@
 // Previews a promotion: hosts, commits, names of variables, migrations. Read-only; never returns values of variables.
 // Called by the API's release routes.
+import { isFailure } from '#core/failure.ts';
 import { deploymentUrls } from '../records/deployment-urls.ts';
 import { logBetween } from '../repositories/commit-log.ts';
 import type { Dependencies } from '../process/dependencies.ts';
-import { EngineRefusal, EnginesAway, hasDatabases, migrate } from './engines.ts';
+import { hasDatabases, migrate } from './engines.ts';
 import { readVariables, unsealFrozen } from './frozen-variables.ts';
 import { candidateObjection, migrationsSince, riskyIn } from './promote.ts';
 import { readProjectRows } from './project-rows.ts';
@@ -235,7 +236,7 @@ async function pending(
     );
     return { migrations, risky: riskyIn(deps, artifact, migrations) };
   } catch (error) {
-    if (error instanceof EnginesAway || error instanceof EngineRefusal) return { migrations: null, risky: [] };
+    if (isFailure(error, 'engines_away', 'engine_refused')) return { migrations: null, risky: [] };
     throw error;
   }
 }

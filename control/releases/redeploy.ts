@@ -36,7 +36,7 @@ export function redeploy(
       if (from.artifact === null || from.removed_at !== null) throw new Error('gone');
       openArtifact(folder, from.artifact);
     } catch {
-      throw new ApiError('conflict', { reason: `The artifact of ${deploymentId} is gone: build it again` });
+      throw new ApiError('conflict', { reason: `The artifact of ${deploymentId} was deleted: build it again` });
     }
     return insert(tx, deploymentId, createdBy, audit);
   });

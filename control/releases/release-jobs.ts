@@ -1,11 +1,11 @@
 // The loop that claims release jobs, under a lease that is renewed, at most one per project. Woken by NOTIFY, with slow
 // polling as a fallback. Runs in the API process.
 import { randomUUID } from 'node:crypto';
+import { isFailure } from '#core/failure.ts';
 import { createWake } from '#core/process/wake.ts';
 import type { Dependencies } from '../process/dependencies.ts';
-import { EnginesAway } from './engines.ts';
 import { withProject } from './project-lock.ts';
-import { giveUp, JobLeaseLost, NotRouted, release, type ReleaseJob } from './release.ts';
+import { giveUp, release, type ReleaseJob } from './release.ts';
 
 /** Leaves connections for promotions and rollbacks (process/turns.ts). */
 const AT_ONCE_MAX = 2;
@@ -90,14 +90,14 @@ async function runOne(deps: Dependencies, job: ReleaseJob): Promise<void> {
   try {
     await withProject(deps, job.projectId, LOCK_WAIT_MS, () => release(deps, job));
   } catch (error) {
-    if (error instanceof JobLeaseLost) return;
-    const isWaiting = error instanceof EnginesAway || error instanceof NotRouted;
+    if (isFailure(error, 'lease_lost')) return;
+    const isWaiting = isFailure(error, 'engines_away', 'not_routed');
     log.warn({ err: error, deployment: job.deploymentId, attempt: job.attempt }, 'Release interrupted');
     try {
       const [waits] = await sql<{ ms: number }[]>`
         SELECT (extract(epoch FROM now() - created_at) * 1000)::float8 AS ms FROM control.job WHERE id = ${job.id}`;
       const isOver = isWaiting ? (waits?.ms ?? 0) > AWAY_MS_MAX : job.attempt >= job.attemptsMax;
-      if (isOver && !(error instanceof NotRouted)) return await giveUp(deps, job, inWords(error));
+      if (isOver && !isFailure(error, 'not_routed')) return await giveUp(deps, job, inWords(error));
       // Waiting for engines does not count as an attempt.
       await sql`
         UPDATE control.job SET lease = NULL, lease_until = NULL, due_at = now() + ${AGAIN_MS} * interval '1 ms',
@@ -112,7 +112,7 @@ async function runOne(deps: Dependencies, job: ReleaseJob): Promise<void> {
 
 /** The message shown to the user; internal causes are only logged. */
 function inWords(error: unknown): string {
-  return error instanceof EnginesAway
+  return isFailure(error, 'engines_away')
     ? error.message
-    : 'The release was interrupted too often; the log of the platform says by what';
+    : 'The release was interrupted too often: the log of the platform has the cause';
 }

@@ -3,13 +3,14 @@
 // over the job starts from the top. Called by release-jobs.ts under the project's lock.
 import { openArtifact } from '#artifacts/artifact-source.ts';
 import type { PlatformError } from '#core/errors.ts';
+import { Failure, isFailure } from '#core/failure.ts';
 import type { Manifest } from '#core/manifest.ts';
 import type { Transaction } from '#postgres/sql.ts';
 import { readReadiness } from '../records/ai-readiness.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import { issueAiToken, revokeAiTokens } from './ai-tokens.ts';
 import { addLogLines } from './deployment-log.ts';
-import { applyMigrations, MigrationFailure } from './apply-migrations.ts';
+import { applyMigrations } from './apply-migrations.ts';
 import { hasDatabases, warm } from './engines.ts';
 import { previewVariables, readVariables, sealFrozen, unsealFrozen } from './frozen-variables.ts';
 import { systemAudit, tell } from './notes.ts';
@@ -27,24 +28,6 @@ export interface ReleaseJob {
   readonly attemptsMax: number;
   readonly lease: string;
 }
-
-/** Ends the release with a status other than `success`. */
-class ReleaseEnd extends Error {
-  readonly status: 'failure' | 'canceled';
-  readonly reason: string;
-
-  constructor(status: 'failure' | 'canceled', reason: string, message: string) {
-    super(message);
-    this.status = status;
-    this.reason = reason;
-  }
-}
-
-/** Another process has the lease: change nothing more. */
-export class JobLeaseLost extends Error {}
-
-/** Not all engines have the route record yet: retry. */
-export class NotRouted extends Error {}
 
 interface Row {
   readonly id: string;
@@ -67,7 +50,7 @@ interface Row {
 /**
  * Runs a release to its end. Its result is recorded with that of the job, in one transaction.
  *
- * @throws {EnginesAway} {NotRouted} to be retried. {JobLeaseLost} to be dropped.
+ * @throws {Failure} `engines_away` or `not_routed`, to be retried; `lease_lost`, to be dropped.
  */
 export async function release(deps: Dependencies, job: ReleaseJob): Promise<void> {
   const row = await readDeployment(deps, job);
@@ -75,7 +58,7 @@ export async function release(deps: Dependencies, job: ReleaseJob): Promise<void
   try {
     await steps(deps, job, row);
   } catch (error) {
-    if (!(error instanceof ReleaseEnd)) throw error;
+    if (!isFailure(error, 'release_ended')) throw error;
     await end(deps, job, row, error);
   }
 }
@@ -84,10 +67,13 @@ async function steps(deps: Dependencies, job: ReleaseJob, row: Row): Promise<voi
   const { sql, folder } = deps;
   const say = (text: string, step: 'release' | 'migrate' = 'release'): Promise<void> =>
     addLogLines(sql, row.id, step, [['info', text]]);
-  if (job.attempt > 1) await say(`The release begins again (attempt ${job.attempt})`);
+  if (job.attempt > 1) await say(`The release restarts (attempt ${job.attempt})`);
   if (!row.is_pointed) {
     if (job.attempt > job.attemptsMax)
-      throw new ReleaseEnd('failure', 'release_failed', `The release was interrupted ${job.attemptsMax} times`);
+      throw new Failure('release_ended', `The release was interrupted ${job.attemptsMax} times`, {
+        status: 'failure',
+        reason: 'release_failed',
+      });
     await checkWanted(deps, job, row);
     const { manifest } = checkArtifact(folder, row);
     await finishBranchRemoval(deps, row.project_id, row.branch);
@@ -101,8 +87,11 @@ async function steps(deps: Dependencies, job: ReleaseJob, row: Row): Promise<voi
     await movePointer(deps, job, row);
   }
   await writeRoute(deps, row.project_id);
-  if (!(await untilRouted(deps, row.project_id))) throw new NotRouted('Not all engines know the route record yet');
-  await say(isProduction(row) ? 'Production leads to it' : `The URL of ${row.branch} leads to it`);
+  if (!(await untilRouted(deps, row.project_id)))
+    throw new Failure('not_routed', 'Not all engines have the new route yet');
+  await say(
+    isProduction(row) ? 'Production now serves this deployment' : `The URL of ${row.branch} now serves this deployment`,
+  );
   await succeed(deps, job, row);
 }
 
@@ -126,17 +115,25 @@ async function readDeployment({ sql }: Dependencies, { deploymentId }: ReleaseJo
 
 /** Checks that it still needs a release. */
 async function checkWanted({ sql }: Dependencies, { id, lease }: ReleaseJob, row: Row): Promise<void> {
-  if (row.deleted_at !== null) throw new ReleaseEnd('canceled', 'project_deleted', 'The project was deleted');
+  if (row.deleted_at !== null)
+    throw new Failure('release_ended', 'The project was deleted', { status: 'canceled', reason: 'project_deleted' });
   const [job] = await sql<{ cancel_reason: string | null; is_older: boolean }[]>`
     SELECT cancel_reason, EXISTS (
       SELECT FROM control.deployment d WHERE d.project_id = ${row.project_id} AND d.branch = ${row.branch}
         AND d.status = 'success' AND d.removed_at IS NULL AND (d.created_at, d.id) > (${row.created_at}, ${row.id})
     ) AS is_older
     FROM control.job WHERE id = ${id} AND lease = ${lease}`;
-  if (job === undefined) throw new JobLeaseLost();
-  if (job.cancel_reason !== null) throw new ReleaseEnd('canceled', job.cancel_reason, 'It was canceled');
+  if (job === undefined) throw new Failure('lease_lost', 'Another process holds the job');
+  if (job.cancel_reason !== null)
+    throw new Failure('release_ended', 'The deployment was canceled', {
+      status: 'canceled',
+      reason: job.cancel_reason,
+    });
   if (job.is_older)
-    throw new ReleaseEnd('canceled', 'superseded', `A newer deployment of ${row.branch} was released before it`);
+    throw new Failure('release_ended', `A newer deployment of ${row.branch} was released before it`, {
+      status: 'canceled',
+      reason: 'superseded',
+    });
 }
 
 function checkArtifact(folder: string, { artifact }: Row): { readonly manifest: Manifest } {
@@ -147,7 +144,10 @@ function checkArtifact(folder: string, { artifact }: Row): { readonly manifest: 
     opened.migrations();
     return opened;
   } catch (error) {
-    throw new ReleaseEnd('failure', 'artifact_invalid', (error as PlatformError).message);
+    throw new Failure('release_ended', (error as PlatformError).message, {
+      status: 'failure',
+      reason: 'artifact_invalid',
+    });
   }
 }
 
@@ -193,7 +193,11 @@ async function startWorker(deps: Dependencies, row: Row): Promise<void> {
     text === error ? [] : [[level === 'error' || level === 'warn' ? level : 'info', text] as const],
   );
   await addLogLines(deps.sql, row.id, 'release', written);
-  if (!isStarted) throw new ReleaseEnd('failure', 'worker_start_failed', error ?? 'The worker does not start');
+  if (!isStarted)
+    throw new Failure('release_ended', error ?? 'The worker does not start', {
+      status: 'failure',
+      reason: 'worker_start_failed',
+    });
 }
 
 /** Logs missing AI providers: after a push, users would otherwise notice only when a call fails. */
@@ -216,7 +220,8 @@ async function migrateDatabases(deps: Dependencies, job: ReleaseJob, row: Row): 
     const deployment = { id: row.id, name: row.name, artifact, requestedBy: row.created_by };
     await applyMigrations(deps, deployment, isProduction(row) ? null : row.branch);
   } catch (error) {
-    if (error instanceof MigrationFailure) throw new ReleaseEnd('failure', 'migration_failed', error.message);
+    if (isFailure(error, 'migrations_failed'))
+      throw new Failure('release_ended', error.message, { status: 'failure', reason: 'migration_failed' });
     throw error;
   }
 }
@@ -226,7 +231,7 @@ async function movePointer(deps: Dependencies, job: ReleaseJob, row: Row): Promi
   await deps.sql.begin(async (tx) => {
     const [project] = await tx<{ production_deployment_id: string | null; production_history: string[] }[]>`
       SELECT production_deployment_id, production_history FROM control.project WHERE id = ${row.project_id} FOR UPDATE`;
-    if (project === undefined) throw new JobLeaseLost();
+    if (project === undefined) throw new Failure('lease_lost', 'Another process holds the job');
     await checkLease(tx, job);
     if (row.target === 'production') await pointProduction(tx, row.project_id, project, row.id);
     await pointBranch(tx, row.project_id, row.branch, row.id);
@@ -245,7 +250,7 @@ async function succeed(deps: Dependencies, job: ReleaseJob, row: Row): Promise<v
   });
 }
 
-async function end(deps: Dependencies, job: ReleaseJob, row: Row, reason: ReleaseEnd): Promise<void> {
+async function end(deps: Dependencies, job: ReleaseJob, row: Row, reason: Failure<'release_ended'>): Promise<void> {
   await addLogLines(deps.sql, row.id, 'release', [[reason.status === 'failure' ? 'error' : 'info', reason.message]]);
   await deps.sql.begin(async (tx) => {
     await checkLease(tx, job);
@@ -265,7 +270,7 @@ async function end(deps: Dependencies, job: ReleaseJob, row: Row, reason: Releas
 export async function giveUp(deps: Dependencies, job: ReleaseJob, message: string): Promise<void> {
   const row = await readDeployment(deps, job);
   if (row === null) return endJob(deps, job);
-  await end(deps, job, row, new ReleaseEnd('failure', 'release_failed', message));
+  await end(deps, job, row, new Failure('release_ended', message, { status: 'failure', reason: 'release_failed' }));
 }
 
 async function finish(tx: Transaction, job: ReleaseJob, row: Row, action: string, details: object): Promise<void> {
@@ -288,5 +293,5 @@ async function endJob({ sql }: Dependencies, { id, lease }: ReleaseJob): Promise
 
 async function checkLease(tx: Transaction, { id, lease }: ReleaseJob): Promise<void> {
   const [held] = await tx`SELECT FROM control.job WHERE id = ${id} AND lease = ${lease} FOR UPDATE`;
-  if (held === undefined) throw new JobLeaseLost();
+  if (held === undefined) throw new Failure('lease_lost', 'Another process holds the job');
 }

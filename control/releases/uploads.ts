@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { mkdir, open, rm, stat, statfs } from 'node:fs/promises';
 import path from 'node:path';
-import { ArchiveError } from '#core/archive/archive-error.ts';
+import { isArchiveError } from '#core/archive/archive-error.ts';
 import { receiveArtifact } from '#artifacts/archive/receive-artifact.ts';
 import { ApiError } from '../http/errors.ts';
 import type { Dependencies, UploadLimits } from '../process/dependencies.ts';
@@ -73,7 +73,7 @@ export async function beginUpload(
   const { bavail, bsize } = await statfs(folderOf(folder));
   // Twice the size: the archive and its extracted files.
   if (bavail * bsize < 2 * bytes + limits.diskFreeBytesMin)
-    throw new ApiError('unavailable', { reason: 'The disk of the platform is too full for this upload' });
+    throw new ApiError('unavailable', { reason: 'The disk of the platform has no space for this upload' });
   return sql.begin(async (tx) => {
     const [project] = await tx<{ organization_id: string }[]>`
       SELECT organization_id FROM control.project WHERE id = ${projectId} FOR UPDATE`;
@@ -89,7 +89,9 @@ export async function beginUpload(
       SELECT count(*) FROM control.upload
       WHERE project_id = ${projectId} AND deployment_id IS NULL AND expires_at > now()`;
     if (open_!.count >= OPEN_MAX)
-      throw new ApiError('conflict', { reason: `${OPEN_MAX} uploads of this project are open: finish or wait` });
+      throw new ApiError('conflict', {
+        reason: `Limit of open uploads reached: ${OPEN_MAX} per project. Finish one, or wait`,
+      });
     const [made] = await tx<Row[]>`
       INSERT INTO control.upload (id, project_id, created_by, bytes, sha256, input, expires_at)
       VALUES (${newId('upload')}, ${projectId}, ${accountId}, ${bytes}, ${sha256}, ${tx.json(input as never)},
@@ -120,11 +122,11 @@ export function addToUpload(
   const { sql, folder, turns } = deps;
   return turns.inTurn(`upload:${id}`, async () => {
     const row = await readRow(sql, id);
-    if (row.deployment_id !== null) throw new ApiError('conflict', { reason: 'This upload is a deployment already' });
+    if (row.deployment_id !== null) throw new ApiError('conflict', { reason: 'This upload is already deployed' });
     if (offset !== row.received)
       throw new ApiError(
         'conflict',
-        { reason: `${row.received} bytes are there: go on from there` },
+        { reason: `The upload has ${row.received} bytes: continue there` },
         { 'upload-offset': String(row.received) },
       );
     let received = row.received;
@@ -177,7 +179,7 @@ export function deployUpload(
     if (row.received !== row.bytes)
       throw new ApiError(
         'conflict',
-        { reason: `${row.received} of ${row.bytes} bytes are there: send the rest first` },
+        { reason: `The upload is incomplete: ${row.received} of ${row.bytes} bytes. Send the rest first` },
         { 'upload-offset': String(row.received) },
       );
     const file = fileOf(folder, id);
@@ -186,9 +188,9 @@ export function deployUpload(
       await checkHash(file, row);
       artifact = await receiveArtifact(folder, file, deps.uploadLimits);
     } catch (error) {
-      const isWrong = error instanceof ArchiveError || error instanceof ApiError;
+      const isWrong = isArchiveError(error) || error instanceof ApiError;
       if (isWrong) await forget(deps, id);
-      if (error instanceof ArchiveError) throw new ApiError(error.reason, { reason: error.message });
+      if (isArchiveError(error)) throw new ApiError(error.code, { reason: error.message });
       throw error;
     }
     const deploymentId = await insertDeployment(deps, row, artifact, audit, accountId);
@@ -263,7 +265,7 @@ async function checkHash(file: string, { bytes, sha256 }: Row): Promise<void> {
   if (size === bytes) for await (const chunk of createReadStream(file)) hash.update(chunk as Uint8Array);
   if (size !== bytes || hash.digest('hex') !== sha256)
     throw new ApiError('archive_invalid', {
-      reason: 'What arrived has not the hash that was announced: upload it again',
+      reason: 'The uploaded archive does not have the announced hash: upload it again',
     });
 }
 
@@ -287,7 +289,7 @@ async function* pieces(content: ReadableStream<Uint8Array> | null): AsyncGenerat
       const late = AbortSignal.timeout(PIECE_MS_MAX);
       const gone = new Promise<never>((_, reject) =>
         late.addEventListener('abort', () =>
-          reject(new ApiError('bad_request', { reason: 'The body stopped coming' })),
+          reject(new ApiError('bad_request', { reason: 'The upload stalled: send the rest again' })),
         ),
       );
       const { done, value } = await Promise.race([reader.read(), gone]);

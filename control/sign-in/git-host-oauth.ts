@@ -1,6 +1,7 @@
 // OAuth client for the Git host: the authorization URL, the exchange of codes for tokens, and the owner of a token.
 // Uses the most common host's variant of OAuth 2 with PKCE.
 import { createHash, createHmac } from 'node:crypto';
+import { Failure } from '#core/failure.ts';
 import type { GitHostSettings } from '../process/configuration.ts';
 
 /** A user of the Git host. */
@@ -20,11 +21,6 @@ export interface GitHostToken {
   readonly refreshToken: string | null;
   /** ISO 8601; null if tokens do not expire. */
   readonly expiresAt: string | null;
-}
-
-/** The host did not respond as expected. The message contains only the error code of its response. */
-export class SignInRefused extends Error {
-  override readonly name = 'SignInRefused';
 }
 
 const WAIT_MS = 10_000;
@@ -56,7 +52,7 @@ export function authorizeUrl(host: GitHostSettings, callback: string, state: str
   return url.href;
 }
 
-/** @throws {SignInRefused} if the code is invalid or the host does not respond. */
+/** @throws {Failure} `sign_in_refused` if the code is invalid or the host does not respond. */
 export function exchangeCode(
   host: GitHostSettings,
   code: string,
@@ -67,7 +63,7 @@ export function exchangeCode(
   return askForToken(host, { code, redirect_uri: callback, code_verifier: verifierOf(state, secret) });
 }
 
-/** @throws {SignInRefused} if the token cannot be refreshed. */
+/** @throws {Failure} `sign_in_refused` if the token cannot be refreshed. */
 export function refreshToken(host: GitHostSettings, refresh: string): Promise<GitHostToken> {
   return askForToken(host, { grant_type: 'refresh_token', refresh_token: refresh });
 }
@@ -79,7 +75,7 @@ async function askForToken(host: GitHostSettings, form: Record<string, string>):
   const { access_token: accessToken, refresh_token: refresh, expires_in: seconds, error } = answer;
   if (typeof accessToken !== 'string' || accessToken === '') {
     const word = typeof error === 'string' && /^\w{1,60}$/.test(error) ? error : 'no token in its answer';
-    throw new SignInRefused(`The Git host gave no token: ${word}`);
+    throw new Failure('sign_in_refused', `The Git host issued no token: ${word}`);
   }
   return {
     accessToken,
@@ -88,12 +84,12 @@ async function askForToken(host: GitHostSettings, form: Record<string, string>):
   };
 }
 
-/** The owner of a token. @throws {SignInRefused} */
+/** The owner of a token. @throws {Failure} `sign_in_refused` */
 export async function personOf(host: GitHostSettings, accessToken: string): Promise<GitHostPerson> {
   const found = await ask(`${host.apiUrl}/user`, { headers: { authorization: `Bearer ${accessToken}` } });
   const { id, login, name, email, avatar_url: avatarUrl } = found;
   const isWhole = (typeof id === 'number' || typeof id === 'string') && String(id) !== '' && typeof login === 'string';
-  if (!isWhole || login === '') throw new SignInRefused('The Git host did not say who signed in');
+  if (!isWhole || login === '') throw new Failure('sign_in_refused', 'The Git host returned no account');
   return {
     subject: String(id),
     login: login.slice(0, 100),
@@ -118,7 +114,10 @@ async function ask(url: string, init: RequestInit): Promise<Record<string, unkno
   } catch {
     // The error's text may contain what was sent.
   }
-  throw new SignInRefused(status === 0 ? 'The Git host does not answer' : `The Git host answered ${status}`);
+  throw new Failure(
+    'sign_in_refused',
+    status === 0 ? 'The Git host is not responding' : `The Git host answered ${status}`,
+  );
 }
 
 async function boundedText(response: Response): Promise<string> {

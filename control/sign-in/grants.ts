@@ -1,6 +1,7 @@
 // The OAuth grants of the CLI: authorization code with PKCE (RFC 6749, 7636, 8252) and device code (RFC 8628). Stored
 // in control.single_use and control.token; pages and routes are in other files.
 import { createHash, randomInt } from 'node:crypto';
+import { Failure, isFailure } from '#core/failure.ts';
 import type { Sql } from '#postgres/sql.ts';
 import type { SignedIn } from '../access/actor.ts';
 import type { IssuedToken } from '../records/tokens.ts';
@@ -18,16 +19,6 @@ const CODE_SECONDS = 60;
 const USER_CODE_LETTERS = 'BCDFGHJKLMNPQRSTVWXZ';
 const USER_CODE_LENGTH = 8;
 const NAME_CHARS_MAX = 64;
-
-/** An error of RFC 6749 or RFC 8628, whose code is sent to the client. */
-export class GrantError extends Error {
-  override readonly name = 'GrantError';
-  readonly code: string;
-  constructor(code: string, description: string) {
-    super(description);
-    this.code = code;
-  }
-}
 
 /** An authorization request of the CLI. */
 export interface CodeRequest {
@@ -47,7 +38,7 @@ export function isLoopbackRedirect(uri: string): boolean {
  * Parses the query of `GET /oauth/authorize`.
  *
  * @returns the request, or an error that may be sent to its redirect URI.
- * @throws {GrantError} if the redirect URI is invalid.
+ * @throws {Failure} `oauth` if the redirect URI is invalid.
  */
 export function readCodeRequest(
   query: URLSearchParams,
@@ -57,9 +48,10 @@ export function readCodeRequest(
     return values.length === 1 ? values[0]! : '';
   };
   const redirectUri = get('redirect_uri');
-  if (get('client_id') !== CLIENT_ID) throw new GrantError('invalid_client', `The one client is ${CLIENT_ID}`);
+  if (get('client_id') !== CLIENT_ID)
+    throw new Failure('oauth', `Unknown client: use ${CLIENT_ID}`, { code: 'invalid_client' });
   if (!isLoopbackRedirect(redirectUri))
-    throw new GrantError('invalid_request', 'redirect_uri must be http://127.0.0.1:<port>/callback');
+    throw new Failure('oauth', 'redirect_uri must be http://127.0.0.1:<port>/callback', { code: 'invalid_request' });
   const state = get('state');
   const back = (error: string): { error: string; back: string } => ({
     error,
@@ -117,7 +109,7 @@ interface KeptCode extends Record<string, string | null> {
   readonly name: string;
 }
 
-/** @throws {GrantError} `invalid_grant`; the code is used up in any case. */
+/** @throws {Failure} `oauth` with the code `invalid_grant`; the code is used up in any case. */
 export async function exchangeCode(
   sql: Sql,
   given: { readonly code: string; readonly redirectUri: string; readonly verifier: string },
@@ -130,7 +122,10 @@ export async function exchangeCode(
     isSame(challenge, kept.challenge) &&
     isSame(given.redirectUri, kept.redirectUri);
   const issued = isGood ? await sql.begin((tx) => issueToken(tx, { ...kept, days: TOKEN_DAYS })) : null;
-  if (issued === null) throw new GrantError('invalid_grant', 'The code is unknown, used, too old, or not yours');
+  if (issued === null)
+    throw new Failure('oauth', 'The code is unknown, used, expired, or belongs to another client', {
+      code: 'invalid_grant',
+    });
   return issued;
 }
 
@@ -205,28 +200,29 @@ export async function decideDevice(
   });
 }
 
-/** @throws {GrantError} `authorization_pending`, `slow_down`, `access_denied` or `expired_token`. */
+/** @throws {Failure} `oauth` with the code `authorization_pending`, `slow_down`, `access_denied` or `expired_token`. */
 export async function pollDevice(sql: Sql, deviceCode: string, now: number = Date.now()): Promise<IssuedToken> {
   // Returned, not thrown: an error would roll back the changes.
-  const result = await sql.begin(async (tx): Promise<IssuedToken | GrantError> => {
+  const result = await sql.begin(async (tx): Promise<IssuedToken | Failure<'oauth'>> => {
     const hash = onceHash('device-code', deviceCode);
     const device = await holdOnce<Device>(tx, 'device-code', hash);
-    if (device === null) return new GrantError('expired_token', 'The device code is unknown, used or too old');
+    if (device === null)
+      return new Failure('oauth', 'The device code is unknown, used or expired', { code: 'expired_token' });
     if (device.decision === null) {
       const isEarly = now - device.polledAt < device.interval * 1000;
       const interval = device.interval + (isEarly ? POLL_SECONDS : 0);
       await changeOnce(tx, hash, { ...device, polledAt: now, interval });
       return isEarly
-        ? new GrantError('slow_down', `Ask every ${interval} seconds`)
-        : new GrantError('authorization_pending', 'Nobody has decided yet');
+        ? new Failure('oauth', `Poll every ${interval} seconds`, { code: 'slow_down' })
+        : new Failure('oauth', 'The request is not approved yet', { code: 'authorization_pending' });
     }
     await takeOnce(tx, 'device-code', hash);
     if (device.decision === 'deny' || device.accountId === null)
-      return new GrantError('access_denied', 'It was refused in the browser');
+      return new Failure('oauth', 'The request was denied in the browser', { code: 'access_denied' });
     const { accountId, tokenId, name } = device;
     const issued = await issueToken(tx, { accountId, tokenId, name, days: TOKEN_DAYS });
-    return issued ?? new GrantError('access_denied', 'The session that allowed it has ended');
+    return issued ?? new Failure('oauth', 'The session that approved it has ended', { code: 'access_denied' });
   });
-  if (result instanceof GrantError) throw result;
+  if (isFailure(result, 'oauth')) throw result;
   return result;
 }

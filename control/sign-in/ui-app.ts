@@ -1,6 +1,7 @@
 // The app at `/api/auth/` of `AUTH_URL`: sign-in, sign-out, and the consent pages for the CLI. ui.ts forwards the rest
 // of `/api/`; the web process (web/) serves the dashboard.
 import { randomBytes } from 'node:crypto';
+import { isFailure } from '#core/failure.ts';
 import Type from '#core/typebox/typebox.mjs';
 import { HttpError, middleware, platform } from '#packages/worker/index.ts';
 import type { SignedIn } from '../access/actor.ts';
@@ -12,17 +13,8 @@ import { admit } from './accounts.ts';
 import { countAttempt, sweepAttempts } from './attempts.ts';
 import { recordSignIn } from './audit.ts';
 import { cookiesOf, readCookie } from './cookies.ts';
-import { authorizeUrl, exchangeCode, SignInRefused, personOf } from './git-host-oauth.ts';
-import {
-  backTo,
-  decideDevice,
-  findDevice,
-  GrantError,
-  makeCode,
-  plainUserCode,
-  readCodeRequest,
-  toQuery,
-} from './grants.ts';
+import { authorizeUrl, exchangeCode, personOf } from './git-host-oauth.ts';
+import { backTo, decideDevice, findDevice, makeCode, plainUserCode, readCodeRequest, toQuery } from './grants.ts';
 import { isFromOwnPage, safePath } from './origin.ts';
 import { codePage, consentPage, devicePage, goTo, html, page, signInPage } from './pages.ts';
 import { makeOnce, onceHash, sweepOnce, takeOnce } from './single-use.ts';
@@ -171,7 +163,7 @@ async function beginAtGitHost(env: UiRequest, redirect: string, linkTo: string |
   const { sql, addresses, signIn, network } = env;
   if (signIn.gitHost.oauth === null)
     throw new ApiError('not_available', {
-      reason: 'Nobody can sign in with a Git host here: GITHOST_CLIENT_ID and GITHOST_CLIENT_SECRET are not set',
+      reason: 'Sign-in with a Git host is not enabled: set GITHOST_CLIENT_ID and GITHOST_CLIENT_SECRET',
     });
   await countAttempt(sql, 'sign-in', network);
   const cookies = cookiesOf(addresses.ui);
@@ -211,7 +203,7 @@ async function endAtGitHost(env: UiRequest, query: URLSearchParams, headers: Hea
     const session = await openSession(env, { ...admission, tokenId: null }, headers);
     return goTo(kept.redirect, [cookies.clear(cookies.flow), session]);
   } catch (error) {
-    if (!(error instanceof SignInRefused)) throw error;
+    if (!isFailure(error, 'sign_in_refused')) throw error;
     log.warn({ reason: error.message }, 'Sign-in at the Git host failed');
     return failed('git_host');
   }
@@ -257,14 +249,13 @@ function hostName({ signIn: { gitHost } }: Dependencies): string | null {
 }
 
 function errorPage(error: unknown, { log }: Dependencies): Response {
-  const known =
-    error instanceof GrantError
-      ? { status: 400, message: error.message, headers: {} }
-      : error instanceof ApiError
-        ? { status: error.status, message: error.message, headers: error.headers }
-        : error instanceof HttpError
-          ? { status: error.status, message: error.message, headers: {} }
-          : null;
+  const known = isFailure(error, 'oauth')
+    ? { status: 400, message: error.message, headers: {} }
+    : error instanceof ApiError
+      ? { status: error.status, message: error.message, headers: error.headers }
+      : error instanceof HttpError
+        ? { status: error.status, message: error.message, headers: {} }
+        : null;
   if (known === null) log.error({ err: error }, 'Request of the sign-in pages failed');
   const { status, message, headers } = known ?? {
     status: 500,

@@ -75,7 +75,7 @@ export function timeOf({ from, to }: StoredQuestion, keptMs: number, now: number
   const end = to === undefined ? new Date(now + 60_000) : new Date(to);
   const begin = from === undefined ? new Date(Math.min(now, end.getTime()) - keptMs - DAY_MS) : new Date(from);
   if (!(begin.getTime() <= end.getTime()))
-    throw new ApiError('bad_request', { reason: 'query.from: is after query.to' });
+    throw new ApiError('bad_request', { reason: 'query.from: must not be after query.to' });
   return { from: begin, to: end };
 }
 
@@ -100,7 +100,7 @@ export function positionOf(cursor: string | undefined): StoredPosition | null {
   const seq = Number(id);
   const at = momentOf({ order, id });
   if (!/^\d{1,15}$/.test(id) || !Number.isSafeInteger(seq))
-    throw new ApiError('bad_request', { reason: 'query.cursor: is no cursor of this list' });
+    throw new ApiError('bad_request', { reason: 'query.cursor: is not a cursor of this list' });
   return { at, seq };
 }
 
@@ -132,7 +132,7 @@ export async function readWithin<Result>(sql: Sql, ms: number, read: (sql: Sql) 
   } catch (error) {
     if ((error as { code?: unknown }).code === '57014')
       throw new ApiError('bad_request', {
-        reason: `The search takes longer than ${ms} ms: narrow query.from and query.to`,
+        reason: `The search took longer than ${ms} ms: narrow query.from and query.to`,
       });
     throw error;
   }

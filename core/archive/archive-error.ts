@@ -1,15 +1,15 @@
-// Problems of an uploaded archive. Thrown by code that reads archives, shown by the upload route.
+// Errors of an archive that is refused, of which nothing is kept. Thrown by code that reads archives.
+import { PlatformError } from '../errors.ts';
 
-/** Why an archive is refused, for programs. */
-export type ArchiveProblem = 'archive_invalid' | 'artifact_invalid' | 'artifact_too_large' | 'artifact_too_many_files';
+const codes = ['archive_invalid', 'artifact_invalid', 'artifact_too_large', 'artifact_too_many_files'] as const;
 
-/** An archive is refused, and nothing of it is kept. */
-export class ArchiveError extends Error {
-  override readonly name = 'ArchiveError';
-  readonly reason: ArchiveProblem;
+/** Why an archive is refused. */
+type ArchiveCode = (typeof codes)[number];
 
-  constructor(reason: ArchiveProblem, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.reason = reason;
-  }
+export function archiveError(code: ArchiveCode, reason: string, options?: ErrorOptions): PlatformError {
+  return new PlatformError(code, { reason }, options);
+}
+
+export function isArchiveError(error: unknown): error is PlatformError & { readonly code: ArchiveCode } {
+  return error instanceof PlatformError && (codes as readonly string[]).includes(error.code);
 }

@@ -1,6 +1,7 @@
 // Blocks of a tar file, as written by POSIX (ustar, pax) and GNU tar: parsed strictly, and written. Pure. Our own,
 // because libraries hold a pax record of any announced length in memory, and accept entries that are refused here.
-import { ArchiveError } from './archive-error.ts';
+import type { PlatformError } from '../errors.ts';
+import { archiveError } from './archive-error.ts';
 
 export const BLOCK_BYTES = 512;
 
@@ -41,7 +42,7 @@ const strict = new TextDecoder('utf-8', { fatal: true });
  * Parses a header of 512 bytes; null for the block of zeros that ends the archive.
  *
  * @param takesLinks whether symbolic links are allowed.
- * @throws {ArchiveError} for a wrong checksum, an unknown format, links and devices.
+ * @throws {PlatformError} for a wrong checksum, an unknown format, links and devices.
  */
 export function parseTarHeader(block: Uint8Array, takesLinks = false): TarHeader | null {
   if (isZero(block)) return null;
@@ -66,7 +67,7 @@ export function parseTarHeader(block: Uint8Array, takesLinks = false): TarHeader
 /**
  * The path in a pax record for the next entry, or its target (`linkpath`); null without one.
  *
- * @throws {ArchiveError} for a malformed record, or one that sets another size.
+ * @throws {PlatformError} for a malformed record, or one that sets another size.
  */
 export function paxPath(record: Uint8Array, wanted: 'path' | 'linkpath' = 'path'): string | null {
   let path: string | null = null;
@@ -212,6 +213,6 @@ export function shown(path: string): string {
   return JSON.stringify(path.length > 120 ? `${path.slice(0, 117)}...` : path);
 }
 
-export function invalid(what: string): ArchiveError {
-  return new ArchiveError('archive_invalid', `The archive cannot be used: ${what}`);
+export function invalid(what: string): PlatformError {
+  return archiveError('archive_invalid', `The archive cannot be used: ${what}`);
 }

@@ -72,10 +72,7 @@ export function boundedLookup(lookup: LookupFunction, most: number): LookupFunct
   let running = 0;
   return (hostname, options, callback) => {
     if (running >= most)
-      return callback(
-        new PlatformError('quota_exceeded', { what: 'One more name of a host that is looked up', limit: most }),
-        '',
-      );
+      return callback(new PlatformError('quota_exceeded', { what: 'Another DNS lookup', limit: most }), '');
     running++;
     lookup(hostname, options, (...found) => {
       running--;

@@ -14,9 +14,6 @@ export interface TokenRegistry extends TokenStore {
   revoke(token: string): Promise<void>;
 }
 
-/** Tokens or limits are temporarily unavailable. */
-export class AccountsAway extends Error {}
-
 /** The scope of a limit. */
 export type LimitScope = 'organization' | 'project' | 'deployment' | 'key';
 

@@ -43,7 +43,7 @@ export function refusalOf({ limit, counter }: Room, tokens: number, at: number):
   if (used < limit.most)
     return {
       code: 'rate_limit_exceeded',
-      message: `${message}, the rest is reserved for calls under way`,
+      message: `${message}, the rest is reserved for running calls`,
       retryAfterMs: BUSY_RETRY_MS,
       ...told,
     };

@@ -71,7 +71,10 @@ async function once(question: Question, key: string, ttl: string | null): Promis
   const hash = hashOf(canonical(body));
   const refuseOther = (other: string): void => {
     if (other === hash) return;
-    throw new GatewayError('idempotency_mismatch', 'This Idempotency-Key came with another body: take a new key');
+    throw new GatewayError(
+      'idempotency_mismatch',
+      'This Idempotency-Key was used for a different request: use a new key',
+    );
   };
   for (;;) {
     const found = read(kept.store, name);
@@ -109,7 +112,10 @@ async function waitFor(ended: Promise<void>, { request, deps }: Call): Promise<v
   patience.abort();
   if (outcome === 'gone') throw new GatewayError('client_gone', 'The client closed the connection');
   if (outcome === 'late')
-    throw new GatewayError('idempotency_conflict', 'The call with this Idempotency-Key is still under way');
+    throw new GatewayError(
+      'idempotency_conflict',
+      'The first request with this Idempotency-Key is still running: try again',
+    );
 }
 
 async function cached(question: Question, ttl: string): Promise<Asked> {

@@ -1,55 +1,58 @@
-// Errors of the gateway: one table of codes, statuses and types, and how they are sent. The envelope is that of the
+// Errors of the gateway: which codes of core/errors.ts it returns, and how they are sent. The envelope is that of the
 // chat-completions API, so that its clients can parse it.
+import { errorTable } from '#core/errors.ts';
+import type { gatewayErrors } from '#core/errors/gateway.ts';
 
-interface Row {
-  readonly status: number;
-  readonly type: string;
-  /** Whether to tell clients with automatic retries not to retry. */
-  readonly isFinal?: boolean;
+export type GatewayErrorCode =
+  | keyof typeof gatewayErrors
+  // Shared with the API and the engine.
+  | 'method_not_allowed'
+  | 'idempotency_mismatch'
+  | 'client_gone'
+  | 'unavailable';
+
+/** Errors for which clients with automatic retries are told not to retry. */
+const finalErrors: ReadonlySet<GatewayErrorCode> = new Set(['insufficient_quota', 'provider_not_configured']);
+
+/** The `type` of an error in this protocol. */
+function typeOf(code: GatewayErrorCode): string {
+  if (code === 'insufficient_quota') return code;
+  const { status } = errorTable[code];
+  if (status === 401) return 'authentication_error';
+  if (status === 403) return 'permission_error';
+  if (status === 429) return 'rate_limit_error';
+  return status < 500 ? 'invalid_request_error' : 'server_error';
 }
 
-/** Every code, with its status and type. */
-export const gatewayErrors = {
-  invalid_api_key: { status: 401, type: 'authentication_error' },
-  token_expired: { status: 401, type: 'authentication_error' },
-  model_not_allowed: { status: 403, type: 'permission_error' },
-  invalid_request: { status: 400, type: 'invalid_request_error' },
-  missing_required_parameter: { status: 400, type: 'invalid_request_error' },
-  loop_detected: { status: 400, type: 'invalid_request_error' },
-  request_too_large: { status: 413, type: 'invalid_request_error' },
-  idempotency_conflict: { status: 409, type: 'invalid_request_error' },
-  idempotency_mismatch: { status: 422, type: 'invalid_request_error' },
-  model_not_found: { status: 404, type: 'invalid_request_error' },
-  route_not_found: { status: 404, type: 'invalid_request_error' },
-  method_not_allowed: { status: 405, type: 'invalid_request_error' },
-  client_gone: { status: 499, type: 'invalid_request_error' },
-  rate_limit_exceeded: { status: 429, type: 'rate_limit_error' },
-  insufficient_quota: { status: 429, type: 'insufficient_quota', isFinal: true },
-  internal_error: { status: 500, type: 'server_error' },
-  upstream_error: { status: 502, type: 'server_error' },
-  upstream_timeout: { status: 504, type: 'server_error' },
-  unavailable: { status: 503, type: 'server_error' },
-  provider_not_configured: { status: 503, type: 'server_error', isFinal: true },
-} satisfies Record<string, Row>;
+/** What a failed attempt at a provider means for the next one. */
+export interface UpstreamVerdict {
+  /** Whether to try the same or another model. */
+  readonly isRetryable: boolean;
+  /** Whether it indicates a problem of the model, not of this request: no connection, a timeout, a 5xx status. */
+  readonly isOutage: boolean;
+  readonly retryAfterMs?: number | null;
+  /** Whether to retry immediately with a modified request. */
+  readonly isAmended?: boolean;
+}
 
-export type GatewayErrorCode = keyof typeof gatewayErrors;
-
-interface Details {
+export interface GatewayErrorDetails {
   /** The field of the body that is wrong. */
   readonly param?: string | null;
   readonly retryAfterMs?: number | null;
   /** The provider's code, instead of ours, such as `context_length_exceeded`. */
   readonly as?: { readonly status: number; readonly code: string | null; readonly type: string | null };
+  /** Set for errors of an attempt at a provider. */
+  readonly upstream?: UpstreamVerdict;
 }
 
 /** An error that is sent to the client. */
 export class GatewayError extends Error {
   readonly code: GatewayErrorCode;
-  readonly details: Details;
+  readonly details: GatewayErrorDetails;
   /** Status of the provider's response, if there is one. */
   readonly headers: Record<string, string> = {};
 
-  constructor(code: GatewayErrorCode, message: string, details: Details = {}) {
+  constructor(code: GatewayErrorCode, message: string, details: GatewayErrorDetails = {}) {
     super(message);
     this.code = code;
     this.details = details;
@@ -61,7 +64,7 @@ export class GatewayError extends Error {
   }
 
   get status(): number {
-    return this.details.as?.status ?? gatewayErrors[this.code].status;
+    return this.details.as?.status ?? errorTable[this.code].status;
   }
 }
 
@@ -69,7 +72,7 @@ export class GatewayError extends Error {
 export function errorBody({ code, message, details }: GatewayError): { readonly error: Record<string, string | null> } {
   // This protocol has no code for an invalid body.
   const said = details.as === undefined ? (code === 'invalid_request' ? null : code) : details.as.code;
-  const type = details.as?.type ?? gatewayErrors[code].type;
+  const type = details.as?.type ?? typeOf(code);
   return { error: { message, type, param: details.param ?? null, code: said } };
 }
 
@@ -82,8 +85,7 @@ export function retryAfter(ms: number): Record<string, string> {
 export function errorResponse(error: GatewayError, body: unknown = errorBody(error)): Response {
   const headers = new Headers(error.headers);
   const { retryAfterMs } = error.details;
-  const row: Row = gatewayErrors[error.code];
-  if (row.isFinal === true) headers.set('x-should-retry', 'false');
+  if (finalErrors.has(error.code)) headers.set('x-should-retry', 'false');
   if (retryAfterMs !== undefined && retryAfterMs !== null) {
     for (const [name, value] of Object.entries(retryAfter(retryAfterMs)))
       if (!headers.has(name)) headers.set(name, value);

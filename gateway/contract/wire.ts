@@ -63,17 +63,14 @@ export interface EmbeddingsRequest extends Json {
 export interface Wire {
   /** @throws {GatewayError} 400: the protocol does not support the request. */
   chatRequest(target: Target, request: ChatRequest, hold: AnswerHold): WireRequest;
-  /** Parses a successful response. @throws {BadAnswer} */
+  /** Parses a successful response. @throws {Failure} `unreadable_answer` */
   chatAnswer(answer: unknown): Json;
   /** Creates the parser of one stream. If the parser throws, the stream counts as broken. */
   openStream(): (event: SseEvent) => readonly StreamPiece[];
   /** Null: not supported. */
   embeddingsRequest: ((target: Target, request: EmbeddingsRequest) => WireRequest) | null;
-  /** Parses a successful response. @throws {BadAnswer} */
+  /** Parses a successful response. @throws {Failure} `unreadable_answer` */
   embeddingsAnswer(answer: unknown, request: EmbeddingsRequest): Json;
   /** Parses an error response. */
   said(answer: unknown): Said;
 }
-
-/** A response that violates the provider's protocol. The message is ours and may be sent to clients. */
-export class BadAnswer extends Error {}

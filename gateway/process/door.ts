@@ -29,7 +29,7 @@ export function createDoor({
   return async (request) => {
     if (counts.running >= callsMax)
       return errorResponse(
-        new GatewayError('rate_limit_exceeded', `The gateway has ${callsMax} calls under way`, {
+        new GatewayError('rate_limit_exceeded', `The gateway already has ${callsMax} running calls`, {
           retryAfterMs: AGAIN_MS,
         }),
       );
@@ -40,7 +40,7 @@ export function createDoor({
     const caller = said === null ? null : decodeCaller(said);
     const response =
       said !== null && caller === null
-        ? errorResponse(new GatewayError('invalid_request', `${AI_CALLER_HEADER} cannot be read`))
+        ? errorResponse(new GatewayError('invalid_request', `The header ${AI_CALLER_HEADER} is not valid`))
         : await (caller === null ? gateway.fetch(request) : gateway.fetch(request, caller));
     ({ status } = response);
     return response;

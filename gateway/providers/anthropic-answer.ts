@@ -1,8 +1,9 @@
 // Converts responses of Anthropic's Messages API, complete and streamed, to chat completions. Thinking appears twice:
 // readable as `reasoning_content`, and signed in `thinking_blocks`, which clients send back with the message.
+import { Failure } from '#core/failure.ts';
 import { isJson, isList, tokenCount, wireUsage, type Json, type Used } from '../contract/chat.ts';
 import type { SseEvent } from '../contract/wire.ts';
-import { BadAnswer, type Said, type StreamPiece } from '../contract/wire.ts';
+import type { Said, StreamPiece } from '../contract/wire.ts';
 
 /** Maximum blocks open at once; the protocol allows one. */
 const OPEN_BLOCKS_MAX = 64;
@@ -23,9 +24,9 @@ const finishOf = (reason: unknown): string => finishReasons[String(reason)] ?? '
 const isThought = ({ type }: Json): boolean => type === 'thinking' || type === 'redacted_thinking';
 const asText = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-/** @throws {BadAnswer} */
+/** @throws {Failure} `unreadable_answer` */
 export function chatAnswer(answer: unknown): Json {
-  if (!isJson(answer) || !isList(answer['content'])) throw new BadAnswer('no content');
+  if (!isJson(answer) || !isList(answer['content'])) throw new Failure('unreadable_answer', 'no content');
   const blocks = answer['content'].filter(isJson);
   const ofType = (type: string): Json[] => blocks.filter((block) => block['type'] === type);
   const calls = ofType('tool_use').map(({ id, name, input }) => ({
@@ -78,14 +79,14 @@ export function openStream(): (event: SseEvent) => readonly StreamPiece[] {
   };
   const blockOf = (event: Json): OpenBlock => {
     const block = blocks.get(event['index']);
-    if (block === undefined) throw new BadAnswer('a delta of a block that is not open');
+    if (block === undefined) throw new Failure('unreadable_answer', 'a delta of a block that is not open');
     return block;
   };
 
   const start = (event: Json): StreamPiece[] => {
     const block = event['content_block'];
-    if (!isJson(block)) throw new BadAnswer('a block that is no object');
-    if (blocks.size >= OPEN_BLOCKS_MAX) throw new BadAnswer('too many open blocks');
+    if (!isJson(block)) throw new Failure('unreadable_answer', 'a block that is no object');
+    if (blocks.size >= OPEN_BLOCKS_MAX) throw new Failure('unreadable_answer', 'too many open blocks');
     const call = block['type'] === 'tool_use' ? calls++ : null;
     blocks.set(event['index'], { block, call, thinking: asText(block['thinking']), signature: '', hasInput: false });
     if (call !== null) {
@@ -110,7 +111,7 @@ export function openStream(): (event: SseEvent) => readonly StreamPiece[] {
     const thought = delta['type'] === 'thinking_delta' ? asText(delta['thinking']) : '';
     block.thinking += thought;
     thoughtLength += thought.length + asText(delta['signature']).length;
-    if (thoughtLength > THOUGHT_CHARACTERS_MAX) throw new BadAnswer('thoughts without an end');
+    if (thoughtLength > THOUGHT_CHARACTERS_MAX) throw new Failure('unreadable_answer', 'thoughts without an end');
     return thought === '' ? [] : [piece({ reasoning_content: thought })];
   };
 
@@ -121,7 +122,7 @@ export function openStream(): (event: SseEvent) => readonly StreamPiece[] {
       return [piece({ tool_calls: [{ index: call, function: { arguments: JSON.stringify(block['input'] ?? {}) } }] })];
     if (block['type'] === 'redacted_thinking') thoughts.push(block);
     if (block['type'] === 'thinking') thoughts.push({ type: 'thinking', thinking, signature });
-    if (thoughts.length > THOUGHTS_MAX) throw new BadAnswer('thoughts without an end');
+    if (thoughts.length > THOUGHTS_MAX) throw new Failure('unreadable_answer', 'thoughts without an end');
     return [];
   };
 
@@ -137,7 +138,7 @@ export function openStream(): (event: SseEvent) => readonly StreamPiece[] {
 
   return ({ data }) => {
     const event = JSON.parse(data) as unknown;
-    if (!isJson(event)) throw new BadAnswer('an event that is no object');
+    if (!isJson(event)) throw new Failure('unreadable_answer', 'an event that is no object');
     switch (event['type']) {
       case 'message_start': {
         const message = isJson(event['message']) ? event['message'] : {};

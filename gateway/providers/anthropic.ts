@@ -1,5 +1,6 @@
 // The protocol of Anthropic's Messages API. It has no embeddings.
-import { BadAnswer, type Wire } from '../contract/wire.ts';
+import { Failure } from '#core/failure.ts';
+import type { Wire } from '../contract/wire.ts';
 import { chatAnswer, openStream, saidOf } from './anthropic-answer.ts';
 import { messagesRequest } from './anthropic-request.ts';
 
@@ -15,7 +16,7 @@ export const anthropicWire: Wire = {
   openStream,
   embeddingsRequest: null,
   embeddingsAnswer() {
-    throw new BadAnswer('no embeddings');
+    throw new Failure('unreadable_answer', 'no embeddings');
   },
   said: saidOf,
 };

@@ -1,11 +1,12 @@
 // One attempt at a provider: sends the request, enforces time and size limits, and parses the response.
+import { isFailure } from '#core/failure.ts';
 import type { GatewayLimits } from '#core/limits.ts';
 import type { GatewayDeps, ProviderResponse } from '../contract/contract.ts';
 import { GatewayError } from '../contract/errors.ts';
 import type { Pieces } from '../streams/chat-stream.ts';
 import { SseReader } from '../streams/sse-reader.ts';
-import { BadAnswer, type StreamPiece, type Target, type Wire, type WireRequest, nameOf } from '../contract/wire.ts';
-import { badAnswer, failureOf, outage, UpstreamFailure } from './failure.ts';
+import { type StreamPiece, type Target, type Wire, type WireRequest, nameOf } from '../contract/wire.ts';
+import { badAnswer, failureOf, outage, timeout } from './failure.ts';
 import { answerMock } from './mock.ts';
 
 /** Header that counts how many gateways a request has passed. */
@@ -35,7 +36,7 @@ export interface OpenedStream {
   readonly abort: () => void;
 }
 
-/** @throws {UpstreamFailure} @throws {GatewayError} when the client has disconnected. */
+/** @throws {GatewayError} */
 export async function askForJson<Answer>(
   context: CallContext,
   target: Target,
@@ -58,7 +59,7 @@ export async function askForJson<Answer>(
 const isGood = ({ status }: ProviderResponse): boolean => status >= 200 && status <= 299;
 
 /**
- * Resolves when the response has begun. @throws {UpstreamFailure} @throws {GatewayError} when the client has
+ * Resolves when the response has begun. @throws {GatewayError} also when the client has
  * disconnected.
  */
 export async function askForStream(
@@ -143,20 +144,15 @@ function begin({ send, limits, signal, timeoutMs, hops }: CallContext, target: T
       return answerMock(new Request(mockUrl, { ...init, method: 'POST' }));
     },
     /** Classifies a failure. */
-    explain(error: unknown): UpstreamFailure | GatewayError {
-      if (error instanceof UpstreamFailure) return error;
+    explain(error: unknown): GatewayError {
+      if (error instanceof GatewayError && error.details.upstream !== undefined) return error;
       if (signal.aborted) return new GatewayError('client_gone', 'The client closed the connection');
-      if (lateMs !== null) {
-        const failure = outage(name, `the provider was silent for ${lateMs} ms`, 'upstream_timeout');
-        // A timeout set by the client is not the provider's fault and is not retried.
-        const isOwn = timeoutMs !== null && lateMs === timeoutMs;
-        return isOwn ? new UpstreamFailure(failure.told, { isRetryable: false, isOutage: false }) : failure;
-      }
-      if (error instanceof BadAnswer) return badAnswer(name, `an answer that cannot be read: ${error.message}`);
-      if (error instanceof SyntaxError) return badAnswer(name, 'the provider answered something that is no JSON');
+      if (lateMs !== null) return timeout(name, lateMs, timeoutMs !== null && lateMs === timeoutMs);
+      if (isFailure(error, 'unreadable_answer')) return badAnswer(name, `an unreadable response: ${error.message}`);
+      if (error instanceof SyntaxError) return badAnswer(name, 'the response of the provider is not JSON');
       const code = codeOf(error);
-      if (code === null) return badAnswer(name, 'no answer of the provider that could be read');
-      const what = `no answer from the provider: ${code}`;
+      if (code === null) return badAnswer(name, 'the provider sent no readable response');
+      const what = `the provider did not respond: ${code}`;
       return OWN_CODES.has(code) ? badAnswer(name, what) : outage(name, what);
     },
   };
@@ -204,7 +200,7 @@ async function* readPieces(
     const explained = attempt.explain(error);
     // Events that arrived complete before a broken one, in the same bytes.
     if (pieces.length > 0) yield pieces;
-    throw explained instanceof UpstreamFailure ? explained.told : explained;
+    throw explained;
   } finally {
     attempt.close();
   }

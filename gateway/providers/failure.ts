@@ -1,81 +1,65 @@
 // A failed attempt at a provider: the error for the client, and whether to retry.
 import type { ProviderResponse } from '../contract/contract.ts';
-import { GatewayError } from '../contract/errors.ts';
+import {
+  GatewayError,
+  type GatewayErrorCode,
+  type GatewayErrorDetails,
+  type UpstreamVerdict,
+} from '../contract/errors.ts';
 import type { Said } from '../contract/wire.ts';
 
-interface Verdict {
-  /** Whether to try the same or another model. */
-  readonly isRetryable: boolean;
-  /**
-   * Whether it indicates a problem of the model rather than of this request: no connection, a timeout, a 5xx status.
-   */
-  readonly isOutage: boolean;
-  readonly retryAfterMs?: number | null;
-  /** Whether to retry immediately with a modified request. */
-  readonly isAmended?: boolean;
+/** An error of an attempt at a provider. */
+function attemptError(
+  code: GatewayErrorCode,
+  message: string,
+  upstream: UpstreamVerdict,
+  details: Omit<GatewayErrorDetails, 'upstream'> = {},
+): GatewayError {
+  return new GatewayError(code, message, { ...details, upstream });
 }
 
-export class UpstreamFailure extends Error {
-  readonly told: GatewayError;
-  readonly isRetryable: boolean;
-  readonly isOutage: boolean;
-  readonly retryAfterMs: number | null;
-  readonly isAmended: boolean;
-
-  constructor(told: GatewayError, { isRetryable, isOutage, retryAfterMs = null, isAmended = false }: Verdict) {
-    super(told.message);
-    this.told = told;
-    this.isRetryable = isRetryable;
-    this.isOutage = isOutage;
-    this.retryAfterMs = retryAfterMs;
-    this.isAmended = isAmended;
-  }
-}
+/** A retry does not help, and the model works. */
+const FINAL: UpstreamVerdict = { isRetryable: false, isOutage: false };
 
 /** Statuses caused by the request: passed on with the provider's message. */
 const ofRequest = new Set([400, 413, 415, 422]);
 
 /** For an error response. */
-export function failureOf(name: string, response: ProviderResponse, said: Said): UpstreamFailure {
+export function failureOf(name: string, response: ProviderResponse, said: Said): GatewayError {
   const { status } = response;
   const { message, code, type, param } = said;
   // An error about the key may contain a part of it.
-  if (status === 401 || status === 403 || said.isKeyRefused === true) {
-    const told = new GatewayError('upstream_error', `${name}: the provider refused the key that is configured for it`);
-    return new UpstreamFailure(told, { isRetryable: false, isOutage: false });
-  }
+  if (status === 401 || status === 403 || said.isKeyRefused === true)
+    return attemptError('upstream_error', `${name}: the provider rejected the configured key`, FINAL);
   if (ofRequest.has(status)) {
     const as = { status: status === 413 ? 413 : 400, code, type: type ?? 'invalid_request_error' };
-    return new UpstreamFailure(new GatewayError('invalid_request', message, { param, as }), {
-      isRetryable: false,
-      isOutage: false,
-    });
+    return attemptError('invalid_request', message, FINAL, { param, as });
   }
-  if (status === 404) {
-    const told = new GatewayError('model_not_found', `${name}: ${message}`, { param: 'model' });
-    return new UpstreamFailure(told, { isRetryable: false, isOutage: false });
-  }
+  if (status === 404) return attemptError('model_not_found', `${name}: ${message}`, FINAL, { param: 'model' });
   const retryAfterMs = retryAfterOf(response.headers) ?? said.retryAfterMs ?? null;
   if (status === 429) {
-    const told = new GatewayError('rate_limit_exceeded', `${name}: ${message}`, { retryAfterMs: retryAfterMs ?? 1000 });
-    return new UpstreamFailure(told, { isRetryable: true, isOutage: false, retryAfterMs });
+    const verdict = { isRetryable: true, isOutage: false, retryAfterMs };
+    return attemptError('rate_limit_exceeded', `${name}: ${message}`, verdict, { retryAfterMs: retryAfterMs ?? 1000 });
   }
-  const told = new GatewayError('upstream_error', `${name} answered ${status}: ${message}`, { retryAfterMs });
   const isRetryable = status === 408 || status === 409 || status >= 500;
-  return new UpstreamFailure(told, { isRetryable, isOutage: status >= 500, retryAfterMs });
+  const verdict = { isRetryable, isOutage: status >= 500, retryAfterMs };
+  return attemptError('upstream_error', `${name} answered ${status}: ${message}`, verdict, { retryAfterMs });
 }
 
 /** For an unusable response, which the request itself may have caused. */
-export function badAnswer(name: string, what: string): UpstreamFailure {
-  return new UpstreamFailure(new GatewayError('upstream_error', `${name}: ${what}`), {
-    isRetryable: true,
-    isOutage: false,
-  });
+export function badAnswer(name: string, what: string): GatewayError {
+  return attemptError('upstream_error', `${name}: ${what}`, { isRetryable: true, isOutage: false });
 }
 
 /** For a failed connection, before or during the response. */
-export function outage(name: string, what: string, code: 'upstream_error' | 'upstream_timeout' = 'upstream_error') {
-  return new UpstreamFailure(new GatewayError(code, `${name}: ${what}`), { isRetryable: true, isOutage: true });
+export function outage(name: string, what: string): GatewayError {
+  return attemptError('upstream_error', `${name}: ${what}`, { isRetryable: true, isOutage: true });
+}
+
+/** For a provider that sends nothing. @param isOwn the client set the timeout: no retry, no fault of the provider. */
+export function timeout(name: string, ms: number, isOwn: boolean): GatewayError {
+  const message = `${name}: the provider sent nothing for ${ms} ms`;
+  return attemptError('upstream_timeout', message, isOwn ? FINAL : { isRetryable: true, isOutage: true });
 }
 
 function retryAfterOf(headers: ProviderResponse['headers']): number | null {

@@ -1,9 +1,10 @@
 // Converts responses of Google's generateContent, complete and streamed, to chat completions. Thought signatures are in
 // the same place as in Google's own compatible API: `extra_content.google.thought_signature` of calls and messages.
 import { randomUUID } from 'node:crypto';
+import { Failure } from '#core/failure.ts';
 import { isJson, isList, tokenCount, wireUsage, type Json, type Used } from '../contract/chat.ts';
 import type { SseEvent } from '../contract/wire.ts';
-import { BadAnswer, type EmbeddingsRequest, type Said, type StreamPiece } from '../contract/wire.ts';
+import type { EmbeddingsRequest, Said, StreamPiece } from '../contract/wire.ts';
 
 const CANDIDATES_MAX = 128;
 
@@ -73,11 +74,11 @@ const imageOf = ({ mimeType, data }: Json): Json => ({
 const signed = (signature: string | null): Json =>
   signature === null ? {} : { extra_content: { google: { thought_signature: signature } } };
 
-/** The finish reason; null: none yet. @throws {BadAnswer} */
+/** The finish reason; null: none yet. @throws {Failure} `unreadable_answer` */
 function finishOf(candidate: Json, hasCalls: boolean): string | null {
   const reason = candidate['finishReason'];
   if (typeof reason !== 'string' || reason === '') return null;
-  if (failures.has(reason)) throw new BadAnswer(`the model ended with ${reason}`);
+  if (failures.has(reason)) throw new Failure('unreadable_answer', `the model ended with ${reason}`);
   return finishReasons[reason] ?? (hasCalls ? 'tool_calls' : 'stop');
 }
 
@@ -95,12 +96,12 @@ const headOf = (answer: Json, created: number): Json => ({
 });
 const nowSeconds = (): number => Math.floor(Date.now() / 1000);
 
-/** @throws {BadAnswer} */
+/** @throws {Failure} `unreadable_answer` */
 export function chatAnswer(answer: unknown): Json {
-  if (!isJson(answer)) throw new BadAnswer('no object');
+  if (!isJson(answer)) throw new Failure('unreadable_answer', 'no object');
   const candidates = isList(answer['candidates']) ? answer['candidates'].filter(isJson) : [];
   const refusal = blockOf(answer);
-  if (candidates.length === 0 && refusal === null) throw new BadAnswer('no candidates');
+  if (candidates.length === 0 && refusal === null) throw new Failure('unreadable_answer', 'no candidates');
   const refused = { index: 0, message: { role: 'assistant', content: null, refusal }, finish_reason: 'content_filter' };
   const choices = candidates.map((candidate, index) => {
     const { text, thought, signature, calls, images } = readParts(candidate);
@@ -131,14 +132,14 @@ export function openStream(): (event: SseEvent) => readonly StreamPiece[] {
   const begun = new Map<unknown, number>();
   return ({ data }) => {
     const answer = JSON.parse(data) as unknown;
-    if (!isJson(answer)) throw new BadAnswer('an event that is no object');
+    if (!isJson(answer)) throw new Failure('unreadable_answer', 'an event that is no object');
     if (isJson(answer['error'])) return [{ kind: 'error', said: saidOf(answer) }];
     const head = { ...headOf(answer, created), object: 'chat.completion.chunk' };
     const pieces: StreamPiece[] = [];
     const push = (index: unknown, delta: Json, finish: string | null): void => {
       const role = begun.has(index) ? {} : { role: 'assistant', content: '' };
       if (!begun.has(index)) begun.set(index, 0);
-      if (begun.size > CANDIDATES_MAX) throw new BadAnswer('too many candidates');
+      if (begun.size > CANDIDATES_MAX) throw new Failure('unreadable_answer', 'too many candidates');
       const choices = [{ index, delta: { ...role, ...delta }, logprobs: null, finish_reason: finish }];
       pieces.push({ kind: 'chunk', chunk: { ...head, choices }, text: null });
     };
@@ -181,12 +182,13 @@ function usedOf(usage: unknown): Used | null {
   return used.promptTokens + used.completionTokens === 0 ? null : used;
 }
 
-/** @throws {BadAnswer} */
+/** @throws {Failure} `unreadable_answer` */
 export function embeddingsAnswer(answer: unknown, { model, encoding_format: format }: EmbeddingsRequest): Json {
-  if (!isJson(answer) || !isList(answer['embeddings'])) throw new BadAnswer('no embeddings');
+  if (!isJson(answer) || !isList(answer['embeddings'])) throw new Failure('unreadable_answer', 'no embeddings');
   const data = answer['embeddings'].map((one, index) => {
     const values = isJson(one) ? one['values'] : null;
-    if (!isList(values) || !values.every((value) => typeof value === 'number')) throw new BadAnswer('no values');
+    if (!isList(values) || !values.every((value) => typeof value === 'number'))
+      throw new Failure('unreadable_answer', 'no values');
     const embedding =
       format === 'base64' ? Buffer.from(Float32Array.from(values as number[]).buffer).toString('base64') : values;
     return { object: 'embedding', index, embedding };

@@ -1,15 +1,8 @@
 // The protocol of OpenAI and compatible servers: requests and responses are passed with all of their fields.
+import { Failure } from '#core/failure.ts';
 import { isJson, isList, type ChatRequest, type Json } from '../contract/chat.ts';
 import type { SseEvent } from '../contract/wire.ts';
-import {
-  BadAnswer,
-  type AnswerHold,
-  type Said,
-  type StreamPiece,
-  type Target,
-  type Wire,
-  type WireRequest,
-} from '../contract/wire.ts';
+import type { AnswerHold, Said, StreamPiece, Target, Wire, WireRequest } from '../contract/wire.ts';
 import { createCallIndexes } from './call-indexes.ts';
 
 const MESSAGE_CHARACTERS_MAX = 2000;
@@ -22,7 +15,7 @@ export const openaiWire: Wire = {
     body: withUsage({ ...request, ...held(target, request, hold), model: target.model }),
   }),
   chatAnswer(answer) {
-    if (!isJson(answer) || !isList(answer['choices'])) throw new BadAnswer('no choices');
+    if (!isJson(answer) || !isList(answer['choices'])) throw new Failure('unreadable_answer', 'no choices');
     return answer;
   },
   openStream() {
@@ -35,7 +28,7 @@ export const openaiWire: Wire = {
     body: { ...request, model: target.model },
   }),
   embeddingsAnswer(answer) {
-    if (!isJson(answer) || !isList(answer['data'])) throw new BadAnswer('no data');
+    if (!isJson(answer) || !isList(answer['data'])) throw new Failure('unreadable_answer', 'no data');
     return answer;
   },
   said: saidOf,
@@ -62,7 +55,7 @@ function withUsage(request: ChatRequest): Json {
 function readEvent({ event, data }: SseEvent, complete: (chunk: Json) => Json): readonly StreamPiece[] {
   if (data === '[DONE]') return [{ kind: 'done' }];
   const chunk = JSON.parse(data) as unknown;
-  if (!isJson(chunk)) throw new BadAnswer('a chunk that is no object');
+  if (!isJson(chunk)) throw new Failure('unreadable_answer', 'a chunk that is no object');
   if (event === 'error' || (chunk['error'] !== undefined && chunk['error'] !== null))
     return [{ kind: 'error', said: saidOf(chunk) }];
   // Most chunks are text and are passed unchanged.

@@ -28,7 +28,10 @@ export interface Call extends AdmittedCall {
 export function contextOf({ request, deps }: Call): CallContext {
   const hops = Number(request.headers.get(HOPS_HEADER) ?? 0);
   if (!(hops < HOPS_MAX))
-    throw new GatewayError('loop_detected', `The request has passed ${HOPS_MAX} gateways: a provider's URL leads back`);
+    throw new GatewayError(
+      'loop_detected',
+      `The request passed through ${HOPS_MAX} gateways: the URL of a provider points back to the gateway`,
+    );
   const timeout = request.headers.get(TIMEOUT_HEADER);
   if (timeout !== null && !/^[1-9][0-9]{0,8}$/.test(timeout))
     throw wrong(TIMEOUT_HEADER, 'a whole number of milliseconds');

@@ -5,7 +5,6 @@ import { keptOrAsked } from '../answers/kept-answers.ts';
 import { isJson, isList, usedOf, wireUsage, type ChatRequest, type Json, type Used } from '../contract/chat.ts';
 import { GatewayError } from '../contract/errors.ts';
 import { askForJson, askForStream, type CallContext } from '../providers/call.ts';
-import { UpstreamFailure } from '../providers/failure.ts';
 import { type Target, type WireRequest, nameOf } from '../contract/wire.ts';
 import { wires } from '../providers/wires.ts';
 import { readChat } from '../contract/request-body.ts';
@@ -102,9 +101,11 @@ async function attemptAt<Answer>({ call, request, bill, context }: Chat, target:
   try {
     return await ask(target, sent);
   } catch (error) {
-    if (!(error instanceof UpstreamFailure)) throw error;
-    const isAmended = refusedFields.learn(caller.organizationId, target, sent, request, error.told);
-    throw isAmended ? new UpstreamFailure(error.told, { ...error, isAmended }) : error;
+    const upstream = error instanceof GatewayError ? error.details.upstream : undefined;
+    if (upstream === undefined) throw error;
+    const { code, message, details } = error as GatewayError;
+    const isAmended = refusedFields.learn(caller.organizationId, target, sent, request, error as GatewayError);
+    throw isAmended ? new GatewayError(code, message, { ...details, upstream: { ...upstream, isAmended } }) : error;
   }
 }
 

@@ -18,7 +18,9 @@ export async function embeddings(call: Call, body: Json): Promise<Response> {
     ({ provider }) => wires[provider.kind].embeddingsRequest !== null,
   );
   if (targets.length === 0)
-    throw new GatewayError('model_not_found', 'The provider of this model has no embeddings', { param: 'model' });
+    throw new GatewayError('model_not_found', 'The provider of this model does not support embeddings', {
+      param: 'model',
+    });
   const promptTokens = tokensOfLength(lengthOf(body));
   const { models: fallbacks, ...request } = body as EmbeddingsRequest;
   void fallbacks;

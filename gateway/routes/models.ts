@@ -18,7 +18,7 @@ export async function listModels(call: Call): Promise<Response> {
 export async function oneModel(call: Call, id: string): Promise<Response> {
   const model = (await modelsOf(call)).find((one) => one.id === id);
   if (model !== undefined) return Response.json(model);
-  throw new GatewayError('model_not_found', `No model is listed as ${JSON.stringify(id.slice(0, 100))}`, {
+  throw new GatewayError('model_not_found', `The model ${JSON.stringify(id.slice(0, 100))} is not listed`, {
     param: 'model',
   });
 }

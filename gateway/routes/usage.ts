@@ -22,7 +22,7 @@ export async function usageOf({ request, caller, deps }: Call, asking: Set<strin
   const { organizationId, projectId, deploymentId } = caller;
   // The query reads many rows of the database that model calls also need.
   if (asking.has(organizationId))
-    throw new GatewayError('rate_limit_exceeded', 'The organization asks for its usage already', {
+    throw new GatewayError('rate_limit_exceeded', 'The organization is already reading its usage: try again', {
       retryAfterMs: 1000,
     });
   asking.add(organizationId);

@@ -4,7 +4,6 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { GatewayLimits } from '#core/limits.ts';
 import type { Caller } from '../contract/contract.ts';
 import { GatewayError, retryAfter } from '../contract/errors.ts';
-import { UpstreamFailure } from '../providers/failure.ts';
 import { type Target, nameOf } from '../contract/wire.ts';
 import type { CircuitBreaker } from './circuit-breaker.ts';
 import { headerText } from './model-names.ts';
@@ -23,7 +22,7 @@ export interface Tried<Answer> {
 
 interface Deps<Answer> {
   readonly targets: readonly Target[];
-  /** @throws {UpstreamFailure} */
+  /** @throws {GatewayError} */
   readonly attempt: (target: Target) => Promise<Answer>;
   readonly breaker: CircuitBreaker;
   readonly caller: Caller;
@@ -52,21 +51,22 @@ export async function tryInTurn<Answer>(deps: Deps<Answer>): Promise<Tried<Answe
         breaker.succeeded(circuit);
         return { target, answer, attempts };
       } catch (error) {
-        if (!(error instanceof UpstreamFailure)) throw error;
-        if (error.isOutage) breaker.failed(circuit, Math.min(error.retryAfterMs ?? 0, LEFT_ALONE_MS_MAX));
+        const upstream = error instanceof GatewayError ? error.details.upstream : undefined;
+        if (upstream === undefined) throw error;
+        told = error as GatewayError;
+        if (upstream.isOutage) breaker.failed(circuit, Math.min(upstream.retryAfterMs ?? 0, LEFT_ALONE_MS_MAX));
         // The model answered, if only to refuse. A client's short timeout proves nothing about the model.
-        else if (error.told.code !== 'upstream_timeout') breaker.succeeded(circuit);
-        told = error.told;
+        else if (told.code !== 'upstream_timeout') breaker.succeeded(circuit);
         const openMs = breaker.left(circuit);
         if (openMs > 0) told.with(retryAfter(openMs));
         told.with({ 'x-platform-attempts': String(attempts), 'x-platform-model': headerText(nameOf(target)) });
-        if (error.isAmended && amended < AMENDED_MAX) {
+        if (upstream.isAmended === true && amended < AMENDED_MAX) {
           amended += 1;
           retry -= 1;
           continue;
         }
-        if (!error.isRetryable) throw told;
-        const pauseMs = error.retryAfterMs ?? limits.retryPauseMs * 2 ** retry;
+        if (!upstream.isRetryable) throw told;
+        const pauseMs = upstream.retryAfterMs ?? limits.retryPauseMs * 2 ** retry;
         if (pauseMs > limits.retryAfterMsMax || retry === limits.retriesMax) break;
         await pauseUnlessGone(pauseMs, signal);
       }
@@ -81,7 +81,7 @@ function circuitOf({ organizationId, projectId, keyId }: Caller, { provider, mod
 }
 
 function leftAlone(target: Target, waitMs: number): GatewayError {
-  const message = `${nameOf(target)}: the model could not be reached several times in a row and is left alone for a moment`;
+  const message = `${nameOf(target)}: the model failed several times in a row, and gets no calls until Retry-After`;
   return new GatewayError('upstream_error', message, { retryAfterMs: waitMs });
 }
 

@@ -125,7 +125,7 @@ const known = ({ code, type }: { code: string | null; type: string | null }) => 
 });
 
 function cut(): GatewayError {
-  return new GatewayError('upstream_error', 'The provider ended the stream before the answer was complete');
+  return new GatewayError('upstream_error', 'The provider closed the stream before the response was complete');
 }
 
 const NOTHING = { completionTokens: 0, cachedTokens: 0, reasoningTokens: 0, isEstimated: true } as const;

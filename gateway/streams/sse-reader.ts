@@ -1,8 +1,6 @@
 // Parses server-sent events from bytes; characters, line ends and events may be split anywhere. Pure.
+import { Failure } from '#core/failure.ts';
 import type { SseEvent } from '../contract/wire.ts';
-
-/** An event exceeds the maximum size. */
-export class SseTooLong extends Error {}
 
 /** Takes bytes and returns events. Comments, ids and retry times are ignored. */
 export class SseReader {
@@ -20,7 +18,7 @@ export class SseReader {
     this.#charactersMax = charactersMax;
   }
 
-  /** @throws {SseTooLong} */
+  /** @throws {Failure} `unreadable_answer` */
   push(bytes: Uint8Array): SseEvent[] {
     return this.#take(this.#decoder.decode(bytes, { stream: true }));
   }
@@ -81,6 +79,6 @@ export class SseReader {
 
   #check(): void {
     if (this.#line.length + this.#dataLength + this.#data.length > this.#charactersMax)
-      throw new SseTooLong(`An event is longer than ${this.#charactersMax} characters`);
+      throw new Failure('unreadable_answer', `An event is longer than ${this.#charactersMax} characters`);
   }
 }

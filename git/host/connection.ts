@@ -2,6 +2,7 @@
 // token), as an installation (a token for one repository with minimal permissions), or as a person. Every response is
 // limited in time and size. Tokens are only sent in headers and never appear in errors or logs.
 import { createPrivateKey, sign, type KeyObject } from 'node:crypto';
+import { Failure, isFailure } from '#core/failure.ts';
 
 /** A Git host, and the platform's application there. */
 export interface GitHostOptions {
@@ -56,22 +57,6 @@ export interface InstallationScope {
   readonly permissions: Permissions;
 }
 
-/** A failed request to the Git host. */
-export class GitHostError extends Error {
-  /** `unreachable`: may be retried; `limited`: retry after `retryAfterMs`; `refused`: fails until something changes. */
-  readonly kind: 'unreachable' | 'limited' | 'refused';
-  /** HTTP status; 0 without a response. */
-  readonly status: number;
-  readonly retryAfterMs: number;
-
-  constructor(kind: GitHostError['kind'], status: number, message: string, retryAfterMs = 0) {
-    super(message);
-    this.kind = kind;
-    this.status = status;
-    this.retryAfterMs = retryAfterMs;
-  }
-}
-
 const TIMEOUT_MS = 10_000;
 const PAUSE_MS = 250;
 const ATTEMPTS_MAX = 3;
@@ -106,7 +91,10 @@ export function openGitHost(options: GitHostOptions): GitHost {
       repeatable: true,
     })) as { token?: unknown; expires_at?: unknown } | null;
     if (typeof answer?.token !== 'string' || answer.token === '')
-      throw new GitHostError('refused', 200, 'The Git host gave no token for the installation');
+      throw new Failure('git_host', 'The Git host issued no token for the installation', {
+        reason: 'refused',
+        status: 200,
+      });
     entry.expiresAt = Date.parse(String(answer.expires_at)) || now() + TOKEN_SPARE_MS;
     return answer.token;
   }
@@ -165,10 +153,11 @@ async function askWithRetries(
       return await askOnce(apiUrl, options.timeoutMs ?? TIMEOUT_MS, request, token);
     } catch (error) {
       const repeatable = request.repeatable ?? (request.method ?? 'GET') === 'GET';
-      if (!(error instanceof GitHostError) || error.kind === 'refused' || attempt === ATTEMPTS_MAX) throw error;
-      if (error.retryAfterMs > RETRY_AFTER_MS_MAX || (error.kind === 'unreachable' && !repeatable)) throw error;
+      if (!isFailure(error, 'git_host') || error.reason === 'refused' || attempt === ATTEMPTS_MAX) throw error;
+      if ((error.retryAfterMs ?? 0) > RETRY_AFTER_MS_MAX || (error.reason === 'unreachable' && !repeatable))
+        throw error;
       const pauseMs = (options.pauseMs ?? PAUSE_MS) * 2 ** (attempt - 1);
-      await new Promise((resume) => setTimeout(resume, Math.max(error.retryAfterMs, pauseMs)));
+      await new Promise((resume) => setTimeout(resume, Math.max(error.retryAfterMs ?? 0, pauseMs)));
     }
   }
 }
@@ -196,8 +185,11 @@ async function askOnce(apiUrl: string, timeoutMs: number, request: HostRequest, 
       });
       text = await readBounded(response);
     } catch (error) {
-      if (error instanceof GitHostError) throw error;
-      throw new GitHostError('unreachable', 0, `The Git host does not answer: ${reasonOf(error)}`);
+      if (isFailure(error, 'git_host')) throw error;
+      throw new Failure('git_host', `The Git host is not responding: ${reasonOf(error)}`, {
+        reason: 'unreachable',
+        status: 0,
+      });
     }
     if (response.status < 300) return parseAnswer(response.status, text);
     const target = redirects < REDIRECTS_MAX ? redirectTarget(response, url) : null;
@@ -221,7 +213,10 @@ async function readBounded(response: Response): Promise<string> {
   for await (const chunk of response.body ?? []) {
     bytes += (chunk as Uint8Array).byteLength;
     if (bytes > ANSWER_BYTES_MAX)
-      throw new GitHostError('refused', response.status, `The Git host's answer is over ${ANSWER_BYTES_MAX} bytes`);
+      throw new Failure('git_host', `The response of the Git host is larger than ${ANSWER_BYTES_MAX} bytes`, {
+        reason: 'refused',
+        status: response.status,
+      });
     chunks.push(chunk as Uint8Array);
   }
   return Buffer.concat(chunks).toString();
@@ -232,12 +227,15 @@ function parseAnswer(status: number, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new GitHostError('refused', status, "The Git host's answer is no JSON: is GITHOST_API_URL its REST API?");
+    throw new Failure('git_host', 'The response of the Git host is not JSON: is GITHOST_API_URL its REST API?', {
+      reason: 'refused',
+      status,
+    });
   }
 }
 
 /** An error for a failed response. The host's message is truncated, since it may be anything. */
-function toError({ status, headers }: Response, method: string, path: string, text: string): GitHostError {
+function toError({ status, headers }: Response, method: string, path: string, text: string): Failure<'git_host'> {
   let said: unknown;
   try {
     said = (JSON.parse(text) as { message?: unknown } | null)?.message;
@@ -252,9 +250,9 @@ function toError({ status, headers }: Response, method: string, path: string, te
     const resetMs = Number(headers.get('x-ratelimit-reset') ?? 0) * 1000 - Date.now();
     const waitMs =
       Number.isNaN(retryAfterMs) && !isSpent ? LIMITED_MS : Math.max(retryAfterMs || 0, isSpent ? resetMs : 0);
-    return new GitHostError('limited', status, message, waitMs);
+    return new Failure('git_host', message, { reason: 'limited', status, retryAfterMs: waitMs });
   }
-  return new GitHostError(status >= 500 ? 'unreachable' : 'refused', status, message);
+  return new Failure('git_host', message, { reason: status >= 500 ? 'unreachable' : 'refused', status });
 }
 
 function reasonOf(error: unknown): string {

@@ -1,6 +1,7 @@
 // Reads repositories, commits and installations from the Git host, and which of them a person may use. Responses are
 // validated field by field, since a proxy or another host may answer anything.
-import { GitHostError, type GitHost, type Permissions } from './connection.ts';
+import { Failure } from '#core/failure.ts';
+import type { GitHost, Permissions } from './connection.ts';
 
 /** A repository on the Git host. */
 export interface HostRepository {
@@ -105,12 +106,15 @@ export function toPermissions(value: unknown): Permissions {
 
 function fields(value: unknown): Fields {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Fields;
-  throw new GitHostError('refused', 200, "The Git host's answer has another form than expected");
+  throw new Failure('git_host', 'The response of the Git host has an unexpected format', {
+    reason: 'refused',
+    status: 200,
+  });
 }
 
 function text(row: Fields, name: string, otherwise?: string): string {
   const value = row[name];
   if (typeof value === 'string' || typeof value === 'number') return String(value);
   if (otherwise !== undefined) return otherwise;
-  throw new GitHostError('refused', 200, `The Git host's answer has no "${name}"`);
+  throw new Failure('git_host', `The response of the Git host has no "${name}"`, { reason: 'refused', status: 200 });
 }

@@ -2,9 +2,10 @@
 // `<prefix>/backups/<name>.json` with `<name>.manifest` for each backup. Existing contents are not uploaded again. Only
 // one backup at a time may write to a prefix.
 import { createHash } from 'node:crypto';
+import { isFailure } from '#core/failure.ts';
 import { openBucket, unquote, type BucketOptions } from '#runtime/stores/s3-bucket.ts';
 import { childText } from '#runtime/stores/xml.ts';
-import { BackupError } from './backup-error.ts';
+import { backupError } from './backup-error.ts';
 import { damaged, parseHeader, type BackupHeader } from './manifest.ts';
 import type { BackupSink, BackupSource } from './store.ts';
 
@@ -26,7 +27,7 @@ export interface Repository {
 const UNNAMED_MS = 24 * 60 * 60 * 1000;
 const NAME = /^platform-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z$/;
 
-/** @throws {BackupError} when the storage is unreachable or refuses the request. */
+/** @throws {Failure} `backup` when the storage is unreachable or refuses the request. */
 export async function openRepository(options: BucketOptions, prefix: string): Promise<Repository> {
   const bucket = openBucket(options);
   const location = `s3://${options.bucket}${prefix === '' ? '' : `/${prefix}`}`;
@@ -37,7 +38,7 @@ export async function openRepository(options: BucketOptions, prefix: string): Pr
     return { bucket, location, root, encryption, close: () => bucket.close() };
   } catch (error) {
     await bucket.close();
-    throw asBackupError(error, location);
+    throw asFailure(error, location);
   }
 }
 
@@ -52,7 +53,7 @@ export async function createArchiveBucket(
   let bytes = 0;
   const send = async (key: string, body: Uint8Array): Promise<void> => {
     await upload(bucket, key, body).catch((error: unknown) => {
-      throw asBackupError(error, location);
+      throw asFailure(error, location);
     });
     bytes += body.length;
   };
@@ -84,20 +85,20 @@ export async function listBackups({ bucket, root }: Repository): Promise<string[
     .toSorted();
 }
 
-/** Opens a backup. @param name null: the newest. @throws {BackupError} */
+/** Opens a backup. @param name null: the newest. @throws {Failure} `backup` */
 export async function openArchiveBucket(repository: Repository, name: string | null): Promise<BackupSource> {
   const { bucket, root, location } = repository;
   try {
     const chosen = name ?? (await listBackups(repository)).at(-1);
     if (chosen === undefined || !NAME.test(chosen))
-      throw new BackupError(
+      throw backupError(
         'settings',
         name === null ? `There is no backup in ${location}` : `"${name}" is no name of a backup`,
         '`platform backup --list` shows what is there.',
       );
     const text = await download(bucket, `${root}backups/${chosen}.json`);
     if (text === null)
-      throw new BackupError(
+      throw backupError(
         'settings',
         `There is no backup ${chosen} in ${location}`,
         '`platform backup --list` shows what is there.',
@@ -113,7 +114,7 @@ export async function openArchiveBucket(repository: Repository, name: string | n
       async read(id) {
         const key = id === manifest ? `${root}backups/${chosen}.manifest` : blobKey(root, id);
         const content = await download(bucket, key).catch((error: unknown) => {
-          throw asBackupError(error, location);
+          throw asFailure(error, location);
         });
         if (content === null) throw damaged('a content is missing');
         return content;
@@ -122,7 +123,7 @@ export async function openArchiveBucket(repository: Repository, name: string | n
     };
   } catch (error) {
     await repository.close();
-    throw asBackupError(error, location);
+    throw asFailure(error, location);
   }
 }
 
@@ -201,9 +202,9 @@ async function list(bucket: Bucket, prefix: string): Promise<{ readonly key: str
   }
 }
 
-function asBackupError(error: unknown, location: string): Error {
-  if (error instanceof BackupError) return error;
-  return new BackupError(
+function asFailure(error: unknown, location: string): Error {
+  if (isFailure(error, 'backup')) return error;
+  return backupError(
     'failed',
     `${location} cannot be used: ${(error as Error).message}`,
     'Look at BACKUP_S3_ENDPOINT, the bucket and the rights of the key.',

@@ -3,7 +3,8 @@
 import { open, mkdir, rename, rm, type FileHandle } from 'node:fs/promises';
 import path from 'node:path';
 import { BLOCK_BYTES, padding, parseTarHeader, tarHeader } from '#core/archive/tar-header.ts';
-import { BackupError } from './backup-error.ts';
+import { isFailure } from '#core/failure.ts';
+import { backupError } from './backup-error.ts';
 import { BLOB_BYTES_MAX, damaged, MANIFEST_BYTES_MAX, parseHeader, type BackupHeader } from './manifest.ts';
 import type { BackupSink, BackupSource } from './store.ts';
 
@@ -13,7 +14,7 @@ const HEADER_BYTES_MAX = 4096;
 const ADDED_BYTES_MAX = 64 * 1024;
 const UNFINISHED = '.unfinished';
 
-/** Creates an archive. @throws {BackupError} when it cannot be written. */
+/** Creates an archive. @throws {Failure} `backup` when it cannot be written. */
 export async function createArchiveFile(file: string, header: BackupHeader): Promise<BackupSink> {
   const unfinished = `${file}${UNFINISHED}`;
   await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
@@ -51,10 +52,10 @@ export async function createArchiveFile(file: string, header: BackupHeader): Pro
   };
 }
 
-/** Reads the index of an archive without reading its contents. @throws {BackupError} `damaged` or `newer`. */
+/** Reads the index of an archive without reading its contents. @throws {Failure} `backup`: `damaged` or `newer`. */
 export async function openArchiveFile(file: string): Promise<BackupSource> {
   const handle = await open(file, 'r').catch((error: NodeJS.ErrnoException) => {
-    throw new BackupError('settings', `${file} cannot be read: ${error.message}`, 'Name the file of a backup.');
+    throw backupError('settings', `${file} cannot be read: ${error.message}`, 'Name the file of a backup.');
   });
   try {
     const { header, entries, manifestId } = await readEntries(handle);
@@ -72,7 +73,7 @@ export async function openArchiveFile(file: string): Promise<BackupSource> {
     };
   } catch (error) {
     await handle.close();
-    if (error instanceof BackupError) throw error;
+    if (isFailure(error, 'backup')) throw error;
     throw damaged((error as Error).message.replace(/^The archive cannot be used: /, ''));
   }
 }

@@ -11,7 +11,7 @@ import {
 } from 'node:crypto';
 import { promisify } from 'node:util';
 import { constants, zstdCompress, zstdDecompress } from 'node:zlib';
-import { BackupError } from './backup-error.ts';
+import { backupError } from './backup-error.ts';
 import { damaged, type BackupHeader } from './manifest.ts';
 
 const compress = promisify(zstdCompress);
@@ -35,15 +35,15 @@ export interface Codec {
   /** Name of a content: 64 hexadecimal digits. */
   idOf(content: Uint8Array): string;
   encode(content: Uint8Array): Promise<Buffer>;
-  /** @throws {BackupError} `damaged` when the content does not match its name, or exceeds `bytesMax`. */
+  /** @throws {Failure} `backup`: `damaged` when the content does not match its name, or exceeds `bytesMax`. */
   decode(id: string, encoded: Uint8Array, bytesMax: number): Promise<Buffer>;
 }
 
-/** The codec of a new backup. @param passphrase null: not encrypted. @throws {BackupError} for a weak one. */
+/** The codec of a new backup. @param passphrase null: not encrypted. @throws {Failure} `backup` for a weak one. */
 export async function newCodec(passphrase: string | null): Promise<Codec> {
   if (passphrase === null) return codecOf(null, null);
   if (passphrase.length < PASSPHRASE_CHARS_MIN)
-    throw new BackupError(
+    throw backupError(
       'passphrase',
       `The passphrase of the backup has fewer than ${PASSPHRASE_CHARS_MIN} characters`,
       'Make one with `openssl rand -hex 32`, and keep it apart from the backups.',
@@ -52,14 +52,14 @@ export async function newCodec(passphrase: string | null): Promise<Codec> {
   return codecWith(passphrase, salt);
 }
 
-/** The codec of an existing backup. @throws {BackupError} `passphrase` when it is missing or wrong. */
+/** The codec of an existing backup. @throws {Failure} `backup`: `passphrase` when it is missing or wrong. */
 export async function codecFor(header: BackupHeader, passphrase: string | null): Promise<Codec> {
   if (header.encryption === null) return codecOf(null, null);
   if (passphrase === null)
-    throw new BackupError('passphrase', 'The backup is encrypted', 'Set BACKUP_PASSPHRASE to its passphrase.');
+    throw backupError('passphrase', 'The backup is encrypted', 'Set BACKUP_PASSPHRASE to its passphrase.');
   const codec = await codecWith(passphrase, Buffer.from(header.encryption.salt, 'hex'));
   if (!timingSafeEqual(Buffer.from(codec.encryption!.check, 'hex'), Buffer.from(header.encryption.check, 'hex')))
-    throw new BackupError(
+    throw backupError(
       'passphrase',
       'The passphrase is not that of the backup',
       'Set BACKUP_PASSPHRASE to the one it was made with.',

@@ -1,9 +1,10 @@
 // The header of an archive and its manifest, the list of everything in the backup. Both are untrusted input and fully
 // validated. Pure.
+import type { Failure } from '#core/failure.ts';
 import { Compile, type Static, Type } from '#core/typebox/typebox.mjs';
 import { isDatabaseName } from '#runtime/databases/protocol/database-name.ts';
 import { assetPathProblem } from '#artifacts/archive/artifact-path.ts';
-import { BackupError } from './backup-error.ts';
+import { backupError } from './backup-error.ts';
 
 /** The format version that this platform writes, and the newest it reads. */
 export const FORMAT = 1;
@@ -117,12 +118,12 @@ export const KEY_FILES: readonly string[] = [
 /** Folders of a data folder that are backed up file by file. */
 export const FILE_FOLDERS: readonly string[] = ['routes', 'repositories', 'artifacts'];
 
-/** @throws {BackupError} `newer` for a later format version, `damaged` for invalid input. */
+/** @throws {Failure} `backup`: `newer` for a later format version, `damaged` for invalid input. */
 export function parseHeader(text: string): BackupHeader {
   const value = parseJson(text, 'its header');
   const format = (value as { format?: unknown } | null)?.format;
   if (typeof format === 'number' && format > FORMAT)
-    throw new BackupError(
+    throw backupError(
       'newer',
       `The backup has format ${format}, which this version of the platform does not read (it reads ${FORMAT})`,
       'Restore it with the version of the platform that wrote it, or a later one.',
@@ -131,7 +132,7 @@ export function parseHeader(text: string): BackupHeader {
   return value;
 }
 
-/** @throws {BackupError} `damaged`, also for paths that would leave their folder. */
+/** @throws {Failure} `backup`: `damaged`, also for paths that would leave their folder. */
 export function parseManifest(text: string): Manifest {
   const value = parseJson(text, 'its manifest');
   if (!compiledManifest.Check(value)) {
@@ -180,8 +181,8 @@ export function shown(name: string): string {
   return JSON.stringify(name.length > 120 ? `${name.slice(0, 117)}...` : name);
 }
 
-export function damaged(what: string): BackupError {
-  return new BackupError(
+export function damaged(what: string): Failure<'backup'> {
+  return backupError(
     'damaged',
     `The backup cannot be used: ${what}`,
     'Nothing was changed. Take another backup, or another copy of this one.',

@@ -18,14 +18,14 @@ export interface OpenBackup {
   readonly location: string;
   readonly manifest: Manifest;
   readonly isEncrypted: boolean;
-  /** Reads a part. @throws {BackupError} `damaged` */
+  /** Reads a part. @throws {Failure} `backup`: `damaged` */
   read(part: Part): AsyncGenerator<Buffer>;
-  /** Reads and verifies everything. @throws {BackupError} `damaged` */
+  /** Reads and verifies everything. @throws {Failure} `backup`: `damaged` */
   verify(progress?: (bytes: number) => void): Promise<void>;
   close(): Promise<void>;
 }
 
-/** @throws {BackupError} when it is damaged, or the passphrase is wrong. */
+/** @throws {Failure} `backup` when it is damaged, or the passphrase is wrong. */
 export async function openBackup(source: BackupSource, passphrase: string | null): Promise<OpenBackup> {
   try {
     const codec = await codecFor(source.header, passphrase);

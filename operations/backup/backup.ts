@@ -4,10 +4,11 @@
 import { createReadStream } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { isFailure } from '#core/failure.ts';
 import { dumpTables, type Dump } from '#postgres/dump.ts';
 import { backupTo } from '#runtime/databases/sqlite/copies.ts';
 import { isDatabaseName } from '#runtime/databases/protocol/database-name.ts';
-import { BackupError } from '../archive/backup-error.ts';
+import { backupError } from '../archive/backup-error.ts';
 import type { Manifest, Part } from '../archive/manifest.ts';
 import { KEY_FILES } from '../archive/manifest.ts';
 import { BackupWriter, type BackupProgress, type PartName } from '../archive/writer.ts';
@@ -53,7 +54,7 @@ export interface BackupReport {
   readonly leftOut: readonly string[];
 }
 
-/** @throws {BackupError} with how to fix it; then no partial backup is left. */
+/** @throws {Failure} `backup` with how to fix it; then no partial backup is left. */
 export async function makeBackup(options: BackupOptions): Promise<BackupReport> {
   const { places } = options;
   try {
@@ -196,13 +197,13 @@ function reportOf(
 }
 
 function explained(error: unknown, folder: string): Error {
-  if (error instanceof BackupError) return error;
+  if (isFailure(error, 'backup')) return error;
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === 'ENOSPC')
-    return new BackupError('space', 'The disk is full', `Make room, also in ${folder}, or name another target.`, {
+    return backupError('space', 'The disk is full', `Make room, also in ${folder}, or name another target.`, {
       cause: error,
     });
-  return new BackupError('failed', `The backup was not made: ${message}`, 'Nothing is left of it. Try again.', {
+  return backupError('failed', `The backup was not made: ${message}`, 'Nothing is left of it. Try again.', {
     cause: error,
   });
 }

@@ -2,8 +2,8 @@
 // stopped by the supervisor (runtime/supervisor/services/backup-schedule.ts).
 import { createRequire } from 'node:module';
 import { setPriority } from 'node:os';
+import { isFailure } from '#core/failure.ts';
 import { openLog } from '#core/log/log.ts';
-import { BackupError } from '../archive/backup-error.ts';
 import { keepOf, runBackup } from './run.ts';
 
 const log = openLog('backup', process.env);
@@ -27,6 +27,6 @@ try {
   process.exit(0);
 } catch (error) {
   const { message } = error as Error;
-  log.error({ error: message, advice: error instanceof BackupError ? error.advice : null }, 'Backup failed');
+  log.error({ error: message, advice: isFailure(error, 'backup') ? error.advice : null }, 'Backup failed');
   process.exit(1);
 }

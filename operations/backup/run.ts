@@ -6,7 +6,7 @@ import path from 'node:path';
 import { parseInteger } from '#core/parse-integer.ts';
 import { beginRun, endRun } from '#core/process/backup-runs.ts';
 import { takeLock } from '#artifacts/file-lock.ts';
-import { BackupError } from '../archive/backup-error.ts';
+import { backupError } from '../archive/backup-error.ts';
 import type { BackupProgress } from '../archive/writer.ts';
 import { checkPlaces, placesOf, type Environment, type Places } from '../places.ts';
 import { makeBackup, type BackupReport } from './backup.ts';
@@ -32,19 +32,19 @@ export interface RunOptions {
 
 export const BACKUP_KEEP = 7;
 
-/** @throws {BackupError} with how to fix it. */
+/** @throws {Failure} `backup` with how to fix it. */
 export async function runBackup(options: RunOptions): Promise<BackupReport & { readonly removed: readonly string[] }> {
   const { folder, environment } = options;
   const places = placesOf(environment, folder);
   checkPlaces(places);
   const lock = takeLock(backupLock(folder));
-  if (lock === null) throw new BackupError('running', `A backup of ${folder} is under way`, 'Wait for its end.');
+  if (lock === null) throw backupError('running', `A backup of ${folder} is under way`, 'Wait for its end.');
   const run = beginRun(folder);
   try {
     const report = await backUp(options, places);
     const { location, bytes, writtenBytes, removed, notRemoved } = report;
     if (notRemoved !== null)
-      throw new BackupError(
+      throw backupError(
         'failed',
         `${location} was made, but older ones were not removed: ${notRemoved.message}`,
         'Remove them yourself, or look why they cannot be.',
@@ -98,7 +98,7 @@ export function targetOf(environment: Environment, folder: string, cwd: string, 
 
 /**
  * `BACKUP_PASSPHRASE`, or what is in the file of `BACKUP_PASSPHRASE_FILE`; null: neither is set. @throws
- * {BackupError}
+ * {Failure} `backup`
  */
 export function passphraseOf(environment: Environment): string | null {
   const given = environment['BACKUP_PASSPHRASE'] ?? '';
@@ -108,7 +108,7 @@ export function passphraseOf(environment: Environment): string | null {
   try {
     return readFileSync(file, 'utf8').replace(/\r?\n$/, '');
   } catch (error) {
-    throw new BackupError(
+    throw backupError(
       'settings',
       `BACKUP_PASSPHRASE_FILE cannot be read: ${(error as Error).message}`,
       'Name a file with the passphrase on its only line.',
@@ -116,12 +116,12 @@ export function passphraseOf(environment: Environment): string | null {
   }
 }
 
-/** How many backups to keep. @throws {BackupError} */
+/** How many backups to keep. @throws {Failure} `backup` */
 export function keepOf(environment: Environment): number {
   const text = environment['BACKUP_KEEP']?.trim() ?? '';
   try {
     return text === '' ? BACKUP_KEEP : parseInteger('BACKUP_KEEP', text, { least: 1, most: 10_000 });
   } catch (error) {
-    throw new BackupError('settings', (error as Error).message, 'Set it to a whole number, or leave it out.');
+    throw backupError('settings', (error as Error).message, 'Set it to a whole number, or leave it out.');
   }
 }

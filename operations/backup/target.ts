@@ -5,7 +5,7 @@ import path from 'node:path';
 import type { BucketOptions } from '#runtime/stores/s3-bucket.ts';
 import { createArchiveBucket, openRepository } from '../archive/archive-bucket.ts';
 import { createArchiveFile } from '../archive/archive-file.ts';
-import { BackupError } from '../archive/backup-error.ts';
+import { backupError } from '../archive/backup-error.ts';
 import { codecFor, newCodec, type Codec } from '../archive/codec.ts';
 import { FORMAT, type BackupHeader } from '../archive/manifest.ts';
 import type { BackupSink } from '../archive/store.ts';
@@ -18,7 +18,7 @@ export type Target =
 
 /**
  * @param text a file, a folder (existing, or with a trailing slash), or `s3://bucket/prefix`.
- * @throws {BackupError} `settings` when variables of the bucket are missing.
+ * @throws {Failure} `backup`: `settings` when variables of the bucket are missing.
  */
 export function parseTarget(text: string, cwd: string, environment: Environment): Target {
   if (!text.startsWith('s3://')) {
@@ -28,18 +28,18 @@ export function parseTarget(text: string, cwd: string, environment: Environment)
   }
   const [, bucket, prefix = ''] = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/(.*))?$/.exec(text) ?? [];
   if (bucket === undefined || prefix.split('/').some((part) => part === '.' || part === '..'))
-    throw new BackupError('settings', `${text} is no bucket`, 'Write s3://<bucket>/<prefix>.');
+    throw backupError('settings', `${text} is no bucket`, 'Write s3://<bucket>/<prefix>.');
   const get = (name: string): string => environment[name]?.trim() ?? '';
   const names = ['ENDPOINT', 'REGION', 'ACCESS_KEY_ID', 'SECRET_ACCESS_KEY'].map((name) => `BACKUP_S3_${name}`);
   const missing = names.filter((name) => get(name) === '');
   if (missing.length > 0)
-    throw new BackupError(
+    throw backupError(
       'settings',
       `A backup in a bucket needs ${missing.join(', ')}`,
       'Set them to those of a key that reaches this bucket only.',
     );
   if (!/^https?:\/\/[^/]+\/?$/.test(get('BACKUP_S3_ENDPOINT')))
-    throw new BackupError(
+    throw backupError(
       'settings',
       'BACKUP_S3_ENDPOINT is no address of storage',
       'Set it to one such as https://s3.eu-central-1.amazonaws.com.',
@@ -68,7 +68,7 @@ export function folderOf(target: Target): string | null {
   return target.kind === 'folder' ? target.path : path.dirname(target.path);
 }
 
-/** Opens a target for one backup. @throws {BackupError} when it cannot be written. */
+/** Opens a target for one backup. @throws {Failure} `backup` when it cannot be written. */
 export async function openTarget(
   target: Target,
   passphrase: string | null,
@@ -84,7 +84,7 @@ export async function openTarget(
           ? await newCodec(passphrase)
           : await codecFor(headerWith(header, repository.encryption), passphrase);
       if (repository.encryption === null && passphrase !== null)
-        throw new BackupError(
+        throw backupError(
           'passphrase',
           'The backups in the bucket are not encrypted',
           'Name another prefix for encrypted ones, or leave BACKUP_PASSPHRASE out.',
@@ -99,7 +99,7 @@ export async function openTarget(
   }
   const file = target.kind === 'file' ? target.path : path.join(target.path, `${backupName(about.createdAt)}.tar`);
   if (existsSync(file))
-    throw new BackupError('settings', `${file} is there already`, 'Name another file: no backup is written over.');
+    throw backupError('settings', `${file} is there already`, 'Name another file: no backup is written over.');
   const codec = await newCodec(passphrase);
   return { codec, sink: await createArchiveFile(file, headerWith(header, codec.encryption)), close: async () => {} };
 }

@@ -2,11 +2,12 @@
 // databases of a stopped platform. Called by `platform db import-libsql`.
 import { existsSync, openSync, readdirSync, readSync, closeSync, renameSync, statSync } from 'node:fs';
 import path from 'node:path';
+import { isFailure } from '#core/failure.ts';
 import { readTextSync } from '#core/text-file.ts';
 import { isProjectName, isResourceName } from '#core/names.ts';
 import { takeLock } from '#artifacts/file-lock.ts';
-import { takeLibsqlFile, UnreadableFile, type TakenFile } from '#runtime/databases/sqlite/libsql-file.ts';
-import { BackupError } from '../archive/backup-error.ts';
+import { takeLibsqlFile, type TakenFile } from '#runtime/databases/sqlite/libsql-file.ts';
+import { backupError } from '../archive/backup-error.ts';
 import { checkPlaces, type Places } from '../places.ts';
 
 /** Options of the import. */
@@ -37,18 +38,18 @@ export interface ImportedLibsql extends TakenFile {
 
 const HEADER = 'SQLite format 3\0';
 
-/** @throws {BackupError} */
+/** @throws {Failure} `backup` */
 export function importLibsql(asked: LibsqlImport): ImportedLibsql {
   const { places, project, database } = asked;
   if (!isProjectName(project) || !isResourceName(database))
-    throw new BackupError(
+    throw backupError(
       'settings',
       `${project}/${database} is no name of a project and of its database`,
       'Give the name of the project, and that of the database in platform.yaml.',
     );
   checkPlaces(places);
   if (places.databases === null)
-    throw new BackupError(
+    throw backupError(
       'settings',
       'The project databases are not files of this machine',
       'Run it on the machine of the database service; a managed cloud imports files itself.',
@@ -58,23 +59,23 @@ export function importLibsql(asked: LibsqlImport): ImportedLibsql {
   const locks = ['start', 'databases'].map((name) => takeLock(path.join(places.folder, 'locks', name)));
   try {
     if (locks.includes(null))
-      throw new BackupError(
+      throw backupError(
         'running',
         `The platform runs on ${places.folder}`,
         'Stop it first, the libSQL server as well: neither may write meanwhile.',
       );
     const file = path.join(places.databases, project, `${database}.sqlite`);
     if (existsSync(file) && !asked.force)
-      throw new BackupError('not_empty', `${project} has a database ${database}`, '--force sets it aside.');
+      throw backupError('not_empty', `${project} has a database ${database}`, '--force sets it aside.');
     const aside = setAside(file);
     try {
       const taken = takeLibsqlFile(source, file, migrations);
       return { ...taken, source, file, applied: migrations.map(([name]) => name), aside };
     } catch (error) {
       if (aside !== null) for (const part of parts(aside)) renameSync(aside + part, file + part);
-      if (!(error instanceof UnreadableFile)) throw error;
+      if (!isFailure(error, 'unreadable_database')) throw error;
       const isRandom = /near "ROWID"/.test(error.message);
-      throw new BackupError(
+      throw backupError(
         'damaged',
         `${source} cannot be read by SQLite: ${error.message}`,
         isRandom
@@ -90,7 +91,7 @@ export function importLibsql(asked: LibsqlImport): ImportedLibsql {
 /** Finds the file in a server's data folder: `dbs/<namespace>/data`, or `data` directly. */
 function findDatabase({ source, namespace }: LibsqlImport): string {
   if (statSync(source, { throwIfNoEntry: false }) === undefined)
-    throw new BackupError('settings', `There is no ${source}`, 'Name a file, or the data folder of the server.');
+    throw backupError('settings', `There is no ${source}`, 'Name a file, or the data folder of the server.');
   const dbs = path.join(source, 'dbs');
   const found = isDatabase(source)
     ? [source]
@@ -101,7 +102,7 @@ function findDatabase({ source, namespace }: LibsqlImport): string {
   const wanted = namespace === null ? found : found.filter((file) => path.basename(path.dirname(file)) === namespace);
   if (wanted.length === 1) return wanted[0]!;
   const names = found.map((file) => path.basename(path.dirname(file)));
-  throw new BackupError(
+  throw backupError(
     'settings',
     wanted.length === 0
       ? `${source} has no database${namespace === null ? '' : ` ${namespace}`}`
@@ -131,7 +132,7 @@ function readMigrations(folder: string): [name: string, sql: string][] {
         .toSorted()
     : [];
   if (names.length === 0)
-    throw new BackupError('settings', `${folder} has no SQL files`, 'Name the folder of the migrations that made it.');
+    throw backupError('settings', `${folder} has no SQL files`, 'Name the folder of the migrations that made it.');
   return names.map((name) => [name, readTextSync(path.join(folder, name))]);
 }
 

@@ -8,7 +8,7 @@ import type { Environment } from '../places.ts';
 
 const NAMED = /^(s3:\/\/.+)\/(platform-[0-9TZ-]+)$/;
 
-/** @throws {BackupError} when it does not exist, is damaged, or the passphrase is wrong. */
+/** @throws {Failure} `backup` when it does not exist, is damaged, or the passphrase is wrong. */
 export async function openBackupAt(
   text: string,
   cwd: string,

@@ -6,6 +6,7 @@ import { chmod, cp, mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { type Failure, isFailure } from '#core/failure.ts';
 import { INSTALLATION_FILE } from '#core/process/installation.ts';
 import {
   readJson,
@@ -17,7 +18,7 @@ import {
 import { takeLock } from '#artifacts/file-lock.ts';
 import { hasTables, loadTables, schemaProblem } from '#postgres/load.ts';
 import { schemaVersion } from '#postgres/schema-version.ts';
-import { BackupError } from '../archive/backup-error.ts';
+import { backupError } from '../archive/backup-error.ts';
 import { FILE_FOLDERS, type Part } from '../archive/manifest.ts';
 import type { OpenBackup } from '../archive/reader.ts';
 import { encryptionKeyIds, openDatabase, type Places } from '../places.ts';
@@ -65,7 +66,7 @@ const REPLACED: readonly string[] = [
   INSTALLATION_FILE,
 ];
 
-/** @throws {BackupError} with how to fix it. */
+/** @throws {Failure} `backup` with how to fix it. */
 export async function restoreBackup(options: RestoreOptions): Promise<RestoreReport> {
   const { backup, places, onProgress = () => {}, onStep = () => {} } = options;
   const { folder } = places;
@@ -76,7 +77,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRep
   const other = lock === null ? null : takeLock(path.join(folder, 'locks', 'databases'));
   if (lock === null || other === null) {
     lock?.release();
-    throw new BackupError('running', `A platform runs on ${folder}`, 'Stop it, then restore.');
+    throw backupError('running', `A platform runs on ${folder}`, 'Stop it, then restore.');
   }
   try {
     const before = readJson(path.join(folder, RESTORE_FILE)) as Marker | null;
@@ -135,19 +136,19 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRep
 async function checkBackup({ backup: { manifest }, places, withoutKeys }: RestoreOptions): Promise<void> {
   const problem = manifest.schema === null ? null : schemaProblem(manifest.schema);
   if (problem !== null)
-    throw new BackupError(
+    throw backupError(
       'newer',
       `The backup, of version ${manifest.platform}, cannot be restored by this one: ${problem}`,
       'Restore it with the version of the platform that wrote it, or a later one.',
     );
   if (manifest.schema !== null && places.postgres === 'none')
-    throw new BackupError(
+    throw backupError(
       'settings',
       'The backup holds a database, and DATABASE_URL is none',
       'Set DATABASE_URL, or leave it out for an embedded one.',
     );
   if (places.databases === null && manifest.parts.some(({ kind }) => kind === 'database'))
-    throw new BackupError(
+    throw backupError(
       'settings',
       'The backup holds project databases, and DB_URL or DB_STORAGE_MODE say that they are not on this machine',
       'Restore where the database service runs.',
@@ -157,7 +158,7 @@ async function checkBackup({ backup: { manifest }, places, withoutKeys }: Restor
   const isGiven = (places.environment['ENCRYPTION_KEY']?.trim() ?? '') !== '';
   const willHave = manifest.keyId === null || (bringsKey && !isGiven) || own.includes(manifest.keyId);
   if (!willHave && !withoutKeys)
-    throw new BackupError(
+    throw backupError(
       'settings',
       `The variables and credentials in the backup are encrypted with a key that is not here (${manifest.keyId})`,
       'Set ENCRYPTION_KEY to the one the platform had, or put its secrets/encryption-key into the data folder. `--without-keys` restores the rest: those values have to be set again.',
@@ -168,8 +169,8 @@ async function checkTarget({ places, force }: RestoreOptions, wasCutOff: boolean
   const { postgres } = places;
   if (force || wasCutOff) return;
   const [found] = dataAt(places);
-  const notEmpty = (what: string): BackupError =>
-    new BackupError(
+  const notEmpty = (what: string): Failure<'backup'> =>
+    backupError(
       'not_empty',
       `${what} holds data of a platform`,
       'Restore into an empty one, or pass --force: a data folder is set aside then, an external database is replaced.',
@@ -180,8 +181,8 @@ async function checkTarget({ places, force }: RestoreOptions, wasCutOff: boolean
   try {
     if (await hasTables(database!.sql)) throw notEmpty('The database of DATABASE_URL');
   } catch (error) {
-    if (error instanceof BackupError) throw error;
-    throw new BackupError(
+    if (isFailure(error, 'backup')) throw error;
+    throw backupError(
       'settings',
       `The database cannot be reached: ${(error as Error).message}`,
       'Look at DATABASE_URL.',
@@ -312,7 +313,7 @@ async function putTables({ backup, places, onProgress = () => {} }: RestoreOptio
       }));
     await loadTables(database.sql, { applied: schema, sequences }, tables, true);
   } catch (error) {
-    throw new BackupError(
+    throw backupError(
       'failed',
       `The database does not take the backup: ${(error as Error).message}`,
       'Nothing of it is in the database. When the reason is mended, run the same command again.',

@@ -4,7 +4,8 @@ import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { BackupError } from '../archive/backup-error.ts';
+import type { Failure } from '#core/failure.ts';
+import { backupError } from '../archive/backup-error.ts';
 
 const PACKAGE = '@platform-run/cli';
 const INSTALL_MS_MAX = 15 * 60_000;
@@ -22,7 +23,7 @@ export interface Release {
  *
  * @param wanted a version or tag of the package, or a tarball file.
  * @param extra additional packages of this installation, such as the embedded Postgres, as `name@version`.
- * @throws {BackupError} when npm fails, or the package is not a platform that can be upgraded to.
+ * @throws {Failure} `backup` when npm fails, or the package is not a platform that can be upgraded to.
  */
 export async function installRelease(
   home: string,
@@ -33,9 +34,9 @@ export async function installRelease(
   const file = path.resolve(cwd, wanted);
   const isFile = /\.tgz$|\.tar\.gz$/.test(wanted);
   if (isFile && !existsSync(file))
-    throw new BackupError('settings', `There is no file ${file}`, 'Name a tarball, or a version such as 0.2.0.');
+    throw backupError('settings', `There is no file ${file}`, 'Name a tarball, or a version such as 0.2.0.');
   if (!isFile && !/^[A-Za-z0-9][A-Za-z0-9.+-]{0,100}$/.test(wanted))
-    throw new BackupError('settings', `"${wanted}" is no version`, 'Name a tarball, or a version such as 0.2.0.');
+    throw backupError('settings', `"${wanted}" is no version`, 'Name a tarball, or a version such as 0.2.0.');
   const name = isFile ? `file-${createHash('sha256').update(readFileSync(file)).digest('hex').slice(0, 16)}` : wanted;
   const folder = path.join(home, 'releases', name);
   if (!existsSync(folder)) {
@@ -62,7 +63,7 @@ function releaseIn(folder: string): Release {
   const launcher = path.join(own, 'cli', 'run.mjs');
   const { version } = JSON.parse(readFileSync(path.join(own, 'package.json'), 'utf8')) as { version: string };
   if (!existsSync(path.join(own, 'operations')))
-    throw new BackupError(
+    throw backupError(
       'newer',
       `Version ${version} in ${folder} is older than \`platform upgrade\``,
       'Go back to an older version with `platform upgrade --undo`, or restore a backup of it with it.',
@@ -99,8 +100,8 @@ function npm(words: readonly string[], cwd: string): Promise<void> {
   });
 }
 
-function failed(why: string): BackupError {
-  return new BackupError(
+function failed(why: string): Failure<'backup'> {
+  return backupError(
     'failed',
     `npm did not install it: ${why}`,
     'Nothing was changed. Look at the network and the registry.',

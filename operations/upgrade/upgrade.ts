@@ -14,7 +14,7 @@ import {
 import { takeLock } from '#artifacts/file-lock.ts';
 import { countMigrations } from '#postgres/ledger.ts';
 import { schemaVersion } from '#postgres/schema-version.ts';
-import { BackupError } from '../archive/backup-error.ts';
+import { backupError } from '../archive/backup-error.ts';
 import { openArchiveFile } from '../archive/archive-file.ts';
 import { openBackup } from '../archive/reader.ts';
 import { runBackup } from '../backup/run.ts';
@@ -61,14 +61,14 @@ export function interruptedUpgrade(folder: string): UpgradeState | null {
 /**
  * Makes the backup that precedes an upgrade, and records that the upgrade has started.
  *
- * @throws {BackupError} when the platform runs, an upgrade was interrupted, or the backup fails: then nothing has
+ * @throws {Failure} `backup` when the platform runs, an upgrade was interrupted, or the backup fails: then nothing has
  * changed.
  */
 export async function beginUpgrade(options: UpgradeOptions): Promise<UpgradeState> {
   const { folder, environment, version, program, say } = options;
   const before = readUpgrade(folder);
   if (before !== null && before.step !== 'done')
-    throw new BackupError(
+    throw backupError(
       'unfinished',
       `An upgrade of ${folder} to ${before.to.version ?? 'another version'} was cut off`,
       'Run `platform upgrade --resume` to end it, or `platform upgrade --undo` to go back.',
@@ -76,7 +76,7 @@ export async function beginUpgrade(options: UpgradeOptions): Promise<UpgradeStat
   checkPlaces(placesOf(environment, folder));
   const record = readDataFolderRecord(folder);
   if (record !== null && record.schema > schemaVersion())
-    throw new BackupError(
+    throw backupError(
       'newer',
       `${folder} was written by a newer version (${record.version}) than this one (${version})`,
       `To go back to an older version, run \`platform upgrade --undo\` of the newer one: ${record.program}.`,
@@ -115,15 +115,15 @@ export function endUpgrade(folder: string, state: UpgradeState): UpgradeState {
  * Upgrades a data folder to this version.
  *
  * @param resume whether to resume an interrupted upgrade.
- * @throws {BackupError} also when the new version fails its trial: then everything is as before.
+ * @throws {Failure} `backup` also when the new version fails its trial: then everything is as before.
  */
 export async function upgrade(options: UpgradeOptions, resume: boolean): Promise<UpgradeReport> {
   const { folder, environment, launcher, say } = options;
   const found = readUpgrade(folder);
   if (resume && found?.step !== 'migrate')
-    throw new BackupError('settings', `No upgrade of ${folder} was cut off`, '`platform upgrade` begins one.');
+    throw backupError('settings', `No upgrade of ${folder} was cut off`, '`platform upgrade` begins one.');
   if (resume && found!.to.schema !== schemaVersion())
-    throw new BackupError(
+    throw backupError(
       'settings',
       `The upgrade that was cut off was to ${found!.to.version} in ${found!.to.program}, and this is another version`,
       'Run it with that one, or go back with `platform upgrade --undo`.',
@@ -137,7 +137,7 @@ export async function upgrade(options: UpgradeOptions, resume: boolean): Promise
   } catch (error) {
     say('It is not well: going back');
     await undoUpgrade(options);
-    throw new BackupError(
+    throw backupError(
       'failed',
       `The upgrade was not made: ${(error as Error).message}`,
       `Everything is as it was: start the version before${state.from.program === null ? '' : `, in ${state.from.program}`}.`,
@@ -150,7 +150,7 @@ export async function upgrade(options: UpgradeOptions, resume: boolean): Promise
  * Rolls back the last upgrade. If the previous version uses the same tables, only the program changes; otherwise the
  * backup is restored, and data written since is set aside.
  *
- * @throws {BackupError} when there is nothing to undo, or the platform runs.
+ * @throws {Failure} `backup` when there is nothing to undo, or the platform runs.
  */
 export async function undoUpgrade(
   options: UpgradeOptions,
@@ -158,7 +158,7 @@ export async function undoUpgrade(
   const { folder, environment, say } = options;
   const state = readUpgrade(folder);
   if (state === null)
-    throw new BackupError(
+    throw backupError(
       'settings',
       `There is no upgrade of ${folder} to undo`,
       '`platform restore` goes back to any backup.',
@@ -222,13 +222,13 @@ async function schemaOf(places: Places): Promise<number | null> {
   }
 }
 
-/** Prevents a platform from starting. @throws {BackupError} when one runs. */
+/** Prevents a platform from starting. @throws {Failure} `backup` when one runs. */
 function stopped(folder: string): () => void {
   const locks = ['start', 'databases'].map((name) => takeLock(path.join(folder, 'locks', name)));
   const release = (): void => locks.forEach((lock) => lock?.release());
   if (locks.every((lock) => lock !== null)) return release;
   release();
-  throw new BackupError(
+  throw backupError(
     'running',
     `The platform runs on ${folder}`,
     'Stop it first: two versions never work on one data folder.',

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import path from 'node:path';
 import type { ResolvedConfig, ViteDevServer } from 'vite';
-import { EngineError, startEngine, type EngineProcess, type EngineStart } from './engine-process.ts';
+import { isProjectFailure, startEngine, type EngineProcess, type EngineStart } from './engine-process.ts';
 import { dispatch, forward, forwardUpgrade } from './forward.ts';
 import type { WorkerEntry } from './frameworks.ts';
 import { isNavigation, isPage, isRead, isVitesOwn, missingPage } from './pages.ts';
@@ -197,7 +197,7 @@ type ShownError = Error & {
 
 /** An error with its position, if it has one. */
 function shownError(error: unknown): ShownError {
-  if (!(error instanceof EngineError)) return error instanceof Error ? error : new Error(String(error));
+  if (!isProjectFailure(error)) return error instanceof Error ? error : new Error(String(error));
   const [first] = error.failures;
   const { file, line, column, frame } = first ?? {};
   return Object.assign(error, {

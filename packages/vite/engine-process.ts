@@ -15,7 +15,7 @@ export type EngineStart = Omit<Extract<ToEngine, { type: 'start' }>, 'type'>;
 export interface EngineProcess {
   /** Its port on 127.0.0.1. Rejects if it did not start. */
   readonly ready: Promise<{ readonly port: number; readonly dashboardUrl: string | null }>;
-  /** Rejects with {@link EngineError} if the worker cannot be deployed. */
+  /** Rejects with a {@link ProjectFailure} if the worker cannot be deployed. */
   deploy(message: Extract<ToEngine, { type: 'worker' | 'reload' }>): Promise<void>;
   moved(host: string, port: number): void;
   /** Settles when it has ended by itself. */
@@ -24,15 +24,16 @@ export interface EngineProcess {
   close(): Promise<void>;
 }
 
-/** A problem of the project, reported by the engine. */
-export class EngineError extends Error {
-  readonly failures: readonly EngineFailure[];
+/** Problems of the project, reported by the engine. */
+export type ProjectFailure = Error & { readonly failures: readonly EngineFailure[] };
 
-  constructor(failures: readonly EngineFailure[]) {
-    super(failures.map(({ message, advice }) => (advice ? `${message}. ${advice}` : message)).join('\n'));
-    this.name = 'EngineError';
-    this.failures = failures;
-  }
+function projectFailure(failures: readonly EngineFailure[]): ProjectFailure {
+  const lines = failures.map(({ message, advice }) => (advice ? `${message}. ${advice}` : message));
+  return Object.assign(new Error(lines.join('\n')), { failures });
+}
+
+export function isProjectFailure(error: unknown): error is ProjectFailure {
+  return error instanceof Error && 'failures' in error;
 }
 
 /** @param onLine receives its output for people: requests, logs. */
@@ -74,7 +75,7 @@ export function startEngine(start: EngineStart, onLine: (line: string) => void):
     const asked = waiting.get(message.number);
     waiting.delete(message.number);
     if (message.type === 'deployed') asked?.resolve();
-    else asked?.reject(new EngineError(message.failures));
+    else asked?.reject(projectFailure(message.failures));
   });
   send({ type: 'start', ...start });
 

@@ -1,5 +1,6 @@
 // Root of an engine process: the only reader of the environment in the runtime. Started by supervisor/main.ts.
 import { randomBytes } from 'node:crypto';
+import { Failure, isFailure } from '#core/failure.ts';
 import { exposedNameOf } from '#core/sandbox/exposed-port.ts';
 import { cacheFolder } from '#core/process/cache-folder.ts';
 import { createArtifactSource } from '#artifacts/artifact-source.ts';
@@ -31,7 +32,7 @@ import { engineRoutes } from './process/engine-routes.ts';
 import { serveEngine } from './process/serve-engine.ts';
 import type { Exchange, Listener } from './http/listener.ts';
 import type { LostThreads } from './isolates/lost-threads.ts';
-import { ConfigurationError, engineConfig, type EngineConfig } from './process/configuration.ts';
+import { engineConfig, type EngineConfig } from './process/configuration.ts';
 import { createAppEvents } from './servers/app-events.ts';
 import { openBindingCalls } from './servers/binding-calls.ts';
 import { preparedByMigrator } from './serving/database-preparation.ts';
@@ -54,7 +55,7 @@ function end(code: number): never {
 
 function onFailure(error: unknown): number {
   const { code, message } = error as NodeJS.ErrnoException;
-  if (error instanceof ConfigurationError || code === 'EADDRINUSE' || code === 'EACCES') {
+  if (isFailure(error, 'configuration') || code === 'EADDRINUSE' || code === 'EACCES') {
     log.fatal(portFailureText(error) ?? message);
     return EXIT_CONFIGURATION;
   }
@@ -89,7 +90,7 @@ async function openStores(
       log: (level, message) => log[level](message),
     });
   } catch (error) {
-    throw new ConfigurationError((error as Error).message);
+    throw new Failure('configuration', (error as Error).message);
   }
 }
 

@@ -34,16 +34,13 @@ export interface AttemptDeps {
 type Files = readonly (readonly [name: string, sql: string])[];
 
 /** An interruption of an attempt that says nothing about the migrations: it is repeated, and not counted. */
-class Interruption extends Error {
-  readonly isAway: boolean;
-
-  constructor(message: string, isAway: boolean) {
-    super(message);
-    this.isAway = isAway;
-  }
+interface Interruption {
+  /** `broken`: not repeated here, the lease expires by itself. */
+  readonly why: 'away' | 'stopped' | 'broken';
+  readonly error: Error;
 }
 
-/** @throws {Error} `RunLeaseLost`, to be ignored; errors of Postgres: the lease expires by itself. */
+/** @throws {Failure} `lease_lost`, to be ignored; errors of Postgres: the lease expires by itself. */
 export async function attemptRun(deps: AttemptDeps, run: ClaimedRun): Promise<void> {
   const { sql, limits } = deps;
   const fail = (error: string, databases: readonly MigratedDatabase[] = []): Promise<void> =>
@@ -64,11 +61,11 @@ export async function attemptRun(deps: AttemptDeps, run: ClaimedRun): Promise<vo
   const order = { namespace: run.projectName, preview, copies, dryRun: isOver };
   const databases = await migrateArtifact(audited.databases, order, opened);
   const interruption = audited.interruption();
-  if (interruption !== null && !(interruption instanceof Interruption)) throw interruption;
-  if (isOver || (interruption?.isAway === true && run.ageMs > limits.awayMs)) {
+  if (interruption?.why === 'broken') throw interruption.error;
+  if (isOver || (interruption?.why === 'away' && run.ageMs > limits.awayMs)) {
     const reason = isOver
       ? `The migrations were interrupted ${limits.attemptsMax} times (MIGRATOR_MAX_ATTEMPTS)`
-      : interruption!.message;
+      : interruption!.error.message;
     await giveUpMigrations(sql, run, `${reason}; whether this one was applied is not known`);
     return fail(reason, databases);
   }
@@ -86,27 +83,27 @@ function auditedDatabases(
   { sql, databases, limits, member, stopping }: AttemptDeps,
   run: ClaimedRun,
   preview: string | null,
-): { readonly databases: MigratedDatabases; interruption(): Error | null } {
+): { readonly databases: MigratedDatabases; interruption(): Interruption | null } {
   /** By database: its changed files are recorded once. */
   const compared = new Set<string>();
-  let interruption: Error | null = null;
+  let interruption: Interruption | null = null;
 
   /** A failure of record keeping, or an unavailable service, ends the attempt and says nothing about a migration. */
   async function keeping<Result>(work: () => Promise<Result>): Promise<Result> {
     try {
       return await work();
     } catch (error) {
-      interruption ??= error as Error;
+      interruption ??= { why: 'broken', error: error as Error };
       throw error;
     }
   }
   async function asking<Result>(work: () => Promise<Result>): Promise<Result> {
-    if (interruption !== null) throw interruption;
+    if (interruption !== null) throw interruption.error;
     try {
       return await work();
     } catch (error) {
-      const { code, message } = error as { code?: unknown; message: string };
-      if (code === 'database_unavailable') interruption ??= new Interruption(message, true);
+      if ((error as { code?: unknown }).code === 'database_unavailable')
+        interruption ??= { why: 'away', error: error as Error };
       throw error;
     }
   }
@@ -133,7 +130,7 @@ function auditedDatabases(
       const { pending } = await audited.migrations(place, files);
       const applied: string[] = [];
       for (const migration of toAudited(resource, files).filter(({ file }) => pending.includes(file))) {
-        if (stopping.aborted) interruption ??= new Interruption('The migrator was stopped', false);
+        if (stopping.aborted) interruption ??= { why: 'stopped', error: new Error('The migrator was stopped') };
         await apply(place, files, migration);
         applied.push(migration.file);
       }
@@ -148,7 +145,7 @@ function auditedDatabases(
     migration: AuditedMigration,
   ): Promise<void> {
     const alone = files.filter(([name]) => name === migration.file);
-    if (interruption !== null) throw interruption;
+    if (interruption !== null) throw interruption.error;
     await keeping(() => beginMigration(sql, run, migration, member, limits.leaseMs));
     const began = performance.now();
     try {
@@ -161,7 +158,7 @@ function auditedDatabases(
       // An interrupted attempt may still be running, in a remote database.
       const known = await asking(() => databases.migrations(place, alone)).catch(() => null);
       const isThere = known?.applied.includes(migration.file) === true;
-      if (interruption !== null) throw interruption;
+      if (interruption !== null) throw (interruption as Interruption).error;
       const end = isThere
         ? { error: null, ms: null }
         : { error: (error as Error).message, ms: performance.now() - began };

@@ -1,5 +1,6 @@
 // The rows of `control.database_migration_audit`: one per migration and run, inserted before the migration is applied
 // and completed after it, so that none is missing whenever the process dies. Called by attempt.ts.
+import { Failure } from '#core/failure.ts';
 import type { Sql } from '#postgres/sql.ts';
 import type { ClaimedRun } from './claims.ts';
 
@@ -14,15 +15,10 @@ export interface AuditedMigration {
 
 const MESSAGE_CHARS_MAX = 4000;
 
-/** Another process has the lease: nothing more may be changed. */
-export class RunLeaseLost extends Error {
-  override readonly name = 'RunLeaseLost';
-}
-
 /**
  * Records that a migration is about to be applied, and verifies the lease, in one step.
  *
- * @param member the process. @throws {RunLeaseLost}
+ * @param member the process. @throws {Failure} `lease_lost`
  */
 export async function beginMigration(
   sql: Sql,
@@ -35,7 +31,7 @@ export async function beginMigration(
     const [held] = await tx`
       UPDATE control.migration_run SET lease_until = now() + ${leaseMs} * interval '1 ms'
       WHERE id = ${run.id} AND lease = ${run.lease} AND status = 'running' RETURNING id`;
-    if (held === undefined) throw new RunLeaseLost(`The lease of ${run.id} is lost`);
+    if (held === undefined) throw new Failure('lease_lost', `The lease of ${run.id} is lost`);
     await tx`
       INSERT INTO control.database_migration_audit (project_id, run_id, deployment_id, resource, branch, filename,
         sha256, result, requested_by, applied_by, attempt)

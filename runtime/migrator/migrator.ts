@@ -1,9 +1,9 @@
 // The loop of the migrator: claims runs, a few at a time and one per project, renews their leases while they are
 // running, and attempts each. Woken by NOTIFY, and by a slow poll. Started by main.ts.
 import type { Logger } from 'pino';
+import { isFailure } from '#core/failure.ts';
 import type { Sql } from '#postgres/sql.ts';
 import { attemptRun, type AttemptDeps } from './attempt.ts';
-import { RunLeaseLost } from './audit.ts';
 import { CHANNEL, claimRun, renewRuns, type ClaimedRun } from './claims.ts';
 
 interface MigratorOptions extends Omit<AttemptDeps, 'stopping'> {
@@ -40,7 +40,7 @@ export async function startMigrator(options: MigratorOptions): Promise<Migrator>
       await attemptRun({ ...options, stopping: stopping.signal }, run);
     } catch (error) {
       // The new holder of the lease continues.
-      if (error instanceof RunLeaseLost) log.warn(fields, 'Migrations abandoned: their lease was lost');
+      if (isFailure(error, 'lease_lost')) log.warn(fields, 'Migrations abandoned: their lease was lost');
       else log.error({ ...fields, err: error }, 'Migrations interrupted');
     }
   }

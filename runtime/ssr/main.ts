@@ -5,6 +5,7 @@ import { chmod, lstat, mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promise
 import { createServer, type Socket } from 'node:net';
 import path from 'node:path';
 import { createOwnAddresses } from '#core/egress.ts';
+import { PlatformError } from '#core/errors.ts';
 import { limitsFrom } from '#core/limits.ts';
 import { openLog } from '#core/log/log.ts';
 import { confinementOf } from '#core/process/confinement/confinement.ts';
@@ -18,7 +19,7 @@ import { runProcess } from '#core/process/run-process.ts';
 import { openCalls } from './calls.ts';
 import { openOwnGroups } from './own-groups.ts';
 import { ServerProcess } from './server-process.ts';
-import { ServerRefused, Servers } from './servers.ts';
+import { isRefusal, Servers } from './servers.ts';
 import { openUnpacked } from './unpacked.ts';
 
 const CLEAN_MS = 3_600_000;
@@ -83,8 +84,8 @@ async function start(): Promise<() => Promise<void>> {
     },
     async start(spec, slot) {
       if (confinement.kind !== 'namespaces')
-        throw new ServerRefused('server_unavailable', {
-          reason: `nothing fences servers on this machine. ${confinement.reason ?? ''}. ${IN_CONTAINERS}`,
+        throw new PlatformError('server_unavailable', {
+          reason: `servers cannot be isolated on this machine. ${confinement.reason ?? ''}. ${IN_CONTAINERS}`,
         });
       const code = await unpacked.folderOf(spec.artifact, spec.server);
       used.set(spec.key, code);
@@ -209,7 +210,7 @@ class Engine {
 }
 
 function refusalOf(error: unknown): Pick<ToEngine & { type: 'refused' }, 'code' | 'details'> {
-  if (error instanceof ServerRefused) return { code: error.code, details: error.details };
+  if (isRefusal(error)) return { code: error.code, details: error.details };
   log.error({ error: (error as Error).message }, 'Server not started');
   return { code: 'server_unavailable', details: { reason: 'the process of servers failed' } };
 }

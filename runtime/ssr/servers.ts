@@ -1,6 +1,6 @@
 // Decides which servers run: one per deployment, started for the first request, stopped when it is idle or room is
 // needed, and paused for a while when it fails. main.ts passes the engines' requests.
-import type { ErrorDetails } from '#core/errors.ts';
+import { PlatformError } from '#core/errors.ts';
 import type { SsrLimits } from '#core/limits.ts';
 import type { ServerSpec } from '#core/ssr/protocol.ts';
 import type { ServerProcess } from './server-process.ts';
@@ -8,16 +8,11 @@ import type { ServerProcess } from './server-process.ts';
 /** Holds a server for as long as it has requests for it. */
 export type Holder = object;
 
-/** A refusal for an engine. */
-export class ServerRefused extends Error {
-  readonly code: 'server_start_failed' | 'server_unavailable' | 'overloaded';
-  readonly details: ErrorDetails;
+const refusals = ['server_start_failed', 'server_unavailable', 'overloaded'] as const;
 
-  constructor(code: ServerRefused['code'], details: ErrorDetails) {
-    super(code);
-    this.code = code;
-    this.details = details;
-  }
+/** Whether an error is a refusal for an engine. */
+export function isRefusal(error: unknown): error is PlatformError & { readonly code: (typeof refusals)[number] } {
+  return error instanceof PlatformError && (refusals as readonly string[]).includes(error.code);
 }
 
 /** Dependencies of the servers. */
@@ -75,7 +70,7 @@ export class Servers {
     for (const { process } of this.#entries.values()) if (process !== null) yield process;
   }
 
-  /** Acquires the server's socket, which is then held. @throws {ServerRefused} */
+  /** Acquires the server's socket, which is then held. @throws {PlatformError} */
   async acquire(spec: ServerSpec, holder: Holder): Promise<string> {
     for (;;) {
       const entry = this.#entries.get(spec.key) ?? this.#open(spec);
@@ -88,8 +83,8 @@ export class Servers {
         const { socket } = await entry.started;
         if (this.#entries.get(spec.key) === entry) return socket;
       } catch (error) {
-        if (error instanceof ServerRefused) throw error;
-        throw new ServerRefused('server_start_failed', {
+        if (isRefusal(error)) throw error;
+        throw new PlatformError('server_start_failed', {
           reason: (error as Error).message,
           retryAfterSeconds: this.#pauseOf(spec.key)?.seconds ?? 1,
         });
@@ -133,10 +128,10 @@ export class Servers {
   }
 
   #open(spec: ServerSpec): Entry {
-    if (this.#closed) throw new ServerRefused('server_unavailable', { reason: 'the platform is stopping' });
+    if (this.#closed) throw new PlatformError('server_unavailable', { reason: 'the platform is stopping' });
     const pause = this.#pauseOf(spec.key);
     if (pause !== null)
-      throw new ServerRefused('server_start_failed', { reason: pause.reason, retryAfterSeconds: pause.seconds });
+      throw new PlatformError('server_start_failed', { reason: pause.reason, retryAfterSeconds: pause.seconds });
     this.#makeRoom();
     const slots = new Set([...this.#entries.values()].map(({ slot }) => slot));
     let slot = 0;
@@ -201,14 +196,14 @@ export class Servers {
     return pause === undefined || leftMs <= 0 ? null : { reason: pause.reason, seconds: Math.ceil(leftMs / 1000) };
   }
 
-  /** @throws {ServerRefused} if all have requests. */
+  /** @throws {PlatformError} if all have requests. */
   #makeRoom(): void {
     const { processesMax } = this.#deps.limits;
     if (this.#entries.size < processesMax) return;
     let oldest: Entry | null = null;
     for (const entry of this.#entries.values())
       if (isIdle(entry) && (oldest === null || entry.idleSince < oldest.idleSince)) oldest = entry;
-    if (oldest === null) throw new ServerRefused('overloaded', { waiting: this.#entries.size, limit: processesMax });
+    if (oldest === null) throw new PlatformError('overloaded', { waiting: this.#entries.size, limit: processesMax });
     void this.#stop(oldest);
   }
 

@@ -19,7 +19,7 @@ export interface UnpackedDeps {
 
 /** Provides the folder of an archive. */
 export interface Unpacked {
-  /** @throws {ArchiveError} if it cannot be used. */
+  /** @throws {PlatformError} if it cannot be used. */
   folderOf(artifact: string, server: ServerRules): Promise<string>;
   /** Deletes old ones, except these folders. */
   clean(used: ReadonlySet<string>): Promise<void>;

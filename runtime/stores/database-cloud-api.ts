@@ -177,7 +177,7 @@ export function createDatabaseCloudApi(settings: DatabaseCloudSettings): Databas
     async create(place, seed) {
       const made = await make(cloudName(prefix, place), seed);
       if (made.status === 409)
-        throw new PlatformError('conflict', { reason: 'There is a database of that name already' });
+        throw new PlatformError('conflict', { reason: 'A database of that name already exists' });
       if (made.status >= 400) throw refused('the creation of a database', made.status, made.value);
       return toAddress(made.value);
     },

@@ -337,7 +337,7 @@ export function createDatabaseCloud(
       const { retentionDays, prefix } = settings;
       if (at !== undefined && retentionDays !== null && Date.now() - at.getTime() > retentionDays * 86_400_000) {
         throw new PlatformError('invalid_argument', {
-          reason: `The database cloud keeps ${retentionDays} days (DBCLOUD_PITR_RETENTION_DAYS)`,
+          reason: `The database cloud can restore the last ${retentionDays} days (DBCLOUD_PITR_RETENTION_DAYS)`,
         });
       }
       const name = cloudName(prefix, place);

@@ -298,6 +298,6 @@ async function remove(path: string): Promise<void> {
 export function full(error: unknown): unknown {
   const { code } = error as { code?: unknown };
   return code === 'ENOSPC' || code === 'SQLITE_FULL'
-    ? new PlatformError('quota_exceeded', { what: 'The file', limit: 'the space of the disk' })
+    ? new PlatformError('quota_exceeded', { what: 'The file', limit: 'the free disk space' })
     : error;
 }

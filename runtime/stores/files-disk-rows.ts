@@ -176,7 +176,7 @@ export class FileRows {
   uploadOf(place: FilePlace, key: string, upload: string): UploadTexts {
     const found = this.#statements.findUpload.get(upload, place.namespace, place.resource, key);
     if (found === undefined)
-      throw new PlatformError('invalid_argument', { reason: `There is no upload ${upload} of this key` });
+      throw new PlatformError('invalid_argument', { reason: `This key has no upload ${upload}` });
     return found;
   }
 

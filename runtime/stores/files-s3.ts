@@ -66,7 +66,7 @@ export function openFilesS3(options: S3Options): FileStore & {
     const sums = Object.entries(digests).flat().join(' ');
     if (text.length + sums.length > METADATA_BYTES_MAX)
       throw new PlatformError('invalid_argument', {
-        reason: `The metadata has ${text.length + sums.length} bytes encoded, and this storage takes ${METADATA_BYTES_MAX}`,
+        reason: `The metadata has ${text.length + sums.length} encoded bytes, the limit of this storage is ${METADATA_BYTES_MAX}`,
       });
     const fields: Record<string, string> = {
       'x-amz-meta-platform': text,
@@ -284,7 +284,8 @@ export function openFilesS3(options: S3Options): FileStore & {
         let size = 0;
         for await (const chunk of chunksOf(body)) {
           size += chunk.byteLength;
-          if (size > most) throw new PlatformError('invalid_argument', { reason: `A part may have ${most} bytes` });
+          if (size > most)
+            throw new PlatformError('invalid_argument', { reason: `A part must be at most ${most} bytes` });
           await share.take(chunk.byteLength);
           chunks.push(chunk);
         }

@@ -36,11 +36,7 @@ const diskFull = '53100';
 function guarded<Result>(running: Promise<Result>): Promise<Result> {
   return running.catch((error: unknown) => {
     if (sqlState(error) === diskFull)
-      throw new PlatformError(
-        'quota_exceeded',
-        { what: 'What is written', limit: 'the space of the disk' },
-        { cause: error },
-      );
+      throw new PlatformError('quota_exceeded', { what: 'This write', limit: 'the free disk space' }, { cause: error });
     throw isConnectionTrouble(error) ? new PlatformError('store_unavailable', {}, { cause: error }) : error;
   });
 }

@@ -88,7 +88,7 @@ export function createTimerStore(sql: Sql, wake: Wake, limits: DeliveryLimits): 
     }
     if (known.count >= limits.timersMax)
       throw new PlatformError('invalid_argument', {
-        reason: `There are ${known.count} timers, and may be ${limits.timersMax}`,
+        reason: `Limit of timers reached: ${limits.timersMax}`,
       });
     known.count++;
   }

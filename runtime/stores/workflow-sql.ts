@@ -196,7 +196,7 @@ export function createWorkflowStore(sql: Sql, wake: Wake, limits: DeliveryLimits
           );
           if (waiting!.n >= limits.workflowEventsMax)
             throw new PlatformError('invalid_argument', {
-              reason: `Run ${id} has ${waiting!.n} events that nothing waits for, and may have ${limits.workflowEventsMax}`,
+              reason: `Run ${id} has ${waiting!.n} unread events, the limit is ${limits.workflowEventsMax}`,
             });
           await inside.all(
             'INSERT INTO workflow_event (execution_seq, type, payload, sent_at) VALUES ($1, $2, $3, $4)',

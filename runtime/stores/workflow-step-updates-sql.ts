@@ -112,7 +112,9 @@ export function createWorkflowStepUpdates(
     );
     if (found === undefined) return null;
     if (found.steps >= limits.workflowStepsMax && found.known === 0)
-      return new PlatformError('invalid_argument', { reason: `A run has at most ${limits.workflowStepsMax} steps` });
+      return new PlatformError('invalid_argument', {
+        reason: `A run can have at most ${limits.workflowStepsMax} steps`,
+      });
     return found.bytes >= limits.workflowHistoryBytesMax ? tooMuchHistory(limits) : null;
   }
 

@@ -130,12 +130,12 @@ async function started(child: ChildProcess, program: string): Promise<void> {
       });
     case 'E2BIG':
       throw new PlatformError('invalid_argument', {
-        reason: 'The command and its variables are longer than the system takes: write a file, and run that',
+        reason: 'The command and its variables are too long for the system: write a script to a file, and run it',
       });
     case 'EAGAIN':
     case 'ENOMEM':
     case 'EMFILE':
-      throw new PlatformError('sandbox_limit', { what: 'One more process', limit: 'what the sandbox may have' });
+      throw new PlatformError('sandbox_limit', { what: 'Another process', limit: 'the limit of the sandbox' });
     default:
       throw failure;
   }

@@ -44,7 +44,7 @@ export function createExecutions(commands: Commands): Executions {
     const limitMs = toTimeout(fields['timeoutMs']);
     const input = toInput(fields['stdin']);
     if (running >= processesMax)
-      throw new PlatformError('sandbox_limit', { what: 'One more command at a time', limit: processesMax });
+      throw new PlatformError('sandbox_limit', { what: 'Another running command', limit: processesMax });
     running++;
     try {
       const startedAt = performance.now();

@@ -9,16 +9,16 @@ export function fileError(error: unknown, path: string, action: string): unknown
     case 'EEXIST':
       return new PlatformError('file_exists', { path });
     case 'ENOTEMPTY':
-      return new PlatformError('file_type', { path, what: 'a folder that is not empty: say {recursive: true}' });
+      return new PlatformError('file_type', { path, what: 'a folder that is not empty: pass {recursive: true}' });
     case 'EISDIR':
     case 'ERR_FS_EISDIR':
       return new PlatformError('file_type', { path, what: 'a folder' });
     case 'ENOTDIR':
-      return new PlatformError('file_type', { path, what: 'below something that is no folder' });
+      return new PlatformError('file_type', { path, what: 'below a file, not a folder' });
     case 'ELOOP':
-      return new PlatformError('file_type', { path, what: 'a link that leads to itself' });
+      return new PlatformError('file_type', { path, what: 'a link that points to itself' });
     case 'ENAMETOOLONG':
-      return new PlatformError('invalid_argument', { reason: 'The path is longer than the file system takes' });
+      return new PlatformError('invalid_argument', { reason: 'The path is longer than the file system supports' });
     case 'ENOSPC':
     case 'EDQUOT':
       return new PlatformError('sandbox_disk_full');

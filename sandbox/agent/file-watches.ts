@@ -19,7 +19,7 @@ export function createFileWatches(paths: Paths): (fields: Fields, response: Serv
     const place = await paths.resolve(toPath(fields['path']));
     const recursive = toFlag(fields['recursive'], 'recursive');
     if (open >= SANDBOX_BOUNDS.watchesMax)
-      throw new PlatformError('sandbox_limit', { what: 'One more watch', limit: SANDBOX_BOUNDS.watchesMax });
+      throw new PlatformError('sandbox_limit', { what: 'Another watch', limit: SANDBOX_BOUNDS.watchesMax });
     open++;
     try {
       const root = await stat(place.real);

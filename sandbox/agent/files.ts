@@ -56,7 +56,7 @@ export function createFiles(paths: Paths): Files {
       const { name } = entry;
       if (!wants.hidden && name.startsWith('.')) continue;
       if (found.length >= filesMax)
-        throw new PlatformError('sandbox_limit', { what: 'One more entry of a list of files', limit: filesMax });
+        throw new PlatformError('sandbox_limit', { what: 'Another entry of the file list', limit: filesMax });
       const below = { real: path.join(folder.real, name), shown: path.posix.join(folder.shown, name) };
       const type = entry.isDirectory()
         ? 'directory'
@@ -85,7 +85,7 @@ export function createFiles(paths: Paths): Files {
         try {
           const found = await file.stat();
           if (found.isDirectory()) throw new PlatformError('file_type', { path: shown, what: 'a folder' });
-          if (!found.isFile()) throw new PlatformError('file_type', { path: shown, what: 'no regular file' });
+          if (!found.isFile()) throw new PlatformError('file_type', { path: shown, what: 'not a regular file' });
           const content = file.createReadStream({ highWaterMark: 256 * 1024, autoClose: false });
           response.setHeader('content-type', 'application/octet-stream');
           // The caller disconnected.
@@ -124,7 +124,7 @@ export function createFiles(paths: Paths): Files {
           });
         if (toFlag(fields['recursive'], 'recursive')) return rm(real, { recursive: true });
         if ((await lstat(real)).isDirectory())
-          throw new PlatformError('file_type', { path: shown, what: 'a folder: say {recursive: true}' });
+          throw new PlatformError('file_type', { path: shown, what: 'a folder: pass {recursive: true}' });
         return unlink(real);
       }),
     move: (fields) =>

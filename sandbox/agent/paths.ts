@@ -35,7 +35,7 @@ export function createPaths({ workspace, confined }: Pick<AgentSettings, 'worksp
         throw new PlatformError('file_forbidden', {
           path: shown,
           action: 'used',
-          reason: `these sandboxes do not isolate, so that their files are those below ${WORKSPACE}`,
+          reason: `sandboxes without isolation can only use files below ${WORKSPACE}`,
         });
       return { real, shown };
     },

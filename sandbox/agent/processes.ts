@@ -58,7 +58,7 @@ export function createProcesses(commands: Commands): Processes {
       kept.delete(id);
       return;
     }
-    throw new PlatformError('sandbox_limit', { what: 'One more process', limit: processesMax });
+    throw new PlatformError('sandbox_limit', { what: 'Another process', limit: processesMax });
   }
 
   return {

@@ -38,7 +38,7 @@ export function createSecretFiles({
   async function folderOf(): Promise<string> {
     for (const folder of secretFolders) if (await usable(folder)) return folder;
     throw new PlatformError('sandbox_unavailable', {
-      reason: `there is no folder in memory for files with secrets (${secretFolders.join(', ')})`,
+      reason: `no folder in memory exists for files with secrets (${secretFolders.join(', ')})`,
     });
   }
 

@@ -55,7 +55,7 @@ function decodeHeader(value: string | string[] | undefined): string {
     return decodeURIComponent(String(value ?? ''));
   } catch {
     throw new PlatformError('invalid_argument', {
-      reason: `The header ${ARGUMENTS_HEADER} is not encoded as it must be`,
+      reason: `The header ${ARGUMENTS_HEADER} is not encoded correctly`,
     });
   }
 }

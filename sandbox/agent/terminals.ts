@@ -38,10 +38,10 @@ export function createTerminals(commands: Commands): OpenTerminal {
     const program = ownTerminalProgram();
     if (program === null)
       throw new PlatformError('terminal_unavailable', {
-        reason: `sandboxes have none on ${process.platform} ${process.arch}, on Linux for x64 and arm64 alone; use exec`,
+        reason: `they require Linux on x64 or arm64, not ${process.platform} ${process.arch}; use exec`,
       });
     if (open >= terminalsMax)
-      throw new PlatformError('sandbox_limit', { what: 'One more terminal at a time', limit: terminalsMax });
+      throw new PlatformError('sandbox_limit', { what: 'Another open terminal', limit: terminalsMax });
     open++;
     try {
       const words =
@@ -96,8 +96,7 @@ async function passBetween(
   }
   sizes.write(sizeBytes(size));
   const hasBegun = await Promise.race([once(sizes, 'data').then(() => true), ended.then(() => false)]);
-  if (!hasBegun)
-    throw new PlatformError('terminal_unavailable', { reason: 'this machine gives no terminal (/dev/ptmx)' });
+  if (!hasBegun) throw new PlatformError('terminal_unavailable', { reason: 'this machine has no /dev/ptmx' });
   response.writeHead(200, { 'content-type': 'application/octet-stream' });
   response.write(terminalFrame(TERMINAL_FRAME.started));
   take(request, typed, sizes).catch(() => response.destroy());

@@ -14,6 +14,6 @@ export async function refusalOf(answer: IncomingMessage): Promise<Error> {
   }
   return (
     refusalIn(Buffer.concat(chunks).toString()) ??
-    new PlatformError('sandbox_lost', { reason: 'its agent does not answer as it should' })
+    new PlatformError('sandbox_lost', { reason: 'its agent sent an unexpected response' })
   );
 }

@@ -9,5 +9,5 @@ export interface Call {
   readonly gone: AbortSignal;
 }
 
-/** Handles a call with `here`, or forwards it to the replica that holds the sandbox if `here` throws HeldElsewhere. */
+/** Handles a call with `here`, or forwards it to the replica that holds the sandbox: `here` throws `heldElsewhere`. */
 export type CallPlacement = (call: Call, here: () => Promise<void>) => Promise<void>;

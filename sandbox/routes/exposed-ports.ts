@@ -101,7 +101,7 @@ export function createExposedPorts(deps: {
     async answer(operation, { place, change }, template, read) {
       if (!isPortOrigin(template))
         throw new PlatformError('invalid_argument', {
-          reason: `Ports have no addresses here: the header ${PORT_ORIGIN_HEADER} has to say where they are visited, such as https://*.apps.example.net`,
+          reason: `Ports have no addresses here: send the header ${PORT_ORIGIN_HEADER}, such as https://*.apps.example.net`,
         });
       switch (operation) {
         case 'exposePort': {
@@ -111,7 +111,7 @@ export function createExposedPorts(deps: {
             const wanted = toExposeArguments(await read());
             const exposed = await rows.expose({ place, key: held.key }, { ...wanted, name: newName() }, most);
             if (exposed === null)
-              throw new PlatformError('sandbox_limit', { what: 'One more exposed port of this sandbox', limit: most });
+              throw new PlatformError('sandbox_limit', { what: 'Another exposed port of this sandbox', limit: most });
             return shown(exposed, template);
           } finally {
             held.release();

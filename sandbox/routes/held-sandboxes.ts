@@ -18,23 +18,30 @@ export interface HeldSandbox {
 /** Marks requests from another replica. */
 export const PASSED_ON_HEADER = 'sandbox-passed-on';
 
-/** Another replica of the service holds the sandbox: nothing was done. */
-export class HeldElsewhere extends PlatformError {
-  /** The replica's name in the rows. */
+/** A replica of the service that holds a sandbox. */
+export interface Holder {
+  /** Its name in the rows. */
   readonly owner: string;
-  /** When the lease ends, unless that replica renews it. */
+  /** When its lease ends, unless it renews it. */
   readonly leaseMs: number;
+}
 
-  constructor(owner: string, leaseMs: number) {
-    super('sandbox_unavailable', { reason: `another replica of the service has it (${owner})` });
-    this.owner = owner;
-    this.leaseMs = leaseMs;
-  }
+/** The error of a call whose sandbox another replica holds: nothing was done. */
+export function heldElsewhere({ owner, leaseMs }: Holder): PlatformError {
+  const reason = `another replica of the service has it (${owner})`;
+  return new PlatformError('sandbox_unavailable', { reason, owner, leaseMs });
+}
+
+/** The replica named by {@link heldElsewhere}; null: another error. */
+export function holderIn(error: unknown): Holder | null {
+  if (!(error instanceof PlatformError) || error.code !== 'sandbox_unavailable') return null;
+  const { owner, leaseMs } = error.details;
+  return typeof owner === 'string' && typeof leaseMs === 'number' ? { owner, leaseMs } : null;
 }
 
 /**
  * Every method throws PlatformErrors with codes that start with `sandbox_`; methods that need the machine also throw
- * {@link HeldElsewhere}.
+ * {@link heldElsewhere}.
  */
 export interface Sandboxes {
   /**

@@ -10,7 +10,7 @@ import { askAgent } from './agent-request.ts';
 import type { OwnedPort } from './exposed-ports.ts';
 import { requestHeaders } from './port-heads.ts';
 import type { PortVisits } from './port-visits.ts';
-import { HeldElsewhere, PASSED_ON_HEADER, type Sandboxes } from './held-sandboxes.ts';
+import { holderIn, PASSED_ON_HEADER, type Sandboxes } from './held-sandboxes.ts';
 
 /** Dependencies. */
 interface PortTunnelsDeps {
@@ -99,8 +99,9 @@ export function createPortTunnels(
       try {
         await tunnel(found, visit, request, socket, head);
       } catch (error) {
-        if (!(error instanceof HeldElsewhere) || request.headers[PASSED_ON_HEADER] !== undefined) throw error;
-        await passOn(error.owner, request, socket, head);
+        const holder = holderIn(error);
+        if (holder === null || request.headers[PASSED_ON_HEADER] !== undefined) throw error;
+        await passOn(holder.owner, request, socket, head);
       }
     });
   }
@@ -123,7 +124,7 @@ export function createPortTunnels(
 /** Removes internal headers, since the response goes to the visitor unchanged. */
 function refusal(code: ErrorCode, message: string): string {
   const { status, blame } = errorTable[code];
-  const error = blame === 'platform' ? 'The sandbox cannot be had now: try again' : message;
+  const error = blame === 'platform' ? 'The sandbox is unavailable: try again' : message;
   const text = JSON.stringify({ error, code });
   return `HTTP/1.1 ${status} Refused\r\ncontent-type: application/json\r\ncache-control: no-store\r\nx-platform-error: ${code}\r\ncontent-length: ${Buffer.byteLength(text)}\r\nconnection: close\r\n\r\n${text}`;
 }

@@ -90,7 +90,7 @@ export function createPortVisits(deps: PortVisitsDeps): PortVisits {
     const running = visits.get(project) ?? 0;
     if (running >= visitsMax)
       throw new PlatformError('sandbox_limit', {
-        what: 'One more request to exposed ports of this project at a time',
+        what: 'Another open request to exposed ports of this project',
         limit: visitsMax,
       });
     visits.set(project, running + 1);
@@ -125,11 +125,11 @@ function visitIn({ headers }: IncomingMessage): PortVisit {
   try {
     fields = toFields(JSON.parse(decodeURIComponent(String(headers[ARGUMENTS_HEADER] ?? ''))));
   } catch {
-    throw new PlatformError('invalid_argument', { reason: `The header ${ARGUMENTS_HEADER} is not as it must be` });
+    throw new PlatformError('invalid_argument', { reason: `The header ${ARGUMENTS_HEADER} is not valid` });
   }
   const { origin } = fields;
   if (typeof origin !== 'string' || !/^https?:\/\/[a-z0-9.:-]{1,300}$/.test(origin))
-    throw new PlatformError('invalid_argument', { reason: 'The origin is none' });
+    throw new PlatformError('invalid_argument', { reason: 'The origin is not valid' });
   const { method, path, headers: pairs, bodyBytes } = toPortRequest({ ...fields, port: 1 });
   return { origin, method, path, headers: pairs.map(([name, value]) => [name.toLowerCase(), value]), bodyBytes };
 }

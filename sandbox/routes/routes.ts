@@ -29,7 +29,7 @@ import type { ExecLog } from './exec-log.ts';
 import type { ExposedPorts } from './exposed-ports.ts';
 import { createPortTunnels } from './port-tunnels.ts';
 import { createPortVisits } from './port-visits.ts';
-import { HeldElsewhere, PASSED_ON_HEADER, type Sandboxes } from './held-sandboxes.ts';
+import { holderIn, PASSED_ON_HEADER, type Sandboxes } from './held-sandboxes.ts';
 import { TERMINAL_QUIET_MS, useForTerminal } from './terminal-use.ts';
 
 /** Dependencies. */
@@ -143,7 +143,7 @@ export function createSandboxRoutes(deps: SandboxRoutesDeps): SandboxRoutes {
     if (!isLong) return work();
     const running = calls.get(project) ?? 0;
     if (running >= callsMax)
-      throw new PlatformError('sandbox_limit', { what: 'One more call of this project at a time', limit: callsMax });
+      throw new PlatformError('sandbox_limit', { what: 'Another running call of this project', limit: callsMax });
     calls.set(project, running + 1);
     try {
       await work();
@@ -261,7 +261,7 @@ export function createSandboxRoutes(deps: SandboxRoutesDeps): SandboxRoutes {
       const code: ErrorCode = known ? (error as PlatformError).code : 'internal';
       const message = known ? (error as PlatformError).message : errorTable.internal.message;
       const text = JSON.stringify({ error: { code, message } });
-      const isElsewhere = error instanceof HeldElsewhere && request.headers[PASSED_ON_HEADER] !== undefined;
+      const isElsewhere = holderIn(error) !== null && request.headers[PASSED_ON_HEADER] !== undefined;
       response
         .writeHead(isElsewhere ? ELSEWHERE : errorTable[code].status, {
           'content-type': 'application/json',
@@ -322,6 +322,6 @@ function sendJson(response: ServerResponse, value: unknown): void {
 function headOf({ headers }: IncomingMessage): string {
   const value = headers[RESPONSE_HEADER];
   if (typeof value !== 'string' || !/^[\x21-\x7e]+$/.test(value))
-    throw new PlatformError('sandbox_lost', { reason: 'its agent does not answer as it should' });
+    throw new PlatformError('sandbox_lost', { reason: 'its agent sent an unexpected response' });
   return value;
 }

@@ -110,7 +110,9 @@ export function createCopies<Entry extends CopiedEntry>(deps: CopiesDeps<Entry>)
   }
 
   const noSandbox = ({ id }: SandboxPlace): PlatformError =>
-    new PlatformError('sandbox_copy_refused', { reason: `there is no sandbox ${id}, which its first call makes` });
+    new PlatformError('sandbox_copy_refused', {
+      reason: `sandbox ${id} does not exist: call it once, which creates it`,
+    });
 
   return {
     async snapshot(place, id) {

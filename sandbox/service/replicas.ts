@@ -12,7 +12,7 @@ import { OPTIONS_HEADER } from '#core/sandbox/options.ts';
 import { askOver, HEAD_MS_MAX } from '../routes/agent-request.ts';
 import type { Call, CallPlacement } from '../routes/call.ts';
 import { ELSEWHERE } from '../routes/routes.ts';
-import { HeldElsewhere, PASSED_ON_HEADER } from '../routes/held-sandboxes.ts';
+import { holderIn, PASSED_ON_HEADER } from '../routes/held-sandboxes.ts';
 import { isInside } from './configuration.ts';
 
 /** Dependencies. */
@@ -114,10 +114,10 @@ export function createReplicas({ token, waitMs, startMs }: ReplicasDeps): CallPl
       try {
         return await here();
       } catch (error) {
-        if (!(error instanceof HeldElsewhere)) throw error;
-        if (isLast || call.request.headers[PASSED_ON_HEADER] !== undefined) throw error;
-        if (await passOn(error.owner, call)) return;
-        await wait(Math.min(error.leaseMs, RETRY_MS), undefined, { signal: call.gone });
+        const holder = holderIn(error);
+        if (holder === null || isLast || call.request.headers[PASSED_ON_HEADER] !== undefined) throw error;
+        if (await passOn(holder.owner, call)) return;
+        await wait(Math.min(holder.leaseMs, RETRY_MS), undefined, { signal: call.gone });
       }
     }
   };

@@ -14,7 +14,7 @@ import {
   type StoredOptions,
 } from '#core/sandbox/options.ts';
 import type { MachineSpec, SandboxBackend } from '../backends/backend.ts';
-import { HeldElsewhere, type HeldSandbox, type Sandboxes } from '../routes/held-sandboxes.ts';
+import { heldElsewhere, holderIn, type HeldSandbox, type Sandboxes } from '../routes/held-sandboxes.ts';
 import type { AiAccess } from './ai-access.ts';
 import { connect, TRIES, type Reached } from './connection.ts';
 import { createCopies } from './copies.ts';
@@ -104,7 +104,7 @@ export function startSandboxes(deps: SandboxesDeps): RunningSandboxes {
     ai?.forget(entry.key);
   }
 
-  /** @throws {HeldElsewhere} */
+  /** @throws {PlatformError} {@link heldElsewhere} */
   function claim(place: SandboxPlace): Promise<Entry> {
     const name = nameOf(place);
     const known = entries.get(name);
@@ -114,7 +114,7 @@ export function startSandboxes(deps: SandboxesDeps): RunningSandboxes {
     const claiming = rows
       .claim(place)
       .then((found) => {
-        if (found.is === 'held') throw new HeldElsewhere(found.owner, found.leaseMs);
+        if (found.is === 'held') throw heldElsewhere(found);
         if (found.is === 'ours') return remember(found.row);
         throw new PlatformError('sandbox_limit', {
           what: `Another sandbox of ${place.project}`,
@@ -143,7 +143,7 @@ export function startSandboxes(deps: SandboxesDeps): RunningSandboxes {
 
   function taken(entry: Entry): PlatformError {
     forget(entry);
-    return new PlatformError('sandbox_unavailable', { reason: 'another replica of the service has taken it over' });
+    return new PlatformError('sandbox_unavailable', { reason: 'another replica of the service holds it now' });
   }
 
   /** Changed options apply from the next start, so the machine is restarted. Call it inside `inTurn`. */
@@ -185,7 +185,7 @@ export function startSandboxes(deps: SandboxesDeps): RunningSandboxes {
     const { machine } = options;
     if (options.ai === true && ai === null)
       throw new PlatformError('sandbox_option_refused', {
-        reason: 'sandboxes reach no AI gateway here, which the operator sets (SANDBOX_AI_URL): leave ai out',
+        reason: 'no AI gateway is configured for sandboxes (SANDBOX_AI_URL): leave ai out',
       });
     if (machine !== null && MACHINE_SIZES.indexOf(machine) > MACHINE_SIZES.indexOf(machineMax))
       throw new PlatformError('sandbox_option_refused', {
@@ -383,10 +383,10 @@ export function startSandboxes(deps: SandboxesDeps): RunningSandboxes {
     deleteSnapshot: copies.deleteSnapshot,
     destroy,
     async destroyProject(project) {
-      let elsewhere: HeldElsewhere | null = null;
+      let elsewhere: unknown = null;
       for (const place of await rows.placesOf(project))
         await destroy(place).catch((error: unknown) => {
-          if (!(error instanceof HeldElsewhere)) throw error;
+          if (holderIn(error) === null) throw error;
           elsewhere = error;
         });
       if (elsewhere !== null) throw elsewhere;

@@ -78,7 +78,7 @@ test('a rule is made by its form, and a channel tried by its button; the history
   await dialog.getByLabel('Window (minutes)').fill('10');
   await dialog.getByLabel('Resolves below').fill('13');
   await dialog.getByRole('button', { name: 'Create rule' }).click();
-  await dialog.getByText('clearBelow: is above the threshold').waitFor();
+  await dialog.getByText('clearBelow: must not be above the threshold').waitFor();
   await dialog.getByLabel('Resolves below').fill('4');
   await dialog.getByRole('button', { name: 'Create rule' }).click();
   await page.getByRole('cell', { name: '12 % of invocations fail' }).waitFor();

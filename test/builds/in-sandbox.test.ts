@@ -175,7 +175,7 @@ test('a service that is away for a moment is waited for', async (t) => {
   const { result } = await building;
   assert.equal(result?.kind, 'dynamic');
   assert.ok(
-    lines.includes('The sandbox cannot be had now: the sandbox service does not answer (ECONNREFUSED): trying again'),
+    lines.includes('The sandbox is unavailable: the sandbox service does not answer (ECONNREFUSED): trying again'),
   );
 });
 

@@ -45,7 +45,7 @@ test('what one gateway has used and reserved the other sees', () =>
     const { left, ...told } = refused;
     assert.deepEqual(told, {
       code: 'rate_limit_exceeded',
-      message: 'tokens per day of the organization: 0 of 1000 used, the rest is reserved for calls under way',
+      message: 'tokens per day of the organization: 0 of 1000 used, the rest is reserved for running calls',
       retryAfterMs: 1000,
       of: 'tokens',
     });

@@ -125,7 +125,7 @@ test('migrations are applied once each, and a branch begins with the content of 
   await assert.rejects(store.branch(at, 'preview'), { code: 'conflict' });
   assert.equal((await store.branch(at, 'preview', { unlessThere: true })).made, false);
   await assert.rejects(store.branch(at, 'old', { at: new Date(Date.now() - 11 * 86_400_000) }), {
-    message: 'The database cloud keeps 10 days (DBCLOUD_PITR_RETENTION_DAYS)',
+    message: 'The database cloud can restore the last 10 days (DBCLOUD_PITR_RETENTION_DAYS)',
   });
   await store.remove(branch);
   assert.deepEqual(await query(store, 'SELECT name FROM sqlite_schema', branch), []);

@@ -250,7 +250,7 @@ export function eventBindingsContract(
       ['timerSet', ['t', 0, { cron: '* * * * *', intervalMs: 5000 }], /^intervalMs and cron exclude each other$/],
       ['timerList', [{ cursor: '%' }], /^The cursor is not valid$/],
       ['trigger', [1, { id: 'x'.repeat(300) }], /^The id has 300 bytes, and may have 256$/],
-      ['cancel', ['none'], /^There is no run none of workflow orders$/],
+      ['cancel', ['none'], /^Workflow orders has no run none$/],
       ['list', [{ status: 'odd' }], /^status must be one of/],
     ];
     for (const [name, args, pattern] of refused) {

@@ -67,7 +67,7 @@ export function timerCases(fact: Fact): void {
     async ({ timer: timers }) => {
       const at = { namespace: 'shop', resource: 'reminders' };
       for (const id of ['a', 'b', 'c']) await timers.set(at, sender, { ...timer, id }, T0);
-      await assert.rejects(timers.set(at, sender, { ...timer, id: 'd' }, T0), /There are 3 timers, and may be 3/);
+      await assert.rejects(timers.set(at, sender, { ...timer, id: 'd' }, T0), /Limit of timers reached: 3/);
       await timers.delete(at, 'a');
       await timers.set(at, sender, { ...timer, id: 'd' }, T0);
     },

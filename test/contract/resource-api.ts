@@ -193,7 +193,7 @@ export function keepsToResourceApi(
     const [first, rest] = [Buffer.from('CREATE TABLE sent (a);\nINSERT INTO'), Buffer.from(' sent VALUES (7);\n')];
     assert.deepEqual((await ask('PUT', `${at}?offset=0`, first)).body, { bytes: first.length });
     const early = await ask('PUT', `${at}?offset=${first.length + 1}`, rest);
-    assert.deepEqual([early.status, early.body.message.includes(`begins at offset ${first.length}`)], [409, true]);
+    assert.deepEqual([early.status, early.body.message.includes(`continue at offset ${first.length}`)], [409, true]);
     const bytes = first.length + rest.length;
     const half = await ask('POST', `${at}/run`, { bytes });
     assert.deepEqual(

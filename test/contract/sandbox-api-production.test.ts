@@ -97,7 +97,7 @@ test('without a sandbox service calls say which variables name it', async () => 
     [
       503,
       'binding_unavailable',
-      'sandbox bindings are not available: no sandbox service is set (SANDBOX_URL with SANDBOX_AUTH_TOKEN)',
+      'sandbox bindings are not available: no sandbox service is configured: set SANDBOX_URL and SANDBOX_AUTH_TOKEN',
     ],
   );
 });

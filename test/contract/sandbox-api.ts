@@ -202,7 +202,7 @@ export function keepsToSandboxApi(ask: AskResourceApi, open: OpenResourceApi): v
       [{ snapshot: '../x' }, 'snapshot must be the id of a snapshot, such as "base-1", but is "../x"'],
       [
         { egress: { mode: 'allow', allow: Array.from({ length: 100 }, (_, at) => `${'a'.repeat(200)}${at}`) } },
-        /^The options of a sandbox have \d+ characters, and may have 12288$/,
+        /^The options of the sandbox have \d+ characters, the limit is 12288$/,
       ],
     ] as const)
       for (const [method, path, body] of [

@@ -42,7 +42,7 @@ export function testFiles(box: () => Asker): void {
     await box().ask('deleteFile', { path: 'other/c.txt' });
     await assert.rejects(box().read('other/c.txt'), {
       code: 'file_not_found',
-      message: 'There is no file or folder /workspace/other/c.txt',
+      message: 'No such file or folder: /workspace/other/c.txt',
     });
     await assert.rejects(box().read('notes'), { code: 'file_type' });
     await assert.rejects(box().write('notes', new Uint8Array(5_000_000)), { code: 'file_type' });
@@ -130,7 +130,7 @@ export function testFiles(box: () => Asker): void {
     await box().ask('killProcess', { id: 'http' });
     await assert.rejects(box().ask('fetch', { port: HTTP_PORT, method: 'GET', path: '/', headers: [] }), {
       code: 'port_unreachable',
-      message: `Nothing answers on port ${HTTP_PORT} of the sandbox: nothing listens there`,
+      message: `Port ${HTTP_PORT} of the sandbox cannot be reached: nothing listens there`,
     });
     await assert.rejects(box().ask('waitForPort', { port: HTTP_PORT, timeoutMs: 1 }), { code: 'port_unreachable' });
   });

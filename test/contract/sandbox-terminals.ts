@@ -163,7 +163,7 @@ export function testTerminals(box: () => Asker): void {
       async () => {
         for (let count = 0; count < 21; count++) opened.push(await open(box(), { command: `exec sleep ${seconds}` }));
       },
-      { code: 'sandbox_limit', message: /One more terminal at a time would exceed 20/ },
+      { code: 'sandbox_limit', message: /Another open terminal would exceed 20/ },
     );
     for (const one of opened) one.hangUp();
     await ended(seconds);

@@ -109,7 +109,7 @@ test('a domain that another project has proved is refused to whoever proves it b
   const [name, value] = await proof('rival', 'www.shop.test');
   const before = records.get(name) as { txt: string[] };
   records.set(name, { txt: [...before.txt, value] });
-  assert.match(await said('rival', 'domains', 'verify', 'www.shop.test'), /Another project has proved this host/);
+  assert.match(await said('rival', 'domains', 'verify', 'www.shop.test'), /Another project has verified this domain/);
   assert.equal((await get('www.shop.test', '/', { ca: authority.root() })).text, 'hello');
 });
 

@@ -73,7 +73,7 @@ test('a bucket gets what it lacks and no more; what no kept backup names goes, a
         cwd: work,
         version: '0.1.0',
       }),
-      { name: 'BackupError', reason: 'failed' },
+      { kind: 'backup', reason: 'failed' },
     );
     assert.match(
       checkBackups(environment, own, Date.now()).message,

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { BackupError } from '#operations/archive/backup-error.ts';
+import { type Failure, isFailure } from '#core/failure.ts';
 import { runBackup } from '#operations/backup/run.ts';
 import { readDataFolderRecord } from '#core/process/platform-record.ts';
 import { isOlder } from '#operations/upgrade/upgrade.ts';
@@ -117,7 +117,7 @@ test('an archive that is cut off or damaged is refused, or restored as it was wh
       const given = { ...secret, ENCRYPTION_KEY: '0123456789abcdef'.repeat(4) };
       const error = await restore(file, there, target.url, given, true).then(
         () => null,
-        (reason: unknown) => reason as BackupError,
+        (reason: unknown) => reason as Failure<'backup'>,
       );
       const place = `seed ${random.seed}, round ${round}, ${what} at ${at} of ${bytes.length}`;
       if (error === null) {
@@ -128,7 +128,7 @@ test('an archive that is cut off or damaged is refused, or restored as it was wh
         before = await state();
         continue;
       }
-      assert.ok(error instanceof BackupError, `${place}: ${String(error)}`);
+      assert.ok(isFailure(error, 'backup'), `${place}: ${String(error)}`);
       // A bit of its header may make it one of another format, or of another passphrase.
       assert.match(
         error.message,
@@ -173,7 +173,7 @@ test('a backup of older tables is restored and brought up to date; one of newer 
       FROM generate_series(${all.length}::int, ${all.length + 1}::int) n`;
     const newer = await run('newer.tar');
     await assert.rejects(restore(newer.location, path.join(work, 'from-newer'), target.url, key, true), {
-      name: 'BackupError',
+      kind: 'backup',
       reason: 'newer',
     });
     assert.equal(existsSync(path.join(work, 'from-newer')), false);

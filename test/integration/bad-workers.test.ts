@@ -81,9 +81,9 @@ for (const [path, code, logged] of [
   ['/object', 'no_response', /returned an object instead of a Response/],
   ['/used', 'worker_threw', /already used/],
   ['/header', 'worker_threw', /A header value contains a control character/],
-  ['/upgrade', 'illegal_response', /The worker answered with an illegal status 101/],
-  ['/lengths', 'illegal_response', /The worker answered with an illegal content-length/],
-  ['/never', 'never_answered', /can never answer/],
+  ['/upgrade', 'illegal_response', /The worker returned a response with an invalid status 101/],
+  ['/lengths', 'illegal_response', /The worker returned a response with an invalid content-length/],
+  ['/never', 'never_answered', /will never respond/],
 ] as const) {
   test(`a handler that misbehaves at ${path} answers ${code} and says so in the log`, async () => {
     const response = await handler.fetch('bad', path);
@@ -148,7 +148,7 @@ test('a handler that waits too long answers 504', async () => {
   const response = await handler.fetch('bad', '/slow');
   assert.equal(response.status, 504);
   assert.deepEqual(response.json(), {
-    error: 'The worker did not answer within 3000 ms',
+    error: 'The worker did not respond within 3000 ms',
     code: 'wall_limit_exceeded',
     limitMs: 3000,
   });

@@ -66,5 +66,5 @@ test('a handler that throws answers at once, and loses nothing of what it gave t
 
 test('what a module calls at its top level says that it is called there', async () => {
   const { text } = await handler.fetch('early');
-  assert.equal(text, 'A binding or fetch was called at the top level of a module: call it in a handler');
+  assert.equal(text, 'Bindings and fetch cannot be called at the top level of a module: call them in a handler');
 });

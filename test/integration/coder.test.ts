@@ -68,7 +68,7 @@ test('the agent writes a program, runs it, mends it by what it reads, and says w
   assert.equal(results[3], 'Exit code 0.\n42\n');
   assert.equal(results[4], 'echo $((40 + 2))\n');
   assert.equal(results[5], '/workspace/sum directory\n/workspace/sum/sum.sh 17');
-  assert.match(results[6]!, /There is no file or folder \/workspace\/no\/such\.file/);
+  assert.match(results[6]!, /No such file or folder: \/workspace\/no\/such\.file/);
   assert.equal(messages.at(-1)!.content, 'It prints 42.');
   // The model was shown the tools and, each time, what came of the last one.
   const asked = double.requests('summary');

@@ -70,7 +70,7 @@ test('a wrong token, no token and no platform are said with what to do', async (
   );
   assert.match(
     await said({ PLATFORM_MOCK_SERVER_URL: `http://127.0.0.1:${port}`, PLATFORM_MOCK_SERVER_TOKEN: 'x' }),
-    /The mock server wants `Authorization: Bearer <PLATFORM_MOCK_SERVER_TOKEN>`/,
+    /The mock server requires `Authorization: Bearer <PLATFORM_MOCK_SERVER_TOKEN>`/,
   );
   assert.match(
     await said({ PLATFORM_MOCK_SERVER_URL: 'https://127.0.0.1', PLATFORM_MOCK_SERVER_TOKEN: 'x' }),

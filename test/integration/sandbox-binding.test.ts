@@ -244,12 +244,12 @@ test('files are texts, bytes and streams', async () => {
     ],
   );
   assert.deepEqual(await run(`return BOX.get('one').readFile('none');`), {
-    error: 'SandboxError: There is no file or folder /workspace/none',
+    error: 'SandboxError: No such file or folder: /workspace/none',
     code: 'file_not_found',
   });
   assert.deepEqual(await run(`return BOX.get('one').readFile('/etc/hostname');`), {
     error:
-      'SandboxError: /etc/hostname may not be used: these sandboxes do not isolate, so that their files are those below /workspace',
+      'SandboxError: /etc/hostname cannot be used: sandboxes without isolation can only use files below /workspace',
     code: 'file_forbidden',
   });
 });

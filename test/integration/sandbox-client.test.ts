@@ -79,12 +79,12 @@ test('a service that is away, or is none, is said so', async () => {
   const odd = openSandboxClient({ ...service.address, url });
   await assert.rejects(odd.info(place('one')), {
     code: 'sandbox_unavailable',
-    message: 'The sandbox cannot be had now: unexpected response of the sandbox service: it answers with status 502',
+    message: 'The sandbox is unavailable: unexpected response of the sandbox service: it answers with status 502',
   });
   answers.closeAllConnections();
   await new Promise((resolve) => void answers.close(resolve));
   await assert.rejects(odd.info(place('one')), {
     code: 'sandbox_unavailable',
-    message: 'The sandbox cannot be had now: the sandbox service does not answer (ECONNREFUSED)',
+    message: 'The sandbox is unavailable: the sandbox service does not answer (ECONNREFUSED)',
   });
 });

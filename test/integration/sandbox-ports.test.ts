@@ -180,7 +180,7 @@ test('a port has an address of its own, which stays the same, and is listed and 
   assert.equal(gone.statusCode, 404);
   assert.deepEqual(await jsonOf(gone), {
     error:
-      'No port of a sandbox has this address: it was taken back, or its sandbox is gone. exposePort gives the present one',
+      'No exposed port has this address: it was revoked, or its sandbox was deleted. Call exposePort for the current address',
     code: 'sandbox_port_unknown',
   });
   assert.deepEqual(await run(`return BOX.get('web').listExposedPorts();`), []);
@@ -260,7 +260,7 @@ test('whoever has no token, or a guessed one, or that of another port, comes no 
     assert.deepEqual(await refused('/', { 'x-platform-port-token': value }), [401, 'sandbox_port_locked', false]);
   }
   const page = await visit(url, '/', { headers: { accept: 'text/html' } });
-  assert.match(await text(page), /<h1>This port of a sandbox wants its token: once as \?token= in the address/);
+  assert.match(await text(page), /<h1>This port requires its token: send it once as \?token= in the URL/);
   await run(`await BOX.get('web').unexposePort(81);`);
 });
 
@@ -301,24 +301,24 @@ test('what does not answer, or answers garbage or too much, is told as such', as
   };
   assert.deepEqual(await refused(url, '/slow'), [
     502,
-    `Nothing answers on port ${port} of the sandbox: nothing came within 1000 ms`,
+    `Port ${port} of the sandbox cannot be reached: nothing came within 1000 ms`,
   ]);
   assert.deepEqual(await refused(url, '/huge'), [
     502,
-    `Nothing answers on port ${port} of the sandbox: the headers of its answer are too large`,
+    `Port ${port} of the sandbox cannot be reached: the headers of its answer are too large`,
   ]);
   const nobody = await freePort();
   const closed = await expose(`, { auth: 'public' }`, String(nobody));
   assert.deepEqual(await refused(closed.url, '/'), [
     502,
-    `Nothing answers on port ${nobody} of the sandbox: nothing listens there`,
+    `Port ${nobody} of the sandbox cannot be reached: nothing listens there`,
   ]);
   await run(`
     await BOX.get('web').startProcess(['node', '-e', 'require("net").createServer((s) => s.on("error", () => {}).end("HTTP/1.1 200\\\\0\\\\r\\\\n\\\\r\\\\n")).listen(${nobody}, "127.0.0.1")']);
     await BOX.get('web').waitForPort(${nobody});`);
   assert.deepEqual(await refused(closed.url, '/'), [
     502,
-    `Nothing answers on port ${nobody} of the sandbox: it does not answer as HTTP has it (HPE_INVALID_STATUS)`,
+    `Port ${nobody} of the sandbox cannot be reached: it does not answer as HTTP has it (HPE_INVALID_STATUS)`,
   ]);
 });
 
@@ -395,7 +395,7 @@ test('requests of one project at a time are bounded', async () => {
   assert.equal(fifth.statusCode, 429);
   assert.match(
     String((await jsonOf(fifth))['error']),
-    /^One more request to exposed ports of this project at a time would exceed 4$/,
+    /^Another open request to exposed ports of this project would exceed 4$/,
   );
   for (const one of open) one.destroy();
 });
@@ -427,7 +427,7 @@ test('arguments that cannot be used are refused by name', async () => {
   assert.deepEqual(await run(`await BOX.get('odd').exposePort(9000);`), {
     name: 'SandboxError',
     code: 'sandbox_limit',
-    message: 'One more exposed port of this sandbox would exceed 20',
+    message: 'Another exposed port of this sandbox would exceed 20',
   });
   const { statusCode } = await visit('http://port---aaaaaaaaaaaaaaaa.localhost/', '/');
   assert.equal(statusCode, 404);

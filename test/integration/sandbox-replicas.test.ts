@@ -55,7 +55,7 @@ test('a call goes on once: a replica that does not have the sandbox either says 
       {
         error: {
           code: 'sandbox_unavailable',
-          message: `The sandbox cannot be had now: another replica of the service has it (${a.owner})`,
+          message: `The sandbox is unavailable: another replica of the service has it (${a.owner})`,
         },
       },
     ],
@@ -79,7 +79,7 @@ test('one that has another token is said to', async (t) => {
   assert.deepEqual(await b.exec('token', 'true'), {
     error: {
       code: 'sandbox_unavailable',
-      message: `The sandbox cannot be had now: another replica of the service has it (${other.owner}), and another SANDBOX_AUTH_TOKEN`,
+      message: `The sandbox is unavailable: another replica of the service has it (${other.owner}), and another SANDBOX_AUTH_TOKEN`,
     },
   });
 });

@@ -229,7 +229,10 @@ test('a chunk that is no bytes and a source that throws cut the response off aft
 test('a body that can never end says so in the log', async () => {
   const response = await open('/unended');
   await assert.rejects(response.toArray(), /aborted/);
-  await handler.logged('app', /^The response's body can never end: nothing it waits for is pending$/);
+  await handler.logged(
+    'app',
+    /^The body of the response will never end: it waits for a promise that nothing can settle$/,
+  );
 });
 
 test('a client that goes away cancels the source', async () => {

@@ -328,7 +328,7 @@ describe('bounds of WebSockets', () => {
         const sockets = [await open(), await open(), await open()] as const;
         const [one, two, three] = sockets;
         assert.deepEqual([await begin(one), await begin(two), await begin(three)], [0, 0, 1013]);
-        await small.logged('echo', /^error A WebSocket message takes \d+ bytes outside of the isolate, where this/);
+        await small.logged('echo', /^error A WebSocket message needs \d+ bytes outside of the isolate, but this/);
         const whole = once(one, 'message') as Promise<[Buffer]>;
         one.send('', { fin: true });
         assert.equal((await whole)[0].length, 2 * half.length);

@@ -215,7 +215,7 @@ test('one that is gone with a lease that does not end is refused after a while',
   assert.deepEqual(await c.exec('stuck', 'true'), {
     error: {
       code: 'sandbox_unavailable',
-      message: 'The sandbox cannot be had now: another replica of the service has it (nobody http://127.0.0.1:1)',
+      message: 'The sandbox is unavailable: another replica of the service has it (nobody http://127.0.0.1:1)',
     },
   });
 });

@@ -123,7 +123,7 @@ describe(`attacks on the sandbox service over ${engineName}`, () => {
         const [refused, why] = await exec('shop', 'new', 'true');
         assert.deepEqual(
           [refused, why],
-          [503, 'sandbox_unavailable: The sandbox cannot be had now: the container engine does not answer'],
+          [503, 'sandbox_unavailable: The sandbox is unavailable: the container engine does not answer'],
         );
       } finally {
         await engine('start');

@@ -21,7 +21,7 @@ test(`an image that may be asked for and that ${engineName} cannot get is said, 
     const spec = machine();
     await assert.rejects(backend.create({ ...spec, options: { ...spec.options, image } }), {
       code: 'sandbox_unavailable',
-      message: `The sandbox cannot be had now: the container engine has no image ${image}, and cannot pull it`,
+      message: `The sandbox is unavailable: the container engine has no image ${image}, and cannot pull it`,
     });
     assert.equal(await backend.state(spec.key), 'absent');
     assert.equal(reports[0], `image ${image} is pulled, since a sandbox wants it and the engine lacks it`);

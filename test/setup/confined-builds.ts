@@ -4,12 +4,13 @@ import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { TestContext } from 'node:test';
+import { isFailure, type Failure } from '#core/failure.ts';
 import { confinementOf } from '#core/process/confinement/confinement.ts';
 import { CHILD, ownFolders } from '#builder/steps/own-folders.ts';
 import { runBuild } from '#builder/service/run-build.ts';
 import type { Confinement } from '#core/process/confinement/types.ts';
 import type { OpenFence } from '#builder/steps/fence.ts';
-import type { BuildFailure, BuildRequest, BuildResult, PackedProgram } from '#builder/steps/types.ts';
+import type { BuildRequest, BuildResult, PackedProgram } from '#builder/steps/types.ts';
 import { defaultLimits } from '#core/limits.ts';
 import { testWayOut } from './way-out.ts';
 
@@ -101,7 +102,7 @@ export function openBuildPlace(t: Pick<TestContext, 'after'>, hasGit = true): Bu
 /** A build and what it said. */
 export interface BuiltPlace {
   readonly result: BuildResult | null;
-  readonly failure: BuildFailure | null;
+  readonly failure: Failure<'build'> | null;
   /** Lines of the platform and output of commands, in their order. */
   readonly log: string;
   readonly steps: readonly string[];
@@ -160,8 +161,8 @@ export async function buildIn(
     const result = await runBuild(request, open);
     return { result, failure: null, log, steps, bytes };
   } catch (error) {
-    if ((error as Error).name !== 'BuildFailure') throw error;
-    return { result: null, failure: error as BuildFailure, log, steps, bytes };
+    if (!isFailure(error, 'build')) throw error;
+    return { result: null, failure: error, log, steps, bytes };
   } finally {
     rmSync(request.workFolder, { recursive: true, force: true });
   }

@@ -6,7 +6,7 @@ import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { build } from '#builder/build/build.ts';
-import { BuildFailure, type RunBuild } from '#builder/steps/types.ts';
+import { buildFailure, type RunBuild } from '#builder/steps/types.ts';
 import { parseProjectConfig } from '#core/config/project-config.ts';
 
 const run = promisify(execFile);
@@ -46,7 +46,7 @@ export const shellSteps: RunBuild = async (request) => {
   const [code] = (await once(child, 'close')) as [number | null];
   gone();
   signal.throwIfAborted();
-  if (code !== 0) throw new BuildFailure('build_failed', `build.sh ended with exit code ${code}`);
+  if (code !== 0) throw buildFailure('build_failed', `build.sh ended with exit code ${code}`);
   request.onStep('artifact');
   const config = parseProjectConfig('kind: static\nbuild: "true"\nout: out\n', { file: 'platform.yaml' }).config!;
   const made = await build({ root: checkout, config, artifacts: request.artifactsFolder, durable: false });

@@ -55,7 +55,7 @@ test('one that ends at its start is left alone for a while, and visitors hear wh
   const seconds = Number(headers['retry-after']);
   assert.ok(seconds >= 1, `retry-after: ${seconds}`);
   assert.deepEqual(JSON.parse(text), {
-    error: `The server of this deployment did not start, and is tried again in ${seconds} s`,
+    error: `The server of this deployment did not start, the next attempt is in ${seconds} s`,
     code: 'server_start_failed',
     retryAfterSeconds: seconds,
   });

@@ -329,7 +329,7 @@ export const zones: readonly Zone[] = [
   { prefix: 'gateway/routing/', may: [], floor: gatewayFloors },
   { prefix: 'gateway/answers/', may: ['core/', 'gateway/contract/', 'gateway/accounts/', 'gateway/streams/'] },
   { prefix: 'gateway/providers/', may: ['core/', 'gateway/contract/', 'gateway/accounts/', 'gateway/streams/'] },
-  { prefix: 'gateway/streams/', may: ['gateway/contract/', 'gateway/accounts/'] },
+  { prefix: 'gateway/streams/', may: ['core/', 'gateway/contract/', 'gateway/accounts/'] },
   { prefix: 'gateway/accounts/postgres/', may: ['core/', 'postgres/', 'gateway/accounts/', 'gateway/contract/'] },
   { prefix: 'gateway/accounts/', may: ['core/', 'gateway/contract/'] },
   { prefix: 'gateway/contract/', may: ['core/'] },

@@ -5,7 +5,7 @@ import { isMachineSize, type MachineSize } from '#core/sandbox/options.ts';
 import { branchSlug } from '#core/names.ts';
 import { variableContext } from '#core/variable-context.ts';
 import type { Sql } from '#postgres/sql.ts';
-import { BuildFailure, type BuildSettings } from '../../steps/types.ts';
+import { buildFailure, type BuildSettings } from '../../steps/types.ts';
 import type { BuildJob } from './jobs.ts';
 
 /** Public URL of deployments. */
@@ -54,7 +54,7 @@ export interface BuildInput {
   readonly firstSeq: number;
 }
 
-/** @returns null if the deployment was deleted. @throws {BuildFailure} when a value cannot be decrypted. */
+/** @returns null if the deployment was deleted. @throws {Failure} `build` when a value cannot be decrypted. */
 export async function readBuildInput(
   sql: Sql,
   keys: EncryptionKeys,
@@ -111,12 +111,12 @@ export async function readBuildInput(
   };
 }
 
-/** @throws {BuildFailure} */
+/** @throws {Failure} `build` */
 function valueOf(keys: EncryptionKeys, projectId: string, variable: VariableRow): string {
   try {
     return unseal(keys, variable.value, variableContext({ projectId, ...variable }));
   } catch (error) {
-    throw new BuildFailure(
+    throw buildFailure(
       'variables_unreadable',
       `The variable ${variable.key} cannot be decrypted: ${(error as Error).message}`,
       { cause: error },

@@ -2,7 +2,7 @@
 // to the checkout and to the masks of the log.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { BuildFailure, type BuildSource } from '../../steps/types.ts';
+import { buildFailure, type BuildSource } from '../../steps/types.ts';
 import type { RepositoryRow } from './build-input.ts';
 
 /** A source, and the secrets to mask in logs. */
@@ -11,26 +11,26 @@ export interface FoundSource {
   readonly secrets: readonly string[];
 }
 
-/** Resolves the source of a remote repository. @throws {BuildFailure} */
+/** Resolves the source of a remote repository. @throws {Failure} `build` */
 export type FindRemote = (repository: RepositoryRow) => Promise<FoundSource>;
 
-/** @throws {BuildFailure} with the fix. */
+/** @throws {Failure} `build` with the fix. */
 export async function findSource(
   repository: RepositoryRow | null,
   folder: string,
   findRemote: FindRemote,
 ): Promise<FoundSource> {
   if (repository === null)
-    throw new BuildFailure('repository_unavailable', 'The repository of this build is not there any more: connect one');
+    throw buildFailure('repository_unavailable', 'The repository of this build is not there any more: connect one');
   if (repository.disconnectReason !== null)
-    throw new BuildFailure(
+    throw buildFailure(
       'repository_unavailable',
       `${repository.fullName} is not connected any more (${repository.disconnectReason}): connect it again`,
     );
   if (repository.source !== 'builtin') return findRemote(repository);
   const bare = join(folder, 'repositories', `${repository.id}.git`);
   if (!existsSync(bare))
-    throw new BuildFailure('repository_unavailable', 'Nothing has been pushed to the repository of the platform yet');
+    throw buildFailure('repository_unavailable', 'Nothing has been pushed to the repository of the platform yet');
   return { source: { folder: bare }, secrets: [] };
 }
 
@@ -38,7 +38,7 @@ export async function findSource(
  * Sources for a sandbox are fetched with read-only credentials for this one repository: those of an installation of
  * the Git host's application. The platform's own repositories need none.
  *
- * @throws {BuildFailure} with the fix.
+ * @throws {Failure} `build` with the fix.
  */
 export function refuseUnscoped(repository: RepositoryRow | null): void {
   if (repository === null || repository.source === 'builtin') return;
@@ -47,7 +47,7 @@ export function refuseUnscoped(repository: RepositoryRow | null): void {
     repository.source === 'git-host'
       ? 'the application of the Git host is not installed for it'
       : 'it is connected by its address, not by the application of a Git host';
-  throw new BuildFailure(
+  throw buildFailure(
     'credentials_not_scoped',
     `${repository.fullName} is not built in a sandbox: ${why}, and only that gives credentials which read this repository and nothing else. Connect it through the Git host's application`,
   );

@@ -2,11 +2,11 @@
 // disk usage of a running build.
 import { execFile } from 'node:child_process';
 import { statfs } from 'node:fs/promises';
+import type { Failure } from '#core/failure.ts';
 import { noRoom } from '../../steps/disk-watch.ts';
-import type { BuildFailure } from '../../steps/types.ts';
 
 /** Why nothing may be written to the folder's disk now; null if there is enough space. */
-export async function spaceFailure(folder: string, freeBytesMin: number): Promise<BuildFailure | null> {
+export async function spaceFailure(folder: string, freeBytesMin: number): Promise<Failure<'build'> | null> {
   if (freeBytesMin === 0) return null;
   const { bavail, bsize } = await statfs(folder).catch(() => ({ bavail: Infinity, bsize: 1 }));
   if (bavail * bsize >= freeBytesMin) return null;

@@ -3,13 +3,14 @@
 // run-build.ts.
 import { relative } from 'node:path';
 import { PlatformError } from '#core/errors.ts';
+import type { Failure } from '#core/failure.ts';
 import { checkOut } from '../checkout.ts';
 import { decideInstall, runInstall, storeOf, type ToolEnvironment } from '../install.ts';
 import { askLibrary, makeArtifact, resultOf, withCommit } from '../make-artifact.ts';
 import { planBuild, type BuildPlan } from '../plan.ts';
 import { openFence, type Fence } from '../fence.ts';
 import { takeArtifact } from '../take-artifact.ts';
-import { BuildFailure, type BuildRequest, type BuildResult, type BuildSandbox } from '../types.ts';
+import { buildFailure, type BuildRequest, type BuildResult, type BuildSandbox } from '../types.ts';
 import { openBuildMachine, type BuildMachine } from './machine.ts';
 import { fetchArtifact } from './fetch-artifact.ts';
 import { findNode } from './nodes.ts';
@@ -19,7 +20,7 @@ import { findTools } from './tools.ts';
 const TRIES = 2;
 
 /**
- * @throws {BuildFailure}, or the reason of the build's signal. Sandbox failures fail the build: it never runs here
+ * @throws {Failure} `build`, or the reason of the build's signal. Sandbox failures fail the build: it never runs here
  * instead.
  */
 export async function buildInSandbox(request: BuildRequest, access: BuildSandbox): Promise<BuildResult> {
@@ -174,14 +175,14 @@ function inside(path: string, from: string, folder: 'source' | 'incoming', { fol
 }
 
 /** Converts an error of the sandbox service to a build failure. */
-function failureOf(error: PlatformError): BuildFailure {
+function failureOf(error: PlatformError): Failure<'build'> {
   const { code, message } = error;
   if (code === 'sandbox_option_refused')
-    return new BuildFailure('sandbox_unfit', `${message}. An owner sets the build machine`, { cause: error });
-  if (code === 'sandbox_limit') return new BuildFailure('sandbox_limit', message, { cause: error });
+    return buildFailure('sandbox_unfit', `${message}. An owner sets the build machine`, { cause: error });
+  if (code === 'sandbox_limit') return buildFailure('sandbox_limit', message, { cause: error });
   if (code === 'sandbox_disk_full')
-    return new BuildFailure('disk_full', `${message}: clear the build cache, or build less`, { cause: error });
-  return new BuildFailure(
+    return buildFailure('disk_full', `${message}: clear the build cache, or build less`, { cause: error });
+  return buildFailure(
     'sandbox_unavailable',
     `The build's sandbox cannot be used, and nothing is built elsewhere: ${message}`,
     { cause: error },

@@ -3,13 +3,14 @@
 import { mkdir, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { PlatformError } from '#core/errors.ts';
+import type { Failure } from '#core/failure.ts';
 import { isArtifactId } from '#core/names.ts';
-import { ArchiveError } from '#core/archive/archive-error.ts';
+import { archiveError, isArchiveError } from '#core/archive/archive-error.ts';
 import { readArchive } from '#artifacts/archive/read-archive.ts';
 import { BLOCK_BYTES } from '#core/archive/tar-header.ts';
 import { writeNew } from '#artifacts/archive/write-new.ts';
 import { noRoom } from '../disk-watch.ts';
-import { BuildFailure, type BuildRunLimits } from '../types.ts';
+import { buildFailure, type BuildRunLimits } from '../types.ts';
 import type { BuildMachine } from './machine.ts';
 
 /** Maximum overhead per file: headers, records and padding. */
@@ -24,7 +25,7 @@ tar -c --format=gnu --hard-dereference --owner=0 --group=0 -f artifact.tar -C "a
 
 /**
  * @param target folder of the builder; the artifact is written to `<target>/<id>`.
- * @throws {BuildFailure} `artifact_invalid`, `artifact_too_large`, `artifact_too_many_files`, `disk_full`
+ * @throws {Failure} `build`: `artifact_invalid`, `artifact_too_large`, `artifact_too_many_files`, `disk_full`
  */
 export async function fetchArtifact(
   machine: Pick<BuildMachine, 'script' | 'read'>,
@@ -32,7 +33,7 @@ export async function fetchArtifact(
   target: string,
   limits: Pick<BuildRunLimits, 'artifactBytesMax' | 'artifactFilesMax' | 'diskFreeBytesMin'>,
 ): Promise<void> {
-  if (!isArtifactId(id)) throw new BuildFailure('artifact_invalid', unusable('its id is not a hash'));
+  if (!isArtifactId(id)) throw buildFailure('artifact_invalid', unusable('its id is not a hash'));
   await machine.script(PACK, id);
   const root = join(target, id);
   await mkdir(root, { recursive: true, mode: 0o700 });
@@ -49,13 +50,13 @@ export async function fetchArtifact(
       await writeNew(file, content, { mode: 0o600 });
     });
   } catch (error) {
-    if (error instanceof ArchiveError) throw refusalOf(error);
+    if (isArchiveError(error)) throw refusalOf(error);
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ECONNRESET' || code === 'ERR_STREAM_PREMATURE_CLOSE')
       throw new PlatformError('sandbox_lost', { reason: code }, { cause: error });
     if (code === 'ENOSPC') throw noRoom('The archive of a sandbox does not fit');
     if (code === 'EEXIST' || code === 'ENAMETOOLONG' || code === 'ENOTDIR')
-      throw new BuildFailure('artifact_invalid', unusable(`a file of it cannot be written (${code})`));
+      throw buildFailure('artifact_invalid', unusable(`a file of it cannot be written (${code})`));
     throw error;
   } finally {
     stream.destroy();
@@ -71,19 +72,19 @@ async function* plain(
   const bytesMax = artifactBytesMax + artifactFilesMax * BYTES_BESIDE + ROOM_BYTES;
   let bytes = 0;
   for await (const chunk of stream) {
-    if (bytes === 0 && chunk[0] === 0x1f) throw new ArchiveError('archive_invalid', 'its archive is no tar file');
+    if (bytes === 0 && chunk[0] === 0x1f) throw archiveError('archive_invalid', 'its archive is no tar file');
     bytes += chunk.byteLength;
-    if (bytes > bytesMax) throw new ArchiveError('artifact_too_large', `its archive has more than ${bytesMax} bytes`);
+    if (bytes > bytesMax) throw archiveError('artifact_too_large', `its archive has more than ${bytesMax} bytes`);
     if (bytes > room) throw noRoom('The archive of a sandbox does not fit');
     yield chunk;
   }
 }
 
-function refusalOf(error: ArchiveError): BuildFailure {
-  const { reason, message } = error;
-  if (reason === 'artifact_too_large' || reason === 'artifact_too_many_files')
-    return new BuildFailure(reason, message, { cause: error });
-  return new BuildFailure('artifact_invalid', unusable(message), { cause: error });
+function refusalOf(error: PlatformError): Failure<'build'> {
+  const { code, message } = error;
+  if (code === 'artifact_too_large' || code === 'artifact_too_many_files')
+    return buildFailure(code, message, { cause: error });
+  return buildFailure('artifact_invalid', unusable(message), { cause: error });
 }
 
 function unusable(what: string): string {

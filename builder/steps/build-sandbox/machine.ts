@@ -4,12 +4,13 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { PlatformError } from '#core/errors.ts';
+import type { Failure } from '#core/failure.ts';
 import { SANDBOX_BOUNDS } from '#core/sandbox/call-limits.ts';
 import { folderVariables, registryVariables } from '../environment.ts';
 import type { BuildProgram } from '../make-artifact.ts';
 import { foldersIn } from '../build-folders.ts';
 import type { Fence, FencedCommand, FencedExit } from '../fence.ts';
-import { BuildFailure, type BuildRequest, type BuildSandbox } from '../types.ts';
+import { buildFailure, type BuildRequest, type BuildSandbox } from '../types.ts';
 import { buildProgram } from './program.ts';
 
 /** A responding build sandbox. Its folders are paths inside. */
@@ -21,7 +22,7 @@ export interface BuildMachine extends Fence {
   readonly program: BuildProgram;
   /** Variables of every command. */
   readonly variables: Readonly<Record<string, string>>;
-  /** Runs a shell script. @returns its output. @throws {BuildFailure} when it fails. */
+  /** Runs a shell script. @returns its output. @throws {Failure} `build` when it fails. */
   script(text: string, ...words: string[]): Promise<string>;
   /** @param path relative to the workspace. */
   write(path: string, content: Readable): Promise<void>;
@@ -39,7 +40,7 @@ const CLOSE_MS_MAX = 10_000;
 const KEPT_CHARS_MAX = 1024 * 1024;
 const SAID_CHARS_MAX = 300;
 
-/** @throws {PlatformError} of the sandbox service; {BuildFailure} when the sandbox cannot build. */
+/** @throws {PlatformError} of the sandbox service; {Failure} `build` when the sandbox cannot build. */
 export async function openBuildMachine(request: BuildRequest, access: BuildSandbox): Promise<BuildMachine> {
   const { client, place, headers } = access;
   const { signal, onLine } = request;
@@ -52,7 +53,7 @@ export async function openBuildMachine(request: BuildRequest, access: BuildSandb
     const { stdout, stderr, exitCode } = toResult(answer);
     if (exitCode === 0) return stdout;
     if (/No space left on device|Disk quota exceeded/i.test(stderr)) throw diskFull();
-    throw new BuildFailure('sandbox_failed', `The build's sandbox cannot be prepared: ${shortOf(stderr)}`);
+    throw buildFailure('sandbox_failed', `The build's sandbox cannot be prepared: ${shortOf(stderr)}`);
   }
 
   async function run(command: FencedCommand): Promise<FencedExit> {
@@ -107,7 +108,7 @@ export async function openBuildMachine(request: BuildRequest, access: BuildSandb
     if (!workspace.startsWith('/') || path === '') throw odd();
     const own = `${process.platform}-${process.arch}`;
     if (node === '' || version !== own)
-      throw new BuildFailure(
+      throw buildFailure(
         'sandbox_unfit',
         `The build's sandbox has no Node ${NODE_MAJOR} for ${own}${version === '' ? '' : `, but one for ${shortOf(version)}`}: BUILD_SANDBOX_IMAGE or BUILD_SANDBOX_TEMPLATE names what it is made of`,
       );
@@ -196,15 +197,15 @@ function exitOf(code: number): Pick<FencedExit, 'code' | 'signal'> {
   return code === 137 ? { code: null, signal: 'SIGKILL' } : { code, signal: null };
 }
 
-export function diskFull(): BuildFailure {
-  return new BuildFailure(
+export function diskFull(): Failure<'build'> {
+  return buildFailure(
     'disk_full',
     "The disk of the build's sandbox is full (SANDBOX_DISK_MB): clear the build cache, or build less",
   );
 }
 
 function odd(): PlatformError {
-  return new PlatformError('sandbox_lost', { reason: 'its agent does not answer as it should' });
+  return new PlatformError('sandbox_lost', { reason: 'its agent sent an unexpected response' });
 }
 
 function shortOf(text: string): string {

@@ -2,7 +2,7 @@
 // package-tools.ts has the rules. Called by build-in-sandbox.ts.
 import { shimFolder, shimText } from '../package-tools.ts';
 import type { BuildPlan } from '../plan.ts';
-import { BuildFailure } from '../types.ts';
+import { buildFailure } from '../types.ts';
 import type { BuildMachine } from './machine.ts';
 
 /** Writes programs: name -> text. */
@@ -14,7 +14,7 @@ chmod 755 "$1/$2"`;
 
 /**
  * @returns folders to prepend to PATH.
- * @throws {BuildFailure} `install_failed` when the sandbox does not have the project's package manager.
+ * @throws {Failure} `build`: `install_failed` when the sandbox does not have the project's package manager.
  */
 export async function findTools(
   { manager, installCommand }: BuildPlan,
@@ -39,7 +39,7 @@ export async function findTools(
   }
   // A custom install command without a lockfile may not need a package manager.
   if (installCommand !== null || lockfile === null) return [];
-  throw new BuildFailure(
+  throw buildFailure(
     'install_failed',
     `The project uses ${name} (${because}), which the build sandbox does not have. Build with an image that has it (BUILD_SANDBOX_IMAGE), or set an install command that uses another one`,
   );

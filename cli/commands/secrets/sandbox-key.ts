@@ -1,8 +1,8 @@
 // `platform secrets sandbox-key`: creates the sandbox service's key at a hosted provider and prints it once. The admin
 // key is read from the environment, since other users of the machine can see arguments.
 import { defineCommand } from 'citty';
+import { isFailure } from '#core/failure.ts';
 import { makeScopedKey } from '#sandbox/backends/hosted/scoped-key.ts';
-import { ProviderError } from '#sandbox/backends/hosted/provider.ts';
 import { providerUrl } from '#sandbox/backends/hosted/settings.ts';
 import { wholeNumber } from '../../terminal/arguments.ts';
 import { CliError } from '../../terminal/failure.ts';
@@ -53,7 +53,7 @@ export const command = defineCommand({
         hasTemplate: args.template === true,
       });
     } catch (error) {
-      const isLater = error instanceof ProviderError && error.status === 503;
+      const isLater = isFailure(error, 'sandbox_provider') && error.status === 503;
       throw new CliError((error as Error).message, {
         advice: isLater
           ? 'The provider may be rotating credentials: try again in a few minutes.'

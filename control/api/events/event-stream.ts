@@ -23,7 +23,11 @@ export function createEventStreams(what: string): EventStreams {
   return {
     answer(deps, texts, signal) {
       if (open >= deps.limits.logFollowersMax)
-        throw new ApiError('unavailable', { reason: `Too many ${what} are followed` }, { 'retry-after': '5' });
+        throw new ApiError(
+          'unavailable',
+          { reason: `Too many clients follow ${what}: try again in 5 s` },
+          { 'retry-after': '5' },
+        );
       open++;
       const events = kept(texts(AbortSignal.any([signal, deps.stopping])));
       const encoder = new TextEncoder();

@@ -32,7 +32,7 @@ export function idempotencyKey(headers: Headers): string | null {
   if (key === null) return null;
   if (key.length > KEY_CHARS_MAX || !/^[\x21-\x7e]+$/.test(key))
     throw new ApiError('bad_request', {
-      reason: `Idempotency-Key takes 1 to ${KEY_CHARS_MAX} printable characters without spaces`,
+      reason: `Idempotency-Key must have 1 to ${KEY_CHARS_MAX} printable characters without spaces`,
     });
   return key;
 }

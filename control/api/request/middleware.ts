@@ -78,7 +78,9 @@ export const admitted = middleware<Mutable<RequestState>, Dependencies>(async (c
 function checkVersion(headers: Headers): void {
   const asked = headers.get('x-platform-api-version');
   if (asked === null || (/^\d{4}-\d\d-\d\d$/.test(asked) && asked >= API_VERSION)) return;
-  throw new ApiError('bad_request', { reason: `X-Platform-Api-Version: this API has versions from ${API_VERSION}` });
+  throw new ApiError('bad_request', {
+    reason: `X-Platform-Api-Version: the earliest version of this API is ${API_VERSION}`,
+  });
 }
 
 /** Permissions that a route declares; null if none. */

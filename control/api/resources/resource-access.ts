@@ -93,7 +93,7 @@ export function resourceAccess(deps: Dependencies, { access, audit, requestId }:
 }
 
 function refusedBySandbox(error: PlatformError): ApiError {
-  return new ApiError(refusalOf(error.code, error.status), { reason: error.message });
+  return ApiError.inWords(refusalOf(error.code, error.status), error.message);
 }
 
 /** Names for the audit log of a sandbox call; commands and arguments are left out, as they may hold secrets. */

@@ -30,7 +30,7 @@ export async function callResource<Operation extends ResourceOperation>(
 ): Promise<ResourceOperations[Operation]['gives']> {
   if (operation === 'db.migrate' && deps.migrationsExecutor === 'migrator')
     throw new ApiError('conflict', {
-      reason: 'The migrator applies the migrations of this platform: redeploy the deployment, or promote it',
+      reason: 'On this platform, the migrator applies migrations: redeploy or promote the deployment instead',
     });
   const { project, deployment } = await declaring(deps, projectId, branch);
   const call: ResourceCall<Operation> = {
@@ -44,14 +44,14 @@ export async function callResource<Operation extends ResourceOperation>(
     .ask<ResourceAnswer<Operation> & { error?: unknown; code?: unknown }>('/_platform/data', call, waitMs)
     .catch((error: Error) => {
       deps.log.warn({ err: error, operation }, 'The engines do not answer');
-      throw new ApiError('unavailable', { reason: 'The engines do not answer: try again' });
+      throw new ApiError('unavailable', { reason: 'The engines are not responding: try again' });
     });
   if (status === 200) return body.result;
   const reason = typeof body.error === 'string' ? body.error : `The engine answered ${status}`;
   if (body.code === 'internal_route_not_found')
-    throw new ApiError('not_available', { reason: 'The engines of this platform cannot be asked for that' });
+    throw new ApiError('not_available', { reason: 'The engines of this platform do not support this operation' });
   const code = refusalOf(typeof body.code === 'string' ? body.code : '', status);
-  throw new ApiError(code, code === 'payload_too_large' ? { allowed: reason.replace(/\D+/g, '') } : { reason });
+  throw ApiError.inWords(code, reason);
 }
 
 /** The project's name, and the deployment whose bindings are used. */

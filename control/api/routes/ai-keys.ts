@@ -86,7 +86,7 @@ export const aiKeys = platform<Dependencies, RequestState>()
         const [count] = await tx<{ count: number }[]>`
           SELECT count(*)::int AS count FROM control.ai_token WHERE organization_id = ${id} AND kind = 'key'`;
         const allowed = bounds.tokensMax;
-        if (count!.count >= allowed) throw new ApiError('limit_reached', { what: 'Keys for the AI gateway', allowed });
+        if (count!.count >= allowed) throw new ApiError('limit_reached', { what: 'AI gateway keys', allowed });
         const of = { organizationId: id, projectId: null, deploymentId: null, branch: null, runId: null } as const;
         const { id: keyId, token: key } = await issueToken(
           statementsOf(tx),

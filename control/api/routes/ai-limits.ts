@@ -21,7 +21,7 @@ export function checkLimits(limits: readonly SetLimit[]): void {
   const seen = new Set<string>();
   for (const { of, per } of limits) {
     const one = `${of} per ${per}`;
-    if (seen.has(one)) throw new ApiError('bad_request', { reason: `body.limits: has ${one} twice` });
+    if (seen.has(one)) throw new ApiError('bad_request', { reason: `body.limits: ${one} is given twice` });
     seen.add(one);
   }
 }

@@ -72,7 +72,7 @@ export const aiSettings = platform<Dependencies, RequestState>()
       const { aliases, auto, limits } = ctx.body;
       checkLimits(limits);
       if (Object.hasOwn(aliases, 'auto'))
-        throw new ApiError('bad_request', { reason: 'body.aliases: auto has a meaning of its own' });
+        throw new ApiError('bad_request', { reason: 'body.aliases: auto is reserved' });
       await ctx.env.sql.begin(async (tx) => {
         await tx`
           INSERT INTO control.ai_settings (organization_id, aliases, auto, limits)

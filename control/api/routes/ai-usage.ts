@@ -95,7 +95,7 @@ function toQuestion({ from: fromText, to: toText, groupBy = 'model' }: Asked) {
   const from = fromText === undefined ? new Date(to.getTime() - DAYS_DEFAULT * DAY_MS) : new Date(fromText);
   const ms = to.getTime() - from.getTime();
   if (!(ms >= 0 && ms <= DAYS_MAX * DAY_MS))
-    throw new ApiError('bad_request', { reason: `query.from: is at most ${DAYS_MAX} days before query.to` });
+    throw new ApiError('bad_request', { reason: `query.from: must be at most ${DAYS_MAX} days before query.to` });
   return { from, to, groupBy };
 }
 

@@ -14,7 +14,7 @@ const table: OwnedTable = {
   table: 'control.alert_rule',
   id: 'id',
   owner: 'project_id',
-  limit: { what: 'Alert rules', of: 'alertRulesMax' },
+  limit: { what: 'alert rules', of: 'alertRulesMax' },
 };
 const CHANNELS_OF_RULE_MAX = 5;
 const MINUTE = 60;

@@ -60,7 +60,7 @@ export const audit = platform<Dependencies, RequestState>().get(
     const { count, after } = readPage(ctx.query);
     const before = after === null ? null : Number(after.id);
     if (before !== null && !Number.isSafeInteger(before))
-      throw new ApiError('bad_request', { reason: 'query.cursor: is no cursor of this list' });
+      throw new ApiError('bad_request', { reason: 'query.cursor: is not a cursor of this list' });
     const rows = await sql<Row[]>`
       SELECT e.seq, e.at, e.actor_kind, e.actor_id, a.login, e.action, e.subject_kind, e.subject_id, e.project_id,
         e.details, e.address, e.request_id

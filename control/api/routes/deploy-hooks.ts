@@ -50,7 +50,8 @@ export const deployHooks = platform<Dependencies, RequestState>()
     async (ctx) => {
       const reached = await ctx.state.access.project('project:write', ctx.params.id);
       const { name, branch } = ctx.body;
-      if (!isBranchName(branch)) throw new ApiError('bad_request', { reason: `"${branch}" is no name of a branch` });
+      if (!isBranchName(branch))
+        throw new ApiError('bad_request', { reason: `"${branch}" is not a valid branch name` });
       const { secret, hash } = newSecret('pdh');
       const columns = { hash, name, branch, created_by: reached.actor.accountId };
       const given = { id: newId('deployHook'), columns, details: { name, branch } };
@@ -58,7 +59,7 @@ export const deployHooks = platform<Dependencies, RequestState>()
         const [count] = await tx<{ count: number }[]>`
           SELECT count(*)::int AS count FROM control.deploy_hook WHERE project_id = ${reached.projectId}`;
         if (count!.count >= HOOKS_MAX)
-          throw new ApiError('unprocessable', { reason: `A project has at most ${HOOKS_MAX} deploy hooks` });
+          throw new ApiError('unprocessable', { reason: `Limit of deploy hooks reached: ${HOOKS_MAX} per project` });
       });
       return ctx.json({ hook: toHook(row), url: `${ctx.env.addresses.api}/deploy-hooks/${secret}` }, 201);
     },

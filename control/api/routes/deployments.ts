@@ -141,7 +141,8 @@ export function deployments(streams: EventStreams) {
         const { id } = ctx.params;
         const { organizationId, projectId } = await ctx.state.access.deployment('deployment:create', id);
         const row = await ctx.env.sql.begin(async (tx) => {
-          if (!(await cancelDeployment(tx, id))) throw new ApiError('conflict', { reason: 'It has ended already' });
+          if (!(await cancelDeployment(tx, id)))
+            throw new ApiError('conflict', { reason: 'The deployment has already finished' });
           await ctx.state.audit(tx, {
             organizationId,
             projectId,
@@ -172,14 +173,15 @@ export function deployments(streams: EventStreams) {
       async (ctx) => {
         const { actor } = await ctx.state.access.deployment('deployment:create', ctx.params.id);
         const before = await readDeployment(ctx.env.sql, ctx.params.id);
-        if (!hasEnded(before.status)) throw new ApiError('conflict', { reason: 'It has not ended' });
+        if (!hasEnded(before.status))
+          throw new ApiError('conflict', { reason: 'The deployment has not finished: cancel it first, or wait' });
         // Builds of forks need an explicit approval (git-host/approval.ts).
         if (before.is_fork)
-          throw new ApiError('unprocessable', { reason: 'It is of a fork: approve it, or push again' });
+          throw new ApiError('unprocessable', { reason: 'The deployment is from a fork: approve it, or push again' });
         const { clearCache = false } = ctx.query;
         if (before.source === 'upload' && clearCache)
           throw new ApiError('unprocessable', {
-            reason: 'It was uploaded: the platform built nothing, and kept nothing',
+            reason: 'The deployment was uploaded, so it has no build cache to clear',
           });
         if (before.source === 'upload') {
           const id = await redeploy(ctx.env, before.id, actor.accountId, ctx.state.audit);
@@ -198,10 +200,10 @@ export function deployments(streams: EventStreams) {
           ...(clearCache && { input: { clearCache } }),
         });
         if (clearCache && !made.isNew)
-          throw new ApiError('conflict', { reason: `${made.id} is on its way with the same commit: cancel it first` });
+          throw new ApiError('conflict', { reason: `${made.id} is already building the same commit: cancel it first` });
         const message = made.isNew
-          ? `${made.id} builds what ${before.id} has built`
-          : `${made.id} is on its way with the same commit`;
+          ? `${made.id} builds the commit of ${before.id} again`
+          : `${made.id} is already building the same commit`;
         return ctx.json({ newDeploymentId: made.id, message }, 202);
       },
     )

@@ -61,15 +61,15 @@ export const domains = platform<Dependencies, RequestState>()
         ctx.body.redirectTo === undefined ? null : checkHostname('redirectTo', ctx.body.redirectTo, addresses);
       if (branch !== null && redirectTo !== null)
         throw new ApiError('unprocessable', {
-          reason: 'body: a domain leads to a branch or is sent on, not both: leave out branch or redirectTo',
+          reason: 'body: branch and redirectTo exclude each other: leave out one of them',
         });
       const row = await ctx.env.sql.begin(async (tx) => {
         await checkRedirect(tx, { projectId, hostname, branch, redirectTo });
         const made = await addDomain(tx, { projectId, hostname, branch, redirectTo });
-        if (made === null) throw new ApiError('conflict', { reason: `The project has ${hostname} already` });
+        if (made === null) throw new ApiError('conflict', { reason: `The project already has the domain ${hostname}` });
         const allowed = limits.domainsMax;
         if ((await countDomains(tx, projectId)) > allowed)
-          throw new ApiError('limit_reached', { what: 'Domains', allowed: `${allowed} (API_DOMAINS_MAX)` });
+          throw new ApiError('limit_reached', { what: 'domains', allowed: `${allowed} (API_DOMAINS_MAX)` });
         await ctx.state.audit(tx, {
           organizationId,
           projectId,
@@ -108,7 +108,7 @@ export const domains = platform<Dependencies, RequestState>()
           details: { hostname: row.hostname, problem: 'problem' in proof ? proof.problem : null },
         }),
       );
-      if (checked.isTaken) throw new ApiError('conflict', { reason: 'Another project has proved this host' });
+      if (checked.isTaken) throw new ApiError('conflict', { reason: 'Another project has verified this domain' });
       if (checked.row === null) throw new ApiError('not_found');
       return showDomain(ctx.env, checked.row);
     },
@@ -140,10 +140,11 @@ async function checkRedirect(tx: Transaction, { projectId, hostname, redirectTo 
     SELECT hostname, redirect_to FROM control.domain
     WHERE project_id = ${projectId} AND redirect_to IS NOT NULL
       AND (hostname = ${redirectTo} OR (redirect_to = ${hostname} AND ${redirectTo !== null})) LIMIT 1`;
-  if (redirectTo === hostname) throw new ApiError('unprocessable', { reason: 'body.redirectTo: is the domain itself' });
+  if (redirectTo === hostname)
+    throw new ApiError('unprocessable', { reason: 'body.redirectTo: must not be the domain itself' });
   if (clash !== undefined)
     throw new ApiError('unprocessable', {
-      reason: `body.redirectTo: ${clash.hostname} is sent on to ${clash.redirect_to}: name where visitors are to arrive`,
+      reason: `body.redirectTo: ${clash.hostname} already redirects to ${clash.redirect_to}: redirect to the final domain`,
     });
 }
 

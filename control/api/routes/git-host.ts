@@ -1,8 +1,8 @@
 // The Git host: receives its webhooks, lists what a person may connect, reports missing permissions of the
 // application, and approves deployments of forks.
+import { isFailure } from '#core/failure.ts';
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
-import { GitHostError } from '#git/host/connection.ts';
 import { readApp } from '#git/host/repositories.ts';
 import { approveDeployment } from '../../git-host/approval.ts';
 import { connectable, gitHostOf } from '../../git-host/connect.ts';
@@ -108,7 +108,7 @@ export const gitHost = platform<Dependencies, RequestState>()
         const missing = await missingPermissions(git.gitHost);
         return { ...status, installUrl: `${git.gitHost.url}/apps/${slug}/installations/new`, missing };
       } catch (error) {
-        if (!(error instanceof GitHostError)) throw error;
+        if (!isFailure(error, 'git_host')) throw error;
         return { ...status, problem: error.message };
       }
     },

@@ -13,7 +13,7 @@ export const health = platform<Dependencies, RequestState>().get(
     try {
       await ctx.env.sql`SELECT 1`;
     } catch {
-      throw new ApiError('unavailable', { reason: 'The database does not answer' });
+      throw new ApiError('unavailable', { reason: 'The database is not responding' });
     }
     return { status: 'ok' } as const;
   },

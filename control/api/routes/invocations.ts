@@ -72,7 +72,7 @@ export const invocations = platform<Dependencies, RequestState>()
       const { scanMs, retentionMs } = ctx.env.telemetryLimits;
       const { order = 'time', cursor } = ctx.query;
       if (order !== 'time' && cursor !== undefined)
-        throw new ApiError('bad_request', { reason: 'query.cursor: only where query.order is time' });
+        throw new ApiError('bad_request', { reason: 'query.cursor: requires query.order=time' });
       const page = { limit: limitOf(ctx.query), after: positionOf(cursor), order };
       const time = timeOf(ctx.query, retentionMs);
       return readWithin(ctx.env.sql, scanMs, (sql) => readInvocations(sql, projectId, ctx.query, time, page));

@@ -124,7 +124,7 @@ export const logs = (streams: EventStreams) =>
       async (ctx) => {
         const { projectId } = await ctx.state.access.project('log:read', ctx.params.id);
         if (!(ctx.req.headers.get('accept') ?? '').includes('text/event-stream'))
-          throw new ApiError('bad_request', { reason: 'header accept: must name text/event-stream' });
+          throw new ApiError('bad_request', { reason: 'header accept: must include text/event-stream' });
         const given = ctx.req.headers.get('last-event-id') ?? ctx.query.after ?? '';
         const after = /^\d{1,15}$/.test(given) ? Number(given) : null;
         return streams.answer(

@@ -80,7 +80,9 @@ export const members = platform<Dependencies, RequestState>()
         const before = await holdRole(tx, id, accountId);
         if (before === null) throw new ApiError('not_found');
         if (before === 'owner')
-          throw new ApiError('conflict', { reason: 'The owner stays the owner: transfer does it' });
+          throw new ApiError('conflict', {
+            reason: 'The role of the owner cannot be changed: transfer the organization first',
+          });
         const ended = await setRole(tx, id, accountId, role);
         await ctx.state.audit(tx, {
           organizationId: id,
@@ -108,7 +110,8 @@ export const members = platform<Dependencies, RequestState>()
       await ctx.env.sql.begin(async (tx) => {
         const role = await holdRole(tx, id, accountId);
         if (role === null) throw new ApiError('not_found');
-        if (role === 'owner') throw new ApiError('conflict', { reason: 'The owner cannot be removed' });
+        if (role === 'owner')
+          throw new ApiError('conflict', { reason: 'The owner cannot be removed: transfer the organization first' });
         const ended = await removeMember(tx, id, accountId);
         await ctx.state.audit(tx, {
           organizationId: id,
@@ -150,10 +153,10 @@ export const members = platform<Dependencies, RequestState>()
       const allowed = ctx.env.limits.membersMax;
       const made = await ctx.env.sql.begin(async (tx) => {
         await holdRole(tx, id, accountId);
-        if (await isMember(tx, id, login)) throw new ApiError('conflict', { reason: `${login} is a member` });
+        if (await isMember(tx, id, login)) throw new ApiError('conflict', { reason: `${login} is already a member` });
         if ((await countPlaces(tx, id)) >= allowed)
           throw new ApiError('limit_reached', {
-            what: 'Members and invitations',
+            what: 'members and invitations',
             allowed: `${allowed} (API_MEMBERS_MAX)`,
           });
         const invitation = await addInvitation(tx, {

@@ -58,7 +58,7 @@ export const migrations = platform<Dependencies, RequestState>().get(
     const { count, after } = readPage(ctx.query);
     const before = after === null ? null : Number(after.id);
     if (before !== null && !Number.isSafeInteger(before))
-      throw new ApiError('bad_request', { reason: 'query.cursor: is no cursor of this list' });
+      throw new ApiError('bad_request', { reason: 'query.cursor: is not a cursor of this list' });
     const wanted = { ...filters, ...(branch !== undefined && { branch: branch === '' ? null : branch }) };
     const rows = await readMigrations(ctx.env.sql, projectId, wanted, count, before);
     return toPage(rows, count, toJson, ({ id }) => ({ order: '', id: String(id) }));

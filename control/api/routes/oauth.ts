@@ -1,5 +1,6 @@
 // How the CLI gets its token: RFC 6749 with PKCE, RFC 8628 and RFC 7009. Errors have the fields of OAuth and those of
 // this API. The pages are served from the dashboard's origin, which has the sessions.
+import { Failure, isFailure } from '#core/failure.ts';
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import type { Dependencies } from '../../process/dependencies.ts';
@@ -9,7 +10,6 @@ import {
   clientName,
   DEVICE_SECONDS,
   exchangeCode,
-  GrantError,
   makeDevice,
   POLL_SECONDS,
   pollDevice,
@@ -24,7 +24,7 @@ import { networkOf } from '../../http/client-address.ts';
 import { openToAll } from '../request/needs.ts';
 
 const Text = Type.String({ maxLength: 1024 });
-const Failure = Type.Object({
+const GrantFailure = Type.Object({
   error: Type.String(),
   error_description: Type.String(),
   message: Type.String(),
@@ -67,7 +67,7 @@ export const oauth = platform<Dependencies, RequestState>()
           expires_in: Type.Integer(),
           interval: Type.Integer(),
         }),
-        400: Failure,
+        400: GrantFailure,
       },
     },
     async (ctx) => {
@@ -101,7 +101,7 @@ export const oauth = platform<Dependencies, RequestState>()
         code_verifier: Type.Optional(Text),
         device_code: Type.Optional(Text),
       }),
-      response: { 200: Token, 400: Failure },
+      response: { 200: Token, 400: GrantFailure },
     },
     async (ctx) => {
       const { sql } = ctx.env;
@@ -143,14 +143,16 @@ function grant({ sql }: Dependencies, asked: Asked): Promise<IssuedToken> {
   const { code, redirect_uri: redirectUri, code_verifier: verifier, device_code: deviceCode } = asked;
   if (asked.grant_type === DEVICE_GRANT && deviceCode !== undefined) return pollDevice(sql, deviceCode);
   if (asked.grant_type !== 'authorization_code')
-    throw new GrantError('unsupported_grant_type', `grant_type is authorization_code or ${DEVICE_GRANT}`);
+    throw new Failure('oauth', `grant_type must be authorization_code or ${DEVICE_GRANT}`, {
+      code: 'unsupported_grant_type',
+    });
   if (code === undefined || redirectUri === undefined || verifier === undefined)
-    throw new GrantError('invalid_request', 'code, redirect_uri and code_verifier are needed');
+    throw new Failure('oauth', 'code, redirect_uri and code_verifier are required', { code: 'invalid_request' });
   return exchangeCode(sql, { code, redirectUri, verifier });
 }
 
-function noClient(): GrantError {
-  return new GrantError('invalid_client', `The one client is ${CLIENT_ID}`);
+function noClient(): Failure<'oauth'> {
+  return new Failure('oauth', `Unknown client: use ${CLIENT_ID}`, { code: 'invalid_client' });
 }
 
 function issued({ secret }: IssuedToken): { access_token: string; token_type: string; expires_in: number } {
@@ -159,7 +161,7 @@ function issued({ secret }: IssuedToken): { access_token: string; token_type: st
 
 /** @throws errors that are not OAuth errors. */
 function failureOf(error: unknown, requestId: string) {
-  if (!(error instanceof GrantError)) throw error;
+  if (!isFailure(error, 'oauth')) throw error;
   const { code, message } = error;
   return { error: code, error_description: message, message, code, requestId };
 }

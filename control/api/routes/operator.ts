@@ -81,8 +81,11 @@ export const operator = platform<Dependencies, RequestState>()
       const { folder, sql } = ctx.env;
       const plan = backupPlan(folder);
       if (plan === null)
-        throw new ApiError('conflict', { reason: 'Nothing here makes backups: run `platform backup` on the machine' });
-      if (backupRuns(folder)[0]?.endedAt === null) throw new ApiError('conflict', { reason: 'One is under way' });
+        throw new ApiError('conflict', {
+          reason: 'This platform does not schedule backups: run `platform backup` on the machine',
+        });
+      if (backupRuns(folder)[0]?.endedAt === null)
+        throw new ApiError('conflict', { reason: 'A backup is already running' });
       await ctx.state.audit(sql, {
         organizationId: null,
         action: 'operator.backup',

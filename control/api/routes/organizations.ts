@@ -39,7 +39,7 @@ const tags = ['organizations'];
 function checkSlug(slug: string): string {
   if (isProjectName(slug)) return slug;
   throw new ApiError('bad_request', {
-    reason: 'body.slug: takes lower-case letters, digits and single hyphens, at most 40 characters',
+    reason: 'body.slug: must have lower-case letters, digits and single hyphens, at most 40 characters',
   });
 }
 
@@ -77,7 +77,7 @@ export const organizations = platform<Dependencies, RequestState>()
       const made = await ctx.env.sql.begin(async (tx) => {
         await tx`SELECT 1 FROM control.account WHERE id = ${accountId} FOR UPDATE`;
         if ((await countOwned(tx, accountId)) >= allowed)
-          throw new ApiError('limit_reached', { what: 'Organizations', allowed: `${allowed} (API_ORGANIZATIONS_MAX)` });
+          throw new ApiError('limit_reached', { what: 'organizations', allowed: `${allowed} (API_ORGANIZATIONS_MAX)` });
         const id = await addOrganization(tx, { name, slug, accountId });
         if (id === null) throw new ApiError('conflict', { reason: `The slug ${slug} is taken` });
         await ctx.state.audit(tx, {
@@ -159,11 +159,14 @@ export const organizations = platform<Dependencies, RequestState>()
           SELECT slug, is_first FROM control.organization WHERE id = ${id} FOR UPDATE`;
         if (row === undefined) throw new ApiError('not_found');
         if (row.slug !== ctx.query.slug)
-          throw new ApiError('unprocessable', { reason: 'query.slug: is not the slug of this organization' });
+          throw new ApiError('unprocessable', { reason: 'query.slug: must be the slug of this organization' });
         if (row.is_first)
-          throw new ApiError('conflict', { reason: 'The first organization stays: it is the operator’s' });
+          throw new ApiError('conflict', {
+            reason: 'The first organization cannot be deleted: it belongs to the operator',
+          });
         const projects = await tx`SELECT 1 FROM control.project WHERE organization_id = ${id} AND deleted_at IS NULL`;
-        if (projects.length > 0) throw new ApiError('conflict', { reason: 'It has projects: delete them first' });
+        if (projects.length > 0)
+          throw new ApiError('conflict', { reason: 'The organization has projects: delete them first' });
         // Deleted projects keep their names, since their data is stored under them.
         const gone = await tx`SELECT 1 FROM control.project WHERE organization_id = ${id} LIMIT 1`;
         if (gone.length > 0) {
@@ -199,7 +202,8 @@ export const organizations = platform<Dependencies, RequestState>()
       const next = ctx.body.accountId;
       return ctx.env.sql.begin(async (tx) => {
         const role = await holdRole(tx, id, next);
-        if (role === null) throw new ApiError('unprocessable', { reason: 'body.accountId: is no member' });
+        if (role === null)
+          throw new ApiError('unprocessable', { reason: 'body.accountId: must be a member of the organization' });
         if ((await holdRole(tx, id, accountId)) !== 'owner')
           throw new ApiError('forbidden', { permission: 'organization:delete' });
         if (next !== accountId) {
@@ -225,7 +229,7 @@ export const organizations = platform<Dependencies, RequestState>()
       await ctx.env.sql.begin(async (tx) => {
         const role = await holdRole(tx, id, accountId);
         if (role === 'owner')
-          throw new ApiError('conflict', { reason: 'An organization has an owner: hand it over first (transfer)' });
+          throw new ApiError('conflict', { reason: 'The owner cannot leave the organization: transfer it first' });
         const ended = await removeMember(tx, id, accountId);
         await ctx.state.audit(tx, {
           organizationId: id,

@@ -224,7 +224,7 @@ export const projects = platform<Dependencies, RequestState>()
           SELECT name FROM control.project WHERE id = ${projectId} AND deleted_at IS NULL FOR UPDATE`;
         if (row === undefined) throw new ApiError('not_found');
         if (row.name !== ctx.query.name)
-          throw new ApiError('unprocessable', { reason: 'query.name: is not the name of this project' });
+          throw new ApiError('unprocessable', { reason: 'query.name: must be the name of this project' });
         await deleteProject(tx, projectId);
         await ctx.state.audit(tx, {
           organizationId,

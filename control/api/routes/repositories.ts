@@ -177,12 +177,13 @@ export const repositories = platform<Dependencies, RequestState>()
       const { repositoryId, configPath = '', deploy = false } = ctx.body;
       const folder = configPath.replace(/^\.\/?|\/+$/g, '');
       if (folder !== '' && !FOLDER.test(folder))
-        throw new ApiError('bad_request', { reason: `"${configPath}" is no folder in a repository` });
+        throw new ApiError('bad_request', { reason: `"${configPath}" is not a valid folder in a repository` });
       const [row] = await sql<Row[]>`
         SELECT * FROM control.repository WHERE id = ${repositoryId} AND organization_id = ${organizationId}`;
       if (row === undefined) throw new ApiError('not_found');
       const branch = ctx.body.defaultBranch ?? row.default_branch;
-      if (!isBranchName(branch)) throw new ApiError('bad_request', { reason: `"${branch}" is no name of a branch` });
+      if (!isBranchName(branch))
+        throw new ApiError('bad_request', { reason: `"${branch}" is not a valid branch name` });
       await sql.begin(async (tx) => {
         await tx`
           UPDATE control.project

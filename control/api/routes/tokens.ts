@@ -101,7 +101,7 @@ export const tokens = platform<Dependencies, RequestState>()
       const made = await ctx.env.sql.begin(async (tx) => {
         await tx`SELECT 1 FROM control.account WHERE id = ${accountId} FOR UPDATE`;
         if ((await countTokens(tx, accountId)) >= allowed)
-          throw new ApiError('limit_reached', { what: 'Tokens', allowed });
+          throw new ApiError('limit_reached', { what: 'tokens', allowed });
         const issued = await addToken(tx, { name, accountId, organizationId, projectId, scope, days, endsWith });
         if (issued === null) throw new ApiError('unauthorized');
         const { id, secret } = issued;
@@ -192,6 +192,6 @@ function checkEnd(endsWith: TokenLife | null, days: number | null): void {
   const most = endsWith?.expiresAt ?? null;
   if (most === null || (days !== null && Date.now() + days * DAY_MS <= most.getTime())) return;
   throw new ApiError('unprocessable', {
-    reason: `body.expiresInDays: the token that asks ends ${most.toISOString()}, and what it makes no later; leave it out`,
+    reason: `body.expiresInDays: the new token cannot expire after the token of this request (${most.toISOString()}): leave it out`,
   });
 }

@@ -87,7 +87,7 @@ function toQuestion(asked: Asked): Omit<UsageQuestion, 'organizationId' | 'proje
   const from = asked.from === undefined ? new Date(to.getTime() - DAYS_DEFAULT * DAY_MS) : new Date(asked.from);
   const ms = to.getTime() - from.getTime();
   if (!(ms >= 0 && ms <= DAYS_MAX * DAY_MS))
-    throw new ApiError('bad_request', { reason: `query.from: is at most ${DAYS_MAX} days before query.to` });
+    throw new ApiError('bad_request', { reason: `query.from: must be at most ${DAYS_MAX} days before query.to` });
   return { from, to, groupBy: asked.groupBy ?? 'kind', kind: asked.kind ?? null, route: asked.route ?? null };
 }
 

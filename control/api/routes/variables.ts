@@ -65,9 +65,11 @@ interface Given {
 function toInput({ key, value, kind = 'secret', branch, scope }: Given, bytesMax: number): VariableInput {
   const chosen = scope ?? (branch === undefined ? 'production' : 'branch');
   if ((chosen === 'branch') !== (branch !== undefined))
-    throw new ApiError('unprocessable', { reason: `${key}: scope branch takes a branch, the others take none` });
+    throw new ApiError('unprocessable', {
+      reason: `${key}: the scope branch requires a branch, other scopes have none`,
+    });
   if (key.startsWith('PLATFORM_'))
-    throw new ApiError('unprocessable', { reason: `${key}: names that begin with PLATFORM_ are the platform's` });
+    throw new ApiError('unprocessable', { reason: `${key}: names that begin with PLATFORM_ are reserved` });
   checkValue(key, value, bytesMax);
   return { key, value, kind, scope: chosen, branch: branch ?? '' };
 }
@@ -76,9 +78,10 @@ function checkValue(key: string, value: string, bytesMax: number): void {
   const bytes = Buffer.byteLength(value);
   if (bytes > bytesMax)
     throw new ApiError('unprocessable', {
-      reason: `${key}: its value has ${bytes} bytes, at most ${bytesMax} are allowed`,
+      reason: `${key}: the value has ${bytes} bytes, the limit is ${bytesMax}`,
     });
-  if (value.includes('\0')) throw new ApiError('unprocessable', { reason: `${key}: its value holds U+0000` });
+  if (value.includes('\0'))
+    throw new ApiError('unprocessable', { reason: `${key}: the value must not contain U+0000` });
 }
 
 /** Changes variables of a project and writes the audit log entries in the same transaction. */
@@ -114,7 +117,7 @@ interface Changed<Result> {
 async function checkRoom(tx: Transaction, projectId: string, inputs: readonly VariableInput[], allowed: number) {
   for (const place of inputs)
     if ((await countVariables(tx, projectId, place)) > allowed)
-      throw new ApiError('limit_reached', { what: 'Variables of a scope', allowed: `${allowed} (API_VARIABLES_MAX)` });
+      throw new ApiError('limit_reached', { what: 'variables per scope', allowed: `${allowed} (API_VARIABLES_MAX)` });
 }
 
 export const variables = platform<Dependencies, RequestState>()
@@ -148,7 +151,7 @@ export const variables = platform<Dependencies, RequestState>()
       const row = await change(ctx, reached, 'variable.create', async (tx) => {
         const { keys, limits } = ctx.env;
         const made = await setVariable(tx, keys, reached.projectId, input, reached.actor.accountId, 'keep');
-        if (made === null) throw new ApiError('conflict', { reason: `${input.key} is there already in this scope` });
+        if (made === null) throw new ApiError('conflict', { reason: `${input.key} already exists in this scope` });
         await checkRoom(tx, reached.projectId, [input], limits.variablesMax);
         const { key, scope, branch, kind } = input;
         return { result: made, subjectId: made.id, details: { key, scope, branch, kind }, places: [input] };
@@ -211,7 +214,7 @@ export const variables = platform<Dependencies, RequestState>()
         if (before === null) throw new ApiError('not_found');
         if (before.kind === 'secret' || kind === 'secret') await access.project('secret:write', reached.projectId);
         if (before.kind === 'secret' && kind === 'plaintext' && value === undefined)
-          throw new ApiError('unprocessable', { reason: 'A secret becomes plaintext only with a new value' });
+          throw new ApiError('unprocessable', { reason: 'A secret can only become plaintext with a new value' });
         if (value !== undefined) checkValue(before.key, value, ctx.env.limits.variableBytesMax);
         const changed = await changeVariable(tx, ctx.env.keys, before, { value, kind });
         const { key, scope, branch } = changed;

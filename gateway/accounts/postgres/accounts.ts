@@ -1,11 +1,12 @@
 // Accounts in Postgres, shared by all gateways of an installation. Used by the process `gateway`. Revoked tokens are
 // announced immediately.
 import type { EncryptionKeys } from '#core/encryption.ts';
+import { Failure } from '#core/failure.ts';
 import { openPostgres, type ConnectionOptions } from '#postgres/connection.ts';
 import { openListener } from '#postgres/listener.ts';
 import { isConnectionTrouble, sqlState } from '#postgres/postgres-error.ts';
 import type { GatewayDeps, ModelTable, ModelTables } from '../../contract/contract.ts';
-import { AccountsAway, type Accounts, type LimitsOf } from '../accounts.ts';
+import type { Accounts, LimitsOf } from '../accounts.ts';
 import { createPostgresLedger } from './ledger.ts';
 import { createSettings } from './settings.ts';
 import { sweep } from './sweep.ts';
@@ -87,7 +88,7 @@ export async function openPostgresAccounts(deps: Deps): Promise<PostgresAccounts
   }
 }
 
-/** A query that a call waits for. @throws {AccountsAway} when the database does not answer. */
+/** A query that a call waits for. @throws {Failure} `accounts_away` when the database does not answer. */
 function orAway<Given extends unknown[], Answer>(
   ask: (...given: Given) => Promise<Answer>,
 ): (...given: Given) => Promise<Answer> {
@@ -95,7 +96,9 @@ function orAway<Given extends unknown[], Answer>(
     try {
       return await ask(...given);
     } catch (error) {
-      throw isConnectionTrouble(error) ? new AccountsAway('The database does not answer', { cause: error }) : error;
+      throw isConnectionTrouble(error)
+        ? new Failure('accounts_away', 'The database is not responding', { cause: error })
+        : error;
     }
   };
 }

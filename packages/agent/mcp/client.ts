@@ -18,9 +18,6 @@ const client = { name: 'platform-agent', version: '1' };
 /** Connection settings of a server. */
 type Connection = Pick<McpServer, 'url' | 'headers' | 'protocolVersion' | 'sessionId'>;
 
-/** A protocol error in a response. */
-class RpcError extends McpError {}
-
 /** Detects the protocol of a server, and lists its tools. @throws McpError that describes the problem. */
 export async function connect(url: string, headers: Readonly<Record<string, string>>): Promise<Found> {
   const connection: Connection = { url, headers };
@@ -85,7 +82,7 @@ async function discover({ url, headers }: Connection): Promise<Connected | null>
   } catch (error) {
     // Older servers answer unknown methods with one of these; a deleted server gets no more requests.
     const isOlder =
-      error instanceof RpcError || (error instanceof McpError && [400, 404, 405, 406, 415, 422].includes(error.status));
+      error instanceof McpError && (error.isOfProtocol || [400, 404, 405, 406, 415, 422].includes(error.status));
     if (isOlder) return null;
     throw error;
   }
@@ -183,11 +180,11 @@ function resultOf({ status, text }: Exchanged, url: string): unknown {
   const error = message?.['error'] as { code?: unknown; message?: unknown } | undefined;
   if (status === 401 || status === 403)
     throw new McpError(`${url} answered ${status}: it wants credentials, as headers of installMcp`, status);
-  if (typeof error?.message === 'string') throw new RpcError(`${url}: ${error.message.slice(0, 1000)}`, status);
+  if (typeof error?.message === 'string') throw new McpError(`${url}: ${error.message.slice(0, 1000)}`, status, true);
   if (status !== 200) throw new McpError(`${url} answered ${status}`, status);
   const result = message?.['result'];
   if (typeof result !== 'object' || result === null)
-    throw new RpcError(`${url} is neither a manifest nor a server of the Model Context Protocol`, status);
+    throw new McpError(`${url} is neither a manifest nor a server of the Model Context Protocol`, status, true);
   return result;
 }
 

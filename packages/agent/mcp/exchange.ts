@@ -24,10 +24,13 @@ export interface Exchanged {
 export class McpError extends Error {
   override readonly name = 'McpError';
   readonly status: number;
+  /** Whether the response is an error of the protocol, rather than of HTTP. */
+  readonly isOfProtocol: boolean;
 
-  constructor(message: string, status = 0) {
+  constructor(message: string, status = 0, isOfProtocol = false) {
     super(message);
     this.status = status;
+    this.isOfProtocol = isOfProtocol;
   }
 }
 

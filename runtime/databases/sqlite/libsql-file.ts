@@ -4,6 +4,7 @@ import { constants, copyFileSync, existsSync, mkdirSync, renameSync, rmSync, sta
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { migrationLedger, pendingMigrations, rememberMigration } from '#core/database-migrations.ts';
+import { Failure, isFailure } from '#core/failure.ts';
 
 /** Result for a file. */
 export interface TakenFile {
@@ -13,11 +14,6 @@ export interface TakenFile {
   readonly leftOut: readonly string[];
 }
 
-/** The file is not a database that SQLite can read completely. */
-export class UnreadableFile extends Error {
-  override readonly name = 'UnreadableFile';
-}
-
 const VECTOR_META = 'libsql_vector_meta_shadow';
 const parts = ['', '-wal'];
 
@@ -25,7 +21,7 @@ const parts = ['', '-wal'];
  * Copies a database file, including its server's log, to an unused path.
  *
  * @param migrations files, name and SQL, that count as applied.
- * @throws {UnreadableFile} then nothing is left at the target.
+ * @throws {Failure} `unreadable_database` then nothing is left at the target.
  */
 export function takeLibsqlFile(
   source: string,
@@ -42,8 +38,8 @@ export function takeLibsqlFile(
     renameSync(copy, target);
     return { ...taken, bytes: statSync(target).size };
   } catch (error) {
-    if (error instanceof UnreadableFile) throw error;
-    throw new UnreadableFile((error as Error).message, { cause: error });
+    if (isFailure(error, 'unreadable_database')) throw error;
+    throw new Failure('unreadable_database', (error as Error).message, { cause: error });
   } finally {
     removeParts(copy);
   }
@@ -57,11 +53,13 @@ function prepare(
   try {
     const leftOut = dropVectorIndexes(db);
     const [check] = db.prepare('PRAGMA integrity_check(1)').all() as { integrity_check: string }[];
-    if (check?.integrity_check !== 'ok') throw new UnreadableFile(`It is damaged: ${check?.integrity_check}`);
+    if (check?.integrity_check !== 'ok')
+      throw new Failure('unreadable_database', `It is damaged: ${check?.integrity_check}`);
     const own = db
       .prepare(`SELECT name FROM sqlite_schema WHERE name LIKE 'platform\\_internal\\_%' ESCAPE '\\'`)
       .get();
-    if (own !== undefined) throw new UnreadableFile(`It is a database of this platform already: it has ${own['name']}`);
+    if (own !== undefined)
+      throw new Failure('unreadable_database', `It is a database of this platform already: it has ${own['name']}`);
     db.exec(migrationLedger);
     const remember = db.prepare(rememberMigration);
     const now = new Date().toISOString();

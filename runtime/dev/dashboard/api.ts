@@ -73,7 +73,7 @@ export function parseObject(bytes: Buffer): Readonly<Record<string, unknown>> {
   try {
     value = JSON.parse(bytes.toString());
   } catch {
-    throw new PlatformError('bad_request', { reason: 'the body is not JSON' });
+    throw new PlatformError('bad_request', { reason: 'The body is not JSON' });
   }
   return toRecord(value);
 }

@@ -138,7 +138,7 @@ export const projectRoutes: readonly Route[] = [
     '/api/projects/:p/config',
     (asked) => {
       const { p } = asked.params;
-      if (p !== nameOf(asked.deps) && p !== asked.deps.project) throw notFound('There is no such project here');
+      if (p !== nameOf(asked.deps) && p !== asked.deps.project) throw notFound('No such project');
       return configuration(asked);
     },
   ],

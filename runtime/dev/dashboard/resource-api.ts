@@ -7,7 +7,7 @@ import { errorMessage, errorTable, isErrorCode, PlatformError } from '#core/erro
 import { limitsFrom } from '#core/limits.ts';
 import type { ResourceAccess } from '#resources/access.ts';
 import { callSandbox, type SandboxService } from '#resources/sandbox-calls.ts';
-import { refusalOf, refusalStatuses } from '#resources/refusals.ts';
+import { refusalOf } from '#resources/refusals.ts';
 import type { Asked, ResourceDeps } from '../../engine/resources/asked.ts';
 import { askResource } from '../../engine/resources/resources.ts';
 import { answerWith } from './web-answer.ts';
@@ -50,7 +50,7 @@ async function open(deps: ResourceApiDeps): Promise<(request: Request) => Promis
     .onError((error) => {
       if (error instanceof PlatformError) {
         const code = refusalOf(error.code, errorTable[error.code].status);
-        return Response.json({ message: error.message, code }, { status: refusalStatuses[code] });
+        return Response.json({ message: error.message, code }, { status: errorTable[code].status });
       }
       if (error instanceof HttpError) {
         const [first] = error.issues ?? [];
@@ -75,8 +75,8 @@ function accessOf({ resources, sandboxes, names, served }: ResourceApiDeps): Res
   };
   const access: ResourceAccess = {
     async ask(operation, { project, branch, binding, args }) {
-      if (!names().includes(project)) throw refuse('not_found', 'There is no such project here');
-      if (branch !== undefined) throw refuse('bad_request', 'platform dev has one branch: leave out branch');
+      if (!names().includes(project)) throw refuse('not_found', 'No such project');
+      if (branch !== undefined) throw refuse('bad_request', 'platform dev has a single branch: leave branch out');
       const found = served();
       if (found === null)
         throw new PlatformError('dashboard_not_ready', { reason: 'the project has not been built yet' });

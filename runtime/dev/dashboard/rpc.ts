@@ -15,7 +15,7 @@ const statementMethods: readonly unknown[] = ['all', 'first', 'run', 'raw'];
  */
 function authorize({ deps, request }: Asked): void {
   if (!isLoopback(request.socket.remoteAddress ?? ''))
-    throw new PlatformError('dashboard_forbidden', { reason: 'bindings are only for programs of this machine' });
+    throw new PlatformError('dashboard_forbidden', { reason: 'only programs on this machine may call bindings' });
   if (!deps.isAuthorized(request.headers.authorization)) throw new PlatformError('mock_server_unauthorized');
 }
 
@@ -63,7 +63,7 @@ const kindRoute = (kind: string): Route => [
     const { binding, args = [] } = await asked.body();
     const { method } = asked.params;
     if (!methodPattern.test(method as string))
-      throw new PlatformError('bad_request', { reason: 'the method has no valid name' });
+      throw new PlatformError('bad_request', { reason: 'The name of the method is not valid' });
     if (!Array.isArray(args)) throw invalid('args must be a list');
     return call(asked, { binding: bindingOf(asked, kind, binding), method, args });
   },

@@ -128,14 +128,14 @@ function find(method: string, path: string): { answer: Route[2]; params: Record<
     return { answer, params };
   }
   if (known) throw new PlatformError('method_not_allowed', { method });
-  throw new PlatformError('dashboard_not_found', { reason: `There is no ${path.slice(0, 200)}` });
+  throw new PlatformError('dashboard_not_found', { reason: `Not found: ${path.slice(0, 200)}` });
 }
 
 function decode(segment: string): string {
   try {
     return decodeURIComponent(segment);
   } catch {
-    throw new PlatformError('bad_request', { reason: 'the path is not valid' });
+    throw new PlatformError('bad_request', { reason: 'The path is not valid' });
   }
 }
 
@@ -155,7 +155,7 @@ async function readObject(
   }
   // A form of another page cannot send this type, whatever the browser's headers say.
   if (bytes > 0 && !/^application\/json\s*(?:;|$)/i.test(type ?? ''))
-    throw new PlatformError('bad_request', { reason: 'the body must be application/json' });
+    throw new PlatformError('bad_request', { reason: 'The content type must be application/json' });
   return parseObject(Buffer.concat(chunks));
 }
 

@@ -70,7 +70,7 @@ async function start(deps: LocalSandboxesDeps & { readonly choice: SandboxChoice
   const lock = takeLock(path.join(folder, 'lock'));
   if (lock === null)
     throw new PlatformError('sandbox_unavailable', {
-      reason: 'another platform dev of this project has its sandboxes',
+      reason: 'another `platform dev` of this project holds the sandboxes',
     });
   const times = { idleMs: limits.idleMs, stopMs: limits.stopMs, destroyMs: RETENTION_MS };
   const { perProjectMax, leaseMs, sweepMs, callsMax } = limits;

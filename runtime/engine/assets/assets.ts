@@ -210,7 +210,7 @@ export function createAssetServer(options: { readonly cacheBytesMax?: number } =
       if ('page' in found) return formAnswer(request, formFor(request, found.page));
       return redirectAnswer(found.redirect, target);
     }
-    if (path === null) return last ? problem('bad_request', { reason: 'the path is malformed' }) : null;
+    if (path === null) return last ? problem('bad_request', { reason: 'The path is malformed' }) : null;
     const navigates = isNavigation(request);
     const shows = navigates || (last && takesPage(request));
     if (rules.notFoundHandling === 'single-page-application' && shows && Object.hasOwn(rules.files, 'index.html')) {

@@ -41,15 +41,6 @@ class HeldKey {
 /** The imported keys of an isolate, least recently used first. */
 const imported = new WeakMap<object, Set<number>>();
 
-/** Keys of a call that the host has evicted. */
-class MissingKeys extends Error {
-  readonly handles: readonly number[];
-  constructor(handles: readonly number[]) {
-    super('Keys are missing');
-    this.handles = handles;
-  }
-}
-
 type Fields = Record<string, unknown>;
 
 function fieldsOf(args: unknown): Fields {
@@ -57,7 +48,8 @@ function fieldsOf(args: unknown): Fields {
   return args as Fields;
 }
 
-function keysOf({ args, isolate }: HostCall): webcrypto.CryptoKey[] {
+/** The keys of a call, and the handles of those that the host has evicted. */
+function keysOf({ args, isolate }: HostCall): { readonly found: webcrypto.CryptoKey[]; readonly missing: number[] } {
   const { keys } = fieldsOf(args);
   if (!Array.isArray(keys)) throw new TypeError('The keys must be a list');
   const missing: number[] = [];
@@ -69,8 +61,7 @@ function keysOf({ args, isolate }: HostCall): webcrypto.CryptoKey[] {
     else missing.push(handle as number);
     if (recent?.delete(handle as number) === true) recent.add(handle as number);
   }
-  if (missing.length > 0) throw new MissingKeys(missing);
-  return found;
+  return { found, missing };
 }
 
 /** Restores the bytes and keys in an algorithm. */
@@ -131,13 +122,8 @@ function withKeys(
 ): HostFunction {
   return async (call) => {
     const fields = fieldsOf(call.args);
-    let keys: webcrypto.CryptoKey[];
-    try {
-      keys = keysOf(call);
-    } catch (error) {
-      if (error instanceof MissingKeys) return { value: { missing: error.handles } };
-      throw error;
-    }
+    const { found: keys, missing } = keysOf(call);
+    if (missing.length > 0) return { value: { missing } };
     const algorithm =
       fields['algorithm'] === undefined ? (undefined as never) : algorithmOf(fields['algorithm'], call.parts, keys);
     return run(call, fields, keys, algorithm);

@@ -113,7 +113,7 @@ export function createDatabaseCalls(
       if (messages === null)
         throw new PlatformError('binding_unavailable', {
           kind: 'queue',
-          reason: 'this handler was started without a store for them',
+          reason: 'this handler has no store for them',
         });
       const to = { namespace: messages.queues.namespace, resource: messages.queues.resource(queue) };
       const number = toWhole(transaction, 'transaction', { least: 1, most: 2 ** 31 });

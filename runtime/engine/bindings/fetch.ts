@@ -138,7 +138,7 @@ async function run(
       body = null;
       list = without(list, /^content-(?:encoding|language|location|type|length)$/);
     } else if (body !== null && typeof body === 'object' && !(body instanceof Uint8Array)) {
-      throw new PlatformError('fetch_failed', { reason: 'A redirect asks for the body again, but it was a stream' });
+      throw new PlatformError('fetch_failed', { reason: 'A redirect requires the body again, but it was a stream' });
     }
     if (location.origin !== target.origin) list = without(list, /^(?:authorization|cookie|host|proxy-authorization)$/);
     target = location;

@@ -24,7 +24,7 @@ export class OpenFetches {
     if (open === undefined) this.#open.set(isolate, (open = { count: 0 }));
     const counted = open;
     if (counted.count >= this.#max)
-      throw new PlatformError('quota_exceeded', { what: 'One more fetch at a time', limit: this.#max });
+      throw new PlatformError('quota_exceeded', { what: 'Another open fetch', limit: this.#max });
     const hold = isolate.memory.hold(FETCH_BYTES, 'A fetch');
     counted.count++;
     let held = true;

@@ -1,6 +1,7 @@
 // The host half of the state binding: key-value pairs with expiry, metadata and atomic JSON updates, strongly
 // consistent. Arguments are validated here; the stores are runtime/stores/state-*.
 import { PlatformError } from '#core/errors.ts';
+import { Failure, isFailure } from '#core/failure.ts';
 import { fixedLimits } from '#core/limits.ts';
 import type { HostCall, HostFunction, HostReply } from '../bridge/host-calls.ts';
 import type { HostWork } from '../work/host-work.ts';
@@ -77,9 +78,6 @@ const UPDATED_CHARS_MAX = 32 * 1024;
 const UPDATE_ATTEMPTS_MAX = 20;
 /** Bytes parsed, changed and written per millisecond. */
 const BYTES_PER_MS = 50_000;
-
-/** Too large to be changed on this thread. */
-class LargeValue extends Error {}
 
 /** The calls of a deployment's state bindings. Arguments: `{binding, ...}`. */
 export function createStateCalls(
@@ -178,7 +176,8 @@ export function createStateCalls(
       const update = parseUpdate(args['update']);
       const key = toKey(args['key']);
       const change = (before: string | undefined): string => {
-        if (work !== null && before !== undefined && before.length > UPDATED_CHARS_MAX) throw new LargeValue();
+        if (work !== null && before !== undefined && before.length > UPDATED_CHARS_MAX)
+          throw new Failure('state_value_large', 'The value is changed on a thread');
         return toJsonText(
           applyUpdate(before === undefined ? undefined : fromJson(before), update),
           'The value',
@@ -186,7 +185,7 @@ export function createStateCalls(
         );
       };
       const onError = (error: unknown): Promise<HostReply> => {
-        if (work === null || !(error instanceof LargeValue)) throw error;
+        if (work === null || !isFailure(error, 'state_value_large')) throw error;
         return updateLarge(work, call, place, key, args['update']);
       };
       try {

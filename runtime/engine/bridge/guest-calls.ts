@@ -160,11 +160,11 @@ export class GuestCalls {
       hostFunction = own(hostFunctions.async, name);
       if (this.#underWay.size >= callsMax)
         throw new PlatformError('invalid_argument', {
-          reason: `More than ${callsMax} calls of one worker are under way`,
+          reason: `More than ${callsMax} calls of one worker are in progress`,
         });
       if (args.length > ARGS_CHARS_MAX)
         throw new PlatformError('invalid_argument', {
-          reason: `The arguments of a call may have ${ARGS_CHARS_MAX} characters as JSON`,
+          reason: `The arguments of a call must be at most ${ARGS_CHARS_MAX} characters of JSON`,
         });
       isolate.memory.reserve(bytes, 'A call to the host');
     } catch (error) {

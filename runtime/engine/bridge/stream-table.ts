@@ -67,7 +67,7 @@ export class StreamTable {
   open(source: ByteSource): GuestStream {
     const { streamsMax } = this.#deps.limits;
     if (this.#toGuest.size >= streamsMax)
-      throw new PlatformError('quota_exceeded', { what: 'One more open stream', limit: streamsMax });
+      throw new PlatformError('quota_exceeded', { what: 'Another open stream', limit: streamsMax });
     this.#deps.memory.reserve(STREAM_BYTES, 'A stream');
     const stream = new StreamToGuest(source, this.#deps.limits.streamWindowBytes);
     const id = this.#toGuest.add(stream);

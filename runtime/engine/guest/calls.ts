@@ -56,7 +56,7 @@ export function startCall(
   // Refused here, as the host would: hundreds of thousands of records in one entry would block its main thread.
   if (pending >= CALLS_MAX) {
     const refused: Promise<HostReply> = Promise.reject(
-      new TypeError(`More than ${CALLS_MAX} calls of one worker are under way`),
+      new TypeError(`More than ${CALLS_MAX} calls of one worker are in progress`),
     );
     return { id: -1, reply: refused };
   }

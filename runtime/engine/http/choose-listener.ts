@@ -1,9 +1,9 @@
 // Which listener a handler opens: uWebSockets.js where it loads, node:http everywhere else.
-import { ConfigurationError } from '../process/configuration.ts';
+import { Failure } from '#core/failure.ts';
 import type { OpenListener } from './listener.ts';
 import { openNodeListener } from './listener-node.ts';
 
-/** @throws {ConfigurationError} when `uws` is asked for and does not load. */
+/** @throws {Failure} `configuration` when `uws` is asked for and does not load. */
 export async function chooseListener(
   wanted: 'auto' | 'node' | 'uws',
 ): Promise<{ open: OpenListener; reason: string | null }> {
@@ -13,6 +13,6 @@ export async function chooseListener(
   const loaded = loadUws(wanted === 'uws' ? 'anywhere' : 'installed');
   if (loaded.uws !== null) return { open: openUwsListener(loaded.uws), reason: null };
   if (wanted === 'uws')
-    throw new ConfigurationError(`HANDLER_LISTENER is uws, but uWebSockets.js does not load: ${loaded.reason}`);
+    throw new Failure('configuration', `HANDLER_LISTENER is uws, but uWebSockets.js does not load: ${loaded.reason}`);
   return { open: openNodeListener, reason: `uWebSockets.js does not load: ${loaded.reason}` };
 }

@@ -269,7 +269,8 @@ function accept(
         break;
       case 17:
         if (name === 'transfer-encoding') {
-          if (chunked || value.toLowerCase() !== 'chunked') problem = 'the only transfer coding is chunked, once';
+          if (chunked || value.toLowerCase() !== 'chunked')
+            problem = 'The only supported transfer coding is chunked, once';
           chunked = true;
         }
         break;
@@ -283,16 +284,16 @@ function accept(
   let target = url;
   if (url.charCodeAt(0) !== 0x2f) {
     const parts = targetParts(url);
-    if (parts === null) problem = 'the request target is neither a path nor an absolute URL';
+    if (parts === null) problem = 'The request target must be a path or an absolute URL';
     else {
       target = parts.target;
       hostHeader = parts.host;
     }
   }
-  if (request.httpVersionMajor !== 1) problem = 'the HTTP version is not 1.1 or 1.0';
-  if (hosts !== 1) problem = hosts === 0 ? 'the Host header is missing' : 'there are several Host headers';
+  if (request.httpVersionMajor !== 1) problem = 'The HTTP version must be 1.1 or 1.0';
+  if (hosts !== 1) problem = hosts === 0 ? 'The Host header is missing' : 'The request has several Host headers';
   const host = hostHeader === null ? null : hostFrom(hostHeader);
-  if (host === null && problem === '') problem = 'the Host header is not a host name';
+  if (host === null && problem === '') problem = 'The Host header must be a host name';
 
   const exchange = new NodeExchange(
     state,

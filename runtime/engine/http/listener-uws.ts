@@ -160,7 +160,7 @@ function accept(state: UwsListenerState, response: UwsResponse, request: UwsRequ
     switch (name.length) {
       case 4:
         if (name === 'host') {
-          if (hostHeader !== null) problem = 'there are several Host headers';
+          if (hostHeader !== null) problem = 'The request has several Host headers';
           hostHeader = value;
         }
         break;
@@ -170,14 +170,15 @@ function accept(state: UwsListenerState, response: UwsResponse, request: UwsRequ
       case 14:
         if (name === 'content-length') {
           // The library uses the first one for framing.
-          if (!/^\d{1,15}$/.test(value) || hasLength) problem = 'the content-length is malformed';
+          if (!/^\d{1,15}$/.test(value) || hasLength) problem = 'The content-length is malformed';
           hasLength = true;
           bodyBytes = Number(value);
         }
         break;
       case 17:
         if (name === 'transfer-encoding') {
-          if (chunked || value.toLowerCase() !== 'chunked') problem = 'the only transfer coding is chunked, once';
+          if (chunked || value.toLowerCase() !== 'chunked')
+            problem = 'The only supported transfer coding is chunked, once';
           chunked = true;
         }
         break;
@@ -185,14 +186,14 @@ function accept(state: UwsListenerState, response: UwsResponse, request: UwsRequ
     if (!isHopByHop(name) || (isHandshake && name === 'upgrade')) headerBlock += `${name}\0${value}\0`;
   });
   if (chunked) {
-    if (hasLength) problem = 'a body is framed by length or by chunks, not both';
+    if (hasLength) problem = 'A body must not have both content-length and transfer-encoding';
     bodyBytes = -1;
   }
-  if (!METHODS.has(method)) problem = 'the method is unknown';
-  if (CONTROL_CHARACTER.test(target)) problem = 'the request target has control characters';
+  if (!METHODS.has(method)) problem = 'The method is unknown';
+  if (CONTROL_CHARACTER.test(target)) problem = 'The request target has control characters';
   const host = hostHeader === null ? null : hostFrom(hostHeader);
   if (host === null && problem === '')
-    problem = hostHeader === null ? 'the Host header is missing' : 'the Host header is not a host name';
+    problem = hostHeader === null ? 'The Host header is missing' : 'The Host header must be a host name';
 
   const exchange = new UwsExchange(
     state,

@@ -58,7 +58,7 @@ export function refuseConnection(
   else if (error.code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW')
     answerRaw(socket, 'body_too_large', { limit: limits.bodyBytesMax });
   else if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') answerRaw(socket, 'request_timeout', {});
-  else answerRaw(socket, 'bad_request', { reason: 'malformed HTTP' });
+  else answerRaw(socket, 'bad_request', { reason: 'Malformed HTTP' });
 }
 
 /** Answers without an exchange and closes the connection. */

@@ -33,7 +33,7 @@ export function hostNotFound(exchange: Exchange): void {
 export function refusePort(exchange: Exchange, code: ErrorCode, said: string): void {
   const { status, blame } = errorTable[code];
   const isOwn = blame === 'platform' || code === 'sandbox_unauthorized' || said === '';
-  const message = isOwn ? 'The sandbox cannot be had now: try again' : said.slice(0, MESSAGE_CHARS_MAX);
+  const message = isOwn ? 'The sandbox is unavailable: try again' : said.slice(0, MESSAGE_CHARS_MAX);
   const head = `cache-control\0no-store\0x-robots-tag\0noindex\0x-platform-error\0${code}\0`;
   if (exchange.header('accept')?.includes('text/html') !== true) {
     exchange.send(status, `${head}content-type\0application/json\0`, JSON.stringify({ error: message, code }));

@@ -55,7 +55,7 @@ export function createSignedFiles(
         : { etagDoesNotMatch: tag.split(',').map((one) => one.trim().replace(/^(?:W\/)?"(.*)"$/, '$1')) };
     if (exchange.method === 'HEAD') {
       const head = await store.head(place, name);
-      if (head === null) refuse(exchange, 404, 'There is no such file');
+      if (head === null) refuse(exchange, 404, 'No such file');
       else exchange.send(200, `${headOf(head)}content-length\0${head.size}\0`, null);
       return;
     }
@@ -81,7 +81,7 @@ export function createSignedFiles(
       return;
     }
     if (found === null) {
-      refuse(exchange, 404, 'There is no such file');
+      refuse(exchange, 404, 'No such file');
       return;
     }
     const { head, body } = found;

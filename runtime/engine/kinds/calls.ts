@@ -37,7 +37,7 @@ function unavailable(kind: Kind): Calls {
   const refuse: HostFunction = () => {
     throw new PlatformError('binding_unavailable', {
       kind,
-      reason: 'this handler was started without a store for them',
+      reason: 'this handler has no store for them',
     });
   };
   return Object.fromEntries(callsOf(bindings[kind]).map((name) => [name, refuse]));

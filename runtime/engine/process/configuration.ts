@@ -2,6 +2,7 @@
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import type { EgressPolicy } from '#core/egress.ts';
+import { Failure } from '#core/failure.ts';
 import { isHttpsOn } from '#core/public-https.ts';
 import { limitsFrom, type Limits } from '#core/limits.ts';
 import { migrationsExecutorFrom, type MigrationsExecutor } from '#core/migrations-executor.ts';
@@ -14,9 +15,6 @@ import { proxyProblem } from '../http/client-address.ts';
  * reserved for workers with many functions.
  */
 const ISOLATES_MAX = 3072;
-
-/** An unusable variable: the message says what is wrong, where, and what to do. */
-export class ConfigurationError extends Error {}
 
 /** Settings of an engine. */
 export interface EngineConfig {
@@ -68,12 +66,14 @@ export interface Supervision {
   readonly crashFd: number;
 }
 
-/** Reads the variables of docs/handler.md and docs/limits.md that concern an engine. @throws {ConfigurationError} */
+/**
+ * Reads the variables of docs/handler.md and docs/limits.md that concern an engine. @throws {Failure} `configuration`
+ */
 export function engineConfig(environment: Readonly<Record<string, string | undefined>>): EngineConfig {
   const get = (name: string): string => environment[name]?.trim() ?? '';
   const folder = get('FS_PATH');
   if (folder === '')
-    throw new ConfigurationError('FS_PATH is not set: name the folder that holds artifacts and routes');
+    throw new Failure('configuration', 'FS_PATH is not set: name the folder that holds artifacts and routes');
   const protocol = choice(
     'PUBLIC_PROTOCOL',
     get('PUBLIC_PROTOCOL'),
@@ -87,14 +87,15 @@ export function engineConfig(environment: Readonly<Record<string, string | undef
   const domains = (get('HANDLER_DOMAIN') || 'localhost').split(',').map((domain) => domain.trim().toLowerCase());
   for (const domain of domains) {
     if (!/^[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/.test(domain))
-      throw new ConfigurationError(`HANDLER_DOMAIN must be host names, comma-separated, but has "${domain}"`);
+      throw new Failure('configuration', `HANDLER_DOMAIN must be host names, comma-separated, but has "${domain}"`);
   }
   const allowed = get('WORKER_EGRESS_ALLOW') === '' ? [] : get('WORKER_EGRESS_ALLOW').split(',');
   for (const entry of allowed) choice('WORKER_EGRESS_ALLOW', entry.trim(), ['loopback', 'private'], '');
   const nameServers = list(get('WORKER_DNS_SERVERS'));
   for (const server of nameServers) {
     if (!isNameServer(server))
-      throw new ConfigurationError(
+      throw new Failure(
+        'configuration',
         `WORKER_DNS_SERVERS must be IP addresses, comma-separated, each with a port where it is not 53 (192.0.2.1:5353, [2001:db8::1]:5353), but has "${server}"`,
       );
   }
@@ -102,11 +103,15 @@ export function engineConfig(environment: Readonly<Record<string, string | undef
   for (const entry of trustedProxies) {
     const problem = proxyProblem(entry);
     if (problem !== null)
-      throw new ConfigurationError(`TRUSTED_PROXIES must be addresses and CIDR ranges, comma-separated: ${problem}`);
+      throw new Failure(
+        'configuration',
+        `TRUSTED_PROXIES must be addresses and CIDR ranges, comma-separated: ${problem}`,
+      );
   }
   const limits = checked(() => limitsFrom(environment));
   if (limits.isolatesMax > ISOLATES_MAX)
-    throw new ConfigurationError(
+    throw new Failure(
+      'configuration',
       `WORKER_ISOLATES_MAX is ${limits.isolatesMax}, but V8 has room for ${ISOLATES_MAX} isolates in a process: set it lower, and HANDLER_PROCESSES higher`,
     );
   return {
@@ -145,12 +150,12 @@ export function engineConfig(environment: Readonly<Record<string, string | undef
   };
 }
 
-/** @throws {ConfigurationError} with the message of the error that `read` throws. */
+/** @throws {Failure} `configuration` with the message of the error that `read` throws. */
 function checked<Value>(read: () => Value): Value {
   try {
     return read();
   } catch (error) {
-    throw new ConfigurationError((error as Error).message);
+    throw new Failure('configuration', (error as Error).message);
   }
 }
 
@@ -158,7 +163,7 @@ function rate(name: string, value: string): number {
   if (value === '') return 1;
   const share = Number(value);
   if (!/^\d(?:\.\d{1,9})?$/.test(value) || share > 1)
-    throw new ConfigurationError(`${name} must be a number from 0 to 1, such as 0.1, but is "${value}"`);
+    throw new Failure('configuration', `${name} must be a number from 0 to 1, such as 0.1, but is "${value}"`);
   return share;
 }
 
@@ -183,5 +188,5 @@ function choice<const Value extends string>(
 ): Value {
   if (value === '' && otherwise !== '') return otherwise;
   if ((values as readonly string[]).includes(value)) return value as Value;
-  throw new ConfigurationError(`${name} must be one of ${values.join(', ')}, but is "${value}"`);
+  throw new Failure('configuration', `${name} must be one of ${values.join(', ')}, but is "${value}"`);
 }

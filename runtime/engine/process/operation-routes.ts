@@ -89,7 +89,7 @@ export function operationRoutes(deps: OperationDeps): InternalRoutes {
       const name = branchOf(branch);
       const production = deps.routesOf(own).find((route) => deps.isProduction(route));
       if (production !== undefined && branchSlug(production.branch, own) === branchSlug(name, own))
-        throw new PlatformError('branch_in_use', { project: own, branch: name, reason: 'it is production' });
+        throw new PlatformError('branch_in_use', { project: own, branch: name, reason: 'it is the production branch' });
       // The record may not be read yet if the route is being removed at this moment.
       const inUse = (): Route | undefined => deps.routesOf(own).find((route) => route.branch === name);
       const isGone = await deps.waitFor(() => (inUse() === undefined ? true : null));
@@ -177,7 +177,7 @@ function parse(text: string): Given {
   } catch {
     // Refused below.
   }
-  throw bad('the body is a JSON object');
+  throw bad('The body must be a JSON object');
 }
 
 function bad(reason: string): PlatformError {
@@ -185,35 +185,35 @@ function bad(reason: string): PlatformError {
 }
 
 function projectOf(value: unknown): string {
-  if (typeof value !== 'string' || !isProjectName(value)) throw bad('project is the name of a project');
+  if (typeof value !== 'string' || !isProjectName(value)) throw bad('project must be the name of a project');
   return value;
 }
 
 function deploymentOf(value: unknown): string {
-  if (typeof value !== 'string' || !isDeploymentId(value)) throw bad('deployment is the id of a deployment');
+  if (typeof value !== 'string' || !isDeploymentId(value)) throw bad('deployment must be the ID of a deployment');
   return value;
 }
 
 function branchOf(value: unknown): string {
   if (typeof value !== 'string' || value === '' || value.length > BRANCH_CHARS_MAX)
-    throw bad(`branch is a name of at most ${BRANCH_CHARS_MAX} characters, or null for production`);
+    throw bad(`branch must be a name of at most ${BRANCH_CHARS_MAX} characters, or null for production`);
   return value;
 }
 
 function resourceOf(value: unknown): string {
-  if (typeof value !== 'string' || !isResourceName(value)) throw bad('resource is the name of a database');
+  if (typeof value !== 'string' || !isResourceName(value)) throw bad('resource must be the name of a database');
   return value;
 }
 
 function resourcesOf(value: unknown, otherwise: readonly string[]): string[] {
   if (value === undefined) return [...new Set(otherwise)];
-  if (!Array.isArray(value)) throw bad('resources is a list of names of databases');
+  if (!Array.isArray(value)) throw bad('resources must be a list of database names');
   return [...new Set(value.map(resourceOf))];
 }
 
 function snapshotOf(value: unknown): string {
   if (!isSnapshotName(value))
-    throw bad('name is at most 40 lower-case letters, digits and single hyphens, such as a deployment id');
+    throw bad('name must be at most 40 lower-case letters, digits and single hyphens, such as a deployment id');
   return value;
 }
 
@@ -222,14 +222,15 @@ function bindingsOf(value: unknown): Manifest['bindings'][] {
     typeof names === 'object' && names !== null && Object.values(names).every((name) => typeof name === 'string');
   const isBindings = (one: unknown): boolean =>
     typeof one === 'object' && one !== null && Object.values(one).every(isNames);
-  if (!Array.isArray(value) || !value.every(isBindings)) throw bad('bindings is a list of what manifests declare');
+  if (!Array.isArray(value) || !value.every(isBindings))
+    throw bad('bindings must be a list of bindings, as in manifests');
   for (const bindings of value as Manifest['bindings'][])
     for (const resources of Object.values(bindings)) Object.values(resources).forEach(resourceOf);
   return value as Manifest['bindings'][];
 }
 
 function open(openArtifact: OperationDeps['openArtifact'], artifact: unknown): OpenArtifact {
-  if (typeof artifact !== 'string' || !isArtifactId(artifact)) throw bad('artifact is the id of an artifact');
+  if (typeof artifact !== 'string' || !isArtifactId(artifact)) throw bad('artifact must be the ID of an artifact');
   try {
     return openArtifact(artifact);
   } catch (error) {
@@ -241,6 +242,6 @@ function open(openArtifact: OperationDeps['openArtifact'], artifact: unknown): O
 
 function databasesOf({ databases }: OperationDeps): DatabaseClient {
   if (databases === null)
-    throw new PlatformError('binding_unavailable', { kind: 'db', reason: 'there is no database service' });
+    throw new PlatformError('binding_unavailable', { kind: 'db', reason: 'this handler has no database service' });
   return databases;
 }

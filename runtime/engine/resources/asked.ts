@@ -73,7 +73,7 @@ export function opened<Store>(store: Store | null | undefined, kind: Kind): Stor
   if (store == null)
     throw new PlatformError('binding_unavailable', {
       kind,
-      reason: 'this handler was started without a store for them',
+      reason: 'this handler has no store for them',
     });
   return store;
 }

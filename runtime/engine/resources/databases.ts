@@ -239,7 +239,7 @@ function toCopyName(value: unknown): string {
 }
 
 function noCopy(name: string): PlatformError {
-  return new PlatformError('dashboard_not_found', { reason: `There is no copy ${name} of this database` });
+  return new PlatformError('dashboard_not_found', { reason: `This database has no snapshot ${name}` });
 }
 
 async function tables(asked: Asked, name: string | null = null): Promise<DescribedTable[]> {

@@ -46,7 +46,7 @@ export async function askResource(
   { operation, binding, args = {} }: Readonly<Record<string, unknown>>,
 ): Promise<{ readonly result: unknown }> {
   if (typeof operation !== 'string' || !Object.hasOwn(operations, operation))
-    throw new PlatformError('bad_request', { reason: 'operation is one of core/resource-call.ts' });
+    throw new PlatformError('bad_request', { reason: 'operation must be one of core/resource-call.ts' });
   const run = operations[operation as ResourceOperation];
   const asked: Asked = {
     deps,

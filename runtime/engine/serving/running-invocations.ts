@@ -25,7 +25,7 @@ const CLIENT_GONE: Failure = {
   message: errorMessage('client_gone'),
 };
 
-const NEVER_ENDS = "The response's body can never end: nothing it waits for is pending";
+const NEVER_ENDS = 'The body of the response will never end: it waits for a promise that nothing can settle';
 
 export class RunningInvocations {
   #deployment: ServedDeployment;

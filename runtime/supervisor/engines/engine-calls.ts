@@ -1,6 +1,7 @@
 // Calls an engine over its Unix socket: `/_platform/...`, answered by main.ts of the engine. Used by the private
 // port. Responses of engines are untrusted: sizes and times are limited here.
 import type { Agent } from 'node:http';
+import { Failure } from '#core/failure.ts';
 
 // Not imported: an import reads all exports and so loads Node's HTTP client, 67 ms of CPU in every process.
 const http = process.getBuiltinModule('node:http');
@@ -39,21 +40,7 @@ export interface EngineAnswer {
   readonly body: Buffer;
 }
 
-/**
- * Why there is no response. `unreached`: nothing listens, so nothing has been started; `lost`: the connection broke;
- * `late`; `too_large`.
- */
-export class EngineCallError extends Error {
-  readonly reason: 'unreached' | 'lost' | 'late' | 'too_large';
-
-  constructor(reason: EngineCallError['reason'], message: string) {
-    super(message);
-    this.name = 'EngineCallError';
-    this.reason = reason;
-  }
-}
-
-/** @throws {EngineCallError} */
+/** @throws {Failure} `engine_call` */
 export function askEngine(call: EngineCall): Promise<EngineAnswer> {
   return new Promise((resolve, reject) => {
     let connected = false;
@@ -74,15 +61,17 @@ export function askEngine(call: EngineCall): Promise<EngineAnswer> {
       ...(call.signal === undefined ? {} : { signal: call.signal }),
     });
     const timer = setTimeout(
-      () => fail(new EngineCallError('late', `no answer to ${call.path} within ${call.timeoutMs} ms`)),
+      () =>
+        fail(new Failure('engine_call', `no answer to ${call.path} within ${call.timeoutMs} ms`, { reason: 'late' })),
       call.timeoutMs,
     );
-    const fail = (error: EngineCallError): void => {
+    const fail = (error: Failure<'engine_call'>): void => {
       clearTimeout(timer);
       reject(error);
       sent.destroy();
     };
-    const broken = (error: Error): void => fail(new EngineCallError(connected ? 'lost' : 'unreached', error.message));
+    const broken = (error: Error): void =>
+      fail(new Failure('engine_call', error.message, { reason: connected ? 'lost' : 'unreached' }));
     sent.on('socket', (socket) => {
       // A request on a reused connection that breaks may have been started.
       if (sent.reusedSocket) connected = true;
@@ -95,7 +84,11 @@ export function askEngine(call: EngineCall): Promise<EngineAnswer> {
       response.on('data', (chunk: Buffer) => {
         bytes += chunk.byteLength;
         if (bytes > call.bytesMax)
-          fail(new EngineCallError('too_large', `the answer to ${call.path} is larger than ${call.bytesMax} bytes`));
+          fail(
+            new Failure('engine_call', `the answer to ${call.path} is larger than ${call.bytesMax} bytes`, {
+              reason: 'too_large',
+            }),
+          );
         else chunks.push(chunk);
       });
       response.on('error', broken);
@@ -112,14 +105,14 @@ export function askEngine(call: EngineCall): Promise<EngineAnswer> {
   });
 }
 
-/** The JSON response of an engine to a GET. @throws {EngineCallError} also if it is not JSON. */
+/** The JSON response of an engine to a GET. @throws {Failure} `engine_call` also if it is not JSON. */
 export async function readFromEngine(socketPath: string, path: string): Promise<unknown> {
   const { status, body } = await askEngine({ socketPath, path, timeoutMs: READ_MS_MAX, bytesMax: READ_BYTES_MAX });
-  if (status !== 200) throw new EngineCallError('lost', `status ${status}`);
+  if (status !== 200) throw new Failure('engine_call', `status ${status}`, { reason: 'lost' });
   try {
     return JSON.parse(body.toString('utf8')) as unknown;
   } catch {
-    throw new EngineCallError('lost', 'the answer is not JSON');
+    throw new Failure('engine_call', 'the answer is not JSON', { reason: 'lost' });
   }
 }
 

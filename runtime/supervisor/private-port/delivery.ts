@@ -5,12 +5,8 @@ import type { Agent, IncomingMessage, ServerResponse } from 'node:http';
 import { encodeEvent, EVENT_HEADERS, EVENT_TYPE, traceHeaders, tracesOf } from '#core/event-codec.ts';
 import { eventKinds, isEventKind } from '#core/event.ts';
 import { errorMessage, errorTable, PlatformError, type ErrorCode, type ErrorDetails } from '#core/errors.ts';
-import {
-  askEngine,
-  createEngineConnections,
-  type EngineCallError,
-  type EngineAnswer,
-} from '../engines/engine-calls.ts';
+import type { Failure } from '#core/failure.ts';
+import { askEngine, createEngineConnections, type EngineAnswer } from '../engines/engine-calls.ts';
 import { readBody, readJsonBody } from './json-body.ts';
 import type { DeploymentKey, EngineState, SupervisorState } from './state.ts';
 
@@ -96,7 +92,7 @@ async function send(
         connections,
       });
     } catch (error) {
-      if ((error as EngineCallError).reason !== 'unreached' || signal.aborted)
+      if ((error as Failure<'engine_call'>).reason !== 'unreached' || signal.aborted)
         throw new PlatformError('engine_lost', {}, { cause: error });
     }
   }
@@ -145,7 +141,9 @@ async function readEnvelope(request: IncomingMessage, bytesMax: number): Promise
     [EVENT_HEADERS.traces]: traces,
   } = headers;
   if (typeof deployment !== 'string' || typeof project !== 'string' || !isEventKind(kind))
-    throw new PlatformError('bad_request', { reason: 'an event has its deployment, project and kind in headers' });
+    throw new PlatformError('bad_request', {
+      reason: 'An event must have its deployment, project and kind in headers',
+    });
   const envelope = { deployment, project, kind, traces: tracesOf(traces) };
   return { body: await readBody(request, bytesMax), envelope };
 }
@@ -159,7 +157,7 @@ async function readJsonEnvelope(
   const { deployment, kind, event, project = '' } = (value ?? {}) as Record<string, unknown>;
   if (typeof deployment !== 'string' || typeof project !== 'string' || !isEventKind(kind) || event === undefined)
     throw new PlatformError('bad_request', {
-      reason: `a delivery is {"deployment": "<id>", "kind": "${eventKinds.join('|')}", "event": ...}`,
+      reason: `The body must be {"deployment": "<id>", "kind": "${eventKinds.join('|')}", "event": ...}`,
     });
   return {
     body: encodeEvent({ head: JSON.stringify(event), bodies: [] }),

@@ -21,11 +21,11 @@ export async function readJsonBody(
 ): Promise<{ body: Buffer; value: unknown }> {
   // A web page can send any other type without a preflight.
   if (!/^application\/json\b/i.test(request.headers['content-type'] ?? ''))
-    throw new PlatformError('bad_request', { reason: 'the content type is application/json' });
+    throw new PlatformError('bad_request', { reason: 'The content type must be application/json' });
   const body = await readBody(request, bytesMax);
   try {
     return { body, value: JSON.parse(body.toString('utf8')) as unknown };
   } catch {
-    throw new PlatformError('bad_request', { reason: 'the body is not JSON' });
+    throw new PlatformError('bad_request', { reason: 'The body is not JSON' });
   }
 }

@@ -14,7 +14,8 @@ interface Read {
 export async function readLogs(url: string, state: () => SupervisorState): Promise<object> {
   const query = new URLSearchParams(url.split('?', 2)[1] ?? '');
   const project = query.get('project') ?? '';
-  if (!isProjectName(project)) throw new PlatformError('bad_request', { reason: 'project is the name of a project' });
+  if (!isProjectName(project))
+    throw new PlatformError('bad_request', { reason: 'project must be the name of a project' });
   const after = cursorOf(query.get('after') ?? '');
   const next: Record<string, number> = {};
   const read = await Promise.all(
@@ -40,7 +41,7 @@ export async function readLogs(url: string, state: () => SupervisorState): Promi
 /** Numbers by engine: `1-200-2-17`. */
 function cursorOf(text: string): Readonly<Record<string, number>> {
   if (!/^(?:\d{1,15}-\d{1,15}(?:-\d{1,15}-\d{1,15}){0,300})?$/.test(text))
-    throw new PlatformError('bad_request', { reason: 'after is not a cursor' });
+    throw new PlatformError('bad_request', { reason: 'after must be a cursor' });
   const numbers = text === '' ? [] : text.split('-');
   return Object.fromEntries(numbers.flatMap((engine, at) => (at % 2 === 0 ? [[engine, Number(numbers[at + 1])]] : [])));
 }

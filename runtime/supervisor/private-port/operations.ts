@@ -3,8 +3,9 @@
 // idempotent.
 import type { IncomingMessage } from 'node:http';
 import { errorMessage, PlatformError, type ErrorCode, type ErrorDetails } from '#core/errors.ts';
+import type { Failure } from '#core/failure.ts';
 import { isProjectName } from '#core/names.ts';
-import { askEngine, type EngineAnswer, type EngineCallError } from '../engines/engine-calls.ts';
+import { askEngine, type EngineAnswer } from '../engines/engine-calls.ts';
 import { readBody, readJsonBody } from './json-body.ts';
 import type { DeploymentKey, EngineState, SupervisorState } from './state.ts';
 
@@ -76,7 +77,7 @@ export function createOperations(
       try {
         return await ask(name, engine, body);
       } catch (error) {
-        if ((error as EngineCallError).reason !== 'unreached') throw lost(error);
+        if ((error as Failure<'engine_call'>).reason !== 'unreached') throw lost(error);
       }
     }
     throw new PlatformError('no_engine');
@@ -95,7 +96,7 @@ export function createOperations(
         return started.at(-1)!.warmed ? null : json({ ...started.at(-1), engines: started.length });
       } catch (error) {
         // It is being replaced: its successor starts the deployment on demand.
-        return (error as EngineCallError).reason === 'unreached' ? null : failedStart('engine_lost', {});
+        return (error as Failure<'engine_call'>).reason === 'unreached' ? null : failedStart('engine_lost', {});
       }
     };
     const [first, ...others] = serving();
@@ -126,7 +127,7 @@ export function createOperations(
     if (operations[name]!.isOfAll === true) return askOne(name, body);
     const { project, deployment } = (value ?? {}) as { project?: unknown; deployment?: unknown };
     if (typeof project !== 'string' || !isProjectName(project))
-      throw new PlatformError('bad_request', { reason: 'project is the name of a project' });
+      throw new PlatformError('bad_request', { reason: 'project must be the name of a project' });
     if (name === 'warm') return warm(body, `${project}/${String(deployment)}`);
     return operations[name]!.alone ? inTurn(project, () => askOne(name, body)) : askOne(name, body);
   };

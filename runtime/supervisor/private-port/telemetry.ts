@@ -63,7 +63,7 @@ export class TelemetryBuffer {
   async take(question: unknown): Promise<TelemetryBatch> {
     const { acknowledged = null, waitMs = 0 } = (question ?? {}) as { acknowledged?: unknown; waitMs?: unknown };
     if (!Number.isInteger(waitMs) || (waitMs as number) < 0 || (waitMs as number) > WAIT_MS_MAX)
-      throw new PlatformError('bad_request', { reason: `waitMs is a whole number of at most ${WAIT_MS_MAX}` });
+      throw new PlatformError('bad_request', { reason: `waitMs must be a whole number of at most ${WAIT_MS_MAX}` });
     this.#expect();
     if (this.#given !== null && this.#given.id === acknowledged) this.#given = null;
     if (this.#given !== null) return this.#given;

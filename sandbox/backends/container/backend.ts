@@ -3,6 +3,7 @@
 // (docs/decisions/90-sandboxes-have-no-network.md).
 import type { Duplex } from 'node:stream';
 import { PlatformError } from '#core/errors.ts';
+import { isFailure } from '#core/failure.ts';
 import { boundedLookup } from '#core/way-out/host-names.ts';
 import { machineSizes, type EgressChoice, type SandboxOptions } from '#core/sandbox/options.ts';
 import type { MachineSpec, MachineState, SandboxBackend } from '../backend.ts';
@@ -22,7 +23,7 @@ import {
 } from './container-spec.ts';
 import { openDisks, type Disks } from './disks.ts';
 import type { NarrowedEgress, SandboxEgress } from './egress.ts';
-import { ContainerEngineError, openEngineApi } from './engine-api.ts';
+import { openEngineApi } from './engine-api.ts';
 import { openImages } from './images.ts';
 import { AI_URL } from './inside/ai-door.ts';
 import { openProgram } from './program.ts';
@@ -124,7 +125,7 @@ export async function openContainerBackend(deps: ContainerBackendDeps): Promise<
       if (error instanceof PlatformError) throw error;
       report(`${what}: ${(error as Error).message}`);
       const reason =
-        error instanceof ContainerEngineError && error.status === 0
+        isFailure(error, 'container_engine') && error.status === 0
           ? 'the container engine does not answer'
           : `${what} failed`;
       throw new PlatformError('sandbox_unavailable', { reason }, { cause: error });
@@ -252,7 +253,7 @@ export async function openContainerBackend(deps: ContainerBackendDeps): Promise<
         break;
       } catch (error) {
         // It may have exited between the engine's check and its signal.
-        if (attempt === REMOVALS_MAX || !(error instanceof ContainerEngineError) || error.status === 0) throw error;
+        if (attempt === REMOVALS_MAX || !isFailure(error, 'container_engine') || error.status === 0) throw error;
       }
     }
     drop(key);
@@ -306,7 +307,7 @@ export async function openContainerBackend(deps: ContainerBackendDeps): Promise<
             await api.call('POST', `/containers/${nameOf(key)}/pause`);
           } catch (error) {
             // On a busy machine the kernel may fail with "unable to freeze".
-            if (attempt === PAUSES_MAX || !(error instanceof ContainerEngineError) || error.status === 0) throw error;
+            if (attempt === PAUSES_MAX || !isFailure(error, 'container_engine') || error.status === 0) throw error;
           }
         }
       }),
@@ -361,7 +362,7 @@ export async function openContainerBackend(deps: ContainerBackendDeps): Promise<
 }
 
 function isMissing(error: unknown): boolean {
-  return error instanceof ContainerEngineError && error.status === 404;
+  return isFailure(error, 'container_engine') && error.status === 404;
 }
 
 /** The response; null for 404. */

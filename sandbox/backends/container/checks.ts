@@ -1,7 +1,8 @@
 // Health checks of the container engine: it answers, has the image, and gave no sandbox a network. Called by backend.ts
 // for the service's status; read-only.
+import { isFailure } from '#core/failure.ts';
 import type { SandboxCheck } from '#core/sandbox/service-status.ts';
-import { ContainerEngineError, type EngineApi } from './engine-api.ts';
+import { type EngineApi } from './engine-api.ts';
 
 /** What to check. */
 export interface ContainerCheckDeps {
@@ -46,7 +47,7 @@ async function checkImage(api: EngineApi, image: string): Promise<SandboxCheck> 
     await api.call('GET', `/images/${encodeURIComponent(image)}/json`);
     return { name: 'image', status: 'ok', message: `The engine has the image ${image}`, advice: null };
   } catch (error) {
-    const isMissing = error instanceof ContainerEngineError && error.status === 404;
+    const isMissing = isFailure(error, 'container_engine') && error.status === 404;
     return {
       name: 'image',
       status: 'fail',
@@ -93,7 +94,7 @@ async function networkOf(api: EngineApi, container: string): Promise<string | nu
     );
     return HostConfig.NetworkMode;
   } catch (error) {
-    if (error instanceof ContainerEngineError && error.status === 404) return null;
+    if (isFailure(error, 'container_engine') && error.status === 404) return null;
     throw error;
   }
 }

@@ -2,29 +2,22 @@
 // attaching to a container's standard streams. Used by the files in this folder; independent of sandboxes.
 import { Agent, request, type IncomingMessage } from 'node:http';
 import type { Duplex, Readable } from 'node:stream';
+import { Failure, isFailure } from '#core/failure.ts';
 
 /** The API version, supported since Docker 20.10 and podman 4. */
 const VERSION = '/v1.40';
 const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
 const CALL_MS = 60_000;
 
-/** The engine returned an error, or no response (`status` 0). */
-export class ContainerEngineError extends Error {
-  readonly status: number;
-
-  constructor(status: number, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.status = status;
-  }
-}
-
 /** A container engine. */
 export interface EngineApi {
-  /** @param body sent as JSON. @throws {ContainerEngineError} */
+  /** @param body sent as JSON. @throws {Failure} `container_engine` */
   call<Answer = unknown>(method: string, path: string, body?: unknown): Promise<Answer>;
-  /** Uploads a tar archive. @throws {ContainerEngineError} */
+  /** Uploads a tar archive. @throws {Failure} `container_engine` */
   upload(path: string, archive: Readable): Promise<void>;
-  /** Attaches: written data is the container's input; its output has frame headers. @throws {ContainerEngineError} */
+  /**
+   * Attaches: written data is the container's input; its output has frame headers. @throws {Failure} `container_engine`
+   */
   attach(container: string): Promise<Duplex>;
   close(): void;
 }
@@ -32,13 +25,11 @@ export interface EngineApi {
 /** @param socketPath the engine's socket. */
 export function openEngineApi(socketPath: string): EngineApi {
   const agent = new Agent({ keepAlive: true, maxSockets: 32 });
-  const failure = (error: NodeJS.ErrnoException): ContainerEngineError =>
-    new ContainerEngineError(
-      0,
+  const failure = (error: NodeJS.ErrnoException): Failure<'container_engine'> =>
+    new Failure(
+      'container_engine',
       `The container engine at ${socketPath} does not answer: ${error.code ?? error.message}`,
-      {
-        cause: error,
-      },
+      { status: 0, cause: error },
     );
 
   async function call<Answer>(method: string, path: string, body?: unknown): Promise<Answer> {
@@ -69,7 +60,7 @@ export function openEngineApi(socketPath: string): EngineApi {
     const text = Buffer.concat(chunks).toString();
     const status = answer.statusCode ?? 0;
     if (status >= 400)
-      throw new ContainerEngineError(status, `${method} ${path.replace(/\?.*/, '')}: ${messageOf(text)}`);
+      throw new Failure('container_engine', `${method} ${path.replace(/\?.*/, '')}: ${messageOf(text)}`, { status });
     try {
       return text.trim() === '' ? null : JSON.parse(text);
     } catch {
@@ -100,12 +91,17 @@ export function openEngineApi(socketPath: string): EngineApi {
         });
         asking.on('response', (answer) => {
           read(answer, 'POST', path).then(
-            () => reject(new ContainerEngineError(answer.statusCode ?? 0, 'The container engine attaches to nothing')),
+            () =>
+              reject(
+                new Failure('container_engine', 'The container engine attaches to nothing', {
+                  status: answer.statusCode ?? 0,
+                }),
+              ),
             reject,
           );
         });
         asking.on('timeout', () => asking.destroy(Object.assign(new Error('no answer'), { code: 'ETIMEDOUT' })));
-        asking.on('error', (error) => reject(error instanceof ContainerEngineError ? error : failure(error)));
+        asking.on('error', (error) => reject(isFailure(error, 'container_engine') ? error : failure(error)));
         asking.end();
       });
     },

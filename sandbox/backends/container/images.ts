@@ -2,7 +2,8 @@
 // limited time, after which the pull continues in the background. Called by backend.ts.
 import { setTimeout as delay } from 'node:timers/promises';
 import { PlatformError } from '#core/errors.ts';
-import { ContainerEngineError, type EngineApi } from './engine-api.ts';
+import { isFailure } from '#core/failure.ts';
+import { type EngineApi } from './engine-api.ts';
 
 export interface Images {
   /** @throws {PlatformError} `sandbox_unavailable`: the image is missing, or still being pulled. */
@@ -24,7 +25,7 @@ export function openImages(deps: {
       await api.call('GET', `/images/${encodeURIComponent(image)}/json`);
       return true;
     } catch (error) {
-      if (error instanceof ContainerEngineError && error.status === 404) return false;
+      if (isFailure(error, 'container_engine') && error.status === 404) return false;
       throw error;
     }
   }
@@ -56,7 +57,7 @@ export function openImages(deps: {
       throw new PlatformError('sandbox_unavailable', {
         reason:
           isPulled === null
-            ? `image ${image} is being pulled, which takes a while`
+            ? `image ${image} is being pulled, try again later`
             : `the container engine has no image ${image}, and cannot pull it`,
       });
     },

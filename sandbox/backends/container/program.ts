@@ -4,8 +4,9 @@ import { createHash } from 'node:crypto';
 import { createReadStream, statSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { padding, tarHeader } from '#core/archive/tar-header.ts';
+import { isFailure } from '#core/failure.ts';
 import { programArchive, readProgram, SOURCE_SUFFIX } from '../program-files.ts';
-import { ContainerEngineError, type EngineApi } from './engine-api.ts';
+import { type EngineApi } from './engine-api.ts';
 
 /** Mount point of the volume. */
 export const PROGRAM_FOLDER = '/opt/platform-sandbox';
@@ -106,7 +107,7 @@ async function hasVolume(api: EngineApi, name: string): Promise<boolean> {
     await api.call('GET', `/volumes/${name}`);
     return true;
   } catch (error) {
-    if (error instanceof ContainerEngineError && error.status === 404) return false;
+    if (isFailure(error, 'container_engine') && error.status === 404) return false;
     throw error;
   }
 }

@@ -4,12 +4,13 @@
 import type { Duplex } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { PlatformError } from '#core/errors.ts';
+import { isFailure } from '#core/failure.ts';
 import { BUILD_RESOURCE } from '#core/sandbox/operations.ts';
 import type { SandboxOptions } from '#core/sandbox/options.ts';
 import type { MachineSpec, MachineState, SandboxBackend } from '../backend.ts';
 import { checkProvider, keyExcess, keyExpiry, snapshotMismatch } from './checks.ts';
 import type { HostedSettings, PinnedTemplate } from './settings.ts';
-import { ProviderError, type HostedProvider, type ProviderMachine } from './provider.ts';
+import { type HostedProvider, type ProviderMachine } from './provider.ts';
 
 /** Options of the backend. */
 export interface HostedBackendDeps {
@@ -114,7 +115,7 @@ export async function openHostedBackend(deps: HostedBackendDeps): Promise<Sandbo
       if (error instanceof PlatformError) throw error;
       report(`${what}: ${(error as Error).message}`);
       const reason =
-        error instanceof ProviderError && (error.status === 0 || error.status >= 429)
+        isFailure(error, 'sandbox_provider') && (error.status === 0 || error.status >= 429)
           ? 'the provider of sandboxes does not answer'
           : `${what} failed`;
       throw new PlatformError('sandbox_unavailable', { reason }, { cause: error });
@@ -225,7 +226,7 @@ export async function openHostedBackend(deps: HostedBackendDeps): Promise<Sandbo
         try {
           return await provider.exec(id, program.call);
         } catch (error) {
-          if (!(error instanceof ProviderError) || (error.status !== 404 && error.status !== 409)) throw error;
+          if (!isFailure(error, 'sandbox_provider') || (error.status !== 404 && error.status !== 409)) throw error;
           throw new PlatformError('sandbox_lost', { reason: 'it does not run' });
         }
       }),
@@ -238,7 +239,7 @@ export async function openHostedBackend(deps: HostedBackendDeps): Promise<Sandbo
     try {
       return await asked;
     } catch (error) {
-      const made = error instanceof ProviderError && error.status === 409 ? await find(key) : null;
+      const made = isFailure(error, 'sandbox_provider') && error.status === 409 ? await find(key) : null;
       if (made === null) throw error;
       return made;
     }
@@ -257,7 +258,7 @@ async function present<Answer>(asked: Promise<Answer>): Promise<Answer | null> {
   try {
     return await asked;
   } catch (error) {
-    if (error instanceof ProviderError && error.status === 404) return null;
+    if (isFailure(error, 'sandbox_provider') && error.status === 404) return null;
     throw error;
   }
 }

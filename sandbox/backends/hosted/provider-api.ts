@@ -2,13 +2,8 @@
 // program. Called by backend.ts. The key is only sent in the header of these requests.
 import type { Duplex } from 'node:stream';
 import { createWebSocketStream, WebSocket } from 'ws';
-import {
-  ProviderError,
-  type HostedProvider,
-  type ProviderKey,
-  type ProviderMachine,
-  type ProviderState,
-} from './provider.ts';
+import { Failure, isFailure } from '#core/failure.ts';
+import { type HostedProvider, type ProviderKey, type ProviderMachine, type ProviderState } from './provider.ts';
 import {
   openProviderCalls,
   reasonOf,
@@ -95,7 +90,7 @@ export function openProviderApi(deps: ProviderApiDeps): HostedProvider & { close
       try {
         await call('DELETE', one(id));
       } catch (error) {
-        if (!(error instanceof ProviderError) || error.status !== 404) throw error;
+        if (!isFailure(error, 'sandbox_provider') || error.status !== 404) throw error;
       }
     },
     async writeFile(id, path, bytes) {
@@ -129,7 +124,7 @@ function openExec(
     });
     // Listens immediately, so that data arriving with the handshake is not lost.
     const stream = createWebSocketStream(socket);
-    const fail = (error: ProviderError): void => {
+    const fail = (error: Failure<'sandbox_provider'>): void => {
       stream.destroy();
       reject(error);
     };
@@ -137,9 +132,11 @@ function openExec(
     socket.once('open', () => resolve(stream));
     socket.once('unexpected-response', (_request, answer) => {
       answer.resume();
-      fail(new ProviderError(answer.statusCode ?? 0, explain(answer.statusCode ?? 0, null)));
+      fail(new Failure('sandbox_provider', explain(answer.statusCode ?? 0, null), { status: answer.statusCode ?? 0 }));
     });
-    socket.once('error', (error) => fail(new ProviderError(0, `the provider does not answer (${reasonOf(error)})`)));
+    socket.once('error', (error) =>
+      fail(new Failure('sandbox_provider', `the provider does not answer (${reasonOf(error)})`, { status: 0 })),
+    );
   });
 }
 

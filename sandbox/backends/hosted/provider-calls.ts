@@ -3,8 +3,8 @@
 // these requests.
 import { setTimeout as delay } from 'node:timers/promises';
 import { Agent, request } from 'undici';
+import { Failure } from '#core/failure.ts';
 import { parseInteger } from '#core/parse-integer.ts';
-import { ProviderError } from './provider.ts';
 
 /** Endpoint, credentials and timeouts. */
 export interface ProviderCallsDeps {
@@ -27,7 +27,7 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /** The API of a provider. */
 export interface ProviderCalls {
-  /** Returns the response. @throws {ProviderError} */
+  /** Returns the response. @throws {Failure} `sandbox_provider` */
   call(method: Method, target: string, body?: Readonly<Record<string, unknown>> | Uint8Array): Promise<unknown>;
   /** The error message of a response. */
   explain(status: number, body: unknown): string;
@@ -64,7 +64,7 @@ export function openProviderCalls(deps: ProviderCallsDeps): ProviderCalls {
         await delay(answer.retryAfterMs ?? Math.min(retryMs * 2 ** (attempt - 1), RETRY_MS_MAX));
         continue;
       }
-      throw new ProviderError(answer.status, explain(answer.status, answer.body));
+      throw new Failure('sandbox_provider', explain(answer.status, answer.body), { status: answer.status });
     }
   }
 
@@ -95,14 +95,16 @@ export function openProviderCalls(deps: ProviderCallsDeps): ProviderCalls {
         text += chunk.toString('latin1');
       }
     } catch (error) {
-      throw new ProviderError(0, `the provider does not answer (${reasonOf(error)})`);
+      throw new Failure('sandbox_provider', `the provider does not answer (${reasonOf(error)})`, { status: 0 });
     }
     if (text === '') return { status, body: null, retryAfterMs };
     try {
       return { status, body: JSON.parse(Buffer.from(text, 'latin1').toString()) as unknown, retryAfterMs };
     } catch {
       if (status >= 300) return { status, body: null, retryAfterMs };
-      throw new ProviderError(0, `the provider's answer to ${method} ${pathOf(target)} is no JSON`);
+      throw new Failure('sandbox_provider', `the provider's answer to ${method} ${pathOf(target)} is no JSON`, {
+        status: 0,
+      });
     }
   }
 
@@ -131,8 +133,10 @@ export function strings(value: unknown): string[] {
   return Array.isArray(value) ? value.filter((entry) => typeof entry === 'string') : [];
 }
 
-export function unreadable(target: string): ProviderError {
-  return new ProviderError(0, `the provider's answer to ${pathOf(target)} is not what its API promises`);
+export function unreadable(target: string): Failure<'sandbox_provider'> {
+  return new Failure('sandbox_provider', `the provider's answer to ${pathOf(target)} is not what its API promises`, {
+    status: 0,
+  });
 }
 
 /** Without the query, which may contain sandbox paths. */

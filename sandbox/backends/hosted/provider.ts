@@ -31,7 +31,7 @@ export interface ProviderMachineSpec {
   readonly ttlSeconds: number;
 }
 
-/** Failures are {@link ProviderError}s. */
+/** All methods throw a failure `sandbox_provider`. */
 export interface HostedProvider {
   key(): Promise<ProviderKey>;
   /** The current snapshot of a template. */
@@ -50,16 +50,4 @@ export interface HostedProvider {
   writeFile(id: string, path: string, bytes: Uint8Array): Promise<void>;
   /** Starts a program, connected to its input and output. The stream ends with the program. */
   exec(id: string, command: readonly string[]): Promise<Duplex>;
-}
-
-/** An error response of a provider, or none. */
-export class ProviderError extends Error {
-  /** 0: no response, or an unreadable one. */
-  readonly status: number;
-
-  constructor(status: number, message: string) {
-    super(message);
-    this.name = 'ProviderError';
-    this.status = status;
-  }
 }

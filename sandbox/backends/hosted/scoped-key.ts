@@ -1,8 +1,8 @@
 // Creates the sandbox service's key: restricted to the actions it needs, with an expiry. Called by `platform secrets
 // sandbox-key` with an administrator's key, which is not stored.
 import { isDeepStrictEqual } from 'node:util';
+import { Failure, isFailure } from '#core/failure.ts';
 import { openProviderCalls, record, strings, text, unreadable } from './provider-calls.ts';
-import { ProviderError } from './provider.ts';
 
 /** Options of the key. */
 export interface ScopedKeyDeps {
@@ -49,8 +49,8 @@ const RETRY_MS = 500;
 const DAY_MS = 86_400_000;
 
 /**
- * @throws {ProviderError} also when the created key has more permissions or a later expiry than requested; it is not
- * shown then.
+ * @throws {Failure} `sandbox_provider` also when the created key has more permissions or a later expiry than requested;
+ * it is not shown then.
  */
 export async function makeScopedKey(deps: ScopedKeyDeps): Promise<ScopedKey> {
   const { baseUrl, adminKey, organization, name, days, hasTemplate, now = Date.now() } = deps;
@@ -73,14 +73,19 @@ export async function makeScopedKey(deps: ScopedKeyDeps): Promise<ScopedKey> {
     const may = strings(answer['actions']).toSorted();
     const ends = Date.parse(String(answer['expiresAt']));
     if (!isDeepStrictEqual(may, actions.toSorted()) || !(ends <= Date.parse(expiresAt) + DAY_MS))
-      throw new ProviderError(
-        0,
+      throw new Failure(
+        'sandbox_provider',
         `the provider made another key than it was asked for (${may.join(', ') || 'any action'}; until ${String(answer['expiresAt'])}): delete ${name} there`,
+        { status: 0 },
       );
     return { name, key, actions, expiresAt: new Date(ends).toISOString() };
   } catch (error) {
-    if (error instanceof ProviderError && error.status === 409)
-      throw new ProviderError(409, `the provider has a key ${name} already: give another --name, or delete it there`);
+    if (isFailure(error, 'sandbox_provider') && error.status === 409)
+      throw new Failure(
+        'sandbox_provider',
+        `the provider has a key ${name} already: give another --name, or delete it there`,
+        { status: 409 },
+      );
     throw error;
   } finally {
     await calls.close();

@@ -9,7 +9,7 @@ import { after, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { fetchArtifact } from '#builder/steps/build-sandbox/fetch-artifact.ts';
 import { takeArtifact } from '#builder/steps/take-artifact.ts';
-import type { BuildFailure } from '#builder/steps/types.ts';
+import type { Failure } from '#core/failure.ts';
 import { archiveOf, changedHeader, staticArtifact } from '#test/setup/archives.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sandbox-archives-'));
@@ -30,7 +30,7 @@ async function take(chunks: Buffer | AsyncIterable<Buffer>, more: Partial<typeof
     await takeArtifact(target, id, `${target}-artifacts`, bounds);
     return null;
   } catch (error) {
-    const { reason, message } = error as BuildFailure;
+    const { reason, message } = error as Failure<'build'>;
     return `${reason}: ${message}`;
   } finally {
     assert.deepEqual(

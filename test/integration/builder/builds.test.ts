@@ -313,7 +313,7 @@ test('a build of an organization whose storage is full does not begin, and clear
     [
       'failure',
       'storage_full',
-      'The storage of this organization is full: delete what is not needed (its page Usage says what keeps how much), or have its plan raised',
+      'The storage of this organization is full: delete unused data (the Usage page lists the largest items), or ask the operator for a larger plan',
     ],
   );
   await builder.close();

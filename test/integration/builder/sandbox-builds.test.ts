@@ -5,7 +5,7 @@ import { createDeployment } from '#control/releases/create-deployment.ts';
 import { approveDeployment } from '#control/git-host/approval.ts';
 import { openSandboxClient } from '#core/sandbox/service-client.ts';
 import { buildPlace } from '#builder/steps/build-sandbox/place.ts';
-import { BuildFailure, type BuildRequest } from '#builder/steps/types.ts';
+import { buildFailure, type BuildRequest } from '#builder/steps/types.ts';
 import { openBuilds, type TestBuilds } from '#test/setup/builds.ts';
 
 let builds: TestBuilds;
@@ -15,7 +15,7 @@ const client = openSandboxClient({ url: 'http://127.0.0.1:9', token: 'x'.repeat(
 before(async () => {
   builds = await openBuilds(async (request) => {
     requests.push(request);
-    throw new BuildFailure('build_failed', 'looked at');
+    throw buildFailure('build_failed', 'looked at');
   });
 });
 after(() => builds.close());

@@ -135,5 +135,5 @@ test('a token is nowhere in the database as it is, and names of the platform are
     value: 'x',
   });
   assert.equal(refused.status, 422);
-  assert.match(JSON.stringify(refused.body), /PLATFORM_AI_TOKEN: names that begin with PLATFORM_ are the platform's/);
+  assert.match(JSON.stringify(refused.body), /PLATFORM_AI_TOKEN: names that begin with PLATFORM_ are reserved/);
 });

@@ -367,11 +367,11 @@ test('channels and rules are those of their project, lead to public addresses, a
     clearBelow: 6,
     channels: [],
   });
-  assert.equal(wrong.body.message, 'body.clearBelow: is above the threshold');
+  assert.equal(wrong.body.message, 'body.clearBelow: must not be above the threshold');
   const { alertRulesMax } = control.deps.limits;
   for (let count = 0; count < alertRulesMax; count++) await makeRule({});
   const full = await control.call('POST', at('alert-rules'), { name: 'x', kind: 'error_rate', channels: [] });
-  assert.deepEqual([full.status, full.body.message], [409, `Alert rules: at most ${alertRulesMax}`]);
+  assert.deepEqual([full.status, full.body.message], [409, `Limit of alert rules reached: ${alertRulesMax}`]);
   const [first] = (await control.call('GET', at('alert-rules'))).body;
   const off = await control.call('PATCH', `${at('alert-rules')}/${first.id}`, { enabled: false, threshold: 50 });
   assert.deepEqual([off.body.state, off.body.threshold, off.body.clearBelow], ['off', 50, 40]);

@@ -38,7 +38,7 @@ test('every answer has its request id, the version of the API, and is not stored
   const { status, headers, body } = await send('/no-such-path', { headers: { 'x-request-id': 'mine-12345' } });
   assert.deepEqual(
     [status, body],
-    [404, { message: 'There is no such thing, or it is not yours', code: 'not_found', requestId: 'mine-12345' }],
+    [404, { message: 'Not found, or you do not have access', code: 'not_found', requestId: 'mine-12345' }],
   );
   assert.equal(headers.get('x-request-id'), 'mine-12345');
   assert.equal(headers.get('cache-control'), 'no-store');
@@ -51,7 +51,7 @@ test('a database that was killed, or is not there, is said to be away for a mome
   const sql = openSql({ url: control.databaseUrl, name: 'doomed api', connectionsMax: 2 });
   const nowhere = openSql({ url: 'postgres://nobody@127.0.0.1:1/nothing', name: 'lonely api' });
   const expected = {
-    message: 'The platform cannot reach its database at the moment: try again',
+    message: 'The database of the platform is unavailable: try again',
     code: 'unavailable',
     requestId: 'mine-12345',
   };

@@ -320,7 +320,10 @@ test('projects, organizations and tokens are made, listed and taken away; what d
   assert.equal((await call(['deployments', 'view'], env)).code, 0);
   const refused = await call(['env', 'set', 'A=1'], env);
   assert.equal(refused.code, 1);
-  assert.match(refused.errors[0]!, /^error This needs the permission variable:write \(forbidden, request [\w-]+\)\n/);
+  assert.match(
+    refused.errors[0]!,
+    /^error This requires the permission variable:write \(forbidden, request [\w-]+\)\n/,
+  );
   assert.deepEqual(await ok('tokens', 'revoke', 'ci', '--yes'), ['Revoked ci']);
   const expired = await call(['deployments', 'view', '--json'], env);
   const { errors } = JSON.parse(expired.output[0]!) as {

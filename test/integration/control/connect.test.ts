@@ -55,7 +55,7 @@ test('a person is offered the repositories that are theirs on the Git host', asy
   const answer = await list(nobody.token);
   assert.deepEqual(
     [answer.status, answer.body.message],
-    [422, 'Sign in with the Git host first: it says which repositories are yours'],
+    [422, 'Sign in with the Git host first, which lists your repositories'],
   );
   assert.equal((await list(null)).status, 401);
 });
@@ -172,14 +172,14 @@ test('a repository of the Git host is cloned with a token for it alone', async (
 test('a remote that could run a program, read files or reach inside is refused', async () => {
   const { control } = connected;
   const cases: [string, RegExp][] = [
-    ['ext::sh -c whoami', /Only https|holds spaces/],
+    ['ext::sh -c whoami', /Only https|without spaces/],
     ['file:///etc', /Only https:\/\/ and ssh:\/\//],
     ['http://git.example/x', /Only https:\/\/ and ssh:\/\//],
     ['https://127.0.0.1/x.git', /not public/],
     ['https://169.254.169.254/latest', /not public/],
     ['https://[::1]/x.git', /not public/],
     ['https://2130706433/x.git', /not public/],
-    ['ssh://-oProxyCommand=x@localhost/x', /names its user/],
+    ['ssh://-oProxyCommand=x@localhost/x', /must have a user/],
     ['ssh://git@localhost/x', /needs a private key/],
   ];
   for (const [url, expected] of cases) {

@@ -128,7 +128,7 @@ test('a domain that another project has proved is refused, until that one has no
   txt.set(first.verification.name, [second.verification.value]);
   assert.equal(typeof (await verify(second.id)).verifiedAt, 'string');
   const { status, verifiedAt, problem } = await read(first.id);
-  assert.deepEqual([status, verifiedAt, problem], ['error', null, 'Another project has proved this host']);
+  assert.deepEqual([status, verifiedAt, problem], ['error', null, 'Another project has verified this domain']);
 });
 
 test('a domain without its proof is lost after the time it has; silent name servers take nothing', async () => {

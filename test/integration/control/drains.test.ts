@@ -401,5 +401,5 @@ test('a project has a bounded number of drains', async () => {
     name: 'x',
     target: { kind: 'http', url: 'https://logs.example/' },
   });
-  assert.deepEqual([status, body.message], [409, `Log drains: at most ${drainsMax}`]);
+  assert.deepEqual([status, body.message], [409, `Limit of log drains reached: ${drainsMax}`]);
 });

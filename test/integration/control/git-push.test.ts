@@ -338,7 +338,7 @@ test('on a full organization, or a full disk, a push deletes and does nothing el
   assert.match(before, /refs\/heads\/large.*refs\/heads\/old.*refs\/tags\/v1/);
   await control.sql`UPDATE control.organization SET storage_full = true`;
   const full =
-    /^remote: The organization stores 0 bytes, which is its share of the platform's disk: delete data that is not needed/m;
+    /^remote: The organization stores 0 bytes, which is its share of the platform's disk: delete unused data/m;
   assert.match(await refusal('main:full'), full);
   // It has no commit of its own, and none of the two is done.
   assert.match(await refusal('main:full', ':old'), full);

@@ -5,10 +5,10 @@ import { createHash } from 'node:crypto';
 import { after, before, test, type TestContext } from 'node:test';
 import { callResource } from '#control/api/resources/resource-calls.ts';
 import { applyMigrations } from '#control/releases/apply-migrations.ts';
-import { EnginesAway } from '#control/releases/engines.ts';
 import { runByMigrator } from '#control/releases/migration-runs.ts';
 import type { PrivatePort } from '#control/process/private-port.ts';
 import { PlatformError } from '#core/errors.ts';
+import { isFailure } from '#core/failure.ts';
 import { checkMigrator } from '#operations/doctor/migrator.ts';
 import { createDatabaseCloud } from '#runtime/stores/database-cloud.ts';
 import { databaseCloudSettings } from '#runtime/stores/database-cloud-api.ts';
@@ -170,7 +170,7 @@ test('an applied file that has changed is reported, each of them, and nothing is
   ).ended;
   const changed = { '1.sql': `${FIRST} -- other`, '2.sql': `${SECOND} -- other`, '3.sql': SECOND };
   const { id, ended } = await ask(projectId, { main: changed });
-  assert.match((await ended).error!, /^Migration 1\.sql was applied already, and has been changed since/);
+  assert.match((await ended).error!, /^Migration 1\.sql was changed after it was applied/);
   assert.deepEqual(
     (await auditOf(control.sql, id)).map(({ filename, result }) => `${filename} ${result}`),
     ['1.sql changed', '2.sql changed'],
@@ -317,14 +317,14 @@ test('where no migrator runs a release is told so, and nothing is left that one 
       WHERE deployment_id = ${id} RETURNING id`;
     return rows.length > 0;
   });
-  await assert.rejects(ended, (error) => error instanceof EnginesAway && /No migrator takes/.test(error.message));
+  await assert.rejects(ended, (error) => isFailure(error, 'engines_away') && /No migrator runs/.test(error.message));
   const [run] = await control.sql`SELECT status FROM control.migration_run WHERE deployment_id = ${id}`;
   assert.deepEqual({ ...run }, { status: 'canceled' });
 });
 
 test('a deployment that is gone is asked for once, and said to be gone', async () => {
   const wish = { deploymentId: 'd000000000000', artifact: 'none', branch: null, requestedBy: null };
-  await assert.rejects(runByMigrator(control.deps, wish), /Nothing can be asked of the migrator for d000000000000/);
+  await assert.rejects(runByMigrator(control.deps, wish), /The migrator cannot run migrations for d000000000000/);
 });
 
 test('the migrations of a project that was deleted are left alone', async (t) => {
@@ -355,7 +355,7 @@ test('a release whose migrations fail says which and why, and notes what was app
   };
   const deps = { ...control.deps, privatePort, migrationsExecutor: 'migrator' } as const;
   await assert.rejects(applyMigrations(deps, { id, name, artifact, requestedBy: null }, null), {
-    name: 'MigrationFailure',
+    kind: 'migrations_failed',
     message: '2.sql:1: Migration 2.sql, line 1: no such column: missing at offset 7',
   });
   assert.deepEqual(asked, [['/_platform/migrate', true]]);
@@ -392,7 +392,7 @@ test('where the migrator applies them, nobody applies them by hand', async () =>
   const deps = { ...control.deps, migrationsExecutor: 'migrator' } as const;
   await assert.rejects(callResource(deps, 'db.migrate', { projectId, binding: 'MAIN', args: {} }), {
     code: 'conflict',
-    message: /The migrator applies the migrations of this platform: redeploy the deployment, or promote it/,
+    message: /On this platform, the migrator applies migrations: redeploy or promote the deployment instead/,
   });
 });
 

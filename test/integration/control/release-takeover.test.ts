@@ -128,6 +128,6 @@ for (const step of ['warm', 'migrate dry', 'migrate', 'check routed'])
     // What moved already is not done again.
     if (step === 'check routed') assert.deepEqual(asked, ['check routed']);
     const lines = await sql<{ text: string }[]>`
-      SELECT text FROM control.build_log WHERE deployment_id = ${id} AND text LIKE 'The release begins again%'`;
+      SELECT text FROM control.build_log WHERE deployment_id = ${id} AND text LIKE 'The release restarts%'`;
     assert.equal(lines.length, 1);
   });

@@ -52,7 +52,10 @@ test('an upload is released: production answers, and its URL, and the log says e
   assert.equal(await says(`shop--${first.id}`), 'one {}');
   const log = await all.log(first.id);
   assert.match(log[0]!, /^upload Received 3 files, \d+ bytes: artifact [0-9a-f]{12}$/);
-  assert.deepEqual(log.slice(1), ['release The worker has started on all engines', 'release Production leads to it']);
+  assert.deepEqual(log.slice(1), [
+    'release The worker has started on all engines',
+    'release Production now serves this deployment',
+  ]);
 });
 
 test('the log of a project that calls models says what is missing for them', async () => {

@@ -169,14 +169,14 @@ test('an import sets all variables or none', async () => {
   assert.equal(done.status, 200);
   assert.deepEqual(await keys(), ['A=1', 'B=1']);
   const long = { key: 'LONG', value: 'é'.repeat(2561), kind: 'plaintext' };
-  assert.match((await control.call('POST', at, { variables: [long] })).body.message, /5122 bytes, at most 5120/);
+  assert.match((await control.call('POST', at, { variables: [long] })).body.message, /5122 bytes, the limit is 5120/);
 });
 
 test('a member sets plaintext, and secrets are for admins', async () => {
   const member = await control.account('mel', { [control.organizationId]: 'member' });
   const at = `/environment-variables/${projectId}`;
   const secret = await control.call('POST', at, { key: 'BY_MEMBER', value: 'x' }, member.token);
-  assert.deepEqual([secret.status, secret.body.message], [403, 'This needs the permission secret:write']);
+  assert.deepEqual([secret.status, secret.body.message], [403, 'This requires the permission secret:write']);
   const plain = await control.call('POST', at, { key: 'BY_MEMBER', value: 'x', kind: 'plaintext' }, member.token);
   assert.equal(plain.status, 201);
   const over = { variables: [{ key: 'API_KEY', value: 'mine', kind: 'plaintext' }] };

@@ -138,7 +138,10 @@ test('a sandbox is made of what flags say, and says it; an error of the service 
   const asked = await call(['sandbox', 'create', 'silent', '--ai', 'maybe']);
   assert.match(asked.errors[0]!, /^error ai must be true or false, but is "maybe" \(bad_request,/);
   const none = await call(['sandbox', 'create', 'silent', '--ai', 'on']);
-  assert.match(none.errors[0]!, /^error There is no such sandbox here: sandboxes reach no AI gateway here/);
+  assert.match(
+    none.errors[0]!,
+    /^error Sandboxes do not support these options: no AI gateway is configured for sandboxes/,
+  );
   const flags = ['--machine', 'small', '--image', 'tools:3', '--egress', 'api.example.com, *.npmjs.org'];
   assert.deepEqual(await ok('sandbox', 'create', 'made', ...flags), ['Running made']);
   const allow = ['api.example.com', '*.npmjs.org'];

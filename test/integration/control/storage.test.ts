@@ -205,7 +205,7 @@ test('a full organization writes nothing of any kind, reads and deletes, and its
   const { bytes } = (await control.call('GET', `/orgs/${control.organizationId}/storage`)).body;
   assert.equal(
     upload.body.message,
-    `The organization stores ${bytes} bytes, and its plan free allows 1500000: delete data that is not needed (the page Usage lists what takes most), or ask the operator for a larger plan. Deletions count within minutes`,
+    `The organization stores ${bytes} bytes, and its plan free allows 1500000: delete unused data (the Usage page lists the largest items), or ask the operator for a larger plan. Deletions count within minutes`,
   );
   await put('next', 'more', 4000);
   await remember('next', 'key', 1000);

@@ -48,7 +48,7 @@ test('a token that expires makes none that lives longer', async () => {
     assert.equal(refused.status, 422, String(expiresInDays));
     assert.equal(
       refused.body.message,
-      `body.expiresInDays: the token that asks ends ${end.toISOString()}, and what it makes no later; leave it out`,
+      `body.expiresInDays: the new token cannot expire after the token of this request (${end.toISOString()}): leave it out`,
     );
   }
   // Nor does the child, which cannot open a session either.

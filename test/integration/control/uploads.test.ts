@@ -53,7 +53,7 @@ test('an upload is sent in pieces, goes on where it was, and becomes one deploym
   const wrong = await put(body.id, archive.subarray(0, 10), 0, archive.length);
   assert.deepEqual([wrong.status, wrong.headers.get('upload-offset')], [409, String(half)]);
   const early = await control.call('POST', `/uploads/${body.id}/deploy`);
-  assert.match(early.body.message, new RegExp(`^${half} of ${archive.length} bytes are there`));
+  assert.match(early.body.message, new RegExp(`^The upload is incomplete: ${half} of ${archive.length} bytes`));
   assert.equal((await put(body.id, archive.subarray(half), half, archive.length)).body.received, archive.length);
   const made = await control.call('POST', `/uploads/${body.id}/deploy`);
   assert.deepEqual([made.status, made.body.artifact], [202, good.id], JSON.stringify(made.body));
@@ -134,7 +134,7 @@ test('what is not what was announced, or no artifact, is refused and nothing of 
   );
   const many = Object.fromEntries(Array.from({ length: 12 }, (_, n) => [`assets/${n}`, 'x']));
   await refuse(archiveOf({ ...good.files, ...many }), 'artifact_too_many_files', /BUILD_ARTIFACT_MAX_FILES/);
-  await refuse(archiveOf(good.files), 'archive_invalid', /has not the hash that was announced/, {
+  await refuse(archiveOf(good.files), 'archive_invalid', /does not have the announced hash/, {
     sha256: 'a'.repeat(64),
   });
   const tooLarge = await control.call('POST', `/projects/${project}/uploads`, {

@@ -45,7 +45,7 @@ test('without a secret no delivery is taken', async () => {
   const { headers, body } = signDelivery('x'.repeat(32), 'ping', ping);
   const response = await control.fetch(new Request(url, { method: 'POST', headers, body }));
   assert.equal(response.status, 503);
-  assert.match(((await response.json()) as { message: string }).message, /GITHOST_WEBHOOK_SECRET is not set/);
+  assert.match(((await response.json()) as { message: string }).message, /set GITHOST_WEBHOOK_SECRET/);
   await control.close();
 });
 

@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { generateKeyPairSync } from 'node:crypto';
-import { GitHostError, openGitHost, type GitHost } from '#git/host/connection.ts';
+import type { Failure } from '#core/failure.ts';
+import { openGitHost, type GitHost } from '#git/host/connection.ts';
 import { installationsOf, readApp, readContents, readInstallation, repositoriesOf } from '#git/host/repositories.ts';
 import { startGitHost, type TestGitHost } from '#test/setup/git-host.ts';
 import { signDelivery } from '#test/setup/git-host-payloads.ts';
@@ -96,7 +97,7 @@ test('an installation token reads one repository, and is kept until five minutes
   assert.notEqual(await client.installationToken(asOther), first);
   await assert.rejects(
     client.asInstallation(scope, { path: '/repos/tokens/other/branches/main' }),
-    (error: GitHostError) => error.status === 404 && error.kind === 'refused',
+    (error: Failure<'git_host'>) => error.status === 404 && error.reason === 'refused',
   );
 });
 
@@ -104,9 +105,9 @@ test('a host that fails is asked again, one that refuses is not', async () => {
   host.state.failures.push(503, 502);
   assert.equal((await readApp(client)).slug, 'platform-test');
   host.state.failures.push(500, 500, 500);
-  await assert.rejects(readApp(client), { kind: 'unreachable', status: 500 });
+  await assert.rejects(readApp(client), { reason: 'unreachable', status: 500 });
   host.state.failures.push(404);
-  await assert.rejects(readApp(client), { kind: 'refused', status: 404 });
+  await assert.rejects(readApp(client), { reason: 'refused', status: 404 });
   assert.equal(host.state.failures.length, 0);
 });
 
@@ -115,9 +116,9 @@ test('a rate limit is waited for where that is short, and said where it is long'
   assert.equal((await readApp(client)).slug, 'platform-test');
   const reset = String(Math.floor(Date.now() / 1000) + 3600);
   host.state.failures.push({ status: 403, headers: { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': reset } });
-  await assert.rejects(readApp(client), (error: GitHostError) => {
-    assert.equal(error.kind, 'limited');
-    return error.retryAfterMs > 3_500_000;
+  await assert.rejects(readApp(client), (error: Failure<'git_host'>) => {
+    assert.equal(error.reason, 'limited');
+    return error.retryAfterMs! > 3_500_000;
   });
 });
 
@@ -131,12 +132,12 @@ test('what changes something is not sent twice when it may have arrived', async 
 test('errors hold no credential', async () => {
   const token = host.userToken('ada');
   host.state.tokens.delete(token);
-  await assert.rejects(installationsOf(client, token), (error: GitHostError) => {
+  await assert.rejects(installationsOf(client, token), (error: Failure<'git_host'>) => {
     assert.equal(error.status, 401);
     return !JSON.stringify([error.message, error.stack]).includes(token);
   });
   const nobody = openGitHost({ ...host, apiUrl: 'http://127.0.0.1:9', pauseMs: 1 });
-  await assert.rejects(readApp(nobody), { kind: 'unreachable', status: 0 });
+  await assert.rejects(readApp(nobody), { reason: 'unreachable', status: 0 });
 });
 
 test('a key that is none is refused at once, with the name of its variable', () => {

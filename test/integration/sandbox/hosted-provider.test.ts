@@ -57,7 +57,7 @@ test('a key that may write snapshots is for templates alone', async (context) =>
 test('a key that the provider does not know ends the start', async (context) => {
   const provider = await startDouble(context);
   await assert.rejects(openDoubledBackend(provider, { environment: { HOSTED_API_KEY: 'another' } }), {
-    name: 'ProviderError',
+    kind: 'sandbox_provider',
     message: 'the provider does not know HOSTED_API_KEY: it may have expired',
   });
 });
@@ -85,7 +85,7 @@ test('what machines of a provider cannot be is refused before anything is asked 
       'machines of a hosted provider have its network, which egress "none" cannot narrow',
     ],
   ] as const) {
-    const refusal = { code: 'sandbox_option_refused', message: `There is no such sandbox here: ${message}` };
+    const refusal = { code: 'sandbox_option_refused', message: `Sandboxes do not support these options: ${message}` };
     assert.throws(() => backend.check({ ...NO_OPTIONS, ...options }), refusal);
     await assert.rejects(backend.create({ ...SPEC, options: { ...NO_OPTIONS, ...options } }), refusal);
   }
@@ -161,7 +161,7 @@ for (const [name, how, said] of [
       assert.equal(error.code, 'sandbox_unavailable');
       assert.match(
         error.message,
-        /^The sandbox cannot be had now: (?:making the sandbox failed|the provider of sandboxes does not answer)$/,
+        /^The sandbox is unavailable: (?:making the sandbox failed|the provider of sandboxes does not answer)$/,
       );
       return true;
     });

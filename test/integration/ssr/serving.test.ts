@@ -204,7 +204,7 @@ test('a connection that it cuts is 502, without what it was', async () => {
   const { status, text } = await platform.fetch('app', '/cuts');
   assert.equal(status, 502);
   assert.deepEqual(JSON.parse(text), {
-    error: 'The server of this deployment cut the connection',
+    error: 'The server of this deployment closed the connection',
     code: 'server_lost',
   });
 });

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { hashOf } from '#core/artifact-id.ts';
-import { ArchiveError } from '#core/archive/archive-error.ts';
+import { isArchiveError } from '#core/archive/archive-error.ts';
 import { readArchive } from '#artifacts/archive/read-archive.ts';
 import { checkFiles } from '#artifacts/archive/receive-artifact.ts';
 import { BLOCK_BYTES, tarHeader } from '#core/archive/tar-header.ts';
@@ -165,7 +165,7 @@ test(`of ${inputs} archives none is taken for what it is not, and none breaks th
       if (id === good.id) assert.equal(hashOf(contents.get('assets/index.html')!), hashOf('a page of the site'));
       taken++;
     } catch (error) {
-      if (error instanceof ArchiveError) continue;
+      if (isArchiveError(error)) continue;
       throw new Error(`Input ${number} of FUZZ_SEED=${random.seed}: ${archive.toString('base64').slice(0, 4000)}`, {
         cause: error,
       });

@@ -10,7 +10,7 @@ import { canonicalJson, hashOf } from '#core/artifact-id.ts';
 import { parseProjectConfig, type ProjectConfig } from '#core/config/project-config.ts';
 import type { Manifest } from '#core/manifest.ts';
 import { openArtifact } from '#artifacts/artifact-source.ts';
-import { ArchiveError } from '#core/archive/archive-error.ts';
+import { isArchiveError } from '#core/archive/archive-error.ts';
 import { packArtifact } from '#artifacts/archive/pack-artifact.ts';
 import { receiveArtifact } from '#artifacts/archive/receive-artifact.ts';
 import { tarHeader } from '#core/archive/tar-header.ts';
@@ -43,8 +43,8 @@ async function receive(archive: Uint8Array, own = limits, data = place()): Promi
 async function refused(archive: Uint8Array, reason: string, message: RegExp, own = limits): Promise<void> {
   const data = place();
   await assert.rejects(receive(archive, own, data), (error: Error) => {
-    assert.ok(error instanceof ArchiveError, String(error.stack));
-    assert.equal(error.reason, reason);
+    assert.ok(isArchiveError(error), String(error.stack));
+    assert.equal(error.code, reason);
     assert.match(error.message, message);
     return true;
   });

@@ -118,10 +118,10 @@ test('nothing temporary is left behind, and nothing leaves its folder: artifacts
 test('a name that cannot be a host and an artifact that does not exist are refused before anything is written', (t) => {
   const at = place(t);
   assert.throws(() => publish(publication(at, { project: 'My_Shop' })), {
-    message: '"My_Shop" cannot be the name of a project',
+    message: '"My_Shop" is not a valid project name',
   });
   assert.throws(() => publish(publication(at, { project: 'a--b' })), {
-    message: '"a--b" cannot be the name of a project',
+    message: '"a--b" is not a valid project name',
   });
   assert.throws(() => publish(publication(at, { artifactId: '../x' })), { message: '"../x" is not an artifact id' });
   assert.throws(() => publish(publication(at, { artifactFolder: path.join(at.dataFolder, 'nowhere') })), {

@@ -19,7 +19,7 @@ for (const [encoding, bytes] of [
 
 test('a file in another encoding is refused by its name', () => {
   assert.throws(() => decodeText(Buffer.from(text, 'latin1'), '.env'), {
-    name: 'Error',
+    kind: 'text_encoding',
     message: '.env is text neither in UTF-8 nor in UTF-16 with a byte order mark: save it as UTF-8',
   });
 });

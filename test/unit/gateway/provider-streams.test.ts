@@ -2,9 +2,10 @@
 // events is read or refused, without any other failure. FUZZ_SEED repeats a run.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { isFailure } from '#core/failure.ts';
 import { anthropicWire } from '#gateway/providers/anthropic.ts';
 import { googleWire } from '#gateway/providers/google.ts';
-import { BadAnswer, type StreamPiece, type Wire } from '#gateway/contract/wire.ts';
+import type { StreamPiece, Wire } from '#gateway/contract/wire.ts';
 import { SseReader } from '#gateway/streams/sse-reader.ts';
 import { openAnthropicProvider } from '#test/setup/anthropic-provider.ts';
 import { providerAt } from '#test/setup/gateway.ts';
@@ -70,7 +71,7 @@ for (const [title, wire, model, open] of [
       try {
         for (const piece of piecesOf(wire, [Buffer.from(broken)])) JSON.stringify(piece);
       } catch (error) {
-        const isRefusal = error instanceof BadAnswer || error instanceof SyntaxError;
+        const isRefusal = isFailure(error, 'unreadable_answer') || error instanceof SyntaxError;
         assert.ok(isRefusal, `${told}: ${String((error as Error).stack)}\n${broken}`);
       }
     }

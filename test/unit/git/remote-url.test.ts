@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
-import { isBranchName, parseRemoteUrl, RemoteRefused, resolveRemote } from '#git/remote-url.ts';
+import { isBranchName, parseRemoteUrl, resolveRemote } from '#git/remote-url.ts';
 import { createSeededRandom } from '#test/setup/seeded-random.ts';
 
 test('https and ssh URLs are taken, in one spelling and without their credentials', () => {
@@ -62,7 +62,7 @@ test('what could run a program, read a file or pass for an option is refused', (
     `https://git.example/${'a'.repeat(2048)}`,
     '',
   ];
-  for (const url of refused) assert.throws(() => parseRemoteUrl(url), RemoteRefused, url);
+  for (const url of refused) assert.throws(() => parseRemoteUrl(url), { kind: 'remote_refused' }, url);
 });
 
 test('a host with an address that is not public is refused, under every name', async () => {
@@ -76,12 +76,12 @@ test('a host with an address that is not public is refused, under every name', a
     for (const found of [at(address), at('1.1.1.1', address)])
       await assert.rejects(check('git.example', found), /not public.*GIT_REMOTE_PRIVATE_HOSTS/);
   for (const literal of ['127.0.0.1', '169.254.169.254', '::1'])
-    await assert.rejects(check(literal, at('1.1.1.1')), RemoteRefused);
+    await assert.rejects(check(literal, at('1.1.1.1')), { kind: 'remote_refused' });
   await assert.rejects(check('git.example', at()), /has no address/);
   const unknown = { find: () => Promise.reject(Object.assign(new Error('no'), { code: 'ENOTFOUND' })) };
-  await assert.rejects(check('gone.example', unknown), /gone.example is not known: ENOTFOUND/);
+  await assert.rejects(check('gone.example', unknown), /gone.example cannot be resolved: ENOTFOUND/);
   assert.deepEqual(await check('git.lan', at('10.0.0.8'), ['git.lan']), ['10.0.0.8']);
-  await assert.rejects(check('other.lan', at('10.0.0.8'), ['git.lan']), RemoteRefused);
+  await assert.rejects(check('other.lan', at('10.0.0.8'), ['git.lan']), { kind: 'remote_refused' });
 });
 
 test('names of branches are those that git takes, and never an option', () => {

@@ -4,8 +4,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, test } from 'node:test';
+import { isFailure } from '#core/failure.ts';
 import { createArchiveFile, openArchiveFile } from '#operations/archive/archive-file.ts';
-import { BackupError } from '#operations/archive/backup-error.ts';
 import { newCodec } from '#operations/archive/codec.ts';
 import { parseHeader, parseManifest } from '#operations/archive/manifest.ts';
 import { openBackup } from '#operations/archive/reader.ts';
@@ -70,7 +70,7 @@ test(`${ROUNDS} damaged archives are refused, or give what went in`, async () =>
     try {
       assert.deepEqual(await read(file), contents, `seed ${random.seed}, round ${round}`);
     } catch (error) {
-      assert.ok(error instanceof BackupError, `seed ${random.seed}, round ${round}: ${String(error)}`);
+      assert.ok(isFailure(error, 'backup'), `seed ${random.seed}, round ${round}: ${String(error)}`);
       refused++;
     }
   }
@@ -90,7 +90,7 @@ test('a bit that changed in the head of an archive is seen, whichever it is', as
     writeFileSync(file, damaged);
     await read(file).then(
       () => taken.push(bit),
-      (error: unknown) => assert.ok(error instanceof BackupError, `bit ${bit}: ${String(error)}`),
+      (error: unknown) => assert.ok(isFailure(error, 'backup'), `bit ${bit}: ${String(error)}`),
     );
   }
   assert.deepEqual(taken, []);
@@ -135,7 +135,7 @@ test('a part never leaves its folder, and is never a program', () => {
     ['index', 'other'],
     ['table', 'control.project; DROP TABLE x'],
   ] as const)
-    assert.throws(() => parseManifest(manifest([part(kind, name)])), { name: 'BackupError', reason: 'damaged' }, name);
+    assert.throws(() => parseManifest(manifest([part(kind, name)])), { kind: 'backup', reason: 'damaged' }, name);
   assert.throws(
     () => parseManifest(manifest([part('table', 'control.x', { rows: 0, columns: ['a) FROM PROGRAM'] })])),
     /manifest is not valid/,

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, test } from 'node:test';
-import { BackupError } from '#operations/archive/backup-error.ts';
+import { isFailure } from '#core/failure.ts';
 import { placesOf } from '#operations/places.ts';
 import { backupNeeds, checkSpace, restoreNeeds } from '#operations/space.ts';
 import { openSql } from '#postgres/sql.ts';
@@ -23,7 +23,7 @@ test('places on one disk share its room, of which 64 MB stay free', () => {
   assert.throws(
     () => checkSpace([need('/a', 30 * MB), need('/b', 1), need('/a/x', 7 * MB)], diskOf),
     (error) => {
-      assert.ok(error instanceof BackupError);
+      assert.ok(isFailure(error, 'backup'));
       assert.equal(error.reason, 'space');
       assert.equal(error.message, `It may take ${101 * MB} bytes, and the disk of /a/x has ${free} bytes free`);
       return true;

@@ -24,7 +24,8 @@ const exec = { operation: 'exec', sandbox: 'one', args: { command: 'true' } } as
 test('without a service a call says which variables name it', async () => {
   await assert.rejects(call(null, exec), {
     code: 'binding_unavailable',
-    message: 'sandbox bindings are not available: no sandbox service is set (SANDBOX_URL with SANDBOX_AUTH_TOKEN)',
+    message:
+      'sandbox bindings are not available: no sandbox service is configured: set SANDBOX_URL and SANDBOX_AUTH_TOKEN',
   });
 });
 
@@ -67,6 +68,6 @@ test('a path that a header cannot hold is refused', async () => {
       args: { path: 'ü'.repeat(9000) },
       bytes: Readable.from([]),
     }),
-    { code: 'invalid_argument', message: /may have 49152/ },
+    { code: 'invalid_argument', message: /the limit is 49152/ },
   );
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { leadsOut, pathProblem, readTree, shown } from '#builder/steps/git-tree.ts';
-import { BuildFailure } from '#builder/steps/types.ts';
+import { isFailure } from '#core/failure.ts';
 import { createSeededRandom } from '#test/setup/seeded-random.ts';
 
 const HASH = 'a'.repeat(40);
@@ -46,7 +46,7 @@ for (const [what, text, reason] of [
   ['an endless path', blob('a'.repeat(300)), 'source_unsafe'],
 ] as const)
   test(`a commit with ${what} is refused`, async () => {
-    await assert.rejects(readTree(inChunks(text, 64), limits), { name: 'BuildFailure', reason });
+    await assert.rejects(readTree(inChunks(text, 64), limits), { kind: 'build', reason });
   });
 
 test('names that only look like those of Git are fine', () => {
@@ -92,7 +92,7 @@ test('any bytes give a tree within bounds, or a failure that says why', async ()
           `seed ${seed}: ${path}`,
         );
     } catch (error) {
-      assert.ok(error instanceof BuildFailure, `seed ${seed}, round ${round}: ${String(error)}`);
+      assert.ok(isFailure(error, 'build'), `seed ${seed}, round ${round}: ${String(error)}`);
       assert.ok(!/[\p{Cc}]/u.test(error.message), `seed ${seed}, round ${round}: ${JSON.stringify(error.message)}`);
     }
   }

@@ -109,7 +109,7 @@ test('a name that cannot be a host is refused', async (t) => {
   const cwd = project(t);
   const shell = recordingShell(cwd, { FS_PATH: 'state', PLATFORM_HOME: cwd });
   assert.equal(await run(['deploy', '--name', 'My Shop'], shell), 1);
-  assert.match(shell.errors[0]!, /^error "My Shop" cannot be the name of a project\nUse lower-case letters/);
+  assert.match(shell.errors[0]!, /^error "My Shop" is not a valid project name\nUse lower-case letters/);
 });
 
 test('without a platform that runs, and without FS_PATH, nothing is written and it says what to do', async (t) => {

@@ -1,7 +1,8 @@
 // What the query of an authorization may be: whatever comes, an answer is sent to this machine's loopback port alone.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { clientName, GrantError, isLoopbackRedirect, plainUserCode, readCodeRequest } from '#control/sign-in/grants.ts';
+import { clientName, isLoopbackRedirect, plainUserCode, readCodeRequest } from '#control/sign-in/grants.ts';
+import { isFailure } from '#core/failure.ts';
 import { createSeededRandom } from '#test/setup/seeded-random.ts';
 
 const ROUNDS = Number(process.env['FUZZ_ROUNDS'] ?? 3000);
@@ -53,7 +54,7 @@ test('whatever the query holds, an answer goes to the loopback port or nowhere',
       assert.deepEqual([target.protocol, target.pathname, target.username], ['http:', '/callback', ''], where);
       seen['error' in asked ? 'back' : 'request']++;
     } catch (error) {
-      assert.ok(error instanceof GrantError, where);
+      assert.ok(isFailure(error, 'oauth'), where);
       seen.refused++;
     }
   }

@@ -251,7 +251,7 @@ test('a machine larger than the operator allows is refused, and nothing is made'
   await assert.rejects(sandboxes.hold(place, { machine: 'xlarge' }), {
     code: 'sandbox_option_refused',
     message:
-      'There is no such sandbox here: machine "xlarge" is larger than the operator allows, which is "large" (SANDBOX_MACHINE_MAX)',
+      'Sandboxes do not support these options: machine "xlarge" is larger than the operator allows, which is "large" (SANDBOX_MACHINE_MAX)',
   });
   assert.deepEqual(calls, []);
   assert.equal(await sandboxes.info(place), null);
@@ -272,7 +272,7 @@ test('a snapshot is taken of what stands still, and is no sandbox that is listed
   assert.deepEqual(await sandboxes.listSnapshots(place, page), { items: [made], cursor: null });
   await assert.rejects(sandboxes.snapshot(place, 'base'), {
     code: 'sandbox_exists',
-    message: 'There is a snapshot base already',
+    message: 'A snapshot base already exists',
   });
   await sandboxes.deleteSnapshot({ ...place, id: 'base' });
   await sandboxes.deleteSnapshot({ ...place, id: 'base' });
@@ -304,13 +304,16 @@ test('a sandbox begins with a snapshot where there is none yet, also when that s
 
 test('a fork has the options of the sandbox, and there is none of that id before', async (t) => {
   const { sandboxes, calls } = open(t);
-  await assert.rejects(sandboxes.fork(place, 'b'), { code: 'sandbox_copy_refused', message: /there is no sandbox a,/ });
+  await assert.rejects(sandboxes.fork(place, 'b'), {
+    code: 'sandbox_copy_refused',
+    message: /sandbox a does not exist/,
+  });
   (await sandboxes.hold(place, { machine: 'large' })).release();
   await sandboxes.fork(place, 'b');
   assert.deepEqual(calls, ['create', 'suspend', 'copy', 'resume']);
   const { state, machine } = (await sandboxes.info({ ...place, id: 'b' }))!;
   assert.deepEqual([state, machine], ['stopped', 'large']);
-  await assert.rejects(sandboxes.fork(place, 'b'), { code: 'sandbox_exists', message: 'There is a sandbox b already' });
+  await assert.rejects(sandboxes.fork(place, 'b'), { code: 'sandbox_exists', message: 'A sandbox b already exists' });
 });
 
 test('a copy that fails leaves the sandbox running and nothing else, and snapshots count as sandboxes', async (t) => {
@@ -376,8 +379,11 @@ test('what another replica has is not touched, and said with who has it', async 
   const { sandboxes, calls } = open(t, { holder: 'b http://10.0.0.2:80' });
   await assert.rejects(sandboxes.hold(place), {
     code: 'sandbox_unavailable',
-    owner: 'b http://10.0.0.2:80',
-    leaseMs: 1000,
+    details: {
+      reason: 'another replica of the service has it (b http://10.0.0.2:80)',
+      owner: 'b http://10.0.0.2:80',
+      leaseMs: 1000,
+    },
   });
   assert.deepEqual(calls, []);
 });

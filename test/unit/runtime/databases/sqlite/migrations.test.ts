@@ -41,7 +41,7 @@ test('a migration that fails leaves nothing behind, and those before it stay', a
   await assert.rejects(client.migrate(at, [['1.sql', 'CREATE TABLE a (x, y)']]), {
     code: 'migration_changed',
     message:
-      'Migration 1.sql was applied already, and has been changed since: restore it, and put the change into a new migration',
+      'Migration 1.sql was changed after it was applied: restore the file, and put the change into a new migration',
   });
 });
 

@@ -10,7 +10,7 @@ test('places are counted by isolate, and each is given back once', () => {
   const [one, other] = [{ memory: engine.open('a/1') }, { memory: engine.open('b/2') }];
   const leave = places.take(one);
   places.take(one);
-  assert.throws(() => places.take(one), { code: 'quota_exceeded', message: 'One more fetch at a time would exceed 2' });
+  assert.throws(() => places.take(one), { code: 'quota_exceeded', message: 'Another open fetch would exceed 2' });
   places.take(other);
   leave();
   leave();

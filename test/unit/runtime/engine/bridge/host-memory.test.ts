@@ -17,7 +17,7 @@ test('what a deployment may hold is bounded, and the error says what it uses and
   memory.reserve(3 * MB, 'A thing');
   assert.throws(() => memory.reserve(2 * MB, 'A thing'), {
     code: 'host_memory_exceeded',
-    message: 'A thing takes 2097152 bytes outside of the isolate, where this deployment uses 3145728 of 4194304',
+    message: 'A thing needs 2097152 bytes outside of the isolate, but this deployment uses 3145728 of 4194304 already',
   });
   assert.deepEqual([memory.bytes, engine.bytes, engine.refused], [3 * MB, 3 * MB, 1]);
   memory.release(3 * MB);
@@ -34,7 +34,7 @@ test('what a part of an account holds counts in the whole, and is bounded by its
   assert.throws(() => other.reserve(2 * MB, 'A thing'), { code: 'host_memory_exceeded' });
   one.release(MB);
   assert.throws(() => other.reserve(2_621_440, 'A thing'), {
-    message: 'A thing takes 2621440 bytes outside of the isolate, where this deployment uses 0 of 2097152',
+    message: 'A thing needs 2621440 bytes outside of the isolate, but this deployment uses 0 of 2097152 already',
   });
   assert.equal(other.hasRoom(2_621_440), false);
   one.add(MB);

@@ -1,0 +1,133 @@
+// Failures that one part of the platform throws and another part handles. They never reach a client: a surface maps
+// them to a code of errors.ts. Imports nothing.
+
+/** Every kind of failure, with its fields. */
+interface FailureFields {
+  // Work under a lease.
+  /** Another process holds the lease now: change nothing more. */
+  lease_lost: object;
+  /** The process stops: the work is retried later. */
+  process_stopped: object;
+
+  // Engines, as called by the supervisor and during releases.
+  /** `unreached`: nothing listens, so nothing was started; `lost`: the connection broke. */
+  engine_call: { readonly reason: 'unreached' | 'lost' | 'late' | 'too_large' };
+  /** No engine is available at the moment: retry. */
+  engines_away: object;
+  /** An engine refused the call, with a code of errors.ts. */
+  engine_refused: { readonly code: string };
+  /** Not all engines have the route record yet: retry. */
+  not_routed: object;
+  /** A migration failed; the message names its file. The database keeps the migrations applied before it. */
+  migrations_failed: object;
+  /** The release ends with another status than `success`. */
+  release_ended: { readonly status: 'failure' | 'canceled'; readonly reason: string };
+
+  // Git.
+  /** `unreachable`: may be retried; `limited`: retry after `retryAfterMs`; `refused`: fails until something changes. */
+  git_host: {
+    readonly reason: 'unreachable' | 'limited' | 'refused';
+    /** HTTP status; 0 without a response. */
+    readonly status: number;
+    readonly retryAfterMs?: number;
+  };
+  /** A repository's URL or credentials are invalid. */
+  remote_refused: object;
+  /** The server of a repository did not list its branches. */
+  remote_unreadable: object;
+  /** The source of a build cannot be cloned until something changes. */
+  clone_refused: object;
+  /** A webhook of the Git host has unexpected content. */
+  delivery_malformed: object;
+
+  // Builds.
+  /** A build ended without an artifact: `reason` is a code of errors.ts, or why it was canceled. */
+  build: { readonly reason: string; readonly status: 'failure' | 'timeout' | 'canceled' };
+
+  // Sign-in.
+  /** An OAuth error of the token endpoint, with its code in the protocol. */
+  oauth: { readonly code: string };
+  /** The Git host did not confirm the sign-in. */
+  sign_in_refused: object;
+
+  // Sandboxes.
+  /** Error response of a hosted sandbox provider; status 0: no response, or an unreadable one. */
+  sandbox_provider: { readonly status: number };
+  /** Error response of the container engine; status 0: no response. */
+  container_engine: { readonly status: number };
+
+  // The AI gateway.
+  /** A provider's response cannot be parsed. */
+  unreadable_answer: object;
+  /** The database of tokens and limits is unavailable. */
+  accounts_away: object;
+
+  // Bindings.
+  /** A value of the state is too large to be changed on the main thread. */
+  state_value_large: object;
+
+  // Backup, restore and upgrade.
+  /** Refused or failed: the reason for programs, and how to fix it. */
+  backup: {
+    readonly reason:
+      | 'damaged'
+      | 'newer'
+      | 'passphrase'
+      | 'settings'
+      | 'space'
+      | 'running'
+      | 'not_empty'
+      | 'unfinished'
+      | 'failed';
+    readonly advice: string;
+  };
+
+  // Files and settings.
+  /** A variable of the process has an invalid value. */
+  configuration: object;
+  /** A file is text in no known encoding. */
+  text_encoding: object;
+  /** A database file cannot be imported. */
+  unreadable_database: object;
+  /** An artifact cannot be published: the file concerned, and how to fix it. */
+  publish: { readonly file?: string; readonly advice?: string };
+}
+
+/** A kind of {@link Failure}. */
+export type FailureKind = keyof FailureFields;
+
+/** A failure inside the platform: an error with its kind, and the fields of that kind. */
+export type Failure<Kind extends FailureKind = FailureKind> = Error & { readonly kind: Kind } & FailureFields[Kind];
+
+/** Fields may be left out where the kind has none that are required. */
+type Options<Kind extends FailureKind> = object extends FailureFields[Kind]
+  ? [options?: FailureFields[Kind] & ErrorOptions]
+  : [options: FailureFields[Kind] & ErrorOptions];
+
+class KnownFailure extends Error {
+  readonly kind: FailureKind;
+
+  constructor(kind: FailureKind, message: string, { cause, ...fields }: ErrorOptions = {}) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.name = 'Failure';
+    this.kind = kind;
+    Object.assign(this, fields);
+  }
+}
+
+/**
+ * Creates a failure.
+ *
+ * @example
+ * throw new Failure('container_engine', 'The container engine does not answer', { status: 0, cause: error });
+ */
+export const Failure = KnownFailure as unknown as new <Kind extends FailureKind>(
+  kind: Kind,
+  message: string,
+  ...[options]: Options<Kind>
+) => Failure<Kind>;
+
+/** Whether an error is a failure of one of these kinds. */
+export function isFailure<Kind extends FailureKind>(error: unknown, ...kinds: readonly Kind[]): error is Failure<Kind> {
+  return error instanceof KnownFailure && (kinds as readonly FailureKind[]).includes(error.kind);
+}
