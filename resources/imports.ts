@@ -22,7 +22,7 @@ const OPEN_MAX = 4;
 /** An upload that receives no piece for this long is deleted. */
 const LIFE_MS = 2 * 3_600_000;
 
-const GONE = 'There is no such import, or it is over';
+const GONE = 'No such import, or it has ended';
 
 const params = Type.Object({ id: Type.String(), database: BindingName });
 const query = Type.Object(branchQuery);
@@ -80,7 +80,7 @@ export const imports = platform<unknown, ResourceState>()
       if (names.filter((name) => name.startsWith(mine)).length >= OPEN_MAX)
         throw resources.refuse(
           'conflict',
-          `${OPEN_MAX} imports of this project were begun: finish them, or wait until they are gone`,
+          `Limit of open imports reached: ${OPEN_MAX} per project. Finish one, or wait until one expires`,
         );
       await (await open(file, 'wx', 0o600)).close();
       const { importBytesMax } = resources.importLimits;
@@ -94,7 +94,7 @@ export const imports = platform<unknown, ResourceState>()
       summary: 'Send a piece of the file: the body is its bytes from `offset` on, which is how many were sent',
       params: importParams,
       query: Type.Object({ ...branchQuery, offset: Type.Integer({ minimum: 0 }) }),
-      response: Type.Object({ bytes: Type.Number({ description: 'That are there now' }) }),
+      response: Type.Object({ bytes: Type.Number({ description: 'Received so far' }) }),
     },
     async (ctx) => {
       const { resources } = ctx.state;

@@ -31,7 +31,7 @@ export const SandboxOptions = Type.Unsafe<Readonly<Record<string, unknown>>>(
       ),
       ai: Type.Optional(Type.Unknown({ description: 'Whether its commands have a token for the AI gateway' })),
       snapshot: Type.Optional(
-        Type.Unknown({ description: 'Id of a snapshot that it begins with, where there is no sandbox yet' }),
+        Type.Unknown({ description: 'ID of a snapshot to start from, if the sandbox does not exist yet' }),
       ),
     },
     { description: 'What the sandbox is made of; null: as the operator has it' },

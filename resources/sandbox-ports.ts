@@ -50,7 +50,7 @@ export const sandboxPorts = platform<unknown, ResourceState>()
         port: Port,
         name: Type.Optional(Type.String({ minLength: 1, maxLength: 63, description: 'For people' })),
         auth: Type.Optional(
-          Type.Enum(['token', 'public'], { description: '`public`: whoever knows the address comes in' }),
+          Type.Enum(['token', 'public'], { description: '`public`: everyone who knows the URL has access' }),
         ),
         options: Type.Optional(SandboxOptions),
       }),
@@ -66,7 +66,7 @@ export const sandboxPorts = platform<unknown, ResourceState>()
     '/projects/:id/sandboxes/:binding/:sandbox/ports/:port',
     {
       ...writes,
-      summary: 'Take the address of a port back: it leads nowhere from then on',
+      summary: 'Revoke the URL of a port',
       params: Type.Object({ id: Type.String(), binding: BindingName, sandbox: Sandbox, port: Port }),
       query: branchOnly,
       response: Done,

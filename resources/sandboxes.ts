@@ -134,7 +134,7 @@ export const sandboxes = platform<unknown, ResourceState>()
     '/projects/:id/sandboxes/:binding/:sandbox',
     {
       ...writes,
-      summary: 'Make a sandbox, or make its machine anew where it is to be another one; its files stay',
+      summary: 'Create a sandbox, or recreate its machine with new options; its files are kept',
       description:
         'As `get(id, options)` of the binding and a first call: what is left out stays as the sandbox has it, null goes back to what the operator has. It runs afterwards.',
       params: ofOne,
@@ -166,7 +166,7 @@ export const sandboxes = platform<unknown, ResourceState>()
     '/projects/:id/sandboxes/:binding/:sandbox/resume',
     {
       ...writes,
-      summary: 'Wake it up, or make it; with a size its machine is made anew where it has another one, with its files',
+      summary: 'Resume or create a sandbox; with another size, its machine is recreated with the same files',
       params: ofOne,
       query: Type.Object({ ...branchQuery, machine: Type.Optional(Type.Enum([...MACHINE_SIZES])) }),
       response: Done,
@@ -232,7 +232,7 @@ export const sandboxes = platform<unknown, ResourceState>()
     '/projects/:id/sandboxes/:binding/:sandbox/files/content',
     {
       ...writes,
-      summary: 'Write a file; the body is its bytes. Folders on the way are made; whoever reads sees old or new',
+      summary: 'Write a file; the body is its bytes. Missing folders are created; the write is atomic',
       params: ofOne,
       query: Type.Object({
         ...branchQuery,

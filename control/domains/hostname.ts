@@ -22,11 +22,12 @@ export function checkHostname(field: string, given: string, addresses: Addresses
   if (bare.startsWith('*')) refuse('wildcards are not supported: add the domains one by one, such as www.example.com');
   // Refuse ports, paths and logins, which the URL parser would misread.
   const hostname = /[\s/?#@:\\%]/.test(bare) ? '' : domainToASCII(bare);
-  if (isIP(bare) !== 0 || isIP(hostname) !== 0) refuse('is an address: name a host such as www.example.com');
+  if (isIP(bare) !== 0 || isIP(hostname) !== 0)
+    refuse('must be a hostname, such as www.example.com, not an IP address');
   if (!NAME.test(hostname) || hostname.length > 253 || /\.\d+$/.test(hostname))
-    refuse('is no hostname such as www.example.com');
+    refuse('must be a hostname, such as www.example.com');
   const own = [...ownDomains(addresses), 'localhost'];
-  if (own.some((host) => hostname === host || hostname.endsWith(`.${host}`))) refuse("is one of the platform's own");
+  if (own.some((host) => hostname === host || hostname.endsWith(`.${host}`))) refuse('is reserved by the platform');
   return hostname;
 }
 

@@ -98,7 +98,7 @@ async function report(
       JOIN control.installation ON installation.id = repository.installation_id
      WHERE deployment.id = ${id} AND commit_sha IS NOT NULL AND repository.disconnected_at IS NULL
        AND installation.suspended_at IS NULL`;
-  if (row === undefined) return { told, error: 'not connected any more' };
+  if (row === undefined) return { told, error: 'no longer connected' };
   const lacks: string[] = [];
   const scope = (permissions: Permissions): InstallationScope => ({
     installationId: row.installation_id,

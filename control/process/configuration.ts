@@ -251,7 +251,7 @@ function keyProblem(text: string): string | null {
     createPrivateKey(text.replaceAll('\\n', '\n'));
     return null;
   } catch {
-    return 'GITHOST_APP_PRIVATE_KEY is no private key: give the PEM file of the application, with its line breaks or with \\n for them';
+    return 'GITHOST_APP_PRIVATE_KEY is not a private key: set it to the PEM file of the application, with line breaks or \\n';
   }
 }
 

@@ -26,8 +26,7 @@ export async function adoptRoute(
   const known = await sql<{ id: string }[]>`
     SELECT id FROM control.deployment WHERE project_id = ${project.id} AND id = ANY(${ids})`;
   if (known.length === ids.length) return false;
-  if (!project.is_first)
-    throw new Error(`A project called ${project.name} is served here already, and is no project of this organization`);
+  if (!project.is_first) throw new Error(`Another organization already serves a project named ${project.name}`);
   await sql.begin(async (tx) => {
     for (const { id, artifact, branch, createdAt, target, supersededAt = null } of Object.values(record.deployments))
       await tx`

@@ -348,7 +348,7 @@ async function copyOf(deps: Dependencies, project: string, since: RolledBack['mi
     throw new ApiError('conflict', { reason: 'No migration ran since then: there is nothing to restore' });
   if (!(await asked(() => snapshots(deps, project))).has(first.deploymentId))
     throw new ApiError('conflict', {
-      reason: `There is no copy of the databases from before ${first.deploymentId} was released`,
+      reason: `No snapshot of the databases exists from before the release of ${first.deploymentId}`,
     });
   return first.deploymentId;
 }

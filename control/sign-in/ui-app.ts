@@ -231,7 +231,7 @@ async function typedCode({ sql, network }: UiRequest, accountId: string, typed: 
 }
 
 function noSuchCode(): Response {
-  return codePage('', 'No command line shows this code, or it is too old. Look again, or log in anew there.', 404);
+  return codePage('', 'This code is unknown or expired. Check it, or log in again in the terminal.', 404);
 }
 
 function signInFirst(path: string): Response {

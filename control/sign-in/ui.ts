@@ -39,7 +39,7 @@ export function createUi(deps: Dependencies, api: ApiFetch): (request: Request) 
         again: () => (value === null ? Promise.resolve(null) : liveSession(deps, value)),
       });
     } else {
-      response = page('There is no such page', html`<p><a href="/">To the start</a></p>`, { status: 404 });
+      response = page('Page not found', html`<p><a href="/">To the start</a></p>`, { status: 404 });
     }
     if (value === null || session === null || response.headers.getSetCookie().length > 0) return response;
     const renewed = await sessions.renew(value);

@@ -129,7 +129,7 @@ function readPrivateKey(text: string): KeyObject {
     return createPrivateKey(pem.replaceAll('\\n', '\n'));
   } catch {
     throw new Error(
-      'GITHOST_APP_PRIVATE_KEY is no private key: it must be the PEM file that the Git host gave for the application, with its line ends or with \\n in their place, or that file in base64',
+      'GITHOST_APP_PRIVATE_KEY is not a private key: set it to the PEM file of the application, with line breaks, with \\n, or in base64',
     );
   }
 }

@@ -125,7 +125,7 @@ test('a domain is added, and says which records to make', async () => {
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('Domain').fill('no-dots');
   await dialog.getByRole('button', { name: 'Add domain' }).click();
-  await says(page, /is no hostname such as/);
+  await says(page, /must be a hostname, such as/);
   await dialog.getByLabel('Domain').fill('www.example.com');
   await dialog.getByRole('button', { name: 'Add domain' }).click();
   const card = page.getByRole('region', { name: 'www.example.com' });

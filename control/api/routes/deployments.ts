@@ -134,7 +134,7 @@ export function deployments(streams: EventStreams) {
       {
         ...needs('deployment:create', 'deployment'),
         tags,
-        summary: 'End a deployment that has not ended',
+        summary: 'Cancel a deployment that has not finished',
         response: { 202: DeploymentSchema },
       },
       async (ctx) => {

@@ -117,7 +117,7 @@ export const oauth = platform<Dependencies, RequestState>()
     '/oauth/revoke',
     {
       ...openToAll(),
-      summary: 'Revoke a token, by whoever has it',
+      summary: 'Revoke a token',
       bodyType: 'form',
       body: Type.Object({ token: Text, client_id: Type.Optional(Text), token_type_hint: Type.Optional(Text) }),
       response: { 200: Type.Object({}) },

@@ -20,7 +20,7 @@ const TraceSummary = Type.Object({
   at: Timestamp,
   name: Type.String({ description: 'Of its first span, such as `GET /api/users/*`' }),
   ms: Type.Number({ description: 'Of its first span' }),
-  status: Type.Integer({ description: '0 for events that are no requests' }),
+  status: Type.Integer({ description: '0 for events other than requests' }),
   error: nullable(Type.String()),
   deploymentId: Type.String(),
   branch: Type.String(),

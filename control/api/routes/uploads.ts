@@ -11,7 +11,7 @@ const UploadBody = Type.Object({
   id: Type.String(),
   bytes: Type.Integer(),
   sha256: Type.String(),
-  received: Type.Integer({ description: 'Bytes that are there: the next ones begin here' }),
+  received: Type.Integer({ description: 'Bytes received so far: continue at this offset' }),
   expiresAt: Type.String(),
   deploymentId: Type.Union([Type.String(), Type.Null()]),
 });

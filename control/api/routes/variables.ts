@@ -164,7 +164,7 @@ export const variables = platform<Dependencies, RequestState>()
     {
       ...needs('variable:write', 'project', ['secret:write']),
       tags,
-      summary: 'Set many variables at once: all of them or none; those that are there are replaced',
+      summary: 'Set many variables at once, all or none; existing ones are replaced',
       body: Type.Object({ variables: Type.Array(Input, { minItems: 1, maxItems: IMPORT_MAX }) }),
       response: Type.Object({ items: Type.Array(Variable) }),
     },

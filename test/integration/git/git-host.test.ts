@@ -144,7 +144,7 @@ test('a key that is none is refused at once, with the name of its variable', () 
   assert.throws(
     () => openGitHost({ ...host, privateKey: 'secret nonsense' }),
     (error: Error) => {
-      assert.match(error.message, /^GITHOST_APP_PRIVATE_KEY is no private key/);
+      assert.match(error.message, /^GITHOST_APP_PRIVATE_KEY is not a private key/);
       return !error.message.includes('nonsense');
     },
   );
