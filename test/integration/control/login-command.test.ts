@@ -274,7 +274,7 @@ test('a device that asks too often is told to slow down, and one that was refuse
   const poll = () => ask('token', { grant_type: DEVICE_GRANT, device_code: begun.body['device_code']! });
   assert.equal((await poll()).body['error'], 'authorization_pending');
   const early = await poll();
-  assert.deepEqual([early.body['error'], early.body['error_description']], ['slow_down', 'Ask every 10 seconds']);
+  assert.deepEqual([early.body['error'], early.body['error_description']], ['slow_down', 'Poll every 10 seconds']);
   const browser = await ownersBrowser();
   const asked = await browser.submit('/api/auth/device', { code: begun.body['user_code']! });
   assert.match(asked.text, /<strong>Tests b<\/strong>/);
