@@ -67,7 +67,7 @@ function targetOf(
 ): { readonly target: string; readonly secret: ChannelSecret } {
   if (kind === 'mail') {
     if (mailUrl === null) throw new ApiError('not_available', { reason: NO_MAIL });
-    if (to === undefined) throw new ApiError('bad_request', { reason: 'body.to: is missing, a mail address' });
+    if (to === undefined) throw new ApiError('bad_request', { reason: 'body.to: is required: an email address' });
     return { target: to, secret: { to } };
   }
   if (url === undefined) throw new ApiError('bad_request', { reason: 'body.url: is missing' });
