@@ -81,10 +81,7 @@ export const zones: readonly Zone[] = [
   { prefix: 'runtime/engine/serving/', joins: true, may: ['core/'], mayTypes: ['artifacts/'] },
   { prefix: 'runtime/engine/servers/', joins: true, may: ['core/'] },
   { prefix: 'runtime/engine/guest/', may: ['runtime/engine/bridge/protocol.ts'] },
-  enginePart('runtime/engine/http/', [
-    'runtime/engine/process/configuration.ts',
-    'runtime/engine/assets/asset-rules.ts',
-  ]),
+  enginePart('runtime/engine/http/', ['runtime/engine/assets/asset-rules.ts']),
   enginePart('runtime/engine/assets/'),
   enginePart('runtime/engine/router/'),
   enginePart('runtime/engine/isolates/'),

@@ -154,5 +154,6 @@ async function checkChannels(tx: Transaction, { projectId }: Owner, channels: re
 }
 
 function checkBounds(threshold: number, clearBelow: number): void {
-  if (clearBelow > threshold) throw new ApiError('bad_request', { reason: 'body.clearBelow: must not be above the threshold' });
+  if (clearBelow > threshold)
+    throw new ApiError('bad_request', { reason: 'body.clearBelow: must not be above the threshold' });
 }
