@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { cpuBucket } from '../core/cpu-histogram.ts';
+import { bucketOf, cpuScale, latencyScale } from '../core/histogram.ts';
 import { EngineUsage } from '../runtime/engine/metrics/usage.ts';
 import { makePartitions } from '../control/telemetry/partitions.ts';
 import { openPostgres } from '../postgres/connection.ts';
@@ -175,13 +175,18 @@ function nanoseconds(work: (at: number) => void): string {
   return median(taken).toFixed(1);
 }
 const usage = new EngineUsage().open('shop', 'dabc');
-const invocation = { uid: 'i1' };
+const invocation = { uid: 'i1', kind: 'http', status: 200, cpuMs: 0.1, hostCpuMs: 0 } as const;
+const message = { ...invocation, kind: 'queue', status: 0 } as const;
 let sum = 0;
 const counts: readonly (readonly [string, (at: number) => void])[] = [
-  ['usage of an invocation', (at) => usage.ended('http', '/api/users?a=1', false, 0.1, 0, (at & 15) / 10, invocation)],
-  ['the same without a query', (at) => usage.ended('http', '/api/users', false, 0.1, 0, (at & 15) / 10, invocation)],
-  ['of a message, which has no path', (at) => usage.ended('queue', '', false, 0.1, 0, (at & 15) / 10, invocation)],
-  ['bucket of the CPU histogram alone', (at) => (sum += cpuBucket((at & 15) / 10))],
+  [
+    'usage of an invocation',
+    (at) => usage.ended(invocation, '/api/users?a=1', false, (at & 15) / 10, at & 63, at & 63),
+  ],
+  ['the same without a query', (at) => usage.ended(invocation, '/api/users', false, (at & 15) / 10, at & 63, at & 63)],
+  ['of a message, which has no path', (at) => usage.ended(message, '', false, (at & 15) / 10, -1, at & 63)],
+  ['bucket of the CPU histogram alone', (at) => (sum += bucketOf(cpuScale, (at & 15) / 10))],
+  ['bucket of the latency histogram alone', (at) => (sum += bucketOf(latencyScale, at & 63))],
 ];
 process.stdout.write(
   `\n${formatTable(

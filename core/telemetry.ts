@@ -35,12 +35,14 @@ export interface InvocationRecord extends OfDeployment {
   readonly route: string;
   /** 0 for events other than requests. */
   readonly status: number;
-  /** `ok`, or the error code. */
+  /** `ok`, or the error code. A response with a status of 5xx is a failure too, even if the outcome is `ok`. */
   readonly outcome: string;
   /** Reason of a failure in one line; else empty. */
   readonly error: string;
   readonly cpuMs: number;
   readonly wallMs: number;
+  /** Time to first byte of a response; null for events. */
+  readonly firstByteMs: number | null;
 }
 
 /** Kinds of spans, with OpenTelemetry's numbers. */

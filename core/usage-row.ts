@@ -1,5 +1,6 @@
 // Usage of a deployment over a period: counted by engines, summed by the supervisor, stored by the control plane.
-// Types, and merging of two lists of the most expensive invocations. Pure.
+// Types, and merging of rows. Pure.
+import { mergeCounts, type SparseCounts } from './histogram.ts';
 import type { InvocationKind } from './plans.ts';
 
 /** An invocation close to its budget. */
@@ -12,6 +13,10 @@ export interface CostlyInvocation {
   readonly isFailure: boolean;
 }
 
+/** Classes of status codes. `other`: open WebSockets (101), and clients that left before a response. */
+export const statusClasses = ['2xx', '3xx', '4xx', '5xx', 'other'] as const;
+export type StatusClass = (typeof statusClasses)[number];
+
 /** For one deployment, kind and route. */
 export interface UsageRow {
   readonly project: string;
@@ -20,39 +25,68 @@ export interface UsageRow {
   /** For requests: the first segments of their paths, or `(files)` for those answered by a file; else ''. */
   readonly route: string;
   readonly invocations: number;
+  /** With a status of 5xx, or an outcome that is not `ok`. */
   readonly failures: number;
+  /** Requests by status class, in the order of {@link statusClasses}; zeros for other kinds. */
+  readonly statuses: readonly number[];
   /** CPU of the worker's code, and of host work for it. */
   readonly cpuMs: number;
   readonly hostCpuMs: number;
   /** The same for the most expensive invocation, within one budget. */
   readonly cpuMsMax: number;
-  /** Invocations by their CPU: counts by bucket of cpu-histogram.ts, without trailing zeros. */
+  /** Invocations by their CPU: counts by bucket of `cpuScale` (core/histogram.ts), without trailing zeros. */
   readonly cpuCounts: readonly number[];
+  /** Requests by time to first byte, on `latencyScale`; nothing for files and other kinds. */
+  readonly firstByte: SparseCounts;
+  /** Invocations by time to the end of their response, on `latencyScale`; nothing for files and WebSockets. */
+  readonly answer: SparseCounts;
   /** The most expensive ones, worst first; an engine lists one per report. */
   readonly costliest: readonly CostlyInvocation[];
+}
+
+/** Usage over an hour, or over a minute of it. */
+export interface TimedUsageRow extends UsageRow {
+  /** ISO time of the start of the hour. */
+  readonly hour: string;
+  /** ISO time of the start of the minute; null: the minute is not known, because too many rows were waiting. */
+  readonly minute: string | null;
 }
 
 /** `POST /_platform/usage`: a batch, repeated until it is acknowledged. */
 export interface UsageBatch {
   /** Null: no usage. */
   readonly id: string | null;
-  readonly rows: readonly (UsageRow & {
-    /** ISO time of the start of the hour. */
-    readonly hour: string;
-  })[];
+  readonly rows: readonly TimedUsageRow[];
 }
 
-/** Listed invocations per deployment, kind, route and hour. */
+/** Listed invocations per deployment, kind, route and period. */
 export const COSTLIEST_MAX = 3;
 
+/** Sums two rows of the same deployment, kind and route; other fields are those of the first. */
+export function mergeUsage<Row extends UsageRow>(one: Row, other: UsageRow): Row {
+  return {
+    ...one,
+    invocations: one.invocations + other.invocations,
+    failures: one.failures + other.failures,
+    statuses: addCounts(one.statuses, other.statuses),
+    cpuMs: one.cpuMs + other.cpuMs,
+    hostCpuMs: one.hostCpuMs + other.hostCpuMs,
+    cpuMsMax: Math.max(one.cpuMsMax, other.cpuMsMax),
+    cpuCounts: addCounts(one.cpuCounts, other.cpuCounts),
+    firstByte: mergeCounts(one.firstByte, other.firstByte),
+    answer: mergeCounts(one.answer, other.answer),
+    costliest: mergeCostliest(one.costliest, other.costliest),
+  };
+}
+
 /** The worst of both lists. */
-export function mergeCostliest(one: readonly CostlyInvocation[], other: readonly CostlyInvocation[]) {
+function mergeCostliest(one: readonly CostlyInvocation[], other: readonly CostlyInvocation[]) {
   if (one.length === 0) return other;
   return [...one, ...other].sort((a, b) => b.cpuMs - a.cpuMs).slice(0, COSTLIEST_MAX);
 }
 
 /** Sums both counts, bucket by bucket. */
-export function addCounts(one: readonly number[], other: readonly number[]): readonly number[] {
+function addCounts(one: readonly number[], other: readonly number[]): readonly number[] {
   if (one.length < other.length) return addCounts(other, one);
   return one.map((count, bucket) => count + (other[bucket] ?? 0));
 }

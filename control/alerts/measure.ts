@@ -1,15 +1,16 @@
-// Measures what a rule watches: the error rate of a project, its CPU use relative to the budget, its certificates; for
-// operator rules, the disk and all certificates. Called by evaluate.ts.
+// Measures what a rule watches: the error rate of a project, its latency, its CPU use relative to the budget, its
+// certificates; for operator rules, the disk and all certificates. Called by evaluate.ts.
 import { statfs } from 'node:fs/promises';
-import type { Plan } from '#core/plans.ts';
 import type { HostCertificate } from '#core/edge-state.ts';
+import type { Plan } from '#core/plans.ts';
 import { checkCertificates } from '#operations/doctor/installation.ts';
 import type { Sql, Transaction } from '#postgres/sql.ts';
 import type { Dependencies } from '../process/dependencies.ts';
+import { readLatencies, type Rows } from '../records/latency.ts';
 import { budgetsOf } from '../records/usage.ts';
 
 /** Kinds of rules, for projects and for the operator. */
-export const projectRuleKinds = ['error_rate', 'cpu_budget', 'certificate'] as const;
+export const projectRuleKinds = ['error_rate', 'latency', 'cpu_budget', 'certificate'] as const;
 export const operatorRuleKinds = ['disk', 'certificate'] as const;
 export type RuleKind = (typeof projectRuleKinds)[number] | (typeof operatorRuleKinds)[number];
 
@@ -42,18 +43,40 @@ export async function measure(deps: MeasureDeps, tx: Transaction | Sql, rule: Me
   if (kind === 'disk') return measureDisk(deps);
   if (projectId === null) return measureAllCertificates(deps, threshold);
   if (kind === 'certificate') return measureCertificates(deps, tx, projectId, threshold);
-  return kind === 'error_rate' ? measureFailures(tx, projectId, seconds) : measureCpu(deps, tx, projectId, seconds);
+  if (kind === 'error_rate') return measureFailures(tx, projectId, seconds);
+  return kind === 'latency' ? measureLatency(tx, projectId, seconds) : measureCpu(deps, tx, projectId, seconds);
 }
+
+/** Rows of a project by minute, of all minutes that the window touches. */
+const within = (tx: Transaction | Sql, projectId: string, seconds: number) =>
+  tx`FROM control.usage_minute WHERE project_id = ${projectId}
+    AND minute >= date_trunc('minute', now() - ${seconds} * interval '1 second')`;
 
 async function measureFailures(tx: Transaction | Sql, projectId: string, seconds: number): Promise<Measurement> {
   const [row] = await tx<{ count: number; failed: number }[]>`
-    SELECT count(*)::int AS count, count(*) FILTER (WHERE outcome <> 'ok')::int AS failed FROM control.invocation
-    WHERE project_id = ${projectId} AND at >= now() - ${seconds} * interval '1 second'`;
+    SELECT coalesce(sum(invocations), 0)::bigint AS count, coalesce(sum(failures), 0)::bigint AS failed
+    ${within(tx, projectId, seconds)}`;
   const { count, failed } = row!;
   const words = `${failed} of ${count} invocations failed in ${seconds / 60} min`;
   if (count < INVOCATIONS_MIN) return { value: null, message: `${words}: too few for a rate` };
   const value = (100 * failed) / count;
   return { value, message: `${words}: ${rounded(value)} %` };
+}
+
+async function measureLatency(tx: Transaction | Sql, projectId: string, seconds: number): Promise<Measurement> {
+  // Only the template function of a transaction is used.
+  const sql = tx as Sql;
+  const rows: Rows = sql`SELECT *, NULL AS series, NULL AS part ${within(sql, projectId, seconds)} AND kind = 'http'`;
+  const [{ count }] = await sql<[{ count: number }]>`
+    SELECT coalesce(sum(count), 0)::bigint AS count FROM (${rows}) AS used, unnest(first_byte_counts) AS count`;
+  const { firstByteMs } = (await readLatencies(sql, rows)).total;
+  if (firstByteMs === null || count < INVOCATIONS_MIN)
+    return { value: null, message: `${count} requests in ${seconds / 60} min: too few for a latency` };
+  const { p50, p99 } = firstByteMs;
+  return {
+    value: p99,
+    message: `Time to first byte in ${seconds / 60} min: p99 ${rounded(p99)} ms, p50 ${rounded(p50)} ms`,
+  };
 }
 
 async function measureCpu(
@@ -68,8 +91,8 @@ async function measureCpu(
   const budgets = of === undefined ? {} : budgetsOf(cpuLimits, of.plan);
   const [row] = await tx<{ kind: string; route: string; cpu_ms: number; budget: number }[]>`
     SELECT kind, route, cpu_ms, budget FROM (
-      SELECT kind, route, cpu_ms, (${tx.json(budgets)}::jsonb->>kind)::float AS budget FROM control.invocation
-      WHERE project_id = ${projectId} AND at >= now() - ${seconds} * interval '1 second') AS measured
+      SELECT kind, route, cpu_ms_max AS cpu_ms, (${tx.json(budgets)}::jsonb->>kind)::float AS budget
+      ${within(tx, projectId, seconds)}) AS measured
     WHERE budget > 0 ORDER BY cpu_ms / budget DESC LIMIT 1`;
   if (row === undefined) return { value: null, message: `No invocations with a budget in ${seconds / 60} min` };
   const { kind, route, cpu_ms: used, budget } = row;

@@ -30,6 +30,7 @@ import { aiKeys } from './routes/ai-keys.ts';
 import { aiProviders } from './routes/ai-providers.ts';
 import { aiSettings } from './routes/ai-settings.ts';
 import { aiUsage } from './routes/ai-usage.ts';
+import { analytics } from './routes/analytics.ts';
 import { drains } from './routes/drains.ts';
 import { domains } from './routes/domains.ts';
 import { members } from './routes/members.ts';
@@ -82,6 +83,7 @@ export function createApi() {
     .route('/', tokens)
     .route('/', audit)
     .route('/', usage)
+    .route('/', analytics)
     .route('/', storage)
     .route('/', operator)
     .route(

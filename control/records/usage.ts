@@ -1,10 +1,11 @@
 // The ledger of invocations and CPU (control.usage): one row per hour, deployment, kind and route, with the most
 // expensive invocations.
-import { CPU_BUCKETS, cpuPercentile } from '#core/cpu-histogram.ts';
+import { cpuScale, quantile } from '#core/histogram.ts';
 import type { CpuLimits } from '#core/limits.ts';
 import type { InvocationKind, Plan } from '#core/plans.ts';
-import type { CostlyInvocation } from '#core/usage-row.ts';
+import type { CostlyInvocation, StatusClass } from '#core/usage-row.ts';
 import type { Sql } from '#postgres/sql.ts';
+import { NO_LATENCIES, readLatencies, type Latencies } from './latency.ts';
 
 /** Grouping columns. */
 export const usageGroups = ['hour', 'day', 'project', 'deployment', 'kind', 'route'] as const;
@@ -42,8 +43,11 @@ interface Group {
 }
 
 interface Row extends Group {
+  /** Of the group, for its latencies. */
+  readonly key: string;
   readonly invocations: number;
   readonly failures: number;
+  readonly status: Readonly<Record<StatusClass, number>>;
   readonly cpu_ms: number;
   readonly host_cpu_ms: number;
   readonly cpu_ms_max: number;
@@ -56,18 +60,20 @@ interface BucketRow extends Group {
 }
 
 const ROWS_MAX = 1000;
-const BUCKET_ROWS_MAX = ROWS_MAX * CPU_BUCKETS;
+const BUCKET_ROWS_MAX = ROWS_MAX * cpuScale.buckets;
 
 const keyOf = ({ at, project_id: project, deployment_id: deployment, kind, route }: Group): string =>
   JSON.stringify([at, project, deployment, kind, route]);
 
-const toCounts = (row: Row, buckets: readonly number[]) => ({
+const toCounts = (row: Row, buckets: readonly number[], latencies: Latencies = NO_LATENCIES) => ({
   invocations: row.invocations,
   failures: row.failures,
+  status: row.status,
+  ...latencies,
   cpuMs: row.cpu_ms,
   hostCpuMs: row.host_cpu_ms,
-  cpuMsP50: cpuPercentile(buckets, 0.5, row.cpu_ms_max),
-  cpuMsP99: cpuPercentile(buckets, 0.99, row.cpu_ms_max),
+  cpuMsP50: quantile(cpuScale, buckets.entries(), 0.5, row.cpu_ms_max),
+  cpuMsP99: quantile(cpuScale, buckets.entries(), 0.99, row.cpu_ms_max),
   cpuMsMax: row.cpu_ms_max,
   costliest: row.worst === null ? null : toNamed(row.worst),
 });
@@ -125,18 +131,28 @@ export async function readUsage(sql: Sql, question: UsageQuestion) {
     coalesce(sum(invocations), 0)::bigint AS invocations, coalesce(sum(failures), 0)::bigint AS failures,
     coalesce(sum(cpu_ms), 0) AS cpu_ms, coalesce(sum(host_cpu_ms), 0) AS host_cpu_ms,
     coalesce(max(cpu_ms_max), 0) AS cpu_ms_max,
+    jsonb_build_object('2xx', coalesce(sum(status_2xx), 0), '3xx', coalesce(sum(status_3xx), 0),
+      '4xx', coalesce(sum(status_4xx), 0), '5xx', coalesce(sum(status_5xx), 0),
+      'other', coalesce(sum(status_other), 0)) AS status,
     (array_agg((SELECT ${named(sql)} FROM jsonb_array_elements(u.costliest) AS one LIMIT 1) ORDER BY cpu_ms_max DESC)
       FILTER (WHERE u.costliest <> '[]'))[1] AS worst`;
+  const key = sql`concat_ws(' ', ${part})`;
   const [[total], rows, buckets] = await Promise.all([
     sql<Row[]>`SELECT ${sums} ${counted}`,
     sql<Row[]>`
-      SELECT ${group}, ${sums} ${counted}
+      SELECT ${group}, ${key} AS key, ${sums} ${counted}
       GROUP BY ${part} ORDER BY ${isTime ? sql`1` : sql`cpu_ms DESC`} LIMIT ${ROWS_MAX}`,
     sql<BucketRow[]>`
       SELECT ${group}, t.bucket::int AS bucket, sum(t.count)::bigint AS count
       FROM (SELECT * ${counted}) u, unnest(u.cpu_counts) WITH ORDINALITY AS t(count, bucket)
       GROUP BY ${part}, t.bucket ORDER BY t.bucket LIMIT ${BUCKET_ROWS_MAX}`,
   ]);
+  const shownKeys = rows.map((row) => row.key);
+  const latencies = await readLatencies(
+    sql,
+    sql`SELECT *, NULL AS series, CASE WHEN key = ANY(${shownKeys}) THEN key END AS part
+      FROM (SELECT u.*, ${key} AS key ${counted}) AS keyed`,
+  );
   const all: number[] = [];
   const ofGroup = new Map<string, number[]>();
   for (const row of buckets) {
@@ -150,14 +166,14 @@ export async function readUsage(sql: Sql, question: UsageQuestion) {
   return {
     from: from.toISOString(),
     to: to.toISOString(),
-    totals: toCounts(total!, all),
+    totals: toCounts(total!, all, latencies.total),
     items: rows.map((row) => ({
       at: row.at?.toISOString() ?? null,
       projectId: row.project_id,
       deploymentId: row.deployment_id,
       kind: row.kind,
       route: row.route,
-      ...toCounts(row, ofGroup.get(keyOf(row)) ?? []),
+      ...toCounts(row, ofGroup.get(keyOf(row)) ?? [], latencies.parts.get(row.key)),
     })),
   };
 }

@@ -15,8 +15,9 @@ export interface InvocationQuestion extends StoredQuestion {
   readonly method?: string | undefined;
   /** The exact path, or a prefix followed by `*`. */
   readonly path?: string | undefined;
-  readonly status?: number | undefined;
-  /** `ok`, `failed`, or an error code. */
+  /** Response status, such as `404`, or a class such as `5xx`. */
+  readonly status?: string | undefined;
+  /** `failed` (also by a status of 5xx), `ok` (all others), or an error code. */
   readonly outcome?: string | undefined;
 }
 
@@ -40,6 +41,7 @@ interface Row {
   readonly error: string;
   readonly cpu_ms: number;
   readonly wall_ms: number;
+  readonly first_byte_ms: number | null;
   readonly trace_id: string | null;
 }
 
@@ -53,19 +55,34 @@ const toInvocation = (row: Row) => ({
   route: row.route,
   status: row.status,
   outcome: row.outcome,
+  isFailure: row.outcome !== 'ok' || row.status >= 500,
   error: row.error,
   cpuMs: row.cpu_ms,
   wallMs: row.wall_ms,
+  firstByteMs: row.first_byte_ms,
   deploymentId: row.deployment_id,
   branch: row.branch,
   traceId: row.trace_id,
 });
 export type StoredInvocation = ReturnType<typeof toInvocation>;
 
+/** Failures: by the platform's outcome, or by the worker's own status. */
+const isFailure = (sql: Sql): Fragment => sql`(outcome <> 'ok' OR status >= 500)`;
+
+function outcomeCondition(sql: Sql, outcome: string | undefined): Fragment {
+  if (outcome === undefined) return sql``;
+  if (outcome === 'failed') return sql`AND ${isFailure(sql)}`;
+  return outcome === 'ok' ? sql`AND NOT ${isFailure(sql)}` : sql`AND outcome = ${outcome}`;
+}
+
+function statusCondition(sql: Sql, status: string | undefined): Fragment {
+  if (status === undefined) return sql``;
+  const first = Number.parseInt(status, 10);
+  return status.endsWith('xx') ? sql`AND status / 100 = ${first}` : sql`AND status = ${first}`;
+}
+
 function condition(sql: Sql, projectId: string, asked: InvocationQuestion): Fragment {
   const { method, path, status, outcome } = asked;
-  const byOutcome =
-    outcome === undefined ? sql`` : outcome === 'failed' ? sql`AND outcome <> 'ok'` : sql`AND outcome = ${outcome}`;
   const byPath =
     path === undefined
       ? sql``
@@ -74,7 +91,7 @@ function condition(sql: Sql, projectId: string, asked: InvocationQuestion): Frag
         : sql`AND path = ${path}`;
   return sql`${storedCondition(sql, projectId, asked)}
     ${method === undefined ? sql`` : sql`AND method = ${method}`}
-    ${status === undefined ? sql`` : sql`AND status = ${status}`} ${byOutcome} ${byPath}`;
+    ${statusCondition(sql, status)} ${outcomeCondition(sql, outcome)} ${byPath}`;
 }
 
 /** A page of invocations; sorted by usage, there is only one page. */
@@ -115,7 +132,7 @@ export async function countInvocations(
 ) {
   const rows = await sql<{ bucket: number; ok: number; failed: number; cpu_ms: number; p50: number; p99: number }[]>`
     SELECT floor(extract(epoch FROM at - ${from}) * 1000 / ${bucketMs})::bigint AS bucket,
-      count(*) FILTER (WHERE outcome = 'ok') AS ok, count(*) FILTER (WHERE outcome <> 'ok') AS failed,
+      count(*) FILTER (WHERE NOT ${isFailure(sql)}) AS ok, count(*) FILTER (WHERE ${isFailure(sql)}) AS failed,
       sum(cpu_ms)::double precision AS cpu_ms,
       percentile_cont(0.5) WITHIN GROUP (ORDER BY wall_ms) AS p50,
       percentile_cont(0.99) WITHIN GROUP (ORDER BY wall_ms) AS p99

@@ -66,8 +66,17 @@ function parseRecord(text: string, now: number): TelemetryRecord | null {
   if (fields['record'] === 'line') return isLine(fields) ? (own as unknown as LineRecord) : null;
   if (fields['record'] === 'invocation') {
     if (!isInvocation(fields)) return null;
-    const { cpuMs, wallMs } = fields as unknown as InvocationRecord;
-    return { ...own, cpuMs: toMicros(cpuMs), wallMs: toMicros(wallMs) } as unknown as InvocationRecord;
+    const {
+      cpuMs,
+      wallMs,
+      firstByteMs = null,
+    } = fields as unknown as Partial<InvocationRecord> & Pick<InvocationRecord, 'cpuMs' | 'wallMs'>;
+    const rounded = {
+      cpuMs: toMicros(cpuMs),
+      wallMs: toMicros(wallMs),
+      firstByteMs: firstByteMs === null ? null : toMicros(firstByteMs),
+    };
+    return { ...own, ...rounded } as unknown as InvocationRecord;
   }
   if (fields['record'] === 'span') {
     if (!isSpan(fields)) return null;
@@ -94,7 +103,7 @@ function isLine({ level, text, kind, route, invocation, traceId }: Fields): bool
 }
 
 function isInvocation(fields: Fields): boolean {
-  const { kind, traceId, status, cpuMs, wallMs } = fields;
+  const { kind, traceId, status, cpuMs, wallMs, firstByteMs = null } = fields;
   return (
     kinds.includes(kind as string) &&
     ['invocation', 'method', 'path', 'route', 'outcome', 'error'].every((name) => isWord(fields[name])) &&
@@ -102,7 +111,8 @@ function isInvocation(fields: Fields): boolean {
     isCount(status) &&
     status < 1000 &&
     isDuration(cpuMs, INVOCATION_MS_MAX) &&
-    isDuration(wallMs, INVOCATION_MS_MAX)
+    isDuration(wallMs, INVOCATION_MS_MAX) &&
+    (firstByteMs === null || isDuration(firstByteMs, INVOCATION_MS_MAX))
   );
 }
 

@@ -150,13 +150,14 @@ async function keepRecords(
       'error',
       'cpu_ms',
       'wall_ms',
+      'first_byte_ms',
       'trace_id',
     ],
     rowsOf(invocations, (of, volume) => {
       volume.invocations++;
       volume.bytes += INVOCATION_BYTES + of.path.length + of.error.length;
-      const { invocation, kind, method, path, route, status, outcome, error, cpuMs, wallMs, traceId } = of;
-      return [invocation, kind, method, path, route, status, outcome, error, cpuMs, wallMs, traceId];
+      const { invocation, kind, method, path, route, status, outcome, error, cpuMs, wallMs, firstByteMs, traceId } = of;
+      return [invocation, kind, method, path, route, status, outcome, error, cpuMs, wallMs, firstByteMs, traceId];
     }),
   );
   await copyRows(

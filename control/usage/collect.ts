@@ -1,20 +1,27 @@
-// Takes usage of deployments from the supervisor into the ledger (control.usage), every few seconds. A stored batch is
+// Takes usage of deployments from the supervisor into the ledger (store.ts), every few seconds. A stored batch is
 // acknowledged by the next request; a batch that is sent again because this process ended in between is recognized by
 // its id and counted once. Started by main.ts.
 import { pause } from '#core/process/wake.ts';
-import { COSTLIEST_MAX, type UsageBatch } from '#core/usage-row.ts';
+import type { UsageBatch } from '#core/usage-row.ts';
 import type { Dependencies } from '../process/dependencies.ts';
+import { addUsage, sweepMinutes } from './store.ts';
 
-const EVERY_MS = 10_000;
+const EVERY_MS = 5000;
 const WAIT_MS = 10_000;
+const SWEEP_MS = 600_000;
 const ACTOR = 'usage';
 
 /** Takes batches until the process shuts down. */
 export async function collectUsage(deps: Dependencies): Promise<void> {
   const { stopping, log } = deps;
   let acknowledged: string | null = null;
+  let sweptAt = Number.NEGATIVE_INFINITY;
   while (!stopping.aborted) {
     try {
+      if (performance.now() - sweptAt > SWEEP_MS) {
+        await sweepMinutes(deps.sql);
+        sweptAt = performance.now();
+      }
       const taken = await takeUsage(deps, acknowledged);
       acknowledged = taken;
       // After a batch, ask again immediately: there may be more, and the request acknowledges this one.
@@ -45,32 +52,7 @@ export async function takeUsage(
       INSERT INTO control.idempotency (actor, key, request) VALUES (${ACTOR}, ${id}, ${Buffer.alloc(0)})
       ON CONFLICT DO NOTHING RETURNING key`;
     if (known.length === 0) return;
-    // Projects unknown to the database were deployed without the control plane.
-    await tx`
-      INSERT INTO control.usage AS kept
-        (hour, project_id, deployment_id, kind, route, invocations, failures, cpu_ms, host_cpu_ms, cpu_ms_max,
-          cpu_counts, costliest)
-      SELECT used.hour, project.id, used.deployment, used.kind, used.route,
-        used.invocations, used.failures, used."cpuMs", used."hostCpuMs", used."cpuMsMax",
-        coalesce(used."cpuCounts", '{}'), coalesce(used.costliest, '[]')
-      FROM jsonb_to_recordset(${tx.json(rows as never)}) AS used
-        (hour timestamptz, project text, deployment text, kind text, route text, invocations bigint, failures bigint,
-          "cpuMs" double precision, "hostCpuMs" double precision, "cpuMsMax" double precision,
-          "cpuCounts" bigint[], costliest jsonb)
-      JOIN control.project ON project.name = used.project AND project.deleted_at IS NULL
-      ON CONFLICT (project_id, hour, deployment_id, kind, route) DO UPDATE SET
-        invocations = kept.invocations + excluded.invocations,
-        failures = kept.failures + excluded.failures,
-        cpu_ms = kept.cpu_ms + excluded.cpu_ms,
-        host_cpu_ms = kept.host_cpu_ms + excluded.host_cpu_ms,
-        cpu_ms_max = greatest(kept.cpu_ms_max, excluded.cpu_ms_max),
-        cpu_counts = (
-          SELECT coalesce(array_agg(coalesce(one, 0) + coalesce(other, 0) ORDER BY bucket), '{}')
-          FROM unnest(kept.cpu_counts, excluded.cpu_counts) WITH ORDINALITY AS both_of(one, other, bucket)),
-        costliest = (
-          SELECT coalesce(jsonb_agg(one ORDER BY (one->>'cpuMs')::float DESC), '[]') FROM (
-            SELECT one FROM jsonb_array_elements(kept.costliest || excluded.costliest) AS one
-            ORDER BY (one->>'cpuMs')::float DESC LIMIT ${COSTLIEST_MAX}) AS worst)`;
+    await addUsage(tx, rows);
   });
   return id;
 }

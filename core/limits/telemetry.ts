@@ -16,11 +16,11 @@ export const telemetryBounds = {
   invocationsPerSecond: [
     'LOG_INVOCATIONS_PER_SECOND',
     100,
-    'Invocations stored per second, for each project and engine, with bursts of twice as many; the last half is reserved for failures',
+    'Invocations stored per second, for each project and engine, with bursts of twice as many; the last half is reserved for slow and failed ones, the last quarter for failed ones',
   ],
   tracesPerSecond: [
     'TRACE_PER_SECOND_MAX',
-    10,
+    50,
     'Sampled traces per second, for each project and engine, with bursts of twice as many',
   ],
   spansMax: [null, 200, 'Spans of one invocation'],

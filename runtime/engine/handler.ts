@@ -102,7 +102,7 @@ export function createHandler(deps: HandlerDeps): Handler {
       clientHeaders,
       passThrough(exchange, config) {
         const artifact = served.artifactOf(config);
-        return artifact !== null && deps.assets.serve(exchange, artifact);
+        return artifact === null ? 0 : deps.assets.serve(exchange, artifact);
       },
     },
   );
@@ -156,9 +156,10 @@ export function createHandler(deps: HandlerDeps): Handler {
 
   /** For a page of another deployment, or a page that learns its own deployment. */
   function aimed({ exchange, route, file }: Aim, live: Served): void {
-    if (file !== null && deps.assets.serve(exchange, file)) {
+    const status = file === null ? 0 : deps.assets.serve(exchange, file);
+    if (status !== 0) {
       engineCounters.assetRequests++;
-      live.usage.served();
+      live.usage.served(status);
       return;
     }
     answer(exchange, live.route === route ? live : served.find(route));
@@ -166,14 +167,13 @@ export function createHandler(deps: HandlerDeps): Handler {
 
   function answer(exchange: Exchange, { artifact, deployment, remote, usage }: Served): void {
     const rules = artifact.manifest.assets;
-    if (
-      rules !== null &&
-      (deployment === null || assetDecision(rules, exchange) === 'asset') &&
-      deps.assets.serve(exchange, artifact, deployment === null)
-    ) {
-      engineCounters.assetRequests++;
-      usage.served();
-      return;
+    if (rules !== null && (deployment === null || assetDecision(rules, exchange) === 'asset')) {
+      const status = deps.assets.serve(exchange, artifact, deployment === null);
+      if (status !== 0) {
+        engineCounters.assetRequests++;
+        usage.served(status);
+        return;
+      }
     }
     if (remote !== null && remote.take(exchange)) return;
     deployment?.fetch(exchange);

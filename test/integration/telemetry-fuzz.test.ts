@@ -50,6 +50,7 @@ const valid: readonly (() => Fields)[] = [
     error: '',
     cpuMs: 0.25,
     wallMs: 2,
+    firstByteMs: 1.5,
   }),
   () => ({
     record: 'span',

@@ -16,6 +16,8 @@ const worker = `
 export default {
   async fetch(request) {
     const { pathname, searchParams } = new URL(request.url);
+    if (pathname === '/e503') return new Response('bad', { status: 503 });
+    if (pathname === '/slow') await new Promise((resolve) => setTimeout(resolve, 1000));
     if (pathname === '/throw') throw new Error('no ' + searchParams.get('secret').length);
     if (pathname === '/flood') for (let i = 0; i < 100000; i++) console.log('flood ' + i);
     else if (pathname === '/long') console.log('x'.repeat(100000));
@@ -126,6 +128,43 @@ test('a failed request is told with its code and its stack, and counted over tim
   const invocations = (await control.call('GET', `/projects/${shop}/invocations/histogram?buckets=1`)).body;
   assert.equal(invocations.items[0].failed, 1);
   assert.deepEqual(invocations.dropped, { lines: 0, invocations: 0, spans: 0 });
+});
+
+test('a response of 5xx is a failure beside an outcome that is ok', async () => {
+  await platform.fetch('shop', '/e503');
+  const [failure] = await found(`/projects/${shop}/invocations?outcome=failed&path=/e503`);
+  assert.deepEqual(
+    [failure.path, failure.status, failure.outcome, failure.isFailure, failure.firstByteMs > 0],
+    ['/e503', 503, 'ok', true, true],
+  );
+  const { body } = await control.call('GET', `/projects/${shop}/traces/${failure.traceId}`);
+  assert.deepEqual(
+    body.spans.map(({ name, error }: { name: string; error: string }) => [name, error]),
+    [['GET /e503', 'status 503']],
+  );
+  const paths = async (query: string): Promise<string[]> =>
+    (await control.call('GET', `/projects/${shop}/invocations?${query}`)).body.items.map(
+      ({ path }: { path: string }) => path,
+    );
+  assert.deepEqual((await paths('status=5xx')).toSorted(), ['/e503', '/throw']);
+  assert.ok(!(await paths('outcome=ok')).includes('/e503'));
+  assert.ok((await paths('status=2xx')).includes('/api/users/7'));
+});
+
+test('forty requests at once leave no hole, and each has a trace', async () => {
+  await Promise.all(Array.from({ length: 40 }, (_, at) => platform.fetch('shop', `/forty/${at}`)));
+  const items = await until(async () => {
+    const list = await found(`/projects/${shop}/invocations?route=/forty/*&limit=100`);
+    return list.length === 40 ? list : null;
+  });
+  const { items: traces } = (await control.call('GET', `/projects/${shop}/traces?route=/forty/*&limit=100`)).body;
+  const known = new Set(traces.map(({ traceId }: { traceId: string }) => traceId));
+  assert.deepEqual(
+    items.filter(({ traceId }) => !known.has(traceId)),
+    [],
+  );
+  const { dropped } = (await control.call('GET', `/projects/${shop}/invocations/histogram`)).body;
+  assert.deepEqual(dropped, { lines: 0, invocations: 0, spans: 0 });
 });
 
 test('what texts may hold comes back as it was, but for NUL and half characters', async () => {

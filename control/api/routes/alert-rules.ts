@@ -18,15 +18,22 @@ const table: OwnedTable = {
 };
 const CHANNELS_OF_RULE_MAX = 5;
 const MINUTE = 60;
-/** Default thresholds: days for certificates, percent for the others. */
-const thresholds: Readonly<Record<RuleKind, number>> = { error_rate: 5, cpu_budget: 80, certificate: 14, disk: 90 };
+/** Default thresholds: days for certificates, milliseconds for latency, percent for the others. */
+const thresholds: Readonly<Record<RuleKind, number>> = {
+  error_rate: 5,
+  latency: 1000,
+  cpu_budget: 80,
+  certificate: 14,
+  disk: 90,
+};
+const [PERCENT_MAX, LATENCY_MS_MAX] = [100, 600_000];
 const CLEAR_SHARE = 0.8;
 
 export const RuleSchema = Type.Object({
   id: Id,
   name: Type.String(),
   kind: Type.Enum([...new Set([...projectRuleKinds, ...operatorRuleKinds])]),
-  // Percent; for certificates, days left.
+  // Percent; for latency, milliseconds; for certificates, days left.
   threshold: Type.Number(),
   clearBelow: Type.Number(),
   windowMinutes: Type.Integer(),
@@ -45,10 +52,18 @@ export const RuleSchema = Type.Object({
 const settings = {
   name: Label,
   threshold: Type.Optional(
-    Type.Number({ minimum: 0.1, maximum: 100, description: 'Percent; of certificates, days that are left' }),
+    Type.Number({
+      minimum: 0.1,
+      maximum: LATENCY_MS_MAX,
+      description: 'Percent, at most 100; of latency, milliseconds; of certificates, days that are left',
+    }),
   ),
   clearBelow: Type.Optional(
-    Type.Number({ minimum: 0.1, maximum: 100, description: 'It resolves below; four fifths of the threshold' }),
+    Type.Number({
+      minimum: 0.1,
+      maximum: LATENCY_MS_MAX,
+      description: 'It resolves below; four fifths of the threshold',
+    }),
   ),
   windowMinutes: Type.Optional(Type.Integer({ minimum: 1, maximum: 1440, description: 'What is looked at; 5' })),
   evaluations: Type.Optional(
@@ -75,6 +90,7 @@ export const RuleChange = Type.Object(
 );
 
 interface RuleRow {
+  readonly kind: RuleKind;
   readonly threshold: number;
   readonly clear_below: number;
   readonly window_seconds: number;
@@ -98,7 +114,7 @@ export async function createRule(scope: RequestScope, owner: Owner, body: NewRul
   const { name, kind, channels, windowMinutes = 5, evaluations = 2, quietMinutes = 15 } = body;
   const threshold = body.threshold ?? thresholds[kind];
   const clearBelow = body.clearBelow ?? threshold * CLEAR_SHARE;
-  checkBounds(threshold, clearBelow);
+  checkBounds(kind, threshold, clearBelow);
   const columns = {
     name,
     kind,
@@ -119,7 +135,7 @@ export async function changeRule(scope: RequestScope, owner: Owner, id: string, 
   const row = await changeOwned<RuleRow>(scope, table, owner, id, async (tx, before) => {
     const threshold = body.threshold ?? before.threshold;
     const clearBelow = body.clearBelow ?? (body.threshold === undefined ? before.clear_below : threshold * CLEAR_SHARE);
-    checkBounds(threshold, clearBelow);
+    checkBounds(before.kind, threshold, clearBelow);
     if (channels !== undefined) await checkChannels(tx, owner, channels);
     const enabled = body.enabled ?? before.enabled;
     const columns = {
@@ -153,7 +169,9 @@ async function checkChannels(tx: Transaction, { projectId }: Owner, channels: re
   if (channels.some((channel) => !known.some(({ id }) => id === channel))) throw new ApiError('not_found');
 }
 
-function checkBounds(threshold: number, clearBelow: number): void {
+function checkBounds(kind: RuleKind, threshold: number, clearBelow: number): void {
+  if (kind !== 'latency' && threshold > PERCENT_MAX)
+    throw new ApiError('bad_request', { reason: `body.threshold: must be at most ${PERCENT_MAX}` });
   if (clearBelow > threshold)
     throw new ApiError('bad_request', { reason: 'body.clearBelow: must not be above the threshold' });
 }

@@ -33,10 +33,12 @@ const fields = {
   path: Type.String({ description: 'Without the query' }),
   route: Type.String(),
   status: Type.Integer({ description: '0: no request' }),
-  outcome: Type.String({ description: '`ok`, or the code it failed with' }),
+  outcome: Type.String({ description: 'Of the platform: `ok`, or the code it failed with' }),
+  isFailure: Type.Boolean({ description: 'Its outcome is not `ok`, or its status is 5xx' }),
   error: Type.String(),
   cpuMs: Type.Number(),
   wallMs: Type.Number(),
+  firstByteMs: nullable(Type.Number({ description: 'Time to first byte; null: no request' })),
   deploymentId: Type.String(),
   branch: Type.String(),
   traceId: nullable(Type.String()),
@@ -47,8 +49,12 @@ const invocationQuery = {
   ...storedQuery,
   method: Type.Optional(Type.String({ maxLength: 32 })),
   path: Type.Optional(Type.String({ maxLength: 1024, description: 'With `*` at its end: what it begins with' })),
-  status: Type.Optional(Type.Integer({ minimum: 0, maximum: 999 })),
-  outcome: Type.Optional(Type.String({ maxLength: 64, description: '`ok`, `failed`, or a code' })),
+  status: Type.Optional(
+    Type.String({ pattern: '^(\\d{1,3}|[1-5]xx)$', description: 'Such as `404`, or a class such as `5xx`' }),
+  ),
+  outcome: Type.Optional(
+    Type.String({ maxLength: 64, description: '`failed` (5xx as well), `ok` (all others), or a code' }),
+  ),
 };
 
 export const invocations = platform<Dependencies, RequestState>()

@@ -11,6 +11,7 @@ import { touchStorage } from '../../storage/follow.ts';
 import { storageLimitOf } from '../../storage/left.ts';
 import { ApiError } from '../../http/errors.ts';
 import { needs } from '../request/needs.ts';
+import { LatencySchema, StatusSchema } from './analytics.ts';
 import { Id, nullable, Timestamp } from '../../http/schemas.ts';
 
 const DAY_MS = 86_400_000;
@@ -39,7 +40,11 @@ const Invocation = Type.Object({
 });
 const counts = {
   invocations: Type.Integer(),
+  // With a status of 5xx, or an outcome that is not `ok`.
   failures: Type.Integer(),
+  status: StatusSchema,
+  firstByteMs: LatencySchema,
+  answerMs: LatencySchema,
   cpuMs: Type.Number(),
   hostCpuMs: Type.Number(),
   // CPU per invocation: median and 99th percentile, accurate to a third.

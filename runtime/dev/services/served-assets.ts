@@ -31,7 +31,7 @@ const NOT_PASSED = new Set(['connection', 'keep-alive', 'transfer-encoding', 'co
 export function createServedAssets(files: () => ServedFiles | null): AssetServer {
   return {
     // Visitors go through the dev server: only workers call this.
-    serve: () => false,
+    serve: () => 0,
     async fetch(request, artifact) {
       const served = files();
       const rules = artifact.manifest.assets;

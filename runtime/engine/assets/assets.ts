@@ -39,10 +39,10 @@ type AssetForm = Pick<AssetFile, 'hash' | 'bytes'>;
 
 export interface AssetServer {
   /**
-   * Serves a file; false if there is none for the request and nothing was sent. `last`: there is no worker, so the
-   * response is then 404 or 405.
+   * Serves a file. Returns the status of the response; 0 if there is no file for the request and nothing was sent.
+   * `last`: there is no worker, so the response is then 404 or 405.
    */
-  serve(exchange: Exchange, artifact: OpenArtifact, last?: boolean): boolean;
+  serve(exchange: Exchange, artifact: OpenArtifact, last?: boolean): number;
   /**
    * The same without a socket, as if there were no worker. Bytes come in pieces of at most 64 KB; reading them throws
    * {@link PlatformError} `artifact_corrupt`.
@@ -226,9 +226,9 @@ export function createAssetServer(options: { readonly cacheBytesMax?: number } =
     return last ? problem('asset_not_found') : null;
   }
 
-  function serve(exchange: Exchange, artifact: OpenArtifact, last = false): boolean {
+  function serve(exchange: Exchange, artifact: OpenArtifact, last = false): number {
     const found = answer(exchange, artifact, last);
-    if (found === null) return false;
+    if (found === null) return 0;
     const { status, headerBlock, body } = found;
     if (body === null || typeof body === 'string') exchange.send(status, headerBlock, body);
     else if (exchange.method === 'HEAD')
@@ -242,7 +242,7 @@ export function createAssetServer(options: { readonly cacheBytesMax?: number } =
         end - start === file.total ? file.content : file.content!.subarray(start, end),
       );
     } else void send(exchange, status, headerBlock, body);
-    return true;
+    return status;
   }
 
   /** Sends a body that is not in memory: whole if it is small, else piece by piece as the client reads it. */

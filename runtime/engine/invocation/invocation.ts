@@ -31,6 +31,9 @@ export class Invocation<Answer> {
   /** `performance.now()` at its arrival. */
   readonly startedAt: number;
   status = 0;
+  /** `performance.now()` when the head and the end of its response were sent; 0: when it ended. */
+  firstByteAt = 0;
+  answeredAt = 0;
   /** CPU of its own code. */
   cpuMs = 0;
   /** Part of `cpuMs` that it used in isolates that it lost. */
@@ -124,6 +127,11 @@ export class Invocation<Answer> {
   /** All CPU that it has caused. */
   get totalCpuMs(): number {
     return this.cpuMs + this.hostCpuMs + this.reservedCpuMs;
+  }
+
+  /** From its arrival to the head of its response, or to its end at `now` if the whole response is sent then. */
+  firstByteMs(now: number): number {
+    return (this.firstByteAt === 0 ? now : this.firstByteAt) - this.startedAt;
   }
 
   get isOver(): boolean {

@@ -57,6 +57,11 @@ export function isFailureCode(code: string): code is FailureCode {
   return (FAILURE_CODES as readonly string[]).includes(code);
 }
 
+/** Whether an invocation counts as a failure: its outcome, or its own status, says so. */
+export function isFailure(outcome: Outcome, status: number): boolean {
+  return outcome.kind === 'failed' || status >= 500;
+}
+
 /** `ok`, or the code: the label of metrics and the field of log lines. */
 export function outcomeLabel(outcome: Outcome): 'ok' | FailureCode {
   return outcome.kind === 'ok' ? 'ok' : outcome.code;
@@ -68,10 +73,11 @@ export function reasonOf({ code, details }: Outcome & { kind: 'failed' }): strin
 }
 
 /**
- * Log level of an outcome: the platform's own faults are errors, a worker's are warnings, the rest is for debugging.
+ * Log level of an invocation's end: the platform's own faults are errors, a worker's are warnings, also if it answered
+ * with a status of 5xx; the rest is for debugging.
  */
-export function outcomeLevel(outcome: Outcome): 'debug' | 'warn' | 'error' {
-  if (outcome.kind === 'ok') return 'debug';
+export function outcomeLevel(outcome: Outcome, status: number): 'debug' | 'warn' | 'error' {
+  if (outcome.kind === 'ok') return isFailure(outcome, status) ? 'warn' : 'debug';
   const { blame } = errorTable[outcome.code];
   return blame === 'platform' ? 'error' : blame === 'worker' ? 'warn' : 'debug';
 }

@@ -15,6 +15,7 @@ import {
 
 const outcomeAt = Object.fromEntries(FAILURE_CODES.map((code, at) => [code, at + 1])) as Record<FailureCode, number>;
 const OUTCOME_NAMES = ['ok', ...FAILURE_CODES];
+const STATUS_CLASSES = 6;
 
 /** Counters of one kind of invocation of one deployment. */
 class KindCounters {
@@ -22,12 +23,15 @@ class KindCounters {
   wallMs = 0;
   readonly outcomes = new Float64Array(OUTCOME_NAMES.length);
   readonly wall = new Float64Array(WALL_BOUNDS.length + 1);
+  /** Responses by the first digit of their status; 0: none was sent. */
+  readonly statuses = new Float64Array(STATUS_CLASSES);
 
   add(other: KindCounters): void {
     this.cpuMs += other.cpuMs;
     this.wallMs += other.wallMs;
     for (const [at, count] of other.outcomes.entries()) this.outcomes[at]! += count;
     for (const [at, count] of other.wall.entries()) this.wall[at]! += count;
+    for (const [at, count] of other.statuses.entries()) this.statuses[at]! += count;
   }
 
   report(prefix: string, kind: string): Sample[] {
@@ -35,6 +39,9 @@ class KindCounters {
     for (const [at, count] of this.outcomes.entries()) {
       if (count > 0)
         samples.push([`${prefix}_invocations_total`, labels({ kind, outcome: OUTCOME_NAMES[at]! }), count]);
+    }
+    for (const [at, count] of this.statuses.entries()) {
+      if (at > 0 && count > 0) samples.push([`${prefix}_responses_total`, labels({ status: `${at}xx` }), count]);
     }
     samples.push(...histogram(`${prefix}_wall_milliseconds`, labels({ kind }), WALL_BOUNDS, this.wall, this.wallMs));
     return samples;
@@ -65,9 +72,10 @@ export class DeploymentCounters {
     this.serves = serves;
   }
 
-  /** An invocation has ended. */
-  ended(kind: InvocationKind, outcome: Outcome, wallMs: number): void {
+  /** An invocation has ended. @param status of its response; 0: it has none. */
+  ended(kind: InvocationKind, outcome: Outcome, status: number, wallMs: number): void {
     const counters = kind === 'http' ? this.#http : this.#of(kind);
+    if (status > 0 && status < 600) counters.statuses[(status / 100) | 0]!++;
     counters.outcomes[outcome.kind === 'ok' ? 0 : outcomeAt[outcome.code]]!++;
     counters.wallMs += wallMs;
     let at = 0;

@@ -13,6 +13,7 @@ export interface Family {
 /** The families by name, in the order in which they are printed. */
 export const families = {
   platform_invocations_total: { type: 'counter', help: 'Invocations that have ended, by kind and outcome' },
+  platform_responses_total: { type: 'counter', help: 'Responses of workers, by status class such as 5xx' },
   platform_cpu_milliseconds_total: {
     type: 'counter',
     help: 'Thread CPU charged to invocations, by kind; none: entries without an invocation',
@@ -24,6 +25,10 @@ export const families = {
   platform_deployment_invocations_total: {
     type: 'counter',
     help: 'Invocations that have ended, by deployment, kind and outcome',
+  },
+  platform_deployment_responses_total: {
+    type: 'counter',
+    help: 'Responses of workers, by deployment and status class',
   },
   platform_deployment_cpu_milliseconds_total: {
     type: 'counter',

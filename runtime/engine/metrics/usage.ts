@@ -1,9 +1,11 @@
-// Usage of deployments since it was last taken: invocations, failures and CPU by kind and route, for the ledger of
-// the control plane. Counted at the end of each invocation; main.ts sends it to the supervisor once a second, so that
-// a dying engine loses at most that. Nothing is allocated for a request whose path was seen before.
-import { CPU_BUCKETS, cpuBucket } from '#core/cpu-histogram.ts';
+// Usage of deployments since it was last taken: invocations, failures, status classes, latency and CPU by kind and
+// route, for the ledger of the control plane. Counted at the end of each invocation; main.ts sends it to the supervisor
+// once a second, so that a dying engine loses at most that. Nothing is allocated for a request whose path was seen
+// before.
+import { bucketOf, cpuScale, latencyScale, NO_COUNTS, toSparse } from '#core/histogram.ts';
 import type { InvocationKind } from '#core/plans.ts';
-import type { UsageRow } from '#core/usage-row.ts';
+import { statusClasses, type UsageRow } from '#core/usage-row.ts';
+import { routeOf } from './routes.ts';
 
 /** Routes of a deployment with rows of their own; others are `*`. */
 const ROUTES_MAX = 50;
@@ -16,6 +18,26 @@ const ROWS_MAX = 5000;
 const FILES = '(files)';
 /** Row of code that no request started. */
 const NO_REQUEST = '(no request)';
+/** Unused histograms that are kept, so that none is allocated for each report. */
+const SPARE_MAX = 256;
+
+/** Invocations of one route by their CPU and latency. */
+class Histograms {
+  readonly cpu = new Uint32Array(cpuScale.buckets);
+  readonly firstByte = new Uint32Array(latencyScale.buckets);
+  readonly answer = new Uint32Array(latencyScale.buckets);
+
+  clear(): void {
+    this.cpu.fill(0);
+    this.firstByte.fill(0);
+    this.answer.fill(0);
+  }
+}
+
+/** The place of a status code in {@link statusClasses}. */
+function classOf(status: number): number {
+  return status >= 200 && status < 600 ? ((status / 100) | 0) - 2 : statusClasses.length - 1;
+}
 
 class Count {
   readonly project: string;
@@ -31,8 +53,9 @@ class Count {
   worstId = '';
   worstAt = 0;
   worstIsFailure = false;
-  /** Invocations by their CPU; created on first use. */
-  buckets: Uint32Array | null = null;
+  readonly statuses = statusClasses.map(() => 0);
+  /** Null until an invocation ends: only routes in use have one. */
+  histograms: Histograms | null = null;
   /** Whether it is queued to be taken. */
   isWaiting = false;
 
@@ -44,40 +67,54 @@ class Count {
   }
 }
 
+/** An invocation that has ended. */
+export interface EndedInvocation {
+  readonly kind: InvocationKind;
+  /** Read when it is the most expensive one. */
+  readonly uid: string;
+  /** 0: it has no response. */
+  readonly status: number;
+  readonly cpuMs: number;
+  readonly hostCpuMs: number;
+}
+
 /** One deployment's part of {@link EngineUsage}. */
 export interface DeploymentUsage {
   /**
    * @param target of a request; '' for other events.
+   * @param isFailure its status is 5xx, or its outcome is not `ok`.
    * @param budgetMs CPU of its last budget.
-   * @param invocation whose id is read when it is the most expensive one.
+   * @param firstByteMs from its arrival to the head of its response; negative: it has none.
+   * @param answerMs from its arrival to the end of its response; negative: not counted.
    */
   ended(
-    kind: InvocationKind,
+    invocation: EndedInvocation,
     target: string,
     isFailure: boolean,
-    cpuMs: number,
-    hostCpuMs: number,
     budgetMs: number,
-    invocation: { readonly uid: string },
+    firstByteMs: number,
+    answerMs: number,
   ): void;
   /**
    * Code that continued after its invocation, or had none. @param target of a request; '' for other events, and for
    * none.
    */
   burnt(kind: InvocationKind, target: string, cpuMs: number): void;
-  /** A file was served. */
-  served(): void;
+  /** A file was served, or a redirect or an error in its place. */
+  served(status: number): void;
 }
 
 /** Usage of all deployments of an engine. */
 export class EngineUsage {
   #waiting: Count[] = [];
+  #spare: Histograms[] = [];
 
   open(project: string, deployment: string): DeploymentUsage {
     const routes = new Map<string, Count>();
     const paths = new Map<string, Count>();
     const kinds = new Map<InvocationKind, Count>();
     const waiting = (): Count[] => this.#waiting;
+    const histograms = (): Histograms => this.#spare.pop() ?? new Histograms();
 
     function ofRoute(route: string): Count {
       let count = routes.get(route);
@@ -115,12 +152,17 @@ export class EngineUsage {
     }
 
     return {
-      ended(kind, target, isFailure, cpuMs, hostCpuMs, budgetMs, invocation) {
+      ended(invocation, target, isFailure, budgetMs, firstByteMs, answerMs) {
+        const { kind } = invocation;
         const count = kind === 'http' ? ofTarget(target) : ofKind(kind);
         if (isFailure) count.failures++;
-        count.cpuMs += cpuMs;
-        count.hostCpuMs += hostCpuMs;
-        (count.buckets ??= new Uint32Array(CPU_BUCKETS))[cpuBucket(budgetMs)]!++;
+        if (kind === 'http') count.statuses[classOf(invocation.status)]!++;
+        count.cpuMs += invocation.cpuMs;
+        count.hostCpuMs += invocation.hostCpuMs;
+        const { cpu, firstByte, answer } = (count.histograms ??= histograms());
+        cpu[bucketOf(cpuScale, budgetMs)]!++;
+        if (firstByteMs >= 0) firstByte[bucketOf(latencyScale, firstByteMs)]!++;
+        if (answerMs >= 0) answer[bucketOf(latencyScale, answerMs)]!++;
         if (budgetMs > count.cpuMsMax) {
           count.cpuMsMax = budgetMs;
           count.worstId = invocation.uid;
@@ -135,9 +177,11 @@ export class EngineUsage {
         count.cpuMs += cpuMs;
         wait(count);
       },
-      served() {
+      served(status) {
         const count = ofRoute(FILES);
         count.invocations++;
+        count.statuses[classOf(status)]!++;
+        if (status >= 500) count.failures++;
         wait(count);
       },
     };
@@ -148,17 +192,37 @@ export class EngineUsage {
     if (this.#waiting.length === 0) return [];
     const taken = this.#waiting.slice(0, ROWS_MAX);
     this.#waiting = this.#waiting.slice(ROWS_MAX);
-    return taken.map((count) => {
-      const { project, deployment, kind, route, invocations, failures, cpuMs, hostCpuMs, cpuMsMax } = count;
-      const { worstId: id, worstAt: at, worstIsFailure: isFailure, buckets } = count;
-      const cpuCounts = buckets === null ? [] : withoutZeros(buckets);
-      buckets?.fill(0);
-      count.isWaiting = false;
-      count.invocations = count.failures = count.cpuMs = count.hostCpuMs = count.cpuMsMax = 0;
-      const costliest = cpuMsMax === 0 ? [] : [{ id, at, cpuMs: cpuMsMax, isFailure }];
-      const counted = { invocations, failures, cpuMs, hostCpuMs, cpuMsMax, cpuCounts, costliest };
-      return { project, deployment, kind, route, ...counted };
-    });
+    return taken.map((count) => this.#taken(count));
+  }
+
+  #taken(count: Count): UsageRow {
+    const { project, deployment, kind, route, invocations, failures, cpuMs, hostCpuMs, cpuMsMax, histograms } = count;
+    const { worstId: id, worstAt: at, worstIsFailure: isFailure } = count;
+    const row: UsageRow = {
+      project,
+      deployment,
+      kind,
+      route,
+      invocations,
+      failures,
+      statuses: [...count.statuses],
+      cpuMs,
+      hostCpuMs,
+      cpuMsMax,
+      cpuCounts: histograms === null ? [] : withoutZeros(histograms.cpu),
+      firstByte: histograms === null ? NO_COUNTS : toSparse(histograms.firstByte),
+      answer: histograms === null ? NO_COUNTS : toSparse(histograms.answer),
+      costliest: cpuMsMax === 0 ? [] : [{ id, at, cpuMs: cpuMsMax, isFailure }],
+    };
+    count.isWaiting = false;
+    count.invocations = count.failures = count.cpuMs = count.hostCpuMs = count.cpuMsMax = 0;
+    count.statuses.fill(0);
+    count.histograms = null;
+    if (histograms !== null && this.#spare.length < SPARE_MAX) {
+      histograms.clear();
+      this.#spare.push(histograms);
+    }
+    return row;
   }
 }
 
@@ -166,21 +230,4 @@ function withoutZeros(buckets: Uint32Array): number[] {
   let length = buckets.length;
   while (length > 0 && buckets[length - 1] === 0) length--;
   return Array.from(buckets.subarray(0, length));
-}
-
-/** Path segments that are names; numbers, ids and keys are not. */
-const NAME = /^(?:[a-z][a-z_.-]{0,31}|v\d{1,2})$/i;
-
-/**
- * The route of a path: its first two segments, with `*` for those that are not names and for all further ones.
- *
- * @example routeOf('/api/users/7') // '/api/users/*'
- * @example routeOf('/posts/8f14e45f') // '/posts/*'
- */
-export function routeOf(path: string): string {
-  const [, ...parts] = path.split('/', 5);
-  const named = parts.filter((part) => part !== '');
-  const shown = named.slice(0, 2).map((part) => (NAME.test(part) ? part : '*'));
-  if (named.length > 2 && shown.at(-1) !== '*') shown.push('*');
-  return `/${shown.join('/')}`;
 }

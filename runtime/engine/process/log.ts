@@ -21,7 +21,7 @@ export function openEngineLog(
   const requests = requestLogFrom(environment);
   const recordsOk = requests === 'all' ? log.isLevelEnabled('info') : log.isLevelEnabled('debug');
   const onRequest = (record: RequestRecord): void => {
-    const level = outcomeLevel(record.outcome);
+    const level = outcomeLevel(record.outcome, record.status);
     log[level === 'debug' && requests === 'all' ? 'info' : level](requestFields(record), 'invocation');
   };
   return {

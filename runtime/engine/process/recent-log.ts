@@ -61,7 +61,7 @@ export class RecentLog {
         ? outcomeLabel(outcome)
         : `${outcome.code}: ${errorMessage(outcome.code, outcome.details).split('\n', 1)[0]}`;
     const text = `${what} ${why} (CPU ${cpuMs.toFixed(1)} ms, wall ${wallMs.toFixed(0)} ms)`;
-    this.#add(project, { deployment, level: outcomeLevel(outcome), text, invocation });
+    this.#add(project, { deployment, level: outcomeLevel(outcome, status), text, invocation });
   }
 
   /** The lines of a project after a number, and the number for the next call. */

@@ -172,6 +172,7 @@ export class ServerLane implements ServerListener {
         begun(status) {
           invocation.status = status;
           invocation.phase = 'answered';
+          invocation.firstByteAt = performance.now();
         },
         done: () => this.#end(running, ok),
         failed: failure,
@@ -185,6 +186,7 @@ export class ServerLane implements ServerListener {
         opened() {
           invocation.status = 101;
           invocation.phase = 'answered';
+          invocation.firstByteAt = performance.now();
           running.socket = socket;
         },
         refused(status) {

@@ -45,10 +45,10 @@ export interface ServingDeps {
   /** Scheme that workers see in `request.url`. */
   readonly protocol: 'http' | 'https';
   /**
-   * Called when a fetch handler that called `passThroughOnException` throws: true when the request was answered
-   * another way.
+   * Called when a fetch handler that called `passThroughOnException` throws. Returns the status with which the request
+   * was answered another way; 0: it was not.
    */
-  readonly passThrough: (exchange: Exchange, deployment: DeploymentConfig) => boolean;
+  readonly passThrough: (exchange: Exchange, deployment: DeploymentConfig) => number;
 }
 
 /** Identifies an invocation whose code still runs after its end. */

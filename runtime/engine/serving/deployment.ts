@@ -19,6 +19,7 @@ import { StackMapper, type LogLine, type SourceFrame } from '../invocation/log.t
 import {
   failed,
   failureResponse,
+  isFailure,
   isFailureCode,
   ok,
   type FailureResponse,
@@ -303,14 +304,12 @@ export class Deployment implements ServedDeployment {
       if (thrown !== null) outcome = failed('worker_threw', { reason: thrown });
     }
     const wallMs = now - invocation.startedAt;
-    this.#deps.counters.ended(invocation.kind, outcome, wallMs);
-    const { kind, cpuMs, hostCpuMs, cpuBefore, hostCpuBefore } = invocation;
-    const budgetMs = cpuMs + hostCpuMs - cpuBefore - hostCpuBefore;
-    this.#deps.usage.ended(kind, target, outcome.kind === 'failed', cpuMs, hostCpuMs, budgetMs, invocation);
-    this.#deps.telemetry?.ended(invocation, outcome, target, wallMs);
-    if (this.#deps.onRequest === null || (outcome.kind === 'ok' && !this.#deps.recordsAll)) return;
+    this.#count(invocation, outcome, target, now);
+    this.#deps.telemetry?.ended(invocation, outcome, target, now);
+    const { onRequest, recordsAll } = this.#deps;
+    if (onRequest === null || !(recordsAll || isFailure(outcome, invocation.status))) return;
     const { uid } = invocation;
-    this.#deps.onRequest({
+    onRequest({
       kind: invocation.kind,
       invocation: uid,
       traceId: invocation.trace?.traceId ?? null,
@@ -327,6 +326,21 @@ export class Deployment implements ServedDeployment {
     });
   }
 
+  /** Counts an invocation that has ended. */
+  #count(invocation: AnyInvocation, outcome: Outcome, target: string, now: number): void {
+    const { kind, status, startedAt, cpuMs, hostCpuMs, cpuBefore, hostCpuBefore } = invocation;
+    this.#deps.counters.ended(kind, outcome, status, now - startedAt);
+    this.#deps.usage.ended(
+      invocation,
+      target,
+      isFailure(outcome, status),
+      cpuMs + hostCpuMs - cpuBefore - hostCpuBefore,
+      kind === 'http' ? invocation.firstByteMs(now) : -1,
+      // How long a WebSocket was open is no latency.
+      status === 101 ? -1 : (invocation.answeredAt === 0 ? now : invocation.answeredAt) - startedAt,
+    );
+  }
+
   burnt(of: BurningInvocation | null, cpuMs: number): void {
     this.#deps.usage.burnt(of?.kind ?? 'http', of?.target ?? '', cpuMs);
   }
@@ -336,6 +350,7 @@ export class Deployment implements ServedDeployment {
     this.#endFailed(invocation, outcome);
     invocation.failure = outcome;
     invocation.phase = 'answered';
+    invocation.firstByteAt = invocation.answeredAt = performance.now();
   }
 
   #endFailed(invocation: HttpInvocation, outcome: Outcome & { kind: 'failed' }): void {

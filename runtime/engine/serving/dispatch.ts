@@ -197,12 +197,13 @@ export class Dispatch {
     const outcome = toOutcome(failure);
     if (failure.code === 'worker_threw') {
       this.#deployment.log('error', `Uncaught ${failure.stack ?? `${failure.name}: ${failure.message}`}`, invocation);
-      if (
-        failure.passThrough === true &&
-        isHttp(invocation) &&
-        this.#deps.passThrough(invocation.answer, this.#deployment.config)
-      ) {
+      const status =
+        failure.passThrough === true && isHttp(invocation)
+          ? this.#deps.passThrough(invocation.answer, this.#deployment.config)
+          : 0;
+      if (status !== 0) {
         invocation.phase = 'answered';
+        invocation.status = status;
         if (isOver) this.#running.end(id, ok);
         return;
       }

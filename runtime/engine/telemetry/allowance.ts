@@ -25,8 +25,10 @@ class Bucket {
   }
 }
 
-/** Shares reserved for warnings, and for failed invocations. */
-const [LINES_KEPT, INVOCATIONS_KEPT] = [0.2, 0.5];
+/** Shares reserved for warnings, for slow and failed invocations, and for spans of failed ones. */
+const [LINES_KEPT, INVOCATIONS_KEPT, SPANS_KEPT] = [0.2, 0.5, 0.1];
+/** Share that slow invocations leave for failed ones. */
+const SLOW_KEPT = 0.25;
 
 /** An average: one trace may have more, others have less. */
 const SPANS_A_TRACE = 50;
@@ -59,16 +61,17 @@ export class Allowance {
     return false;
   }
 
-  invocation(isFailure: boolean, now: number): boolean {
+  invocation(isFailure: boolean, isSlow: boolean, now: number): boolean {
     this.usedAt = now;
-    if (this.#invocations.take(1, now, isFailure ? 0 : INVOCATIONS_KEPT)) return true;
+    if (this.#invocations.take(1, now, isFailure ? 0 : isSlow ? SLOW_KEPT : INVOCATIONS_KEPT)) return true;
     this.dropped.invocations++;
     return false;
   }
 
-  span(now: number): boolean {
+  /** @param isFailure the span of a failed invocation. */
+  span(isFailure: boolean, now: number): boolean {
     this.usedAt = now;
-    if (this.#spans.take(1, now, 0)) return true;
+    if (this.#spans.take(1, now, isFailure ? 0 : SPANS_KEPT)) return true;
     this.dropped.spans++;
     return false;
   }

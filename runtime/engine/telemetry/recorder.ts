@@ -15,8 +15,8 @@ import {
 import { eventRecord } from '../invocation/event-record.ts';
 import { isHttp, type AnyInvocation } from '../invocation/invocation.ts';
 import type { LogLine } from '../invocation/log.ts';
-import { outcomeLabel, type Outcome } from '../invocation/outcome.ts';
-import { routeOf } from '../metrics/usage.ts';
+import { isFailure, outcomeLabel, type Outcome } from '../invocation/outcome.ts';
+import { routeOf } from '../metrics/routes.ts';
 import { Allowance } from './allowance.ts';
 import { newSpanId, newTraceId } from './invocation-spans.ts';
 
@@ -27,14 +27,16 @@ const ERROR_CHARS_MAX = 1024;
 /** Projects whose allowance is kept. */
 const PROJECTS_MAX = 10_000;
 const IDLE_MS = 60_000;
+/** From this wall time on, an invocation is kept before others. */
+const SLOW_MS = 1000;
 /** A lone surrogate is not a valid JSON text in Postgres. */
 const [NUL, NO_NUL] = ['\0', '\ufffd'];
 
 /** Telemetry of one deployment. */
 export interface DeploymentTelemetry {
   line(line: LogLine, invocation: AnyInvocation | null): void;
-  /** An invocation has ended. @param target of a request, `''` for others. */
-  ended(invocation: AnyInvocation, outcome: Outcome, target: string, wallMs: number): void;
+  /** An invocation has ended, at `now` of `performance.now()`. @param target of a request, `''` for others. */
+  ended(invocation: AnyInvocation, outcome: Outcome, target: string, now: number): void;
   /** Whether to sample an invocation that continues no sampled trace. */
   samples(): boolean;
   /** Whether to sample one that does. */
@@ -78,26 +80,31 @@ export class TelemetryRecorder {
         const own = { record: 'line', at: Date.now(), level, text: storable(text), kind, route } as const;
         this.#add({ ...own, ...of, invocation: line.invocation, traceId } satisfies LineRecord);
       },
-      ended: (invocation, outcome, target, wallMs) => {
+      ended: (invocation, outcome, target, now) => {
         if (!this.isOn) return;
-        const isFailure = outcome.kind === 'failed';
-        const isKept = this.#allowance(project).invocation(isFailure, performance.now());
+        const hasFailed = isFailure(outcome, invocation.status);
+        // A WebSocket is open for long without being slow.
+        const isSlow = now - invocation.startedAt >= SLOW_MS && invocation.status !== 101;
+        const isKept = this.#allowance(project).invocation(hasFailed, isSlow, now);
         if (!isKept && invocation.spans === null) return;
-        const record = invocationRecord(invocation, outcome, target, wallMs);
-        const { name, kind, error, attributes } = rootSpan(record, isFailure);
+        const record = invocationRecord(invocation, outcome, target, now);
+        const { wallMs } = record;
+        const { name, kind, error, attributes } = rootSpan(record, hasFailed);
         if (invocation.spans !== null) invocation.spans.end(name, kind, error, attributes);
         if (!isKept) return;
-        if (!isFailure || invocation.spans !== null || this.#sampleRate === 0) return this.#add({ ...record, ...of });
-        // A failed invocation gets a trace of one span even if it was not sampled.
+        const hasTrace = invocation.spans !== null || this.#sampleRate === 0;
+        if (hasTrace || !(hasFailed || isSlow)) return this.#add({ ...record, ...of });
+        // A failed or slow invocation gets a trace of one span even if it was not sampled.
         const traceId = invocation.trace?.traceId ?? newTraceId();
         const own = { spanId: newSpanId(), parentId: invocation.trace?.parentId ?? null, isRoot: true, links: [] };
         const { at, invocation: id } = record;
         this.#add({ ...record, ...of, traceId });
-        this.#span(project, { ...of, ...own, traceId, at, ms: wallMs, name, kind, error, attributes, invocation: id });
+        const span = { ...of, ...own, traceId, at, ms: wallMs, name, kind, error, attributes, invocation: id };
+        this.#span(project, span, hasFailed);
       },
       samples: () => this.isOn && Math.random() < this.#sampleRate && this.#allowance(project).trace(performance.now()),
       continues: () => this.isOn && this.#sampleRate > 0,
-      span: (span) => this.#span(project, { ...of, ...span }),
+      span: (span) => this.#span(project, { ...of, ...span }, span.error !== null),
     };
   }
 
@@ -127,8 +134,9 @@ export class TelemetryRecorder {
     this.#allowances.clear();
   }
 
-  #span(project: string, span: Omit<SpanRecord, 'record'>): void {
-    if (this.isOn && this.#allowance(project).span(performance.now())) this.#add({ record: 'span', ...span });
+  #span(project: string, span: Omit<SpanRecord, 'record'>, hasFailed: boolean): void {
+    if (this.isOn && this.#allowance(project).span(hasFailed, performance.now()))
+      this.#add({ record: 'span', ...span });
   }
 
   #allowance(project: string): Allowance {
@@ -164,9 +172,10 @@ function invocationRecord(
   invocation: AnyInvocation,
   outcome: Outcome,
   target: string,
-  wallMs: number,
+  now: number,
 ): Omit<InvocationRecord, 'project' | 'deployment'> {
   const error = outcome.kind === 'ok' ? '' : errorMessage(outcome.code, outcome.details).split('\n', 1)[0]!;
+  const wallMs = now - invocation.startedAt;
   return {
     record: 'invocation',
     at: Date.now() - wallMs,
@@ -181,13 +190,14 @@ function invocationRecord(
     error: storable(error.slice(0, ERROR_CHARS_MAX)),
     cpuMs: rounded(invocation.totalCpuMs),
     wallMs: rounded(wallMs),
+    firstByteMs: isHttp(invocation) ? rounded(invocation.firstByteMs(now)) : null,
   };
 }
 
 /** Attributes of an invocation's span, from its record. */
 function rootSpan(
   record: Omit<InvocationRecord, 'project' | 'deployment'>,
-  isFailure: boolean,
+  hasFailed: boolean,
 ): {
   readonly name: string;
   readonly kind: SpanKind;
@@ -195,7 +205,8 @@ function rootSpan(
   readonly attributes: SpanAttributes;
 } {
   const { kind, method, path, route, status, outcome, cpuMs } = record;
-  const error = isFailure ? `${outcome}: ${record.error}` : null;
+  const reason = outcome === 'ok' ? `status ${status}` : `${outcome}: ${record.error}`;
+  const error = hasFailed ? reason : null;
   const own = { 'platform.kind': kind, 'platform.outcome': outcome, 'platform.cpu_ms': cpuMs };
   if (kind === 'http') {
     const request = { 'http.request.method': method, 'http.route': route, 'url.path': path };

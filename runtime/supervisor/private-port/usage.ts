@@ -1,20 +1,19 @@
-// Usage of the engines' deployments, summed by hour until the control plane has fetched it (`POST /_platform/usage`).
+// Usage of the engines' deployments, summed by minute until the control plane has fetched it (`POST /_platform/usage`).
 // A batch is repeated until the next request acknowledges it, so that a crash of the client neither loses usage nor
 // counts it twice. The data is lost with the supervisor.
 import { randomBytes } from 'node:crypto';
-import { addCounts, mergeCostliest, type UsageBatch, type UsageRow } from '#core/usage-row.ts';
+import { mergeUsage, type TimedUsageRow, type UsageBatch, type UsageRow } from '#core/usage-row.ts';
 
-/** Limit for rows; beyond it, routes are merged as `*`. */
+/** Limit for rows; beyond it, routes are merged as `*`. From half of it on, rows are summed by hour. */
 const ROWS_MAX = 50_000;
 /** Rows per batch. */
 const BATCH_MAX = 10_000;
+const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
-
-type HourRow = UsageBatch['rows'][number];
 
 /** Sums and hands over usage. */
 export class UsageLedger {
-  #rows = new Map<string, HourRow>();
+  #rows = new Map<string, TimedUsageRow>();
   #given: UsageBatch | null = null;
   #now: () => number;
 
@@ -24,26 +23,17 @@ export class UsageLedger {
 
   /** Adds rows of an engine. */
   add(rows: readonly UsageRow[]): void {
-    const hour = new Date(Math.floor(this.#now() / HOUR_MS) * HOUR_MS).toISOString();
-    for (const row of rows) this.#add(hour, row);
+    const now = this.#now();
+    const hour = startOf(now, HOUR_MS);
+    for (const row of rows) this.#add(row, hour, this.#rows.size < ROWS_MAX / 2 ? startOf(now, MINUTE_MS) : null);
   }
 
-  #add(hour: string, row: UsageRow): void {
-    const key = `${hour} ${row.project} ${row.deployment} ${row.kind} ${row.route}`;
+  #add(row: UsageRow, hour: string, minute: string | null): void {
+    const key = `${minute ?? `hour ${hour}`} ${row.project} ${row.deployment} ${row.kind} ${row.route}`;
     const before = this.#rows.get(key);
     if (before === undefined && this.#rows.size >= ROWS_MAX && row.route !== '*' && row.kind === 'http')
-      return this.#add(hour, { ...row, route: '*' });
-    this.#rows.set(key, {
-      ...row,
-      hour,
-      invocations: row.invocations + (before?.invocations ?? 0),
-      failures: row.failures + (before?.failures ?? 0),
-      cpuMs: row.cpuMs + (before?.cpuMs ?? 0),
-      hostCpuMs: row.hostCpuMs + (before?.hostCpuMs ?? 0),
-      cpuMsMax: Math.max(row.cpuMsMax, before?.cpuMsMax ?? 0),
-      cpuCounts: addCounts(row.cpuCounts, before?.cpuCounts ?? []),
-      costliest: mergeCostliest(row.costliest, before?.costliest ?? []),
-    });
+      return this.#add({ ...row, route: '*' }, hour, minute);
+    this.#rows.set(key, before === undefined ? { ...row, hour, minute } : mergeUsage(before, row));
   }
 
   /** @param acknowledged id of the batch that was stored; anything else returns the last one again. */
@@ -51,7 +41,7 @@ export class UsageLedger {
     if (this.#given !== null && this.#given.id !== acknowledged) return this.#given;
     this.#given = null;
     if (this.#rows.size === 0) return { id: null, rows: [] };
-    const rows: HourRow[] = [];
+    const rows: TimedUsageRow[] = [];
     for (const [key, row] of this.#rows) {
       if (rows.length >= BATCH_MAX) break;
       rows.push(row);
@@ -59,4 +49,8 @@ export class UsageLedger {
     }
     return (this.#given = { id: randomBytes(12).toString('hex'), rows });
   }
+}
+
+function startOf(now: number, ms: number): string {
+  return new Date(Math.floor(now / ms) * ms).toISOString();
 }

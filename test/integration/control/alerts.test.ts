@@ -4,16 +4,19 @@ import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { after, afterEach, before, beforeEach, test } from 'node:test';
 import type { EdgeState, HostCertificate } from '#core/edge-state.ts';
+import { bucketOf, latencyScale } from '#core/histogram.ts';
 import { defaultLimits } from '#core/limits.ts';
+import type { TimedUsageRow } from '#core/usage-row.ts';
 import { deliverAlerts } from '#control/alerts/deliver.ts';
 import { evaluateAlerts, evaluateNext } from '#control/alerts/evaluate.ts';
 import { stepAlert, type AlertState } from '#control/alerts/step.ts';
 import type { Dependencies } from '#control/process/dependencies.ts';
-import { newDeploymentId, newId } from '#control/records/ids.ts';
-import { createTelemetryStore } from '#control/telemetry/store.ts';
+import { newId } from '#control/records/ids.ts';
+import { addUsage } from '#control/usage/store.ts';
 import { startControl, type TestControl } from '#test/setup/control.ts';
 import { openHttpReceiver, type HttpReceiver } from '#test/setup/http-receiver.ts';
 import { until } from '#test/setup/until.ts';
+import { usageRow } from '#test/setup/usage-row.ts';
 
 // oxlint-disable-next-line typescript/no-explicit-any -- what the API answered
 type Json = any;
@@ -73,29 +76,23 @@ const makeRule = (more: object): Promise<Json> =>
 const readRule = async (): Promise<Json> => (await control.call('GET', at('alert-rules'))).body[0];
 const history = async (): Promise<Json[]> => (await control.call('GET', at('alerts'))).body.items;
 
-/** Puts invocations where the collector of telemetry puts them. */
-async function invoke(count: number, more: object = {}): Promise<void> {
-  const records = Array.from({ length: count }, () => ({
-    record: 'invocation',
-    project: project.name,
-    deployment: newDeploymentId(),
-    at: Date.now(),
-    kind: 'http',
-    invocation: newId('upload'),
-    traceId: null,
-    method: 'GET',
-    path: '/',
-    route: '/burn',
-    status: 200,
-    outcome: 'ok',
-    error: '',
-    cpuMs: 1,
-    wallMs: 1,
-    ...more,
-  }));
-  const text = records.map((record) => JSON.stringify(record)).join('\n');
-  await createTelemetryStore({ sql: control.sql }).keep({ id: newId('upload'), records: text, lost: 0 });
+/** Counts invocations as engines report them. */
+async function invoke(count: number, more: Partial<TimedUsageRow> = {}): Promise<void> {
+  await control.sql.begin((tx) =>
+    addUsage(tx, [
+      usageRow(project.name, {
+        route: '/burn',
+        invocations: count,
+        statuses: [count, 0, 0, 0, 0],
+        cpuMsMax: 1,
+        ...more,
+      }),
+    ]),
+  );
 }
+
+/** Counts failed invocations. */
+const fail = (count: number): Promise<void> => invoke(count, { failures: count, statuses: [0, 0, 0, count, 0] });
 
 /** Evaluates each rule once. */
 async function evaluate(): Promise<void> {
@@ -107,7 +104,7 @@ test('a rate of errors fires after two evaluations, and resolves below its lower
   const { id: channel, secret } = await makeChannel('webhook');
   await makeRule({ threshold: 10, clearBelow: 5, channels: [channel] });
   await invoke(18);
-  await invoke(2, { outcome: 'worker_threw', status: 500 });
+  await fail(2);
   await evaluate();
   assert.deepEqual([(await readRule()).state, (await readRule()).value], ['ok', 10]);
   await evaluate();
@@ -171,7 +168,7 @@ test('a value that flaps is one alert', () => {
 test('several evaluators tell once', async () => {
   const { id: channel } = await makeChannel('slack');
   await makeRule({ evaluations: 1, channels: [channel] });
-  await invoke(20, { outcome: 'worker_threw' });
+  await fail(20);
   const stopping = new AbortController();
   const loops = Array.from({ length: 3 }, () => evaluateAlerts(partsOf({ stopping: stopping.signal })));
   await until(async () => (await readRule()).state === 'firing');
@@ -188,7 +185,7 @@ test('several evaluators tell once', async () => {
 
 test('few invocations make no rate, and an evaluation that fails changes no state', async () => {
   await makeRule({ evaluations: 1 });
-  await invoke(9, { outcome: 'worker_threw' });
+  await fail(9);
   await evaluate();
   const rule = await readRule();
   assert.deepEqual(
@@ -204,14 +201,41 @@ test('few invocations make no rate, and an evaluation that fails changes no stat
 
 test('an invocation that comes near its CPU budget is named', async () => {
   await makeRule({ kind: 'cpu_budget', evaluations: 1 });
-  await invoke(1, { cpuMs: 950 });
-  await invoke(1, { kind: 'queue', route: 'jobs', cpuMs: 2000 });
+  await invoke(1, { cpuMsMax: 950 });
+  await invoke(1, { kind: 'queue', route: 'jobs', cpuMsMax: 2000 });
   await evaluate();
   const [event] = await history();
   assert.deepEqual(
     [event.type, event.value, event.message],
     ['fired', 95, 'http /burn used 950 of 1000 ms of CPU: 95 % of its budget'],
   );
+});
+
+test('a p99 of latency over its threshold fires, and too few requests are no latency', async () => {
+  await makeRule({ kind: 'latency', threshold: 500, evaluations: 1 });
+  const firstByte = (ms: number, count: number) => ({ buckets: [bucketOf(latencyScale, ms)], counts: [count] });
+  await invoke(9, { firstByte: firstByte(2000, 9) });
+  await evaluate();
+  assert.deepEqual(await history(), []);
+  assert.equal((await readRule()).message, '9 requests in 5 min: too few for a latency');
+  await invoke(891, { firstByte: firstByte(20, 891) });
+  await evaluate();
+  assert.deepEqual(await history(), []);
+  await invoke(1, { firstByte: firstByte(2000, 1) });
+  await evaluate();
+  const [event] = await history();
+  assert.equal(event.type, 'fired');
+  assert.ok(event.value >= 1900 && event.value <= 2125, event.value);
+  assert.match(event.message, /^Time to first byte in 5 min: p99 \d+(\.\d)? ms, p50 \d+(\.\d)? ms$/);
+});
+
+test('a threshold is a percentage or, for latency, milliseconds', async () => {
+  const rule = { name: 'x', channels: [], threshold: 101 };
+  assert.equal((await control.call('POST', at('alert-rules'), { ...rule, kind: 'error_rate' })).status, 400);
+  const { id, threshold } = await makeRule({ kind: 'latency', threshold: 101 });
+  assert.equal(threshold, 101);
+  assert.equal((await control.call('PATCH', at(`alert-rules/${id}`), { threshold: 60_000 })).status, 200);
+  assert.equal((await makeRule({ kind: 'latency' })).threshold, 1000);
 });
 
 test('certificates that expire or cannot be had are told of, those of the project alone', async () => {

@@ -7,6 +7,7 @@ import { backupRequestFile, beginRun, endRun, writeBackupPlan } from '#core/proc
 import type { UsageBatch } from '#core/usage-row.ts';
 import { newId } from '#control/records/ids.ts';
 import { takeUsage } from '#control/usage/collect.ts';
+import { usageRow } from '#test/setup/usage-row.ts';
 import { startControl, type TestControl } from '#test/setup/control.ts';
 
 let control: TestControl;
@@ -159,20 +160,17 @@ test('the invocations nearest to their budget come first, whatever their kind, a
   await control.sql`INSERT INTO control.project (id, organization_id, name) VALUES (${id}, ${organizationId}, 'near')`;
   const batch = (name: string, rows: readonly [string, string, [string, number][]][]): UsageBatch => ({
     id: name,
-    rows: rows.map(([kind, route, worst]) => ({
-      project: 'near',
-      deployment: 'd1',
-      kind: kind as 'http',
-      route,
-      hour: new Date(Math.floor(Date.now() / 3_600_000) * 3_600_000).toISOString(),
-      invocations: worst.length,
-      failures: 0,
-      cpuMs: 1,
-      hostCpuMs: 0,
-      cpuMsMax: worst[0]![1],
-      cpuCounts: [0, worst.length],
-      costliest: worst.map(([of, cpuMs]) => ({ id: of, at: Date.now(), cpuMs, isFailure: false })),
-    })),
+    rows: rows.map(([kind, route, worst]) =>
+      usageRow('near', {
+        kind: kind as 'http',
+        route,
+        invocations: worst.length,
+        cpuMs: 1,
+        cpuMsMax: worst[0]![1],
+        cpuCounts: [0, worst.length],
+        costliest: worst.map(([of, cpuMs]) => ({ id: of, at: Date.now(), cpuMs, isFailure: false })),
+      }),
+    ),
   });
   const batches = [
     batch('b1', [

@@ -41,7 +41,7 @@ export const createRule = (id: string | null, { kind, ...rest }: NewRule) =>
     : dataOf(
         api.post('/projects/:id/alert-rules', {
           params: { id },
-          body: { ...rest, kind: kind as 'error_rate' | 'cpu_budget' | 'certificate' },
+          body: { ...rest, kind: kind as 'error_rate' | 'latency' | 'cpu_budget' | 'certificate' },
         }),
       );
 

@@ -28,6 +28,15 @@ export const ruleKinds: Readonly<Record<Rule['kind'], RuleKind>> = {
     hasWindow: true,
     clearsBelow: true,
   },
+  latency: {
+    title: 'Latency',
+    unit: 'p99 of time to first byte (ms)',
+    threshold: 1000,
+    at: (threshold) => `p99 of time to first byte reaches ${threshold} ms`,
+    isOf: ['project'],
+    hasWindow: true,
+    clearsBelow: true,
+  },
   cpu_budget: {
     title: 'CPU usage',
     unit: 'CPU budget used (%)',
@@ -76,6 +85,7 @@ const isOf = (owner: 'project' | 'operator'): Rule['kind'][] =>
 type Kind = Readonly<Record<'kind', string>>;
 const kindOf = ({ kind }: Kind): RuleKind => ruleKinds[kind as Rule['kind']];
 const percent = { type: 'number', min: 0.1, max: 100, step: 'any' } as const;
+const LATENCY_MS_MAX = 600_000;
 const count = { type: 'number', min: 1 } as const;
 
 /** One field of the threshold for each kind, since unit and default differ. */
@@ -84,6 +94,7 @@ const thresholds = Object.fromEntries(
     const { unit, threshold } = ruleKinds[kind];
     const field = {
       ...percent,
+      ...(kind === 'latency' && { max: LATENCY_MS_MAX }),
       label: unit,
       value: String(threshold),
       isShown: (values: Kind) => values.kind === kind,
@@ -130,6 +141,7 @@ export function NewRule({ projectId, channels, onClose }: NewRuleProps) {
         },
         clearBelow: {
           ...percent,
+          max: LATENCY_MS_MAX,
           label: 'Resolves below',
           hint: 'Default: 80 % of the threshold',
           isOptional: true,

@@ -4,6 +4,7 @@ import {
   failed,
   FAILURE_CODES,
   failureResponse,
+  isFailure,
   ok,
   outcomeLabel,
   outcomeLevel,
@@ -32,13 +33,21 @@ test('a 503 says when to come back', () => {
   );
 });
 
-test('label and level derive from the outcome', () => {
+test('label and level derive from the outcome, and a status of 5xx is a warning', () => {
   assert.equal(outcomeLabel(ok), 'ok');
-  assert.equal(outcomeLevel(ok), 'debug');
+  assert.equal(outcomeLevel(ok, 404), 'debug');
+  assert.equal(outcomeLevel(ok, 503), 'warn');
   assert.equal(outcomeLabel(failed('worker_threw')), 'worker_threw');
-  assert.equal(outcomeLevel(failed('worker_threw')), 'warn');
-  assert.equal(outcomeLevel(failed('internal')), 'error');
-  assert.equal(outcomeLevel(failed('client_gone')), 'debug');
+  assert.equal(outcomeLevel(failed('worker_threw'), 500), 'warn');
+  assert.equal(outcomeLevel(failed('internal'), 500), 'error');
+  assert.equal(outcomeLevel(failed('client_gone'), 499), 'debug');
+});
+
+test('an invocation failed if its outcome or its status says so', () => {
+  assert.deepEqual(
+    [isFailure(ok, 200), isFailure(ok, 499), isFailure(ok, 0), isFailure(ok, 500), isFailure(failed('internal'), 200)],
+    [false, false, false, true, true],
+  );
 });
 
 test('every failure has a response that parses', () => {

@@ -8,14 +8,14 @@ import type { Sample } from '#runtime/engine/metrics/report.ts';
 const value = (samples: readonly Sample[], name: string, labels = ''): number | undefined =>
   samples.find((sample) => sample[0] === name && sample[1] === labels)?.[2];
 
-test('invocations are counted by kind and outcome, and their wall time falls into a bucket', () => {
+test('invocations are counted by kind, outcome and status, and their wall time falls into a bucket', () => {
   const counters = new EngineCounters({ deploymentsMax: 10 });
   const deployment = counters.open('d1', 'shop');
-  deployment.ended('http', ok, 0.4);
-  deployment.ended('http', ok, 1);
-  deployment.ended('http', ok, 7);
-  deployment.ended('http', failed('worker_threw'), 100_000);
-  deployment.ended('queue', ok, 3);
+  deployment.ended('http', ok, 200, 0.4);
+  deployment.ended('http', ok, 404, 1);
+  deployment.ended('http', ok, 503, 7);
+  deployment.ended('http', failed('worker_threw'), 500, 100_000);
+  deployment.ended('queue', ok, 0, 3);
   const samples = counters.report();
   assert.equal(value(samples, 'platform_invocations_total', 'kind="http",outcome="ok"'), 3);
   assert.equal(value(samples, 'platform_invocations_total', 'kind="http",outcome="worker_threw"'), 1);
@@ -25,6 +25,10 @@ test('invocations are counted by kind and outcome, and their wall time falls int
   assert.equal(value(samples, 'platform_wall_milliseconds_bucket', 'kind="http",le="60000"'), 3);
   assert.equal(value(samples, 'platform_wall_milliseconds_bucket', 'kind="http",le="+Inf"'), 4);
   assert.equal(value(samples, 'platform_wall_milliseconds_sum', 'kind="http"'), 100_008.4);
+  assert.deepEqual(
+    ['2xx', '3xx', '4xx', '5xx'].map((status) => value(samples, 'platform_responses_total', `status="${status}"`)),
+    [1, undefined, 1, 2],
+  );
 });
 
 test('the CPU ledger tells kinds apart, and what no invocation ran in', () => {
@@ -43,7 +47,7 @@ test('a deployment that has left stays in the totals', () => {
   const counters = new EngineCounters({ deploymentsMax: 10 });
   const first = counters.open('d1', 'shop');
   assert.equal(counters.open('d1', 'shop'), first);
-  first.ended('http', ok, 1);
+  first.ended('http', ok, 200, 1);
   counters.close(first);
   assert.equal(counters.deployments().length, 1);
   counters.close(first);
@@ -54,7 +58,7 @@ test('a deployment that has left stays in the totals', () => {
 test('deployments beyond the bound are reported together', () => {
   const counters = new EngineCounters({ deploymentsMax: 1 });
   const opened = ['d1', 'd2', 'd3'].map((id) => counters.open(id, id));
-  for (const deployment of opened) deployment.ended('http', ok, 1);
+  for (const deployment of opened) deployment.ended('http', ok, 200, 1);
   const count = (): unknown =>
     counters
       .deployments()
@@ -68,7 +72,7 @@ test('deployments beyond the bound are reported together', () => {
   ]);
   counters.close(opened[0]!);
   counters.close(opened[1]!);
-  counters.open('d4', 'd4').ended('http', ok, 1);
+  counters.open('d4', 'd4').ended('http', ok, 200, 1);
   assert.deepEqual(count(), [
     ['d4', 1],
     ['other', 2],
@@ -99,7 +103,7 @@ test('host calls are counted by name without changing what they do', () => {
 
 test('every sample of an engine belongs to a family', () => {
   const counters = new EngineCounters({ deploymentsMax: 1 });
-  for (const id of ['d1', 'd2']) counters.open(id, id).ended('http', ok, 1);
+  for (const id of ['d1', 'd2']) counters.open(id, id).ended('http', ok, 200, 1);
   const samples = [...counters.report(), ...counters.deployments().flatMap((deployment) => deployment.counters)];
   for (const [name] of samples) assert.notEqual(familyOf(name), null, name);
 });

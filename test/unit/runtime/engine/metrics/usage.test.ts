@@ -1,38 +1,29 @@
 // Usage of deployments as an engine counts it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { EngineUsage, routeOf } from '#runtime/engine/metrics/usage.ts';
+import { latencyOf } from '#core/histogram.ts';
+import type { InvocationKind } from '#core/plans.ts';
+import { EngineUsage } from '#runtime/engine/metrics/usage.ts';
 
-test('a route is the first two names of a path', () => {
-  for (const [path, route] of [
-    ['/', '/'],
-    ['/about', '/about'],
-    ['/about/', '/about'],
-    ['//about', '/about'],
-    ['/api/users', '/api/users'],
-    ['/api/users/7', '/api/users/*'],
-    ['/api/users/seven/letters', '/api/users/*'],
-    ['/posts/8f14e45f', '/posts/*'],
-    ['/posts/8f14e45f/edit', '/posts/*'],
-    ['/v1/users', '/v1/users'],
-    ['/7/8', '/*/*'],
-    ['/%00', '/*'],
-    [`/${'x'.repeat(50)}`, '/*'],
-  ] as const)
-    assert.equal(routeOf(path), route, path);
+const invocation = (uid: string, cpuMs: number, more: { hostCpuMs?: number; status?: number } = {}) => ({
+  uid,
+  kind: 'http' as InvocationKind,
+  status: 200,
+  cpuMs,
+  hostCpuMs: 0,
+  ...more,
 });
-
-const invocation = (uid: string) => ({ uid });
+const message = (uid: string, cpuMs: number) => ({ ...invocation(uid, cpuMs, { status: 0 }), kind: 'queue' as const });
 
 test('what was taken is counted no more, and what nobody used is not there', () => {
   const engine = new EngineUsage();
   const shop = engine.open('shop', 'd1');
-  shop.ended('http', '/a?x', false, 1, 0.5, 1.5, invocation('i1'));
-  shop.ended('http', '/a', true, 3, 0, 3, invocation('i2'));
-  shop.ended('http', '/a', false, 2, 0, 2, invocation('i3'));
+  shop.ended(invocation('i1', 1, { hostCpuMs: 0.5 }), '/a?x', false, 1.5, 1, 1);
+  shop.ended(invocation('i2', 3, { status: 500 }), '/a', true, 3, 1, 1);
+  shop.ended(invocation('i3', 2), '/a', false, 2, 1, 1);
   // A WebSocket that has had several budgets counts with its last.
-  shop.ended('queue', '', false, 200, 0, 2, invocation('i4'));
-  shop.served();
+  shop.ended(message('i4', 200), '', false, 2, -1, 1);
+  shop.served(304);
   const rows = engine.take();
   assert.deepEqual(
     rows.map(({ kind, route, invocations, failures, cpuMs, hostCpuMs, cpuMsMax, costliest }) => [
@@ -57,7 +48,7 @@ test('what was taken is counted no more, and what nobody used is not there', () 
     3,
   );
   assert.deepEqual(engine.take(), []);
-  shop.ended('http', '/a', false, 1, 0, 1, invocation('i5'));
+  shop.ended(invocation('i5', 1), '/a', false, 1, 1, 1);
   const [again] = engine.take();
   assert.deepEqual([again!.invocations, again!.costliest[0]!.id], [1, 'i5']);
 });
@@ -67,7 +58,7 @@ test('a deployment has so many routes, whatever its visitors ask for', () => {
   const shop = engine.open('shop', 'd1');
   const letters = 'abcdefghijklmnopqrstuvwxyz';
   for (const one of letters)
-    for (const other of letters) shop.ended('http', `/${one}/${other}`, false, 1, 0, 1, invocation('i'));
+    for (const other of letters) shop.ended(invocation('i', 1), `/${one}/${other}`, false, 1, 1, 1);
   const rows = engine.take();
   assert.equal(rows.length, 51);
   assert.equal(
@@ -79,7 +70,7 @@ test('a deployment has so many routes, whatever its visitors ask for', () => {
 test('code that goes on after its request is charged to that route, and what no request began to a row of its own', () => {
   const engine = new EngineUsage();
   const shop = engine.open('shop', 'd1');
-  shop.ended('http', '/attack', true, 6000, 0, 6000, invocation('i1'));
+  shop.ended(invocation('i1', 6000), '/attack', true, 6000, 1, 1);
   engine.take();
   shop.burnt('http', '/attack?x=1', 250);
   shop.burnt('http', '', 3);
@@ -92,4 +83,36 @@ test('code that goes on after its request is charged to that route, and what no 
       ['queue', '', 0, 4, []],
     ],
   );
+});
+
+test('requests are counted by status class, events are not', () => {
+  const engine = new EngineUsage();
+  const shop = engine.open('shop', 'd1');
+  for (const status of [200, 204, 301, 404, 500, 503, 599, 101, 0, 999])
+    shop.ended(invocation('i', 1, { status }), '/a', false, 1, 1, 1);
+  shop.ended(message('m', 1), '', false, 1, -1, 1);
+  for (const status of [200, 404, 500]) shop.served(status);
+  assert.deepEqual(
+    engine.take().map(({ route, statuses, failures }) => [route, statuses, failures]),
+    [
+      ['/a', [2, 1, 1, 3, 3], 0],
+      ['', [0, 0, 0, 0, 0], 0],
+      ['(files)', [1, 0, 1, 1, 0], 1],
+    ],
+  );
+});
+
+test('latencies are counted where there are any, and a report begins with empty buckets', () => {
+  const engine = new EngineUsage();
+  const shop = engine.open('shop', 'd1');
+  for (const ms of [100, 100, 100, 1000]) shop.ended(invocation('i', 1), '/a', false, 1, ms, 2 * ms);
+  shop.ended(invocation('i', 1, { status: 101 }), '/socket', false, 1, 10, -1);
+  const [route, socket] = engine.take();
+  const [firstByte, answer] = [latencyOf(route!.firstByte)!, latencyOf(route!.answer)!];
+  assert.deepEqual([Math.round(firstByte.p50 / 10), Math.round(firstByte.p99 / 100)], [10, 10]);
+  assert.deepEqual([Math.round(answer.p50 / 20), Math.round(answer.p99 / 200)], [10, 10]);
+  assert.deepEqual([socket!.firstByte.counts, socket!.answer.counts], [[1], []]);
+  shop.ended(invocation('i', 1), '/b', false, 1, 5, 5);
+  const [next] = engine.take();
+  assert.deepEqual([next!.firstByte.counts, next!.answer.counts], [[1], [1]]);
 });

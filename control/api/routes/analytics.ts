@@ -1,0 +1,125 @@
+// Analytics of a project: requests by status class, failures, latency and CPU, over time, by route, and of two
+// deployments side by side.
+import Type from '#core/typebox/typebox.mjs';
+import { invocationKinds } from '#core/plans.ts';
+import { statusClasses } from '#core/usage-row.ts';
+import { platform } from '#packages/worker/index.ts';
+import type { Dependencies } from '../../process/dependencies.ts';
+import { analyticsTime, readAnalytics, readServing, routeOrders } from '../../records/analytics.ts';
+import { readWithin } from '../../telemetry/filter.ts';
+import type { RequestState } from '../request/middleware.ts';
+import { ApiError } from '../../http/errors.ts';
+import { needs } from '../request/needs.ts';
+import { nullable, Timestamp } from '../../http/schemas.ts';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const ranges = { '15m': 15 * MINUTE_MS, '1h': HOUR_MS, '24h': 24 * HOUR_MS, '7d': 7 * 24 * HOUR_MS } as const;
+const SPAN_MS_MAX = 400 * 24 * HOUR_MS;
+const DeploymentId = Type.String({ maxLength: 64 });
+
+/** Milliseconds, within 6.25 %; null: nothing was measured. */
+export const LatencySchema = nullable(Type.Object({ p50: Type.Number(), p95: Type.Number(), p99: Type.Number() }));
+/** Requests by status class. `other`: open WebSockets, and clients that left before a response. */
+export const StatusSchema = Type.Object(
+  Object.fromEntries(statusClasses.map((name) => [name, Type.Integer()])) as Record<
+    (typeof statusClasses)[number],
+    ReturnType<typeof Type.Integer>
+  >,
+);
+const counts = {
+  requests: Type.Integer(),
+  // With a status of 5xx, or an outcome that is not `ok`.
+  failures: Type.Integer(),
+  status: StatusSchema,
+  cpuMs: Type.Number(),
+  firstByteMs: LatencySchema,
+  // To the end of the response; without WebSockets.
+  answerMs: LatencySchema,
+};
+const measured = {
+  totals: Type.Object(counts),
+  // Oldest first; intervals without requests are omitted.
+  series: Type.Array(Type.Object({ at: Timestamp, ...counts })),
+  // At most 100.
+  routes: Type.Array(Type.Object({ route: Type.String(), ...counts })),
+};
+
+interface Asked {
+  readonly range?: keyof typeof ranges | undefined;
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+}
+
+/** @throws {ApiError} if the range is negative, too long, or given twice. */
+function timeOf({ range, from, to }: Asked) {
+  if (range !== undefined && from !== undefined)
+    throw new ApiError('bad_request', { reason: 'query.range: cannot be combined with query.from' });
+  const now = Date.now();
+  const end = to === undefined ? now : Date.parse(to);
+  const begin = from === undefined ? end - ranges[range ?? '1h'] : Date.parse(from);
+  if (!(begin <= end && end - begin <= SPAN_MS_MAX))
+    throw new ApiError('bad_request', { reason: 'query.from: must be at most 400 days before query.to' });
+  return analyticsTime(new Date(begin), new Date(end), now);
+}
+
+export const analytics = platform<Dependencies, RequestState>().get(
+  '/projects/:id/analytics',
+  {
+    ...needs('usage:read', 'project'),
+    tags: ['usage'],
+    summary: 'Requests by status class, failures, latency and CPU of a project',
+    description: 'All requests are counted. Without `from`, the last hour. Up to 25 hours are counted by minute.',
+    query: Type.Object({
+      range: Type.Optional(Type.Enum(Object.keys(ranges) as (keyof typeof ranges)[])),
+      from: Type.Optional(Timestamp),
+      to: Type.Optional(Timestamp),
+      kind: Type.Optional(Type.Enum([...invocationKinds], { description: '`http` by default' })),
+      route: Type.Optional(Type.String({ maxLength: 300, description: 'Such as `/api/users/*`' })),
+      deploymentId: Type.Optional(DeploymentId),
+      compareTo: Type.Optional(Type.String({ maxLength: 64, description: 'Id of another deployment' })),
+      order: Type.Optional(
+        Type.Enum([...routeOrders], { description: 'Of the routes, descending; `latency`: p99 of the first byte' }),
+      ),
+    }),
+    response: Type.Object({
+      from: Timestamp,
+      to: Timestamp,
+      stepMs: Type.Integer(),
+      deploymentId: nullable(Type.String()),
+      ...measured,
+      // Deployments with requests, those that served last first; at most 20.
+      deployments: Type.Array(
+        Type.Object({
+          deploymentId: Type.String(),
+          requests: Type.Integer(),
+          failures: Type.Integer(),
+          firstAt: Timestamp,
+          lastAt: Timestamp,
+        }),
+      ),
+      compared: nullable(Type.Object({ deploymentId: Type.String(), ...measured })),
+    }),
+  },
+  async (ctx) => {
+    const { projectId } = await ctx.state.access.project('usage:read', ctx.params.id);
+    const { kind = 'http', route, deploymentId, compareTo, order = 'requests' } = ctx.query;
+    const time = timeOf(ctx.query);
+    const scope = { projectId, kind, route, deploymentId };
+    return readWithin(ctx.env.sql, ctx.env.telemetryLimits.scanMs, async (sql) => ({
+      from: time.from.toISOString(),
+      to: time.to.toISOString(),
+      stepMs: time.stepMs,
+      deploymentId: deploymentId ?? null,
+      ...(await readAnalytics(sql, scope, time, order)),
+      deployments: await readServing(sql, scope, time),
+      compared:
+        compareTo === undefined
+          ? null
+          : {
+              deploymentId: compareTo,
+              ...(await readAnalytics(sql, { ...scope, deploymentId: compareTo }, time, order)),
+            },
+    }));
+  },
+);

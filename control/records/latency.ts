@@ -1,0 +1,65 @@
+// Reads the histograms of latency from the tables of usage: merged by Postgres, with quantiles computed here. Used by
+// analytics.ts, usage.ts and alerts.
+import { latencyOf, type Latency, type SparseCounts } from '#core/histogram.ts';
+import type { Sql } from '#postgres/sql.ts';
+
+/** Quantiles of both latencies, as the API returns them; null: nothing was measured. */
+export interface Latencies {
+  readonly firstByteMs: Latency | null;
+  readonly answerMs: Latency | null;
+}
+
+/** Latencies of all rows, and by the two columns of the query. */
+export interface GroupedLatencies {
+  readonly total: Latencies;
+  readonly series: ReadonlyMap<string, Latencies>;
+  readonly parts: ReadonlyMap<string, Latencies>;
+}
+
+/** A query, as a part of a statement. */
+export type Rows = ReturnType<Sql>;
+
+/** Nothing was measured. */
+export const NO_LATENCIES: Latencies = { firstByteMs: null, answerMs: null };
+
+interface Merged extends SparseCounts {
+  readonly series: string | null;
+  readonly part: string | null;
+  readonly grouping: number;
+  readonly histogram: 'first_byte' | 'answer';
+}
+
+/** `GROUPING(series, part)` of rows for all, for one value of `series`, and for one of `part`. */
+const [ALL, BY_SERIES, BY_PART] = [3, 1, 2];
+
+/**
+ * @param rows a query with the text columns `series` and `part`, and the four columns of histograms. Rows whose `part`
+ * is null only count for the others.
+ */
+export async function readLatencies(sql: Sql, rows: Rows): Promise<GroupedLatencies> {
+  const merged = await sql<Merged[]>`
+    SELECT series, part, grouping, histogram, array_agg(bucket::int ORDER BY bucket) AS buckets,
+      array_agg(count::float ORDER BY bucket) AS counts
+    FROM (
+      SELECT series, part, GROUPING(series, part) AS grouping, histogram, bucket, sum(count) AS count
+      FROM (${rows}) AS used,
+        LATERAL (
+          SELECT 'first_byte', * FROM unnest(used.first_byte_buckets, used.first_byte_counts)
+          UNION ALL SELECT 'answer', * FROM unnest(used.answer_buckets, used.answer_counts)
+        ) AS counted (histogram, bucket, count)
+      GROUP BY GROUPING SETS ((histogram, bucket), (series, histogram, bucket), (part, histogram, bucket))) AS summed
+    GROUP BY series, part, grouping, histogram`;
+  let total = NO_LATENCIES;
+  const [series, parts] = [new Map<string, Latencies>(), new Map<string, Latencies>()];
+  for (const row of merged) {
+    const found = { [row.histogram === 'answer' ? 'answerMs' : 'firstByteMs']: latencyOf(row) };
+    if (row.grouping === ALL) total = { ...total, ...found };
+    if (row.grouping === BY_SERIES && row.series !== null) add(series, row.series, found);
+    if (row.grouping === BY_PART && row.part !== null) add(parts, row.part, found);
+  }
+  return { total, series, parts };
+}
+
+function add(groups: Map<string, Latencies>, group: string, found: Partial<Latencies>): void {
+  groups.set(group, { ...(groups.get(group) ?? NO_LATENCIES), ...found });
+}

@@ -1,0 +1,42 @@
+// The route of a path, guessed from its first segments: names are kept, ids become `*`. Used by the counts of usage and
+// by the records of invocations. Pure.
+
+const SEGMENTS_SHOWN = 2;
+/** What a name may consist of: paths of files and pages, percent-encoded texts are not names. */
+const NAME = /^[a-z0-9._~-]{1,32}$/i;
+const LETTER = /[a-z]/i;
+/** Ids: UUIDs and other hexadecimal numbers of eight digits and more that have a decimal digit. */
+const HEX = /^(?=.*\d)[0-9a-f]{8,}$/i;
+/** Numbers of records, such as the end of `order-10023`; years and versions are shorter. */
+const LONG_NUMBER = /^\d{5,}$/;
+/** Changes between letters and digits that no word has: `oauth2` has one, `base64url` two, `8f3kd02m` five. */
+const CHANGE = /[a-z](?=\d)|\d(?=[a-z])/gi;
+const [TOKEN_CHARS, TOKEN_CHANGES] = [8, 3];
+/** No word with a digit is as long. */
+const LONG_TOKEN = /^(?=.*\d).{20,}$/;
+
+/**
+ * The route of a path: its first two segments, with `*` for ids and for all further segments.
+ *
+ * @example routeOf('/api/users/7') // '/api/users/*'
+ * @example routeOf('/v2/oauth2') // '/v2/oauth2'
+ * @example routeOf('/posts/8f14e45f') // '/posts/*'
+ */
+export function routeOf(path: string): string {
+  const [, ...parts] = path.split('/', 5);
+  const named = parts.filter((part) => part !== '');
+  const shown = named.slice(0, SEGMENTS_SHOWN).map((part) => (isName(part) ? part : '*'));
+  if (named.length > SEGMENTS_SHOWN && shown.at(-1) !== '*') shown.push('*');
+  return `/${shown.join('/')}`;
+}
+
+/** Whether a segment is a name, and not an id: a number, a UUID, a long hexadecimal number or a mixed token. */
+function isName(segment: string): boolean {
+  if (!NAME.test(segment) || !LETTER.test(segment)) return false;
+  return segment.split(/[._~-]/).every((word) => !HEX.test(word) && !LONG_NUMBER.test(word) && !isToken(word));
+}
+
+function isToken(word: string): boolean {
+  if (word.length < TOKEN_CHARS) return false;
+  return LONG_TOKEN.test(word) || (word.match(CHANGE)?.length ?? 0) >= TOKEN_CHANGES;
+}
