@@ -70,6 +70,7 @@ export const commands: Readonly<Record<string, Entry>> = {
     commands: environmentCommands,
   },
   logs: { summary: 'Show the logs of this project', load: () => import('./logs.ts') },
+  analytics: { summary: 'Show requests, failures and latency of this project', load: () => import('./analytics.ts') },
   plan: { summary: 'Show or set the plan of this project', load: () => import('./plan.ts') },
   start: { summary: 'Start the platform on this machine', load: () => import('./start.ts') },
   vite: {
