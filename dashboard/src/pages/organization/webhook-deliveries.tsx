@@ -1,28 +1,51 @@
 // Deliveries of a webhook in the last 30 days with the responses, and a button to resend.
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { api, dataOf } from '../../api/client.ts';
-import { useChange } from '../../records/use-change.ts';
 import { Button } from '../../components/button.tsx';
-import { CursorList, byCursor } from '../../components/cursor-list.tsx';
+import { byCursor } from '../../components/cursor-list.tsx';
 import { Sheet } from '../../components/dialog.tsx';
 import { EmptyState } from '../../components/notice.tsx';
 import { State, type Tone } from '../../components/state.tsx';
-import { Table, type Column } from '../../components/table.tsx';
+import type { Column } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
 import { noteDone } from '../../components/toast.tsx';
+import { RecordList } from '../../records/record-list.tsx';
+import { useChange } from '../../records/use-change.ts';
 
 const LOOK_MS = 3000;
 
-interface Delivery {
+interface WebhookParams {
+  /** Of the organization. */
   readonly id: string;
-  readonly event: string;
-  readonly attempt: number;
-  readonly status: number | null;
-  readonly error: string | null;
-  readonly createdAt: string;
-  readonly deliveredAt: string | null;
-  readonly nextAttemptAt: string | null;
+  readonly webhookId: string;
 }
+
+const readDeliveries = (params: WebhookParams, cursor: string | undefined, signal: AbortSignal) =>
+  dataOf(
+    api.get('/orgs/:id/webhooks/:webhookId/deliveries', {
+      params,
+      query: cursor === undefined ? {} : { cursor },
+      signal,
+    }),
+  );
+type Delivery = Awaited<ReturnType<typeof readDeliveries>>['items'][number];
+
+const columns: readonly Column<Delivery>[] = [
+  { id: 'event', header: 'Event', phone: 'first', cell: ({ event }) => <code>{event}</code> },
+  {
+    id: 'state',
+    header: 'Response',
+    cell: (one) => {
+      const [tone, words] = outcome(one);
+      return (
+        <span title={one.error ?? undefined}>
+          <State tone={tone}>{words}</State>
+        </span>
+      );
+    },
+  },
+  { id: 'at', header: 'Time', isFitted: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
+];
 
 interface DeliveriesProps {
   readonly organizationId: string;
@@ -35,14 +58,7 @@ export function Deliveries({ organizationId: id, webhook, onClose }: DeliveriesP
   const params = { id, webhookId: webhook.id };
   const query = useInfiniteQuery({
     queryKey,
-    queryFn: ({ signal, pageParam }) =>
-      dataOf(
-        api.get('/orgs/:id/webhooks/:webhookId/deliveries', {
-          params,
-          query: pageParam === undefined ? {} : { cursor: pageParam },
-          signal,
-        }),
-      ),
+    queryFn: ({ signal, pageParam }) => readDeliveries(params, pageParam, signal),
     ...byCursor,
     refetchInterval: LOOK_MS,
   });
@@ -57,43 +73,20 @@ export function Deliveries({ organizationId: id, webhook, onClose }: DeliveriesP
     failed: 'Could not resend the delivery',
     onDone: () => noteDone('Delivery resent'),
   });
-  const columns: readonly Column<Delivery>[] = [
-    { id: 'event', header: 'Event', phone: 'first', cell: ({ event }) => <code>{event}</code> },
-    {
-      id: 'state',
-      header: 'Response',
-      cell: (one) => {
-        const [tone, words] = outcome(one);
-        return (
-          <span title={one.error ?? undefined}>
-            <State tone={tone}>{words}</State>
-          </span>
-        );
-      },
-    },
-    { id: 'at', header: 'Time', isFitted: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
-    {
-      id: 'again',
-      header: 'Actions',
-      isHeaderHidden: true,
-      isFitted: true,
-      phone: 'first-end',
-      cell: (one) => (
-        <Button size="small" onClick={() => again.mutate(one.id)} aria-label={`Resend ${one.event}`}>
-          Resend
-        </Button>
-      ),
-    },
-  ];
   return (
     <Sheet isOpen onClose={onClose} title="Deliveries" description={<code>{webhook.url}</code>}>
-      <CursorList
+      <RecordList
         name="deliveries"
         query={query}
+        columns={columns}
+        rowKey={(one) => one.id}
         empty={<EmptyState title="No deliveries yet">Send a ping to test the webhook.</EmptyState>}
-      >
-        {(items) => <Table label="Deliveries" columns={columns} rows={items} rowKey={(one) => one.id} />}
-      </CursorList>
+        actions={(one) => (
+          <Button size="small" onClick={() => again.mutate(one.id)} aria-label={`Resend ${one.event}`}>
+            Resend
+          </Button>
+        )}
+      />
     </Sheet>
   );
 }
