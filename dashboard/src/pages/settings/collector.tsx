@@ -55,7 +55,14 @@ function Current({ id }: { readonly id: string }) {
   return (
     <>
       {collector.error !== null && (
-        <Notice tone="warning" title={`${collector.dropped.toLocaleString('en')} spans were dropped`}>
+        <Notice
+          tone="warning"
+          title={
+            collector.dropped === 0
+              ? 'Spans are not sent'
+              : `${collector.dropped.toLocaleString('en')} spans were dropped`
+          }
+        >
           <p>
             {collector.error}
             {collector.errorAt !== null && (
