@@ -17,6 +17,7 @@ const SOURCES = [
   'control/api/**/*.ts',
   'packages/worker/*.ts',
   'core/errors.ts',
+  'core/errors/*.ts',
   'dashboard/src/styles/tokens.css',
   'package-lock.json',
 ];
