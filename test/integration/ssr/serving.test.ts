@@ -234,7 +234,7 @@ test('neither a visitor nor a worker of another project gets events in, or reach
     { url: 'http://nobody.app.platform.internal/__platform/message', headers: { authorization: 'Bearer x' } },
   ]) {
     const { text } = await platform.fetch('thief', '/', { method: 'POST', body: JSON.stringify(init) });
-    assert.match(text, /^404 .*No deployment/s, init.url);
+    assert.match(text, /^404 .*(?:No deployment is served at|Deployment .* was not found)/s, init.url);
   }
   assert.equal(((await platform.fetch('app', '/seen')).json() as unknown[]).length, 4);
 });
