@@ -2,8 +2,9 @@
 import { parseSync } from 'rolldown/utils';
 
 /**
- * One specifier of a module: `import`, `export ... from`, `import('literal')`, the type `import('literal').Name`, a
- * package that `createRequire(import.meta.url)` loads or resolves, or `import.meta.resolve('literal')`.
+ * One specifier of a module: `import`, `export ... from`, `import('literal')`, the type `import('literal').Name`,
+ * `declare module 'literal'`, a package that `createRequire(import.meta.url)` loads or resolves, or
+ * `import.meta.resolve('literal')`.
  */
 export interface ImportSpecifier {
   readonly specifier: string;
@@ -37,8 +38,11 @@ interface ImportNode extends SyntaxNode {
   readonly source: { readonly type: string; readonly value?: string; readonly start: number; readonly end: number };
 }
 
-/** Imports that the parser does not list: types `import('literal')`, and calls that load or resolve a name. */
-const callOfImport = /\bimport\s*[(/]|\bcreateRequire\b|\bimport\.meta\.resolve\b/;
+/**
+ * Imports that the parser does not list: types `import('literal')`, calls that load or resolve a name, and
+ * declarations that are merged into another module.
+ */
+const callOfImport = /\bimport\s*[(/]|\bcreateRequire\b|\bimport\.meta\.resolve\b|\bdeclare module\b/;
 
 /**
  * The import specifiers of a source file; dynamic imports of anything but a literal are left out.
@@ -80,6 +84,11 @@ export function readModule(file: string, text: string): ModuleRecord {
   const needsTree = parsed.module.dynamicImports.length > 0 || callOfImport.test(text);
   const requires = new Set<string>();
   const seeImport = (node: SyntaxNode, above: readonly SyntaxNode[]): void => {
+    const merged = mergedInto(node);
+    if (merged !== null) {
+      imports.push(merged);
+      return;
+    }
     const required = requiredBy(node, requires);
     if (required !== null) {
       const { start, end } = required as SyntaxNode & { readonly start: number; readonly end: number };
@@ -107,6 +116,16 @@ export function readModule(file: string, text: string): ModuleRecord {
   };
   if (needsTree) visit(parsed.program as unknown as SyntaxNode, [], seeImport);
   return { imports: imports.sort((a, b) => a.start - b.start), exports, namesOfComputedImports };
+}
+
+/** `declare module './x.ts' { interface Name ... }`, which adds to an export of that module. */
+function mergedInto(node: SyntaxNode): ImportSpecifier | null {
+  const id = node['id'] as (SyntaxNode & { readonly start: number; readonly end: number }) | undefined;
+  if (node.type !== 'TSModuleDeclaration' || id?.type !== 'Literal') return null;
+  const { body = [] } = (node['body'] ?? {}) as { body?: readonly SyntaxNode[] };
+  const names = body.map((statement) => String((statement['id'] as SyntaxNode | undefined)?.['name'] ?? '*'));
+  const { start, end } = id;
+  return { specifier: String(id['value']), start, end, kind: 'static', typeOnly: true, names };
 }
 
 /**

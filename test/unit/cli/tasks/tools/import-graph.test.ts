@@ -36,6 +36,7 @@ test('an arrow has the kind of its import and the exports it names', () => {
     "void import('./n.ts').then(({ o }) => o);",
     "void import('./p.ts');",
     "type Q = import('./q.ts').R;",
+    "declare module './s.ts' { interface T {} }",
   ].join('\n');
   assert.deepEqual(
     arrows({ 'cli/a.ts': text }).map(({ to, kind, names }) => [to, kind, ...names]),
@@ -51,6 +52,7 @@ test('an arrow has the kind of its import and the exports it names', () => {
       ['cli/n.ts', 'dynamic', 'o'],
       ['cli/p.ts', 'dynamic', '*'],
       ['cli/q.ts', 'type', 'R'],
+      ['cli/s.ts', 'type', 'T'],
     ],
   );
 });
