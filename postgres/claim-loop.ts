@@ -1,7 +1,8 @@
 // The loop behind queues, timers, cron and workflows: claims due rows under a lease, processes them, renews the
-// leases meanwhile. Lanes of different namespaces take turns. No SQL here: the rows come from a `ClaimSource`. A
-// notification (wake) starts it at once, a slow poll compensates for lost ones. Claims of a dead member are due again
-// when their lease expires, or as soon as its death is known.
+// leases meanwhile. Lanes of different namespaces take turns (due-lanes.ts). No SQL here: the rows come from a
+// `ClaimSource`. A notification (wake) starts it at once, a slow poll compensates for lost ones. Claims of a dead
+// member are due again when their lease expires, or as soon as its death is known.
+import { DueLanes } from './due-lanes.ts';
 import type { Wake } from './wake.ts';
 
 /** Columns the loop needs. */
@@ -84,27 +85,16 @@ export interface ClaimLoop {
   close(drainMs: number): Promise<void>;
 }
 
-const LANES_PER_CLAIM = 16;
-const PER_LANE_MAX = 50;
 /** Maximum share of time for scans. */
 const SCAN_SHARE = 0.05;
-const TIMER_MS_MAX = 60_000;
 
 export async function startClaimLoop<Row extends ClaimedRow>(options: ClaimLoopOptions<Row>): Promise<ClaimLoop> {
   const { source, work, member, now } = options;
-  /** Lanes with due rows, by namespace; both in turn order. */
-  const ready = new Map<string, Set<number>>();
-  const namespaces = new Map<number, string>();
-  /** Lanes with rows due later. */
-  const later = new Map<number, number>();
-  const resting = new Map<number, number>();
   /** Lanes without room: they may continue when some of their rows are finished. */
   const full = new Set<number>();
   const running = new Map<number, AbortController>();
   /** Number of rows of each namespace being processed. */
   const working = new Map<string, number>();
-  /** Lanes that became due by time: their next time is unknown. It is looked up once they have no more due rows. */
-  const elapsed = new Set<number>();
   /**
    * Rows that were claimed again while they are being processed: a timer that its handler set again. They wait for
    * the end of the first.
@@ -115,89 +105,14 @@ export async function startClaimLoop<Row extends ClaimedRow>(options: ClaimLoopO
   let claiming: Promise<void> | null = null;
   let again = false;
   let closed = false;
-  let timer: NodeJS.Timeout | null = null;
-  /** The time in `later` for which the timer is set; -Infinity while they are being processed. */
-  let armedFor = Infinity;
   let idle: (() => void) | null = null;
-
-  function markReady(lane: number): void {
-    const rest = resting.get(lane);
-    if (rest !== undefined && rest > now()) return markLater(lane, rest);
-    resting.delete(lane);
-    const namespace = namespaces.get(lane) ?? '';
-    let lanes = ready.get(namespace);
-    if (lanes === undefined) ready.set(namespace, (lanes = new Set()));
-    lanes.add(lane);
-  }
-
-  function markLater(lane: number, dueAt: number): void {
-    if (dueAt < (later.get(lane) ?? Infinity)) later.set(lane, dueAt);
-    // Not for each lane: checking all of them every time would be quadratic.
-    if (dueAt < armedFor) arm();
-  }
-
-  function mark(lane: number, dueAt: number): void {
-    if (dueAt <= now()) markReady(lane);
-    else markLater(lane, dueAt);
-  }
-
-  /** Sets the timer for the earliest later time. */
-  function arm(): void {
-    if (timer !== null) clearTimeout(timer);
-    timer = null;
-    let first = Infinity;
-    for (const dueAt of later.values()) if (dueAt < first) first = dueAt;
-    armedFor = first;
-    if (closed || first === Infinity) return;
-    timer = setTimeout(
-      () => {
-        timer = null;
-        armedFor = -Infinity;
-        for (const [lane, dueAt] of later) {
-          if (dueAt > now()) continue;
-          later.delete(lane);
-          elapsed.add(lane);
-          markReady(lane);
-        }
-        arm();
-        turn();
-      },
-      Math.min(Math.max(0, first - now()) + 1, TIMER_MS_MAX),
-    );
-  }
+  const due = new DueLanes({ now, onDue: turn });
 
   /**
    * Number of rows that a namespace may add: no more than would stay free, so that slow events leave room for others.
    */
   function roomOf(namespace: string): number {
     return Math.ceil((options.inFlightMax - running.size - (working.get(namespace) ?? 0)) / 2);
-  }
-
-  /** The next lanes, one of each namespace in turn, and the number of rows for each. */
-  function take(): { lanes: number[]; perLane: number } {
-    const lanes: number[] = [];
-    const taken = new Map<string, number>();
-    let left = [...ready.keys()].filter((namespace) => roomOf(namespace) > 0);
-    while (lanes.length < LANES_PER_CLAIM && left.length > 0) {
-      const next: string[] = [];
-      for (const namespace of left) {
-        if (lanes.length === LANES_PER_CLAIM) break;
-        const waiting = ready.get(namespace)!;
-        const [lane] = waiting;
-        waiting.delete(lane!);
-        lanes.push(lane!);
-        const count = (taken.get(namespace) ?? 0) + 1;
-        taken.set(namespace, count);
-        // Moves it to the end.
-        ready.delete(namespace);
-        if (waiting.size > 0) ready.set(namespace, waiting);
-        if (waiting.size > 0 && count < roomOf(namespace)) next.push(namespace);
-      }
-      left = next;
-    }
-    let perLane = Math.min(PER_LANE_MAX, Math.floor((options.inFlightMax - running.size) / lanes.length));
-    for (const [namespace, count] of taken) perLane = Math.min(perLane, Math.floor(roomOf(namespace) / count));
-    return { lanes, perLane: Math.max(1, perLane) };
   }
 
   function turn(): void {
@@ -216,8 +131,8 @@ export async function startClaimLoop<Row extends ClaimedRow>(options: ClaimLoopO
   }
 
   async function claimAll(): Promise<void> {
-    while (!closed && ready.size > 0 && running.size < options.inFlightMax) {
-      const { lanes, perLane } = take();
+    while (!closed && !due.isEmpty && running.size < options.inFlightMax) {
+      const { lanes, perLane } = due.take(options.inFlightMax - running.size, roomOf);
       if (lanes.length === 0) return;
       let rows: Row[];
       try {
@@ -232,12 +147,14 @@ export async function startClaimLoop<Row extends ClaimedRow>(options: ClaimLoopO
         const count = (counts.get(row.lane_id) ?? 0) + 1;
         counts.set(row.lane_id, count);
         if (count === row.room) full.add(row.lane_id);
-        else if (count === perLane) markReady(row.lane_id);
+        else if (count === perLane) due.markReady(row.lane_id);
       }
       for (const row of rows) if (running.has(row.seq)) overlapping.set(row.seq, row);
       for (const group of work.group(rows.filter(({ seq }) => !running.has(seq)))) void start(group);
-      const due = lanes.filter((lane) => (counts.get(lane) ?? 0) < perLane && !full.has(lane) && elapsed.delete(lane));
-      if (due.length > 0) await look(due, counts);
+      const unknown = lanes.filter(
+        (lane) => (counts.get(lane) ?? 0) < perLane && !full.has(lane) && due.elapsed.delete(lane),
+      );
+      if (unknown.length > 0) await look(unknown, counts);
     }
   }
 
@@ -245,11 +162,11 @@ export async function startClaimLoop<Row extends ClaimedRow>(options: ClaimLoopO
   async function look(lanes?: readonly number[], claimed?: ReadonlyMap<number, number>): Promise<void> {
     try {
       for (const { lane, namespace, due_at: dueAt } of await source.scan(lanes)) {
-        namespaces.set(lane, namespace);
+        due.namespaces.set(lane, namespace);
         if (dueAt === null) continue;
         // If a lane returned none, its due rows wait for something else.
-        if (dueAt <= now() && claimed?.has(lane) !== false) elapsed.add(lane);
-        mark(lane, dueAt);
+        if (dueAt <= now() && claimed?.has(lane) !== false) due.elapsed.add(lane);
+        due.mark(lane, dueAt);
       }
     } catch (error) {
       if (!closed) options.onTrouble(`${source.kind} scan failed`, error);
@@ -260,7 +177,7 @@ export async function startClaimLoop<Row extends ClaimedRow>(options: ClaimLoopO
     const lane = rows[0]!.lane_id;
     const control = new AbortController();
     for (const { seq } of rows) running.set(seq, control);
-    const namespace = namespaces.get(lane) ?? '';
+    const namespace = due.namespaces.get(lane) ?? '';
     working.set(namespace, (working.get(namespace) ?? 0) + rows.length);
     let advice: LaneAdvice = {};
     try {
@@ -277,22 +194,16 @@ export async function startClaimLoop<Row extends ClaimedRow>(options: ClaimLoopO
       if (row === undefined) continue;
       overlapping.delete(seq);
       await source.release(row, now(), false).then(
-        (held) => held && markReady(lane),
+        (held) => held && due.markReady(lane),
         // Its lease expires by itself.
         () => {},
       );
     }
     const wasFull = full.delete(lane);
-    if (advice.restMs !== undefined) rest(lane, advice.restMs);
-    else if (wasFull || advice.more === true) markReady(lane);
+    if (advice.restMs !== undefined) due.rest(lane, advice.restMs);
+    else if (wasFull || advice.more === true) due.markReady(lane);
     if (running.size === 0) idle?.();
     turn();
-  }
-
-  function rest(lane: number, ms: number): void {
-    resting.set(lane, now() + ms);
-    for (const [namespace, lanes] of ready) if (lanes.delete(lane) && lanes.size === 0) ready.delete(namespace);
-    markLater(lane, now() + ms);
   }
 
   async function poll(): Promise<void> {
@@ -334,7 +245,7 @@ export async function startClaimLoop<Row extends ClaimedRow>(options: ClaimLoopO
 
   const listening = await options.wake.listen((kind, lane, dueAt) => {
     if (kind !== source.kind || closed) return;
-    mark(lane, dueAt);
+    due.mark(lane, dueAt);
     turn();
   });
   const loops = [poll(), renew()];
@@ -345,7 +256,7 @@ export async function startClaimLoop<Row extends ClaimedRow>(options: ClaimLoopO
     },
     async close(drainMs) {
       closed = true;
-      if (timer !== null) clearTimeout(timer);
+      due.close();
       await listening.close();
       await claiming;
       if (running.size > 0) {
