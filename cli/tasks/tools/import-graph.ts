@@ -88,10 +88,11 @@ export function exportUses(modules: Modules, isOpen: (file: string) => boolean):
 }
 
 /**
- * Modules that workers or the guest load by names of Node, of Cloudflare or of globals, so that no import names what
- * they export.
+ * Modules that workers or the guest load by names of Node, of Cloudflare or of globals, and hooks of Node, so that no
+ * import names what they export.
  */
-const loadedByName = /^builder\/(?:node|shims)\/|\/guest\/(?:lazy|bindings|events)\/[^/]+$/;
+const loadedByName =
+  /^builder\/(?:node|shims)\/|^builder\/command\/adapter-stand-ins\.mjs$|\/guest\/(?:lazy|bindings|events)\/[^/]+$/;
 
 /** Returns whether a module has exports for others: packages publish it, or it is loaded by a name. */
 export function openModules(sources: Sources): (file: string) => boolean {
