@@ -94,7 +94,8 @@ function leadsAmong(modules: readonly string[]): Leads {
     }
     for (const word of new Set(code.match(PATH)?.filter((each) => /[/.]/.test(each)))) {
       const places = word.startsWith('#') ? [word.slice(1)] : [path.posix.join(beside, word), word];
-      if (word.endsWith('/') || word.startsWith('.')) for (const place of places) addFolder(place.replace(/\/$/, ''));
+      if (known.has(from) && (word.endsWith('/') || /^\.{1,2}\/\w/.test(word)))
+        for (const place of places) addFolder(place.replace(/\/$/, ''));
       const module = places.flatMap((place) => ENDINGS.map((end) => place + end)).find((file) => known.has(file));
       if (module !== undefined) found.add(module);
       else

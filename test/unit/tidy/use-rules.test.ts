@@ -7,7 +7,7 @@ import { unusedExceptionFindings } from '#test/tidy/source-rules.ts';
 import type { Sources } from '#cli/tasks/tools/sources.ts';
 import { formatFinding } from '#test/tidy/findings.ts';
 
-const program = { 'package.json': '{"bin":{"platform":"cli/run.mjs"}}' };
+const program = { 'package.json': '{"bin":{"platform":"cli/run.mjs"},"imports":{"#cli/*":"./cli/*"}}' };
 
 function found(sources: Sources): string[] {
   const all = { ...program, ...sources };
@@ -57,7 +57,7 @@ test('a file that no program and no test reaches is refused', () => {
       'cli/run.mjs': 'const file = `./tasks/${name}.ts`; fork(join(import.meta.dirname, "../gateway/main.ts"));',
       'cli/tasks/pack.ts': 'spawn(join(import.meta.dirname, `../build${extname}`));',
       'cli/build.ts': '// `node cli/icons.ts` makes the icons.',
-      'cli/icons.ts': '',
+      'cli/icons.ts': 'const [first, ...others] = [".", ".."];',
       'cli/left.ts': "import './also-left.ts';",
       'cli/also-left.ts': '',
       'cli/tried.ts': '',
