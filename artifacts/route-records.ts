@@ -147,7 +147,7 @@ export function writable<Result>(dataFolder: string, work: () => Result): Result
 }
 
 /** A folder in the data folder, readable only by its owner: records contain variables, artifacts code. */
-export function makeFolder(folder: string): void {
+function makeFolder(folder: string): void {
   mkdirSync(path.dirname(folder), { recursive: true, mode: 0o755 });
   mkdirSync(folder, { recursive: true, mode: 0o700 });
 }

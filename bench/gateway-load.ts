@@ -4,7 +4,7 @@ import { cpuMs } from './load.ts';
 import { percentile } from './statistics.ts';
 
 /** Something that answers chat completions. */
-export interface ChatTarget {
+interface ChatTarget {
   readonly name: string;
   readonly origin: string;
   /** Instead of the origin's port. */
@@ -42,7 +42,7 @@ export const bodyOf = ({ prefix }: ChatTarget, model: string, isStream: boolean)
   });
 
 /** Ms until the first byte of the body, and until its end. @throws {Error} when it is no good answer. */
-export async function askOnce(target: OpenTarget, body: string): Promise<{ firstMs: number; wholeMs: number }> {
+async function askOnce(target: OpenTarget, body: string): Promise<{ firstMs: number; wholeMs: number }> {
   const from = performance.now();
   const answer = await target.pool.request({ path: target.path, method: 'POST', headers: target.headers, body });
   let firstMs = Number.NaN;

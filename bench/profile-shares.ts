@@ -11,7 +11,7 @@ export interface CpuProfile {
 }
 
 /** A part of the time that the thread worked. */
-export interface Share {
+interface Share {
   readonly name: string;
   /** From 0 to 1. */
   readonly share: number;

@@ -13,7 +13,7 @@ export const AI_TOKEN_VARIABLE = 'PLATFORM_AI_TOKEN';
 export const LOCAL_ORGANIZATION = 'local';
 
 /** Sources of a call. */
-export const aiCallerKinds = ['worker', 'agent', 'sandbox', 'dev', 'key'] as const;
+const aiCallerKinds = ['worker', 'agent', 'sandbox', 'dev', 'key'] as const;
 export type AiCallerKind = (typeof aiCallerKinds)[number];
 
 /** The caller. */

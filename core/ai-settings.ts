@@ -21,7 +21,7 @@ export interface AiProvider {
 }
 
 /** Limits of one plan; 0: no limit. */
-export interface AiPlanLimits {
+interface AiPlanLimits {
   readonly tokensDay: number;
   readonly tokensMonth: number;
   readonly requestsMinute: number;

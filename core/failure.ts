@@ -94,7 +94,7 @@ interface FailureFields {
 }
 
 /** A kind of {@link Failure}. */
-export type FailureKind = keyof FailureFields;
+type FailureKind = keyof FailureFields;
 
 /** A failure inside the platform: an error with its kind, and the fields of that kind. */
 export type Failure<Kind extends FailureKind = FailureKind> = Error & { readonly kind: Kind } & FailureFields[Kind];

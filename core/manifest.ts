@@ -120,7 +120,7 @@ export interface DeploymentRecord {
 }
 
 /** Share of production's visitors that another deployment serves, until it is promoted or withdrawn. */
-export interface RouteSplit {
+interface RouteSplit {
   readonly deployment: string;
   /** Integer from 0 to 100. */
   readonly percent: number;

@@ -2,7 +2,7 @@
 // or key. Used by code that seals or unseals one. Pure.
 
 /** Location of a variable: `branch` is '' except for scope `branch`. */
-export interface VariablePlace {
+interface VariablePlace {
   readonly projectId: string;
   readonly scope: string;
   readonly branch: string;

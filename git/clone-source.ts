@@ -26,7 +26,7 @@ export interface RemoteSource {
 }
 
 /** Where to clone from. */
-export type CloneSource = (RemoteSource | { readonly folder: string }) & {
+type CloneSource = (RemoteSource | { readonly folder: string }) & {
   /** Secrets to redact from logs and errors. */
   readonly redact: readonly string[];
 };

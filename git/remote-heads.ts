@@ -49,7 +49,7 @@ export async function readRemoteHeads(
 }
 
 /** Parses the output of `git ls-remote --symref`; invalid branch names are skipped. */
-export function parseHeads(text: string): Omit<RemoteHeads, 'knownHosts'> {
+function parseHeads(text: string): Omit<RemoteHeads, 'knownHosts'> {
   const heads: [string, string][] = [];
   let defaultBranch: string | null = null;
   for (const line of text.split('\n')) {

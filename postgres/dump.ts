@@ -16,7 +16,7 @@ export interface DumpedTable {
 }
 
 /** Current value of a sequence. */
-export type SequenceValue = readonly [name: string, last: number];
+type SequenceValue = readonly [name: string, last: number];
 
 /** An applied migration. */
 export interface AppliedMigration {

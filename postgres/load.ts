@@ -7,7 +7,7 @@ import { readMigrations, type Migration } from './migrate.ts';
 import type { Sql, Transaction } from './sql.ts';
 
 /** A table to fill. */
-export interface LoadedTable extends DumpedTable {
+interface LoadedTable extends DumpedTable {
   readonly rows: number;
   content(): AsyncIterable<Uint8Array>;
 }

@@ -3,10 +3,10 @@
 import type { WebSocket } from 'ws';
 
 /** Uses the socket. The socket is closed when the promise settles. */
-export type Talk = (socket: WebSocket) => Promise<void>;
+type Talk = (socket: WebSocket) => Promise<void>;
 
 /** Watches a socket. @returns a function that stops watching. */
-export type Guard = (socket: WebSocket) => () => void;
+type Guard = (socket: WebSocket) => () => void;
 
 interface Offer {
   take(talk: Talk): void;

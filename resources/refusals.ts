@@ -33,7 +33,7 @@ const refusalCodes = [
   'unavailable',
   ...passedOn,
 ] as const satisfies readonly ErrorCode[];
-export type RefusalCode = (typeof refusalCodes)[number];
+type RefusalCode = (typeof refusalCodes)[number];
 
 const others: Readonly<Record<string, RefusalCode>> = {
   binding_not_found: 'bad_request',

@@ -38,7 +38,7 @@ export interface Suite {
 }
 
 /** Folders of the quick rung: `npm test`. */
-export const QUICK_FOLDERS: readonly string[] = [
+const QUICK_FOLDERS: readonly string[] = [
   'test/unit/',
   'test/contract/',
   'test/integration/',

@@ -7,7 +7,7 @@ import { secretProblem } from '#core/process/generated-secrets.ts';
 export type ApiAddress = { readonly socketPath: string } | { readonly host: string; readonly port: number };
 
 /** Settings of the web process. */
-export interface Configuration {
+interface Configuration {
   /** `WEB_HOST`, else `API_HOST`: the interface of both ports. */
   readonly host: string;
   /** `UI_PORT`: the dashboard and `/api/`; null: off. */

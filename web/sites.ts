@@ -11,7 +11,7 @@ import { MANIFEST_FILE } from './serve/site-manifest.ts';
 export type SiteName = 'dashboard' | 'docs';
 
 /** A site, or the reason why it is missing. */
-export type SiteState =
+type SiteState =
   | { readonly site: Site }
   | { readonly site: null; readonly isBuilding: boolean; readonly reason: string };
 

@@ -10,7 +10,7 @@ import { createGzip } from 'node:zlib';
 import { BLOCK_BYTES, padding, tarHeader } from '#core/archive/tar-header.ts';
 
 /** A packed artifact. */
-export interface PackedArtifact {
+interface PackedArtifact {
   /** Size of the archive. */
   readonly bytes: number;
   /** SHA-256 of the archive, hex. */

@@ -23,7 +23,7 @@ export interface ReadFile {
 }
 
 /** Stores the content of a file; resolves when it is stored. */
-export type KeepFile = (path: string, content: AsyncIterable<Uint8Array>) => Promise<void>;
+type KeepFile = (path: string, content: AsyncIterable<Uint8Array>) => Promise<void>;
 
 /** Size limit of a record about the next entry. */
 export const RECORD_BYTES_MAX = 8192;

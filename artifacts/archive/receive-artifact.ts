@@ -14,7 +14,7 @@ import { readArchive, type ArchiveLimits, type ReadFile } from './read-archive.t
 import { writeNew } from './write-new.ts';
 
 /** An accepted artifact. */
-export interface ReceivedArtifact {
+interface ReceivedArtifact {
   readonly id: string;
   readonly manifest: Manifest;
   readonly files: number;

@@ -84,7 +84,7 @@ export async function unpackServer({ file, hash, filesMax }: ServerArchive, fold
 }
 
 /** Why a link of the archive is invalid; null: it is valid. */
-export function serverLinkProblem(name: string, target: string): string | null {
+function serverLinkProblem(name: string, target: string): string | null {
   if (target === '' || target.startsWith('/') || /[\p{Cc}\\]/u.test(target)) return `leads to ${shown(target)}`;
   const end = path.posix.join(path.posix.dirname(name), target);
   return end === '..' || end.startsWith('../') ? `leads out of the archive, to ${shown(target)}` : null;

@@ -2,10 +2,10 @@
 // and compared with docs/compatibility.md. Pure.
 
 /** Why a package cannot work. */
-export type Impossibility = 'native' | 'tcp' | 'programs' | 'server' | 'files' | 'threads' | 'stays';
+type Impossibility = 'native' | 'tcp' | 'programs' | 'server' | 'files' | 'threads' | 'stays';
 
 /** A package that cannot work, or whose main entry cannot. */
-export interface ImpossiblePackage {
+interface ImpossiblePackage {
   readonly why: Impossibility;
   /** The alternative, after the word "use". */
   readonly use: string;

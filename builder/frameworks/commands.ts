@@ -35,7 +35,7 @@ export function isSelfBuilt({ scripts }: ProjectView): boolean {
 }
 
 /** The build command of a project, the reason, and a note if its script is not used. */
-export interface BuildCommand {
+interface BuildCommand {
   readonly build: string | null;
   readonly buildBecause: string;
   readonly skipped: string | null;

@@ -5,7 +5,7 @@ import type { ProjectView } from './project-view.ts';
 import type { Framework } from './table.ts';
 
 /** A configured output folder, relative to the project; `problem` if nothing can be served from it. */
-export interface NamedOutput {
+interface NamedOutput {
   readonly folder: string;
   readonly problem: string | null;
 }

@@ -11,7 +11,7 @@ export interface NodeRequest {
 }
 
 /** The selected version. */
-export interface NodeChoice<Node> {
+interface NodeChoice<Node> {
   /** Null: no installed version matches. */
   readonly node: Node | null;
   /** Only the major version matches; the exact version is not installed. */

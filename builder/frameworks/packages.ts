@@ -2,7 +2,7 @@
 // builder/steps/.
 import { isObject, parseObject } from './project-view.ts';
 
-export type ManagerName = 'npm' | 'pnpm' | 'yarn' | 'bun';
+type ManagerName = 'npm' | 'pnpm' | 'yarn' | 'bun';
 
 /** The package manager of a project. */
 export interface Manager {

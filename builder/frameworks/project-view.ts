@@ -4,7 +4,7 @@ import path from 'node:path';
 import { hasPath, type ProjectFiles } from './project-files.ts';
 
 /** Parsed package.json; empty if missing or invalid. */
-export interface PackageManifest {
+interface PackageManifest {
   /** Null: not set. */
   readonly name: string | null;
   /** All dependencies: name -> range. */

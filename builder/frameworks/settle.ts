@@ -6,13 +6,13 @@ import type { Detection } from './detect.ts';
 import { isKnown } from './table.ts';
 
 /** Validated settings of the project on the platform. Null: not set. */
-export interface DashboardSettings {
+interface DashboardSettings {
   readonly build: string | null;
   readonly out: string | null;
 }
 
 /** A configuration, with the reason for each value. */
-export interface Settled {
+interface Settled {
   readonly config: ProjectConfig;
   readonly said: readonly string[];
 }

@@ -7,7 +7,7 @@ import { parseInteger, parsePort } from '#core/parse-integer.ts';
 import type { PublicAddress } from './jobs/build-input.ts';
 
 /** Settings of the builder. */
-export interface BuilderConfig {
+interface BuilderConfig {
   /** `DATABASE_URL`, or that of the embedded server, passed by the supervisor. */
   readonly databaseUrl: string;
   /** `FS_PATH`. */

@@ -13,7 +13,7 @@ import type { Fence, FencedExit } from './fence.ts';
 import { buildFailure, type BuildRequest, type BuildResult, type BuildSource } from './types.ts';
 
 /** A checkout. */
-export interface Checkout {
+interface Checkout {
   readonly commit: BuildResult['commit'];
   /** Paths of all files, relative to the root, with `/`. */
   readonly paths: readonly string[];

@@ -4,7 +4,7 @@ import type { Failure } from '#core/failure.ts';
 import { buildFailure } from './types.ts';
 
 /** A file of a commit. */
-export interface TreeFile {
+interface TreeFile {
   readonly path: string;
   readonly object: string;
   readonly bytes: number;
@@ -21,7 +21,7 @@ export interface GitTree {
 }
 
 /** Limits of a commit. */
-export interface TreeLimits {
+interface TreeLimits {
   readonly sourceBytesMax: number;
   readonly sourceFilesMax: number;
 }

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { copyTree } from './copy-tree.ts';
 
 /** The key of a cache. */
-export interface CacheKey {
+interface CacheKey {
   readonly manager: string;
   /** Content of the lockfile. */
   readonly lockfile: string;
@@ -27,7 +27,7 @@ const FILES_MAX = 300_000;
 const KEPT = 2;
 
 /** Key of a cache; includes platform, Node and package manager, since some packages depend on them. */
-export function cacheName({ manager, lockfile }: CacheKey): string {
+function cacheName({ manager, lockfile }: CacheKey): string {
   const made = [process.platform, process.arch, process.versions.modules, manager].join(' ');
   return `${PREFIX}${createHash('sha256').update(`${made}\n${lockfile}`).digest('hex').slice(0, 32)}`;
 }

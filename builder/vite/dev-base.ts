@@ -6,7 +6,7 @@ import { workerResolve } from '../bundle/bundle.ts';
 import { nodeCompatPlugin, nodeGlobals, ownPath } from '../bundle/node-compat.ts';
 
 /** Requirements of a dev worker. */
-export interface BaseOptions {
+interface BaseOptions {
   /** The file of `vite/module-runner` in the project's own Vite. */
   readonly runnerFile: string;
   /** Imported modules of the platform: `node:async_hooks`, `cloudflare:workers`. */

@@ -17,7 +17,7 @@ export interface DevModule {
 }
 
 /** Input of a dev worker. */
-export interface DevWorkerOptions {
+interface DevWorkerOptions {
   /** The file of `vite/module-runner` in the project's own Vite. */
   readonly runnerFile: string;
   /** Where the isolate requests modules that are not included. */

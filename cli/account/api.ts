@@ -9,7 +9,7 @@ import type { Shell } from '../terminal/shell.ts';
 import { readLogins } from './credentials.ts';
 
 /** URL and token of an API. */
-export interface ApiAccess {
+interface ApiAccess {
   /** Without a trailing slash. */
   readonly origin: string;
   readonly token: string;

@@ -16,7 +16,7 @@ export interface Credentials {
 }
 
 /** All logins of the user. */
-export interface Logins {
+interface Logins {
   /** Origin of the default API. */
   readonly current: string | null;
   /** By origin of the API. */

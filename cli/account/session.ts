@@ -9,7 +9,7 @@ import { loginInBrowser, loginWithCode, loginWithToken } from './login.ts';
 import { localApis } from '../local/local-platform.ts';
 
 /** Flags of a login. */
-export interface LoginFlags {
+interface LoginFlags {
   readonly api?: string | undefined;
   /** False: uses a device code. */
   readonly browser?: boolean | undefined;

@@ -4,7 +4,7 @@ import { CliError } from '../terminal/failure.ts';
 import { open, type Query } from './requests.ts';
 
 /** One event. */
-export interface ServerEvent {
+interface ServerEvent {
   /** `message` by default. */
   readonly name: string;
   readonly id: string;

@@ -17,7 +17,7 @@ const SILENT_MS_MAX = 60_000;
 const styles: Readonly<Record<string, Style>> = { error: 'red', warn: 'yellow', debug: 'dim' };
 
 /** Callbacks. */
-export interface Following {
+interface Following {
   /** Null: do not read the log. */
   readonly onLine: ((line: BuildLine) => void) | null;
   readonly signal?: AbortSignal;
@@ -68,12 +68,7 @@ async function untilEnded(shell: Shell, api: Api, id: string, signal: AbortSigna
 }
 
 /** Follows the log to its end; resumes after a broken connection. */
-export async function followLog(
-  api: Api,
-  id: string,
-  onLine: (line: BuildLine) => void,
-  signal: AbortSignal,
-): Promise<void> {
+async function followLog(api: Api, id: string, onLine: (line: BuildLine) => void, signal: AbortSignal): Promise<void> {
   let after = 0;
   for (let attempt = 0; !signal.aborted && attempt < 20; attempt++) {
     try {

@@ -9,7 +9,7 @@ import type { Shell } from '../terminal/shell.ts';
 import { ask } from './requests.ts';
 
 /** An operation. */
-export interface Operation {
+interface Operation {
   readonly method: string;
   /** With parameters: `/projects/{id}`. */
   readonly path: string;

@@ -167,7 +167,7 @@ function isSame(fullName: string, remote: string): boolean {
 }
 
 /** `owner/name` of the folder's remotes. */
-export function remotesOf(folder: string): string[] {
+function remotesOf(folder: string): string[] {
   const file = gitConfigFile(folder);
   if (file === null) return [];
   const text = readFileSync(path.resolve(file), 'utf8');

@@ -9,7 +9,7 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 export type Query = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
 /** Query and body of a call. */
-export interface Sent {
+interface Sent {
   readonly query?: Query;
   /** Sent as JSON. */
   readonly body?: unknown;
@@ -63,7 +63,7 @@ export async function failureOf(api: Api, response: Response): Promise<CliError>
 }
 
 /** Iterates over a paginated list. */
-export async function* pagesOf<Item>(api: Api, path: string, query: Query = {}, most = Infinity): AsyncGenerator<Item> {
+async function* pagesOf<Item>(api: Api, path: string, query: Query = {}, most = Infinity): AsyncGenerator<Item> {
   let cursor: string | null | undefined;
   let count = 0;
   for (let page = 0; page < PAGES_MAX; page++) {

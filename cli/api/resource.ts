@@ -27,7 +27,7 @@ export interface ResourceFlags extends TargetFlags {
 }
 
 /** A binding of a deployment. */
-export interface Resource {
+interface Resource {
   readonly kind: Kind;
   readonly binding: string;
   readonly resource: string;

@@ -10,7 +10,7 @@ import type { Shell } from '../terminal/shell.ts';
 import { formatBytes } from '../terminal/table.ts';
 
 /** Target of the upload. */
-export interface UploadAs {
+interface UploadAs {
   readonly branch: string;
   readonly target?: 'production' | 'preview';
   readonly commit?: string;

@@ -13,7 +13,7 @@ import type { Shell } from '../terminal/shell.ts';
 import type { OtherGateway } from './organization-ai.ts';
 
 /** The gateway of a session. */
-export interface SessionAi extends DevAi {
+interface SessionAi extends DevAi {
   /** Source of the responses, for the output. */
   readonly said: string;
   close(): Promise<void>;

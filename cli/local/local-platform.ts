@@ -73,7 +73,7 @@ export async function findPlatform(shell: Shell, address: () => HandlerAddress):
 }
 
 /** API and owner's token of a local platform. */
-export interface LocalApi {
+interface LocalApi {
   readonly origin: string;
   readonly token: string;
   /** Data folder. */

@@ -6,7 +6,7 @@ import { readTextSync } from '#core/text-file.ts';
 import { CliError } from '../terminal/failure.ts';
 
 /** Content of the file. */
-export interface Link {
+interface Link {
   /** URL of the API, as stored with its token. */
   readonly apiUrl: string;
   readonly projectId: string;
@@ -22,7 +22,7 @@ const FILE_BYTES_MAX = 10_000;
 const ID = /^[a-z]{3}_[0-9a-z]{1,64}$/;
 
 /** Path of a folder's link. */
-export function linkFile(folder: string): string {
+function linkFile(folder: string): string {
   return path.join(folder, '.platform', 'project.json');
 }
 

@@ -10,7 +10,7 @@ import { CliError } from '../terminal/failure.ts';
 export const variableFiles = ['.env', '.env.local', '.dev.vars'] as const;
 
 /** Receives warnings. */
-export type Warn = (text: string) => void;
+type Warn = (text: string) => void;
 
 /** Variables of a project's folder. */
 export function readVariables(folder: string, warn?: Warn): Record<string, string> {

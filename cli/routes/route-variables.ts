@@ -11,7 +11,7 @@ import { untilRouted } from './served.ts';
 type Variables = Readonly<Record<string, string>>;
 
 /** A variable. */
-export interface RouteVariable {
+interface RouteVariable {
   readonly scope: Scope;
   readonly name: string;
   readonly value: string;

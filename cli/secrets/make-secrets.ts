@@ -8,7 +8,7 @@ import { secretVariables, weaknessOf } from '#core/process/secret-variables.ts';
 import { CliError } from '../terminal/failure.ts';
 
 /** Result: names without values. */
-export interface MadeSecrets {
+interface MadeSecrets {
   readonly file: string;
   /** Generated because they were missing. */
   readonly made: readonly string[];

@@ -7,7 +7,7 @@ import { root } from './tools/processes.ts';
 import { isOwnModule, readSources, type Sources } from './tools/sources.ts';
 
 /** A sentence and its location. */
-export interface Sentence {
+interface Sentence {
   readonly file: string;
   readonly line: number;
   readonly text: string;

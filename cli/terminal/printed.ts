@@ -38,7 +38,7 @@ export function continued(text: string): string {
  *
  * @example visible('a\u001b[2J') // 'a\\u001b[2J'
  */
-export function visible(text: string): string {
+function visible(text: string): string {
   return text.replace(CONTROL, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 

@@ -3,7 +3,7 @@ import { plain } from './plain.ts';
 import type { Shell } from './shell.ts';
 
 /** Columns and rows of a table; null and empty cells are printed as `-`. */
-export interface Table {
+interface Table {
   readonly columns: readonly string[];
   readonly rows: readonly (readonly (string | number | null)[])[];
   /** Message on a terminal if there are no rows. */

@@ -59,7 +59,7 @@ export async function runVite(shell: Shell, run: ViteRun): Promise<number> {
 }
 
 /** Whether the project has a Vite configuration. */
-export function hasViteConfig(folder: string, words: readonly string[] = []): boolean {
+function hasViteConfig(folder: string, words: readonly string[] = []): boolean {
   return (
     words.some((word) => /^(?:-c|--config)(?:=|$)/.test(word)) ||
     CONFIG_NAMES.some((name) => existsSync(path.join(folder, name)))

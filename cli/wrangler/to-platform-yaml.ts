@@ -6,7 +6,7 @@ import { notNeeded, unsupported, unsupportedWithin, wranglerBindings } from './u
 import type { WranglerFile } from './read-wrangler.ts';
 
 /** Result of a conversion. */
-export interface Imported {
+interface Imported {
   /** The text of a platform.yaml. */
   readonly yaml: string;
   /** `[vars]`, which are not part of platform.yaml. */

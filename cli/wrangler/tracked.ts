@@ -3,7 +3,7 @@
 type Values = Readonly<Record<string, unknown>>;
 
 /** A tracked configuration. */
-export interface Tracked {
+interface Tracked {
   readonly values: Values;
   /** Unique paths of unread values, such as `d1_databases.jurisdiction`. */
   unread(): string[];

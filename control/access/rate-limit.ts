@@ -8,7 +8,7 @@ import type { Actor } from './actor.ts';
 const WINDOW_SECONDS = 60;
 
 /** The state of a rate limit after a request. */
-export interface Rate {
+interface Rate {
   readonly limit: number;
   readonly remaining: number;
   /** Seconds until the window ends. */
@@ -30,7 +30,7 @@ export async function countActor(
 }
 
 /** Counts a request. @param who such as `token:tok_1` or `address:192.0.2.1`. */
-export async function countRequest(sql: Sql, who: string, limit: number): Promise<Rate & { readonly isOver: boolean }> {
+async function countRequest(sql: Sql, who: string, limit: number): Promise<Rate & { readonly isOver: boolean }> {
   const [row] = await sql<{ count: number; left: number }[]>`
     INSERT INTO control.rate AS rate (key, window_start, count)
     VALUES (${`api:${who}`}, to_timestamp(floor(extract(epoch FROM now()) / ${WINDOW_SECONDS}) * ${WINDOW_SECONDS}), 1)

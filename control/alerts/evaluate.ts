@@ -9,7 +9,7 @@ import { stepAlert } from './step.ts';
 
 const LOOK_MS = 5000;
 /** Interval between evaluations of a rule. */
-export const EVALUATION_SECONDS = 30;
+const EVALUATION_SECONDS = 30;
 const MESSAGE_CHARS_MAX = 1000;
 
 interface RuleRow extends Measured {

@@ -19,7 +19,7 @@ import { publicAddresses } from './public-addresses.ts';
 type CheckDeps = Pick<Dependencies, 'sql' | 'names' | 'addresses' | 'limits' | 'log'>;
 
 /** Result of a check. */
-export interface Checked {
+interface Checked {
   /** The current row; null: the domain was deleted meanwhile. */
   readonly row: DomainRow | null;
   readonly proof: Proof;

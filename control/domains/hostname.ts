@@ -42,7 +42,7 @@ export function unicodeOf(hostname: string): string {
 }
 
 /** A DNS record that the owner creates. */
-export interface DnsRecord {
+interface DnsRecord {
   readonly type: 'TXT' | 'CNAME' | 'A' | 'AAAA';
   readonly name: string;
   readonly value: string;
@@ -75,7 +75,7 @@ export function dnsRecords(given: {
 }
 
 /** Whether a hostname may be an apex: `example.com`, `example.co.uk`. With more labels, it is taken for a subdomain. */
-export function mayBeApex(hostname: string): boolean {
+function mayBeApex(hostname: string): boolean {
   const labels = hostname.split('.');
   return labels.length === 2 || (labels.length === 3 && labels[1]!.length <= 3 && labels[2]!.length === 2);
 }

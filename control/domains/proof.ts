@@ -4,7 +4,7 @@ import type { NameRecords } from '../process/name-records.ts';
 import type { Proof } from '../records/domains.ts';
 
 /** Arguments of {@link findProof}. */
-export interface ProofQuestion {
+interface ProofQuestion {
   readonly hostname: string;
   readonly verification: { readonly name: string; readonly value: string };
   /** Hosts of the project such as `shop.example.net`; those of its branches count as well. */

@@ -21,7 +21,7 @@ import { newId } from '../records/ids.ts';
 import { newSecret } from '../access/secrets.ts';
 
 /** A repository that a person may connect. */
-export interface Connectable {
+interface Connectable {
   readonly installation: HostInstallation;
   readonly repository: HostRepository;
 }
@@ -122,7 +122,7 @@ async function asApiErrors<Result>(ask: () => Promise<Result>): Promise<Result> 
 type Noted = (tx: Transaction, id: string, name: string) => Promise<void>;
 
 /** A plain remote to connect. */
-export interface NewRemote {
+interface NewRemote {
   readonly organizationId: string;
   readonly url: string;
   readonly credentials: RemoteCredentials;

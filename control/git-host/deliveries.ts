@@ -18,7 +18,7 @@ const TOGETHER = 4;
 const LEASE_MS = 60_000;
 const ATTEMPTS_MAX = 12;
 const pauses = { backoffMs: 1000, backoffMsMax: 5 * 60_000 };
-export const KEPT_DAYS = 90;
+const KEPT_DAYS = 90;
 /** Events that remove something and have no timestamp. Their hashes are kept forever to prevent replays. */
 const REMOVING = ['delete', 'repository', 'installation', 'installation_repositories'];
 const FORGET_MS = 3_600_000;

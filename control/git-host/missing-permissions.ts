@@ -3,7 +3,7 @@ import type { GitHost, Permissions } from '#git/host/connection.ts';
 import { readApp } from '#git/host/repositories.ts';
 
 /** A missing permission or event, and what does not work without it. */
-export interface Missing {
+interface Missing {
   readonly kind: 'permission' | 'event';
   /** As the Git host's settings name it: `statuses: write`. */
   readonly name: string;

@@ -11,7 +11,7 @@ export interface ReportedDeployment {
 }
 
 /** In the format of the Git host's API. */
-export interface CommitStatus {
+interface CommitStatus {
   readonly state: 'pending' | 'success' | 'failure' | 'error';
   readonly description: string;
 }

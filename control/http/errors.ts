@@ -6,7 +6,7 @@ import { passedOn } from '#resources/refusals.ts';
 /** Codes that it shares with the engine. */
 const shared = ['bad_request', 'method_not_allowed', 'conflict', 'internal'] as const satisfies readonly ErrorCode[];
 
-export type ApiErrorCode = keyof typeof apiErrors | (typeof shared)[number] | (typeof passedOn)[number];
+type ApiErrorCode = keyof typeof apiErrors | (typeof shared)[number] | (typeof passedOn)[number];
 
 /** Every code of the API. */
 export const apiErrorCodes = [

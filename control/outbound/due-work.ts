@@ -5,7 +5,7 @@ import { runRounds } from '#core/process/rounds.ts';
 import type { Channel, Dependencies } from '../process/dependencies.ts';
 
 /** A kind of work. */
-export interface DueWork<Row extends { readonly id: string }> {
+interface DueWork<Row extends { readonly id: string }> {
   /** For the log: "Deliveries of webhooks". */
   readonly what: string;
   readonly channel: Channel;

@@ -9,7 +9,7 @@ import { AI_CALLER_HEADER } from '#core/ai-caller.ts';
 import { ServedResponse } from '#core/process/serve-http.ts';
 
 /** Handles requests for the gateway; returns null for others. */
-export interface AiHop {
+interface AiHop {
   fetch(request: Request): Promise<Response> | null;
   close(): Promise<void>;
 }

@@ -81,7 +81,7 @@ export interface Configuration {
 export type SignUp = 'invited' | 'open';
 
 /** A private listener: a Unix socket, or a port. */
-export type WebAddress = { readonly socket: string } | { readonly host: string; readonly port: number };
+type WebAddress = { readonly socket: string } | { readonly host: string; readonly port: number };
 
 /** The Git host as sign-in provider. Other settings of it: git/configuration.ts. */
 export interface GitHostSettings {
@@ -211,7 +211,7 @@ function webListener(get: (name: string) => string, demand: (problem: string | n
  *
  * @throws {Error} with one line per problem.
  */
-export function gitHostSettings(environment: Environment): GitHostSettings {
+function gitHostSettings(environment: Environment): GitHostSettings {
   const get = (name: string): string => environment[name]?.trim() ?? '';
   const problems = [
     groupProblem(environment, ['GITHOST_CLIENT_ID', 'GITHOST_CLIENT_SECRET']),

@@ -18,7 +18,7 @@ export const routeOrders = ['requests', 'errors', 'latency', 'cpu'] as const;
 type RouteOrder = (typeof routeOrders)[number];
 
 /** The time of an answer: a multiple of its step. */
-export interface AnalyticsTime {
+interface AnalyticsTime {
   readonly from: Date;
   readonly to: Date;
   readonly stepMs: number;
@@ -26,7 +26,7 @@ export interface AnalyticsTime {
 }
 
 /** Selects a part of a project's usage. */
-export interface AnalyticsScope {
+interface AnalyticsScope {
   readonly projectId: string;
   readonly kind: string;
   readonly route: string | undefined;
@@ -34,7 +34,7 @@ export interface AnalyticsScope {
 }
 
 /** Counts of a group. */
-export interface AnalyticsCounts extends Latencies {
+interface AnalyticsCounts extends Latencies {
   readonly requests: number;
   readonly failures: number;
   readonly status: Readonly<Record<StatusClass, number>>;

@@ -18,7 +18,7 @@ export interface AuditEvent {
 type AuditValue = string | number | boolean | null | readonly string[];
 
 /** Actor and client address. */
-export interface AuditSource {
+interface AuditSource {
   readonly actor: Actor | null;
   readonly address: string | null;
   readonly requestId: string | null;

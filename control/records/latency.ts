@@ -10,7 +10,7 @@ export interface Latencies {
 }
 
 /** Latencies of all rows, and by the two columns of the query. */
-export interface GroupedLatencies {
+interface GroupedLatencies {
   readonly total: Latencies;
   readonly series: ReadonlyMap<string, Latencies>;
   readonly parts: ReadonlyMap<string, Latencies>;

@@ -25,7 +25,7 @@ export interface AuditedMigration {
 }
 
 /** Filters of the query. */
-export interface MigrationFilters {
+interface MigrationFilters {
   readonly deploymentId?: string | undefined;
   readonly database?: string | undefined;
   /** Null: production. */

@@ -6,7 +6,7 @@ import type { Role } from '../access/permissions.ts';
 import { newId } from './ids.ts';
 
 /** A row of control.organization, with the caller's role. */
-export interface OrganizationRow {
+interface OrganizationRow {
   readonly id: string;
   readonly slug: string;
   readonly name: string;

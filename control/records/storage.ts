@@ -22,7 +22,7 @@ interface KindBytes {
 }
 
 /** Storage usage of an organization. */
-export interface KeptStorage {
+interface KeptStorage {
   readonly plan: Plan;
   readonly isFull: boolean;
   /** Null: not counted yet. */

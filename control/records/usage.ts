@@ -11,7 +11,7 @@ import { NO_LATENCIES, readLatencies, type Latencies } from './latency.ts';
 export const usageGroups = ['hour', 'day', 'project', 'deployment', 'kind', 'route'] as const;
 
 /** Selects a part of the ledger. */
-export interface UsageScope {
+interface UsageScope {
   readonly organizationId: string;
   /** Null: all projects of the organization. */
   readonly projectId: string | null;
@@ -27,7 +27,7 @@ export interface UsageQuestion extends UsageScope {
 }
 
 /** An invocation with its project, deployment, kind and route. */
-export interface NamedInvocation extends CostlyInvocation {
+interface NamedInvocation extends CostlyInvocation {
   readonly projectId: string;
   readonly deploymentId: string;
   readonly kind: InvocationKind;
@@ -190,7 +190,7 @@ export async function readCostliest(sql: Sql, scope: UsageScope, budgets: Budget
 }
 
 /** CPU milliseconds per invocation by kind; 0: no limit. */
-export type Budgets = Readonly<Record<InvocationKind, number>>;
+type Budgets = Readonly<Record<InvocationKind, number>>;
 
 /** Budgets of a plan. */
 export function budgetsOf(limits: CpuLimits, plan: Plan): Budgets {

@@ -6,8 +6,8 @@ import type { Sql, Transaction } from '#postgres/sql.ts';
 import { newId } from './ids.ts';
 
 export const variableScopes = ['production', 'preview', 'branch', 'dev'] as const;
-export type VariableScope = (typeof variableScopes)[number];
-export type VariableKind = 'plaintext' | 'secret';
+type VariableScope = (typeof variableScopes)[number];
+type VariableKind = 'plaintext' | 'secret';
 
 /** A row of control.variable. */
 export interface VariableRow {

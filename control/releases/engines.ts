@@ -8,7 +8,7 @@ import type { Dependencies } from '../process/dependencies.ts';
 type EngineDeps = Pick<Dependencies, 'privatePort' | 'folder'>;
 
 /** Result of starting a worker. */
-export interface Started {
+interface Started {
   readonly isStarted: boolean;
   readonly error: string | null;
   /** Output of its top level. */

@@ -8,7 +8,7 @@ import type { Transaction } from '#postgres/sql.ts';
 type Variables = Readonly<Record<string, string>>;
 
 /** Variables of a deployment as production and as a preview; null if it was not released as such. */
-export interface FrozenVariables {
+interface FrozenVariables {
   readonly production: Variables | null;
   readonly preview: Variables | null;
   /** Token of the AI gateway; absent if released without `ai: true`, or if it comes from a fork. */
@@ -25,7 +25,7 @@ export interface VariableRow {
 }
 
 /** The values of a project's variables by scope. */
-export interface ScopedVariables {
+interface ScopedVariables {
   readonly production: Variables;
   readonly preview: Variables;
   readonly branches: Readonly<Record<string, Variables>>;

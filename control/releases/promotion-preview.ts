@@ -14,7 +14,7 @@ const COMMITS_MAX = 50;
 const MESSAGE_CHARS_MAX = 200;
 
 /** What would change. */
-export interface PromotionPreview {
+interface PromotionPreview {
   /** `rollback` if it was production before, `none` if it is. */
   readonly way: 'promote' | 'rollback' | 'none';
   /** Why it is not possible now; null: it is. */

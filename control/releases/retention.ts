@@ -20,7 +20,7 @@ const EVERY_MS = 3_600_000;
 const TOGETHER = 200;
 
 /** Result of a round. */
-export interface Retired {
+interface Retired {
   readonly deployments: number;
   readonly artifacts: number;
   readonly logLines: number;

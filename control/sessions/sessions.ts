@@ -12,7 +12,7 @@ export interface Session extends StoredSession {
 }
 
 /** The person who signs in, and the client. */
-export interface NewSession {
+interface NewSession {
   readonly accountId: string;
   readonly userAgent: string | null;
   readonly address: string | null;

@@ -9,9 +9,7 @@ import type { GitHostPerson, GitHostToken } from './git-host-oauth.ts';
 import { GIT_HOST, tokenContext } from './git-host-token.ts';
 
 /** The account, or the reason for refusal. */
-export type Admission =
-  | { readonly accountId: string }
-  | { readonly refused: 'not_invited' | 'belongs_to_another_account' };
+type Admission = { readonly accountId: string } | { readonly refused: 'not_invited' | 'belongs_to_another_account' };
 
 /**
  * Admits or refuses a person; accepts pending invitations for their login.

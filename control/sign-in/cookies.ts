@@ -2,7 +2,7 @@
 // set them. Pure.
 
 /** Cookies of one origin. */
-export interface Cookies {
+interface Cookies {
   /** Name of the session cookie. */
   readonly session: string;
   /** Name of the cookie that binds a sign-in at the Git host to the browser that started it. */

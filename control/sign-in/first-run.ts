@@ -9,7 +9,7 @@ import { hashOf } from '../access/secrets.ts';
 import { issueToken } from './tokens.ts';
 
 /** The result of the first start, now or earlier. */
-export interface FirstRun {
+interface FirstRun {
   /** Token of the first admin; null if its file was deleted. */
   readonly token: string | null;
   /** Whether this start created it, so that it is shown once. */

@@ -21,7 +21,7 @@ const USER_CODE_LENGTH = 8;
 const NAME_CHARS_MAX = 64;
 
 /** An authorization request of the CLI. */
-export interface CodeRequest {
+interface CodeRequest {
   readonly redirectUri: string;
   readonly state: string;
   readonly challenge: string;

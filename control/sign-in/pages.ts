@@ -15,7 +15,7 @@ button.first,.button.first{background:var(--accent);border-color:transparent;col
 const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64');
 
 /** HTML that is already escaped. */
-export class Html {
+class Html {
   readonly text: string;
   constructor(text: string) {
     this.text = text;

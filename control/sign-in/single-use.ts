@@ -4,7 +4,7 @@ import type { Sql, Transaction } from '#postgres/sql.ts';
 import { hashOf } from '../access/secrets.ts';
 
 /** A record is only found under its own kind. */
-export type SingleUseKind = 'git-host-state' | 'cli-code' | 'device-code' | 'device-user-code';
+type SingleUseKind = 'git-host-state' | 'cli-code' | 'device-code' | 'device-user-code';
 
 type Json = Readonly<Record<string, string | number | boolean | null>>;
 

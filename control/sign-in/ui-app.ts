@@ -21,7 +21,7 @@ import { makeOnce, onceHash, sweepOnce, takeOnce } from './single-use.ts';
 import { accountOfSignInToken } from './tokens.ts';
 
 /** Dependencies, and what ui.ts knows about the request. */
-export interface UiRequest extends Dependencies {
+interface UiRequest extends Dependencies {
   /** Null: not signed in. */
   readonly session: Session | null;
   /** Network of the client. */

@@ -22,7 +22,7 @@ export function createDatabaseFigures(sql: Sql, now: () => number = Date.now): (
 }
 
 /** @throws {Error} if the database does not respond in time. */
-export async function readFigures(sql: Sql, now: number): Promise<Figure[]> {
+async function readFigures(sql: Sql, now: number): Promise<Figure[]> {
   return (await sql.begin('read only', async (tx) => {
     await tx`SELECT set_config('statement_timeout', ${String(STATEMENT_MS)}, true)`;
     const connections = await tx<{ client: string; state: string; count: number }[]>`

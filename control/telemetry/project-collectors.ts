@@ -30,7 +30,7 @@ interface Known {
 }
 
 /** Receives spans of projects that have a collector. */
-export interface ProjectCollectors {
+interface ProjectCollectors {
   add(spans: readonly OwnedSpan[]): void;
   /** Totals since the start, including removed collectors. */
   total(): { readonly sent: number; readonly dropped: number };

@@ -12,7 +12,7 @@ export const webhookEvents = [
   'deployment.promoted',
   'domain.active',
 ] as const;
-export type WebhookEvent = (typeof webhookEvents)[number];
+type WebhookEvent = (typeof webhookEvents)[number];
 
 /** An event to deliver. */
 interface NewEvent {

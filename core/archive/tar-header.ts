@@ -6,7 +6,7 @@ import { archiveError } from './archive-error.ts';
 export const BLOCK_BYTES = 512;
 
 /** Content of a header. */
-export interface TarHeader {
+interface TarHeader {
   readonly path: string;
   readonly type: TarType;
   readonly bytes: number;
@@ -16,7 +16,7 @@ export interface TarHeader {
 }
 
 /** `pax` and `longName` describe the next entry; `global` all of them, and is skipped. */
-export type TarType = 'file' | 'folder' | 'link' | 'pax' | 'longName' | 'global';
+type TarType = 'file' | 'folder' | 'link' | 'pax' | 'longName' | 'global';
 
 const types: Readonly<Record<string, TarType>> = {
   '\0': 'file',

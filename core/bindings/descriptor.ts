@@ -46,7 +46,7 @@ export interface WranglerBinding {
 }
 
 /** Names of a kind for people and in URLs. */
-export interface BindingPage {
+interface BindingPage {
   /** Segment of the API's and the dashboard's paths. */
   readonly path: string;
   readonly title: string;
@@ -57,7 +57,7 @@ export interface BindingPage {
 }
 
 /** Stored rows of a kind. */
-export interface BindingStorage {
+interface BindingStorage {
   /** Name in the API. */
   readonly kind: string;
   /** SQL of Postgres that selects `project`, the project's name, and `bytes`. */

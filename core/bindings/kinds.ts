@@ -19,7 +19,7 @@ import { timer } from './timer.ts';
 import { workflow } from './workflow.ts';
 
 /** Kinds that map binding names to resource names, by their key in platform.yaml. */
-export const namedBindings = { db, queue, workflow, state, fs, timer, cache, sandbox } as const;
+const namedBindings = { db, queue, workflow, state, fs, timer, cache, sandbox } as const;
 
 /** All kinds that a manifest may declare. */
 export const bindings = { ...namedBindings, auth } as const satisfies Readonly<Record<string, BindingDescriptor>>;
@@ -46,7 +46,7 @@ export const namedKinds = Object.keys(namedBindings) as readonly NamedKind[];
 export const kinds = Object.keys(bindings) as readonly Kind[];
 
 /** Kinds of stored rows, by their name in the API. */
-export type CountedKind = Counted<(typeof bindings)[Kind]['storage']>;
+type CountedKind = Counted<(typeof bindings)[Kind]['storage']>;
 type Counted<Storage> = Storage extends { readonly kind: infer Name } ? Name : never;
 
 export const countedKinds = Object.values(bindings).flatMap(({ storage }): CountedKind[] =>

@@ -3,7 +3,7 @@
 /**
  * Who caused an error: the HTTP client, the tenant's code, or the platform itself. Decides log level and visibility.
  */
-export type Blame = 'client' | 'worker' | 'platform';
+type Blame = 'client' | 'worker' | 'platform';
 
 /** An error code: its HTTP status, who caused it, and its message. `{name}` in a message is replaced from details. */
 export interface ErrorRow {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { readJson, writeWhole } from './platform-record.ts';
 
 /** One backup. */
-export interface BackupRun {
+interface BackupRun {
   /** ISO 8601. */
   readonly startedAt: string;
   /** Null: it is running, or was interrupted. */
@@ -22,7 +22,7 @@ export interface BackupRun {
 }
 
 /** Schedule and destination of backups. */
-export interface BackupPlan {
+interface BackupPlan {
   /** Null: only on request. */
   readonly cron: string | null;
   readonly target: string;

@@ -6,7 +6,7 @@ import { performance } from 'node:perf_hooks';
 export type Figure = readonly [name: string, labels: Readonly<Record<string, string>>, value: number];
 
 /** The message. */
-export interface FiguresMessage {
+interface FiguresMessage {
   readonly type: 'figures';
   readonly figures: readonly Figure[];
 }

@@ -5,14 +5,14 @@ import { encryptionKeys } from '../encryption.ts';
 import { hexSecretIn } from './secret-file.ts';
 
 /** Command that generates a secret. */
-export const MAKE_SECRET = 'openssl rand -hex 32';
+const MAKE_SECRET = 'openssl rand -hex 32';
 
 const CHARS_MIN = 32;
 /** A text with fewer distinct characters is not random. */
 const DIFFERENT_CHARS_MIN = 8;
 
 /** The secrets, as environment variables. */
-export interface SharedSecrets {
+interface SharedSecrets {
   readonly AUTH_SECRET: string;
   /** One key, or several separated by commas: the current one first. */
   readonly ENCRYPTION_KEY: string;

@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { createWake } from './wake.ts';
 
 /** When rounds happen. */
-export interface Rounds {
+interface Rounds {
   /** Log message for a failed round: "Alerts not evaluated". */
   readonly failure: string;
   /** Longest pause between two rounds, in milliseconds. */

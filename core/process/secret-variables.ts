@@ -6,7 +6,7 @@ import { encryptionKeyProblem, secretProblem } from './generated-secrets.ts';
 export const MAKE_SECRETS = 'platform secrets init';
 
 /** One secret. */
-export interface SecretVariable {
+interface SecretVariable {
   readonly name: string;
   /** Description for the comment beside it. */
   readonly what: string;

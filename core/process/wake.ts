@@ -1,7 +1,7 @@
 // Waits of background loops and streams: for a wake-up, for a time, until the process or the client is gone.
 
 /** Wakes one waiting loop. */
-export interface Wake {
+interface Wake {
   /** Ends the wait. Before a wait it is remembered, so that none is lost. */
   readonly now: () => void;
   /** Waits for a wake-up, at most `ms` milliseconds. */

@@ -20,7 +20,7 @@ export interface DescribedTable {
 }
 
 /** Cost and effects of a statement. */
-export interface StatementMeta {
+interface StatementMeta {
   readonly durationMs: number;
   readonly rowsRead: number;
   readonly rowsWritten: number;
@@ -43,7 +43,7 @@ export interface SlowStatement {
 }
 
 /** A named copy of a database. */
-export interface DatabaseCopy {
+interface DatabaseCopy {
   readonly name: string;
   readonly bytes: number;
   /** Milliseconds since 1970. */
@@ -51,7 +51,7 @@ export interface DatabaseCopy {
 }
 
 /** Progress of an import. */
-export interface ImportProgress {
+interface ImportProgress {
   /** `unknown`: it was never started, or the database service was restarted since. */
   readonly state: 'unknown' | 'running' | 'done' | 'failed';
   readonly statements: number;

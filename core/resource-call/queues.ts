@@ -2,7 +2,7 @@
 import type { ById, Nothing } from './arguments.ts';
 
 /** A message of a queue, or a dead letter. */
-export interface QueuedMessage {
+interface QueuedMessage {
   readonly id: string;
   readonly payload: unknown;
   readonly attempt: number;

@@ -2,7 +2,7 @@
 import type { ById, Nothing, Page } from './arguments.ts';
 
 /** A timer that is set. */
-export interface SetTimer {
+interface SetTimer {
   readonly id: string;
   /** Milliseconds since 1970. */
   readonly scheduledTime: number;

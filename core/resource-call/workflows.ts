@@ -28,7 +28,7 @@ export interface WorkflowStep {
 }
 
 /** A run with its whole history. */
-export interface WorkflowRunDetail extends WorkflowRun {
+interface WorkflowRunDetail extends WorkflowRun {
   readonly input: unknown;
   readonly output: unknown;
   readonly steps: readonly WorkflowStep[];

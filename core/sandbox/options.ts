@@ -5,7 +5,7 @@ import { toFields, type Fields } from './arguments.ts';
 import { isSandboxId } from './sandbox-id.ts';
 
 /** Limits of a machine size. */
-export interface MachineLimits {
+interface MachineLimits {
   readonly processors: number;
   readonly memoryMb: number;
   /** Concurrent processes and threads. */

@@ -22,7 +22,7 @@ export interface SandboxServiceAddress {
 }
 
 /** Options of every call. */
-export interface SandboxCallOptions {
+interface SandboxCallOptions {
   /** Ends the call, and its work in the sandbox; its reason is thrown. */
   readonly signal?: AbortSignal;
   /** Additional headers of the request. */
@@ -30,7 +30,7 @@ export interface SandboxCallOptions {
 }
 
 /** One server-sent event of a sandbox. */
-export type SandboxEvent = Readonly<Record<string, unknown>>;
+type SandboxEvent = Readonly<Record<string, unknown>>;
 
 /** Every method throws PlatformErrors: `sandbox_unavailable` if the service does not answer. */
 export interface SandboxServiceClient {

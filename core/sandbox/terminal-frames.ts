@@ -14,10 +14,10 @@ export const TERMINAL_FRAME = {
   /** From the agent, the last frame: JSON, `{exitCode, signal}`. */
   exit: 3,
 } as const;
-export type TerminalFrameType = (typeof TERMINAL_FRAME)[keyof typeof TERMINAL_FRAME];
+type TerminalFrameType = (typeof TERMINAL_FRAME)[keyof typeof TERMINAL_FRAME];
 
 /** A received frame: one with bytes may arrive in parts of any length. */
-export interface TerminalFrame {
+interface TerminalFrame {
   readonly type: TerminalFrameType;
   readonly bytes: Uint8Array;
 }

@@ -9,7 +9,7 @@ import { createOwnAddresses, mayConnect, type EgressPolicy } from '../egress.ts'
 import { createResolve } from './host-names.ts';
 
 /** A request to send. */
-export interface Outbound {
+interface Outbound {
   readonly url: string;
   /** POST by default. */
   readonly method?: 'POST' | 'PUT';

@@ -4,7 +4,7 @@ import { createServer, request, type IncomingMessage, type Server, type ServerRe
 import type { Duplex } from 'node:stream';
 
 /** Where it listens, on the loopback of the sandbox or the build. */
-export const PROXY_PORT = 3128;
+const PROXY_PORT = 3128;
 const URL_OF_PROXY = `http://127.0.0.1:${PROXY_PORT}`;
 const NOT_BY_PROXY = 'localhost,127.0.0.1,::1';
 

@@ -5,7 +5,7 @@ import type { Caller, GatewayDeps, Price, Remaining, TokenCount } from '../contr
 import { GatewayError } from '../contract/errors.ts';
 
 /** How a call ended. */
-export interface Ending {
+interface Ending {
   /** Null: nothing was used. */
   readonly used: Used | null;
   /** `provider/model` that answered; null: none. */

@@ -16,7 +16,7 @@ export interface ChatRequest extends Json {
 }
 
 /** Token usage in this protocol. */
-export interface WireUsage extends Json {
+interface WireUsage extends Json {
   readonly prompt_tokens: number;
   readonly completion_tokens: number;
   readonly total_tokens: number;

@@ -7,7 +7,7 @@ import type { GatewayLimits } from '#core/limits.ts';
 export type Caller = AiCaller;
 
 /** Why a token is refused; `not_allowed`: it is valid, but AI is not enabled. */
-export type TokenRefusal = 'invalid' | 'expired' | 'not_allowed';
+type TokenRefusal = 'invalid' | 'expired' | 'not_allowed';
 
 /** Identifies the token. */
 export interface TokenStore {
@@ -172,7 +172,7 @@ export interface Price {
 }
 
 /** A POST of JSON to a provider. */
-export interface ProviderRequest {
+interface ProviderRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;

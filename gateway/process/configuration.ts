@@ -6,7 +6,7 @@ import { limitsFrom, type GatewayLimits } from '#core/limits.ts';
 import { plans, type Plan } from '#core/plans.ts';
 import type { Limit } from '../accounts/accounts.ts';
 
-export interface Configuration {
+interface Configuration {
   /** `DATABASE_URL`. */
   readonly databaseUrl: string;
   /** `AI_LISTEN`: path of the socket for token callers. */

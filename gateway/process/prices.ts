@@ -14,7 +14,7 @@ const schema = Compile(
   ),
 );
 
-export interface Prices {
+interface Prices {
   readonly price: GatewayDeps['price'];
   close(): void;
 }

@@ -30,7 +30,7 @@ export interface CallContext {
 }
 
 /** A provider's stream that has begun. */
-export interface OpenedStream {
+interface OpenedStream {
   readonly first: readonly StreamPiece[];
   readonly rest: Pieces;
   readonly abort: () => void;

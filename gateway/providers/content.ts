@@ -12,7 +12,7 @@ export type Part =
   | { readonly kind: 'own'; readonly source: Json };
 
 /** A tool call of an assistant. */
-export interface ToolCall {
+interface ToolCall {
   readonly id: string;
   readonly name: string;
   /** An object. Other values are wrapped in one, so that the model sees what it wrote. */
@@ -103,7 +103,7 @@ function inputOf(text: unknown): Json {
 }
 
 /** A tool of the chat-completions API; null: a provider-specific one. */
-export interface FunctionTool {
+interface FunctionTool {
   readonly name: string;
   readonly description: string | null;
   readonly parameters: Json | null;
@@ -124,9 +124,7 @@ export function functionToolOf(tool: Json, at: string): FunctionTool | null {
 }
 
 /** Which tools the response may or must call. */
-export type ToolChoice =
-  | { readonly kind: 'auto' | 'none' | 'required' }
-  | { readonly kind: 'one'; readonly name: string };
+type ToolChoice = { readonly kind: 'auto' | 'none' | 'required' } | { readonly kind: 'one'; readonly name: string };
 
 /** Null: not set. @throws {GatewayError} 400 */
 export function toolChoiceOf(choice: unknown): ToolChoice | null {
@@ -138,7 +136,7 @@ export function toolChoiceOf(choice: unknown): ToolChoice | null {
 }
 
 /** The requested response format. */
-export type AnswerForm = 'text' | 'json' | { readonly schema: Json };
+type AnswerForm = 'text' | 'json' | { readonly schema: Json };
 
 /** @throws {GatewayError} 400 */
 export function answerFormOf(format: unknown): AnswerForm {

@@ -64,7 +64,7 @@ function readEvent({ event, data }: SseEvent, complete: (chunk: Json) => Json): 
 }
 
 /** Parses `{error: {message, type, code, param}}`, `{error: text}` and `{message}`, as sent by compatible servers. */
-export function saidOf(answer: unknown): Said {
+function saidOf(answer: unknown): Said {
   const outer = isJson(answer) ? answer : {};
   const { error } = outer;
   const found = isJson(error) ? error : { message: error ?? outer['message'] };

@@ -12,7 +12,7 @@ import type { BackupSink, BackupSource } from './store.ts';
 type Bucket = ReturnType<typeof openBucket>;
 
 /** The backups of a prefix. */
-export interface Repository {
+interface Repository {
   readonly bucket: Bucket;
   /** `s3://bucket/prefix` */
   readonly location: string;

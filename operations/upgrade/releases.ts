@@ -11,7 +11,7 @@ const PACKAGE = '@platform-run/cli';
 const INSTALL_MS_MAX = 15 * 60_000;
 
 /** An installed version. */
-export interface Release {
+interface Release {
   readonly folder: string;
   /** Its `cli/run.mjs`. */
   readonly launcher: string;

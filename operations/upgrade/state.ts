@@ -5,7 +5,7 @@ import path from 'node:path';
 import { readJson, UPGRADE_FILE, writeWhole } from '#core/process/platform-record.ts';
 
 /** A version of the program. */
-export interface Program {
+interface Program {
   /** Null: it left no version record. */
   readonly version: string | null;
   /** Its folder; null: not known. */

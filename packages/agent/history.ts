@@ -3,7 +3,7 @@
 import type { ChatMessage } from './workspace-types.ts';
 
 /** Messages kept without compression. */
-export const HISTORY_MAX = 50;
+const HISTORY_MAX = 50;
 
 const CHARS_PER_TOKEN = 4;
 

@@ -15,7 +15,7 @@ export interface RunInput {
 }
 
 export const TEXT_CHARS_MAX = 100_000;
-export const QUEUE_MAX = 100;
+const QUEUE_MAX = 100;
 /** With compression, which cuts much earlier. */
 const COMPRESSED_MAX = 1000;
 

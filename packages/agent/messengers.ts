@@ -7,7 +7,7 @@ import { relayMessenger } from './relay.ts';
 export const MCP_PLATFORM = 'mcp';
 
 /** Destination of replies. */
-export interface Chat {
+interface Chat {
   readonly platform: string;
   readonly chatId: string;
   /** The relay to the message's own messenger. */

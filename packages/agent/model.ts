@@ -7,14 +7,14 @@ import { readAnswer } from './stream.ts';
 import type { AssistantMessage, ChatMessage, ToolCall, Workspace } from './workspace-types.ts';
 
 /** Description of a tool for the model. */
-export interface ToolDescription {
+interface ToolDescription {
   readonly name: string;
   readonly description: string;
   readonly parameters: Readonly<Record<string, unknown>>;
 }
 
 /** One answer. */
-export interface Answer {
+interface Answer {
   readonly content: string | null;
   readonly calls: ToolCall[];
   readonly model: string | undefined;
@@ -89,7 +89,7 @@ function isFinal(error: unknown): boolean {
 }
 
 /** The same error, marked as not retryable. */
-export function nonRetryable(error: { message: string }): Error {
+function nonRetryable(error: { message: string }): Error {
   const made = new Error(error.message, { cause: error });
   made.name = 'NonRetryableError';
   return made;

@@ -28,7 +28,7 @@ interface Relay {
 }
 
 /** Timeouts of each side, in milliseconds. */
-export interface RelayTimes {
+interface RelayTimes {
   /** Maximum time that an invocation is kept open. A request may take five minutes. */
   readonly heldMs: number;
   /** Interval of checking for a run to wait for. */

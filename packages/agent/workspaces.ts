@@ -13,7 +13,7 @@ export class Superseded extends Error {
 }
 
 /** Result of a change: the workspace to store (undefined: unchanged), and a value for the caller. */
-export type Change<Result> = (workspace: Workspace | null) => readonly [Workspace | undefined, Result];
+type Change<Result> = (workspace: Workspace | null) => readonly [Workspace | undefined, Result];
 
 const ATTEMPTS_MAX = 100;
 

@@ -23,7 +23,7 @@ export class ProjectError extends Error {
 }
 
 /** Options besides the template and the folder. */
-export interface ProjectOptions {
+interface ProjectOptions {
   /** Writes into a folder that is not empty; default: false. `.git` is ignored. */
   readonly force?: boolean;
   /** Changes the text of `package.json` before it is written; the folder exists by then. */

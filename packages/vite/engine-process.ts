@@ -25,7 +25,7 @@ export interface EngineProcess {
 }
 
 /** Problems of the project, reported by the engine. */
-export type ProjectFailure = Error & { readonly failures: readonly EngineFailure[] };
+type ProjectFailure = Error & { readonly failures: readonly EngineFailure[] };
 
 function projectFailure(failures: readonly EngineFailure[]): ProjectFailure {
   const lines = failures.map(({ message, advice }) => (advice ? `${message}. ${advice}` : message));

@@ -3,14 +3,14 @@ import { builtinModules } from 'node:module';
 import { DevEnvironment, type EnvironmentOptions, type HotChannel, type HotPayload, type ResolvedConfig } from 'vite';
 
 /** Module names that the platform provides; everything else is bundled. */
-export const platformBuiltins: (string | RegExp)[] = [
+const platformBuiltins: (string | RegExp)[] = [
   /^node:/,
   /^cloudflare:/,
   ...builtinModules.filter((name) => !name.startsWith('_')),
 ];
 
 /** Receives events of an environment. */
-export interface EnvironmentEvents {
+interface EnvironmentEvents {
   /** Its modules have changed; Vite would notify the runner. */
   changed(): void;
   /** Calls the worker. */

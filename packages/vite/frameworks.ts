@@ -52,7 +52,7 @@ const frameworks: readonly Framework[] = [
 const OWN_ENTRIES = ['worker/index.ts', 'worker/index.js', 'worker/index.mjs'];
 
 /** Environments in the options of `platform()`. */
-export interface EnvironmentNames {
+interface EnvironmentNames {
   readonly name?: string | undefined;
   readonly childEnvironments?: readonly string[] | undefined;
 }

@@ -5,7 +5,7 @@ import type { IncomingMessage } from 'node:http';
 import path from 'node:path';
 
 /** Folders in which Vite looks for files. */
-export interface Folders {
+interface Folders {
   readonly root: string;
   /** Folder of files served unchanged; null: there is none. */
   readonly publicFolder: string | null;

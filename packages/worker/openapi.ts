@@ -7,7 +7,7 @@ import { readPattern, type Segment } from './router.ts';
 import type { Checker } from './schema.ts';
 
 /** An OpenAPI document. */
-export interface OpenApiDocument {
+interface OpenApiDocument {
   readonly openapi: '3.1.0';
   readonly info: object;
   readonly paths: Readonly<Record<string, Readonly<Record<string, unknown>>>>;

@@ -71,7 +71,7 @@ export function toResponse(
 }
 
 /** A Response with more headers. A response from `fetch` is copied, since its headers are immutable. */
-export function withHeaders(response: Response, headers: Headers): Response {
+function withHeaders(response: Response, headers: Headers): Response {
   const target = mutable(response);
   const cookies = headers.getSetCookie();
   for (const [name, value] of headers) if (name !== 'set-cookie') target.headers.set(name, value);

@@ -4,7 +4,7 @@ import type { ExecutionLike, JsonReply, RouteOptions } from './route-types.ts';
 import type { HeadersLike } from './web-types.ts';
 
 /** The route of a context, as far as it is exposed. */
-export interface ShownRoute {
+interface ShownRoute {
   readonly pattern: string;
   readonly declared: { readonly options: RouteOptions };
 }

@@ -18,7 +18,7 @@ export type Segment =
   | { readonly kind: 'wildcard' };
 
 /** Result of looking up a path. */
-export type Found<T> =
+type Found<T> =
   | { readonly kind: 'route'; readonly route: T; readonly values: readonly string[] }
   /** There are routes, but not for this method. */
   | { readonly kind: 'method'; readonly allowed: readonly string[]; readonly routes: readonly T[] }
@@ -27,7 +27,7 @@ export type Found<T> =
   | { readonly kind: 'malformed' };
 
 /** A table of routes. */
-export interface Router<T> {
+interface Router<T> {
   find(method: string, path: string): Found<T>;
 }
 

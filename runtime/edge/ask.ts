@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 
 /** Decides about names. */
-export interface AskDeps {
+interface AskDeps {
   /** Null: it may have a certificate; otherwise the reason. The name is a lower-case DNS name. */
   readonly refusal: (host: string) => Promise<string | null>;
   readonly onRefused: (host: string, reason: string) => void;
@@ -15,7 +15,7 @@ export interface AskDeps {
 }
 
 /** A listener. */
-export interface Ask {
+interface Ask {
   readonly url: string;
   close(): void;
 }

@@ -13,7 +13,7 @@ const ANSWER_HOLDS_MS = 5000;
  *
  * @param afresh ignores a cached result, but not a pending one.
  */
-export type AuthorityCheck = (afresh?: 'afresh') => Promise<string | null>;
+type AuthorityCheck = (afresh?: 'afresh') => Promise<string | null>;
 
 /** @param waitMs timeout of one check. */
 export function createAuthorityCheck(

@@ -26,7 +26,7 @@ const RESTART_MS = 200;
 const RESTART_MS_MAX = 10_000;
 
 /** A running edge. */
-export interface Edge {
+interface Edge {
   readonly caddyPid: () => number | null;
   /** Unix socket of Caddy's admin API, which has its metrics. */
   readonly adminSocket: string;

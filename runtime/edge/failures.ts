@@ -8,7 +8,7 @@ interface Failure {
 }
 
 /** Recorded failures. */
-export interface Failures {
+interface Failures {
   /** @returns when the authority may be asked again, in ms. */
   add(host: string, problem: string): number;
   clear(host: string): void;

@@ -4,7 +4,7 @@ import type { RouteRecord } from '#core/manifest.ts';
 import { branchSlug } from '#core/names.ts';
 
 /** Kinds of hosts: those of deployments share one budget of certificates. */
-export type HostKind = 'custom' | 'deployment' | 'platform';
+type HostKind = 'custom' | 'deployment' | 'platform';
 
 /** The current hosts. */
 export interface KnownHosts {

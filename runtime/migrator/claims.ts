@@ -24,7 +24,7 @@ export interface ClaimedRun {
 }
 
 /** Result of a run. */
-export interface RunEnd {
+interface RunEnd {
   readonly status: 'success' | 'failure' | 'canceled';
   readonly error: string | null;
   /** Result for each database. */

@@ -18,7 +18,7 @@ interface ServerVariables {
 }
 
 /** In its own network every port is free. */
-export const SERVER_PORT = 3000;
+const SERVER_PORT = 3000;
 /** Share of its memory for JavaScript objects; the rest is for code, buffers and child processes. */
 const HEAP_PART = 0.75;
 

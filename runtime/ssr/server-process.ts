@@ -22,7 +22,7 @@ import { openEgress } from './egress.ts';
 import { serverEnvironment, shellVariables } from './environment.ts';
 
 /** Options of a server. */
-export interface ServerStart {
+interface ServerStart {
   readonly confinement: Confinement;
   /** Its slot number, which determines its user. */
   readonly slot: number;
@@ -53,7 +53,7 @@ export interface OpenCalls {
 }
 
 /** Why a server ended, in words for its author. */
-export interface ServerEnd {
+interface ServerEnd {
   readonly reason: string;
 }
 

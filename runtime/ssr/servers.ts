@@ -6,7 +6,7 @@ import type { ServerSpec } from '#core/ssr/protocol.ts';
 import type { ServerProcess } from './server-process.ts';
 
 /** Holds a server for as long as it has requests for it. */
-export type Holder = object;
+type Holder = object;
 
 const refusals = ['server_start_failed', 'server_unavailable', 'overloaded'] as const;
 
@@ -16,7 +16,7 @@ export function isRefusal(error: unknown): error is PlatformError & { readonly c
 }
 
 /** Dependencies of the servers. */
-export interface ServersDeps {
+interface ServersDeps {
   readonly limits: SsrLimits;
   /** Starts a server in a slot; resolves when it listens. */
   readonly start: (spec: ServerSpec, slot: number) => Promise<ServerProcess>;

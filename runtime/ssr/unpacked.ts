@@ -7,7 +7,7 @@ import { isArtifactId } from '#core/names.ts';
 import { unpackServer } from '#artifacts/archive/server-archive.ts';
 
 /** Options. */
-export interface UnpackedDeps {
+interface UnpackedDeps {
   /** Private; created if necessary. */
   readonly folder: string;
   /** Path of an artifact's archive. */
@@ -18,7 +18,7 @@ export interface UnpackedDeps {
 }
 
 /** Provides the folder of an archive. */
-export interface Unpacked {
+interface Unpacked {
   /** @throws {PlatformError} if it cannot be used. */
   folderOf(artifact: string, server: ServerRules): Promise<string>;
   /** Deletes old ones, except these folders. */

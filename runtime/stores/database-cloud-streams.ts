@@ -25,7 +25,7 @@ interface Stream {
 /** Reasons of ended transactions that are kept for later calls. */
 const OVER_KEPT = 1000;
 
-export interface DatabaseCloudStreams {
+interface DatabaseCloudStreams {
   /** @returns the result of one request; `transaction` 0 is a request outside of transactions. */
   ask(place: DatabasePlace, transaction: number, request: HranaRequest): Promise<unknown>;
   /** @returns the id of a new transaction. */

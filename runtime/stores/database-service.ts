@@ -43,7 +43,7 @@ export function databaseAddress(environment: Readonly<Record<string, string | un
 }
 
 /** A database, from its file. */
-export interface StoredDatabase {
+interface StoredDatabase {
   readonly resource: string;
   readonly bytes: number;
   /** Milliseconds since 1970. */

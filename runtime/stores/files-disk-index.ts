@@ -5,7 +5,7 @@ import type { Content } from './files-disk-contents.ts';
 import { openSqliteFile } from './sqlite-file.ts';
 
 /** A file of a project. */
-export interface IndexedFile extends FilePlace {
+interface IndexedFile extends FilePlace {
   readonly key: string;
   readonly headers: FileHeaders;
   readonly metadata: Readonly<Record<string, string>>;
@@ -14,7 +14,7 @@ export interface IndexedFile extends FilePlace {
 }
 
 /** A copy of an index. */
-export interface FilesIndex {
+interface FilesIndex {
   /** Names of all contents, including those of unfinished uploads, with their sizes in the index. */
   contents(): Map<string, number>;
   files(): Generator<IndexedFile>;

@@ -44,7 +44,7 @@ const nothing: Gone = { contents: [], texts: 0 };
 const at = 'namespace = ? AND resource = ? AND key = ?';
 
 /** Limits and clock of the rows. */
-export interface FileRowsOptions {
+interface FileRowsOptions {
   /** Storage limit of a namespace, including parts of uploads, as file-bytes.ts counts it. */
   readonly namespaceBytesMax: number;
   readonly now: () => number;

@@ -6,7 +6,7 @@
 export type ProjectLimit = <Result>(owner: string, work: () => Promise<Result>) => Promise<Result>;
 
 /** Concurrent statements of one project, on each engine: less than half of its connections. */
-export const STATEMENTS_PER_PROJECT_MAX = 4;
+const STATEMENTS_PER_PROJECT_MAX = 4;
 
 export function limitByProject(most = STATEMENTS_PER_PROJECT_MAX): ProjectLimit {
   const owners = new Map<string, { running: number; readonly waiting: (() => void)[] }>();

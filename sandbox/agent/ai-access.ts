@@ -6,7 +6,7 @@ import type { SecretFiles } from './secret-files.ts';
 
 const FILE = 'ai-token';
 
-export interface AiAccess {
+interface AiAccess {
   /** @param fields `url` and `token`; without them, access is removed. */
   set(fields: Fields): Promise<void>;
   /** Environment for commands started from now on. */

@@ -1,7 +1,7 @@
 // A response with server-sent events: one JSON per `data:` line, with back-pressure.
 import type { ServerResponse } from 'node:http';
 
-export interface EventStream {
+interface EventStream {
   /** False: the reader is slow, wait for {@link drained}. */
   send(event: object): boolean;
   /** Calls back once the reader has caught up. */

@@ -17,7 +17,7 @@ import type { AgentSettings } from './settings.ts';
 import { createTerminals } from './terminals.ts';
 
 /** One call. */
-export interface AgentCall {
+interface AgentCall {
   readonly fields: Fields;
   /** The unread body of a `raw` operation. */
   readonly request: IncomingMessage;

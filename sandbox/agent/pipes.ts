@@ -19,7 +19,7 @@ import path from 'node:path';
 import type { Readable } from 'node:stream';
 
 /** Streams of one command. */
-export interface StandardStreams {
+interface StandardStreams {
   readonly stdout: Readable;
   readonly stderr: Readable;
   /** The child's ends; `ignore`: no input. */

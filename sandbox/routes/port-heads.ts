@@ -7,7 +7,7 @@ import { RESPONSE_HEADER } from '#core/sandbox/operations.ts';
 type Pairs = readonly (readonly [string, string])[];
 
 /** A response's status and headers, as in the header `sandbox-response`. */
-export interface PortHead {
+interface PortHead {
   readonly status: number;
   readonly statusText: string;
   readonly headers: Pairs;

@@ -9,7 +9,7 @@ export const TERMINAL_QUIET_MS = 60_000;
 const SURE_MS = 1000;
 
 /** Tracks the use of one terminal. */
-export interface TerminalUse {
+interface TerminalUse {
   /** Forwards input. */
   typed(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array>;
   /** Forwards output. */

@@ -14,7 +14,7 @@ const RETRY_MS = 60_000;
 const AGENT_MS = 15_000;
 
 /** Dependencies. */
-export interface AiAccessDeps {
+interface AiAccessDeps {
   readonly tokens: AiTokens;
   /** URL of the gateway for commands in a machine. */
   readonly url: string;

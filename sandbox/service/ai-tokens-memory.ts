@@ -7,7 +7,7 @@ const TOKEN_MS = 60 * 60_000;
 /** Grace period of the previous token, for programs that have read it. */
 const OVERLAP_MS = 5 * 60_000;
 
-export interface MemoryAiTokens extends AiTokens {
+interface MemoryAiTokens extends AiTokens {
   /** Whether a token is valid now. */
   isGood(token: string): boolean;
 }

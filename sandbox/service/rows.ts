@@ -20,14 +20,14 @@ export interface SandboxRow {
  * Result of a claim. `held`: another replica holds it, for `leaseMs` unless it renews its lease. `full`: the project
  * has reached its maximum; `storage_full`: its organization has reached its storage limit.
  */
-export type Claim =
+type Claim =
   | { readonly is: 'ours'; readonly row: SandboxRow }
   | { readonly is: 'held'; readonly owner: string; readonly leaseMs: number }
   | { readonly is: 'full' }
   | { readonly is: 'storage_full' };
 
 /** The action that is due for a sandbox. */
-export type DueFor = 'suspend' | 'stop' | 'destroy';
+type DueFor = 'suspend' | 'stop' | 'destroy';
 
 /** Rows as seen by one replica, which only writes those it has claimed. */
 export interface SandboxRows {

@@ -5,7 +5,7 @@ import type { Accounts, Limit } from '#gateway/accounts/accounts.ts';
 import type { Caller, Refusal, Reservation } from '#gateway/contract/contract.ts';
 
 /** Opens accounts that are empty, on a clock of the test. */
-export type OpenAccounts = (deps: {
+type OpenAccounts = (deps: {
   readonly now: () => number;
   readonly limits: readonly Limit[];
 }) => Promise<Accounts & { close(): Promise<void> }>;

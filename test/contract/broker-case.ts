@@ -54,7 +54,7 @@ export function message(id: string, fields: Partial<NewMessage> = {}): NewMessag
 }
 
 /** What a case works with. */
-export interface Setting {
+interface Setting {
   readonly stores: EventStores;
   readonly said: string[];
   /** Moves the broker's clock. */

@@ -11,7 +11,7 @@ import { queueCases } from './broker-queue.ts';
 import { timerCases } from './broker-timer.ts';
 import { workflowCases } from './broker-workflow.ts';
 
-export type OpenBrokerStores = (limits: DeliveryLimits) => Promise<{ stores: EventStores; close(): Promise<void> }>;
+type OpenBrokerStores = (limits: DeliveryLimits) => Promise<{ stores: EventStores; close(): Promise<void> }>;
 
 /** Registers the suite's tests. */
 export function brokerContract(open: OpenBrokerStores): void {

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { CacheRecord, CacheStore } from '#runtime/engine/bindings/cache.ts';
 
 /** A store under test, and a clock that the suite may move where the store takes one. */
-export interface CacheStoreCase {
+interface CacheStoreCase {
   readonly store: CacheStore;
   /** Lets time pass. */
   pass(ms: number): Promise<void> | void;

@@ -8,7 +8,7 @@ import { queueCases } from './event-stores-queue.ts';
 import { timerCases } from './event-stores-timer.ts';
 import { workflowCases } from './event-stores-workflow.ts';
 
-export type OpenStores = (limits: DeliveryLimits) => Promise<{ stores: EventStores; close(): Promise<void> }>;
+type OpenStores = (limits: DeliveryLimits) => Promise<{ stores: EventStores; close(): Promise<void> }>;
 
 /** Registers the suite's tests. */
 export function eventStoresContract(open: OpenStores): void {

@@ -5,7 +5,7 @@ import type { SandboxPlace } from '#core/sandbox/operations.ts';
 import type { ExposedPort, ExposedPortRows } from '#sandbox/routes/exposed-ports.ts';
 import type { SandboxRows } from '#sandbox/service/rows.ts';
 
-export interface ExposedPortsCase {
+interface ExposedPortsCase {
   readonly rows: SandboxRows;
   readonly ports: ExposedPortRows;
   close(): Promise<void>;

@@ -9,7 +9,7 @@ import type { EventStores } from '#runtime/stores/event-stores.ts';
 import type { Sql } from '#runtime/stores/sql.ts';
 
 /** Stores under test. */
-export interface BoundedStores {
+interface BoundedStores {
   readonly events: EventStores & { readonly sql: Sql };
   readonly state: StateStore;
   /** Bytes of state that a namespace keeps. */

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { until } from '#test/setup/until.ts';
 
 /** An answer. */
-export interface ResourceApiAnswer {
+interface ResourceApiAnswer {
   readonly status: number;
   readonly headers: Headers;
   // oxlint-disable-next-line typescript/no-explicit-any -- JSON of many shapes

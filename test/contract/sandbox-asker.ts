@@ -7,7 +7,7 @@ import type { SandboxBackend } from '#sandbox/backends/backend.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-export interface Result {
+interface Result {
   readonly stdout: string;
   readonly stderr: string;
   readonly exitCode: number;
@@ -91,7 +91,7 @@ export function askerOf(backend: SandboxBackend, key: string): Asker {
 export const ownSeconds = (nth: number): string => String(nth * 10_000_000 + process.pid);
 
 /** A pattern that finds a text in command lines, but not in that of whoever looks for it. */
-export const patternOf = (text: string): string => `[${text[0]}]${text.slice(1)}`;
+const patternOf = (text: string): string => `[${text[0]}]${text.slice(1)}`;
 
 /** A command that succeeds where a process has this in its command line. A minimal Debian has neither pgrep nor ps. */
 export const findProcess = (text: string): string =>

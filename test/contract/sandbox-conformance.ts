@@ -20,7 +20,7 @@ import type { OfferedCase } from './sandbox.ts';
 import type { Offers } from './sandbox-options.ts';
 
 const COLUMNS = ['Docker', 'podman', 'hosted provider', 'local processes'] as const;
-export type Column = (typeof COLUMNS)[number];
+type Column = (typeof COLUMNS)[number];
 
 /** What is asked besides operations. */
 type Further = 'list' | 'listSnapshots' | 'get: machine' | 'get: image' | 'get: egress' | 'get: snapshot';

@@ -6,7 +6,7 @@ import type { SandboxOptions } from '#core/sandbox/options.ts';
 import type { IdleTimes, SandboxRows } from '#sandbox/service/rows.ts';
 
 /** A store under test. */
-export interface SandboxRowsCase {
+interface SandboxRowsCase {
   readonly rows: SandboxRows;
   /** Makes all rows look as if nobody had called for so long. */
   age(ms: number): Promise<void>;

@@ -6,7 +6,7 @@ import { createSessions } from '#control/sessions/sessions.ts';
 import type { SessionStore } from '#control/sessions/session-store.ts';
 
 /** A store, and accounts that exist. */
-export interface SessionStoreCase {
+interface SessionStoreCase {
   readonly store: SessionStore;
   readonly accounts: readonly [string, string];
   close(): Promise<void>;

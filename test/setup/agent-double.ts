@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 
 /** What the model is asked. */
-export interface ModelRequest {
+interface ModelRequest {
   readonly model: string;
   readonly stream?: boolean;
   readonly messages: readonly {
@@ -26,10 +26,10 @@ export type ModelReply =
   | { readonly begin: string };
 
 /** The model of one user: the request, and how many came before it. */
-export type Script = (request: ModelRequest, count: number) => ModelReply | Promise<ModelReply>;
+type Script = (request: ModelRequest, count: number) => ModelReply | Promise<ModelReply>;
 
 /** What the chat or a tool of the test was sent. */
-export interface Posted {
+interface Posted {
   readonly kind: 'message' | 'document' | 'partial' | 'effect' | 'hook' | 'timer';
   readonly chatId: string;
   readonly text: string;

@@ -8,7 +8,7 @@ import { createTestDatabase } from '#test/setup/postgres.ts';
 
 export const KEYS = encryptionKeys('0123456789abcdef0123456789abcdef');
 
-export interface Database {
+interface Database {
   readonly url: string;
   readonly sql: Postgres;
   accounts(limits: readonly Limit[], now?: () => number): Promise<PostgresAccounts>;

@@ -13,13 +13,13 @@ const load = async (name: string): Promise<any> => import(pathToFileURL(require.
 const versionOf = (name: string): string => manifest.dependencies[name]!.replace(/^npm:.*@/, '');
 
 /** Where a client is to go. */
-export interface Access {
+interface Access {
   /** `http://.../ai` */
   readonly url: string;
   readonly token: string;
 }
 
-export interface Asked {
+interface Asked {
   readonly prompt: string;
   /** A data: URL. */
   readonly picture?: string;
@@ -28,7 +28,7 @@ export interface Asked {
   readonly signal?: AbortSignal;
 }
 
-export interface Said {
+interface Said {
   readonly text: string;
   readonly reasoning: string;
   /** Of the question and the answer. */
@@ -36,13 +36,13 @@ export interface Said {
 }
 
 /** What a tool was called with, and what the model said last. */
-export interface Worked {
+interface Worked {
   readonly inputs: readonly unknown[];
   readonly text: string;
 }
 
 /** What a client lets its user see of an error. */
-export interface Told {
+interface Told {
   readonly status: number | undefined;
   /** A code, a type or the name of a class. */
   readonly word: string;

@@ -12,7 +12,7 @@ import type { Json } from './whole-platform.ts';
 import { until } from './until.ts';
 
 /** Names that would be markup where they are not text. */
-export const MARKUP = '<img src=x onerror=alert(1)>';
+const MARKUP = '<img src=x onerror=alert(1)>';
 
 const PASSWORD = 'long enough';
 /** Rows of the table that everything is tried on. */

@@ -7,7 +7,7 @@ import type { TestRequest, TestResponse } from './send.ts';
 
 export type Fetch = (path?: string, options?: TestRequest) => Promise<TestResponse>;
 
-export interface BuiltApp {
+interface BuiltApp {
   /** Asks what the app is for. */
   asks(fetch: Fetch): Promise<void>;
   /** Replaces a text in a source, and what is answered then. */

@@ -118,7 +118,7 @@ export async function saidOf({ port, host }: Left, name: string): Promise<string
 }
 
 /** A connection on which the head of a request is begun. */
-export async function begin({ port, host }: Left, head: string): Promise<Socket> {
+async function begin({ port, host }: Left, head: string): Promise<Socket> {
   const socket = connect(port, '127.0.0.1');
   socket.on('error', () => {});
   await once(socket, 'connect');
@@ -159,7 +159,7 @@ export async function leave(left: Left, name: string, more: string): Promise<voi
 }
 
 /** Leaves a request once an answer has come that far. */
-export async function leaveAfter(left: Left, name: string, more: string, seen: string): Promise<void> {
+async function leaveAfter(left: Left, name: string, more: string, seen: string): Promise<void> {
   const socket = await begin(left, `GET /${name} HTTP/1.1`);
   socket.write(more);
   let text = '';

@@ -6,7 +6,7 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import { chromium as engine, type Browser, type BrowserContext, type CDPSession, type Page } from 'playwright-core';
 
-export type Theme = 'light' | 'dark';
+type Theme = 'light' | 'dark';
 type Width = keyof typeof HEIGHTS;
 
 // Functions that run in the page see it by this name.

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
 /** Its platform.yaml. */
-export const configuration = `
+const configuration = `
 name: shop
 db: {DB: guests}
 queue: {JOBS: jobs}

@@ -90,7 +90,7 @@ export async function query(client: DatabaseClient, sql: string, values: unknown
 }
 
 /** A service that the tests of a file share, each with a namespace of its own. */
-export interface SharedDatabases {
+interface SharedDatabases {
   /** What a test needs of it. @param namespace that no other test of the file names. */
   of(namespace: string): Namespace;
 }

@@ -7,8 +7,8 @@ import { startPlatform } from './platform.ts';
 import { until } from './until.ts';
 
 export const kinds = ['queue', 'timer', 'workflow', 'state', 'counter', 'db'] as const;
-export type Kind = (typeof kinds)[number];
-export const steps = ['a', 'b', 'c'] as const;
+type Kind = (typeof kinds)[number];
+const steps = ['a', 'b', 'c'] as const;
 
 /** What became of the operations of one kind. */
 export interface Account {
@@ -27,7 +27,7 @@ export interface Account {
 }
 
 /** A run of rounds. */
-export interface DurabilityReport {
+interface DurabilityReport {
   readonly kills: Readonly<Record<string, number>>;
   readonly accounts: Readonly<Record<Kind, Account>>;
   /** Runs that ended otherwise than completed with their result: `id status`. */

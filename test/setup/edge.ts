@@ -89,7 +89,7 @@ export async function startAuthority(): Promise<Authority> {
 }
 
 /** An answer over TLS. */
-export interface SecureAnswer {
+interface SecureAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly text: string;

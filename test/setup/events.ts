@@ -32,7 +32,7 @@ export const eventHandlers = `
   workflows: { orders: { handler: ({ input }) => work(input) } },`;
 
 /** What became of an event: the outcome of its invocation, or the status and code of a refusal. */
-export interface Delivered {
+interface Delivered {
   readonly outcome: string;
   /** What its deployment was charged for it; NaN where it was refused. */
   readonly cpuMs: number;

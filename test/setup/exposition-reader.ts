@@ -1,7 +1,7 @@
 // Reads Prometheus's exposition format (0.0.4) by its letter, independently of what writes it: tests hold /metrics
 // against it. Throws on everything that the format forbids.
 
-export interface ReadSample {
+interface ReadSample {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;

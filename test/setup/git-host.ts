@@ -38,7 +38,7 @@ export interface TestGitHost extends TestGitHostSettings {
 }
 
 /** All rights of which the platform makes use. */
-export const allPermissions: Readonly<Record<string, string>> = {
+const allPermissions: Readonly<Record<string, string>> = {
   contents: 'read',
   metadata: 'read',
   statuses: 'write',

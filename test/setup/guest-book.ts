@@ -28,7 +28,7 @@ export async function copyGuestBook(): Promise<{ folder: string; remove(): Promi
 }
 
 /** Where it is served. */
-export interface GuestBookHost {
+interface GuestBookHost {
   readonly origin: string;
   fetch(path: string, options?: TestRequest): Promise<TestResponse>;
   /** Resolves when the worker has logged a match. */

@@ -4,7 +4,7 @@ import { startPlatform, type TestPlatform } from './platform.ts';
 import { SSR, ssrApp } from './ssr-app.ts';
 
 /** What a test has of it. */
-export interface HostileServer {
+interface HostileServer {
   readonly platform: TestPlatform;
   /** Runs the body of an async function in a server; what it returns, or `{error}` with the code of what it throws. */
   run(code: string, project?: 'bad' | 'good'): Promise<unknown>;

@@ -14,7 +14,7 @@ const { request } = process.getBuiltinModule('node:http');
 
 /** Kinds of attack. Those that take longest come first, so that none of them is alone at the end. */
 export const attackKinds = ['memory', 'cpu', 'protocol', 'escape', 'egress', 'tenancy'] as const;
-export type AttackKind = (typeof attackKinds)[number];
+type AttackKind = (typeof attackKinds)[number];
 
 /** An attack: the default export of a file in test/hostile/attacks. */
 export interface Attack {
@@ -40,7 +40,7 @@ export interface Attack {
 }
 
 /** What an attack works with. */
-export interface AttackContext {
+interface AttackContext {
   readonly platform: TestPlatform;
   /**
    * `<status> <error code or beginning of the text>` of one request to the attacker, or the code of a broken
@@ -56,7 +56,7 @@ export interface AttackContext {
 }
 
 /** Options of one request. */
-export interface Ask {
+interface Ask {
   readonly project?: string;
   readonly host?: string;
   readonly method?: string;

@@ -110,7 +110,7 @@ export async function entriesUpTo(port: number, label: string, last: number): Pr
 export const wholeness = (port: number, label: string): Promise<unknown> => json(port, label, '/whole');
 
 /** Writes entries until it is stopped. */
-export interface LedgerLoad {
+interface LedgerLoad {
   /** All up to this number are acknowledged. */
   readonly acknowledged: number;
   /** Answers that were none of success. */

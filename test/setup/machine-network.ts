@@ -8,7 +8,7 @@ const runProgram = promisify(execFile);
 const FORWARDING = '/proc/sys/net/ipv4/ip_forward';
 
 /** As it was. */
-export interface MachineNetwork {
+interface MachineNetwork {
   /** @returns what is still there of the engine; none when all is as it was. */
   restore(): Promise<readonly string[]>;
 }

@@ -8,7 +8,7 @@ import { buffer } from 'node:stream/consumers';
 import { pathToFileURL } from 'node:url';
 
 /** What a server was asked, by method and header. */
-export interface McpAsked {
+interface McpAsked {
   readonly path: string;
   readonly headers: Headers;
   readonly body: { readonly method?: string; readonly params?: { readonly name?: string } } | null;

@@ -16,7 +16,7 @@ import type { TestControl } from './control.ts';
 export type MigrationFiles = Readonly<Record<string, string>>;
 
 /** A row of the audit, without what differs from run to run. */
-export interface AuditRow {
+interface AuditRow {
   readonly resource: string;
   readonly filename: string;
   readonly result: string;
@@ -25,7 +25,7 @@ export interface AuditRow {
 }
 
 /** Stores an artifact with databases. @returns its id. */
-export function storeMigrations(folder: string, databases: Readonly<Record<string, MigrationFiles>>): string {
+function storeMigrations(folder: string, databases: Readonly<Record<string, MigrationFiles>>): string {
   const { manifest, files } = staticArtifact();
   const migrations = JSON.stringify(
     Object.entries(databases).map(([resource, own]) => ({ resource, files: Object.entries(own) })),

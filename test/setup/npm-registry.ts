@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 
 /** A running registry. */
-export interface TestRegistry {
+interface TestRegistry {
   readonly port: number;
   /** Requests, as host and path. */
   readonly asked: string[];

@@ -2,18 +2,18 @@
 // repository would be made of: it is loaded by names that the compiler does not follow, and declared here.
 
 /** What an app may ask of a Git host. */
-export interface OctokitClient {
+interface OctokitClient {
   request(route: string, parameters?: Readonly<Record<string, string>>): Promise<{ readonly data: unknown }>;
 }
 
 /** An app, and what it may do where it is installed. */
-export interface OctokitApp {
+interface OctokitApp {
   readonly octokit: OctokitClient;
   getInstallationOctokit(installationId: number): Promise<OctokitClient>;
 }
 
 /** Signs deliveries and checks signatures. */
-export interface OctokitWebhooks {
+interface OctokitWebhooks {
   sign(body: string): Promise<string>;
   verify(body: string, signature: string): Promise<boolean>;
 }

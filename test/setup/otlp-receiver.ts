@@ -5,7 +5,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 /** A span as OTLP says it. */
-export interface OtlpSpan {
+interface OtlpSpan {
   readonly traceId: string;
   readonly spanId: string;
   readonly parentSpanId?: string;
@@ -18,7 +18,7 @@ export interface OtlpSpan {
 }
 
 /** What came. */
-export interface Received {
+interface Received {
   readonly spans: OtlpSpan[];
   /** Whose each span is, in their order. */
   readonly owners: string[];

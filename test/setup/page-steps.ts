@@ -15,7 +15,7 @@ type Step =
   | { readonly kind: 'stop' };
 
 /** How a page is followed. */
-export interface Following {
+interface Following {
   readonly walk: Walk;
   /** Ports of the page, and those that are meant here. */
   readonly ports: Readonly<Record<string, number>>;

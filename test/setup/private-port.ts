@@ -92,7 +92,7 @@ export async function openEngine(
   };
 }
 
-export interface Answer {
+interface Answer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;

@@ -22,7 +22,7 @@ export interface ModelProvider {
 }
 
 /** @param nth how often the model was asked before. */
-export type ProviderAnswer = (response: ServerResponse, asked: Asked, nth: number) => void;
+type ProviderAnswer = (response: ServerResponse, asked: Asked, nth: number) => void;
 
 export async function openProviderServer(
   version: string,

@@ -22,7 +22,7 @@ export interface DeployedSource {
 }
 
 /** A deployment as the database has it. */
-export interface DeploymentState {
+interface DeploymentState {
   readonly id: string;
   readonly status: string;
   readonly reason: string | null;

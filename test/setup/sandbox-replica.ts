@@ -17,7 +17,7 @@ import { startSandboxes } from '#sandbox/service/sandboxes.ts';
 export const TOKEN = 'fa02c1d4e5b6978812345678deadbeef';
 const LONG_MS = 600_000;
 
-export interface CallOptions {
+interface CallOptions {
   readonly method?: string;
   readonly body?: string | Uint8Array;
   readonly headers?: Readonly<Record<string, string>>;

@@ -13,9 +13,9 @@ const ENVIRONMENT = { ...process.env, LC_ALL: 'C' };
 const BYTES_MAX = 16 * 1024 * 1024;
 
 /** What was found: places by the name of the text. */
-export type Found = Map<string, Set<string>>;
+type Found = Map<string, Set<string>>;
 
-export interface SecretsSearch {
+interface SecretsSearch {
   /** Where each text was found. */
   readonly found: Found;
   /** All texts, from now on. */

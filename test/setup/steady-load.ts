@@ -2,7 +2,7 @@
 import { Agent, request } from 'node:http';
 
 /** What came of it so far. */
-export interface SteadyLoad {
+interface SteadyLoad {
   readonly sent: number;
   readonly answered: number;
   /** What was not as it should be, with the moment (ms since the start). */

@@ -22,7 +22,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { root } from '#cli/tasks/tools/processes.ts';
 
 /** Who walks. */
-export interface WalkOptions {
+interface WalkOptions {
   /** Null: the user of the test. */
   readonly uid: number | null;
   /** Folder of the `node` that comes first in the PATH; null: as it is. */

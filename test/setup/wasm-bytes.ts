@@ -4,7 +4,7 @@
 const HEADER = [0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00];
 
 /** A number as LEB128 without a sign. */
-export function leb(value: number): number[] {
+function leb(value: number): number[] {
   const bytes: number[] = [];
   for (let rest = value; ; rest = Math.floor(rest / 128)) {
     if (rest < 128) return [...bytes, rest];
@@ -26,7 +26,7 @@ export function section(id: number, content: readonly number[]): number[] {
 }
 
 /** What a module may have beside its functions: whole sections, in the order of their ids. */
-export interface WasmParts {
+interface WasmParts {
   /** Types of parameters and of results of each function; by default `() => ()`. */
   readonly type?: readonly [parameters: readonly number[], results: readonly number[]];
   /** Sections between those of functions and exports: tables (4), memories (5), tags (13), globals (6). */

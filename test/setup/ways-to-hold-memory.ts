@@ -6,7 +6,7 @@ import { residentBytes } from './resident-bytes.ts';
 import { bytesText, wasmModule } from './wasm-bytes.ts';
 
 /** A way to hold memory. */
-export interface Way {
+interface Way {
   /** An expression; its values are kept, made again and again, with `n` counting. */
   readonly make: string;
   /** Declarations at the top of the worker. */
@@ -112,7 +112,7 @@ export function holderOf({ make, top = '' }: Way, holdsMs: number): string {
 }
 
 /** What a way reached. */
-export interface Held {
+interface Held {
   readonly way: string;
   /** What the requests were answered with, each answer once. */
   readonly answers: string;

@@ -6,7 +6,7 @@ import { isOwnModule, type Sources } from '#cli/tasks/tools/sources.ts';
 import { lineAt, type Finding } from './findings.ts';
 
 /** Whether a path of the checkout exists; `*` stands for any name. */
-export type Exists = (file: string) => boolean;
+type Exists = (file: string) => boolean;
 
 /** Documents for people who change the code: every file name in them is one of ours. */
 const developerDocument =

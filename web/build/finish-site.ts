@@ -10,7 +10,7 @@ import { lookup } from 'mrmime';
 import { MANIFEST_FILE, type SiteFile, type SiteManifest } from '../serve/site-manifest.ts';
 
 /** Options of a site. */
-export interface SiteOptions {
+interface SiteOptions {
   /** File for client-side routes. */
   readonly fallback?: string;
   /** File for 404 responses. */

@@ -54,7 +54,7 @@ export async function docsFolder(environment: Readonly<Record<string, string | u
 }
 
 /** Hash of all inputs. */
-export function sourcesHash(): string {
+function sourcesHash(): string {
   const hash = createHash('sha256');
   const files = globSync(SOURCES, { cwd: root }).filter((file) => statSync(path.join(root, file)).isFile());
   for (const file of files.sort())

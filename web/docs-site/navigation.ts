@@ -2,13 +2,13 @@
 // docs/ that are not listed are added under "More".
 
 /** A group of pages. */
-export interface Chapter {
+interface Chapter {
   readonly title: string;
   /** File name without extension, and title in the navigation. */
   readonly pages: readonly (readonly [page: string, title: string])[];
 }
 
-export const chapters: readonly Chapter[] = [
+const chapters: readonly Chapter[] = [
   {
     title: 'Start',
     pages: [

@@ -29,7 +29,7 @@ const HSTS = 'max-age=63072000';
  * @throws {Error} for a directive that cannot be extended.
  * @example contentSecurityPolicy({ 'script-src': ["'sha256-...'"] })
  */
-export function contentSecurityPolicy(more: Sources): string {
+function contentSecurityPolicy(more: Sources): string {
   const all: Record<string, readonly string[]> = { ...BASE };
   for (const [directive, sources] of Object.entries(more)) {
     if (!OPEN.has(directive)) throw new Error(`A site adds no sources to ${directive}`);

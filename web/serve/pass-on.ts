@@ -16,7 +16,7 @@ interface PassOnDeps {
 }
 
 /** The proxy to the API. */
-export interface PassOn {
+interface PassOn {
   (request: IncomingMessage, response: ServerResponse): void;
   close(): void;
 }

@@ -18,7 +18,7 @@ export interface BuildJob {
 }
 
 /** The payload, as written by control/releases/. */
-export interface JobInput {
+interface JobInput {
   readonly repositoryId?: string;
   /** Null: the newest commit of the branch. */
   readonly commit?: string | null;
@@ -38,7 +38,7 @@ export interface BuildEnd {
 const CLAIM_LOCK = 7_528_341_002;
 
 /** Options of {@link claimBuild}. */
-export interface Claim {
+interface Claim {
   /** Token of this claim. */
   readonly lease: string;
   readonly leaseMs: number;

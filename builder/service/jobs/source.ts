@@ -6,7 +6,7 @@ import { buildFailure, type BuildSource } from '../../steps/types.ts';
 import type { RepositoryRow } from './build-input.ts';
 
 /** A source, and the secrets to mask in logs. */
-export interface FoundSource {
+interface FoundSource {
   readonly source: BuildSource;
   readonly secrets: readonly string[];
 }

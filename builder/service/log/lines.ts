@@ -123,6 +123,6 @@ export function plainLines(text: string): string {
 }
 
 /** Removes colors, cursor movements and other control characters. */
-export function plainText(text: string): string {
+function plainText(text: string): string {
   return stripVTControlCharacters(text).replaceAll(/[^\P{Cc}\t]|[\u2028-\u202e\u2066-\u2069]/gu, '');
 }

@@ -2,7 +2,7 @@
 // build (reversing a secret, for example) is not detected: the secrets belong to its own project.
 
 /** Replaces a secret. */
-export const MASK = '***';
+const MASK = '***';
 
 /** Finds secrets in texts. */
 export interface Masks {

@@ -7,7 +7,7 @@ import { lead, type WayOut } from '#core/way-out/lead.ts';
 import { SOCKET_NAME } from './inside.ts';
 
 /** A listening socket. */
-export interface Listener {
+interface Listener {
   /** Path of the socket. */
   readonly folder: string;
   /** Closes all connections, and deletes the folder. */

@@ -29,7 +29,7 @@ export const snapshotFlag = {
 } as const;
 
 /** Values of the flags. */
-export interface OptionFlags {
+interface OptionFlags {
   readonly machine?: string | undefined;
   readonly image?: string | undefined;
   readonly egress?: string | undefined;

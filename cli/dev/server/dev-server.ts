@@ -32,7 +32,7 @@ interface DevServerDeps {
 }
 
 /** Milliseconds. */
-export interface DevServerTimes {
+interface DevServerTimes {
   /** Interval of port checks. */
   readonly look: number;
   /** Delay before `silent` is reported. */

@@ -5,7 +5,7 @@ import { root, runProgram } from '../tools/processes.ts';
 import { isOwnModule, readSources, type Sources } from '../tools/sources.ts';
 
 /** Distance of modules from a change. */
-export interface Reach {
+interface Reach {
   /** Steps from a changed file to this module: 0 for a changed one; null: the change does not reach it. */
   distanceOf(file: string): number | null;
   /** The least distance of the modules in a folder and of files that begin with one of `covers`; null: not reached. */

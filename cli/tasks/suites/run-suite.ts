@@ -10,7 +10,7 @@ import { machineSeconds, usedSeconds } from './measure-process.ts';
 import { allTestFiles, pickFiles, runTestFiles } from './test-files.ts';
 
 /** Result of a suite. */
-export interface SuiteEnd {
+interface SuiteEnd {
   readonly code: number;
   /** User and system time of all its processes. */
   readonly cpuSeconds: number;

@@ -221,7 +221,7 @@ export function countNames(file: string, text: string): ReadonlyMap<string, numb
 }
 
 /** Metrics of a module's syntax tree. */
-export interface ModuleShape {
+interface ModuleShape {
   /** Functions by name and length; of nested ones, each counts the lines of those inside. */
   readonly functions: readonly { readonly name: string; readonly line: number; readonly lines: number }[];
   /** Classes that extend a class whose name ends in `Error`. */

@@ -18,7 +18,7 @@ interface Row {
 }
 
 /** A request with an idempotency key. */
-export interface Keyed {
+interface Keyed {
   /** Keys are scoped to the caller. */
   readonly actor: string;
   readonly key: string;

@@ -3,7 +3,7 @@
 import { guardSocket } from '#resources/offered-socket.ts';
 
 /** How access is checked again. */
-export interface AccessCheck {
+interface AccessCheck {
   readonly isAllowed: () => Promise<boolean>;
   readonly everyMs: number;
 }

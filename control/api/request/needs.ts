@@ -13,7 +13,7 @@ export interface Needs {
 }
 
 /** Options of a route that is open to everybody. */
-export interface OpenToAll {
+interface OpenToAll {
   readonly security: readonly [];
   readonly 'x-uncounted'?: true;
 }

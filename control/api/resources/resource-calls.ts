@@ -6,7 +6,7 @@ import type { Dependencies } from '../../process/dependencies.ts';
 import { ApiError } from '../../http/errors.ts';
 
 /** Arguments of a call, beside the operation. */
-export interface ResourceQuestion<Operation extends ResourceOperation> {
+interface ResourceQuestion<Operation extends ResourceOperation> {
   readonly projectId: string;
   readonly branch?: string | undefined;
   readonly binding?: string;

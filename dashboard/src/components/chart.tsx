@@ -3,7 +3,7 @@ import { lazy, Suspense } from 'react';
 import { SkeletonBlock } from './skeleton.tsx';
 
 /** One line of a chart. */
-export interface Series {
+interface Series {
   readonly label: string;
   /** A variable of styles/tokens.css, such as `--ok`. */
   readonly color: string;

@@ -1,6 +1,5 @@
-// Tabs. Page tabs are links with a URL each; tabs inside a sheet are not.
+// Page tabs: links with a URL each.
 import { createLink, useRouterState } from '@tanstack/react-router';
-import { Tabs as Radix } from 'radix-ui';
 import { useEffect, useRef, type ComponentPropsWithRef, type ReactNode } from 'react';
 import styles from './tabs.module.css';
 
@@ -31,28 +30,3 @@ function Anchor({ children, ...rest }: ComponentPropsWithRef<'a'>) {
 
 /** A page tab; the current one is marked. */
 export const TabLink = createLink(Anchor);
-
-interface TabsProps {
-  readonly label: string;
-  readonly tabs: readonly { readonly id: string; readonly title: ReactNode; readonly content: ReactNode }[];
-}
-
-/** Tabs without URLs. */
-export function Tabs({ label, tabs }: TabsProps) {
-  return (
-    <Radix.Root defaultValue={tabs[0]?.id ?? ''}>
-      <Radix.List className={styles.tabs} aria-label={label}>
-        {tabs.map(({ id, title }) => (
-          <Radix.Trigger key={id} value={id} className={styles.tab}>
-            {title}
-          </Radix.Trigger>
-        ))}
-      </Radix.List>
-      {tabs.map(({ id, content }) => (
-        <Radix.Content key={id} value={id} style={{ paddingTop: 16 }}>
-          {content}
-        </Radix.Content>
-      ))}
-    </Radix.Root>
-  );
-}

@@ -8,7 +8,7 @@ export { axisTimes, clockText, durationText, exactTime } from '../state/time-tex
 const TICK_MS = 1000;
 
 /** A point in time: ISO 8601, ms since 1970, or a date. */
-export type Moment = string | number | Date;
+type Moment = string | number | Date;
 
 /** @example <Time at={deployment.createdAt} /> // "4 min ago" */
 export function Time({ at, isExact = false }: { readonly at: Moment; readonly isExact?: boolean }) {

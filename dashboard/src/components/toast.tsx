@@ -24,7 +24,7 @@ export function noteFailed(words: string, error: unknown): void {
 }
 
 /** Shows success with an undo button for ten seconds. */
-export function noteUndo(words: string, undo: () => void): void {
+function noteUndo(words: string, undo: () => void): void {
   toast(words, { duration: UNDO_MS, action: { label: 'Undo', onClick: undo } });
 }
 

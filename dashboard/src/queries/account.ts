@@ -16,9 +16,6 @@ export const userQuery = queryOptions({
   staleTime: 60_000,
 });
 
-export type User = Awaited<ReturnType<typeof readUser>>;
-const readUser = () => dataOf(api.get('/user'));
-
 /** A project. */
 export type Project = Awaited<ReturnType<typeof readProject>>;
 const readProject = (id: string, signal?: AbortSignal) =>

@@ -55,7 +55,7 @@ const PAGE = 300;
 const BUCKETS = 60;
 
 /** Start and end of the selected range. "Now" is rounded to ten seconds. */
-export function spanOf({ range = '1h', from, to }: LogSearch): { readonly from: string; readonly to: string } {
+function spanOf({ range = '1h', from, to }: LogSearch): { readonly from: string; readonly to: string } {
   if (from !== undefined && to !== undefined) return { from, to };
   const end = Math.ceil(Date.now() / RANGE_STEP_MS) * RANGE_STEP_MS;
   return { from: new Date(end - logRanges[range][1]).toISOString(), to: new Date(end).toISOString() };

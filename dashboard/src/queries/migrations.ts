@@ -4,7 +4,7 @@ import { api, dataOf } from '../api/client.ts';
 import { byCursor } from '../components/cursor-list.tsx';
 
 /** Filter. */
-export interface MigrationsWanted {
+interface MigrationsWanted {
   readonly deploymentId?: string;
   readonly database?: string;
   /** Branch of the databases; '' for production. */

@@ -1,7 +1,7 @@
 // Search parameters of the pages of bindings, and functions that validate them: each drops what is not valid.
 
 /** Search parameters of a page without others. */
-export interface Branched {
+interface Branched {
   readonly branch?: string | undefined;
 }
 

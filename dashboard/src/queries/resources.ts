@@ -59,7 +59,7 @@ export const tablesQuery = (place: BindingPlace) =>
   });
 
 /** Table, order and filter. */
-export interface RowsWanted {
+interface RowsWanted {
   readonly table: string;
   readonly limit: number;
   readonly offset: number;
@@ -142,7 +142,7 @@ export const filesQuery = (place: BindingPlace, prefix: string) =>
   });
 
 /** Poll interval of queues, runs and timers. */
-export const LIVE_MS = 3000;
+const LIVE_MS = 3000;
 
 export const queueStatsQuery = (place: BindingPlace) =>
   queryOptions({

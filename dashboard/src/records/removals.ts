@@ -33,12 +33,7 @@ export function useRemoved(): ReadonlySet<string> {
  * @param act calls the API; if it fails, the item is shown again.
  * @param onDone refetches the list.
  */
-export function removeLater(
-  id: string,
-  words: string,
-  act: () => Promise<unknown>,
-  onDone: () => Promise<unknown>,
-): void {
+function removeLater(id: string, words: string, act: () => Promise<unknown>, onDone: () => Promise<unknown>): void {
   set(id, true);
   const back = (): void => set(id, false);
   const remove = async (): Promise<void> => {

@@ -15,7 +15,7 @@ import type { ComponentType } from 'react';
 import type { Mode } from '../state/mode.ts';
 
 /** A sidebar entry. */
-export interface NavigationEntry {
+interface NavigationEntry {
   readonly title: string;
   readonly Icon: ComponentType<IconProps>;
   /** Below `/projects/<name>`; empty for the overview. */

@@ -4,7 +4,7 @@ import { useEffect, useEffectEvent } from 'react';
 const TOGETHER_MS = 900;
 
 /** A shortcut. */
-export interface Shortcut {
+interface Shortcut {
   /** One key (`?`, `j`), two after each other (`g d`), or one with Ctrl or Cmd (`mod+k`). */
   readonly keys: string;
   /** Description in the list of shortcuts. */

@@ -2,7 +2,7 @@
 import { useSyncExternalStore } from 'react';
 import type { TimeZone } from './time-text.ts';
 
-export type Theme = 'system' | 'light' | 'dark';
+type Theme = 'system' | 'light' | 'dark';
 
 interface Preferences {
   readonly theme: Theme;

@@ -1,6 +1,6 @@
 // A cache of lookups: LRU with a maximum size and a time to live. Concurrent callers share one lookup.
 
-export interface Remembered<Value> {
+interface Remembered<Value> {
   get(key: string, look: () => Promise<Value>): Promise<Value>;
   forget(key: string): void;
   forgetAll(): void;

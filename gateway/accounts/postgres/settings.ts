@@ -21,7 +21,7 @@ interface Own extends ModelTable {
   readonly keyLimits: ReadonlyMap<string, readonly SetLimit[]>;
 }
 
-export interface OrganizationSettings {
+interface OrganizationSettings {
   /** The operator's providers and the organization's own, which take precedence. */
   readonly table: (organizationId: string) => Promise<ModelTable>;
   /** Limits of the organization, the project and the key. */

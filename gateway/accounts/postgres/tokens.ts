@@ -15,7 +15,7 @@ const UNKNOWN_MAX = 1000;
 const HINT_CHARS = 14;
 
 /** What is stored with a token, besides its owner. */
-export interface TokenAbout {
+interface TokenAbout {
   readonly name?: string;
   /** For a key. */
   readonly limits?: readonly SetLimit[];
@@ -26,7 +26,7 @@ export interface TokenAbout {
 }
 
 /** A created token. */
-export interface IssuedToken {
+interface IssuedToken {
   readonly id: string;
   /** Not stored. */
   readonly token: string;
@@ -49,7 +49,7 @@ interface Known {
   readonly expiresAt: number | null;
 }
 
-export interface PostgresTokens extends TokenRegistry {
+interface PostgresTokens extends TokenRegistry {
   /** @param hash in hexadecimal. */
   forget(hash: string): void;
   forgetAll(): void;

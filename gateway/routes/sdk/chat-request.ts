@@ -19,7 +19,7 @@ const SETTINGS = [
 ] as const;
 
 /** A request, with warnings for the SDK. */
-export interface Translated {
+interface Translated {
   readonly request: Json;
   readonly warnings: readonly Warning[];
 }

@@ -72,7 +72,7 @@ export function reasoningText(message: Json): string {
 }
 
 /** Signed thinking is passed with its signature; prompt.ts sends it back. */
-export function reasoningParts(message: Json): Json[] {
+function reasoningParts(message: Json): Json[] {
   const blocks = isList(message['thinking_blocks']) ? message['thinking_blocks'].filter(isJson) : [];
   if (blocks.length > 0)
     return blocks.map((block) => {

@@ -11,7 +11,7 @@ import { durable } from './durable.ts';
 import { fire } from './hooks.ts';
 
 /** Result of a call; null: the run was superseded. */
-export type CallResult = { readonly content: string; readonly isError: boolean } | null;
+type CallResult = { readonly content: string; readonly isError: boolean } | null;
 
 const CALLS_MAX = 32;
 const DENIED = 'Error: The user did not approve this call.';

@@ -34,7 +34,7 @@ interface When {
 }
 
 /** Timer id of a task. The user's id is encoded, so that no user's prefix is a prefix of another's. */
-export function timerId(userId: string, taskId: string): string {
+function timerId(userId: string, taskId: string): string {
   return `${timerPrefix(userId)}${taskId}`;
 }
 

@@ -35,7 +35,7 @@ const KEY_SET_FAILURES: ReadonlySet<string> = new Set([
 ]);
 
 /** Verifies tokens; keys are cached between calls. */
-export interface JwtVerifier {
+interface JwtVerifier {
   /** The claims; null for an invalid token, whatever the reason. @throws if the key set is not available. */
   verify(token: string, env: unknown): Promise<JwtClaims | null>;
 }

@@ -10,7 +10,7 @@ const WRITE_MS = 200;
 const MODE = 0o600;
 
 /** An open file. */
-export interface ActivityFile extends ActivityKeeper {
+interface ActivityFile extends ActivityKeeper {
   /** Writes pending records. */
   close(): void;
 }

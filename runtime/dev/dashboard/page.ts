@@ -7,7 +7,7 @@ import { dashboardFolder } from '#dashboard/build/folder.ts';
 import { PAGE_HEADERS } from '#dashboard/build/page-headers.ts';
 
 /** A file of the page. */
-export interface PageFile {
+interface PageFile {
   readonly headers: Readonly<Record<string, string>>;
   readonly content: string | Buffer;
 }

@@ -13,7 +13,7 @@ const { createServer } = process.getBuiltinModule('node:http');
 /** Calls dev's gateway on behalf of a caller. */
 export type AskAi = (request: Request, caller: AiCaller) => Promise<Response>;
 
-export interface SandboxAi {
+interface SandboxAi {
   readonly tokens: AiTokens;
   /** URL on this computer. */
   readonly url: string;

@@ -41,7 +41,7 @@ export interface AssetBody {
 }
 
 /** Bytes of static files. */
-export interface AssetContents {
+interface AssetContents {
   /** Reads a body, in pieces of at most 64 KB. @throws {PlatformError} `artifact_corrupt` */
   read(body: AssetBody): AsyncGenerator<Uint8Array, void, undefined>;
 }

@@ -10,7 +10,7 @@ import { loadFetchLibrary } from './fetch-agent.ts';
 import { requestOf, type FetchedResponse } from './fetched-response.ts';
 
 /** A request to the gateway. */
-export interface AiRequest {
+interface AiRequest {
   readonly method: string;
   /** Begins with `/ai`. */
   readonly path: string;

@@ -17,7 +17,7 @@ const GATEWAY_HEADERS = /^x-platform-(?:cache-ttl|timeout-ms|fallbacks)$/;
 const OTHER_HEADERS = /^x-(?!platform-|forwarded-)[a-z0-9-]{1,64}$/;
 
 /** Dependencies. */
-export interface AiDeps {
+interface AiDeps {
   readonly transport: AiTransport;
   readonly places: OpenFetches;
   /** The deployment. */

@@ -19,7 +19,7 @@ export interface SandboxRequest {
 }
 
 /** The address and headers of a WebSocket to the service. */
-export interface SandboxHandshake {
+interface SandboxHandshake {
   readonly url: string;
   /** Opens the connection if the URL alone does not say how. */
   readonly connect?: () => Socket;

@@ -46,7 +46,7 @@ export interface StoredStep {
 }
 
 /** Completed steps of a run. */
-export interface RunHistory {
+interface RunHistory {
   readonly steps: StoredStep[];
   readonly log: { readonly at: number; readonly message: string; readonly content: string | null }[];
 }

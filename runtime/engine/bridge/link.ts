@@ -29,7 +29,7 @@ export interface LinkOwner {
 }
 
 /** Dependencies of a link. */
-export interface LinkDeps {
+interface LinkDeps {
   /** Memory account of the deployment. */
   readonly memory: HostMemory;
   readonly hostFunctions: HostFunctions;

@@ -8,7 +8,7 @@ import { BridgedSocket, type SocketDeps } from './sockets.ts';
 const SOCKET_BYTES = 16 * 1024;
 
 /** Dependencies of a table. */
-export interface SocketTableDeps extends Omit<SocketDeps, 'buffered' | 'recount' | 'message'> {
+interface SocketTableDeps extends Omit<SocketDeps, 'buffered' | 'recount' | 'message'> {
   readonly limits: SocketDeps['limits'] & { readonly webSocketsMax: number };
   readonly memory: HostMemory;
   /** Open WebSockets of all isolates of the deployment. */

@@ -9,7 +9,7 @@ import { hasBody, headerIn, type HeadCache } from './header-block.ts';
 import type { BodySink, Exchange } from './listener.ts';
 
 /** A request from a worker. */
-export interface InsideRequest {
+interface InsideRequest {
   readonly method: string;
   readonly target: string;
   readonly host: string;
@@ -19,7 +19,7 @@ export interface InsideRequest {
 }
 
 /** The response; `body` may be cancelled. */
-export interface InsideAnswer {
+interface InsideAnswer {
   readonly status: number;
   /** Names and values in turn. */
   readonly headers: readonly string[];

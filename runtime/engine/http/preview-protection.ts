@@ -31,7 +31,7 @@ export interface ProtectionDeps {
 }
 
 /** Answers requests to previews that may not pass. */
-export interface Protection {
+interface Protection {
   /** Name of the cookie, depending on the protocol. */
   readonly cookieName: string;
   /** Whether a request may pass; otherwise it is answered, now or asynchronously. */

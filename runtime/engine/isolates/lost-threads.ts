@@ -8,7 +8,7 @@ import { shownWords } from './stuck-entry.ts';
 export type LossReason = 'heap' | 'endless';
 
 /** The thread of an abandoned isolate. */
-export interface GivenUpThread {
+interface GivenUpThread {
   /** `<project>/<deployment id>`. */
   readonly owner: string;
   /** Its organization; null without a control plane. */
@@ -22,12 +22,12 @@ export interface GivenUpThread {
 }
 
 /** A lost thread, for the supervisor. */
-export interface LostThread extends Pick<GivenUpThread, 'owner' | 'organization'> {
+interface LostThread extends Pick<GivenUpThread, 'owner' | 'organization'> {
   readonly reason: LossReason;
 }
 
 /** Why an engine has to be replaced. */
-export interface Replacement {
+interface Replacement {
   readonly reason: string;
   /** The largest cause and its CPU. */
   readonly blamed: Pick<GivenUpThread, 'owner' | 'organization'> & { readonly burntMs: number };

@@ -12,7 +12,7 @@ export interface GrownBytes {
 }
 
 /** Reads the memory of the process, and the page faults of the process or one of its threads; null: unknown. */
-export interface ResidentReader {
+interface ResidentReader {
   bytes(): number;
   faults(thread?: number): number | null;
 }

@@ -68,7 +68,7 @@ class Count {
 }
 
 /** An invocation that has ended. */
-export interface EndedInvocation {
+interface EndedInvocation {
   readonly kind: InvocationKind;
   /** Read when it is the most expensive one. */
   readonly uid: string;

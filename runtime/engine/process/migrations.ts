@@ -10,7 +10,7 @@ import type { DatabaseOwner } from '../../stores/database-service.ts';
 export type MigratedDatabases = Pick<DatabaseOwner, 'branch' | 'migrate' | 'migrations'>;
 
 /** Why a database could not be migrated. */
-export interface MigrationError {
+interface MigrationError {
   readonly code: ErrorCode;
   readonly message: string;
   /** Set for a migration that failed, or was changed after it was applied. */
@@ -34,7 +34,7 @@ export interface MigratedDatabase {
 }
 
 /** Parameters of a migration. */
-export interface MigrationOrder {
+interface MigrationOrder {
   readonly namespace: string;
   /** Slug of the branch whose databases are migrated; null: production's. */
   readonly preview: string | null;

@@ -7,7 +7,7 @@ const USAGE_MS = 1000;
 const RECORDS_MS = 250;
 
 /** Sends batches until `close`. */
-export interface SupervisorMessages {
+interface SupervisorMessages {
   /** Sends the last batches and `report`; resolves once they are written. */
   close(report: object): Promise<void>;
 }

@@ -17,7 +17,7 @@ import type { DatabaseClient } from '../../stores/database-service.ts';
 import type { EventStores } from '../../stores/event-stores.ts';
 
 /** A cache with listable entries, within one process. */
-export interface ListedCache extends CacheStore {
+interface ListedCache extends CacheStore {
   /** Keys with a prefix, most recently used last. */
   list(project: string, prefix: string, limit: number): CacheEntry[];
 }

@@ -4,16 +4,16 @@
 import type { DatabaseOwner } from '../../stores/database-service.ts';
 
 /** Database operations for snapshots. */
-export type SnapshotDatabases = Pick<DatabaseOwner, 'branch' | 'list' | 'remove' | 'restoreFrom'>;
+type SnapshotDatabases = Pick<DatabaseOwner, 'branch' | 'list' | 'remove' | 'restoreFrom'>;
 
 /** A database in a snapshot. */
-export interface SnapshotDatabase {
+interface SnapshotDatabase {
   readonly resource: string;
   readonly bytes: number;
 }
 
 /** Copies of one moment, under one name. */
-export interface Snapshot {
+interface Snapshot {
   readonly name: string;
   /** Milliseconds since 1970. */
   readonly madeAt: number;

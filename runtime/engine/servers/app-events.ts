@@ -9,7 +9,7 @@ const APP_DOMAIN = '.app.platform.internal';
 const EVENTS = '/__platform/';
 
 /** Transport of events. */
-export interface AppEvents {
+interface AppEvents {
   /** Variables for the worker and the server of an ssr deployment. */
   variablesOf(route: Pick<Route, 'project' | 'deployment'>): Readonly<Record<string, string>>;
   /** Whether a URL belongs to a server. */

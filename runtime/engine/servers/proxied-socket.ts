@@ -8,7 +8,7 @@ import type { SocketEvents, SocketWire } from '../bridge/sockets.ts';
 import { blockOf } from './proxied-request.ts';
 
 /** Events of the proxied socket. */
-export interface ProxiedSocketEvents {
+interface ProxiedSocketEvents {
   opened(): void;
   /** The server refused the handshake with its own response, whose head was sent. */
   refused(status: number): void;
@@ -30,7 +30,7 @@ export interface ProxiedSocket {
 }
 
 /** Address of a server for `ws`, and how to connect if the address does not say. */
-export interface SocketTarget {
+interface SocketTarget {
   readonly url: string;
   readonly connect?: () => Socket;
 }

@@ -14,7 +14,7 @@ import type { RunningInvocations } from './running-invocations.ts';
 const DISCARD = { write: () => true, end: () => {}, destroy: () => {} };
 
 /** Dependencies of sending responses. */
-export interface ResponseDeps {
+interface ResponseDeps {
   readonly deployment: ServedDeployment;
   readonly link: Link;
   readonly running: RunningInvocations;

@@ -9,7 +9,7 @@ const WALL_MS = 1000;
 const SHED_MS = 250;
 
 /** What the checks read and call. */
-export interface UpkeepDeps {
+interface UpkeepDeps {
   readonly limits: Pick<Limits, 'engineRequestsMax' | 'engineLagMsMax'>;
   readonly deployments: () => Iterable<Deployment>;
   /** Whether an entry runs in any isolate. */

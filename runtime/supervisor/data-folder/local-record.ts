@@ -27,7 +27,7 @@ interface LocalRecord {
 }
 
 /** The record of a platform that runs. */
-export interface OwnRecord {
+interface OwnRecord {
   /** Writes it, the first time. */
   leave(): void;
   /** Writes it again, if it was written. */

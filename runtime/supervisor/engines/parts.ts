@@ -24,7 +24,7 @@ const names = [
 const ASIDE: readonly Part[] = ['migrator', 'sandbox', 'edge', 'servers', 'backups'];
 
 /** One part of the platform. */
-export type Part = (typeof names)[number];
+type Part = (typeof names)[number];
 
 /** The parts of one supervisor. */
 export interface Parts {

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 const TICKS_PER_SECOND = 100;
 
 /** Usage of a process. */
-export interface ProcessFigures {
+interface ProcessFigures {
   readonly residentBytes: number;
   /** User and system. */
   readonly cpuSeconds: number;

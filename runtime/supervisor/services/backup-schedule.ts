@@ -22,7 +22,7 @@ const TIMER_MS_MAX = 2 ** 31 - 1;
 const LOOK_MS = 1000;
 
 /** The schedule of this platform. */
-export interface BackupSchedule {
+interface BackupSchedule {
   /** Ends a running backup, and starts no other. */
   stop(): void;
 }

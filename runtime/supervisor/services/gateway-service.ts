@@ -20,7 +20,7 @@ const isOwn = (name: string): boolean =>
 const STOP_SPARE_MS = 5000;
 
 /** Its sockets. */
-export interface GatewaySockets {
+interface GatewaySockets {
   /** For requests with a token. */
   readonly tokens: string;
   /** For engines, which identify the caller. */

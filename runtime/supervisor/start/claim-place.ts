@@ -9,7 +9,7 @@ import { checkDataFolder, leaveFirstRecord, leaveRecord } from '../data-folder/p
 import { keepPrivate } from '../data-folder/private-folders.ts';
 
 /** The claimed place. */
-export interface ClaimedPlace {
+interface ClaimedPlace {
   /** The public port; the configured one if no engines run here. */
   readonly port: number;
   /** Version of the program. */

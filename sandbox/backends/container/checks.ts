@@ -5,7 +5,7 @@ import type { SandboxCheck } from '#core/sandbox/service-status.ts';
 import { type EngineApi } from './engine-api.ts';
 
 /** What to check. */
-export interface ContainerCheckDeps {
+interface ContainerCheckDeps {
   readonly api: EngineApi;
   readonly image: string;
   /** Label of sandbox containers. */

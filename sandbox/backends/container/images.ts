@@ -5,7 +5,7 @@ import { PlatformError } from '#core/errors.ts';
 import { isFailure } from '#core/failure.ts';
 import { type EngineApi } from './engine-api.ts';
 
-export interface Images {
+interface Images {
   /** @throws {PlatformError} `sandbox_unavailable`: the image is missing, or still being pulled. */
   have(image: string): Promise<void>;
 }

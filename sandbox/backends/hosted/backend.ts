@@ -13,7 +13,7 @@ import type { HostedSettings, PinnedTemplate } from './settings.ts';
 import { type HostedProvider, type ProviderMachine } from './provider.ts';
 
 /** Options of the backend. */
-export interface HostedBackendDeps {
+interface HostedBackendDeps {
   readonly provider: HostedProvider & { close(): Promise<void> };
   readonly settings: HostedSettings;
   /** The agent file, and its commands on the machine. */

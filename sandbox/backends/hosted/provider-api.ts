@@ -15,7 +15,7 @@ import {
 } from './provider-calls.ts';
 
 /** Endpoint and credentials. */
-export interface ProviderApiDeps {
+interface ProviderApiDeps {
   /** `HOSTED_BASE_URL`, without a trailing slash. */
   readonly baseUrl: string;
   /** `HOSTED_API_KEY`. */

@@ -7,7 +7,7 @@ import { Failure } from '#core/failure.ts';
 import { parseInteger } from '#core/parse-integer.ts';
 
 /** Endpoint, credentials and timeouts. */
-export interface ProviderCallsDeps {
+interface ProviderCallsDeps {
   /** `HOSTED_BASE_URL`, without a trailing slash. */
   readonly baseUrl: string;
   readonly apiKey: string;
@@ -23,7 +23,7 @@ export interface ProviderCallsDeps {
 }
 
 /** What requests are made with. */
-export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /** The API of a provider. */
 export interface ProviderCalls {

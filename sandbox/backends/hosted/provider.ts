@@ -23,7 +23,7 @@ export interface ProviderKey {
 }
 
 /** Specification of a machine. */
-export interface ProviderMachineSpec {
+interface ProviderMachineSpec {
   readonly name: string;
   readonly template: string | null;
   readonly machineType: string;

@@ -5,7 +5,7 @@ import { Failure, isFailure } from '#core/failure.ts';
 import { openProviderCalls, record, strings, text, unreadable } from './provider-calls.ts';
 
 /** Options of the key. */
-export interface ScopedKeyDeps {
+interface ScopedKeyDeps {
   /** `HOSTED_BASE_URL`, without a trailing slash. */
   readonly baseUrl: string;
   /** `HOSTED_ADMIN_KEY`. */

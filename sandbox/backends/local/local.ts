@@ -29,7 +29,7 @@ interface Machine {
 }
 
 /** Options of the backend. */
-export interface LocalDeps {
+interface LocalDeps {
   /** Parent of the sandbox folders. */
   readonly folder: string;
   readonly environment: Readonly<Record<string, string | undefined>>;

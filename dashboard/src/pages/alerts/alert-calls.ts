@@ -22,7 +22,7 @@ export const readEvents = (id: string | null, cursor: string | undefined, signal
 export type AlertEvent = Awaited<ReturnType<typeof readEvents>>['items'][number];
 
 /** A new rule. */
-export interface NewRule {
+interface NewRule {
   readonly name: string;
   readonly kind: Rule['kind'];
   readonly threshold: number;
@@ -56,7 +56,7 @@ export const deleteRule = (id: string | null, ruleId: string) =>
     : dataOf(api.delete('/projects/:id/alert-rules/:ruleId', { params: { id, ruleId } }));
 
 /** A new channel. */
-export interface NewChannel {
+interface NewChannel {
   readonly name: string;
   readonly kind: Channel['kind'];
   readonly url?: string;

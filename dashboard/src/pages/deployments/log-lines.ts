@@ -86,7 +86,7 @@ export function failingLine(lines: readonly LogLine[]): LogLine | null {
 const ERROR_WORD = /\b(?:error|failed|cannot|could not|not found|ERR!)\b/i;
 
 /** A part of a text: plain, or a file name with a line number. */
-export interface TextPart {
+interface TextPart {
   readonly text: string;
   readonly file?: string;
   readonly line?: number;
@@ -109,7 +109,7 @@ export function partsOf(text: string): TextPart[] {
 }
 
 /** A part of a line with one style. */
-export interface LinePart extends TextPart {
+interface LinePart extends TextPart {
   readonly looks: readonly string[];
 }
 

@@ -2,7 +2,7 @@
 import type { Span } from '../../queries/logs.ts';
 
 /** A span with its depth. */
-export interface Placed {
+interface Placed {
   readonly span: Span;
   /** 0 if the parent is not in the trace. */
   readonly depth: number;

@@ -1,7 +1,7 @@
 // Parses a pasted .env file into variables and invalid lines. Pure.
 
 /** Result of parsing. */
-export interface EnvText {
+interface EnvText {
   readonly variables: readonly { readonly key: string; readonly value: string }[];
   /** Invalid lines, numbered from 1. */
   readonly problems: readonly { readonly line: number; readonly reason: string }[];

@@ -47,7 +47,7 @@ function plain(cell: Cell): string | number | null {
 }
 
 /** CSV by RFC 4180. Texts that a spreadsheet would evaluate as a formula are prefixed with a quote. */
-export function toCsv(columns: readonly string[], rows: readonly (readonly Cell[])[]): string {
+function toCsv(columns: readonly string[], rows: readonly (readonly Cell[])[]): string {
   const field = (value: string | number | null): string => {
     const text = value === null ? '' : String(value);
     const safe = typeof value === 'string' && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
@@ -58,7 +58,7 @@ export function toCsv(columns: readonly string[], rows: readonly (readonly Cell[
     .join('\r\n');
 }
 
-export function toJson(columns: readonly string[], rows: readonly (readonly Cell[])[]): string {
+function toJson(columns: readonly string[], rows: readonly (readonly Cell[])[]): string {
   return JSON.stringify(
     rows.map((row) => Object.fromEntries(columns.map((name, at) => [name, plain(row[at] ?? null)]))),
     null,
@@ -66,7 +66,7 @@ export function toJson(columns: readonly string[], rows: readonly (readonly Cell
   );
 }
 
-export function toSql(columns: readonly string[], rows: readonly (readonly Cell[])[], table: string): string {
+function toSql(columns: readonly string[], rows: readonly (readonly Cell[])[], table: string): string {
   const head = `INSERT INTO ${quotedName(table)} (${columns.map(quotedName).join(', ')}) VALUES`;
   return rows.map((row) => `${head} (${row.map(sqlLiteral).join(', ')});`).join('\n');
 }

@@ -3,7 +3,7 @@ import { reveal } from '../../secrets.ts';
 import type { Workspace } from '../../workspace-types.ts';
 
 /** State of a message. */
-export type Answer =
+type Answer =
   | { readonly is: 'said'; readonly text: string; readonly isError: boolean }
   | { readonly is: 'waiting'; readonly approval: string | null }
   | { readonly is: 'unknown' };

@@ -13,7 +13,7 @@ const TOKEN_USER = 'mcp';
 const UNAUTHORISED = -32001;
 
 /** An endpoint. */
-export interface McpEndpoint<Env extends AgentEnv> {
+interface McpEndpoint<Env extends AgentEnv> {
   readonly path: string;
   answer(request: Request, env: Env, agent: AgentContext<Env>): Promise<Response>;
 }

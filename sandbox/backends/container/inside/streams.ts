@@ -28,7 +28,7 @@ const TOPIC_BYTES_MAX = 512;
 const GREETING_BYTES = 16;
 
 /** One side of the connection. */
-export interface Streams {
+interface Streams {
   /** Opens a stream to the other side, which gets `onOpen`. It fails when the connection is lost. */
   open(topic: string): Duplex;
   /** Ends everything. */

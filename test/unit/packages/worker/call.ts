@@ -1,12 +1,12 @@
 // Calls a built app as the platform would, without a platform: for the tests of packages/worker.
 
 /** An app that answers. */
-export interface App {
+interface App {
   fetch(request: Request, env: never, ctx?: never): Response | Promise<Response>;
 }
 
 /** An answer as tests look at it. */
-export interface Answer {
+interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
@@ -14,7 +14,7 @@ export interface Answer {
 }
 
 /** Options of a call; `json` is sent as JSON. */
-export interface CallInit extends RequestInit {
+interface CallInit extends RequestInit {
   readonly json?: unknown;
   readonly env?: unknown;
 }
