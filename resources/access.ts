@@ -104,7 +104,7 @@ export function permissionOfCall(operation: SandboxRequest['operation']): Permis
 /** Selects the resources of production or of a branch's previews. */
 export const branchQuery = {
   branch: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 255, description: 'Of the previews of a branch; default: production' }),
+    Type.String({ minLength: 1, maxLength: 255, description: 'Branch of the preview; default: production' }),
   ),
 };
 

@@ -27,7 +27,7 @@ const Table = Type.Object({
       name: Type.String(),
       type: Type.String(),
       notNull: Type.Boolean(),
-      primaryKey: Type.Number({ description: 'Place in the primary key, from 1; 0: it is not part of it' }),
+      primaryKey: Type.Number({ description: 'Position in the primary key, from 1; 0: not part of it' }),
     }),
   ),
 });
@@ -61,7 +61,7 @@ export const databases = platform<unknown, ResourceState>()
     '/projects/:id/databases/:database/tables',
     {
       ...reads,
-      summary: 'List the tables and views of a database, their columns, and the statements that made them',
+      summary: 'List the tables and views of a database with their columns and CREATE statements',
       params,
       query,
       response: Type.Object({ items: Type.Array(Table) }),
@@ -77,7 +77,7 @@ export const databases = platform<unknown, ResourceState>()
     '/projects/:id/databases/:database/rows',
     {
       ...reads,
-      summary: 'A page of the rows of a table; of long values the beginning: {cut: bytes, t: text or b: base64}',
+      summary: 'List rows of a table; long values are cut: {cut: bytes, t: text or b: base64}',
       params,
       query: Type.Object({
         ...branchQuery,
@@ -87,12 +87,12 @@ export const databases = platform<unknown, ResourceState>()
         order: Type.Optional(Name),
         descending: Type.Optional(Type.Boolean()),
         column: Type.Optional(Name),
-        search: Type.Optional(Type.String({ maxLength: 1000, description: 'Rows of which `column` contains it' })),
+        search: Type.Optional(Type.String({ maxLength: 1000, description: 'Rows whose `column` contains this text' })),
       }),
       response: Type.Object({
         table: Table,
         total: Type.Number(),
-        key: Type.Array(Type.String(), { description: 'Columns that name one row; empty where rows have no name' }),
+        key: Type.Array(Type.String(), { description: 'Columns that identify a row; empty if there are none' }),
         keys: Type.Array(Row),
         rows: Type.Array(Row),
       }),
@@ -114,7 +114,7 @@ export const databases = platform<unknown, ResourceState>()
     '/projects/:id/databases/:database/cell',
     {
       ...reads,
-      summary: 'One value of a row, whole; changes nothing',
+      summary: 'Read one full value of a row',
       params,
       query,
       body: Type.Object({ table: Name, column: Name, key: Type.Array(Type.Unknown(), { minItems: 1, maxItems: 100 }) }),
@@ -155,7 +155,7 @@ export const databases = platform<unknown, ResourceState>()
     '/projects/:id/databases/:database/slow',
     {
       ...reads,
-      summary: 'Statements that took long since the database was opened, those that took most in all first',
+      summary: 'List slow statements since the database was opened, largest total time first',
       params,
       query,
       response: Type.Object({
@@ -199,7 +199,7 @@ export const databases = platform<unknown, ResourceState>()
     '/projects/:id/databases/:database/explain',
     {
       ...reads,
-      summary: 'How a statement would be run, without running it',
+      summary: 'Explain a statement without running it',
       params,
       query,
       body: Statement,
@@ -264,7 +264,7 @@ export const databases = platform<unknown, ResourceState>()
   )
   .get(
     '/projects/:id/databases/:database/export',
-    { ...reads, summary: 'A consistent copy of the database, as a SQLite file', params, query },
+    { ...reads, summary: 'Download a consistent copy of the database, as a SQLite file', params, query },
     async (ctx) => {
       const { id: project, database: binding } = ctx.params;
       const { resources } = ctx.state;
@@ -286,13 +286,15 @@ export const databases = platform<unknown, ResourceState>()
     '/projects/:id/databases/:database/copies',
     {
       ...reads,
-      summary: 'List the copies that are kept of production’s database, the newest first, and its size',
+      summary: 'List the copies of the production database, newest first, and its size',
       params,
       query,
       response: Type.Object({
         items: Type.Array(Copy),
-        bytes: Type.Number({ description: 'Of the database itself' }),
-        copiesMax: Type.Number({ description: 'DB_SNAPSHOTS_MAX: beyond it, the oldest goes for a new one' }),
+        bytes: Type.Number({ description: 'Size of the database itself' }),
+        copiesMax: Type.Number({
+          description: 'Maximum number of copies (DB_SNAPSHOTS_MAX); a new copy replaces the oldest',
+        }),
       }),
     },
     async (ctx) => {
@@ -306,7 +308,7 @@ export const databases = platform<unknown, ResourceState>()
     '/projects/:id/databases/:database/copies',
     {
       ...writes,
-      summary: 'Make a copy of production’s database, which is kept beside it',
+      summary: 'Create a copy of the production database',
       params,
       query,
       response: { 201: Type.Object({ copy: Copy, dropped: Type.Array(Type.String()) }) },
@@ -322,10 +324,10 @@ export const databases = platform<unknown, ResourceState>()
     '/projects/:id/databases/:database/copies/:copy/restore',
     {
       ...writes,
-      summary: 'Put a copy in the place of the database; what it replaces becomes a copy',
+      summary: 'Restore the database from a copy; the current data becomes a copy',
       params: copyParams,
       query,
-      response: Type.Object({ before: Type.String({ description: 'Name of the copy of what was replaced' }) }),
+      response: Type.Object({ before: Type.String({ description: 'Copy of the data that was replaced' }) }),
     },
     async (ctx) => {
       const { id: project, database: binding, copy: name } = ctx.params;

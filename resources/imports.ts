@@ -34,13 +34,13 @@ const importParams = Type.Object({
 const Progress = Type.Object({
   state: Type.Union(
     ['unknown', 'running', 'done', 'failed'].map((state) => Type.Literal(state)),
-    { description: 'unknown: it was not begun, or the database service was started since' },
+    { description: 'unknown: never started, or the database service was restarted since' },
   ),
   statements: Type.Number(),
-  part: Type.Number({ description: 'From 0 to 1, about' }),
+  part: Type.Number({ description: 'Approximate, from 0 to 1' }),
   reason: NullableText,
   leftOut: Type.Array(Type.String(), {
-    description: 'What was not taken over, such as messages that wait for a queue',
+    description: 'Data that was not imported, such as waiting messages of a queue',
   }),
 });
 
@@ -57,14 +57,14 @@ export const imports = platform<unknown, ResourceState>()
     '/projects/:id/databases/:database/imports',
     {
       ...writes,
-      summary: 'Begin to send a file of SQL, or a SQLite file, that is to be imported',
+      summary: 'Start the upload of an SQL or SQLite file to import',
       params,
       query,
       response: {
         201: Type.Object({
           id: Type.String(),
-          pieceBytesMax: Type.Number({ description: 'Of the body of one PUT' }),
-          bytesMax: Type.Number({ description: 'DB_MAX_IMPORT_BYTES: of the file' }),
+          pieceBytesMax: Type.Number({ description: 'Maximum body size of one PUT' }),
+          bytesMax: Type.Number({ description: 'Maximum size of the file (DB_MAX_IMPORT_BYTES)' }),
         }),
       },
     },
@@ -91,7 +91,7 @@ export const imports = platform<unknown, ResourceState>()
     '/projects/:id/databases/:database/imports/:import',
     {
       ...writes,
-      summary: 'Send a piece of the file: the body is its bytes from `offset` on, which is how many were sent',
+      summary: 'Upload a part of the file: the body is its bytes from `offset` on',
       params: importParams,
       query: Type.Object({ ...branchQuery, offset: Type.Integer({ minimum: 0 }) }),
       response: Type.Object({ bytes: Type.Number({ description: 'Received so far' }) }),
@@ -110,12 +110,12 @@ export const imports = platform<unknown, ResourceState>()
     '/projects/:id/databases/:database/imports/:import/run',
     {
       ...writes,
-      summary: 'Import the file that was sent, all or nothing; asked again, it says how far that is',
+      summary: 'Import the uploaded file, all or nothing; a repeated request returns the progress',
       params: importParams,
       query,
       body: Type.Object({
-        bytes: Type.Integer({ minimum: 0, description: 'Of the whole file' }),
-        replace: Type.Optional(Type.Boolean({ description: 'What is in the database goes first' })),
+        bytes: Type.Integer({ minimum: 0, description: 'Size of the whole file' }),
+        replace: Type.Optional(Type.Boolean({ description: 'Deletes the current data first' })),
       }),
       response: Progress,
     },
@@ -144,7 +144,7 @@ export const imports = platform<unknown, ResourceState>()
     '/projects/:id/databases/:database/imports/:import',
     {
       ...writes,
-      summary: 'How far an import is: at its end, or in a second',
+      summary: 'Read the progress of an import; waits up to a second for its end',
       params: importParams,
       query,
       response: Progress,
@@ -159,7 +159,7 @@ export const imports = platform<unknown, ResourceState>()
     '/projects/:id/databases/:database/imports/:import',
     {
       ...writes,
-      summary: 'End an import, and drop what was sent: nothing was changed then',
+      summary: 'Cancel an import and delete the uploaded file; the database is unchanged',
       params: importParams,
       query,
       response: Done,

@@ -23,7 +23,7 @@ const Message = Type.Object({
   id: Type.String(),
   payload: Type.Unknown(),
   attempt: Type.Number(),
-  timestamp: Type.Number({ description: 'When it was sent, in milliseconds since 1970' }),
+  timestamp: Type.Number({ description: 'Time of sending, in milliseconds since 1970' }),
   dueAt: NullableNumber,
   deadReason: NullableText,
 });
@@ -34,7 +34,7 @@ export const queues = platform<unknown, ResourceState>()
     '/projects/:id/queues/:queue/stats',
     {
       ...reads,
-      summary: 'How a queue stands',
+      summary: 'Read the state of a queue',
       params,
       query: branchOnly,
       response: Type.Object({
@@ -54,7 +54,7 @@ export const queues = platform<unknown, ResourceState>()
     '/projects/:id/queues/:queue/messages',
     {
       ...reads,
-      summary: 'List messages in the order they were sent, or dead letters and why they are',
+      summary: 'List messages in the order they were sent, or dead letters with the reason',
       params,
       query: Type.Object({ ...branchQuery, dead: Dead, cursor: NumberCursor, limit: Limit }),
       response: Messages,
@@ -71,7 +71,7 @@ export const queues = platform<unknown, ResourceState>()
     '/projects/:id/queues/:queue/dead',
     {
       ...reads,
-      summary: 'List dead letters, and why they are',
+      summary: 'List dead letters with the reason',
       params,
       query: Type.Object({ ...branchQuery, cursor: NumberCursor, limit: Limit }),
       response: Messages,
@@ -128,7 +128,7 @@ export const queues = platform<unknown, ResourceState>()
     '/projects/:id/queues/:queue/redrive',
     {
       ...writes,
-      summary: 'Send dead letters to their queue again: all, or one',
+      summary: 'Return all dead letters, or one, to their queue',
       params,
       query: Type.Object({ ...branchQuery, message: Type.Optional(Type.String({ maxLength: 256 })) }),
       response: Count,

@@ -34,7 +34,7 @@ export const SandboxOptions = Type.Unsafe<Readonly<Record<string, unknown>>>(
         Type.Unknown({ description: 'ID of a snapshot to start from, if the sandbox does not exist yet' }),
       ),
     },
-    { description: 'What the sandbox is made of; null: as the operator has it' },
+    { description: "Image of the sandbox; null: the operator's default" },
   ),
 );
 

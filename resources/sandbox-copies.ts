@@ -12,9 +12,9 @@ const NO_BYTES: AsyncIterable<Uint8Array> = { [Symbol.asyncIterator]: () => Read
 
 const Snapshot = Type.Object({
   id: Type.String(),
-  of: Type.String({ description: 'The sandbox it was taken of' }),
+  of: Type.String({ description: 'The sandbox of the snapshot' }),
   createdAt: Moment,
-  sizeBytes: Type.Number({ description: 'What it takes on the disk' }),
+  sizeBytes: Type.Number({ description: 'Size on disk' }),
 });
 
 export const sandboxCopies = platform<unknown, ResourceState>()
@@ -22,7 +22,7 @@ export const sandboxCopies = platform<unknown, ResourceState>()
     '/projects/:id/sandboxes/:binding/:sandbox/snapshot',
     {
       ...writes,
-      summary: 'Keep the files of a sandbox as they are, in a snapshot; processes stand still meanwhile',
+      summary: 'Save the files of a sandbox in a snapshot; its processes are paused meanwhile',
       params: ofOne,
       query: Type.Object({ ...branchQuery, snapshot: Type.Optional(Sandbox) }),
       response: Snapshot,
@@ -38,7 +38,7 @@ export const sandboxCopies = platform<unknown, ResourceState>()
     '/projects/:id/sandboxes/:binding/:sandbox/fork',
     {
       ...writes,
-      summary: 'Make another sandbox with the files and options of this one, as it is now',
+      summary: 'Fork a sandbox: create another one with its current files and options',
       params: ofOne,
       query: Type.Object({ ...branchQuery, to: Sandbox }),
       response: Done,
@@ -68,7 +68,7 @@ export const sandboxCopies = platform<unknown, ResourceState>()
     '/projects/:id/sandbox-snapshots/:binding/:snapshot',
     {
       ...writes,
-      summary: 'Delete a snapshot; sandboxes that began with it stay as they are',
+      summary: 'Delete a snapshot; sandboxes created from it are kept',
       params: Type.Object({ id: Type.String(), binding: BindingName, snapshot: Sandbox }),
       query: branchOnly,
       response: Done,

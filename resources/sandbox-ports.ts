@@ -8,7 +8,7 @@ import { toJson } from './sandbox-calls.ts';
 
 const Port = Type.Integer({ minimum: 1, maximum: 65_535 });
 const shown = {
-  url: Type.String({ description: 'Where visitors come: it stays the same when the port is exposed again' }),
+  url: Type.String({ description: 'Public URL; stays the same when the port is exposed again' }),
   port: Type.Integer(),
   name: NullableText,
   auth: Type.Enum(['token', 'public']),
@@ -17,7 +17,7 @@ const ExposedPort = Type.Object(shown);
 const ExposedPortWithToken = Type.Object({
   ...shown,
   token: Type.Optional(
-    Type.String({ description: 'Wanted once as `?token=`, or in each request as `x-platform-port-token`' }),
+    Type.String({ description: 'Send it once as `?token=`, or with each request as `x-platform-port-token`' }),
   ),
 });
 
@@ -43,12 +43,12 @@ export const sandboxPorts = platform<unknown, ResourceState>()
     '/projects/:id/sandboxes/:binding/:sandbox/ports',
     {
       ...writes,
-      summary: 'Give a port an address, or read its token again',
+      summary: 'Expose a port, or read its token again',
       params: ofOne,
       query: branchOnly,
       body: Type.Object({
         port: Port,
-        name: Type.Optional(Type.String({ minLength: 1, maxLength: 63, description: 'For people' })),
+        name: Type.Optional(Type.String({ minLength: 1, maxLength: 63, description: 'For humans' })),
         auth: Type.Optional(
           Type.Enum(['token', 'public'], { description: '`public`: everyone who knows the URL has access' }),
         ),

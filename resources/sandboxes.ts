@@ -46,7 +46,7 @@ const ofProcess = Type.Object({ id: Type.String(), binding: BindingName, sandbox
 const FilePath = Type.String({
   minLength: 1,
   maxLength: PATH_CHARS_MAX,
-  description: 'Absolute, or below /workspace',
+  description: 'Absolute, or relative to /workspace',
 });
 
 const SandboxInfo = Type.Object({
@@ -61,7 +61,7 @@ const SandboxInfo = Type.Object({
   lastActiveAt: Moment,
 });
 const Command = Type.Union([Type.String({ minLength: 1 }), Type.Array(Type.String(), { minItems: 1 })], {
-  description: 'A text for the shell, or a program with its arguments',
+  description: 'A shell command line, or a program with its arguments',
 });
 const Variables = Type.Record(Type.String(), Type.String());
 const started = {
@@ -72,10 +72,10 @@ const started = {
 };
 const ExecArguments = Type.Object({
   ...started,
-  timeoutMs: Type.Optional(Type.Integer({ minimum: 1, description: '60,000 by default, at most 600,000' })),
+  timeoutMs: Type.Optional(Type.Integer({ minimum: 1, description: 'Default 60,000, maximum 600,000' })),
   stdin: Type.Optional(
     Type.Union([Type.Object({ text: Type.String() }), Type.Object({ base64: Type.String() })], {
-      description: 'What it reads, at most 1 MiB',
+      description: 'Standard input, at most 1 MiB',
     }),
   ),
 });
@@ -122,7 +122,7 @@ export const sandboxes = platform<unknown, ResourceState>()
   )
   .get(
     '/projects/:id/sandboxes/:binding/:sandbox',
-    { ...reads, summary: 'Read what a sandbox is', params: ofOne, query: branchOnly, response: SandboxInfo },
+    { ...reads, summary: 'Read a sandbox', params: ofOne, query: branchOnly, response: SandboxInfo },
     async (ctx) => {
       const { sandbox } = ctx.params;
       const info = (await toJson(await ask(ctx, { operation: 'info', sandbox }))) as Info | null;
@@ -159,7 +159,7 @@ export const sandboxes = platform<unknown, ResourceState>()
   )
   .post(
     '/projects/:id/sandboxes/:binding/:sandbox/suspend',
-    { ...writes, summary: 'Have its processes stand still', params: ofOne, query: branchOnly, response: Done },
+    { ...writes, summary: 'Suspend a sandbox', params: ofOne, query: branchOnly, response: Done },
     async (ctx) => end(await ask(ctx, { operation: 'suspend', sandbox: ctx.params.sandbox })),
   )
   .post(
@@ -181,7 +181,8 @@ export const sandboxes = platform<unknown, ResourceState>()
     '/projects/:id/sandboxes/:binding/:sandbox/exec',
     {
       ...writes,
-      summary: 'Run a command and wait for it; with Accept: text/event-stream its output as server-sent events',
+      summary:
+        'Run a command and wait for it; with Accept: text/event-stream, its output is streamed as server-sent events',
       description:
         'A command that fails is a result. It ends with the wait: at timeoutMs, or when the request ends. Events are JSON with a `type`: `start`, `stdout` and `stderr` (`data`), at last `complete` (`exitCode`, `success`, `timedOut`, `durationMs`); a stream without it has broken off.',
       params: ofOne,
@@ -251,7 +252,7 @@ export const sandboxes = platform<unknown, ResourceState>()
     '/projects/:id/sandboxes/:binding/:sandbox/files/content',
     {
       ...writes,
-      summary: 'Delete a file, or with recursive a folder',
+      summary: 'Delete a file, or with `recursive` a folder',
       params: ofOne,
       query: Type.Object({ ...branchQuery, path: FilePath, recursive: Type.Optional(Type.Boolean()) }),
       response: Done,
@@ -265,7 +266,7 @@ export const sandboxes = platform<unknown, ResourceState>()
     '/projects/:id/sandboxes/:binding/:sandbox/processes',
     {
       ...reads,
-      summary: 'List background processes, those too that have ended',
+      summary: 'List background processes, including exited ones',
       params: ofOne,
       query: branchOnly,
       response: Type.Object({ items: Type.Array(SandboxProcess) }),
@@ -276,7 +277,7 @@ export const sandboxes = platform<unknown, ResourceState>()
     '/projects/:id/sandboxes/:binding/:sandbox/processes',
     {
       ...writes,
-      summary: 'Start a process that goes on after the call',
+      summary: 'Start a background process',
       params: ofOne,
       query: branchOnly,
       body: Type.Object({ ...started, processId: Type.Optional(Process) }),
@@ -293,7 +294,7 @@ export const sandboxes = platform<unknown, ResourceState>()
     '/projects/:id/sandboxes/:binding/:sandbox/processes/:process/logs',
     {
       ...reads,
-      summary: 'Read what a process wrote, or follow it with Accept: text/event-stream',
+      summary: 'Read the output of a process, or follow it with Accept: text/event-stream',
       description:
         'The last million characters. Events are JSON with a `type`: `stdout` and `stderr` (`data`), `dropped` (`chars`) for what is not kept, at last `exit` (`exitCode`).',
       params: ofProcess,
@@ -312,7 +313,7 @@ export const sandboxes = platform<unknown, ResourceState>()
     '/projects/:id/sandboxes/:binding/:sandbox/processes/:process',
     {
       ...writes,
-      summary: 'End a process and all that it started, or send it a signal',
+      summary: 'Stop a process and its children, or send it a signal',
       params: ofProcess,
       query: Type.Object({
         ...branchQuery,

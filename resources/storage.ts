@@ -144,7 +144,7 @@ export const files = platform<unknown, ResourceState>()
     '/projects/:id/files/:binding',
     {
       ...reads,
-      summary: 'List files, and with a delimiter folders',
+      summary: 'List files, with a delimiter also folders',
       params,
       query: Type.Object({
         ...branchQuery,
@@ -228,7 +228,7 @@ export const caches = platform<unknown, ResourceState>()
     '/projects/:id/caches/:binding',
     {
       ...reads,
-      summary: 'What a cache binding keeps at the moment, where the cache can tell: that of platform dev',
+      summary: 'List the entries of a cache (only in `platform dev`)',
       params,
       query: Type.Object({ ...branchQuery, limit: page.limit }),
       response: Type.Object({
@@ -245,7 +245,7 @@ export const caches = platform<unknown, ResourceState>()
     '/projects/:id/caches/:binding/entry',
     {
       ...reads,
-      summary: 'Read what a cache keeps under a key',
+      summary: 'Read an entry of a cache',
       params,
       query: entry,
       response: Type.Object({ key: Type.String(), value: Type.String() }),
@@ -260,7 +260,7 @@ export const caches = platform<unknown, ResourceState>()
   )
   .delete(
     '/projects/:id/caches/:binding/entry',
-    { ...writes, summary: 'Delete what a cache keeps under a key', params, query: entry, response: Done },
+    { ...writes, summary: 'Delete an entry of a cache', params, query: entry, response: Done },
     async (ctx) => {
       const { id: project, binding } = ctx.params;
       const { branch, key } = ctx.query;

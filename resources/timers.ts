@@ -32,7 +32,7 @@ export const timers = platform<unknown, ResourceState>()
     '/projects/:id/timers/:timer',
     {
       ...reads,
-      summary: 'List timers that are set, in the order of their ids',
+      summary: 'List pending timers, ordered by id',
       params: ofTimers,
       query: Type.Object({
         ...branchQuery,
@@ -53,11 +53,11 @@ export const timers = platform<unknown, ResourceState>()
     '/projects/:id/timers/:timer/entry',
     {
       ...writes,
-      summary: 'Set a timer, or move the one with its id',
+      summary: 'Set a timer, or reschedule the one with this id',
       params: ofTimers,
       query: oneTimer,
       body: Type.Object({
-        at: Type.Optional(Type.Number({ description: 'Milliseconds since 1970; or give afterMs' })),
+        at: Type.Optional(Type.Number({ description: 'Milliseconds since 1970; alternative: afterMs' })),
         afterMs: Type.Optional(Type.Number({ minimum: 0 })),
         payload: Type.Optional(Type.Unknown()),
         intervalMs: Type.Optional(Type.Number({ minimum: 1 })),
@@ -78,7 +78,7 @@ export const timers = platform<unknown, ResourceState>()
     '/projects/:id/timers/:timer/run',
     {
       ...writes,
-      summary: 'Fire a timer now; one that comes again goes on from here',
+      summary: 'Fire a timer now; a repeating timer continues from now',
       params: ofTimers,
       query: oneTimer,
       response: Done,
@@ -109,7 +109,7 @@ export const schedules = platform<unknown, ResourceState>()
     '/projects/:id/schedules',
     {
       ...reads,
-      summary: 'The schedules of platform.yaml with their next and last run; previews have none',
+      summary: 'List the schedules of platform.yaml with their next and last run; previews have none',
       params: ofProject,
       query: branchOnly,
       response: Type.Object({
@@ -134,7 +134,7 @@ export const schedules = platform<unknown, ResourceState>()
     '/projects/:id/schedules/run',
     {
       ...writes,
-      summary: 'Run a schedule now, once more; triggered is false while it is running',
+      summary: 'Run a schedule now; `triggered` is false if it is already running',
       params: ofProject,
       query: Type.Object({ ...branchQuery, name: Type.String({ minLength: 1, maxLength: 256 }) }),
       response: Type.Object({ triggered: Type.Boolean() }),

@@ -20,7 +20,7 @@ export const users = platform<unknown, ResourceState>()
     '/projects/:id/users',
     {
       ...reads,
-      summary: 'List the users of an app, the newest first',
+      summary: 'List the users of an app, newest first',
       params,
       query: Type.Object({
         ...branchQuery,
@@ -70,7 +70,7 @@ export const users = platform<unknown, ResourceState>()
     '/projects/:id/users/:user/sessions',
     {
       ...reads,
-      summary: 'The sessions of a user that are not over, and how the user signs in',
+      summary: 'List the open sessions of a user, and their sign-in methods',
       params: ofUser,
       query,
       response: Type.Object({
@@ -113,7 +113,7 @@ export const users = platform<unknown, ResourceState>()
     '/projects/:id/sign-in',
     {
       ...reads,
-      summary: 'How users of an app may sign in',
+      summary: 'List the sign-in methods of an app',
       params,
       query,
       response: Type.Object({ providers: Type.Array(Type.String()), requiresVerification: Type.Boolean() }),

@@ -35,7 +35,7 @@ const RunDetail = Type.Object({
       name: Type.String(),
       kind: Type.String({ description: 'run, sleep or event' }),
       status: Type.String({ description: 'done, failed or waiting' }),
-      attempts: Type.Number({ description: 'Attempts that failed' }),
+      attempts: Type.Number({ description: 'Failed attempts' }),
       result: Type.Unknown(),
       error: Failure,
       wakeAt: NullableNumber,
@@ -55,7 +55,7 @@ export const workflows = platform<unknown, ResourceState>()
     '/projects/:id/workflows/:workflow/runs',
     {
       ...reads,
-      summary: 'List the runs of a workflow, the newest first',
+      summary: 'List the runs of a workflow, newest first',
       params: ofWorkflow,
       query: Type.Object({
         ...branchQuery,
@@ -96,7 +96,7 @@ export const workflows = platform<unknown, ResourceState>()
     '/projects/:id/workflows/:workflow/run',
     {
       ...reads,
-      summary: 'A run with its steps and its log',
+      summary: 'Read a run with its steps and its log',
       params: ofWorkflow,
       query: ofRun,
       response: RunDetail,
@@ -111,7 +111,7 @@ export const workflows = platform<unknown, ResourceState>()
   )
   .post(
     '/projects/:id/workflows/:workflow/run/cancel',
-    { ...writes, summary: 'End a run', params: ofWorkflow, query: ofRun, response: Done },
+    { ...writes, summary: 'Cancel a run', params: ofWorkflow, query: ofRun, response: Done },
     async (ctx) => {
       const { id: project, workflow: binding } = ctx.params;
       const { branch, run: id } = ctx.query;
@@ -123,7 +123,7 @@ export const workflows = platform<unknown, ResourceState>()
     '/projects/:id/workflows/:workflow/run/pause',
     {
       ...writes,
-      summary: 'Pause a run: the step that runs ends, and no other begins',
+      summary: 'Pause a run: the running step completes, and no other starts',
       params: ofWorkflow,
       query: ofRun,
       response: Done,
@@ -137,7 +137,7 @@ export const workflows = platform<unknown, ResourceState>()
   )
   .post(
     '/projects/:id/workflows/:workflow/run/resume',
-    { ...writes, summary: 'Let a paused run go on', params: ofWorkflow, query: ofRun, response: Done },
+    { ...writes, summary: 'Resume a paused run', params: ofWorkflow, query: ofRun, response: Done },
     async (ctx) => {
       const { id: project, workflow: binding } = ctx.params;
       const { branch, run: id } = ctx.query;
@@ -149,7 +149,7 @@ export const workflows = platform<unknown, ResourceState>()
     '/projects/:id/workflows/:workflow/run/restart',
     {
       ...writes,
-      summary: 'Run it again, from the beginning or from a step on',
+      summary: 'Run it again, from the beginning or from a given step',
       params: ofWorkflow,
       query: ofRun,
       body: Type.Object({ fromStep: Type.Optional(Type.String({ minLength: 1, maxLength: 512 })) }),
@@ -167,7 +167,7 @@ export const workflows = platform<unknown, ResourceState>()
     '/projects/:id/workflows/:workflow/run/events',
     {
       ...writes,
-      summary: 'Send a run an event that it waits for, or will',
+      summary: 'Send an event to a run',
       params: ofWorkflow,
       query: ofRun,
       body: Type.Object({

@@ -55,7 +55,7 @@ export function outputFolder(
   const what =
     made === null
       ? 'No folder has an index.html'
-      : `The build command "${config.build}" made no folder with an index.html`;
+      : `The build command "${config.build}" created no folder with an index.html`;
   throw new BuildError(
     'assets',
     `${what}: looked for ${looked}. Set "out" in platform.yaml to the folder with the files to serve`,

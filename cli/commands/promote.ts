@@ -9,7 +9,7 @@ import { yesFlag } from '../terminal/confirm.ts';
 import type { Shell } from '../terminal/shell.ts';
 
 export const command = defineCommand({
-  meta: { name: 'promote', description: 'Make a deployment production' },
+  meta: { name: 'promote', description: 'Promote a deployment to production' },
   args: {
     deployment: {
       type: 'positional',

@@ -62,7 +62,7 @@ export const commands: Readonly<Record<string, Entry>> = {
     byDefault: 'list',
     commands: deploymentCommands,
   },
-  promote: { summary: 'Make a deployment production', load: () => import('./promote.ts') },
+  promote: { summary: 'Promote a deployment to production', load: () => import('./promote.ts') },
   rollback: { summary: 'Roll back to the previous production deployment', load: () => import('./rollback.ts') },
   env: {
     summary: 'Variables of this project: list, set, unset, pull, push',

@@ -61,12 +61,12 @@ export function createApi() {
       ui: '/docs',
       failure: FailureSchema,
       securitySchemes: {
-        token: { type: 'http', scheme: 'bearer', description: 'Made by `platform auth login` or POST /tokens' },
+        token: { type: 'http', scheme: 'bearer', description: 'Created by `platform auth login` or POST /tokens' },
         session: {
           type: 'apiKey',
           in: 'cookie',
           name: 'platform-session',
-          description: 'Of the dashboard; a request that changes something needs its Origin',
+          description: 'Session of the dashboard; requests that change something need its Origin',
         },
       },
     })

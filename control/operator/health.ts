@@ -109,7 +109,7 @@ async function checkEngines({ privatePort }: Dependencies): Promise<Finding[]> {
   );
   return [
     silent.length > 0
-      ? warn('engines', `${message}; ${silent.length} do not answer`, 'They are replaced when they stay silent.')
+      ? warn('engines', `${message}; ${silent.length} do not answer`, 'Engines that keep silent are replaced.')
       : ok('engines', message),
     ...quarantined,
     ...(status.services ?? []).map(({ name, state, restarts }) => {
@@ -179,7 +179,7 @@ async function checkGitHost({ git }: Dependencies): Promise<Finding[]> {
   if (git.gitHost === null) return [ok('git host', 'None is set up: projects deploy by platform deploy and git push')];
   try {
     const missing = await missingPermissions(git.gitHost);
-    if (missing.length === 0) return [ok('git host', 'The app has the permissions it takes')];
+    if (missing.length === 0) return [ok('git host', 'The app has all required permissions')];
     const advice = "Grant it in the app's settings on the Git host, and accept it for each installation.";
     return missing.map(({ name, isRequired, without }) =>
       (isRequired ? fail : warn)('git host', `The app may not ${name}: ${without}`, advice),

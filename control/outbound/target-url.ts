@@ -9,7 +9,7 @@ export const TargetUrl = Type.String({ maxLength: 2048 });
 
 /** Request field; routes let only operators set it. */
 export const AllowPrivate = Type.Optional(
-  Type.Boolean({ description: 'May lead to http and private addresses; only operators may' }),
+  Type.Boolean({ description: 'Allows http and private addresses; operators only' }),
 );
 
 /**

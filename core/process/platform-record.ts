@@ -7,7 +7,7 @@ import { join } from 'node:path';
 /** `platform.json`. */
 export interface DataFolderRecord {
   readonly format: 1;
-  /** Of the platform that used it last. */
+  /** Version of the platform that used it last. */
   readonly version: string;
   /** Folder of its program. */
   readonly program: string;

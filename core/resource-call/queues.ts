@@ -6,7 +6,7 @@ interface QueuedMessage {
   readonly id: string;
   readonly payload: unknown;
   readonly attempt: number;
-  /** When it was sent, in milliseconds since 1970. */
+  /** Time of sending, in milliseconds since 1970. */
   readonly timestamp: number;
   /** When it is next delivered; null: not automatically. */
   readonly dueAt: number | null;

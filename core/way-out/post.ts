@@ -33,7 +33,7 @@ export type Resolve = (name: string) => Promise<readonly { readonly address: str
 
 const ATTEMPT_MS_MAX = 10_000;
 const FORBIDDEN = 'EGRESS_FORBIDDEN';
-const UNREADABLE = 'No answer that could be read';
+const UNREADABLE = 'No readable answer';
 const isOwn = createOwnAddresses();
 const byName: Resolve = createResolve();
 

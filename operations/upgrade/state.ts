@@ -8,7 +8,7 @@ import { readJson, UPGRADE_FILE, writeWhole } from '#core/process/platform-recor
 interface Program {
   /** Null: it left no version record. */
   readonly version: string | null;
-  /** Its folder; null: not known. */
+  /** Folder of the release; null: unknown. */
   readonly program: string | null;
   /** Postgres migrations; null: there was no database. */
   readonly schema: number | null;

@@ -64,6 +64,6 @@ export async function tryVersion(
   const isWell = await serves;
   if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM');
   await ended;
-  if (!isWell) throw new Error(`It did not come to serve. Its last words:\n${last.join('\n')}`);
+  if (!isWell) throw new Error(`It never became ready. Its last output:\n${last.join('\n')}`);
   return silent;
 }

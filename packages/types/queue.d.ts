@@ -69,7 +69,7 @@ export interface QueueMessage<Payload = unknown> {
   readonly attempt: number;
   /** The same as `attempt`. */
   readonly attempts: number;
-  /** When it was sent, in milliseconds since 1970. */
+  /** Time of sending, in milliseconds since 1970. */
   readonly timestamp: number;
   /** Acknowledges the message, even if the handler throws afterwards. */
   ack(): void;

@@ -21,7 +21,7 @@ export interface SandboxExecOptions {
   cwd?: string;
   /** Variables in addition to those of the sandbox. */
   env?: Record<string, string>;
-  /** 60,000 by default, at most 600,000: start a process for longer work. */
+  /** Default 60,000, maximum 600,000: start a process for longer work. */
   timeoutMs?: number;
   /** Input of the command, at most 1 MiB. */
   stdin?: string | Uint8Array;
@@ -237,7 +237,7 @@ export interface SandboxSession {
    * that signal.
    */
   killProcess(id: string, signal?: string): Promise<void>;
-  /** Resolves when a server listens on a port. @param options `timeoutMs`: 60,000 by default, at most 600,000. */
+  /** Resolves when a server listens on a port. @param options `timeoutMs`: default 60,000, maximum 600,000. */
   waitForPort(port: number, options?: { timeoutMs?: number }): Promise<void>;
   /**
    * Sends a request to a server in the sandbox.

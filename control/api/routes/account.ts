@@ -94,7 +94,7 @@ export const account = platform<Dependencies, RequestState>()
   })
   .get(
     '/user/sessions',
-    { ...needs('account:read'), summary: 'List where the account is signed in', response: Type.Array(UserSession) },
+    { ...needs('account:read'), summary: 'List the sessions of the account', response: Type.Array(UserSession) },
     async (ctx) => {
       const { accountId } = wholeAccount(ctx.state.access.account('account:read'));
       const sessions = await ctx.env.signIn.sessions.list(accountId);

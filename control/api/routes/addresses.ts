@@ -17,7 +17,7 @@ const Addresses = Type.Object({
 
 export const addresses = platform<Dependencies, RequestState>().get(
   '/addresses',
-  { ...needs('account:read'), summary: 'Say where API, dashboard and projects are', response: Addresses },
+  { ...needs('account:read'), summary: 'Read the URLs of API, dashboard and projects', response: Addresses },
   async (ctx) => {
     ctx.state.access.account('account:read');
     const { api, ui, protocol, domain, port } = ctx.env.addresses;

@@ -78,8 +78,8 @@ export const aiDevToken = platform<Dependencies, RequestState>()
     {
       ...needs('deployment:create', 'organization'),
       tags: ['ai'],
-      summary: 'Make a token of the AI gateway for platform dev',
-      description: 'It expires after a week, or with the token that creates it.',
+      summary: 'Create an AI token for `platform dev`',
+      description: 'Expires after a week, or with the token that creates it.',
       response: { 201: Type.Object({ url: Type.String(), token: Type.String(), expiresAt: Timestamp }) },
     },
     async (ctx) => {

@@ -17,7 +17,7 @@ const DAY_MS = 86_400_000;
 const Key = Type.Object({
   id: Id,
   name: Type.String(),
-  hint: Type.String({ description: 'How the key begins' }),
+  hint: Type.String({ description: 'First characters of the key' }),
   limits: Type.Array(LimitSchema),
   createdAt: Timestamp,
   expiresAt: nullable(Timestamp),
@@ -63,13 +63,13 @@ export const aiKeys = platform<Dependencies, RequestState>()
     {
       ...needs('token:write', 'organization'),
       tags,
-      summary: 'Make a key for the AI gateway; it is shown this once',
+      summary: 'Create a key for the AI gateway; it is shown only once',
       body: Type.Object(
         {
           name: Label,
           limits: Type.Optional(LimitsSchema),
           days: Type.Optional(
-            Type.Integer({ minimum: 1, maximum: 3650, description: 'It expires after; never where it is left out' }),
+            Type.Integer({ minimum: 1, maximum: 3650, description: 'Time until it expires; default: never' }),
           ),
         },
         { additionalProperties: false },

@@ -9,12 +9,15 @@ const MOST_MAX = 1_000_000_000_000;
 export const LimitSchema = Type.Object(
   {
     of: Type.Enum(['requests', 'tokens']),
-    per: Type.Enum(['minute', 'day', 'month'], { description: 'By UTC' }),
+    per: Type.Enum(['minute', 'day', 'month'], { description: 'In UTC' }),
     most: Type.Integer({ minimum: 0, maximum: MOST_MAX }),
   },
   { additionalProperties: false },
 );
-export const LimitsSchema = Type.Array(LimitSchema, { maxItems: 6, description: 'Beside those of the plan' });
+export const LimitsSchema = Type.Array(LimitSchema, {
+  maxItems: 6,
+  description: 'In addition to the limits of the plan',
+});
 
 /** @throws {ApiError} for duplicate limits. */
 export function checkLimits(limits: readonly SetLimit[]): void {

@@ -30,14 +30,14 @@ export const ProviderSchema = Type.Object({
 });
 const providerFields = {
   kind: Type.Enum([...aiProviderKinds]),
-  url: Type.String({ maxLength: 2048, description: 'With the version: https://api.openai.com/v1; empty for mock' }),
+  url: Type.String({ maxLength: 2048, description: 'Includes the version: https://api.openai.com/v1; empty for mock' }),
   key: Type.Optional(
     nullable(Type.String({ minLength: 1, maxLength: 4096, description: 'Never shown again; null: none' })),
   ),
   models: Type.Optional(
     Type.Array(Type.String({ pattern: MODEL }), {
       maxItems: 200,
-      description: 'Models that /ai/models names; others are passed on all the same',
+      description: 'Models that /ai/models lists; other models are forwarded too',
     }),
   ),
   enabled: Type.Optional(Type.Boolean()),

@@ -48,13 +48,13 @@ export const aiSettings = platform<Dependencies, RequestState>()
     {
       ...needs('ai:write', 'organization'),
       tags,
-      summary: 'Set names of models, what `auto` tries in turn, and the limits of an organization',
+      summary: 'Set model names, the order of models that `auto` tries, and the limits of an organization',
       body: Type.Object(
         {
           aliases: Type.Record(Type.String({ pattern: ALIAS }), Type.String({ pattern: FULL_MODEL }), {
             maxProperties: 100,
             additionalProperties: false,
-            description: 'A name without a slash -> provider/model',
+            description: 'A name without a slash, mapped to `provider/model`',
           }),
           auto: Type.Array(Type.String({ pattern: FULL_MODEL }), { maxItems: 20 }),
           limits: LimitsSchema,
@@ -112,7 +112,7 @@ export const aiSettings = platform<Dependencies, RequestState>()
     {
       ...needs('ai:write', 'project'),
       tags,
-      summary: 'Set the limits of a project for AI',
+      summary: 'Set the AI limits of a project',
       body: Type.Object({ limits: LimitsSchema }, { additionalProperties: false }),
       response: Type.Object({ limits: Type.Array(LimitSchema) }),
     },

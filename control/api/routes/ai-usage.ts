@@ -58,8 +58,8 @@ const Usage = Type.Object({
 const callQuery = Type.Object({
   ...pageQuery,
   model: Type.Optional(Type.String({ maxLength: 200 })),
-  run: Type.Optional(Type.String({ maxLength: 512, description: 'Of an agent' })),
-  failed: Type.Optional(Type.Boolean({ description: 'Those that failed alone' })),
+  run: Type.Optional(Type.String({ maxLength: 512, description: 'For agents' })),
+  failed: Type.Optional(Type.Boolean({ description: 'Only failures' })),
 });
 const Call = Type.Object({
   id: Type.String(),
@@ -144,7 +144,7 @@ export const aiUsage = platform<Dependencies, RequestState>()
     {
       ...needs('usage:read', 'organization'),
       tags,
-      summary: 'Tokens and cost of the AI calls of an organization',
+      summary: 'Read tokens and cost of the AI calls of an organization',
       query: usageQuery,
       response: Usage,
     },
@@ -155,7 +155,7 @@ export const aiUsage = platform<Dependencies, RequestState>()
     {
       ...needs('usage:read', 'organization'),
       tags,
-      summary: 'AI calls of an organization, the latest first',
+      summary: 'List the AI calls of an organization, latest first',
       query: callQuery,
       response: pageOf(Call),
     },
@@ -166,7 +166,7 @@ export const aiUsage = platform<Dependencies, RequestState>()
     {
       ...needs('usage:read', 'project'),
       tags,
-      summary: 'Tokens and cost of the AI calls of a project',
+      summary: 'Read tokens and cost of the AI calls of a project',
       query: usageQuery,
       response: Usage,
     },
@@ -180,7 +180,7 @@ export const aiUsage = platform<Dependencies, RequestState>()
     {
       ...needs('usage:read', 'project'),
       tags,
-      summary: 'AI calls of a project, the latest first',
+      summary: 'List the AI calls of a project, latest first',
       query: callQuery,
       response: pageOf(Call),
     },

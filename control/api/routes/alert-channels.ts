@@ -27,9 +27,9 @@ export const NewChannelSchema = Type.Object(
   {
     name: Label,
     kind: Type.Enum([...channelKinds]),
-    url: Type.Optional(Type.String({ maxLength: 2048, description: 'Of all but mail. It is not shown again' })),
+    url: Type.Optional(Type.String({ maxLength: 2048, description: 'For all kinds but mail. Never shown again' })),
     to: Type.Optional(
-      Type.String({ maxLength: 254, pattern: '^[^\\s@<>,;"]+@[^\\s@<>,;"]+$', description: 'Of mail' }),
+      Type.String({ maxLength: 254, pattern: '^[^\\s@<>,;"]+@[^\\s@<>,;"]+$', description: 'For mail' }),
     ),
     allowPrivate: AllowPrivate,
   },

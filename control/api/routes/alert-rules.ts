@@ -62,15 +62,21 @@ const settings = {
     Type.Number({
       minimum: 0.1,
       maximum: LATENCY_MS_MAX,
-      description: 'It resolves below; four fifths of the threshold',
+      description: 'Resolves below this value; default: 80 % of the threshold',
     }),
   ),
-  windowMinutes: Type.Optional(Type.Integer({ minimum: 1, maximum: 1440, description: 'What is looked at; 5' })),
+  windowMinutes: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 1440, description: 'Minutes to measure; default 5' }),
+  ),
   evaluations: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 20, description: 'In a row that are over before it fires; 2' }),
+    Type.Integer({
+      minimum: 1,
+      maximum: 20,
+      description: 'Consecutive measurements over the threshold before the rule fires; default 2',
+    }),
   ),
   quietMinutes: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 1440, description: 'Between the beginnings of two alerts, at least; 15' }),
+    Type.Integer({ minimum: 1, maximum: 1440, description: 'Minimum time between two alerts; default 15' }),
   ),
   channels: Type.Array(Id, { maxItems: CHANNELS_OF_RULE_MAX }),
 };

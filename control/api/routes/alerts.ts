@@ -126,7 +126,12 @@ function alerts<const NewRule extends typeof NewProjectRule | typeof NewOperator
     )
     .post(
       '/alert-channels/:channelId/test',
-      { ...writes, tags, summary: 'Send a test to a channel, once a minute at most', response: { 202: Tested } },
+      {
+        ...writes,
+        tags,
+        summary: 'Send a test message to a channel, at most once a minute',
+        response: { 202: Tested },
+      },
       async (ctx) => ctx.json(await testChannel(ctx, await ownerOf(ctx, 'alert:write'), ctx.params.channelId), 202),
     )
     .get(

@@ -42,13 +42,13 @@ export const audit = platform<Dependencies, RequestState>().get(
   {
     ...needs('audit:read', 'organization'),
     tags: ['audit'],
-    summary: 'Read the audit log, the newest first',
+    summary: 'Read the audit log, newest first',
     query: Type.Object({
       ...pageQuery,
       action: Type.Optional(Type.String({ maxLength: 100, description: 'Such as `project.update`' })),
       subjectKind: Type.Optional(Type.String({ maxLength: 100, description: 'Such as `token`' })),
       projectId: Type.Optional(Id),
-      actor: Type.Optional(Type.String({ maxLength: 100, description: 'Login of an account' })),
+      actor: Type.Optional(Type.String({ maxLength: 100, description: 'Login of the account' })),
       from: Type.Optional(Timestamp),
       to: Type.Optional(Timestamp),
     }),

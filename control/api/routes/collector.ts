@@ -17,13 +17,13 @@ const tags = ['traces'];
 
 const Collector = Type.Object({
   url: Type.String(),
-  headers: Type.Array(Type.String({ description: 'Names; values are not told' })),
+  headers: Type.Array(Type.String({ description: 'Names only' })),
   allowPrivate: Type.Boolean(),
   createdAt: Timestamp,
-  sent: Type.Integer({ description: 'Spans, since it was set' }),
-  dropped: Type.Integer({ description: 'Spans that it did not take in time' }),
+  sent: Type.Integer({ description: 'Spans since the collector was set' }),
+  dropped: Type.Integer({ description: 'Spans that the collector did not accept in time' }),
   sentAt: nullable(Timestamp),
-  error: nullable(Type.String({ description: 'Why spans were dropped last' })),
+  error: nullable(Type.String({ description: 'Reason of the last drop' })),
   errorAt: nullable(Timestamp),
 });
 
@@ -43,7 +43,7 @@ export const collector = platform<Dependencies, RequestState>()
     {
       ...needs('log:read', 'project'),
       tags,
-      summary: 'Read where the spans of a project go, and what became of them',
+      summary: 'Read the collector of a project and its delivery counts',
       response: Type.Object({ collector: nullable(Collector) }),
     },
     async (ctx) => {
@@ -58,10 +58,10 @@ export const collector = platform<Dependencies, RequestState>()
       ...needs('webhook:write', 'project', ['operator']),
       tags,
       summary: 'Send the spans of a project to a collector by OTLP (JSON over HTTP)',
-      description: 'Replaces what was set before, with its headers: their values are not told.',
+      description: 'Replaces the current setting with its headers. Values of headers are never returned.',
       body: Type.Object(
         {
-          url: Type.String({ maxLength: 2048, description: 'Whole, such as `https://otel.example.com/v1/traces`' }),
+          url: Type.String({ maxLength: 2048, description: 'Full URL, such as `https://otel.example.com/v1/traces`' }),
           headers: Type.Optional(HeadersSchema),
           allowPrivate: AllowPrivate,
         },
@@ -100,7 +100,7 @@ export const collector = platform<Dependencies, RequestState>()
     {
       ...needs('webhook:write', 'project'),
       tags,
-      summary: 'Send the spans of a project nowhere',
+      summary: 'Remove the span collector of a project',
       response: { 204: null },
     },
     async (ctx) => {

@@ -38,7 +38,7 @@ export const deployHooks = platform<Dependencies, RequestState>()
     '/projects/:id/deploy-hooks',
     {
       ...needs('project:write', 'project'),
-      summary: 'Make a deploy hook',
+      summary: 'Create a deploy hook',
       description:
         '`url` is shown once. Anyone with the URL can deploy the branch. It is revoked when its creator leaves the organization or becomes a viewer.',
       body: Type.Object({
@@ -89,8 +89,8 @@ export const deployHooks = platform<Dependencies, RequestState>()
     '/deploy-hooks/:token',
     {
       ...openToAll(),
-      summary: 'Deploy the branch of a deploy hook',
-      description: 'The URL is the credential. The body is not read.',
+      summary: 'Deploy the branch of the deploy hook',
+      description: 'The URL is the credential. The body is ignored.',
       response: { 202: Type.Object({ deploymentId: Type.String() }) },
     },
     async (ctx) => {

@@ -77,7 +77,7 @@ export function deployments(streams: EventStreams) {
       {
         ...needs('deployment:read'),
         tags,
-        summary: 'List deployments, the newest first: of one project, or of all that the account sees',
+        summary: 'List deployments of one project, or of all visible projects, newest first',
         query: Type.Object({ ...listQuery, projectId: Type.Optional(Id) }),
         response: pageOf(DeploymentSchema),
       },
@@ -107,7 +107,7 @@ export function deployments(streams: EventStreams) {
       {
         ...needs('deployment:read', 'organization'),
         tags,
-        summary: 'List the deployments of an organization, the newest first',
+        summary: 'List the deployments of an organization, newest first',
         query: Type.Object(listQuery),
         response: pageOf(DeploymentSchema),
       },
@@ -160,11 +160,11 @@ export function deployments(streams: EventStreams) {
       {
         ...needs('deployment:create', 'deployment'),
         tags,
-        summary: 'Build the same commit once more, with clearCache from nothing; of an upload, release it once more',
+        summary: 'Build the same commit again, with clearCache without any cache; uploads are released again',
         query: Type.Object({
           clearCache: Type.Optional(
             Type.Boolean({
-              description: 'What earlier builds of the branch kept is deleted first, its build sandbox too',
+              description: 'Deletes the build cache and the build sandbox of the branch first',
             }),
           ),
         }),

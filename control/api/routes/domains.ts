@@ -45,7 +45,7 @@ export const domains = platform<Dependencies, RequestState>()
     {
       ...needs('domain:write', 'project'),
       tags,
-      summary: 'Ask for a custom domain; its DNS proves that it is yours',
+      summary: 'Add a custom domain; DNS records prove its ownership',
       body: Type.Object(
         { hostname: Hostname, branch: Type.Optional(Branch), redirectTo: Type.Optional(Hostname) },
         { additionalProperties: false },
@@ -93,7 +93,7 @@ export const domains = platform<Dependencies, RequestState>()
     {
       ...needs('domain:write'),
       tags,
-      summary: 'Look at the DNS now; the domain serves when it proves it',
+      summary: 'Check the DNS records now; the domain serves once they are correct',
       response: domainSchema,
     },
     async (ctx) => {

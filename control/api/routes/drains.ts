@@ -52,13 +52,14 @@ const Drain = Type.Object({
 
 const settings = {
   name: Label,
-  level: Type.Optional(Type.Enum([...lineLevels], { description: 'And those above it; debug by default' })),
+  level: Type.Optional(Type.Enum([...lineLevels], { description: 'This level and higher; default: debug' })),
   kinds: Type.Optional(
     nullable(
       Type.Array(Type.Enum([...invocationKinds]), {
         minItems: 1,
         maxItems: invocationKinds.length,
-        description: 'Kinds of invocations whose lines are sent; null, the default: all, and those of none',
+        description:
+          'Kinds of invocations whose lines are sent; null (default): all lines, including those outside of invocations',
       }),
     ),
   ),
@@ -131,7 +132,7 @@ export const drains = platform<Dependencies, RequestState>()
     {
       ...needs('drain:write', 'project', ['operator']),
       tags,
-      summary: 'Change a log drain, switch it on or off; `enabled: true` also starts one again that was paused',
+      summary: 'Change a log drain, or switch it on or off; `enabled: true` also resumes a paused drain',
       description: 'Only operators can change the target of a drain with `allowPrivate`.',
       body: Type.Object(
         {

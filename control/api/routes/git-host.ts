@@ -48,8 +48,8 @@ export const gitHost = platform<Dependencies, RequestState>()
     {
       // All deliveries come from a few addresses, and are signed.
       ...openToAll('uncounted'),
-      summary: 'Take a delivery of the Git host',
-      description: 'Signed with GITHOST_WEBHOOK_SECRET. It is stored and answered; the work follows.',
+      summary: 'Receive a webhook of the Git host',
+      description: 'Signed with GITHOST_WEBHOOK_SECRET. The delivery is stored, answered, and processed afterwards.',
       response: {
         202: Type.Object({
           outcome: Type.Union([Type.Literal('accepted'), Type.Literal('ignored'), Type.Literal('replayed')]),
@@ -64,7 +64,7 @@ export const gitHost = platform<Dependencies, RequestState>()
     '/git-host/repositories',
     {
       ...needs('project:create'),
-      summary: 'List the repositories of the Git host that you could connect',
+      summary: 'List the repositories of the Git host that you can connect',
       query: Type.Object({ organizationId: Type.String(), search: Type.Optional(Type.String({ maxLength: 200 })) }),
       response: Type.Object({ repositories: Type.Array(Connectable) }),
     },
@@ -89,7 +89,7 @@ export const gitHost = platform<Dependencies, RequestState>()
   )
   .get(
     '/git-host/status',
-    { ...needs('operator'), summary: 'Say what the Git-host application lacks', response: Status },
+    { ...needs('operator'), summary: "List the permissions that the Git host's app lacks", response: Status },
     async (ctx) => {
       ctx.state.access.operator();
       const { git, addresses } = ctx.env;

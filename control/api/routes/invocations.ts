@@ -26,10 +26,10 @@ const LINES_MAX = 1000;
 const tags = ['invocations'];
 
 const fields = {
-  id: Type.String({ description: 'As responses say it in `x-request-id`' }),
+  id: Type.String({ description: 'The `x-request-id` of the response' }),
   at: Timestamp,
   kind: Type.String(),
-  method: Type.String({ description: 'Of a request; else empty' }),
+  method: Type.String({ description: 'Only for requests; otherwise empty' }),
   path: Type.String({ description: 'Without the query' }),
   route: Type.String(),
   status: Type.Integer({ description: '0: no request' }),
@@ -48,7 +48,7 @@ const Invocation = Type.Object(fields);
 const invocationQuery = {
   ...storedQuery,
   method: Type.Optional(Type.String({ maxLength: 32 })),
-  path: Type.Optional(Type.String({ maxLength: 1024, description: 'With `*` at its end: what it begins with' })),
+  path: Type.Optional(Type.String({ maxLength: 1024, description: 'With `*` at the end: a prefix' })),
   status: Type.Optional(
     Type.String({ pattern: '^(\\d{1,3}|[1-5]xx)$', description: 'Such as `404`, or a class such as `5xx`' }),
   ),
@@ -63,12 +63,14 @@ export const invocations = platform<Dependencies, RequestState>()
     {
       ...needs('log:read', 'project'),
       tags,
-      summary: 'Search the stored invocations of a project, the newest first',
+      summary: 'Search the stored invocations of a project, newest first',
       query: Type.Object({
         ...invocationQuery,
         ...storedPage,
         order: Type.Optional(
-          Type.Enum([...invocationOrders], { description: 'By `cpu` and `wall` the most first, in one page' }),
+          Type.Enum([...invocationOrders], {
+            description: 'Orders by `cpu` and `wall` return one page, the largest first',
+          }),
         ),
       }),
       response: pageOf(Invocation),
@@ -89,7 +91,7 @@ export const invocations = platform<Dependencies, RequestState>()
     {
       ...needs('log:read', 'project'),
       tags,
-      summary: 'Count the stored invocations of a project over time; the last hour by default',
+      summary: 'Count the stored invocations of a project over time; default: the last hour',
       query: Type.Object({ ...invocationQuery, ...bucketsQuery }),
       response: Type.Object({
         from: Timestamp,

@@ -25,14 +25,14 @@ const HOUR_MS = 3_600_000;
 const tags = ['logs'];
 
 export const StoredLineSchema = Type.Object({
-  id: Type.String({ description: 'Counts up in the order in which lines were stored' }),
+  id: Type.String({ description: 'Increases in the order in which lines were stored' }),
   at: Timestamp,
   level: Type.Enum([...lineLevels]),
   text: Type.String(),
   deploymentId: Type.String(),
   branch: Type.String(),
-  kind: nullable(Type.String({ description: 'Of its invocation; null: code outside of every one' })),
-  route: Type.String({ description: 'Of a request its route; else the queue, timer, schedule or workflow' }),
+  kind: nullable(Type.String({ description: 'Null: code outside of invocations' })),
+  route: Type.String({ description: 'Route of a request, or name of the queue, timer, schedule or workflow' }),
   invocation: nullable(Type.String()),
   traceId: nullable(Type.String()),
 });
@@ -46,8 +46,8 @@ export const DroppedSchema = Type.Object({
 
 const lineQuery = {
   ...storedQuery,
-  level: Type.Optional(Type.Enum([...lineLevels], { description: 'And those above it' })),
-  search: Type.Optional(Type.String({ maxLength: 200, description: 'Part of the text, in either case' })),
+  level: Type.Optional(Type.Enum([...lineLevels], { description: 'This level and higher' })),
+  search: Type.Optional(Type.String({ maxLength: 200, description: 'Part of the text, case-insensitive' })),
   invocation: Type.Optional(Type.String({ maxLength: 64 })),
 };
 
@@ -59,7 +59,7 @@ export const logs = (streams: EventStreams) =>
       {
         ...needs('log:read', 'project'),
         tags,
-        summary: 'Search the stored lines of a project, the newest first',
+        summary: 'Search the stored log lines of a project, newest first',
         query: Type.Object({ ...lineQuery, ...storedPage }),
         response: pageOf(StoredLineSchema),
       },
@@ -76,7 +76,7 @@ export const logs = (streams: EventStreams) =>
       {
         ...needs('log:read', 'project'),
         tags,
-        summary: 'Count the stored lines of a project over time; the last hour by default',
+        summary: 'Count the stored log lines of a project over time; default: the last hour',
         query: Type.Object({ ...lineQuery, ...bucketsQuery }),
         response: Type.Object({
           from: Timestamp,
@@ -113,11 +113,11 @@ export const logs = (streams: EventStreams) =>
       {
         ...needs('log:read', 'project'),
         tags,
-        summary: 'Follow the lines of a project as server-sent events `line`, with their number as id',
+        summary: 'Follow the log lines of a project as server-sent events `line`, with the line number as id',
         query: Type.Object({
           ...lineQuery,
           after: Type.Optional(
-            Type.String({ pattern: '^\\d{1,15}$', description: 'The last line that is known; also as Last-Event-ID' }),
+            Type.String({ pattern: '^\\d{1,15}$', description: 'Last line received; also as Last-Event-ID' }),
           ),
         }),
       },

@@ -52,7 +52,7 @@ export const members = platform<Dependencies, RequestState>()
     {
       ...needs('organization:read', 'organization'),
       tags,
-      summary: 'List the members',
+      summary: 'List the members of an organization',
       query: Type.Object(pageQuery),
       response: pageOf(Member),
     },
@@ -139,7 +139,7 @@ export const members = platform<Dependencies, RequestState>()
     {
       ...needs('member:write', 'organization'),
       tags,
-      summary: 'Invite somebody by login on the Git host',
+      summary: 'Invite an account by its login on the Git host',
       body: Type.Object({
         login: Type.String({ minLength: 1, maxLength: 100, pattern: '^[A-Za-z0-9][A-Za-z0-9._-]*$' }),
         role: GrantedRole,

@@ -40,13 +40,13 @@ export const migrations = platform<Dependencies, RequestState>().get(
   {
     ...needs('deployment:read', 'project'),
     tags: ['deployments'],
-    summary: 'Read what the migrator applied to the databases of a project, the newest first',
+    summary: 'List the migrations applied to the databases of a project, newest first',
     query: Type.Object({
       ...pageQuery,
       deploymentId: Type.Optional(Type.String({ pattern: '^d[0-9a-z]{12}$' })),
-      database: Type.Optional(Type.String({ maxLength: 100, description: 'As platform.yaml names it' })),
+      database: Type.Optional(Type.String({ maxLength: 100, description: 'The name in platform.yaml' })),
       branch: Type.Optional(
-        Type.String({ maxLength: 255, description: 'Whose databases; empty: those of production' }),
+        Type.String({ maxLength: 255, description: 'Branch whose databases are meant; empty: production' }),
       ),
       result: Type.Optional(Type.Enum(results)),
     }),

@@ -39,7 +39,7 @@ const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
 export const oauth = platform<Dependencies, RequestState>()
   .get(
     '/oauth/authorize',
-    { ...openToAll(), summary: 'Let a command line act for somebody, in the browser', hidden: true },
+    { ...openToAll(), summary: 'Authorize a command line in the browser', hidden: true },
     (ctx) => {
       const { requestId } = ctx.state;
       try {
@@ -55,7 +55,7 @@ export const oauth = platform<Dependencies, RequestState>()
     '/oauth/device',
     {
       ...openToAll(),
-      summary: 'Begin a login by a code that is typed in a browser',
+      summary: 'Start a login with a code to enter in a browser',
       bodyType: 'form',
       body: Type.Object({ client_id: Text, name: Type.Optional(Text), scope: Type.Optional(Text) }),
       response: {

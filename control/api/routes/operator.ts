@@ -20,15 +20,15 @@ const Finding = Type.Object({
 const Moment = Type.String({ format: 'date-time' });
 const Run = Type.Object({
   startedAt: Moment,
-  endedAt: Type.Union([Moment, Type.Null()], { description: 'Null: it is under way' }),
+  endedAt: Type.Union([Moment, Type.Null()], { description: 'Null while it is running' }),
   location: Type.Union([Type.String(), Type.Null()]),
-  bytes: Type.Integer({ description: 'Of what was backed up' }),
-  writtenBytes: Type.Integer({ description: 'What was written for it' }),
+  bytes: Type.Integer({ description: 'Size of the backup' }),
+  writtenBytes: Type.Integer({ description: 'Bytes written' }),
   error: Type.Union([Type.String(), Type.Null()]),
-  isRemoved: Type.Boolean({ description: 'Newer ones have taken its place' }),
+  isRemoved: Type.Boolean({ description: 'Superseded by a newer deployment' }),
 });
 const Backups = Type.Object({
-  runs: Type.Array(Run, { description: 'The newest first' }),
+  runs: Type.Array(Run, { description: 'Newest first' }),
   plan: Type.Union([
     Type.Null(),
     Type.Object({
@@ -58,7 +58,7 @@ export const operator = platform<Dependencies, RequestState>()
     {
       ...needs('operator'),
       tags: ['operator'],
-      summary: 'How the last backups went, and when the next is due',
+      summary: 'Read the results of the last backups and the time of the next',
       response: Backups,
     },
     (ctx) => {
@@ -72,8 +72,8 @@ export const operator = platform<Dependencies, RequestState>()
     {
       ...needs('operator'),
       tags: ['operator'],
-      summary: 'Ask for a backup now',
-      description: 'The process that makes backups begins one within seconds; `GET /operator/backups` shows it.',
+      summary: 'Request a backup',
+      description: 'The backup starts within seconds; `GET /operator/backups` shows it.',
       response: Type.Object({ isRequested: Type.Literal(true) }),
     },
     async (ctx) => {
@@ -102,7 +102,7 @@ export const operator = platform<Dependencies, RequestState>()
     {
       ...needs('operator'),
       tags: ['operator'],
-      summary: 'Seal under the first key of ENCRYPTION_KEY what an earlier one has sealed',
+      summary: 'Re-encrypt stored secrets with the first key of ENCRYPTION_KEY',
       description:
         'After a new key was put before the earlier one. `unreadable` counts what no listed key opens. When `resealed` is 0 the earlier key may go.',
       response: Type.Object({ resealed: Type.Integer(), unreadable: Type.Integer() }),

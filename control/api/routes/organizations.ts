@@ -65,7 +65,7 @@ export const organizations = platform<Dependencies, RequestState>()
     {
       ...needs('account:write'),
       tags,
-      summary: 'Make an organization, whose owner is the account',
+      summary: 'Create an organization; the account becomes its owner',
       body: Type.Object({ name: Name, slug: Type.Optional(Slug) }),
       response: { 201: Organization },
     },
@@ -105,7 +105,7 @@ export const organizations = platform<Dependencies, RequestState>()
     {
       ...needs('organization:write', 'organization'),
       tags,
-      summary: 'Rename an organization, or give its builds in sandboxes another size of machine',
+      summary: 'Rename an organization, or change the machine size of its sandbox builds',
       body: Type.Object({
         name: Type.Optional(Name),
         slug: Type.Optional(Slug),
@@ -192,7 +192,7 @@ export const organizations = platform<Dependencies, RequestState>()
     {
       ...needs('organization:delete', 'organization'),
       tags,
-      summary: 'Make another member the owner; the owner becomes an admin',
+      summary: 'Transfer the ownership to another member; the owner becomes an admin',
       body: Type.Object({ accountId: Id }),
       response: Organization,
     },

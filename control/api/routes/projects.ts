@@ -73,7 +73,7 @@ export const projects = platform<Dependencies, RequestState>()
     {
       ...needs('project:read'),
       tags,
-      summary: 'List the projects of all your organizations with their last deployment, the last deployed first',
+      summary: 'List the projects of all your organizations with their last deployment, most recently deployed first',
       query: Type.Object(searchQuery),
       response: pageOf(Type.Object({ ...fields, lastDeployment: nullable(DeploymentSchema) })),
     },
@@ -109,7 +109,7 @@ export const projects = platform<Dependencies, RequestState>()
     {
       ...needs('project:read'),
       tags,
-      summary: 'List the projects of an organization, the newest first',
+      summary: 'List the projects of an organization, newest first',
       query: Type.Object(searchQuery),
       response: pageOf(Project),
     },
@@ -132,7 +132,7 @@ export const projects = platform<Dependencies, RequestState>()
     {
       ...needs('project:create'),
       tags,
-      summary: 'Make a project',
+      summary: 'Create a project',
       body: Type.Object({
         name: Type.String({ maxLength: 40 }),
         organizationId: Id,
@@ -160,7 +160,7 @@ export const projects = platform<Dependencies, RequestState>()
     {
       ...needs('project:write', 'project'),
       tags,
-      summary: 'Change a project; of settings, null goes back to what is detected',
+      summary: 'Change a project; null resets a setting to the detected value',
       body: Type.Object(
         {
           description: Type.Optional(Description),
@@ -245,7 +245,8 @@ export const projects = platform<Dependencies, RequestState>()
     {
       ...needs('project:write', 'project'),
       tags,
-      summary: 'Make the token that programs pass the preview password by with; shown once, the one before ends',
+      summary:
+        'Create the token with which programs bypass the preview password; shown once, replaces the previous one',
       response: { 201: Type.Object({ token: Type.String() }) },
     },
     async (ctx) => {
@@ -267,7 +268,7 @@ export const projects = platform<Dependencies, RequestState>()
   )
   .delete(
     '/projects/:id/preview-bypass',
-    { ...needs('project:write', 'project'), tags, summary: 'End the bypass token', response: { 204: null } },
+    { ...needs('project:write', 'project'), tags, summary: 'Revoke the bypass token', response: { 204: null } },
     async (ctx) => {
       const { projectId, organizationId } = await ctx.state.access.project('project:write', ctx.params.id);
       await ctx.env.sql.begin(async (tx) => {

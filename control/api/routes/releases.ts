@@ -25,7 +25,7 @@ const RolledBack = Type.Object({
   migrationsSince: Type.Array(Type.Object({ ...Ran, deploymentId: Type.String() })),
   restored: Type.Array(Type.String()),
 });
-const confirm = Type.Optional(Type.Boolean({ description: 'Go on where something that serves now may break' }));
+const confirm = Type.Optional(Type.Boolean({ description: 'Continue even if a running deployment may break' }));
 
 const Files = Type.Object(Ran);
 const Names = Type.Array(Type.String());
@@ -59,7 +59,7 @@ export const releases = platform<Dependencies, RequestState>()
     '/deployments/:id/promotion',
     {
       ...needs('deployment:read', 'deployment'),
-      summary: 'Say what making a deployment production would change; changes nothing',
+      summary: 'Preview a promotion: what it would change',
       response: Preview,
     },
     async (ctx) => {
@@ -72,7 +72,7 @@ export const releases = platform<Dependencies, RequestState>()
     '/projects/:id/promote',
     {
       ...needs('deployment:promote', 'project'),
-      summary: 'Make a deployment production',
+      summary: 'Promote a deployment to production',
       body: Type.Object({ deploymentId: DeploymentId, confirm }),
       response: Promoted,
     },
@@ -87,7 +87,7 @@ export const releases = platform<Dependencies, RequestState>()
     '/deployments/:id/promote',
     {
       ...needs('deployment:promote', 'deployment'),
-      summary: 'Make this deployment production of its project',
+      summary: 'Promote this deployment to production',
       body: Type.Object({ confirm }),
       response: Promoted,
     },
@@ -102,11 +102,11 @@ export const releases = platform<Dependencies, RequestState>()
     '/projects/:id/rollback',
     {
       ...needs('deployment:promote', 'project'),
-      summary: 'Go back to the production deployment before this one, or to a named one',
+      summary: 'Roll back to the previous production deployment, or to a named one',
       body: Type.Object({
         deploymentId: Type.Optional(DeploymentId),
         restoreDatabase: Type.Optional(
-          Type.Boolean({ description: 'Put the databases back to the copy from before the first migration since' }),
+          Type.Boolean({ description: 'Restore the databases to the copy made before the first migration since then' }),
         ),
         confirm,
       }),
@@ -147,7 +147,7 @@ export const releases = platform<Dependencies, RequestState>()
     '/deployments/:id/redeploy',
     {
       ...needs('deployment:create', 'deployment'),
-      summary: 'Release the same artifact again, with the variables as they are now; nothing is built',
+      summary: 'Release the same artifact again with the current variables, without a build',
       response: { 202: Type.Object({ deploymentId: Type.String() }) },
     },
     async (ctx) => {
@@ -160,7 +160,7 @@ export const releases = platform<Dependencies, RequestState>()
     '/deployments/:id/ai-token',
     {
       ...needs('deployment:create', 'deployment'),
-      summary: 'Give a deployment another token of the AI gateway; the old one ends when the workers have the new one',
+      summary: "Rotate a deployment's AI token; the old one is revoked when the workers have the new one",
       response: Type.Object({ routed: Type.Boolean() }),
     },
     async (ctx) => {
@@ -172,7 +172,7 @@ export const releases = platform<Dependencies, RequestState>()
     '/projects/:id/branches',
     {
       ...needs('project:write', 'project'),
-      summary: 'Remove a branch: its deployments and what it has of its own',
+      summary: 'Remove a branch with its deployments and its preview data',
       query: Type.Object({ branch: Type.String({ minLength: 1, maxLength: 255 }) }),
       response: Type.Object({
         branch: Type.String(),

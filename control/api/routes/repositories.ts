@@ -73,7 +73,7 @@ export const repositories = platform<Dependencies, RequestState>()
       ...needs('project:create'),
       summary: 'Connect a repository of the Git host, or a plain Git remote',
       description:
-        'A repository of the Git host is connected by somebody who may push to it there. Of a remote, `webhookUrl` is shown once: a POST to it deploys what was pushed.',
+        'To connect a repository of the Git host, you need push access to it. For a remote, `webhookUrl` is shown once: a POST to it deploys the pushed commit.',
       body: Type.Union([HostedBody, RemoteBody]),
       response: {
         201: Type.Object({ repository: Repository, webhookUrl: Type.Union([Type.String(), Type.Null()]) }),
@@ -236,8 +236,9 @@ export const repositories = platform<Dependencies, RequestState>()
     '/webhooks/remote/:token',
     {
       ...openToAll(),
-      summary: 'Say that something was pushed to a plain remote',
-      description: 'The URL is shown when the remote is connected. The body is not read: the platform looks itself.',
+      summary: 'Report a push to a plain remote',
+      description:
+        'The URL is shown when the remote is connected. The body is ignored: the platform fetches the remote.',
       response: { 202: Type.Object({ outcome: Type.Literal('accepted') }) },
     },
     async (ctx) => {

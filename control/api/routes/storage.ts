@@ -38,7 +38,7 @@ export const storage = platform<Dependencies, RequestState>().get(
     ...needs('usage:read', 'organization'),
     tags: ['usage'],
     summary: 'What an organization keeps, by kind and by project',
-    description: 'As it was counted last: every minute, or as often as takes a twentieth of the time.',
+    description: 'The last count. Counts run every minute, or less often so that they take at most 5 % of the time.',
     response: Storage,
   },
   async (ctx) => {

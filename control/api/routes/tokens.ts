@@ -52,7 +52,7 @@ export const tokens = platform<Dependencies, RequestState>()
     {
       ...needs('account:write'),
       tags,
-      summary: 'Make a token; it is shown this once',
+      summary: 'Create a token; it is shown only once',
       description: 'A token that was created with another token is revoked, and expires, with that token.',
       body: Type.Object(
         {
@@ -65,7 +65,7 @@ export const tokens = platform<Dependencies, RequestState>()
               Type.Integer({
                 minimum: 1,
                 maximum: DAYS_MAX,
-                description: 'Default: 90, at most until the token of the request expires. Null: it does not expire',
+                description: "Default: 90, and at most until the request's token expires. Null: never expires",
               }),
             ),
           ),
@@ -151,7 +151,7 @@ export const tokens = platform<Dependencies, RequestState>()
     {
       ...needs('token:read', 'organization'),
       tags,
-      summary: 'List the tokens that are bound to an organization, whosever they are',
+      summary: 'List the tokens of all members that are bound to an organization',
       query: Type.Object(pageQuery),
       response: pageOf(Token),
     },

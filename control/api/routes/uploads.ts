@@ -42,10 +42,10 @@ export const uploads = platform<Dependencies, RequestState>()
     '/projects/:id/uploads',
     {
       ...needs('deployment:create', 'project'),
-      summary: 'Announce an artifact: a tar file, plain or compressed with gzip',
+      summary: 'Start the upload of an artifact: a tar file, plain or compressed with gzip',
       body: Type.Object({
         bytes: Type.Integer({ minimum: 1 }),
-        sha256: Type.String({ pattern: '^[0-9a-f]{64}$', description: 'Of the whole archive' }),
+        sha256: Type.String({ pattern: '^[0-9a-f]{64}$', description: 'Size of the whole archive' }),
         branch: Type.String({ minLength: 1, maxLength: 255, pattern: '^[^\\x00-\\x20\\x7f~^:?*[\\\\]+$' }),
         target: Type.Optional(Type.Union([Type.Literal('production'), Type.Literal('preview')])),
         commit: Type.Optional(Type.String({ pattern: '^[0-9a-f]{7,64}$' })),
@@ -65,7 +65,7 @@ export const uploads = platform<Dependencies, RequestState>()
     '/uploads/:id',
     {
       ...needs('deployment:create'),
-      summary: 'How far an upload has come; HEAD says it by `upload-offset`',
+      summary: 'Read the progress of an upload; HEAD returns it as `upload-offset`',
       response: UploadBody,
     },
     async (ctx) => {
@@ -77,7 +77,7 @@ export const uploads = platform<Dependencies, RequestState>()
     '/uploads/:id',
     {
       ...needs('deployment:create'),
-      summary: 'Send bytes of an upload, from the offset that `Content-Range: bytes <from>-<to>/<all>` names',
+      summary: 'Upload bytes, from the offset of `Content-Range: bytes <from>-<to>/<all>`',
       response: UploadBody,
     },
     async (ctx) => {
@@ -91,7 +91,7 @@ export const uploads = platform<Dependencies, RequestState>()
     '/uploads/:id/deploy',
     {
       ...needs('deployment:create'),
-      summary: 'Make a deployment of an upload that is all there',
+      summary: 'Create a deployment from a completed upload',
       response: { 202: Type.Object({ deploymentId: Type.String(), artifact: Type.String() }) },
     },
     async (ctx) => {

@@ -23,7 +23,9 @@ const usageQuery = Type.Object({
   to: Type.Optional(Timestamp),
   groupBy: Type.Optional(Type.Enum([...usageGroups])),
   kind: Type.Optional(Type.Enum([...invocationKinds])),
-  route: Type.Optional(Type.String({ maxLength: 300, description: 'As in an answer that is grouped by route' })),
+  route: Type.Optional(
+    Type.String({ maxLength: 300, description: 'A route from a response that is grouped by route' }),
+  ),
 });
 const budgets = Object.fromEntries(invocationKinds.map((kind) => [kind, Type.Integer()]));
 /** CPU milliseconds per invocation in the organization's plan, by kind; 0: no limit. */
@@ -113,7 +115,7 @@ export const usage = platform<Dependencies, RequestState>()
     {
       ...needs('usage:read', 'organization'),
       tags,
-      summary: 'Requests and CPU of an organization',
+      summary: 'Read requests and CPU of an organization',
       query: usageQuery,
       response: Usage,
     },
@@ -124,7 +126,7 @@ export const usage = platform<Dependencies, RequestState>()
     {
       ...needs('usage:read', 'project'),
       tags,
-      summary: 'Requests and CPU of a project',
+      summary: 'Read requests and CPU of a project',
       query: usageQuery,
       response: Usage,
     },
@@ -138,8 +140,9 @@ export const usage = platform<Dependencies, RequestState>()
     {
       ...needs('usage:read', 'project'),
       tags,
-      summary: 'The invocations that came nearest to their CPU budget, the nearest first',
-      description: 'An engine names one a second of each route; three of an hour, deployment, kind and route are kept.',
+      summary: 'List the invocations closest to their CPU budget, closest first',
+      description:
+        'Each engine reports at most one per second and route; three are kept for each hour, deployment, kind and route.',
       query: Type.Object({
         from: usageQuery.properties.from,
         to: usageQuery.properties.to,
@@ -182,7 +185,7 @@ export const usage = platform<Dependencies, RequestState>()
     {
       ...needs('operator'),
       tags: ['plans'],
-      summary: 'Give an organization a plan; its deployments have it within a second',
+      summary: 'Set the plan of an organization; takes effect within a second',
       body: Type.Object({ plan: PlanName }),
       response: Type.Object({ plan: PlanName }),
     },

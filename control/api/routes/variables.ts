@@ -126,7 +126,7 @@ export const variables = platform<Dependencies, RequestState>()
     {
       ...needs('variable:read', 'project'),
       tags,
-      summary: 'List the variables of a project; secrets without their values',
+      summary: 'List the variables of a project; values of secrets are omitted',
       response: Type.Object({ items: Type.Array(Variable) }),
     },
     async (ctx) => {
@@ -139,7 +139,7 @@ export const variables = platform<Dependencies, RequestState>()
     {
       ...needs('variable:write', 'project', ['secret:write']),
       tags,
-      summary: 'Add a variable: by default a secret, for production. A secret needs the permission secret:write',
+      summary: 'Add a variable. Default: a secret, for production. Secrets need the permission secret:write',
       body: Input,
       response: { 201: Variable },
     },

@@ -170,7 +170,7 @@ export const webhooks = platform<Dependencies, RequestState>()
     {
       ...needed,
       tags,
-      summary: 'List deliveries of the last thirty days, the newest first',
+      summary: 'List deliveries of the last thirty days, newest first',
       query: Type.Object(pageQuery),
       response: pageOf(Delivery),
     },
@@ -189,7 +189,7 @@ export const webhooks = platform<Dependencies, RequestState>()
   )
   .post(
     `${path}/:webhookId/deliveries/:deliveryId/redeliver`,
-    { ...needed, tags, summary: 'Send a delivery again, under its id', response: { 202: Delivery } },
+    { ...needed, tags, summary: 'Resend a delivery under its id', response: { 202: Delivery } },
     async (ctx) => {
       const { webhookId, deliveryId } = ctx.params;
       const owner = ownerOf(ctx.params);

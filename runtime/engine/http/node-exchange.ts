@@ -372,7 +372,7 @@ export class NodeExchange implements Exchange {
     return `${STATUS_LINES[status]}${head.lines}${framed}${id}${date}${connection}\r\n`;
   }
 
-  /** Whether too much of the request body is unread to read it only to reuse the connection. */
+  /** Whether so much of the request body is unread that closing the connection is cheaper than reading it. */
   #unreadIsMuch(): boolean {
     if (this.bodyBytes === 0 || this.#request.complete) return false;
     return this.bodyBytes < 0 || this.bodyBytes - this.#receivedBytes > DRAIN_BYTES_MAX;

@@ -1,4 +1,4 @@
-// What one supervisor holds alone: the public port and the data folder. Called by main.ts before anything starts.
+// Claims the public port and the data folder, which only one supervisor may use. Runs before anything starts.
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { cacheFolder } from '#core/process/cache-folder.ts';

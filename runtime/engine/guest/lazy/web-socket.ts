@@ -342,7 +342,7 @@ export default function createWebSockets(deps: LazyDeps): Record<string, unknown
     if (url.protocol === 'http:') url = new URL(`ws:${url.href.slice(5)}`);
     else if (url.protocol === 'https:') url = new URL(`wss:${url.href.slice(6)}`);
     if (url.protocol !== 'ws:' && url.protocol !== 'wss:')
-      throw new DOMException(`A WebSocket URL has the scheme ws or wss, not ${url.protocol}`, 'SyntaxError');
+      throw new DOMException(`A WebSocket URL must use ws: or wss:, not ${url.protocol}`, 'SyntaxError');
     if (url.hash !== '' || url.href.endsWith('#'))
       throw new DOMException('A WebSocket URL has no fragment', 'SyntaxError');
     return url;

@@ -90,7 +90,7 @@ test('a build that makes no page is told where it was looked for; the root is no
   await assert.rejects(built(root, 'kind: static\nbuild: sh make.sh\n'), {
     code: 'assets',
     message:
-      'The build command "sh make.sh" made no folder with an index.html: looked for dist/client, build/client, .output/public, dist, build, out, _site, public, www. Set "out" in platform.yaml to the folder with the files to serve',
+      'The build command "sh make.sh" created no folder with an index.html: looked for dist/client, build/client, .output/public, dist, build, out, _site, public, www. Set "out" in platform.yaml to the folder with the files to serve',
   });
 });
 

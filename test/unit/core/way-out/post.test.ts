@@ -9,7 +9,7 @@ for (const [what, answer, outcome] of [
   [
     'asks for another protocol',
     'HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n',
-    { status: null, error: 'No answer that could be read' },
+    { status: null, error: 'No readable answer' },
   ],
   ['says nothing', '', { status: null, error: 'No connection: ECONNRESET' }],
   ['takes it', 'HTTP/1.1 204 No Content\r\n\r\n', { status: 204, error: null }],
