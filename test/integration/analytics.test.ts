@@ -1,9 +1,13 @@
 // Analytics of a project say what a separate client counted: status classes, failures and latency, by route, over
 // minutes and hours, from an engine through the supervisor into the ledger.
 import assert from 'node:assert/strict';
+import { tmpdir } from 'node:os';
 import { after, before, test } from 'node:test';
 import { bucketOf, latencyScale } from '#core/histogram.ts';
 import type { UsageBatch } from '#core/usage-row.ts';
+import { run } from '#cli/main.ts';
+import { createApi } from '#control/api/app.ts';
+import { serveApi } from '#control/process/servers.ts';
 import { newId } from '#control/records/ids.ts';
 import type { PrivatePort } from '#control/process/private-port.ts';
 import { addUsage } from '#control/usage/store.ts';
@@ -12,6 +16,7 @@ import { startControl, type TestControl } from '#test/setup/control.ts';
 import { startPlatformHere, type PlatformHere } from '#test/setup/platform-here.ts';
 import { until } from '#test/setup/until.ts';
 import { usageRow } from '#test/setup/usage-row.ts';
+import { recordingShell } from '#test/unit/cli/shell-double.ts';
 
 const FIRST_BYTE_MS = 80;
 const BODY_MS = 120;
@@ -155,6 +160,34 @@ test('latencies are those of the response: its head, and its end without the wor
   }
   const [later] = (await analytics('route=/later')).routes;
   assert.ok(later.answerMs.p99 <= longest.get('/later')! * error, `${later.answerMs.p99}`);
+});
+
+test('platform analytics prints the totals and a table of the routes', async () => {
+  const api = createApi();
+  const fetch = (request: Request) => api.fetch(request, control.deps);
+  const server = await serveApi({ port: 0, host: '127.0.0.1', fetch });
+  const shell = recordingShell(tmpdir(), {
+    PLATFORM_HOME: tmpdir(),
+    PLATFORM_API_URL: `http://127.0.0.1:${server.port}`,
+    PLATFORM_API_TOKEN: control.owner.token,
+  });
+  const code = await run(['analytics', '--name', 'shop', '--since', '15m', '--order', 'errors'], shell);
+  const wrong = await run(['analytics', '--name', 'shop', '--order', 'name'], shell);
+  await server.close();
+  assert.deepEqual([code, wrong], [0, 2], shell.errors.join('\n'));
+  const [time, totals, first, second] = shell.output;
+  assert.match(time!, /^\d{4}-\d\d-\d\d \d\d:\d\d to \d{4}/);
+  assert.match(
+    totals!,
+    /^All deployments: 31 requests, 17 2xx, 2 3xx, 5 4xx, 7 5xx, 7 failed, time to first byte p50 /,
+  );
+  assert.deepEqual(
+    [first!.split('\t').slice(0, 3), second!.split('\t').slice(0, 3)],
+    [
+      ['/e500', '4', '4'],
+      ['/throw', '3', '3'],
+    ],
+  );
 });
 
 test('two deployments are compared over the same time', async () => {
