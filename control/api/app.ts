@@ -37,6 +37,7 @@ import { members } from './routes/members.ts';
 import { operator } from './routes/operator.ts';
 import { organizations } from './routes/organizations.ts';
 import { storage } from './routes/storage.ts';
+import { templates } from './routes/templates.ts';
 import { tokens } from './routes/tokens.ts';
 import { usage } from './routes/usage.ts';
 import { webhooks } from './routes/webhooks.ts';
@@ -74,6 +75,7 @@ export function createApi() {
     .route('/', organizations)
     .route('/', members)
     .route('/', projects)
+    .route('/', templates)
     .route('/', migrations)
     .route('/', releases)
     .route('/', uploads)

@@ -9,10 +9,10 @@ import { countActor, tooMany } from '../access/rate-limit.ts';
 import { createProject } from '../releases/create-project.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import { writeAudit } from '../records/audit.ts';
-import { newId } from '../records/ids.ts';
 import { refuseFull, refuseOnFullDisk } from '../storage/refuse.ts';
 import { readDeletion } from './deletion.ts';
 import { gitHttpBackend, refusedPush } from './http-backend.ts';
+import { projectRepository } from './project-repository.ts';
 import { openPushes } from './pushes.ts';
 import { ensureRepository } from '../repositories/repositories.ts';
 
@@ -160,28 +160,18 @@ async function repositoryOf(
       return made;
     }));
   const { organizationId } = await access.project(permission, projectId);
-  const repository = await sql.begin(async (tx) => {
-    const [project] = await tx<{ repository_id: string | null; default_branch: string }[]>`
-      SELECT repository_id, default_branch FROM control.project WHERE id = ${projectId} FOR UPDATE`;
-    if (project!.repository_id === null) {
+  const repository = await sql.begin((tx) =>
+    projectRepository(tx, projectId, async () => {
       // A new repository has nothing to delete: refuse the push before any data is sent.
       const refusal = writes ? await refusalOf(deps, tx, organizationId) : null;
       if (refusal !== null) throw refusal;
-      const id = newId('repository');
-      await tx`INSERT INTO control.repository (id, organization_id, source, full_name, url, default_branch)
-        VALUES (${id}, ${organizationId}, 'builtin', ${name}, ${`/git/${name}.git`}, ${project!.default_branch})`;
-      await tx`UPDATE control.project SET repository_id = ${id} WHERE id = ${projectId}`;
-      return { id, source: 'builtin', default_branch: project!.default_branch };
-    }
-    const [row] = await tx<{ id: string; source: string; default_branch: string }[]>`
-      SELECT id, source, default_branch FROM control.repository WHERE id = ${project!.repository_id}`;
-    return row!;
-  });
+    }),
+  );
   if (repository.source !== 'builtin')
     throw new ApiError('conflict', {
       reason: `${name} is connected to another repository: push there, or disconnect it first`,
     });
-  await ensureRepository(deps.folder, repository.id, repository.default_branch);
+  await ensureRepository(deps.folder, repository.id, repository.defaultBranch);
   return { repositoryId: repository.id, organizationId };
 }
 

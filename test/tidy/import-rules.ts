@@ -283,6 +283,7 @@ export const zones: readonly Zone[] = [
   ]),
   controlFeature('git-push', [
     'git/',
+    'packages/create/project.ts',
     'control/releases/',
     'control/git-host/',
     'control/storage/',
