@@ -7,11 +7,12 @@ import { wordsOf } from '../../api/failure.ts';
 import { Button, ButtonLink } from '../../components/button.tsx';
 import { Field, FieldRow, Input, Select } from '../../components/field.tsx';
 import { ErrorState, Notice } from '../../components/notice.tsx';
-import { Page } from '../../components/page.tsx';
+import { Page, Section } from '../../components/page.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
 import { userQuery } from '../../queries/account.ts';
 import { addressesQuery } from '../../queries/deployments.ts';
 import styles from './projects.module.css';
+import { Templates } from './templates.tsx';
 
 type Way = 'machine' | 'remote' | 'git-host';
 
@@ -32,7 +33,12 @@ export function NewProjectPage() {
           <p>You are a viewer in all your organizations. Ask an owner or admin to make you a member.</p>
         </Notice>
       ) : (
-        <Form organizations={organizations} gitHost={addresses?.gitHost ?? null} />
+        <>
+          <Templates organizations={organizations} />
+          <Section title="Bring your own code">
+            <Form organizations={organizations} gitHost={addresses?.gitHost ?? null} />
+          </Section>
+        </>
       )}
     </Page>
   );
