@@ -1,10 +1,12 @@
 // The cause of a failed deployment: its message, or the failing log line with context and links to the source.
+import { joined } from '../../components/class-names.ts';
 import { Notice } from '../../components/notice.tsx';
 import { reasonText, type Deployment } from '../../queries/deployments.ts';
 import styles from './build-log.module.css';
-import { failingLine, partsOf, stepName, type LogLine } from './log-lines.ts';
+import { coloursOf } from './colours.ts';
+import { failingLine, lineParts, stepName, type LogLine } from './log-lines.ts';
 
-const AROUND = 3;
+const [LINES_BEFORE, LINES_AFTER] = [2, 8];
 
 interface FailingLineProps {
   readonly deployment: Deployment;
@@ -14,45 +16,59 @@ interface FailingLineProps {
 
 export function FailingLine({ deployment, lines, linkTo }: FailingLineProps) {
   const failing = failingLine(lines);
-  const reason = reasonText(deployment) ?? 'No error message was reported.';
-  // A message with a code frame or a log excerpt needs no surrounding lines.
-  const isCode = reason.includes('\n');
-  const isQuoted = isCode || failing === null || reason.includes(failing.text.trim());
+  const said = (reasonText(deployment) ?? 'No error message was reported.').trimEnd().split('\n').map(coloursOf);
+  const title = failing === null ? 'Deployment failed' : `${stepName(failing.step)} failed`;
+  const cause = failing?.text.trim() ?? '';
+  // A message with a code frame, or with the last output of a command.
+  if (said.length > 1) {
+    const at = cause === '' ? -1 : said.findIndex(({ text }) => text.trim() === cause);
+    const isLong = said.length > LINES_BEFORE + LINES_AFTER + 2;
+    return (
+      <Notice tone="failed" title={title}>
+        {at > 0 && isLong && <p>{said[0]!.text}</p>}
+        <Lines
+          {...(isLong ? around(said, Math.max(0, at)) : { lines: said, marked: Math.max(0, at) })}
+          linkTo={linkTo}
+        />
+      </Notice>
+    );
+  }
+  const isQuoted = failing === null || said[0]!.text.includes(cause);
+  const inStep = lines.filter(({ step }) => step === failing?.step);
   return (
-    <Notice tone="failed" title={failing === null ? 'Deployment failed' : `${stepName(failing.step)} failed`}>
-      {isCode ? <Lines texts={reason.trimEnd().split('\n')} marked={0} linkTo={linkTo} /> : <p>{reason}</p>}
-      {!isQuoted && <Surrounded failing={failing} lines={lines} linkTo={linkTo} />}
+    <Notice tone="failed" title={title}>
+      <p>{said[0]!.text}</p>
+      {!isQuoted && <Lines {...around(inStep, inStep.indexOf(failing))} linkTo={linkTo} />}
     </Notice>
   );
 }
 
-function Surrounded({
-  failing,
-  lines,
-  linkTo,
-}: Pick<FailingLineProps, 'lines' | 'linkTo'> & { readonly failing: LogLine }) {
-  const at = lines.indexOf(failing);
-  const from = Math.max(0, at - AROUND);
-  const shown = lines.slice(from, at + AROUND + 1).filter(({ step }) => step === failing.step);
-  return <Lines texts={shown.map(({ text }) => text)} marked={shown.indexOf(failing)} linkTo={linkTo} />;
+/** A line with what is before and after it. */
+function around(lines: LinesProps['lines'], at: number): Pick<LinesProps, 'lines' | 'marked'> {
+  const from = Math.max(0, at - LINES_BEFORE);
+  return { lines: lines.slice(from, at + LINES_AFTER + 1), marked: at - from };
 }
 
-function Lines({
-  texts,
-  marked,
-  linkTo,
-}: Pick<FailingLineProps, 'linkTo'> & { readonly texts: readonly string[]; readonly marked: number }) {
+interface LinesProps extends Pick<FailingLineProps, 'linkTo'> {
+  readonly lines: readonly Pick<LogLine, 'text' | 'colours'>[];
+  /** Index of the line with the cause. */
+  readonly marked: number;
+}
+
+function Lines({ lines, marked, linkTo }: LinesProps) {
   return (
     <div className={styles.quote}>
-      {texts.map((text, at) => (
+      {lines.map((line, at) => (
         <div key={at} className={at === marked ? styles.marker : undefined}>
-          {partsOf(text).map((part, index) =>
+          {lineParts(line).map((part, index) =>
             part.file === undefined || linkTo === null ? (
-              part.text
+              <span key={index} className={joined(...part.looks.map((look) => styles[look]))}>
+                {part.text}
+              </span>
             ) : (
               <a
                 key={index}
-                className={styles.place}
+                className={joined(styles.place, ...part.looks.map((look) => styles[look]))}
                 href={linkTo(part.file, part.line!)}
                 target="_blank"
                 rel="noreferrer"

@@ -75,15 +75,27 @@ export function rowsOf(steps: readonly LogStep[], isFolded: (step: LogStep) => b
 
 /**
  * The line with the cause of a failure: in the last failed step, the first line marked as an error or that reads like
- * one.
+ * one. If that only says that a command ended, its cause is in the output of the command, which is not marked.
  */
 export function failingLine(lines: readonly LogLine[]): LogLine | null {
   const errors = lines.filter(({ level, text }) => level === 'error' && text.trim() !== '');
   const step = errors.at(-1)?.step;
   const inStep = errors.filter((line) => line.step === step);
-  return inStep.find(({ text }) => ERROR_WORD.test(text)) ?? inStep[0] ?? null;
+  const marked = causeIn(inStep) ?? inStep[0] ?? null;
+  if (marked === null || !COMMAND_ENDED.test(marked.text)) return marked;
+  return causeIn(lines.filter((line) => line.step === step && line.seq < marked.seq)) ?? marked;
 }
-const ERROR_WORD = /\b(?:error|failed|cannot|could not|not found|ERR!)\b/i;
+
+/** The first line that reads like an error: best with a place in a file, or at the beginning. */
+function causeIn(lines: readonly LogLine[]): LogLine | undefined {
+  const found = lines.filter(({ text }) => ERROR_WORD.test(text));
+  const hasPlace = ({ text }: LogLine): boolean => partsOf(text).some(({ file }) => file !== undefined);
+  return found.find(hasPlace) ?? found.find(({ text }) => ERROR_START.test(text)) ?? found[0];
+}
+const ERROR_WORD = /(?:\b|[a-z])(?:error|failed|cannot|could not|not found|ERR!)/i;
+/** How a command begins to report its failure. */
+const ERROR_START = /^\W*(?:\w*Error\b|error\b|npm (?:ERR!|error))/i;
+const COMMAND_ENDED = /ended with exit code \d+|was ended by /;
 
 /** A part of a text: plain, or a file name with a line number. */
 interface TextPart {
@@ -96,7 +108,7 @@ const PLACE =
   /((?:\.{0,2}\/)?(?:[\w@.-]+\/)*[\w@.-]+\.(?:[cm]?[jt]sx?|json|ya?ml|css|html|sql|vue|svelte|astro|toml))[:(](\d{1,6})(?:[:,]\d{1,5})?\)?/g;
 
 /** @example partsOf('src/a.ts:3:1: no') // [{ text: 'src/a.ts:3:1', file: 'src/a.ts', line: 3 }, { text: ': no' }] */
-export function partsOf(text: string): TextPart[] {
+function partsOf(text: string): TextPart[] {
   const parts: TextPart[] = [];
   let from = 0;
   for (const match of text.matchAll(PLACE)) {
