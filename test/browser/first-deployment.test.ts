@@ -1,11 +1,12 @@
 // What a new user does: from the sign-in page to something that is live.
 import assert from 'node:assert/strict';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, afterEach, before, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { settled } from '#test/setup/dashboard-browser.ts';
 import { openSharedDashboard, type SharedDashboard } from '#test/setup/shared-dashboard.ts';
+import { until } from '#test/setup/until.ts';
 
 let dashboard: SharedDashboard;
 before(async () => {
@@ -48,6 +49,30 @@ test('from sign-in to a live deployment it takes three clicks and one command', 
   assert.equal((await platform.open('first-app')).text, 'hi');
   context.diagnostic(`clicks: ${clicks}`);
   assert.equal(clicks, 3);
+});
+
+test('a template is live after one click on the page of a new project, and its code is in a repository', async () => {
+  const { platform } = dashboard;
+  const page = await dashboard.visit('/new');
+  await page.getByRole('button', { name: 'Deploy the template static' }).click();
+  await page.waitForURL(/\/deployments\/d/);
+  await page.getByText('Start from the template static').first().waitFor();
+  await page.getByText('Live', { exact: true }).waitFor();
+  assert.match((await platform.open('static')).text, /<html/);
+  const folder = path.join(platform.folder, 'cloned');
+  mkdirSync(folder, { recursive: true });
+  await platform.git(
+    folder,
+    'clone',
+    '-q',
+    `http://git:${platform.token}@127.0.0.1:${platform.ports.api}/git/static.git`,
+  );
+  assert.match(readFileSync(path.join(folder, 'static/platform.yaml'), 'utf8'), /^kind: worker$/m);
+
+  const list = await dashboard.visit('/');
+  const [first] = await list.getByRole('table', { name: 'Projects' }).getByRole('link').allTextContents();
+  assert.match(first!, /static/);
+  assert.equal(await list.title(), 'Projects – platform');
 });
 
 test('the first page is drawn from less than 200 KB of script', async (context) => {
@@ -110,6 +135,14 @@ test('the palette and keys lead everywhere', async () => {
   await page.getByRole('heading', { level: 1, name: 'first-app' }).waitFor();
   await page.keyboard.press('?');
   await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).getByText('Go to Deployments').waitFor();
+  await page.keyboard.press('Escape');
+  assert.equal(await page.title(), 'Overview, first-app – platform');
+  const list = await dashboard.visit('/projects/first-app/deployments');
+  await list.getByRole('table', { name: 'Deployments' }).waitFor();
+  await list.keyboard.press('j');
+  await list.keyboard.press('Enter');
+  await list.waitForURL(/\/deployments\/d/);
+  await until(async () => (await list.title()).endsWith(', first-app – platform'));
 });
 
 test('no page complains', async () => {

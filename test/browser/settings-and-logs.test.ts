@@ -6,7 +6,7 @@ import { request } from 'node:http';
 import path from 'node:path';
 import { after, afterEach, before, test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { settled } from '#test/setup/dashboard-browser.ts';
+import { pageScrollPx, settled } from '#test/setup/dashboard-browser.ts';
 import { openSharedDashboard, type SharedDashboard } from '#test/setup/shared-dashboard.ts';
 import { until } from '#test/setup/until.ts';
 import { API_PAUSE_MS, eventually, type Json } from '#test/setup/whole-platform.ts';
@@ -189,11 +189,29 @@ test('a line leads to its request, with its other lines; what it says is text', 
 test('lines that come are shown while they are followed', async () => {
   const page = await dashboard.visit(`/projects/${PROJECT}/logs?level=error`);
   await page.getByRole('button', { name: 'Live tail' }).click();
+  await page.waitForURL(/live=true/);
   await says(page, 'Live');
-  const count = () => page.getByRole('log').getByText('no such guest').count();
-  const before = await count();
+  const lines = page.getByRole('log').getByText('no such guest');
+  const before = await lines.count();
   await visitWorker(dashboard.platform.ports.handler, `${PROJECT}.localhost`, '/throw');
-  await until(async () => (await count()) > before);
+  await until(async () => (await lines.count()) > before);
+  const [log, newest] = [await page.getByRole('log').boundingBox(), await lines.last().boundingBox()];
+  assert.ok(newest!.y + newest!.height <= log!.y + log!.height, 'the newest line is in view');
+  assert.equal(await pageScrollPx(page), 0, 'only the list scrolls');
+});
+
+test('filters of lines and requests are in the address', async () => {
+  const page = await dashboard.visit(`/projects/${PROJECT}/logs`);
+  await page.getByLabel('Kind').selectOption('queue');
+  await page.waitForURL(/kind=queue/);
+  await says(page, 'No results');
+  await page.getByLabel('Kind').selectOption('http');
+  await page.getByRole('log').getByText('the cart is empty').first().waitFor();
+  const requests = await dashboard.visit(`/projects/${PROJECT}/logs/requests?method=POST`);
+  await says(requests, 'No requests in this period');
+  await requests.getByLabel('Method').selectOption('GET');
+  await requests.waitForURL(/method=GET/);
+  await requests.getByRole('table', { name: 'Requests' }).getByText('GET /burn').waitFor();
 });
 
 test('an operator starts a backup, and sees that it was made', async () => {

@@ -258,6 +258,11 @@ export async function assertFits(page: Page, what: string): Promise<void> {
   assert.ok(over <= 0, `${what} is ${over} pixels wider than the screen`);
 }
 
+/** Pixels by which the page itself scrolls, besides the lists on it. */
+export async function pageScrollPx(page: Page): Promise<number> {
+  return page.evaluate(() => document.documentElement.scrollHeight - document.documentElement.clientHeight);
+}
+
 /** Axe finds no fault that is serious or worse. */
 export async function assertAccessible(page: Page, what: string, rules: Rules = 'all'): Promise<void> {
   // Over the protocol: the policy of the page lets no script in.

@@ -1,5 +1,5 @@
 // The command palette: pages, projects, deployments by ID, preferences. shell.tsx loads it when first opened.
-import { CubeIcon, RocketIcon } from '@radix-ui/react-icons';
+import { ActivityLogIcon, CubeIcon, GearIcon, RocketIcon } from '@radix-ui/react-icons';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { Command } from 'cmdk';
@@ -12,12 +12,21 @@ import { navigationEntries } from './navigation-entries.ts';
 import styles from './palette.module.css';
 import { usePlace } from './use-place.ts';
 
+const settingsPages = [
+  ['Variables', 'variables'],
+  ['Domains', 'domains'],
+  ['Git repository', 'git'],
+  ['Deploy hooks', 'hooks'],
+  ['Log drains', 'drains'],
+  ['Alerts', 'alerts'],
+] as const;
 const DEPLOYMENT_ID = /^d[0-9a-z]{12}$/;
 
 export default function Palette({ onClose }: { readonly onClose: () => void }) {
   const [typed, setTyped] = useState('');
   const navigate = useNavigate();
-  const { ref } = usePlace();
+  const { ref, project } = usePlace();
+  const live = project?.productionDeploymentId ?? null;
   const { data: projects = [] } = useQuery({ ...projectsQuery(), enabled: mode === 'production' });
   const go = (to: string) => (): void => {
     onClose();
@@ -61,6 +70,42 @@ export default function Palette({ onClose }: { readonly onClose: () => void }) {
                     <small>g {key}</small>
                   </Command.Item>
                 ))}
+              {mode === 'production' && (
+                <>
+                  {settingsPages.map(([title, path]) => (
+                    <Command.Item
+                      key={path}
+                      value={`${ref} ${title} settings`}
+                      onSelect={go(`/projects/${ref}/settings/${path}`)}
+                    >
+                      <GearIcon />
+                      {title}
+                    </Command.Item>
+                  ))}
+                  {live !== null && (
+                    <Command.Item value={`${ref} live deployment redeploy`} onSelect={go(`/deployments/${live}`)}>
+                      <RocketIcon />
+                      Live deployment
+                    </Command.Item>
+                  )}
+                  {word !== '' && (
+                    <Command.Item
+                      value={`search logs ${word}`}
+                      onSelect={() => {
+                        onClose();
+                        void navigate({
+                          to: '/projects/$project/logs',
+                          params: { project: ref },
+                          search: { search: word },
+                        });
+                      }}
+                    >
+                      <ActivityLogIcon />
+                      Search logs for “{word}”
+                    </Command.Item>
+                  )}
+                </>
+              )}
             </Command.Group>
           )}
           {mode === 'production' && (

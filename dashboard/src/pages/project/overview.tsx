@@ -34,7 +34,8 @@ export function OverviewPage() {
     );
   return (
     <Page
-      title={project.name}
+      title="Overview"
+      heading={project.name}
       {...(project.description !== '' && { description: project.description })}
       actions={
         project.deploymentUrl !== null && (
