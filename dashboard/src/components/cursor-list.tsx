@@ -3,7 +3,7 @@ import type { UseInfiniteQueryResult, InfiniteData } from '@tanstack/react-query
 import { useEffect, useEffectEvent, useRef, type ReactNode } from 'react';
 import { Button } from './button.tsx';
 import { ErrorState } from './notice.tsx';
-import { SkeletonRows } from './skeleton.tsx';
+import { Unloaded } from './unloaded.tsx';
 
 /** Response of every list endpoint. */
 export interface Page<Item> {
@@ -27,7 +27,7 @@ interface CursorListProps<Item> {
 }
 
 export function CursorList<Item>({ name, query, empty, children }: CursorListProps<Item>) {
-  const { data, error, isPending, hasNextPage, isFetchingNextPage, fetchNextPage, refetch } = query;
+  const { data, error, hasNextPage, isFetchingNextPage, fetchNextPage, refetch } = query;
   const end = useRef<HTMLDivElement>(null);
   const onEnd = useEffectEvent(() => {
     if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
@@ -41,9 +41,7 @@ export function CursorList<Item>({ name, query, empty, children }: CursorListPro
     observer.observe(element);
     return () => observer.disconnect();
   }, [hasNextPage]);
-  if (isPending) return <SkeletonRows />;
-  if (data === undefined)
-    return <ErrorState title={`Could not load ${name}`} error={error} onRetry={() => void refetch()} />;
+  if (data === undefined) return <Unloaded what={name} error={error} refetch={refetch} />;
   const items = data.pages.flatMap((page) => page.items);
   if (items.length === 0) return empty;
   return (

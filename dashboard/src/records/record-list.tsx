@@ -2,9 +2,8 @@
 import type { InfiniteData, UseInfiniteQueryResult, UseQueryResult } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { CursorList, type Page } from '../components/cursor-list.tsx';
-import { ErrorState } from '../components/notice.tsx';
-import { SkeletonRows } from '../components/skeleton.tsx';
 import { Table, type TableProps } from '../components/table.tsx';
+import { Unloaded } from '../components/unloaded.tsx';
 import { useRemoved } from './removals.ts';
 
 interface RecordListProps<Row> extends Omit<TableProps<Row>, 'label' | 'rows'> {
@@ -32,6 +31,5 @@ export function RecordList<Row>({ name, query, empty, ...table }: RecordListProp
       </CursorList>
     );
   if (query.data !== undefined) return rowsOf(query.data);
-  if (query.error === null) return <SkeletonRows />;
-  return <ErrorState title={`Could not load ${name}`} error={query.error} onRetry={() => void query.refetch()} />;
+  return <Unloaded what={name} error={query.error} refetch={query.refetch} />;
 }

@@ -1,7 +1,6 @@
 // Renders its children once the project is loaded.
 import type { ReactNode } from 'react';
-import { ErrorState } from '../components/notice.tsx';
-import { SkeletonRows } from '../components/skeleton.tsx';
+import { Unloaded } from '../components/unloaded.tsx';
 import type { Project } from '../queries/account.ts';
 import { useProject } from './use-place.ts';
 
@@ -9,6 +8,5 @@ import { useProject } from './use-place.ts';
 export function WithProject({ children }: { readonly children: (project: Project) => ReactNode }) {
   const { data: project, error, refetch } = useProject();
   if (project !== undefined) return children(project);
-  if (error === null) return <SkeletonRows />;
-  return <ErrorState title="Could not load the project" error={error} onRetry={() => void refetch()} />;
+  return <Unloaded what="the project" error={error} refetch={refetch} />;
 }

@@ -4,12 +4,13 @@ import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { Chart } from '../../components/chart.tsx';
 import { Select } from '../../components/field.tsx';
-import { EmptyState, ErrorState } from '../../components/notice.tsx';
+import { EmptyState } from '../../components/notice.tsx';
 import { Filters, Section } from '../../components/page.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
 import { Table, type Column } from '../../components/table.tsx';
 import { countText, shortCountText } from '../../components/text.ts';
 import { durationText } from '../../components/time.tsx';
+import { Unloaded } from '../../components/unloaded.tsx';
 import {
   aiUsageQuery,
   costText,
@@ -34,12 +35,7 @@ const asItIs = (id: string): string => id;
 export function AiUsageView({ of, search, onSearch, groups = [] }: AiUsageProps) {
   const { range = 'day' } = search;
   const { data, error, refetch } = useQuery(aiUsageQuery(of, range, 'model'));
-  if (data === undefined)
-    return error === null ? (
-      <SkeletonRows />
-    ) : (
-      <ErrorState title="Could not load the usage" error={error} onRetry={() => void refetch()} />
-    );
+  if (data === undefined) return <Unloaded what="the usage" error={error} refetch={refetch} />;
   return (
     <>
       <Filters>

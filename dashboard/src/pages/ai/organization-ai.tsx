@@ -1,8 +1,6 @@
 // AI of an organization: usage, providers, model aliases, limits, keys.
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { ErrorState } from '../../components/notice.tsx';
-import { SkeletonRows } from '../../components/skeleton.tsx';
 import { projectsQuery } from '../../queries/account.ts';
 import { aiSettingsQuery } from '../../queries/ai.ts';
 import type { FullOrganization } from '../../queries/organization.ts';
@@ -13,6 +11,7 @@ import { ModelNames } from './model-names.tsx';
 import { AiReadiness } from './readiness.tsx';
 import { AiProviders } from './providers.tsx';
 import { AiUsageView } from './ai-usage.tsx';
+import { Unloaded } from '../../components/unloaded.tsx';
 
 export function OrganizationAiPage() {
   const search = useSearch({ from: '/orgs/$org/ai' });
@@ -41,12 +40,7 @@ export function OrganizationAiPage() {
 
 function Settings({ organization: { id } }: { readonly organization: FullOrganization }) {
   const { data, error, refetch } = useQuery(aiSettingsQuery(id));
-  if (data === undefined)
-    return error === null ? (
-      <SkeletonRows />
-    ) : (
-      <ErrorState title="Could not load the settings" error={error} onRetry={() => void refetch()} />
-    );
+  if (data === undefined) return <Unloaded what="the settings" error={error} refetch={refetch} />;
   return (
     <>
       <AiReadiness of={data.readiness} />

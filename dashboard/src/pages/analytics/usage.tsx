@@ -5,11 +5,12 @@ import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { Chart } from '../../components/chart.tsx';
 import { Select } from '../../components/field.tsx';
-import { EmptyState, ErrorState } from '../../components/notice.tsx';
+import { EmptyState } from '../../components/notice.tsx';
 import { countText, shortCountText } from '../../components/text.ts';
 import { Filters, Section } from '../../components/page.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
 import { Table, type Column } from '../../components/table.tsx';
+import { Unloaded } from '../../components/unloaded.tsx';
 import {
   cpuText,
   kinds,
@@ -53,12 +54,7 @@ export function UsageView({ of, search, onSearch, nameOf, onOpen }: UsageProps) 
   const { range = 'day', kind = 'http' } = search;
   const byKind = useQuery(usageQuery(of, range, { groupBy: 'kind' }));
   const { data, error, refetch } = byKind;
-  if (data === undefined)
-    return error === null ? (
-      <SkeletonRows />
-    ) : (
-      <ErrorState title="Could not load the usage" error={error} onRetry={() => void refetch()} />
-    );
+  if (data === undefined) return <Unloaded what="the usage" error={error} refetch={refetch} />;
   const filters = (
     <Filters>
       <Select
@@ -228,12 +224,7 @@ function seriesOf({ items, to }: Usage, step: 'hour' | 'day', hours: number) {
 
 function Routes({ of, range, kind, nameOf, onOpen }: PartProps & Pick<UsageProps, 'nameOf' | 'onOpen'>) {
   const { data, error, refetch } = useQuery(usageQuery(of, range, { groupBy: 'route', kind }));
-  if (data === undefined)
-    return error === null ? (
-      <SkeletonRows />
-    ) : (
-      <ErrorState title="Could not load the routes" error={error} onRetry={() => void refetch()} />
-    );
+  if (data === undefined) return <Unloaded what="the routes" error={error} refetch={refetch} />;
   const limit = data.budget.cpuMs[kind] ?? 0;
   const rows = data.items.toSorted((one, other) => other.cpuMsMax - one.cpuMsMax);
   const columns: readonly Column<UsageItem>[] = [

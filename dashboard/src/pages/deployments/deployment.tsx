@@ -6,10 +6,10 @@ import { Button, OutsideLink } from '../../components/button.tsx';
 import { joined } from '../../components/class-names.ts';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { Id } from '../../components/id.tsx';
-import { ErrorState, Notice } from '../../components/notice.tsx';
+import { Notice } from '../../components/notice.tsx';
 import { Facts, Page, Section } from '../../components/page.tsx';
-import { SkeletonRows } from '../../components/skeleton.tsx';
 import { Duration, Time } from '../../components/time.tsx';
+import { Unloaded } from '../../components/unloaded.tsx';
 import { projectQuery } from '../../queries/account.ts';
 import {
   addressesQuery,
@@ -34,11 +34,7 @@ export function DeploymentPage() {
   if (data === undefined)
     return (
       <Page title="Deployment">
-        {error === null ? (
-          <SkeletonRows />
-        ) : (
-          <ErrorState title="Could not load the deployment" error={error} onRetry={() => void refetch()} />
-        )}
+        <Unloaded what="the deployment" error={error} refetch={refetch} />
       </Page>
     );
   return <Shown deployment={data} />;

@@ -2,10 +2,10 @@
 import { useQuery } from '@tanstack/react-query';
 import { ask } from '../../api/client.ts';
 import { CodeBlock } from '../../components/code-block.tsx';
-import { EmptyState, ErrorState } from '../../components/notice.tsx';
+import { EmptyState } from '../../components/notice.tsx';
 import { Facts, Page, Section } from '../../components/page.tsx';
-import { SkeletonRows } from '../../components/skeleton.tsx';
 import { Table } from '../../components/table.tsx';
+import { Unloaded } from '../../components/unloaded.tsx';
 import styles from '../storage/storage.module.css';
 
 interface Configuration {
@@ -29,10 +29,7 @@ export function DevConfigurationPage() {
   });
   return (
     <Page title="Settings" description="Read from platform.yaml. Changes take effect when you save the file.">
-      {error !== null && (
-        <ErrorState title="Could not load the configuration" error={error} onRetry={() => void refetch()} />
-      )}
-      {data === undefined && error === null && <SkeletonRows />}
+      {data === undefined && <Unloaded what="the configuration" error={error} refetch={refetch} />}
       {data !== undefined && !data.ready && <EmptyState title="Project not built yet" />}
       {data?.ready === true && (
         <>

@@ -2,11 +2,11 @@
 import { useQuery } from '@tanstack/react-query';
 import { api, dataOf } from '../../api/client.ts';
 import { Button } from '../../components/button.tsx';
-import { EmptyState, ErrorState } from '../../components/notice.tsx';
-import { SkeletonRows } from '../../components/skeleton.tsx';
+import { EmptyState } from '../../components/notice.tsx';
 import { State } from '../../components/state.tsx';
 import { Table } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
+import { Unloaded } from '../../components/unloaded.tsx';
 import { branchOf, schedulesQuery, type ResourcePlace } from '../../queries/resources.ts';
 import { AreaPage } from '../storage/binding-page.tsx';
 import { useChanges } from '../storage/changes.tsx';
@@ -24,9 +24,7 @@ export function SchedulesPage() {
 function Schedules({ place }: { readonly place: ResourcePlace }) {
   const { data, error, refetch } = useQuery(schedulesQuery(place));
   const { change, isPending, question } = useChanges(place);
-  if (error !== null)
-    return <ErrorState title="Could not load the schedules" error={error} onRetry={() => void refetch()} />;
-  if (data === undefined) return <SkeletonRows />;
+  if (data === undefined) return <Unloaded what="the schedules" error={error} refetch={refetch} />;
   if (data.items.length === 0)
     return (
       <EmptyState title="No schedules yet">

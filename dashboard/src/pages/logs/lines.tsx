@@ -7,13 +7,13 @@ import { Button, IconButton } from '../../components/button.tsx';
 import { Chart } from '../../components/chart.tsx';
 import { byCursor } from '../../components/cursor-list.tsx';
 import { Select } from '../../components/field.tsx';
-import { EmptyState, ErrorState, Notice } from '../../components/notice.tsx';
+import { EmptyState, Notice } from '../../components/notice.tsx';
 import { countText } from '../../components/text.ts';
-import { SkeletonRows } from '../../components/skeleton.tsx';
 import { saveText } from '../../components/save-text.ts';
 import { State } from '../../components/state.tsx';
 import { clockText, exactTime } from '../../components/time.tsx';
 import { VirtualList } from '../../components/virtual-list.tsx';
+import { Unloaded } from '../../components/unloaded.tsx';
 import type { Project } from '../../queries/account.ts';
 import {
   levels,
@@ -85,7 +85,7 @@ interface LinesProps {
 
 function Lines({ project, search, narrow }: LinesProps) {
   const query = useInfiniteQuery({ ...linesQuery(project.id, search), ...byCursor, staleTime: Infinity });
-  const { data, error, isPending, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = query;
+  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = query;
   const [live, setLive] = useState<readonly Line[]>([]);
   const [isAtEnd, setAtEnd] = useState(true);
   const isLive = search.live === true && data !== undefined;
@@ -107,9 +107,7 @@ function Lines({ project, search, narrow }: LinesProps) {
     return [...stored, ...live.filter(({ id }) => Number(id) > last)];
   }, [data, live]);
   const onFollow = useCallback((isNear: boolean) => setAtEnd(isNear), []);
-  if (isPending) return <SkeletonRows rows={10} />;
-  if (data === undefined)
-    return <ErrorState title="Could not load the logs" error={error} onRetry={() => void refetch()} />;
+  if (data === undefined) return <Unloaded what="the logs" error={error} refetch={refetch} rows={10} />;
   const loadOlder = (): void => {
     if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
   };

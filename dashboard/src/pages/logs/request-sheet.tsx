@@ -6,12 +6,12 @@ import { Button } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { Sheet } from '../../components/dialog.tsx';
 import { Id } from '../../components/id.tsx';
-import { EmptyState, ErrorState, Notice } from '../../components/notice.tsx';
+import { EmptyState, Notice } from '../../components/notice.tsx';
 import { countText } from '../../components/text.ts';
 import { Facts, Section } from '../../components/page.tsx';
-import { SkeletonRows } from '../../components/skeleton.tsx';
 import { State } from '../../components/state.tsx';
 import { durationText, Time } from '../../components/time.tsx';
+import { Unloaded } from '../../components/unloaded.tsx';
 import type { Project } from '../../queries/account.ts';
 import { invocationQuery, type Line, type Narrow } from '../../queries/logs.ts';
 import { cpuText } from '../../queries/usage.ts';
@@ -28,7 +28,7 @@ interface RequestSheetProps {
 }
 
 export function RequestSheet({ project, id, narrow, onClose }: RequestSheetProps) {
-  const { data, error, isPending, refetch } = useQuery(invocationQuery(project.id, id));
+  const { data, error, refetch } = useQuery(invocationQuery(project.id, id));
   return (
     <Sheet
       isOpen
@@ -36,10 +36,7 @@ export function RequestSheet({ project, id, narrow, onClose }: RequestSheetProps
       title={data === undefined ? 'Request' : <code>{titleOf(data)}</code>}
       description={<Id id={id} chars={36} />}
     >
-      {isPending && <SkeletonRows />}
-      {data === undefined && error !== null && (
-        <ErrorState title="Could not load the request" error={error} onRetry={() => void refetch()} />
-      )}
+      {data === undefined && <Unloaded what="the request" error={error} refetch={refetch} />}
       {data !== undefined && (
         <>
           {data.error !== '' && <Notice tone="failed" title={data.error} />}

@@ -3,11 +3,11 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { Id } from '../../components/id.tsx';
-import { EmptyState, ErrorState } from '../../components/notice.tsx';
+import { EmptyState } from '../../components/notice.tsx';
 import { Facts, Page, Section } from '../../components/page.tsx';
-import { SkeletonRows } from '../../components/skeleton.tsx';
 import { State } from '../../components/state.tsx';
 import { durationText, Time } from '../../components/time.tsx';
+import { Unloaded } from '../../components/unloaded.tsx';
 import { traceQuery, type Trace } from '../../queries/logs.ts';
 import { useProject } from '../../shell/use-place.ts';
 import styles from './logs.module.css';
@@ -39,8 +39,7 @@ export function TracePage() {
       }
       isWide
     >
-      {error !== null && <ErrorState title="Could not load the trace" error={error} onRetry={() => void refetch()} />}
-      {trace === undefined && error === null && <SkeletonRows rows={8} />}
+      {trace === undefined && <Unloaded what="the trace" error={error} refetch={refetch} rows={8} />}
       {trace !== undefined && (
         <>
           <About trace={trace} />

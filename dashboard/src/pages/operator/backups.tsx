@@ -4,12 +4,12 @@ import { api, dataOf } from '../../api/client.ts';
 import { useChange } from '../../records/use-change.ts';
 import { Button } from '../../components/button.tsx';
 import { CodeBlock } from '../../components/code-block.tsx';
-import { ErrorState, Notice } from '../../components/notice.tsx';
+import { Notice } from '../../components/notice.tsx';
 import { Page, Section } from '../../components/page.tsx';
-import { SkeletonRows } from '../../components/skeleton.tsx';
 import { State } from '../../components/state.tsx';
 import { Table, type Column } from '../../components/table.tsx';
 import { Duration, Time } from '../../components/time.tsx';
+import { Unloaded } from '../../components/unloaded.tsx';
 import styles from '../settings/settings.module.css';
 import { bytesText } from '../storage/value.tsx';
 
@@ -57,7 +57,7 @@ function RunState({ run: { endedAt, error, isRemoved } }: { readonly run: Run })
 }
 
 export function BackupsPage() {
-  const { data, error, isPending, refetch } = useQuery({
+  const { data, error, refetch } = useQuery({
     queryKey,
     queryFn: ({ signal }) => readBackups(signal),
     refetchInterval: LOOK_MS,
@@ -81,10 +81,7 @@ export function BackupsPage() {
         )
       }
     >
-      {isPending && <SkeletonRows />}
-      {data === undefined && error !== null && (
-        <ErrorState title="Could not load the backups" error={error} onRetry={() => void refetch()} />
-      )}
+      {data === undefined && <Unloaded what="the backups" error={error} refetch={refetch} />}
       {data !== undefined && (
         <>
           <Plan backups={data} />

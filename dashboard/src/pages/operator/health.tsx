@@ -3,12 +3,12 @@ import { useQuery } from '@tanstack/react-query';
 import { api, dataOf } from '../../api/client.ts';
 import { Button } from '../../components/button.tsx';
 import { CodeBlock } from '../../components/code-block.tsx';
-import { ErrorState, Notice } from '../../components/notice.tsx';
+import { Notice } from '../../components/notice.tsx';
 import { Page, Section } from '../../components/page.tsx';
-import { SkeletonRows } from '../../components/skeleton.tsx';
 import { State, type Tone } from '../../components/state.tsx';
 import { Table, type Column } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
+import { Unloaded } from '../../components/unloaded.tsx';
 import styles from '../settings/settings.module.css';
 
 const LOOK_MS = 15_000;
@@ -44,7 +44,7 @@ const columns: readonly Column<Finding>[] = [
 ];
 
 export function HealthPage() {
-  const { data, error, isPending, isFetching, refetch, dataUpdatedAt } = useQuery({
+  const { data, error, isFetching, refetch, dataUpdatedAt } = useQuery({
     queryKey: ['operator-health'],
     queryFn: ({ signal }) => readHealth(signal),
     refetchInterval: LOOK_MS,
@@ -62,10 +62,7 @@ export function HealthPage() {
         </Button>
       }
     >
-      {isPending && <SkeletonRows />}
-      {data === undefined && error !== null && (
-        <ErrorState title="Could not load the health checks" error={error} onRetry={() => void refetch()} />
-      )}
+      {data === undefined && <Unloaded what="the health checks" error={error} refetch={refetch} />}
       {data !== undefined && (
         <>
           <Notice

@@ -2,10 +2,9 @@
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { ErrorState } from '../../components/notice.tsx';
 import { Page } from '../../components/page.tsx';
-import { SkeletonRows } from '../../components/skeleton.tsx';
 import { TabLink, TabLinks } from '../../components/tabs.tsx';
+import { Unloaded } from '../../components/unloaded.tsx';
 import { organizationQuery, type FullOrganization } from '../../queries/organization.ts';
 
 interface OrganizationPageProps {
@@ -46,11 +45,7 @@ export function OrganizationPage({ title, actions, children }: OrganizationPageP
           ))}
       </TabLinks>
       {organization === undefined ? (
-        error === null ? (
-          <SkeletonRows />
-        ) : (
-          <ErrorState title="Could not load the organization" error={error} onRetry={() => void refetch()} />
-        )
+        <Unloaded what="the organization" error={error} refetch={refetch} />
       ) : (
         children(organization)
       )}

@@ -8,7 +8,7 @@ import { Button, ButtonLink } from '../../components/button.tsx';
 import { Field, FieldRow, Input, Select } from '../../components/field.tsx';
 import { ErrorState, Notice } from '../../components/notice.tsx';
 import { Page, Section } from '../../components/page.tsx';
-import { SkeletonRows } from '../../components/skeleton.tsx';
+import { Unloaded } from '../../components/unloaded.tsx';
 import { userQuery } from '../../queries/account.ts';
 import { addressesQuery } from '../../queries/deployments.ts';
 import styles from './projects.module.css';
@@ -23,11 +23,7 @@ export function NewProjectPage() {
   return (
     <Page title="New project">
       {user === undefined ? (
-        error === null ? (
-          <SkeletonRows rows={3} />
-        ) : (
-          <ErrorState title="Could not load your organizations" error={error} onRetry={() => void refetch()} />
-        )
+        <Unloaded what="your organizations" error={error} refetch={refetch} rows={3} />
       ) : organizations.length === 0 ? (
         <Notice tone="warning" title="You cannot create projects">
           <p>You are a viewer in all your organizations. Ask an owner or admin to make you a member.</p>

@@ -5,12 +5,12 @@ import { Link, Navigate, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { ButtonLink } from '../../components/button.tsx';
 import { Input } from '../../components/field.tsx';
-import { EmptyState, ErrorState } from '../../components/notice.tsx';
+import { EmptyState } from '../../components/notice.tsx';
 import { Filters, Page } from '../../components/page.tsx';
-import { SkeletonRows } from '../../components/skeleton.tsx';
 import { State } from '../../components/state.tsx';
 import { Table, type Column } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
+import { Unloaded } from '../../components/unloaded.tsx';
 import { mode } from '../../state/mode.ts';
 import { projectQuery, projectsQuery, userQuery, type ListedProject } from '../../queries/account.ts';
 import { titleOf } from '../../queries/deployments.ts';
@@ -29,11 +29,7 @@ function DevProject() {
   if (data !== undefined) return <Navigate to="/projects/$project" params={{ project: data.name }} replace />;
   return (
     <Page title="platform dev">
-      {error === null ? (
-        <SkeletonRows />
-      ) : (
-        <ErrorState title="Could not load the project" error={error} onRetry={() => void refetch()} />
-      )}
+      <Unloaded what="the project" error={error} refetch={refetch} />
     </Page>
   );
 }
@@ -48,11 +44,7 @@ function Projects() {
   return (
     <Page title="Projects" actions={projects !== undefined && projects.length > 0 && newProject}>
       {projects === undefined ? (
-        error === null ? (
-          <SkeletonRows />
-        ) : (
-          <ErrorState title="Could not load the projects" error={error} onRetry={() => void refetch()} />
-        )
+        <Unloaded what="the projects" error={error} refetch={refetch} />
       ) : projects.length === 0 ? (
         <EmptyState icon={<CubeIcon />} title="Create your first project" action={newProject}>
           A project is a worker, static files, or both. Connect a Git repository, or deploy a folder from your machine.

@@ -5,9 +5,9 @@ import { useState } from 'react';
 import { api, dataOf } from '../../api/client.ts';
 import { OutsideLink } from '../../components/button.tsx';
 import { ConfirmByName } from '../../components/confirm.tsx';
-import { EmptyState, ErrorState } from '../../components/notice.tsx';
-import { SkeletonRows } from '../../components/skeleton.tsx';
+import { EmptyState } from '../../components/notice.tsx';
 import { noteDone } from '../../components/toast.tsx';
+import { Unloaded } from '../../components/unloaded.tsx';
 import type { Project } from '../../queries/account.ts';
 import { domainsQuery, type Domain } from '../../queries/domains.ts';
 import { AddButton } from '../../records/add-button.tsx';
@@ -31,7 +31,7 @@ export function DomainsPage() {
 }
 
 function Domains({ project }: { readonly project: Project }) {
-  const { data, error, isPending, refetch } = useQuery(domainsQuery(project.id));
+  const { data, error, refetch } = useQuery(domainsQuery(project.id));
   const [leaving, setLeaving] = useState<Domain | null>(null);
   const client = useQueryClient();
   const look = useChange({
@@ -52,9 +52,7 @@ function Domains({ project }: { readonly project: Project }) {
       void client.invalidateQueries({ queryKey: ['domains', project.id] });
     },
   });
-  if (isPending) return <SkeletonRows />;
-  if (data === undefined)
-    return <ErrorState title="Could not load the domains" error={error} onRetry={() => void refetch()} />;
+  if (data === undefined) return <Unloaded what="the domains" error={error} refetch={refetch} />;
   return (
     <div className={styles.list}>
       {project.deploymentUrl !== null && (

@@ -7,12 +7,12 @@ import { useChange } from '../../records/use-change.ts';
 import { Button } from '../../components/button.tsx';
 import { CodeBlock } from '../../components/code-block.tsx';
 import { Confirm } from '../../components/confirm.tsx';
-import { EmptyState, ErrorState, Notice } from '../../components/notice.tsx';
+import { EmptyState, Notice } from '../../components/notice.tsx';
 import { Facts, Section } from '../../components/page.tsx';
-import { SkeletonRows } from '../../components/skeleton.tsx';
 import { State } from '../../components/state.tsx';
 import { Time } from '../../components/time.tsx';
 import { noteDone } from '../../components/toast.tsx';
+import { Unloaded } from '../../components/unloaded.tsx';
 import type { Project } from '../../queries/account.ts';
 import { addressesQuery } from '../../queries/deployments.ts';
 import { ConnectRepository } from './connect-repository.tsx';
@@ -28,7 +28,7 @@ export function GitPage() {
 function Git({ project }: { readonly project: Project }) {
   const { data: addresses } = useQuery(addressesQuery);
   const [opened, setOpened] = useState<'connect' | 'disconnect' | null>(null);
-  const { data, error, isPending, refetch } = useQuery({
+  const { data, error, refetch } = useQuery({
     queryKey: ['repositories', project.organizationId],
     queryFn: ({ signal }) =>
       dataOf(api.get('/repositories', { query: { organizationId: project.organizationId }, signal })),
@@ -42,9 +42,7 @@ function Git({ project }: { readonly project: Project }) {
       noteDone('Repository disconnected', 'Existing deployments do not change.');
     },
   });
-  if (isPending) return <SkeletonRows />;
-  if (data === undefined)
-    return <ErrorState title="Could not load the repositories" error={error} onRetry={() => void refetch()} />;
+  if (data === undefined) return <Unloaded what="the repositories" error={error} refetch={refetch} />;
   const repository = data.repositories.find(({ id }) => id === project.repositoryId) ?? null;
   return (
     <>

@@ -9,12 +9,12 @@ import { Button } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { Input, Select } from '../../components/field.tsx';
 import { MenuItem, RowMenu } from '../../components/menu.tsx';
-import { EmptyState, ErrorState, Notice } from '../../components/notice.tsx';
+import { EmptyState, Notice } from '../../components/notice.tsx';
 import { Filters } from '../../components/page.tsx';
-import { SkeletonRows } from '../../components/skeleton.tsx';
 import { Badge } from '../../components/state.tsx';
 import { Table, type Column } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
+import { Unloaded } from '../../components/unloaded.tsx';
 import type { Project } from '../../queries/account.ts';
 import { scopeWords, variablesQuery, type Variable } from '../../queries/variables.ts';
 import { useRemoval, useRemoved } from '../../records/removals.ts';
@@ -61,7 +61,7 @@ function Variables({
   readonly project: Project;
   readonly onOpen: (opened: 'new' | 'import' | Variable) => void;
 }) {
-  const { data, error, isPending, refetch } = useQuery(variablesQuery(project.id));
+  const { data, error, refetch } = useQuery(variablesQuery(project.id));
   const { search = '', scope } = useSearch({ from: '/projects/$project/settings/variables' });
   const navigate = useNavigate({ from: '/projects/$project/settings/variables' });
   const everywhere = useNavigate();
@@ -80,9 +80,7 @@ function Variables({
     onDone: ({ deploymentId }) =>
       void everywhere({ to: '/deployments/$deployment', params: { deployment: deploymentId } }),
   });
-  if (isPending) return <SkeletonRows />;
-  if (data === undefined)
-    return <ErrorState title="Could not load the variables" error={error} onRetry={() => void refetch()} />;
+  if (data === undefined) return <Unloaded what="the variables" error={error} refetch={refetch} />;
   const all = data.items.filter(({ id }) => !removed.has(id));
   if (all.length === 0)
     return (

@@ -3,10 +3,10 @@
 import { useQuery } from '@tanstack/react-query';
 import { Navigate, useParams } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { EmptyState, ErrorState } from '../../components/notice.tsx';
+import { EmptyState } from '../../components/notice.tsx';
 import { Page } from '../../components/page.tsx';
-import { SkeletonRows } from '../../components/skeleton.tsx';
 import { TabLink, TabLinks } from '../../components/tabs.tsx';
+import { Unloaded } from '../../components/unloaded.tsx';
 import { mode } from '../../state/mode.ts';
 import { resourcesQuery, type BindingPlace, type ResourcePlace } from '../../queries/resources.ts';
 import { useBranch } from '../../shell/use-place.ts';
@@ -63,9 +63,7 @@ function AreaContent({
   readonly children: AreaPageProps['children'];
 }) {
   const { data, error, refetch } = useQuery(resourcesQuery(place));
-  if (error !== null)
-    return <ErrorState title="Could not load the bindings" error={error} onRetry={() => void refetch()} />;
-  if (data === undefined) return <SkeletonRows />;
+  if (data === undefined) return <Unloaded what="the bindings" error={error} refetch={refetch} />;
   const kinds = kindsOf(area, data.items);
   const first = kinds.find(({ bindings, isAlone }) => isAlone || bindings.length > 0);
   if (kind === null) {

@@ -4,10 +4,10 @@ import { TableIcon } from '@radix-ui/react-icons';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useSearch } from '@tanstack/react-router';
 import { CodeBlock } from '../../components/code-block.tsx';
-import { EmptyState, ErrorState } from '../../components/notice.tsx';
-import { SkeletonRows } from '../../components/skeleton.tsx';
+import { EmptyState } from '../../components/notice.tsx';
 import { Table } from '../../components/table.tsx';
 import { TabLink } from '../../components/tabs.tsx';
+import { Unloaded } from '../../components/unloaded.tsx';
 import { mode } from '../../state/mode.ts';
 import { tablesQuery, type BindingPlace, type DatabaseTable } from '../../queries/resources.ts';
 import type { DatabaseSearch } from '../../queries/resource-search.ts';
@@ -41,9 +41,7 @@ export function DatabasesPage() {
 function Database({ place }: { readonly place: BindingPlace }) {
   const search = useSearch({ strict: false }) as DatabaseSearch;
   const { data, error, refetch } = useQuery(tablesQuery(place));
-  if (error !== null)
-    return <ErrorState title="Could not load the database" error={error} onRetry={() => void refetch()} />;
-  if (data === undefined) return <SkeletonRows />;
+  if (data === undefined) return <Unloaded what="the database" error={error} refetch={refetch} />;
   const tables: readonly DatabaseTable[] = data.items;
   const table = tables.find(({ name }) => name === search.table) ?? tables[0] ?? null;
   const view = search.view ?? 'rows';

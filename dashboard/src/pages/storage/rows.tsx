@@ -5,9 +5,9 @@ import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import { IconButton } from '../../components/button.tsx';
 import { Input, Select } from '../../components/field.tsx';
-import { EmptyState, ErrorState } from '../../components/notice.tsx';
+import { EmptyState } from '../../components/notice.tsx';
 import { countText } from '../../components/text.ts';
-import { SkeletonRows } from '../../components/skeleton.tsx';
+import { Unloaded } from '../../components/unloaded.tsx';
 import { rowsQuery, type BindingPlace, type DatabaseTable } from '../../queries/resources.ts';
 import type { DatabaseSearch } from '../../queries/resource-search.ts';
 import { CopyRows } from './copy-rows.tsx';
@@ -45,9 +45,7 @@ export function Rows({ place, table }: { readonly place: BindingPlace; readonly 
       ...(search.search !== undefined && { search: search.search, column }),
     }),
   );
-  if (error !== null)
-    return <ErrorState title="Could not load the rows" error={error} onRetry={() => void refetch()} />;
-  if (data === undefined) return <SkeletonRows />;
+  if (data === undefined) return <Unloaded what="the rows" error={error} refetch={refetch} />;
   const rows = data.rows as readonly (readonly Cell[])[];
   const last = Math.min(offset + rows.length, data.total);
   return (

@@ -1,18 +1,16 @@
 // Slow statements of a database.
 import { useQuery } from '@tanstack/react-query';
-import { EmptyState, ErrorState } from '../../components/notice.tsx';
+import { EmptyState } from '../../components/notice.tsx';
 import { countText } from '../../components/text.ts';
-import { SkeletonRows } from '../../components/skeleton.tsx';
 import { Table } from '../../components/table.tsx';
 import { durationText, Time } from '../../components/time.tsx';
+import { Unloaded } from '../../components/unloaded.tsx';
 import { slowQuery, type BindingPlace } from '../../queries/resources.ts';
 import styles from './storage.module.css';
 
 export function SlowStatements({ place }: { readonly place: BindingPlace }) {
   const { data, error, refetch } = useQuery(slowQuery(place));
-  if (error !== null)
-    return <ErrorState title="Could not load the slow queries" error={error} onRetry={() => void refetch()} />;
-  if (data === undefined) return <SkeletonRows />;
+  if (data === undefined) return <Unloaded what="the slow queries" error={error} refetch={refetch} />;
   if (data.items.length === 0)
     return (
       <EmptyState title="No slow queries">

@@ -12,10 +12,10 @@ import { Checkbox, Field, Input } from '../../components/field.tsx';
 import { Id } from '../../components/id.tsx';
 import { EmptyState, ErrorState } from '../../components/notice.tsx';
 import { Facts } from '../../components/page.tsx';
-import { SkeletonRows } from '../../components/skeleton.tsx';
 import { Badge } from '../../components/state.tsx';
 import { Table } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
+import { Unloaded } from '../../components/unloaded.tsx';
 import {
   branchOf,
   resourcesQuery,
@@ -37,9 +37,7 @@ export function UsersPage() {
 
 function Declared({ place }: { readonly place: ResourcePlace }) {
   const { data, error, refetch } = useQuery(resourcesQuery(place));
-  if (error !== null)
-    return <ErrorState title="Could not load the bindings" error={error} onRetry={() => void refetch()} />;
-  if (data === undefined) return <SkeletonRows />;
+  if (data === undefined) return <Unloaded what="the bindings" error={error} refetch={refetch} />;
   if (!data.items.some(({ kind }) => kind === 'auth'))
     return (
       <EmptyState icon={<PersonIcon />} title="Sign-in is not enabled">
