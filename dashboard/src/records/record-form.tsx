@@ -40,7 +40,7 @@ interface RecordFormProps<Name extends string, Result> {
   readonly queryKey: QueryKey;
   /** Title of an error: "Could not create the token". */
   readonly failed: string;
-  /** Calls the API. Values are trimmed; those of hidden fields are empty. */
+  /** Calls the API. Values are trimmed, except those of text areas; those of hidden fields are empty. */
   readonly act: (values: Values<NoInfer<Name>>) => Promise<Result>;
   /** Called before the form closes. */
   readonly onDone?: (result: Result, values: Values<NoInfer<Name>>) => void;
@@ -71,7 +71,11 @@ export function RecordForm<Name extends string, Result>(props: RecordFormProps<N
     },
   });
   const submit = (): void => {
-    const given = list.map((field) => [field[0], shown.includes(field) ? values[field[0]].trim() : '']);
+    const given = list.map((field) => {
+      const [name, { rows }] = field;
+      if (!shown.includes(field)) return [name, ''];
+      return [name, rows === undefined ? values[name].trim() : values[name]];
+    });
     change.mutate(Object.fromEntries(given) as Values<Name>);
   };
   return (
@@ -121,7 +125,14 @@ function FieldOf({ field, value, isFirst, error, onValue }: FieldOfProps) {
           );
         if (rows !== undefined)
           return (
-            <TextArea {...control} {...shared} rows={rows} required={!isOptional} placeholder={input.placeholder} />
+            <TextArea
+              {...control}
+              {...shared}
+              dir="auto"
+              rows={rows}
+              required={!isOptional}
+              placeholder={input.placeholder}
+            />
           );
         return <Input {...control} {...input} {...shared} isCode={isCode} required={!isOptional} />;
       }}
