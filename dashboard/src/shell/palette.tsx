@@ -83,25 +83,9 @@ export default function Palette({ onClose }: { readonly onClose: () => void }) {
                     </Command.Item>
                   ))}
                   {live !== null && (
-                    <Command.Item value={`${ref} live deployment redeploy`} onSelect={go(`/deployments/${live}`)}>
+                    <Command.Item value={`${ref} live version`} onSelect={go(`/deployments/${live}`)}>
                       <RocketIcon />
-                      Live deployment
-                    </Command.Item>
-                  )}
-                  {word !== '' && (
-                    <Command.Item
-                      value={`search logs ${word}`}
-                      onSelect={() => {
-                        onClose();
-                        void navigate({
-                          to: '/projects/$project/logs',
-                          params: { project: ref },
-                          search: { search: word },
-                        });
-                      }}
-                    >
-                      <ActivityLogIcon />
-                      Search logs for “{word}”
+                      Live version
                     </Command.Item>
                   )}
                 </>
@@ -129,6 +113,20 @@ export default function Palette({ onClose }: { readonly onClose: () => void }) {
             <Command.Item onSelect={set({ timeZone: 'UTC' })}>Show times in UTC</Command.Item>
             <Command.Item onSelect={set({ timeZone: 'local' })}>Show times in local time</Command.Item>
           </Command.Group>
+          {/* Always last, so that Enter opens the page that was searched for. */}
+          {ref !== null && word !== '' && mode === 'production' && (
+            <Command.Item
+              forceMount
+              value={`search logs ${word}`}
+              onSelect={() => {
+                onClose();
+                void navigate({ to: '/projects/$project/logs', params: { project: ref }, search: { search: word } });
+              }}
+            >
+              <ActivityLogIcon />
+              Search logs for “{word}”
+            </Command.Item>
+          )}
         </Command.List>
       </Command>
     </Dialog>

@@ -98,7 +98,7 @@ function columnsOf(organizations: ReadonlyMap<string, string> | null): Column<Li
     {
       id: 'name',
       header: 'Project',
-      width: '30%',
+      width: '28%',
       phone: 'first',
       cell: ({ name }) => (
         <Link className={styles.name} to="/projects/$project" params={{ project: name }}>
@@ -121,6 +121,7 @@ function columnsOf(organizations: ReadonlyMap<string, string> | null): Column<Li
       id: 'url',
       isExtra: true,
       header: 'URL',
+      width: '24%',
       phone: 'hidden',
       cell: ({ deploymentUrl }) =>
         deploymentUrl !== null && (
