@@ -28,8 +28,8 @@ export function Menu({ trigger, align = 'end', children }: MenuProps) {
   );
 }
 
-/** The menu of a row. @example <RowMenu of={name}><MenuItem ...>Delete</MenuItem></RowMenu> */
-export function RowMenu({ of, children }: { readonly of: string; readonly children: ReactNode }) {
+/** The menu at the end of a row. @example <ActionsMenu of={name}><MenuItem ...>Delete</MenuItem></ActionsMenu> */
+export function ActionsMenu({ of, children }: { readonly of: string; readonly children: ReactNode }) {
   return (
     <Menu
       trigger={

@@ -27,36 +27,27 @@ export function useRemoved(): ReadonlySet<string> {
 }
 
 /**
- * Removes an item after ten seconds, unless undone.
- *
- * @param words the toast, such as "API_KEY deleted".
- * @param act calls the API; if it fails, the item is shown again.
- * @param onDone refetches the list.
- */
-function removeLater(id: string, words: string, act: () => Promise<unknown>, onDone: () => Promise<unknown>): void {
-  set(id, true);
-  const back = (): void => set(id, false);
-  const remove = async (): Promise<void> => {
-    try {
-      await act();
-      await onDone();
-    } catch (error) {
-      noteFailed(`Reverted: ${words}`, error);
-    }
-    back();
-  };
-  doUnlessUndone(words, () => void remove(), back);
-}
-
-/**
  * @param queryKey the list, refetched after the removal.
- * @returns `removeLater` for the items of that list.
+ * @returns a function that hides an item, and removes it after ten seconds unless undone: the item's ID, the toast, and
+ *   the call of the API. If the call fails, the item is shown again.
  * @example
  * const remove = useRemoval(['tokens']);
  * remove(id, 'CI revoked', () => dataOf(api.delete('/tokens/:id', { params: { id } })));
  */
 export function useRemoval(queryKey: QueryKey) {
   const client = useQueryClient();
-  return (id: string, words: string, act: () => Promise<unknown>): void =>
-    removeLater(id, words, act, () => client.invalidateQueries({ queryKey }));
+  return (id: string, words: string, act: () => Promise<unknown>): void => {
+    set(id, true);
+    const back = (): void => set(id, false);
+    const remove = async (): Promise<void> => {
+      try {
+        await act();
+        await client.invalidateQueries({ queryKey });
+      } catch (error) {
+        noteFailed(`Reverted: ${words}`, error);
+      }
+      back();
+    };
+    doUnlessUndone(words, () => void remove(), back);
+  };
 }

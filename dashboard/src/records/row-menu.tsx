@@ -1,9 +1,7 @@
 // The menu of a record in a list: what one can do with it, and Delete, which can be undone.
-import { DotsHorizontalIcon } from '@radix-ui/react-icons';
 import type { QueryKey } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import { IconButton } from '../components/button.tsx';
-import { Menu, MenuItem } from '../components/menu.tsx';
+import { ActionsMenu, MenuItem } from '../components/menu.tsx';
 import { useRemoval } from './removals.ts';
 
 interface RowMenuProps {
@@ -23,17 +21,11 @@ interface RowMenuProps {
 export function RowMenu({ id, name, queryKey, deleted, onDelete, children }: RowMenuProps) {
   const remove = useRemoval(queryKey);
   return (
-    <Menu
-      trigger={
-        <IconButton label={`Actions for ${name}`} size="small">
-          <DotsHorizontalIcon />
-        </IconButton>
-      }
-    >
+    <ActionsMenu of={name}>
       {children}
       <MenuItem isDanger onSelect={() => remove(id, deleted, onDelete)}>
         Delete
       </MenuItem>
-    </Menu>
+    </ActionsMenu>
   );
 }

@@ -5,7 +5,7 @@ import { useChange } from '../../records/use-change.ts';
 import { Confirm } from '../../components/confirm.tsx';
 import { Field, FieldRow, Input, Select } from '../../components/field.tsx';
 import { FormDialog } from '../../components/form-dialog.tsx';
-import { MenuItem, RowMenu } from '../../components/menu.tsx';
+import { MenuItem, ActionsMenu } from '../../components/menu.tsx';
 import { EmptyState } from '../../components/notice.tsx';
 import { Section } from '../../components/page.tsx';
 import { State } from '../../components/state.tsx';
@@ -73,13 +73,13 @@ export function AiProviders({ id, providers }: AiProvidersProps) {
           label="Providers"
           columns={columns}
           actions={(provider) => (
-            <RowMenu of={provider.name}>
+            <ActionsMenu of={provider.name}>
               <MenuItem onSelect={() => setEdited(provider)}>Edit</MenuItem>
               <MenuItem onSelect={() => change.mutate(provider)}>{provider.enabled ? 'Disable' : 'Enable'}</MenuItem>
               <MenuItem isDanger onSelect={() => setDeleted(provider)}>
                 Delete
               </MenuItem>
-            </RowMenu>
+            </ActionsMenu>
           )}
           rows={providers}
           rowKey={({ name }) => name}

@@ -1,6 +1,6 @@
 // A deployment in lists: its status, and the table columns.
 import { Link } from '@tanstack/react-router';
-import { MenuItem, MenuLine, MenuLink, MenuOutsideLink, RowMenu } from '../../components/menu.tsx';
+import { MenuItem, MenuLine, MenuLink, MenuOutsideLink, ActionsMenu } from '../../components/menu.tsx';
 import { Badge, State } from '../../components/state.tsx';
 import type { Column } from '../../components/table.tsx';
 import { Duration, Time } from '../../components/time.tsx';
@@ -93,7 +93,7 @@ export function deploymentColumns(
       isFitted: true,
       phone: 'hidden',
       cell: (one) => (
-        <RowMenu of={titleOf(one)}>
+        <ActionsMenu of={titleOf(one)}>
           <MenuLink to="/deployments/$deployment" params={{ deployment: one.id }}>
             Open
           </MenuLink>
@@ -104,7 +104,7 @@ export function deploymentColumns(
               {title}
             </MenuItem>
           ))}
-        </RowMenu>
+        </ActionsMenu>
       ),
     },
   ];

@@ -3,7 +3,7 @@ import { useInfiniteQuery, useQuery, type InfiniteData } from '@tanstack/react-q
 import { api, dataOf } from '../../api/client.ts';
 import { Button } from '../../components/button.tsx';
 import { byCursor, type Page } from '../../components/cursor-list.tsx';
-import { MenuChoice, MenuItem, MenuLine, RowMenu } from '../../components/menu.tsx';
+import { MenuChoice, MenuItem, MenuLine, ActionsMenu } from '../../components/menu.tsx';
 import { EmptyState } from '../../components/notice.tsx';
 import { Section } from '../../components/page.tsx';
 import { Badge } from '../../components/state.tsx';
@@ -123,7 +123,7 @@ function Members({ organization }: { readonly organization: FullOrganization }) 
       actions={({ accountId, login, role }) =>
         mayChange &&
         role !== 'owner' && (
-          <RowMenu of={login}>
+          <ActionsMenu of={login}>
             <MenuChoice
               title="Role"
               value={role}
@@ -141,7 +141,7 @@ function Members({ organization }: { readonly organization: FullOrganization }) 
             >
               Remove from {organization.name}
             </MenuItem>
-          </RowMenu>
+          </ActionsMenu>
         )
       }
     />

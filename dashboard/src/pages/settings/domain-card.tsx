@@ -1,7 +1,7 @@
 // A custom domain: status, required DNS records, certificate.
 import { Button, OutsideLink } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
-import { MenuItem, RowMenu } from '../../components/menu.tsx';
+import { MenuItem, ActionsMenu } from '../../components/menu.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { Badge, State, type Tone } from '../../components/state.tsx';
 import { Table, type Column } from '../../components/table.tsx';
@@ -52,12 +52,12 @@ export function DomainCard({ domain, isLooking, onLook, onRemove }: DomainCardPr
             Check again
           </Button>
         )}
-        <RowMenu of={domain.hostname}>
+        <ActionsMenu of={domain.hostname}>
           <MenuItem onSelect={onLook}>Check DNS</MenuItem>
           <MenuItem onSelect={onRemove} isDanger>
             Remove…
           </MenuItem>
-        </RowMenu>
+        </ActionsMenu>
       </div>
       {domain.problem !== null && (
         <Notice tone={domain.status === 'pending_verification' ? 'warning' : 'failed'} title={domain.problem}>

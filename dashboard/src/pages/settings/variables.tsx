@@ -8,7 +8,7 @@ import { useChange } from '../../records/use-change.ts';
 import { Button } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { Input, Select } from '../../components/field.tsx';
-import { MenuItem, RowMenu } from '../../components/menu.tsx';
+import { MenuItem, ActionsMenu } from '../../components/menu.tsx';
 import { EmptyState, Notice } from '../../components/notice.tsx';
 import { Filters } from '../../components/page.tsx';
 import { Badge } from '../../components/state.tsx';
@@ -210,12 +210,12 @@ function Variables({
           label="Variables"
           columns={columns}
           actions={(one) => (
-            <RowMenu of={one.key}>
+            <ActionsMenu of={one.key}>
               <MenuItem onSelect={() => onOpen(one)}>Edit value…</MenuItem>
               <MenuItem onSelect={() => remove(one)} isDanger>
                 Delete
               </MenuItem>
-            </RowMenu>
+            </ActionsMenu>
           )}
           rows={shown}
           rowKey={({ id }) => id}
