@@ -41,7 +41,7 @@ test('a session that ends in the middle is said, what was typed stays, and signi
   await page.getByLabel('Value', { exact: true }).fill('typed');
   await page.context().clearCookies();
   await page.getByRole('button', { name: 'Add variable' }).click();
-  await page.getByText('Could not save KEPT').waitFor();
+  await page.getByText('Could not save the variable').waitFor();
   assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), 'KEPT');
   await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
   const banner = page.getByRole('status').filter({ hasText: 'Your session has expired' });
