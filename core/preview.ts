@@ -27,8 +27,11 @@ export function variablesOf(record: RouteRecord, id: string): Readonly<Record<st
   return { ...record.previewVars, ...ofBranch };
 }
 
-// Two characters: `auth~users` must not be a database of a branch named `users`.
-const separator = '~~';
+/**
+ * Between a name and the slug of a preview's branch. Two characters: `auth~users` must not be a database of a branch
+ * named `users`.
+ */
+export const previewSeparator = '~~';
 
 /**
  * A preview's name for a resource or namespace, which no platform.yaml can declare. Database, state and files have
@@ -38,18 +41,18 @@ const separator = '~~';
  * @param preview from {@link previewOf}.
  */
 export function ofPreview(name: string, preview: string | null): string {
-  return preview === null ? name : `${name}${separator}${preview}`;
+  return preview === null ? name : `${name}${previewSeparator}${preview}`;
 }
 
 /** The branch's slug in a name from {@link ofPreview}; null: it is production's. */
 export function previewIn(name: string): string | null {
-  const at = name.indexOf(separator);
-  return at < 0 ? null : name.slice(at + separator.length);
+  const at = name.indexOf(previewSeparator);
+  return at < 0 ? null : name.slice(at + previewSeparator.length);
 }
 
 /** The original name of a name from {@link ofPreview}: for a namespace, the project. */
 export function withoutPreview(name: string): string {
-  const at = name.indexOf(separator);
+  const at = name.indexOf(previewSeparator);
   return at < 0 ? name : name.slice(0, at);
 }
 

@@ -28,7 +28,7 @@ const environmentCommands: Readonly<Record<string, Entry>> = {
 const projectCommands: Readonly<Record<string, Entry>> = {
   list: { summary: 'List the projects', aliases: ['ls'], load: () => import('./projects/list.ts') },
   create: { summary: 'Create a project', load: () => import('./projects/create.ts') },
-  delete: { summary: 'Delete a project and its data', load: () => import('./projects/delete.ts') },
+  delete: { summary: 'Delete a project', load: () => import('./projects/delete.ts') },
   settings: { summary: 'Show or change the settings of a project', load: () => import('./projects/settings.ts') },
 };
 
@@ -36,7 +36,14 @@ const organizationCommands: Readonly<Record<string, Entry>> = {
   list: { summary: 'List your organizations', aliases: ['ls'], load: () => import('./org/list.ts') },
   create: { summary: 'Create an organization', load: () => import('./org/create.ts') },
   members: { summary: 'List, invite, change or remove members', load: () => import('./org/members.ts') },
-  storage: { summary: 'Show storage usage', load: () => import('./org/storage.ts') },
+  storage: {
+    summary: 'Storage usage: show; data of deleted projects: delete',
+    byDefault: 'show',
+    commands: {
+      show: { summary: 'Show storage usage', load: () => import('./org/show-storage.ts') },
+      delete: { summary: 'Remove the data of a deleted project now', load: () => import('./org/delete-storage.ts') },
+    },
+  },
 };
 
 const databaseCommands: Readonly<Record<string, Entry>> = {

@@ -92,7 +92,7 @@ interface StorageSettings {
 
 /**
  * Channels of NOTIFY. Their payloads, in order: kind of job; project; deployment; deployment; `delivery` or `report`;
- * none; projects separated by commas, or `*`; project; none; id of a migration run; none.
+ * none; projects separated by commas, or `*`; project; none; id of a migration run; none; project.
  */
 export type Channel =
   | 'control_job'
@@ -105,4 +105,5 @@ export type Channel =
   | 'control_collector'
   | 'control_alert'
   | 'control_migration'
-  | 'control_storage';
+  | 'control_storage'
+  | 'control_project_data';

@@ -4,6 +4,7 @@ import type { Dependencies } from '../process/dependencies.ts';
 import type { TimePage } from '../http/page.ts';
 import { newId } from './ids.ts';
 import { momentOfColumn, newestFirst } from './moment.ts';
+import { DATA_DAYS, lockProjectName } from './stored-projects.ts';
 
 /** The fields of `project.settings` used here; other parts of the control plane store more. */
 export interface ProjectSettings {
@@ -129,12 +130,12 @@ export interface NewProject {
 }
 
 /**
- * Adds a project; null if its name is taken. The name of a deleted project stays with its organization, since the
- * project's data is stored under it.
+ * Adds a project; null if its name is taken. The name of a deleted project stays with its organization: a new project
+ * of that name gets its data (stored-projects.ts).
  */
 export async function addProject(tx: Transaction, given: NewProject): Promise<string | null> {
   const { organizationId, name } = given;
-  await tx`SELECT pg_advisory_xact_lock(hashtextextended(${`project:${name}`}, 0))`;
+  await lockProjectName(tx, name);
   const taken = await tx`
     SELECT 1 FROM control.project
     WHERE name = ${name} AND (deleted_at IS NULL OR organization_id <> ${organizationId}) LIMIT 1`;
@@ -178,11 +179,15 @@ export async function changeProject(tx: Transaction, id: string, change: Project
   await tx`SELECT pg_notify('control_route', ${id})`;
 }
 
-/** Deletes a project: removes its route record and cancels its builds. Its rows are kept for the audit log. */
+/**
+ * Deletes a project: removes its route record and cancels its builds. Its rows are kept for the audit log, the data of
+ * its bindings for {@link DATA_DAYS} days.
+ */
 export async function deleteProject(tx: Transaction, id: string): Promise<void> {
   await tx`UPDATE control.job SET cancel_reason = 'project_deleted' WHERE project_id = ${id}`;
   await tx`
-    UPDATE control.project SET deleted_at = now(), updated_at = now(), route_version = route_version + 1
+    UPDATE control.project SET deleted_at = now(), data_due_at = now() + ${DATA_DAYS} * interval '1 day',
+      updated_at = now(), route_version = route_version + 1
     WHERE id = ${id}`;
   await tx`DELETE FROM control.domain WHERE project_id = ${id}`;
   await tx`DELETE FROM control.variable WHERE project_id = ${id}`;

@@ -35,6 +35,8 @@ interface KeptStorage {
     readonly projectId: string;
     readonly name: string;
     readonly isDeleted: boolean;
+    /** When the data of a deleted project is removed; in the past while that is in progress. Null: not scheduled. */
+    readonly dataDueAt: Date | null;
     readonly bytes: number;
     readonly kinds: readonly KindBytes[];
   }[];
@@ -53,7 +55,8 @@ export async function readStorage(sql: Sql, organizationId: string): Promise<Kep
     SELECT s.kind, sum(s.bytes)::bigint AS bytes FROM control.storage s JOIN control.project p ON p.id = s.project_id
     WHERE p.organization_id = ${organizationId} GROUP BY s.kind ORDER BY 2 DESC, s.kind`;
   const projects = await sql<KeptStorage['projects'][number][]>`
-    SELECT p.id AS "projectId", p.name, p.deleted_at IS NOT NULL AS "isDeleted", sum(s.bytes)::bigint AS bytes,
+    SELECT p.id AS "projectId", p.name, p.deleted_at IS NOT NULL AS "isDeleted",
+      CASE WHEN p.data_removal IS NULL THEN p.data_due_at END AS "dataDueAt", sum(s.bytes)::bigint AS bytes,
       jsonb_agg(jsonb_build_object('kind', s.kind, 'bytes', s.bytes) ORDER BY s.bytes DESC, s.kind) AS kinds
     FROM control.storage s JOIN control.project p ON p.id = s.project_id
     WHERE p.organization_id = ${organizationId} GROUP BY p.id ORDER BY 4 DESC, p.name LIMIT ${PROJECTS_MAX}`;

@@ -3,6 +3,7 @@ import { isProjectName } from '#core/names.ts';
 import { ApiError } from '../http/errors.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import { addProject, countProjects } from '../records/projects.ts';
+import { takeDataOver } from '../records/stored-projects.ts';
 import { touchStorage } from '../storage/follow.ts';
 import { isNameReserved } from './adopt-route.ts';
 import type { Audit } from './notes.ts';
@@ -30,6 +31,10 @@ export async function createProject(deps: Dependencies, given: NewProject, audit
     const isReserved = await isNameReserved(tx, deps.folder, organizationId, name);
     const id = isReserved ? null : await addProject(tx, given);
     if (id === null) throw new ApiError('conflict', { reason: `The name ${name} is taken` });
+    if (!(await takeDataOver(tx, name)))
+      throw new ApiError('conflict', {
+        reason: `The data of the deleted project ${name} is being removed: try again later`,
+      });
     await audit(tx, {
       organizationId,
       projectId: id,

@@ -1,5 +1,5 @@
 // Calls to the engines during a release, over the supervisor's private port: start a deployment, migrate, snapshot and
-// restore databases, remove a branch's data. All may be repeated.
+// restore databases, remove the data of a branch or project. All may be repeated.
 import { openArtifact } from '#artifacts/artifact-source.ts';
 import { Failure } from '#core/failure.ts';
 import type { Plan } from '#core/plans.ts';
@@ -32,6 +32,7 @@ export interface MigratedDatabase {
 
 const WARM_MS_MAX = 90_000;
 const LONG_MS_MAX = 15 * 60_000;
+const PROJECT_MS_MAX = 30 * 60_000;
 
 /** Starts a deployment in the route record on all engines, before any URL points to it. */
 export async function warm(deps: EngineDeps, project: string, deployment: string): Promise<Started> {
@@ -119,6 +120,25 @@ export async function removeBranchData(
     'remove-branch',
     { project, branch, bindings: [resources] },
     LONG_MS_MAX,
+  );
+  return removed;
+}
+
+/**
+ * Deletes the data of a deleted project once no route points to it.
+ *
+ * @param known its branches, and the databases that they declared. @returns the number of deleted items by kind.
+ */
+export async function removeProjectData(
+  deps: EngineDeps,
+  project: string,
+  known: { readonly branches: readonly string[]; readonly databases: readonly string[] },
+): Promise<Readonly<Record<string, number>>> {
+  const { removed } = await ask<{ removed: Readonly<Record<string, number>> }>(
+    deps,
+    'remove-project',
+    { project, ...known },
+    PROJECT_MS_MAX,
   );
   return removed;
 }

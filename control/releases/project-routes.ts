@@ -33,7 +33,7 @@ export function writeRoute(deps: RouteDeps, projectId: string): Promise<void> {
 }
 
 /**
- * Waits until all engines have read a project's record, so that it is in effect.
+ * Waits until all engines have read a project's record, or its removal, so that it is in effect.
  *
  * @returns false after `waitMs`, or if no engine is available.
  */
@@ -47,8 +47,8 @@ export async function untilRouted(
   let pauseMs = lookMsLeast;
   for (const until = performance.now() + waitMs; ;) {
     // A later change includes this one.
-    const record = existsSync(fileOf(folder, project.name)) ? recordHash(folder, project.name) : null;
-    if (record !== null && (await isRouted(privatePort, project.name, record))) return true;
+    const record = existsSync(fileOf(folder, project.name)) ? recordHash(folder, project.name) : '';
+    if (await isRouted(privatePort, project.name, record)) return true;
     if (performance.now() > until) return false;
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
     pauseMs = Math.min(lookMsMost, pauseMs * 2);

@@ -2,6 +2,7 @@
 // main.ts.
 import type { Dependencies } from '../process/dependencies.ts';
 import { finishBranchRemovals } from './branch-removal.ts';
+import { followDataRemovals } from './project-removal.ts';
 import { followRoutes } from './project-routes.ts';
 import { keepRetention } from './retention.ts';
 import { runReleases } from './release-jobs.ts';
@@ -10,5 +11,6 @@ export function startDeployments(deps: Dependencies): void {
   deps.background('Following routes', () => followRoutes(deps));
   deps.background('Releasing', () => runReleases(deps));
   deps.background('Removing branches', () => finishBranchRemovals(deps));
+  deps.background('Removing data of deleted projects', () => followDataRemovals(deps));
   deps.background('Retention', () => keepRetention(deps));
 }

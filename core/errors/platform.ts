@@ -3,6 +3,7 @@ import type { ErrorRow } from './row.ts';
 
 export const platformErrors = {
   artifact_not_found: { status: 404, blame: 'client', message: 'Artifact {artifact} was not found' },
+  project_in_use: { status: 409, blame: 'client', message: 'Project {project} is still served' },
   branch_in_use: { status: 409, blame: 'client', message: 'Branch {branch} of {project} is still in use: {reason}' },
   snapshot_not_found: { status: 404, blame: 'client', message: 'Project {project} has no snapshot {name}' },
   private_port_unauthorized: {

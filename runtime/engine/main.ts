@@ -217,7 +217,7 @@ async function start(running: RunningProcess): Promise<() => Promise<void>> {
     waits,
     recent,
     reports,
-    isRouted: (project, hash) => source.hashOf(project) === hash,
+    isRouted: (project, hash) => (source.hashOf(project) ?? '') === hash,
   });
   const finish = async (): Promise<void> => {
     source.close();

@@ -98,6 +98,8 @@ export interface DatabaseOwner {
   describe(place: DatabasePlace): Promise<{ bytes: number; path: string }>;
   /** Bytes of all files by namespace, including branches and snapshots; null in a managed cloud. */
   kept(): Promise<Readonly<Record<string, number>> | null>;
+  /** Deletes the files of a namespace that are no databases, such as damaged ones that were set aside. */
+  sweep(namespace: string): Promise<void>;
   /** Its slow statements since it was opened, longest total duration first. */
   slow(place: DatabasePlace): Promise<readonly SlowStatement[]>;
 }
@@ -335,6 +337,9 @@ export function createDatabaseClient(
     },
     describe: (place) => own(place, ops.describe, []),
     kept: () => ask(ops.kept, '', {}),
+    async sweep(namespace) {
+      await ask(ops.sweep, `${namespace}/any`, {});
+    },
     slow: async (place) => (await own<{ statements: SlowStatement[] }>(place, ops.slow, [])).statements,
     close() {
       closed = true;

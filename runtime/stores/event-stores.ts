@@ -1,6 +1,7 @@
 // Queues, timers, cron and workflows over one database. Opened by the roots, with event-stores-postgres.ts or
 // event-stores-sqlite.ts: by the engine for what workers send and set, by the broker for what it claims.
 import type { DeliveryLimits } from '#core/limits.ts';
+import { previewSeparator } from '#core/preview.ts';
 import { whereThereIsSpace, type FreeSpace } from '#core/process/free-space.ts';
 import type { StorageBounds } from '#core/storage-left.ts';
 import type { Presence } from '#postgres/presence.ts';
@@ -12,7 +13,7 @@ import { limitCalls, type ProjectLimit } from './project-concurrency.ts';
 import type { QueueStore } from '../engine/bindings/queue.ts';
 import type { TimerStore } from '../engine/bindings/timer.ts';
 import type { WorkflowStore } from '../engine/bindings/workflow.ts';
-import type { Sql } from './sql.ts';
+import { likePrefix, type Sql } from './sql.ts';
 import { createCronStore, createTimerStore } from './timer-sql.ts';
 import { createWorkflowStore } from './workflow-sql.ts';
 
@@ -47,6 +48,9 @@ interface StoreLimits {
   readonly limit: ProjectLimit | null;
 }
 
+/** Rows deleted by one statement. */
+const CLEARED_AT_ONCE = 500;
+
 /** The stores over one database. */
 export interface EventStores {
   readonly queue: ReturnType<typeof createQueueStore>;
@@ -59,8 +63,8 @@ export interface EventStores {
   /** A broker's membership among those over this database. */
   join(onTrouble: (error: unknown) => void): Promise<Presence>;
   /**
-   * Deletes all messages, timers and runs of a namespace, including those in progress. Its lanes are kept: engines
-   * and brokers cache their numbers.
+   * Deletes all messages, timers and runs of a namespace, including those in progress and those of its previews. Its
+   * lanes are kept: engines and brokers cache their numbers.
    */
   clear(namespace: string): Promise<{ messages: number; timers: number; runs: number }>;
   close(): Promise<void>;
@@ -76,12 +80,16 @@ export function eventStoresOver(sql: Sql, wake: Wake, limits: DeliveryLimits): O
     outboxes: createOutboxIndex(sql),
     wake,
     async clear(namespace) {
-      // Steps, events and logs are deleted with their runs.
+      const row = sql.technology === 'postgres' ? 'ctid' : 'rowid';
+      // Steps, events and logs are deleted with their runs. In batches, since statements have a timeout.
       const drop = async (table: string): Promise<number> => {
-        const rows = `FROM ${table} WHERE lane_id IN (SELECT id FROM lane WHERE namespace = $1)`;
-        const [found] = await sql.all<{ count: number | string }>(`SELECT count(*) AS count ${rows}`, namespace);
-        await sql.all(`DELETE ${rows}`, namespace);
-        return Number(found?.count ?? 0);
+        const batch = `DELETE FROM ${table} WHERE ${row} IN (SELECT ${row} FROM ${table} WHERE lane_id IN (
+          SELECT id FROM lane WHERE namespace = $1 OR namespace LIKE $2 ESCAPE '!') LIMIT ${CLEARED_AT_ONCE}) RETURNING 1`;
+        for (let count = 0; ;) {
+          const { length } = await sql.all(batch, namespace, likePrefix(`${namespace}${previewSeparator}`));
+          count += length;
+          if (length === 0) return count;
+        }
       };
       const messages = await drop('queue_message');
       await drop('queue_dedupe');

@@ -8,6 +8,9 @@ import { contentBytes, FILE_BYTES, textBytes, type FileTexts } from './file-byte
 import { holds } from './file-conditions.ts';
 import type { Content } from './files-disk-contents.ts';
 
+/** Files deleted in one transaction, which runs on the main thread. */
+const CLEARED_AT_ONCE = 200;
+
 /** A file or an upload whose row was deleted. */
 export interface Gone {
   readonly contents: readonly Content[];
@@ -147,10 +150,15 @@ export class FileRows {
     );
   }
 
-  /** Deletes files and uploads of a resource, and returns how many files there were. */
-  clear({ namespace, resource }: FilePlace): [files: number, gone: Gone[]] {
+  /** The resources of a namespace with files or uploads. */
+  resources(namespace: string): string[] {
+    return this.#statements.resources.all(namespace, namespace).map(({ resource }) => resource);
+  }
+
+  /** Deletes some files and uploads of a resource, and returns how many files there were. */
+  clearSome({ namespace, resource }: FilePlace): [files: number, gone: Gone[]] {
     return this.#write(() => {
-      const gone = this.#statements.removeFiles.all(namespace, resource).map(goneOf);
+      const gone = this.#statements.removeFiles.all(namespace, resource, namespace, resource).map(goneOf);
       const { length: files } = gone;
       for (const { id, ...texts } of this.#statements.uploads.all(namespace, resource)) {
         gone.push({ contents: this.#statements.partsOf.all(id), texts: FILE_BYTES + textBytes(texts) });
@@ -265,7 +273,9 @@ function prepare(db: Database.Database) {
     insert: db.prepare('INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'),
     remove: db.prepare<unknown[], GoneRow>(`DELETE FROM files WHERE ${at} RETURNING key, headers, metadata, contents`),
     removeFiles: db.prepare<unknown[], GoneRow>(
-      'DELETE FROM files WHERE namespace = ? AND resource = ? RETURNING key, headers, metadata, contents',
+      `DELETE FROM files WHERE namespace = ? AND resource = ? AND key IN (
+         SELECT key FROM files WHERE namespace = ? AND resource = ? LIMIT ${CLEARED_AT_ONCE})
+       RETURNING key, headers, metadata, contents`,
     ),
     page: db.prepare<unknown[], FileRow>(
       'SELECT * FROM files WHERE namespace = ? AND resource = ? AND key >= ? ORDER BY key',
@@ -273,7 +283,10 @@ function prepare(db: Database.Database) {
     addUpload: db.prepare('INSERT INTO uploads VALUES (?, ?, ?, ?, ?, ?)'),
     findUpload: db.prepare<unknown[], UploadTexts>(`SELECT headers, metadata FROM uploads WHERE id = ? AND ${at}`),
     uploads: db.prepare<unknown[], FileTexts & { readonly id: string }>(
-      'SELECT id, key, headers, metadata FROM uploads WHERE namespace = ? AND resource = ?',
+      `SELECT id, key, headers, metadata FROM uploads WHERE namespace = ? AND resource = ? LIMIT ${CLEARED_AT_ONCE}`,
+    ),
+    resources: db.prepare<unknown[], { readonly resource: string }>(
+      'SELECT resource FROM files WHERE namespace = ? UNION SELECT resource FROM uploads WHERE namespace = ?',
     ),
     dropUpload: db.prepare('DELETE FROM uploads WHERE id = ?'),
     addPart: db.prepare('INSERT OR REPLACE INTO parts VALUES (?, ?, ?, ?, ?)'),

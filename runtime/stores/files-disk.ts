@@ -145,7 +145,7 @@ function lastOf(files: readonly FileHead[], prefixes: readonly string[]): string
   return Buffer.compare(Buffer.from(file), Buffer.from(prefix)) > 0 ? file : prefix;
 }
 
-function writes(deps: DiskDeps): Pick<FileStore, 'put' | 'delete' | 'clear'> {
+function writes(deps: DiskDeps): Pick<FileStore, 'put' | 'delete' | 'clear' | 'resources'> {
   const { rows, flushed } = deps;
   return {
     put: guarded(async (place, key, body, { onlyIf, headers, metadata, bytesMax, digests }) => {
@@ -170,11 +170,15 @@ function writes(deps: DiskDeps): Pick<FileStore, 'put' | 'delete' | 'clear'> {
       for (const gone of removed) await drop(deps, place, gone);
     }),
     clear: guarded(async (place) => {
-      const [count, cleared] = rows.clear(place);
-      if (cleared.length > 0) await flushed();
-      for (const gone of cleared) await drop(deps, place, gone);
-      return count;
+      for (let count = 0; ;) {
+        const [files, cleared] = rows.clearSome(place);
+        if (cleared.length === 0) return count;
+        count += files;
+        await flushed();
+        for (const gone of cleared) await drop(deps, place, gone);
+      }
     }),
+    resources: async (namespace) => rows.resources(namespace),
   };
 }
 

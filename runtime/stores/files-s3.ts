@@ -317,6 +317,17 @@ export function openFilesS3(options: S3Options): FileStore & {
         if ((cursor = page.cursor) === null) return count;
       }
     },
+    async resources(namespace) {
+      const below = `${root}${namespace}/`;
+      const found: string[] = [];
+      for (let cursor: string | null = null; ;) {
+        const from = cursor === null ? {} : { 'start-after': below + cursor };
+        const query = { 'list-type': '2', 'encoding-type': 'url', prefix: below, delimiter: '/', ...from };
+        const page = toPage(await read({ method: 'GET', query }), below, cursor);
+        found.push(...page.prefixes.map((prefix) => prefix.slice(0, -1)));
+        if ((cursor = page.cursor) === null) return found;
+      }
+    },
     close,
   };
 }

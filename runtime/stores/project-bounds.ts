@@ -125,6 +125,7 @@ export function boundState(store: StateStore, bounds: ProjectBounds): StateStore
     get: (...call) => store.get(...call),
     delete: (...call) => store.delete(...call),
     list: (...call) => store.list(...call),
+    clear: (namespace) => store.clear(namespace),
     put(place, key, record, ...rest) {
       const bytes = key.length + record.value.length + (record.metadata?.length ?? 0) + ROW_BYTES;
       return within(bounds.admit(place.namespace, bytes), () => store.put(place, key, record, ...rest));

@@ -333,6 +333,16 @@ export function createStatePostgres(sql: PostgresSql): StateStore {
         void work(id, place, key);
       });
     },
+    async clear(namespace) {
+      for (let count = 0; ;) {
+        const { length } = await sql.all(
+          `DELETE FROM state WHERE ctid IN (SELECT ctid FROM state WHERE namespace = $1 LIMIT ${SWEEP_ROWS}) RETURNING 1`,
+          namespace,
+        );
+        count += length;
+        if (length === 0) return count;
+      }
+    },
   };
 }
 

@@ -43,6 +43,7 @@ export function openStateSqlite(file: string): StateStore & { bytes(namespace: s
     'INSERT INTO state (namespace, resource, key, value, is_text, metadata, expires_at, version) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET value = excluded.value, is_text = excluded.is_text, metadata = excluded.metadata, expires_at = excluded.expires_at, version = excluded.version',
   );
   const remove = db.prepare(`DELETE FROM state WHERE ${at}`);
+  const removeAll = db.prepare('DELETE FROM state WHERE namespace = ?');
   const sweep = db.prepare('DELETE FROM state WHERE expires_at <= ?');
   const page = db.prepare<unknown[], { key: string; metadata: string | null; expires_at: number | null }>(
     `SELECT key, metadata, expires_at FROM state WHERE namespace = ? AND resource = ? AND key > ? AND key >= ? AND ${alive} ORDER BY key LIMIT ?`,
@@ -115,6 +116,7 @@ export function openStateSqlite(file: string): StateStore & { bytes(namespace: s
       });
       return after;
     },
+    clear: (namespace) => removeAll.run(namespace).changes,
     bytes: (namespace) => kept.get(namespace)!.bytes,
     close: () => void db.close(),
   };

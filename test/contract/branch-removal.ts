@@ -1,7 +1,9 @@
-// What the removal of a branch keeps to over each technology: everything that its bindings wrote is gone, and nothing
-// else. Written through the bindings themselves, so that it follows their names; databases and files are real ones.
+// What the removal of a branch or a project keeps to over each technology: everything that its bindings wrote is gone,
+// and nothing else. Written through the bindings themselves, so that it follows their names; databases and files are
+// real ones.
 import assert from 'node:assert/strict';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -13,6 +15,7 @@ import { usersResource } from '#runtime/engine/bindings/auth.ts';
 import { createBindingCalls } from '#runtime/engine/kinds/calls.ts';
 import type { BranchStores } from '#runtime/engine/bindings/bindings.ts';
 import { removeBranch } from '#runtime/engine/kinds/branch-removal.ts';
+import { removeProject } from '#runtime/engine/kinds/project-removal.ts';
 import { createSandboxRemoval } from '#runtime/engine/bindings/sandbox-removal.ts';
 import { createSandboxTransport, type SandboxTransport } from '#runtime/engine/bindings/sandbox-transport.ts';
 import type { StateStore } from '#runtime/engine/bindings/state.ts';
@@ -71,10 +74,11 @@ export function branchRemovalContract(
   function callsOf(
     branch: string,
     preview: string | null,
+    project = 'shop',
   ): (name: string, args: object, ...parts: (string | Uint8Array)[]) => Promise<unknown> {
     const { stores, state } = opened;
     const calls = createBindingCalls(
-      { namespace: 'shop', project: 'shop', branch, deployment: 'd1', preview },
+      { namespace: project, project, branch, deployment: 'd1', preview },
       { bindings },
       { database: databases.client, state, files: fs, events: { ...stores, limits: defaultLimits.delivery } },
       { signUrl: null, cache: createMemoryCache({ bytesMax: 1000 }), cacheEntryBytesMax: 1000 },
@@ -208,6 +212,53 @@ export function branchRemovalContract(
     assert.equal((await remove({})).sandboxes, 0);
     await service.comeBack();
     assert.equal((await remove(bindings)).sandboxes, 0);
+  });
+
+  test('what a deleted project and its previews had is gone; a project whose name begins alike keeps its data', async () => {
+    const own = [callsOf('main', null, 'till'), callsOf('login', 'login', 'till'), callsOf('old', 'old', 'till')];
+    const beside = callsOf('main', null, 'till-2');
+    for (const call of [...own, beside]) await fill(call);
+    const users = { namespace: ofPreview('till', 'login'), resource: usersResource };
+    await databases.client.run(users, databaseOps.exec, 0, JSON.stringify(['CREATE TABLE u (a)']));
+    await databases.client.branch({ namespace: 'till', resource: 'main' }, 'main~at~one');
+    await opened.stores.outboxes.touch({ namespace: 'till', resource: 'main' }, 1, 2);
+    const aside = join(databases.directory, 'till', 'main.sqlite.corrupt-2026-01-01');
+    await writeFile(aside, 'damaged');
+    const stores = { databases: databases.client, state: opened.state, files: fs, events: opened.stores };
+    const removed = { project: 'till', branches: ['login'], databases: ['main'] };
+    assert.deepEqual(await removeProject(stores, removed), {
+      databases: 5,
+      stateKeys: 6,
+      files: 3,
+      messages: 3,
+      timers: 3,
+      runs: 3,
+    });
+    for (const call of own) assert.deepEqual(await kept(call), nothing);
+    assert.deepEqual(await kept(beside), all);
+    assert.deepEqual(await databasesOf('till'), []);
+    assert.equal(existsSync(aside), false);
+    assert.deepEqual(await databasesOf('till-2'), ['main.sqlite']);
+    assert.deepEqual(await opened.stores.outboxes.due(Date.now() * 2, 0, 10), []);
+    const nothingLeft = { databases: 0, stateKeys: 0, files: 0, messages: 0, timers: 0, runs: 0 };
+    assert.deepEqual(await removeProject(stores, removed), nothingLeft);
+    await fill(own[0]!);
+    assert.deepEqual(await kept(own[0]!), all);
+  });
+
+  test('databases that cannot be listed are deleted by the names that deployments declared', async () => {
+    const asked: string[] = [];
+    const cloud = {
+      kept: async () => null,
+      list: () => Promise.reject(new Error('not in a managed cloud')),
+      sweep: () => Promise.reject(new Error('not in a managed cloud')),
+      remove: async ({ namespace, resource }: { namespace: string; resource: string }) =>
+        asked.push(`${namespace}/${resource}`) > 0,
+    };
+    const stores = { databases: cloud, state: null, files: null, events: null };
+    const removed = { project: 'till', branches: ['login'], databases: ['main'] };
+    assert.equal((await removeProject(stores, removed)).databases, 4);
+    assert.deepEqual(asked, ['till/main', `till/${usersResource}`, 'till/main~~login', `till~~login/${usersResource}`]);
   });
 
   test('where there is no store of a kind, the others are cleared', async () => {

@@ -298,6 +298,9 @@ export function fileStoreContract(
         await store.list({ namespace: 'shop', resource }, { prefix: '', delimiter: '', cursor: null, limit: 10 })
       ).files.map(({ key }) => key);
     assert.deepEqual([await keys('cleared'), await keys('cleared2')], [[], ['a', 'b/c']]);
+    const resources = await store.resources('shop');
+    assert.deepEqual([resources.includes('cleared'), resources.includes('cleared2')], [false, true]);
+    assert.deepEqual(await store.resources('sho'), []);
   });
 
   test('an empty file is a file', async () => {

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DeploymentRecord, RouteRecord } from '#core/manifest.ts';
 import { asProduction } from '#artifacts/publish.ts';
-import { changeRoute } from '#artifacts/route-records.ts';
+import { changeRoute, removeRoute } from '#artifacts/route-records.ts';
 import type { PlatformHere } from '#test/setup/platform-here.ts';
 import { until } from '#test/setup/until.ts';
 
@@ -162,6 +162,25 @@ export function keepsToPrivatePort(started: () => PlatformHere): void {
     assert.deepEqual([refused.status, (refused.json() as { code: string }).code], [409, 'branch_in_use']);
   });
 
+  test('the data of a project is removed once it is not served any more', async () => {
+    const artifact = await started().build('ended', worker, yaml, first);
+    await post('migrate', { project: 'ended', artifact, branch: null });
+    const id = add('ended', artifact);
+    change('ended', (record) => asProduction(record, id));
+    await started().answers('ended', '1', '/add');
+    await started().fetch('ended', '/put');
+    const removal = { project: 'ended', branches: ['main'], databases: ['guests'] };
+    const refused = await started().ask('/_platform/remove-project', removal);
+    assert.deepEqual([refused.status, (refused.json() as { code: string }).code], [409, 'project_in_use']);
+    removeRoute(started().folder, 'ended');
+    await until(async () => (await post('check', { project: 'ended', record: '' }))['routed'] === true);
+    assert.deepEqual(await post('remove-project', removal), {
+      removed: { databases: 1, stateKeys: 2, files: 0, messages: 0, timers: 0, runs: 0 },
+    });
+    const files = (await started().ask('/_platform/storage', {})).json() as { databases: Record<string, number> };
+    assert.equal(files.databases['ended'], undefined);
+  });
+
   test('a snapshot puts the databases back, and there are so many', async () => {
     const artifact = await started().build('kept', worker, yaml, first);
     await post('migrate', { project: 'kept', artifact, branch: null });
@@ -225,6 +244,8 @@ export function keepsToPrivatePort(started: () => PlatformHere): void {
       ['snapshot', { project: 'shop', name: 'x', resource: 'guests~~login' }],
       ['remove-branch', { project: 'shop', branch: 'x', bindings: [{ db: { DB: '../../etc' } }] }],
       ['remove-branch', { project: 'shop', branch: '', bindings: [] }],
+      ['remove-project', { project: 'shop', branches: ['main'], databases: ['../../etc'] }],
+      ['remove-project', { project: 'shop' }],
     ] as const) {
       const { status, text } = await started().ask(`/_platform/${path}`, body);
       assert.deepEqual([status, (JSON.parse(text) as { code: string }).code], [400, 'bad_request'], path);

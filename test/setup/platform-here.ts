@@ -190,7 +190,7 @@ export async function startPlatformHere(
       handler,
       reports,
       recent,
-      isRouted: (project, hash) => source.hashOf(project) === hash,
+      isRouted: (project, hash) => (source.hashOf(project) ?? '') === hash,
       bodyBytesMax: limits.deliveryBytesMax,
     }),
     ...operationRoutes({

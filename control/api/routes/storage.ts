@@ -1,14 +1,17 @@
-// Storage: usage of an organization by kind and project, and the limit of its plan.
+// Storage: usage of an organization by kind and project, the limit of its plan, and removal of deleted projects' data.
 import Type from '#core/typebox/typebox.mjs';
 import { plans } from '#core/plans.ts';
 import { platform } from '#packages/worker/index.ts';
 import type { Dependencies } from '../../process/dependencies.ts';
+import { DATA_DAYS } from '../../records/stored-projects.ts';
 import { readStorage, storageKinds } from '../../records/storage.ts';
 import { storageLimitOf } from '../../storage/left.ts';
+import { requestDataRemoval } from '../../releases/project-removal.ts';
 import type { RequestState } from '../request/middleware.ts';
 import { needs } from '../request/needs.ts';
 import { Id, nullable, Timestamp } from '../../http/schemas.ts';
 
+const tags = ['usage'];
 const Kinds = Type.Array(Type.Object({ kind: Type.Enum([...storageKinds]), bytes: Type.Integer() }));
 const Storage = Type.Object({
   plan: Type.Enum([...plans]),
@@ -20,36 +23,58 @@ const Storage = Type.Object({
   // Null: not counted yet.
   countedAt: nullable(Timestamp),
   kinds: Kinds,
-  // The largest first. Data of a deleted project remains until a project of the same name deletes it.
+  // The largest first.
   projects: Type.Array(
     Type.Object({
       projectId: Id,
       name: Type.String(),
       isDeleted: Type.Boolean(),
+      // When the data of a deleted project is removed; in the past while that is in progress.
+      dataDueAt: nullable(Timestamp),
       bytes: Type.Integer(),
       kinds: Kinds,
     }),
   ),
 });
 
-export const storage = platform<Dependencies, RequestState>().get(
-  '/orgs/:id/storage',
-  {
-    ...needs('usage:read', 'organization'),
-    tags: ['usage'],
-    summary: 'What an organization keeps, by kind and by project',
-    description: 'The last count. Counts run every minute, or less often so that they take at most 5 % of the time.',
-    response: Storage,
-  },
-  async (ctx) => {
-    const { plan, countedAt, ...kept } = await readStorage(ctx.env.sql, ctx.params.id);
-    return {
-      ...kept,
-      plan,
-      limitBytes: storageLimitOf(ctx.env.storage.limits, plan),
-      countedAt: countedAt?.toISOString() ?? null,
-      kinds: [...kept.kinds],
-      projects: kept.projects.map((project) => ({ ...project, kinds: [...project.kinds] })),
-    };
-  },
-);
+export const storage = platform<Dependencies, RequestState>()
+  .get(
+    '/orgs/:id/storage',
+    {
+      ...needs('usage:read', 'organization'),
+      tags,
+      summary: 'What an organization keeps, by kind and by project',
+      description: 'The last count. Counts run every minute, or less often so that they take at most 5 % of the time.',
+      response: Storage,
+    },
+    async (ctx) => {
+      const { plan, countedAt, ...kept } = await readStorage(ctx.env.sql, ctx.params.id);
+      return {
+        ...kept,
+        plan,
+        limitBytes: storageLimitOf(ctx.env.storage.limits, plan),
+        countedAt: countedAt?.toISOString() ?? null,
+        kinds: [...kept.kinds],
+        projects: kept.projects.map((project) => ({
+          ...project,
+          dataDueAt: project.dataDueAt?.toISOString() ?? null,
+          kinds: [...project.kinds],
+        })),
+      };
+    },
+  )
+  .delete(
+    '/orgs/:id/storage/:name',
+    {
+      ...needs('project:delete', 'organization'),
+      tags,
+      summary: 'Remove the data of a deleted project at once',
+      description: `Otherwise it is removed ${DATA_DAYS} days after the project was deleted. Removal continues after the response.`,
+      response: { 202: Type.Object({ projectId: Id, name: Type.String(), state: Type.Enum(['removing', 'removed']) }) },
+    },
+    async (ctx) => {
+      const { id: organizationId, name } = ctx.params;
+      const { id: projectId, state } = await requestDataRemoval(ctx.env, { organizationId, name }, ctx.state.audit);
+      return ctx.json({ projectId, name, state }, 202);
+    },
+  );

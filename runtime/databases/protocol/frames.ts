@@ -44,6 +44,8 @@ export const ops = {
   import: 43,
   /** `{}` -> bytes of all files by namespace; null in a managed cloud. */
   kept: 44,
+  /** `{}`, any database of the namespace as name -> `{}`: deletes its files that are no databases. */
+  sweep: 45,
 } as const;
 
 export const kinds = {

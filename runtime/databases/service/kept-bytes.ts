@@ -1,6 +1,6 @@
 // Disk usage of each namespace's databases: the files with their logs, branches, snapshots, and damaged ones set
-// aside. Computed when the control plane counts (service.ts).
-import { readdir, stat } from 'node:fs/promises';
+// aside. Computed when the control plane counts (service.ts). Also deletes what remains of a namespace.
+import { readdir, rm, rmdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 
 /** @returns bytes by namespace. */
@@ -18,4 +18,13 @@ export async function keptBytes(directory: string): Promise<Record<string, numbe
     kept[folder.name] = bytes;
   }
   return kept;
+}
+
+/** Deletes the files of a namespace's folder, and the folder, unless it contains a database. */
+export async function sweepNamespace(folder: string): Promise<void> {
+  const names = await readdir(folder).catch(() => []);
+  if (names.some((name) => name.endsWith('.sqlite'))) return;
+  for (const name of names) await rm(path.join(folder, name), { recursive: true, force: true });
+  // A database created meanwhile is kept.
+  await rmdir(folder).catch(() => {});
 }

@@ -12,7 +12,7 @@ import type { ErrorCode } from '#core/errors.ts';
 import { isDatabaseName } from '../protocol/database-name.ts';
 import { answerFrame, FrameReader, kinds, ops, readRequest, requestFrame, type Verdict } from '../protocol/frames.ts';
 import { Imports } from './imports.ts';
-import { keptBytes } from './kept-bytes.ts';
+import { keptBytes, sweepNamespace } from './kept-bytes.ts';
 import { Routes } from './routes.ts';
 import { ShardProcess } from './shard-process.ts';
 
@@ -175,6 +175,11 @@ export async function startDatabaseService(options: DatabaseServiceOptions): Pro
       return imports.ask(name, args);
     }
     if (op === ops.kept) return keptBytes(directory);
+    if (op === ops.sweep) {
+      if (!isDatabaseName(name)) throw new RangeError('this is not a database name');
+      await sweepNamespace(path.join(directory, name.split('/')[0]!));
+      return {};
+    }
     if (op === ops.verdict) {
       const names = Array.isArray(args['names'])
         ? args['names'].filter((value) => typeof value === 'string').slice(0, 1000)

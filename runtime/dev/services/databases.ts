@@ -43,6 +43,7 @@ export function openLocalDatabases(directory: string, report: (message: string) 
       describe: async (...given) => (await open()).client.describe(...given),
       slow: async (...given) => (await open()).client.slow(...given),
       kept: async () => (await open()).client.kept(),
+      sweep: async (...given) => (await open()).client.sweep(...given),
       import: async (...given) => (await open()).client.import(...given),
     },
     async close() {

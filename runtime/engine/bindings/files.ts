@@ -123,6 +123,8 @@ export interface FileStore {
   abortUpload(place: FilePlace, key: string, upload: string): Promise<void>;
   /** Deletes all files of a resource, and also uploads if the store keeps them itself. */
   clear(place: FilePlace): Promise<number>;
+  /** The resources of a namespace that have files or uploads, including those of previews. */
+  resources(namespace: string): Promise<readonly string[]>;
 }
 
 /** Hex digits of each supported digest. */

@@ -71,6 +71,8 @@ export interface StateStore {
     change: (before: string | undefined) => string,
     now: number,
   ): Eventually<string>;
+  /** Deletes all keys of a namespace, including those of previews. @returns how many there were. */
+  clear(namespace: string): Eventually<number>;
 }
 
 /** Larger values are changed on a thread: parsing this much takes up to 2 ms. */

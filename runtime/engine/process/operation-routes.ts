@@ -1,6 +1,6 @@
 // Routes of an engine's Unix socket for releases: to start a deployment ahead of its first request, migrate and copy
-// databases, and remove a branch. docs/operating.md has the shapes; the supervisor's private port (operations.ts
-// there) ensures that only one runs per project.
+// databases, and remove a branch or a project. docs/operating.md has the shapes; the supervisor's private port
+// (operations.ts there) ensures that only one runs per project.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { errorMessage, errorTable, PlatformError } from '#core/errors.ts';
 import type { Manifest } from '#core/manifest.ts';
@@ -10,6 +10,7 @@ import { branchSlug, isArtifactId, isDeploymentId, isProjectName, isResourceName
 import type { OpenArtifact } from '#artifacts/artifact-source.ts';
 import type { BranchStores } from '../bindings/bindings.ts';
 import { removeBranch } from '../kinds/branch-removal.ts';
+import { removeProject, type ProjectStores } from '../kinds/project-removal.ts';
 import type { Handler } from '../handler.ts';
 import { outcomeLabel } from '../invocation/outcome.ts';
 import type { Route } from '../router/project-routes.ts';
@@ -27,7 +28,7 @@ export interface OperationDeps {
   readonly openArtifact: (id: string) => OpenArtifact;
   /** Null without a database service. */
   readonly databases: DatabaseClient | null;
-  readonly stores: Omit<BranchStores, 'databases'>;
+  readonly stores: Omit<BranchStores & ProjectStores, 'databases'>;
   readonly resources: ResourceDeps;
   /** Limit for a request about bindings, which may contain a file. */
   readonly dataBytesMax: number;
@@ -100,6 +101,16 @@ export function operationRoutes(deps: OperationDeps): InternalRoutes {
       const removed = await removeBranch(
         { ...deps.stores, databases: deps.databases },
         { project: own, branch: name, bindings: bindingsOf(bindings) },
+      );
+      return { removed };
+    },
+    async 'remove-project'({ project, branches, databases }) {
+      const own = projectOf(project);
+      const isGone = await deps.waitFor(() => (deps.routesOf(own).length === 0 ? true : null));
+      if (isGone === null) throw new PlatformError('project_in_use', { project: own });
+      const removed = await removeProject(
+        { ...deps.stores, databases: deps.databases },
+        { project: own, branches: listOf(branches, branchOf), databases: listOf(databases, resourceOf) },
       );
       return { removed };
     },
@@ -227,6 +238,11 @@ function bindingsOf(value: unknown): Manifest['bindings'][] {
   for (const bindings of value as Manifest['bindings'][])
     for (const resources of Object.values(bindings)) Object.values(resources).forEach(resourceOf);
   return value as Manifest['bindings'][];
+}
+
+function listOf(value: unknown, itemOf: (item: unknown) => string): string[] {
+  if (!Array.isArray(value)) throw bad('branches and databases are lists of names');
+  return [...new Set(value.map(itemOf))];
 }
 
 function open(openArtifact: OperationDeps['openArtifact'], artifact: unknown): OpenArtifact {

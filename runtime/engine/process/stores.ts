@@ -12,6 +12,7 @@ import { createAuthRoutes, type AuthRoutes } from '../auth/routes.ts';
 import { type Mail } from '../auth/site.ts';
 import { createUsers } from '../auth/users.ts';
 import type { BindingStores, BranchStores } from '../bindings/bindings.ts';
+import type { ProjectStores } from '../kinds/project-removal.ts';
 import type { CacheStore } from '../bindings/cache.ts';
 import type { FileStore } from '../bindings/files.ts';
 import { createClientAddress } from '../http/client-address.ts';
@@ -41,8 +42,8 @@ export interface EngineStores {
   readonly databases: DatabaseClient | null;
   /** Stored bytes of this engine's files and databases, by namespace; null: unknown here. */
   readonly kept: () => Promise<KeptBytes>;
-  /** The stores with data of branches. */
-  readonly branchStores: Omit<BranchStores, 'databases' | 'sandboxes'>;
+  /** The stores with data of branches and projects. */
+  readonly branchStores: Omit<BranchStores & ProjectStores, 'databases' | 'sandboxes'>;
   /** Schedules; null without Postgres. */
   readonly cron: EventStores['cron'] | null;
   readonly authRoutes: AuthRoutes | null;

@@ -32,6 +32,7 @@ export const operations: Readonly<Record<string, Operation>> = {
   warm: { msMax: MINUTE_MS, alone: false },
   migrate: { msMax: 15 * MINUTE_MS, alone: true },
   'remove-branch': { msMax: 10 * MINUTE_MS, alone: true },
+  'remove-project': { msMax: 30 * MINUTE_MS, alone: true },
   snapshot: { msMax: 10 * MINUTE_MS, alone: true },
   snapshots: { msMax: MINUTE_MS, alone: false },
   restore: { msMax: 10 * MINUTE_MS, alone: true },

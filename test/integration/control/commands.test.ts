@@ -313,7 +313,15 @@ test('projects, organizations and tokens are made, listed and taken away; what d
   const wrong = await call(['projects', 'delete', 'other'], {}, { answers: ['othr'] });
   assert.deepEqual([wrong.code, wrong.errors[0]], [1, 'error Canceled']);
   const right = await call(['projects', 'delete', 'other'], {}, { answers: ['other'] });
-  assert.deepEqual([right.code, right.output], [0, ['Deleted other']]);
+  const advice = 'Its data is removed after 30 days. Remove it now: platform org storage delete other';
+  assert.deepEqual([right.code, right.output], [0, ['Deleted other', advice]]);
+  assert.equal((await call(['org', 'storage', 'delete', 'other'])).code, 2);
+  assert.deepEqual(await ok('org', 'storage', 'delete', 'other', '--yes'), ['The data of other is being removed']);
+  await until(
+    async () => (await ok('org', 'storage', 'delete', 'other', '-y'))[0] === 'The data of other is already removed',
+  );
+  const live = await call(['org', 'storage', 'delete', 'shop', '--yes']);
+  assert.deepEqual([live.code, live.errors[0]!.split('\n')[0]!.startsWith('error shop is not deleted')], [1, true]);
   assert.equal((await ok('org', 'list'))[0]!.split('\t')[0], 'acme');
   const [secret] = await ok('tokens', 'create', 'ci', '--scope', 'read', '--days', '7', '--project', 'shop');
   const env = { PLATFORM_API_TOKEN: secret! };

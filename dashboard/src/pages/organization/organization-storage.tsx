@@ -1,14 +1,22 @@
-// Storage of an organization by kind and project, with the limit of its plan.
+// Storage of an organization by kind and project, with the limit of its plan; removes data of deleted projects.
 import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { api, dataOf } from '../../api/client.ts';
+import { useChange } from '../../records/use-change.ts';
+import { Button } from '../../components/button.tsx';
+import { ConfirmByName } from '../../components/confirm.tsx';
 import { ErrorState, Notice } from '../../components/notice.tsx';
 import { Section } from '../../components/page.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
 import { Table, type Column } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
+import { noteDone } from '../../components/toast.tsx';
+import type { FullOrganization } from '../../queries/organization.ts';
 import { shareText } from '../../queries/usage.ts';
 import { storageQuery, type Storage } from '../../queries/storage.ts';
 import styles from '../analytics/usage.module.css';
 import { bytesText } from '../storage/value.tsx';
+import { isAdmin } from './organization-page.tsx';
 
 type Project = Storage['projects'][number];
 type Kind = Storage['kinds'][number]['kind'];
@@ -27,13 +35,22 @@ const columns: readonly Column<Project>[] = [
     id: 'project',
     header: 'Project',
     phone: 'first',
-    cell: ({ name, isDeleted }) => (isDeleted ? `${name} (deleted)` : name),
+    cell: ({ name, isDeleted, dataDueAt }) => (
+      <>
+        {isDeleted ? `${name} (deleted)` : name}
+        {dataDueAt !== null && (
+          <div className={styles.share}>
+            {isRemoving(dataDueAt) ? 'Data is being removed' : `Data is removed on ${dayText(dataDueAt)}`}
+          </div>
+        )}
+      </>
+    ),
   },
   { id: 'bytes', header: 'Size', align: 'end', phone: 'first-end', cell: ({ bytes }) => bytesText(bytes) },
   {
     id: 'kinds',
     header: 'Largest kinds',
-    width: '50%',
+    width: '40%',
     cell: ({ kinds }) =>
       kinds
         .slice(0, 3)
@@ -42,12 +59,15 @@ const columns: readonly Column<Project>[] = [
   },
 ];
 
-export function OrganizationStorage({ organizationId }: { readonly organizationId: string }) {
-  const { data, error, refetch } = useQuery(storageQuery(organizationId));
+const isRemoving = (dataDueAt: string): boolean => Date.parse(dataDueAt) <= Date.now();
+const dayText = (at: string): string => new Date(at).toLocaleDateString(undefined, { dateStyle: 'medium' });
+
+export function OrganizationStorage({ organization }: { readonly organization: FullOrganization }) {
+  const { data, error, refetch } = useQuery(storageQuery(organization.id));
   return (
     <Section title="Storage">
       {data !== undefined ? (
-        <Kept storage={data} />
+        <Kept storage={data} organization={organization} />
       ) : error === null ? (
         <SkeletonRows rows={2} />
       ) : (
@@ -57,8 +77,16 @@ export function OrganizationStorage({ organizationId }: { readonly organizationI
   );
 }
 
-function Kept({ storage }: { readonly storage: Storage }) {
+function Kept({ storage, organization }: { readonly storage: Storage; readonly organization: FullOrganization }) {
+  const [asked, setAsked] = useState<string | null>(null);
   const { bytes, limitBytes, isFull, plan, countedAt, kinds, projects } = storage;
+  const removal: Column<Project> = {
+    id: 'removal',
+    header: 'Actions',
+    isHeaderHidden: true,
+    isFitted: true,
+    cell: (project) => mayRemove(project) && <Button onClick={() => setAsked(project.name)}>Remove data now</Button>,
+  };
   const share = limitBytes === null ? 0 : bytes / limitBytes;
   const words = limitBytes === null ? bytesText(bytes) : `${bytesText(bytes)} of ${bytesText(limitBytes)}`;
   return (
@@ -100,11 +128,42 @@ function Kept({ storage }: { readonly storage: Storage }) {
       {projects.length > 0 && (
         <Table
           label="Largest projects"
-          columns={columns}
+          columns={isAdmin(organization) && projects.some(mayRemove) ? [...columns, removal] : columns}
           rows={projects.slice(0, PROJECTS_SHOWN)}
           rowKey={({ projectId }) => projectId}
         />
       )}
+      {asked !== null && <DataRemoval organizationId={organization.id} name={asked} onClose={() => setAsked(null)} />}
     </>
   );
 }
+
+/** Confirms the removal of a deleted project's data. */
+function DataRemoval(props: { readonly organizationId: string; readonly name: string; readonly onClose: () => void }) {
+  const { organizationId, name, onClose } = props;
+  const remove = useChange({
+    queryKey: storageQuery(organizationId).queryKey,
+    act: () => dataOf(api.delete('/orgs/:id/storage/:name', { params: { id: organizationId, name } })),
+    failed: `Could not remove the data of ${name}`,
+    onDone: () => {
+      noteDone(`The data of ${name} is being removed`);
+      onClose();
+    },
+  });
+  return (
+    <ConfirmByName
+      isOpen
+      onClose={onClose}
+      name={name}
+      title={`Remove the data of ${name}?`}
+      action="Remove data"
+      onConfirm={() => remove.mutate(undefined)}
+      isPending={remove.isPending}
+      error={remove.problem}
+    >
+      Its databases, state, files, messages and workflow runs are deleted. This cannot be undone.
+    </ConfirmByName>
+  );
+}
+
+const mayRemove = ({ dataDueAt }: Project): boolean => dataDueAt !== null && !isRemoving(dataDueAt);

@@ -14,10 +14,10 @@ export function OrganizationUsagePage() {
   const nameOf = (projectId: string): string => projects.find(({ id }) => id === projectId)?.name ?? projectId;
   return (
     <OrganizationPage title="Usage">
-      {({ id }) => (
+      {(organization) => (
         <>
           <UsageView
-            of={{ organizationId: id }}
+            of={{ organizationId: organization.id }}
             search={search}
             onSearch={(next) => void navigate({ search: next })}
             nameOf={nameOf}
@@ -29,7 +29,7 @@ export function OrganizationUsagePage() {
               })
             }
           />
-          <OrganizationStorage organizationId={id} />
+          <OrganizationStorage organization={organization} />
         </>
       )}
     </OrganizationPage>

@@ -296,7 +296,10 @@ function Deletion({ project }: { readonly project: Project }) {
   return (
     <Section title="Delete project">
       <div className={styles.danger}>
-        <p>All URLs stop working immediately. The platform's operator keeps the data, and the name stays reserved.</p>
+        <p>
+          All URLs stop working immediately. The data is removed after 30 days; until then, a new project with the same
+          name gets it. The name stays reserved.
+        </p>
         <Button variant="danger" onClick={() => setAsking(true)}>
           Delete project
         </Button>

@@ -1,4 +1,4 @@
-// `platform org storage`: shows the storage of an organization by kind and project, with the limit of its plan.
+// `platform org storage show`: shows the storage of an organization by kind and project, with the limit of its plan.
 import { defineCommand } from 'citty';
 import { organizationOf, targetFlags } from '../../api/project.ts';
 import { ask } from '../../api/requests.ts';
@@ -21,6 +21,7 @@ interface Storage {
   readonly projects: readonly {
     readonly name: string;
     readonly isDeleted: boolean;
+    readonly dataDueAt: string | null;
     readonly bytes: number;
     readonly kinds: readonly KindBytes[];
   }[];
@@ -47,7 +48,7 @@ export const command = defineCommand({
       printTable(shell, {
         columns: ['project', 'bytes', 'kinds'],
         rows: projects.map((project) => [
-          project.isDeleted ? `${project.name} (deleted)` : project.name,
+          project.isDeleted ? `${project.name} (${deletedText(project.dataDueAt)})` : project.name,
           formatBytes(project.bytes),
           textOf(project.kinds),
         ]),
@@ -56,6 +57,14 @@ export const command = defineCommand({
     });
   },
 });
+
+/** State of a deleted project's data. */
+function deletedText(dataDueAt: string | null): string {
+  if (dataDueAt === null) return 'deleted';
+  return Date.parse(dataDueAt) <= Date.now()
+    ? 'deleted, data is being removed'
+    : `deleted, data until ${dataDueAt.slice(0, 10)}`;
+}
 
 function textOf(kinds: readonly KindBytes[]): string {
   return kinds.map(({ kind, bytes }) => `${kind} ${formatBytes(bytes)}`).join(', ');
