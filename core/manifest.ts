@@ -47,6 +47,8 @@ export interface AssetRules {
   readonly notFoundHandling: 'none' | '404-page' | 'single-page-application';
   /** `true`: always the worker first; patterns: only those (a leading `!` excludes). */
   readonly runWorkerFirst: boolean | readonly string[];
+  /** Status -> key in `files` of the page that browsers get for an error of the platform. */
+  readonly errorPages?: Readonly<Record<number, string>>;
   /** URL path without the leading slash -> file; the content is in `assets/<path>`. */
   readonly files: Readonly<Record<string, AssetFile>>;
   /** Rules of `_headers`, in order. */

@@ -51,6 +51,9 @@ const properties = {
           Type.Boolean(),
           Type.Array(Type.String({ pattern: '^!?/', maxLength: 2000 }), { maxItems: 100 }),
         ]),
+        errorPages: Type.Optional(
+          Type.Record(Type.String({ pattern: '^(?:404|500|502|503|504)$' }), Type.String({ maxLength: 1000 }), closed),
+        ),
         files: Type.Record(
           Type.String(),
           Type.Object(
@@ -257,6 +260,8 @@ function assetsProblem(assets: AssetRules | null): string | null {
     const problem = assetPathProblem(path);
     if (problem !== null) return `the asset ${shown(path)} ${problem}`;
   }
+  for (const key of Object.values(assets.errorPages ?? {}))
+    if (!Object.hasOwn(assets.files, key)) return `the error page ${shown(key)} is not among the assets`;
   for (const { pattern, set, remove } of assets.headers ?? []) {
     const problem =
       headerPatternProblem(pattern) ??

@@ -30,7 +30,12 @@ const IMMUTABLE = 'public, max-age=31536000, immutable';
 /** Compatibility date of workers that set none: fixed, so that old sources keep their artifact id. */
 const DEFAULT_COMPATIBILITY_DATE = '2025-04-02';
 
-export const defaultAssets: AssetsConfig = { binding: null, notFoundHandling: 'none', runWorkerFirst: false };
+export const defaultAssets: AssetsConfig = {
+  binding: null,
+  notFoundHandling: 'none',
+  runWorkerFirst: false,
+  errorPages: {},
+};
 /** Sites serve their `404.html` for unknown paths. */
 const siteAssets: AssetsConfig = { ...defaultAssets, notFoundHandling: '404-page' };
 
@@ -128,6 +133,7 @@ async function finish(
     ...(options.config.assets ?? (kind === 'static' ? siteAssets : defaultAssets)),
     binding: assetsBinding(root, options.config),
   };
+  checkErrorPages(rules.errorPages, assets?.files ?? {});
   const migrations = await readMigrations(containmentOf(root, options.workspace), options.config.bindings.db);
   const migrationsText = migrations.length === 0 ? null : JSON.stringify(migrations);
   const code = worker === null ? 0 : Buffer.byteLength(worker.code) + Buffer.byteLength(worker.map ?? '');
@@ -162,6 +168,18 @@ async function finish(
     return await write(encoded.files, encoded.sources);
   } finally {
     await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** @throws {BuildError} if a page is not in the output, or is not HTML. */
+function checkErrorPages(pages: AssetsConfig['errorPages'], files: AssetRules['files']): void {
+  for (const [status, path] of Object.entries(pages)) {
+    const file = Object.hasOwn(files, path.slice(1)) ? files[path.slice(1)] : undefined;
+    const key = `assets.error_pages.${status} in platform.yaml`;
+    if (file === undefined)
+      throw new BuildError('assets', `${key}: the output has no file ${path}. Create it, or change the path`);
+    if (!file.type.startsWith('text/html'))
+      throw new BuildError('assets', `${key}: ${path} is not an HTML file (${file.type})`);
   }
 }
 
@@ -256,6 +274,8 @@ export function toManifest(
     { schedule, timezone, ...(overlap === 'queue' && { overlap }) },
   ]);
   const previews = ownPreviewSettings(config.previews);
+  const { errorPages, ...rules } = config.assets ?? defaultAssets;
+  const pages = Object.entries(errorPages).map(([status, path]) => [status, path.slice(1)]);
   return {
     version: 1,
     kind,
@@ -267,9 +287,10 @@ export function toManifest(
     compatibilityDate: config.compatibilityDate ?? DEFAULT_COMPATIBILITY_DATE,
     compatibilityFlags: config.compatibilityFlags,
     assets: assets && {
-      ...(config.assets ?? defaultAssets),
+      ...rules,
       files: assets.files,
       // Omitted if empty, so that the ids of projects without them do not change.
+      ...(pages.length > 0 ? { errorPages: Object.fromEntries(pages) } : {}),
       ...(assets.headers?.length ? { headers: assets.headers } : {}),
       ...(assets.redirects?.length ? { redirects: assets.redirects } : {}),
     },

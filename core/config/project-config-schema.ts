@@ -8,6 +8,12 @@ const onOff = { enum: ['on', 'off'] } as const;
 
 const relativePath = { type: 'string', minLength: 1, expects: 'a relative path inside the repository' } as const;
 
+const errorPagePath = {
+  type: 'string',
+  pattern: '^/[^?#]{1,999}$',
+  expects: 'the path of an HTML file, such as "/500.html"',
+} as const;
+
 const schema = {
   type: 'object',
   additionalProperties: false,
@@ -59,6 +65,18 @@ const schema = {
           default: false,
           description: 'Requests that go to the worker before the files: all, none, or those that match; `!` excludes.',
           expects: 'true, false or a list of route patterns',
+        },
+        error_pages: {
+          type: 'object',
+          description: 'Files that browsers get for errors of the platform, by status.',
+          additionalProperties: false,
+          properties: {
+            404: errorPagePath,
+            500: errorPagePath,
+            502: errorPagePath,
+            503: errorPagePath,
+            504: errorPagePath,
+          },
         },
       },
     },

@@ -18,6 +18,8 @@ export interface AssetsConfig {
   readonly notFoundHandling: 'none' | '404-page' | 'single-page-application';
   /** `true`: every request goes to the worker first; patterns: requests that match one, and none with a leading `!`. */
   readonly runWorkerFirst: boolean | readonly string[];
+  /** Status -> path of the page that browsers get for an error of the platform. */
+  readonly errorPages: Readonly<Record<string, string>>;
 }
 
 /** A schedule of `cron`. */
@@ -168,6 +170,7 @@ function resolved(written: ProjectFile): ProjectConfig {
             binding: assets.binding ?? null,
             notFoundHandling: assets.not_found_handling ?? 'none',
             runWorkerFirst: assets.run_worker_first ?? false,
+            errorPages: assets.error_pages ?? {},
           },
     agentSdk: written.agentSDK ?? false,
     skewProtection: written.skew_protection ?? true,

@@ -76,7 +76,7 @@ export function checkSource(source: YamlSource, schema: SchemaNode, unknownKey: 
     const seen = new Map<string, Node>();
     for (const pair of map.items) {
       const keyNode = (pair.key ?? map) as Node;
-      const key = keyText(keyNode, path);
+      const key = keyText(keyNode, path, schema);
       if (key === undefined) continue;
       const inner = path === '' ? key : `${path}.${key}`;
       if (seen.has(key)) {
@@ -101,10 +101,13 @@ export function checkSource(source: YamlSource, schema: SchemaNode, unknownKey: 
     return value;
   }
 
-  function keyText(node: Node, path: string): string | undefined {
+  function keyText(node: Node, path: string, schema: SchemaNode): string | undefined {
     const target = source.follow(node, path);
     if (target === undefined) return undefined;
     if (isScalar(target) && typeof target.value === 'string') return target.value;
+    // Keys such as 404 are written without quotes.
+    const hasNumbers = Object.keys(schema.properties ?? {}).some((name) => /^\d+$/.test(name));
+    if (hasNumbers && isScalar(target) && Number.isInteger(target.value)) return String(target.value);
     source.report(`A key must be text, not ${described(target)}`, node, path, {
       hint: 'Put it in quotes if it is meant as text.',
     });

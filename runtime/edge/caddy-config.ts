@@ -1,5 +1,6 @@
 // The complete configuration of Caddy: listeners, certificates, upstreams of hosts. Created by edge.ts, passed to
 // Caddy by caddy.ts. Pure. It contains EDGE_TOKEN, so it is not written to a file.
+import { errorPage, pageHeaders } from '#core/error-page.ts';
 import { ADMIN_HOST, EDGE_HEADER } from '#core/process/edge-hop.ts';
 
 /** Settings. */
@@ -82,6 +83,13 @@ export function caddyConfig(settings: CaddySettings): object {
               })),
               { handle: [proxyTo(settings.handlers, settings)] },
             ],
+            // Others get the status alone.
+            errors: {
+              routes: [502, 503, 504].map((status) => ({
+                match: [{ expression: `{http.error.status_code} == ${status}`, header: { Accept: ['*text/html*'] } }],
+                handle: [pageOf(status)],
+              })),
+            },
           },
           http: {
             ...server,
@@ -123,6 +131,24 @@ export function caddyConfig(settings: CaddySettings): object {
         },
       },
     },
+  };
+}
+
+/** The page that browsers get when no handler answers. */
+function pageOf(status: number): object {
+  return {
+    handler: 'static_response',
+    status_code: status,
+    headers: {
+      // Caddy does not replace its own Content-Type by a name in lower case.
+      ...Object.fromEntries(
+        pageHeaders().map(([name, value]) => [name.replace(/\b[a-z]/g, (letter) => letter.toUpperCase()), [value]]),
+      ),
+      'Cache-Control': ['no-store'],
+      'Retry-After': ['5'],
+    },
+    // Caddy replaces only placeholders that it knows, so the braces of the style stay.
+    body: errorPage(status, ''),
   };
 }
 

@@ -11,6 +11,7 @@ import { ServedDeployments, type Served, type ServedDependencies } from './servi
 import { startForCheck, StartLines, startServed, type StartEnd } from './serving/starts.ts';
 import { createClientHeaders } from './http/client-address.ts';
 import type { ExposedPorts } from './servers/exposed-ports.ts';
+import { failureHeaders, sendFailure } from './http/error-pages.ts';
 import type { PassGate } from './http/gates.ts';
 import type { Exchange } from './http/listener.ts';
 import { hostNotFound } from './http/pages.ts';
@@ -103,6 +104,12 @@ export function createHandler(deps: HandlerDeps): Handler {
       passThrough(exchange, config) {
         const artifact = served.artifactOf(config);
         return artifact === null ? 0 : deps.assets.serve(exchange, artifact);
+      },
+      sendErrorPage(exchange, config, failure) {
+        const artifact = served.artifactOf(config);
+        return (
+          artifact !== null && deps.assets.serveErrorPage(exchange, artifact, failure.status, failureHeaders(failure))
+        );
       },
     },
   );
@@ -248,5 +255,5 @@ function refuse(exchange: Exchange, error: PlatformError): void {
       ? failed(error.code, error.details)
       : failed('internal'),
   );
-  exchange.send(response.status, response.headerBlock, response.body);
+  sendFailure(exchange, response);
 }

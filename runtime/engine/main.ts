@@ -24,6 +24,7 @@ import { RouteWaits } from './process/route-waits.ts';
 import { failed, failureResponse, type Outcome } from './invocation/outcome.ts';
 import { createClientHeaders } from './http/client-address.ts';
 import { createExposedPorts, type ExposedPorts } from './servers/exposed-ports.ts';
+import { sendFailure } from './http/error-pages.ts';
 import { publicOrigin } from './http/public-origin.ts';
 import { createOwnHosts } from './http/own-hosts.ts';
 import { createRouteTable, type RouteChanges } from './router/route-table.ts';
@@ -352,6 +353,5 @@ function aiOf({ ai }: EngineConfig): { readonly ai?: AiAddress } {
 }
 
 function answerFailure(exchange: Exchange, outcome: Outcome & { kind: 'failed' }): void {
-  const { status, headerBlock, body } = failureResponse(outcome);
-  exchange.send(status, headerBlock, body);
+  sendFailure(exchange, failureResponse(outcome));
 }

@@ -108,6 +108,7 @@ test('whatever a guest says, the host goes on and every request ends once', asyn
     clientHeaders: (block: string) => block,
     protocol: 'http',
     passThrough: () => false,
+    sendErrorPage: () => false,
     explain: null,
     onLog() {},
     onRequest: null,

@@ -62,6 +62,7 @@ export async function openIsolateSide(folder: string, origin: string, cache: str
           void (line.level === 'error' && logs.length < 3 && logs.push(line.text.slice(0, 400))),
         onRequest: null,
         passThrough: () => 0,
+        sendErrorPage: () => false,
         servers: noServers,
       };
       const code = `export default { fetch: async () => new Response(await ${pageSource(folder, test, origin)}) };`;

@@ -22,6 +22,7 @@ const chapters: readonly Chapter[] = [
     pages: [
       ['workers', 'Workers'],
       ['static-files', 'Static files'],
+      ['error-pages', 'Error pages'],
       ['ssr', 'Servers for Node'],
       ['framework', 'The worker framework'],
       ['frameworks', 'Frameworks'],

@@ -32,6 +32,7 @@ export function createServedAssets(files: () => ServedFiles | null): AssetServer
   return {
     // Visitors go through the dev server: only workers call this.
     serve: () => 0,
+    serveErrorPage: () => false,
     async fetch(request, artifact) {
       const served = files();
       const rules = artifact.manifest.assets;

@@ -1,5 +1,6 @@
 // Responses for static files, without their bytes: whole, partial, not modified, or an error (RFC 9110). Used by
 // assets.ts. Pure.
+import { errorPage, pageHeaders } from '#core/error-page.ts';
 import { errorMessage, errorTable, type PlatformError } from '#core/errors.ts';
 import type { HeaderChanges } from './asset-changes.ts';
 import { isMatch, noneMatch, requestedRange, type FilePart } from './asset-conditions.ts';
@@ -12,6 +13,8 @@ export interface AssetAnswer {
   /** Without `content-length`, which comes from the body. */
   readonly headerBlock: string;
   readonly body: AssetBody | string | null;
+  /** An error of the platform, of which browsers get a page. */
+  readonly isProblem?: true;
 }
 
 /** One encoding of a page: its bytes, and all parts of its responses that do not depend on the request. */
@@ -106,6 +109,12 @@ export function withQuery(location: string, target: string): string {
   return base + target.slice(query) + (hash < 0 ? '' : location.slice(hash));
 }
 
+const TEXT_TYPE = 'content-type\0text/plain;charset=utf-8\0';
+const PAGE_TYPE = pageHeaders()
+  .map(([name, value]) => `${name}\0${value}\0`)
+  .join('');
+
+/** An error of the platform, as text. */
 export function problem(
   code: 'asset_not_found' | 'method_not_allowed' | 'bad_request' | 'artifact_corrupt' | 'internal',
   details: PlatformError['details'] = {},
@@ -113,7 +122,13 @@ export function problem(
 ): AssetAnswer {
   return {
     status: errorTable[code].status,
-    headerBlock: `content-type\0text/plain;charset=utf-8\0cache-control\0no-store\0${more}`,
+    headerBlock: `${TEXT_TYPE}cache-control\0no-store\0${more}`,
     body: `${errorMessage(code, details)}\n`,
+    isProblem: true,
   };
+}
+
+/** The same error as a page, for browsers. */
+export function problemPage({ status, headerBlock }: AssetAnswer): AssetAnswer {
+  return { status, headerBlock: headerBlock.replace(TEXT_TYPE, PAGE_TYPE), body: errorPage(status, '') };
 }

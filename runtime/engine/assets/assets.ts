@@ -10,6 +10,7 @@ import {
   formAnswer,
   headerBlockOf,
   problem,
+  problemPage,
   redirectAnswer,
   withQuery,
   type AssetAnswer,
@@ -25,6 +26,7 @@ import {
   isNavigation,
   keysOf,
   notFoundPage,
+  prefersPage,
   takesPage,
   type AssetRequest,
 } from './asset-rules.ts';
@@ -43,6 +45,13 @@ export interface AssetServer {
    * `last`: there is no worker, so the response is then 404 or 405.
    */
   serve(exchange: Exchange, artifact: OpenArtifact, last?: boolean): number;
+  /**
+   * Serves the project's own page for a failure of its worker to a browser; false if there is none, and nothing was
+   * sent.
+   *
+   * @param headerBlock further headers.
+   */
+  serveErrorPage(exchange: Exchange, artifact: OpenArtifact, status: number, headerBlock: string): boolean;
   /**
    * The same without a socket, as if there were no worker. Bytes come in pieces of at most 64 KB; reading them throws
    * {@link PlatformError} `artifact_corrupt`.
@@ -100,8 +109,8 @@ export function createAssetServer(options: { readonly cacheBytesMax?: number } =
     return found;
   }
 
-  /** The page for a path; with 404, as an error page. */
-  function pageOf(artifact: OpenArtifact, key: string, path: string, host: string, status: 200 | 404 = 200): Page {
+  /** The page for a path; with another status than 200, as an error page. */
+  function pageOf(artifact: OpenArtifact, key: string, path: string, host: string, status = 200): Page {
     const of = knownOf(artifact);
     const changes = of.changes.headersOf(path, host);
     const name = `${status}/${key}\0${changes?.key ?? ''}`;
@@ -113,7 +122,9 @@ export function createAssetServer(options: { readonly cacheBytesMax?: number } =
     const caching =
       status === 200 && isHashedName(key)
         ? 'public, max-age=31536000, immutable'
-        : 'public, max-age=0, must-revalidate';
+        : status >= 500
+          ? 'no-store'
+          : 'public, max-age=0, must-revalidate';
     const form = (encoding: AssetEncoding | null, content: AssetForm): Form => {
       const filePath = encoding === null ? artifact.assetFile(key) : artifact.encodedFile(content.hash);
       const etag = `"${content.hash}"`;
@@ -219,17 +230,42 @@ export function createAssetServer(options: { readonly cacheBytesMax?: number } =
     if (rules.notFoundHandling === '404-page' && (navigates || last)) {
       const key = notFoundPage(keysOf(rules.files), path);
       if (key !== null) {
-        const { file, headerBlock } = formFor(request, pageOf(artifact, key, path, host, 404));
-        return { status: 404, headerBlock, body: { file, start: 0, end: file.total } };
+        return errorAnswer(request, artifact, key, path, 404);
       }
     }
-    return last ? problem('asset_not_found') : null;
+    if (!last) return null;
+    const own = shows ? rules.errorPages?.[404] : undefined;
+    return own === undefined ? problem('asset_not_found') : errorAnswer(request, artifact, own, path, 404);
+  }
+
+  /** A file as the page of an error. */
+  function errorAnswer(
+    request: HostedRequest,
+    artifact: OpenArtifact,
+    key: string,
+    path: string,
+    status: number,
+  ): AssetAnswer {
+    const { file, headerBlock } = formFor(request, pageOf(artifact, key, path, request.host, status));
+    return { status, headerBlock, body: { file, start: 0, end: file.total } };
   }
 
   function serve(exchange: Exchange, artifact: OpenArtifact, last = false): number {
     const found = answer(exchange, artifact, last);
     if (found === null) return 0;
-    const { status, headerBlock, body } = found;
+    sendAnswer(exchange, found.isProblem === true && prefersPage(exchange) ? problemPage(found) : found);
+    return found.status;
+  }
+
+  const serveErrorPage: AssetServer['serveErrorPage'] = (exchange, artifact, status, headerBlock) => {
+    const key = artifact.manifest.assets?.errorPages?.[status];
+    if (key === undefined || !prefersPage(exchange)) return false;
+    const found = errorAnswer(exchange, artifact, key, `/${key}`, status);
+    sendAnswer(exchange, { ...found, headerBlock: found.headerBlock + headerBlock });
+    return true;
+  };
+
+  function sendAnswer(exchange: Exchange, { status, headerBlock, body }: AssetAnswer): void {
     if (body === null || typeof body === 'string') exchange.send(status, headerBlock, body);
     else if (exchange.method === 'HEAD')
       exchange.send(status, `${headerBlock}content-length\0${body.end - body.start}\0`, null);
@@ -242,7 +278,6 @@ export function createAssetServer(options: { readonly cacheBytesMax?: number } =
         end - start === file.total ? file.content : file.content!.subarray(start, end),
       );
     } else void send(exchange, status, headerBlock, body);
-    return status;
   }
 
   /** Sends a body that is not in memory: whole if it is small, else piece by piece as the client reads it. */
@@ -294,5 +329,5 @@ export function createAssetServer(options: { readonly cacheBytesMax?: number } =
       : { status, headerBlock, text: null, read: () => read(body) };
   }
 
-  return { serve, fetch };
+  return { serve, serveErrorPage, fetch };
 }

@@ -2,10 +2,13 @@
 // header or a query for programs, then a cookie signed for the project. No worker sees any of them. Called by
 // gates.ts.
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import { escapeHtml, pageOf } from '#core/error-page.ts';
 import { errorMessage } from '#core/errors.ts';
 import type { RouteProtection } from '#core/manifest.ts';
 import { isPreviewBypass, isPreviewPassword } from '#core/preview-access.ts';
+import { prefersPage } from '../assets/asset-rules.ts';
 import { cookieValues } from './cookies.ts';
+import { pageBlock } from './error-pages.ts';
 import type { Exchange } from './listener.ts';
 import type { PreviewAttempts } from './preview-attempts.ts';
 
@@ -17,6 +20,7 @@ const LOGIN_PATH = '/_platform/preview';
 const PASSED_MS = 7 * 24 * 60 * 60_000;
 const FORM_BYTES_MAX = 8192;
 const TOKEN_CHARS_MAX = 512;
+const FORM_POLICY = "form-action 'self'; frame-ancestors 'none'";
 const NO_STORE = 'cache-control\0no-store\0x-robots-tag\0noindex\0referrer-policy\0no-referrer\0';
 
 /** Dependencies. */
@@ -154,20 +158,13 @@ function refuse(
   const retry = retryAfterSeconds === 0 ? '' : `retry-after\0${retryAfterSeconds}\0`;
   const head = `${NO_STORE}x-platform-error\0${code}\0${retry}`;
   const message = errorMessage(code, { retryAfterSeconds });
-  if (exchange.header('accept')?.includes('text/html') !== true) {
-    exchange.send(status, `${head}content-type\0application/json\0`, JSON.stringify({ error: message, code }));
+  const block = `${head}content-type\0application/json\0`;
+  if (!prefersPage(exchange)) {
+    exchange.send(status, block, JSON.stringify({ error: message, code }));
     return;
   }
   const text = status === 429 ? message : said;
-  const page = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Protected preview</title><style>body{font:16px/1.5 system-ui;margin:20vh auto;max-width:24em;padding:0 1em}h1{font-size:1.2em}input,button{font:inherit;padding:.4em .6em;box-sizing:border-box;width:100%;margin:.3em 0}</style><h1>This preview is protected</h1><form method="post" action="${LOGIN_PATH}"><input type="hidden" name="next" value="${escaped(next)}"><label>Password<input type="password" name="password" autocomplete="current-password" autofocus required></label><button>Continue</button></form><p role="alert">${escaped(text)}</p>`;
-  const policy = `default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'`;
-  exchange.send(
-    status,
-    `${head}content-type\0text/html;charset=utf-8\0content-security-policy\0${policy}\0x-content-type-options\0nosniff\0`,
-    page,
-  );
-}
-
-function escaped(text: string): string {
-  return text.replace(/[&<>"']/g, (letter) => `&#${letter.charCodeAt(0)};`);
+  const form = `<form method="post" action="${LOGIN_PATH}"><input type="hidden" name="next" value="${escapeHtml(next)}"><label>Password<input type="password" name="password" autocomplete="current-password" autofocus required></label><button>Continue</button></form><p role="alert">${escapeHtml(text)}</p>`;
+  const page = pageOf(null, { title: 'This preview is protected', text: '' }, form);
+  exchange.send(status, pageBlock(block, FORM_POLICY), page);
 }

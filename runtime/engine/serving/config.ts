@@ -8,7 +8,7 @@ import type { HostMemory } from '../bridge/host-memory.ts';
 import type { Exchange } from '../http/listener.ts';
 import type { AnyInvocation, HttpInvocation } from '../invocation/invocation.ts';
 import type { LogLine } from '../invocation/log.ts';
-import type { Outcome } from '../invocation/outcome.ts';
+import type { FailureResponse, Outcome } from '../invocation/outcome.ts';
 import type { DeploymentCounters, EngineCounters } from '../metrics/counters.ts';
 
 /** What a deployment runs. */
@@ -49,6 +49,8 @@ export interface ServingDeps {
    * was answered another way; 0: it was not.
    */
   readonly passThrough: (exchange: Exchange, deployment: DeploymentConfig) => number;
+  /** Sends the project's own page for a failure; false if it has none, and nothing was sent. */
+  readonly sendErrorPage: (exchange: Exchange, deployment: DeploymentConfig, failure: FailureResponse) => boolean;
 }
 
 /** Identifies an invocation whose code still runs after its end. */

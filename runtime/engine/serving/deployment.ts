@@ -27,6 +27,7 @@ import {
 } from '../invocation/outcome.ts';
 import { ServerLane } from '../servers/server-lane.ts';
 import type { ServerLink } from '../servers/server-link.ts';
+import { sendFailure } from '../http/error-pages.ts';
 import type { Exchange } from '../http/listener.ts';
 import type { DeploymentUsage } from '../metrics/usage.ts';
 import { InvocationSpans } from '../telemetry/invocation-spans.ts';
@@ -359,12 +360,17 @@ export class Deployment implements ServedDeployment {
       exchange.destroy();
       return;
     }
-    const { explain } = this.#deps;
+    const { explain, sendErrorPage } = this.#deps;
     const plain = failureResponse(outcome);
-    const response = explain === null ? plain : explain(exchange, plain, this.#explained(outcome));
-    invocation.status = response.status;
+    invocation.status = plain.status;
     exchange.onAbort = null;
-    if (outcome.code !== 'client_gone') exchange.send(response.status, response.headerBlock, response.body);
+    if (outcome.code === 'client_gone') return;
+    if (explain === null) {
+      if (!sendErrorPage(exchange, this.config, plain)) sendFailure(exchange, plain);
+      return;
+    }
+    const { status, headerBlock, body } = explain(exchange, plain, this.#explained(outcome));
+    exchange.send(status, headerBlock, body);
   }
 
   #explained({ code, details, thrown }: Outcome & { kind: 'failed' }): Explained {

@@ -13,7 +13,7 @@ export default {
           `GET ${path} HTTP/1.1\r\nhost: attacker.localhost\r\naccept: ${accept}\r\nconnection: close\r\n\r\n`,
           300,
         );
-        const told = /hunter2|TypeError|worker\.js|src\/|event-stream|<html/i.test(answer);
+        const told = /hunter2|TypeError|worker\.js|src\/|event-stream|<pre|<script/i.test(answer);
         seen.add(`${answer.slice(9, 12)} ${told ? 'told' : 'silent'}`);
       }
     }

@@ -102,6 +102,24 @@ test('public beside a worker is its assets folder', async (t) => {
   assert.equal(readFileSync(join(folder, 'assets/a.txt'), 'utf8'), 'a');
 });
 
+test('pages for errors are HTML files of the output, by their keys in the manifest', async (t) => {
+  const files = { 'worker/index.js': worker, 'public/500.html': 'sorry', 'public/a.txt': 'a' };
+  const root = projectFolder(t, files);
+  const make = (pages: string) =>
+    build({ root, config: configOf(`assets: { error_pages: { ${pages} } }`), artifacts: join(root, '../artifacts') });
+  const { manifest } = await make('500: /500.html');
+  assert.deepEqual(manifest.assets?.errorPages, { 500: '500.html' });
+  await assert.rejects(make('500: /none.html'), {
+    code: 'assets',
+    message:
+      'assets.error_pages.500 in platform.yaml: the output has no file /none.html. Create it, or change the path',
+  });
+  await assert.rejects(make('404: /a.txt'), {
+    code: 'assets',
+    message: 'assets.error_pages.404 in platform.yaml: /a.txt is not an HTML file (text/plain; charset=utf-8)',
+  });
+});
+
 test('a folder with an index.html is served as it lies, without its configuration', async (t) => {
   const root = projectFolder(t, { 'index.html': 'home', 'platform.yaml': 'name: x' });
   const { manifest } = await build({ root, config: configOf(), artifacts: join(root, '../artifacts') });
@@ -112,7 +130,12 @@ test('a folder with an index.html is served as it lies, without its configuratio
 });
 
 test('of a site with one page and a router it is said that links into it answer 404, where nothing else is written', async (t) => {
-  const spa = { binding: null, notFoundHandling: 'single-page-application', runWorkerFirst: false } as const;
+  const spa = {
+    binding: null,
+    notFoundHandling: 'single-page-application',
+    runWorkerFirst: false,
+    errorPages: {},
+  } as const;
   for (const [files, assets, warnings] of [
     [
       { 'index.html': 'home', 'package.json': '{"dependencies":{"vue-router":"4"}}' },

@@ -162,6 +162,14 @@ const wrong: readonly (readonly [string, string])[] = [
     'assets: { run_worker_first: [/a, [/b]] }',
     '1:34 assets.run_worker_first[1]: assets.run_worker_first[1] must be a route pattern that starts with "/" (or "!/" to exclude), such as "/api/*", not a list',
   ],
+  [
+    'assets: { error_pages: { 500: 500.html } }',
+    '1:31 assets.error_pages.500: assets.error_pages.500 must be the path of an HTML file, such as "/500.html", not "500.html"',
+  ],
+  [
+    'assets: { error_pages: { 401: /401.html } }',
+    '1:26 assets.error_pages.401: Unknown key "401" in assets.error_pages',
+  ],
   // Compatibility.
   [
     'compatibility_date: "2022-12-31"',

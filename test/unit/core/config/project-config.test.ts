@@ -58,6 +58,7 @@ assets:
   binding: ASSETS
   not_found_handling: single-page-application
   run_worker_first: [/api/*, "!/api/docs/*"]
+  error_pages: { 404: /404.html, 500: /sorry/500.html }
 skew_protection: false
 compatibility_date: "2026-11-21"
 compatibility_flags: [nodejs_compat]
@@ -88,6 +89,7 @@ previews: { db: empty, cron: on, timer: off }
       binding: 'ASSETS',
       notFoundHandling: 'single-page-application',
       runWorkerFirst: ['/api/*', '!/api/docs/*'],
+      errorPages: { 404: '/404.html', 500: '/sorry/500.html' },
     },
     agentSdk: false,
     skewProtection: false,
