@@ -4,7 +4,7 @@ import { rmSync } from 'node:fs';
 import path from 'node:path';
 import { openPostgres } from '../postgres/connection.ts';
 import { startEmbeddedPostgres } from '../postgres/embedded.ts';
-import { temporaryFolder } from './endings.ts';
+import { temporaryFolder } from './cleanup.ts';
 import { cpuMs } from './load.ts';
 
 /** A round of so many messages: how long it took, and CPU of this process and the server. */

@@ -4,7 +4,7 @@
 import { cpSync, existsSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { nodeFlags } from '../core/node-flags.mjs';
-import { temporaryFolder } from './endings.ts';
+import { temporaryFolder } from './cleanup.ts';
 import { notInstalled, publishFolder, startServer, type Server } from './servers.ts';
 
 const here = import.meta.dirname;

@@ -1,6 +1,6 @@
 // Programs that only keep processors busy: the load beside which a benchmark runs. They end with it, however it ends.
 import { spawn } from 'node:child_process';
-import { atEnd } from './endings.ts';
+import { atExit } from './cleanup.ts';
 
 /** Starts so many; the function ends them. */
 export function startBusyLoops(count: number): () => void {
@@ -11,7 +11,7 @@ export function startBusyLoops(count: number): () => void {
   const end = (): void => {
     for (const loop of loops) loop.kill('SIGKILL');
   };
-  const ended = atEnd(end);
+  const ended = atExit(end);
   return () => {
     end();
     ended();

@@ -7,7 +7,7 @@ import { build } from '../builder/build/build.ts';
 import { hashOf } from '../core/artifact-id.ts';
 import type { Manifest, RouteRecord } from '../core/manifest.ts';
 import { parseProjectConfig } from '../core/config/project-config.ts';
-import { temporaryFolder } from './endings.ts';
+import { temporaryFolder } from './cleanup.ts';
 import { notInstalled, startServer, workerdBinary, type Server } from './servers.ts';
 
 /** A worker of workers/, bundled. */

@@ -15,7 +15,7 @@ import { nodeFlags } from '../core/node-flags.mjs';
 import { openPostgres } from '../postgres/connection.ts';
 import { startEmbeddedPostgres } from '../postgres/embedded.ts';
 import { migrate } from '../postgres/migrate.ts';
-import { atEnd, temporaryFolder } from './endings.ts';
+import { atExit, temporaryFolder } from './cleanup.ts';
 import { askInTurn, askTogether, bodyOf, openTarget, type LoadReading, type OpenTarget } from './gateway-load.ts';
 import { residentBytes, rounds, seconds } from './load.ts';
 import { digits, formatTable, median, percentile } from './statistics.ts';
@@ -37,7 +37,7 @@ async function start(file: string, words: readonly string[], environment: Readon
     env: { PATH: process.env['PATH'], ...environment },
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
-  const gone = atEnd(() => child.kill('SIGKILL'));
+  const gone = atExit(() => child.kill('SIGKILL'));
   child.once('exit', gone);
   return child;
 }

@@ -5,7 +5,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { processorTicks } from '../test/setup/processor-ticks.ts';
-import { temporaryFolder } from './endings.ts';
+import { temporaryFolder } from './cleanup.ts';
 import { median } from './statistics.ts';
 
 /** A server under load. */

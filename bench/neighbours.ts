@@ -8,7 +8,7 @@ import type { EventKind } from '../core/event.ts';
 import { deliver } from '../test/setup/events.ts';
 import { freePort } from '../test/setup/free-port.ts';
 import { startPlatform } from '../test/setup/platform.ts';
-import { temporaryFolder } from './endings.ts';
+import { temporaryFolder } from './cleanup.ts';
 import { notInstalled, status, workerdBinary } from './servers.ts';
 
 /** Both tenants on one machine. */

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { startProduction } from './bindings-platforms.ts';
-import { temporaryFolder } from './endings.ts';
+import { temporaryFolder } from './cleanup.ts';
 import { missingWrk, runWrk, seconds, type Target } from './load.ts';
 import { profileShares, type CpuProfile } from './profile-shares.ts';
 import { wantsConnections } from './requests.ts';

@@ -8,7 +8,7 @@ import { runInNewContext } from 'node:vm';
 import type { RouteRecord } from '../core/manifest.ts';
 import { openRouteFiles } from '../artifacts/route-source-files.ts';
 import { createRouteTable } from '../runtime/engine/router/route-table.ts';
-import { temporaryFolder } from './endings.ts';
+import { temporaryFolder } from './cleanup.ts';
 import { digits, formatTable, median } from './statistics.ts';
 
 const PROJECTS = Number(process.env['BENCH_PROJECTS'] ?? 100_000);

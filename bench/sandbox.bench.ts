@@ -9,10 +9,10 @@ import { limitsFrom } from '../core/limits.ts';
 import { openSandboxClient, type SandboxServiceClient } from '../core/sandbox/service-client.ts';
 import { openContainerBackend } from '../sandbox/backends/container/backend.ts';
 import { openEngineApi } from '../sandbox/backends/container/engine-api.ts';
-import { guardedLookup } from '../core/way-out/host-names.ts';
+import { guardedLookup } from '../core/outbound/host-names.ts';
 import { noSandboxEngineReason, SANDBOX_IMAGE, startSandboxEngine } from '../test/setup/sandbox-engine.ts';
 import { startTestSandboxService } from '../test/setup/sandbox-service.ts';
-import { temporaryFolder } from './endings.ts';
+import { temporaryFolder } from './cleanup.ts';
 import { processTree } from './load.ts';
 import { formatTable, percentile } from './statistics.ts';
 

@@ -14,7 +14,7 @@ import { parseProjectConfig } from '../core/config/project-config.ts';
 import { engineProcessSettings } from '../runtime/supervisor/engines/environment.ts';
 import { freePort } from '../test/setup/free-port.ts';
 import type { HeldBytes } from './engine-figures.ts';
-import { atEnd, temporaryFolder } from './endings.ts';
+import { atExit, temporaryFolder } from './cleanup.ts';
 import type { Target } from './load.ts';
 
 /** A worker of that name lies in workers/, and the peers know it. */
@@ -201,7 +201,7 @@ export async function startServer(name: string, host: string, target: string, la
   });
   child.once(
     'exit',
-    atEnd(() => child.kill('SIGKILL')),
+    atExit(() => child.kill('SIGKILL')),
   );
   let printed = '';
   for (const stream of [child.stdout!, child.stderr!])

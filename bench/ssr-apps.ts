@@ -7,7 +7,7 @@ import { parseProjectConfig } from '../core/config/project-config.ts';
 import { runProgram } from '../cli/tasks/tools/processes.ts';
 import { addPackage, makeProject } from '../test/frameworks/project.ts';
 import { rows } from '../test/frameworks/rows.ts';
-import { temporaryFolder } from './endings.ts';
+import { temporaryFolder } from './cleanup.ts';
 import type { Bundle } from './deployments.ts';
 
 /** How an app of a framework is made for the others. */

@@ -12,7 +12,7 @@ import { makeProject } from '../test/frameworks/project.ts';
 import { rows } from '../test/frameworks/rows.ts';
 import { freePort } from '../test/setup/free-port.ts';
 import { answered, endAsking, saveTimes } from './dev-server.ts';
-import { atEnd, temporaryFolder } from './endings.ts';
+import { atExit, temporaryFolder } from './cleanup.ts';
 import { digits, formatTable, median } from './statistics.ts';
 
 const STARTS = Number(process.env['BENCH_ROUNDS'] ?? 5);
@@ -116,7 +116,7 @@ async function startDev(name: Name): Promise<Dev> {
       // It is gone.
     }
   };
-  const forget = atEnd(end);
+  const forget = atExit(end);
   const exited = once(child, 'exit');
   await answered(port, PAGE, 'version one');
   return {

@@ -14,19 +14,19 @@ import { sweepApi } from './api/sweep.ts';
 import { recheckDomains } from './domains/recheck.ts';
 import { runDrains } from './drains/deliver.ts';
 import { startDeployments } from './releases/start.ts';
-import { watchBuilds } from './releases/want-builder.ts';
+import { watchBuilds } from './releases/request-builder.ts';
 import { openGitPush } from './git-push/git-push.ts';
 import { startGitHost } from './git-host/start.ts';
 import type { Dependencies } from './process/dependencies.ts';
 import { readConfiguration } from './process/configuration.ts';
-import { openAiHop } from './process/ai-hop.ts';
+import { openAiProxy } from './process/ai-proxy.ts';
 import { openPrivatePort } from './process/private-port.ts';
 import { RequestCounts } from './process/request-counts.ts';
-import { createTurns } from './process/turns.ts';
+import { createKeyedMutex } from './process/keyed-mutex.ts';
 import { openNameRecords } from './process/name-records.ts';
 import { openSandboxService, portOrigin } from './process/sandbox-service.ts';
 import { serveApi } from './process/servers.ts';
-import { behindWeb, webClient } from './process/web-hop.ts';
+import { behindWeb, webClient } from './process/web-proxy.ts';
 import { ensureFirstRun } from './sign-in/first-run.ts';
 import { openSignIn } from './sign-in/open.ts';
 import { createUi } from './sign-in/ui.ts';
@@ -79,9 +79,9 @@ async function start(): Promise<() => Promise<void>> {
     migrationsExecutor: config.migrationsExecutor,
     sandboxes,
     operatorAi: config.operatorAi,
-    turns: createTurns(),
-    async onNotify(channel, heard) {
-      const { unlisten } = await sql.listen(channel, heard);
+    mutex: createKeyedMutex(),
+    async onNotify(channel, listener) {
+      const { unlisten } = await sql.listen(channel, listener);
       return unlisten;
     },
     background(what, work) {
@@ -112,12 +112,12 @@ async function start(): Promise<() => Promise<void>> {
   const counts = new RequestCounts();
   const api = createApi();
   const gitPush = await openGitPush(deps);
-  const aiHop = openAiHop(config.aiSocket);
+  const aiProxy = openAiProxy(config.aiSocket);
   const { host, apiPort } = config.listeners;
   const server = await serveApi({
     host,
     port: apiPort,
-    fetch: counts.counted((request) => gitPush.fetch(request) ?? aiHop.fetch(request) ?? api.fetch(request, deps)),
+    fetch: counts.counted((request) => gitPush.fetch(request) ?? aiProxy.fetch(request) ?? api.fetch(request, deps)),
   });
   const forPages = { ...deps, clientAddress: createClientAddress(config.trustedProxies, webClient, config.edgeToken) };
   const ui =
@@ -135,7 +135,7 @@ async function start(): Promise<() => Promise<void>> {
   return async () => {
     stopping.abort();
     clearInterval(sweeping);
-    await Promise.all([server.close(), ui?.close(), gitPush.close(), aiHop.close()]);
+    await Promise.all([server.close(), ui?.close(), gitPush.close(), aiProxy.close()]);
     await Promise.allSettled(running);
     await sandboxes?.close();
     await deps.signIn.sessions.close();

@@ -1,37 +1,45 @@
 // All limits: default, description, and a variable if an installation has a reason to choose another value. One schema
 // in sections (core/limits/), and the only reader of the environment. A test keeps docs/limits.md in sync. Pure.
-import { KB, MB, readBounds, type Bound, type Bounds, type Environment, type Values } from './limits/bound.ts';
-import { buildBounds } from './limits/build.ts';
-import { controlBounds } from './limits/control.ts';
-import { databaseBounds } from './limits/database.ts';
-import { deliveryBounds } from './limits/delivery.ts';
-import { edgeBounds } from './limits/edge.ts';
-import { engineBounds } from './limits/engine.ts';
-import { gatewayBounds } from './limits/gateway.ts';
-import { sandboxBounds } from './limits/sandbox.ts';
-import { migratorBounds } from './limits/migrator.ts';
-import { ssrBounds } from './limits/ssr.ts';
-import { storageBounds } from './limits/storage.ts';
-import { webBounds } from './limits/web.ts';
-import { telemetryBounds } from './limits/telemetry.ts';
+import {
+  KB,
+  MB,
+  readLimits,
+  type LimitDefinition,
+  type LimitDefinitions,
+  type Environment,
+  type Values,
+} from './limits/definition.ts';
+import { buildLimits } from './limits/build.ts';
+import { controlLimits } from './limits/control.ts';
+import { databaseLimits } from './limits/database.ts';
+import { deliveryLimits } from './limits/delivery.ts';
+import { edgeLimits } from './limits/edge.ts';
+import { engineLimits } from './limits/engine.ts';
+import { gatewayLimits } from './limits/gateway.ts';
+import { sandboxLimits } from './limits/sandbox.ts';
+import { migratorLimits } from './limits/migrator.ts';
+import { ssrLimits } from './limits/ssr.ts';
+import { storageLimits } from './limits/storage.ts';
+import { webLimits } from './limits/web.ts';
+import { telemetryLimits } from './limits/telemetry.ts';
 import { parseInteger } from './parse-integer.ts';
 import { invocationKinds, plans, type InvocationKind, type Plan } from './plans.ts';
 
 /** All sections except the limits of engines, which {@link Limits} has at its top level. */
 const sections = {
-  build: buildBounds,
-  control: controlBounds,
-  database: databaseBounds,
-  delivery: deliveryBounds,
-  edge: edgeBounds,
-  gateway: gatewayBounds,
-  sandbox: sandboxBounds,
-  migrator: migratorBounds,
-  ssr: ssrBounds,
-  storage: storageBounds,
-  web: webBounds,
-  telemetry: telemetryBounds,
-} satisfies Readonly<Record<string, Bounds>>;
+  build: buildLimits,
+  control: controlLimits,
+  database: databaseLimits,
+  delivery: deliveryLimits,
+  edge: edgeLimits,
+  gateway: gatewayLimits,
+  sandbox: sandboxLimits,
+  migrator: migratorLimits,
+  ssr: ssrLimits,
+  storage: storageLimits,
+  web: webLimits,
+  telemetry: telemetryLimits,
+} satisfies Readonly<Record<string, LimitDefinitions>>;
 
 type Sections = { readonly [Name in keyof typeof sections]: Values<(typeof sections)[Name]> };
 
@@ -75,7 +83,7 @@ export type TelemetryLimits = Sections['telemetry'];
 export type CpuLimits = Readonly<Record<InvocationKind, Readonly<Record<Plan, number>>>>;
 
 /** Bytes, milliseconds and counts, as the names say. */
-export interface Limits extends Values<typeof engineBounds>, Sections {
+export interface Limits extends Values<typeof engineLimits>, Sections {
   readonly cpu: CpuLimits;
 }
 
@@ -110,10 +118,10 @@ export function limitsFrom(environment: Environment): Limits {
     Object.fromEntries(plans.map((plan) => [plan, cpuOf(kind, plan)])) as Record<Plan, number>,
   ];
   return {
-    ...readBounds(engineBounds, environment),
+    ...readLimits(engineLimits, environment),
     cpu: Object.fromEntries(invocationKinds.map(ofKind)) as unknown as CpuLimits,
     ...(Object.fromEntries(
-      Object.entries(sections).map(([name, bounds]) => [name, readBounds(bounds, environment)]),
+      Object.entries(sections).map(([name, section]) => [name, readLimits(section, environment)]),
     ) as unknown as Sections),
   };
 }
@@ -121,15 +129,15 @@ export function limitsFrom(environment: Environment): Limits {
 export const defaultLimits: Limits = limitsFrom({});
 
 /** For each limit except CPU: its variable (null: not overridable), default, description and name. */
-export const boundRows: readonly (readonly [variable: string | null, value: number, what: string, name: string])[] = [
-  engineBounds,
-  ...Object.values(sections),
-].flatMap((bounds) =>
-  Object.entries<Bound>(bounds).map(([name, [variable, value, what]]) => [variable, value, what, name] as const),
-);
+export const definedLimits: readonly (readonly [variable: string | null, value: number, what: string, name: string])[] =
+  [engineLimits, ...Object.values(sections)].flatMap((section) =>
+    Object.entries<LimitDefinition>(section).map(
+      ([name, [variable, value, what]]) => [variable, value, what, name] as const,
+    ),
+  );
 
 /** For each overridable limit: its variable, default and description. */
-export const limitRows = boundRows.flatMap(([variable, value, what]) =>
+export const limitRows = definedLimits.flatMap(([variable, value, what]) =>
   variable === null ? [] : [[variable, value, what] as const],
 );
 

@@ -71,7 +71,7 @@ export function writeStorageLeft(dataFolder: string, left: StorageLeft): void {
 }
 
 /** The accounts of organizations in one process. Checks the file at most once a second. */
-export class StorageBounds {
+export class StorageGuard {
   readonly #file: string | null;
   readonly #now: () => number;
   readonly #clock: () => number;
@@ -218,7 +218,7 @@ export class StorageBounds {
 }
 
 /** Without limits. */
-export const unboundedStorage = new StorageBounds(null);
+export const unlimitedStorage = new StorageGuard(null);
 
 function add(account: Account, bytes: number): void {
   account.left -= bytes;

@@ -10,7 +10,7 @@ import type { GatewayDeps } from './contract/contract.ts';
 import { createGateway } from './gateway.ts';
 import { readConfiguration } from './process/configuration.ts';
 import { createCallCounts } from './process/counts.ts';
-import { createDoor } from './process/door.ts';
+import { createRequestHandler } from './process/request-handler.ts';
 import { openPrices } from './process/prices.ts';
 import { operatorTable } from './process/operator-table.ts';
 import { openOutlet } from './process/send.ts';
@@ -49,10 +49,13 @@ async function start(): Promise<() => Promise<void>> {
     now: Date.now,
     limits,
   });
-  const door = { gateway, counts, callsMax: limits.callsMax };
+  const handlerDeps = { gateway, counts, callsMax: limits.callsMax };
   const servers = [
-    await serveHttp({ socket: config.socket, fetch: createDoor({ ...door, isForEngines: false }) }),
-    await serveHttp({ socket: config.enginesSocket, fetch: createDoor({ ...door, isForEngines: true }) }),
+    await serveHttp({ socket: config.socket, fetch: createRequestHandler({ ...handlerDeps, isForEngines: false }) }),
+    await serveHttp({
+      socket: config.enginesSocket,
+      fetch: createRequestHandler({ ...handlerDeps, isForEngines: true }),
+    }),
   ];
   process.send?.({ type: 'ready' });
   tellFigures(() => counts.figures());

@@ -4,7 +4,7 @@
 import { isIP } from 'node:net';
 import { createOwnAddresses, mayConnect, type EgressPolicy } from '#core/egress.ts';
 import { Failure } from '#core/failure.ts';
-import { createResolve } from '#core/way-out/host-names.ts';
+import { createResolve } from '#core/outbound/host-names.ts';
 
 /** A remote's URL without credentials, and the credentials it contained. */
 export interface RemoteUrl {

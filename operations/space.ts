@@ -7,7 +7,7 @@ import { ownSchemas } from '#postgres/dump.ts';
 import type { Sql } from '#postgres/sql.ts';
 import { backupError } from './archive/backup-error.ts';
 import type { Part } from './archive/manifest.ts';
-import type { Places } from './places.ts';
+import type { Locations } from './locations.ts';
 
 /** Kept free on each disk. */
 const SPARE_BYTES = 64 * 1024 * 1024;
@@ -31,7 +31,7 @@ type DiskOf = (folder: string) => { readonly disk: number; readonly free: number
  * @param target folder of the archive; null: a bucket.
  */
 export async function backupNeeds(
-  { folder, databases, bucket }: Places,
+  { folder, databases, bucket }: Locations,
   sql: Sql | null,
   target: string | null,
 ): Promise<Need[]> {
@@ -47,7 +47,7 @@ export async function backupNeeds(
 }
 
 /** What a restore writes. */
-export function restoreNeeds({ folder, postgres, databases, bucket }: Places, parts: readonly Part[]): Need[] {
+export function restoreNeeds({ folder, postgres, databases, bucket }: Locations, parts: readonly Part[]): Need[] {
   const bytesOf = (...kinds: readonly Part['kind'][]): number =>
     sum(parts.filter(({ kind }) => kinds.includes(kind)).map(({ bytes }) => bytes));
   return [

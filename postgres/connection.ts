@@ -4,7 +4,7 @@ import pg from 'pg';
 import { toAddress, type Address } from './address.ts';
 import {
   internal,
-  isConnectionTrouble,
+  isConnectionError,
   isStale,
   isWithoutTls,
   PostgresError,
@@ -320,5 +320,5 @@ function over(): PostgresError {
 
 /** Errors after which a connection is not reused. */
 function isUnsafe(error: PostgresError): boolean {
-  return isConnectionTrouble(error) || error.code === internal;
+  return isConnectionError(error) || error.code === internal;
 }

@@ -38,7 +38,7 @@ export function sqlState(error: unknown): string {
 }
 
 /** Whether the server is unavailable, or was during the statement: a retry may succeed shortly. */
-export function isConnectionTrouble(error: unknown): boolean {
+export function isConnectionError(error: unknown): boolean {
   const state = sqlState(error);
   return /^(?:08...|57P0[1-3]|CONNECT\w*|CONNECTION_\w+|ECONN\w+|E(?:HOST|NET)UNREACH|EAI_AGAIN|ENOTFOUND|ENOENT|EPIPE|ETIMEDOUT)$/.test(
     state,

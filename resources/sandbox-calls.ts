@@ -4,7 +4,7 @@
 // successful responses are not parsed here.
 import { Readable } from 'node:stream';
 import { PlatformError } from '#core/errors.ts';
-import { SANDBOX_BOUNDS } from '#core/sandbox/call-limits.ts';
+import { SANDBOX_LIMITS } from '#core/sandbox/call-limits.ts';
 import {
   ARGUMENTS_HEADER,
   type AgentOperation,
@@ -103,9 +103,9 @@ function toRequest(base: string, asked: SandboxRequest) {
     return { method: 'POST', path, headers, body: JSON.stringify(args) } as const;
   }
   const given = encodeURIComponent(JSON.stringify(args));
-  if (given.length > SANDBOX_BOUNDS.headerArgumentsCharsMax)
+  if (given.length > SANDBOX_LIMITS.headerArgumentsCharsMax)
     throw new PlatformError('invalid_argument', {
-      reason: `The path has ${given.length} encoded characters, the limit is ${SANDBOX_BOUNDS.headerArgumentsCharsMax}`,
+      reason: `The path has ${given.length} encoded characters, the limit is ${SANDBOX_LIMITS.headerArgumentsCharsMax}`,
     });
   return {
     method: 'POST',

@@ -10,7 +10,7 @@ import { tellFigures } from '#core/process/figures.ts';
 import { runProcess } from '#core/process/run-process.ts';
 import { closeIdleLate } from '#core/process/late-close.ts';
 import { openPostgres, type Postgres } from '#postgres/connection.ts';
-import { guardedLookup } from '#core/way-out/host-names.ts';
+import { guardedLookup } from '#core/outbound/host-names.ts';
 import type { SandboxBackend } from './backends/backend.ts';
 import { openContainerBackend } from './backends/container/backend.ts';
 import { openHostedBackend } from './backends/hosted/backend.ts';

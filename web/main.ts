@@ -9,7 +9,7 @@ import { runProcess } from '#core/process/run-process.ts';
 import { readConfiguration } from './configuration.ts';
 import { docsAddress } from './serve/docs-address.ts';
 import { listen, type Listener } from './serve/listener.ts';
-import { createPassOn } from './serve/pass-on.ts';
+import { createApiProxy } from './serve/api-proxy.ts';
 import { answerWaiting } from './serve/waiting-page.ts';
 import { openSites, type SiteName } from './sites.ts';
 
@@ -19,7 +19,7 @@ const API_PATH = /^\/api(?:\/|$)/;
 
 async function start(): Promise<() => Promise<void>> {
   const { host, ui, docs, isHttps, limits } = readConfiguration(process.env);
-  const passOn = ui === null ? null : createPassOn({ api: ui.api, token: ui.token, limits, log });
+  const apiProxy = ui === null ? null : createApiProxy({ api: ui.api, token: ui.token, limits, log });
   const isCheckout = import.meta.filename.endsWith('.ts');
   const sites = await openSites({
     wanted: [
@@ -55,7 +55,7 @@ async function start(): Promise<() => Promise<void>> {
         url: docs?.url ?? '',
         port: docsPort ?? null,
       });
-      if (API_PATH.test(path)) passOn!(request, response);
+      if (API_PATH.test(path)) apiProxy!(request, response);
       else if (page !== null) response.writeHead(302, { location: page }).end();
       else await show('dashboard', 'The dashboard', { request, response, path });
     });
@@ -73,7 +73,7 @@ async function start(): Promise<() => Promise<void>> {
   tellFigures(() => [...answered].map(([site, count]) => ['platform_web_requests_total', { site }, count]));
   return async () => {
     sites.close();
-    passOn?.close();
+    apiProxy?.close();
     await Promise.all(listeners.map((listener) => listener.close()));
   };
 }

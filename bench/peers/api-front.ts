@@ -1,10 +1,10 @@
 // What of the API's process a call of the AI gateway passes: its listener and its hop to the gateway's socket.
 // node api-front.ts <port> <socket>
-import { openAiHop } from '../../control/process/ai-hop.ts';
+import { openAiProxy } from '../../control/process/ai-proxy.ts';
 import { serveApi } from '../../control/process/servers.ts';
 
 const [port, socket] = process.argv.slice(2);
-const hop = openAiHop(socket!);
+const hop = openAiProxy(socket!);
 await serveApi({
   host: '127.0.0.1',
   port: Number(port),

@@ -15,16 +15,16 @@ import { realPath, type Containment } from '../project/containment.ts';
  * @throws {BuildError} when files cannot be assigned to a database.
  */
 export async function readMigrations(
-  bounds: Containment,
+  containment: Containment,
   databases: Readonly<Record<string, string>>,
 ): Promise<DatabaseMigrations[]> {
-  const { root } = bounds;
+  const { root } = containment;
   const folder = path.join(root, 'migrations');
-  const plain = await sqlFiles(folder, bounds);
+  const plain = await sqlFiles(folder, containment);
   const bindings = Object.entries(databases);
   const inFolders: [binding: string, resource: string, names: string[]][] = [];
   for (const [binding, resource] of bindings) {
-    const names = await sqlFiles(path.join(folder, binding), bounds);
+    const names = await sqlFiles(path.join(folder, binding), containment);
     if (names.length > 0) inFolders.push([binding, resource, names]);
   }
   if (plain.length > 0 && inFolders.length > 0) {
@@ -55,23 +55,23 @@ export async function readMigrations(
 }
 
 /** Names of the SQL files in a folder. Links are followed within the project. */
-async function sqlFiles(folder: string, bounds: Containment): Promise<string[]> {
+async function sqlFiles(folder: string, containment: Containment): Promise<string[]> {
   const entries = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null;
     throw error;
   });
   if (entries === null) return [];
-  refuseOutside(folder, bounds);
+  refuseOutside(folder, containment);
   const names = entries.filter((name) => name.endsWith('.sql')).toSorted();
-  for (const name of names) refuseOutside(path.join(folder, name), bounds);
+  for (const name of names) refuseOutside(path.join(folder, name), containment);
   return names.filter((name) => statSync(path.join(folder, name)).isFile());
 }
 
-function refuseOutside(file: string, bounds: Containment): void {
-  if (bounds.holds(file)) return;
+function refuseOutside(file: string, containment: Containment): void {
+  if (containment.holds(file)) return;
   throw new BuildError(
     'outside',
-    `${projectPath(bounds.root, file)} is a link that leads ${realPath(file) === null ? 'nowhere' : 'out of the project'}`,
+    `${projectPath(containment.root, file)} is a link that leads ${realPath(file) === null ? 'nowhere' : 'out of the project'}`,
   );
 }
 

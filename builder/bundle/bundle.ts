@@ -17,7 +17,7 @@ import { fileImportsPlugin } from './file-imports.ts';
 import { cloudflarePlugin } from './cloudflare-modules.ts';
 import { containmentPlugin, isOutside, outsideErrors, placeOf } from './outside-imports.ts';
 import { packageStandInsPlugin, type ImpossibleImport, type ImpossibleImports } from './package-stand-ins.ts';
-import { checkTsconfigs } from './tsconfig-bounds.ts';
+import { checkTsconfigs } from './tsconfig-containment.ts';
 import { nodeCompatPlugin, nodeGlobals, ownPath } from './node-compat.ts';
 
 /** What to bundle. */
@@ -93,16 +93,16 @@ export async function bundle(options: BundleOptions): Promise<Bundle> {
 export async function bundleInto(given: BundleOptions, inputs: Set<string>): Promise<Bundle> {
   if (!existsSync(given.entry))
     throw new BuildError('missing_entry', `The worker's entry ${projectPath(given.root, given.entry)} does not exist`);
-  const bounds = containmentOf(given.root, given.workspace);
+  const containment = containmentOf(given.root, given.workspace);
   // rolldown resolves links, and paths are compared.
-  const options = { ...given, root: bounds.root };
-  const context = { bounds, nodeCompat: options.nodeCompat };
-  checkTsconfigs(bounds, options.entry);
+  const options = { ...given, root: containment.root };
+  const context = { containment, nodeCompat: options.nodeCompat };
+  checkTsconfigs(containment, options.entry);
   const unresolved: BundlerLog[] = [];
   const impossible: ImpossibleImports = { refused: [], warned: [] };
   let output: RolldownOutput;
   try {
-    await using build = await rolldown(inputOptions(options, bounds, unresolved, inputs, impossible));
+    await using build = await rolldown(inputOptions(options, containment, unresolved, inputs, impossible));
     output = await build.generate({
       format: 'esm',
       codeSplitting: false,
@@ -111,7 +111,8 @@ export async function bundleInto(given: BundleOptions, inputs: Set<string>): Pro
       comments: { legal: true, annotation: false, jsdoc: false },
     });
   } catch (error) {
-    if (isOutside(error)) throw await outsideErrors(inputOptions(options, bounds, [], inputs, impossible), bounds);
+    if (isOutside(error))
+      throw await outsideErrors(inputOptions(options, containment, [], inputs, impossible), containment);
     throw toBuildError(error, context);
   }
   const [chunk] = output.output;
@@ -119,7 +120,7 @@ export async function bundleInto(given: BundleOptions, inputs: Set<string>): Pro
     (log) => log.id === undefined || !isDependency(log.id) || chunk.imports.includes(log.exporter ?? ''),
   );
   if (missing.length > 0) throw joinBuildErrors(missing.map((log) => fromLog(log, context)));
-  if (impossible.refused.length > 0) throw joinBuildErrors(errorsOf(impossible.refused, bounds));
+  if (impossible.refused.length > 0) throw joinBuildErrors(errorsOf(impossible.refused, containment));
   const bytes = Buffer.byteLength(chunk.code);
   if (options.bytesMax !== undefined && bytes > options.bytesMax) {
     throw new BuildError('too_large', `The bundle has ${bytes} bytes; at most ${options.bytesMax} are allowed`);
@@ -128,23 +129,23 @@ export async function bundleInto(given: BundleOptions, inputs: Set<string>): Pro
     code: chunk.code,
     map: portableMap(String(chunk.map), options.root),
     inputs: [...inputs].sort(),
-    warnings: errorsOf(impossible.warned, bounds).map((error) => formatBuildError(error).split('\n')[0]!),
+    warnings: errorsOf(impossible.warned, containment).map((error) => formatBuildError(error).split('\n')[0]!),
   };
 }
 
 /** Imports of packages that cannot run in a worker, with their locations, in file order. */
-function errorsOf(imports: readonly ImpossibleImport[], bounds: Containment): BuildError[] {
+function errorsOf(imports: readonly ImpossibleImport[], containment: Containment): BuildError[] {
   return imports
     .toSorted((a, b) => (a.importer + a.specifier < b.importer + b.specifier ? -1 : 1))
     .map(
       ({ specifier, importer, message }) =>
-        new BuildError('not_supported', message, placeOf(specifier, importer, bounds) ?? {}),
+        new BuildError('not_supported', message, placeOf(specifier, importer, containment) ?? {}),
     );
 }
 
 function inputOptions(
   options: BundleOptions,
-  bounds: Containment,
+  containment: Containment,
   unresolved: BundlerLog[],
   inputs: Set<string>,
   impossible: ImpossibleImports,
@@ -172,7 +173,7 @@ function inputOptions(
       if (log.code === 'UNRESOLVED_IMPORT') unresolved.push(log);
     },
     plugins: [
-      containmentPlugin(bounds),
+      containmentPlugin(containment),
       entryPlugin(options.entry, inputs),
       cloudflarePlugin(),
       packageStandInsPlugin(impossible, options.nodeCompat),

@@ -16,7 +16,7 @@ import { isNodeBuiltin } from './node-builtins.ts';
 
 /** Context for the hints. */
 interface ErrorContext {
-  readonly bounds: Containment;
+  readonly containment: Containment;
   readonly nodeCompat: boolean;
 }
 
@@ -46,12 +46,12 @@ export function asBuildError(error: unknown): BuildError {
 /** Converts one log entry to a BuildError. */
 export function fromLog(log: BundlerLog, context: ErrorContext): BuildError {
   const code = codes[log.code ?? ''] ?? 'bundler';
-  return new BuildError(code, messageOf(log, context), whereIs(context.bounds, log));
+  return new BuildError(code, messageOf(log, context), whereIs(context.containment, log));
 }
 
 function messageOf(log: BundlerLog, context: ErrorContext): string {
   const plain = firstLine(log.message);
-  const from = log.id === undefined ? 'the worker' : projectPath(context.bounds.root, log.id);
+  const from = log.id === undefined ? 'the worker' : projectPath(context.containment.root, log.id);
   if (codes[log.code ?? ''] === 'unresolved_import' && log.exporter !== undefined) {
     return `Cannot resolve "${log.exporter}", imported from ${from}. ${resolveHint(log.exporter, log.id, context)}`;
   }
@@ -82,7 +82,7 @@ function resolveHint(specifier: string, importer: string | undefined, context: E
   if (specifier.startsWith('#')) return 'Add it to "imports" in package.json';
   const name = specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/');
   if (!/^(?:@[\w.-]+\/)?[\w.-]+$/.test(name)) return 'No file and no package has this name';
-  if (isInstalled(name, importer ?? join(context.bounds.root, 'index')))
+  if (isInstalled(name, importer ?? join(context.containment.root, 'index')))
     return `Package ${name} is installed, but has no such export`;
   return `Run: npm i ${name}`;
 }

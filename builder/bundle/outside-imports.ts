@@ -20,13 +20,13 @@ interface OutsideImport {
  * Refuses to load modules outside the allowed folders. The bundler's ids are real paths, so those inside need no
  * check.
  */
-export function containmentPlugin(bounds: Containment): Plugin {
+export function containmentPlugin(containment: Containment): Plugin {
   return {
     name: 'platform:containment',
     load: {
-      filter: { id: { include: [/^[/\\]|^[A-Za-z]:/], exclude: bounds.folders.map(insidePattern) } },
+      filter: { id: { include: [/^[/\\]|^[A-Za-z]:/], exclude: containment.folders.map(insidePattern) } },
       handler(id) {
-        if (!bounds.holds(sourceFile(id))) throw new Error(OUTSIDE_MARK);
+        if (!containment.holds(sourceFile(id))) throw new Error(OUTSIDE_MARK);
       },
     },
   };
@@ -44,14 +44,14 @@ export function isOutside(error: unknown): boolean {
  * All imports outside the allowed folders, with their locations. Runs the bundler again, so only use it after a
  * failure.
  */
-export async function outsideErrors(options: InputOptions, bounds: Containment): Promise<BuildError> {
+export async function outsideErrors(options: InputOptions, containment: Containment): Promise<BuildError> {
   const found: OutsideImport[] = [];
   const plugin: Plugin = {
     name: 'platform:outside',
     async resolveId(specifier, importer, extra) {
       const resolved = await this.resolve(specifier, importer, { ...extra, skipSelf: true });
       if (resolved === null || resolved.external !== false || !/^[/\\]|^[A-Za-z]:/.test(resolved.id)) return resolved;
-      if (bounds.holds(sourceFile(resolved.id))) return resolved;
+      if (containment.holds(sourceFile(resolved.id))) return resolved;
       found.push({ specifier, importer, id: resolved.id });
       return { id: resolved.id, external: true };
     },
@@ -62,17 +62,17 @@ export async function outsideErrors(options: InputOptions, bounds: Containment):
   } catch {
     // Other errors are reported once these are fixed.
   }
-  return joinBuildErrors(found.map((one) => errorOf(one, bounds)).sort(byPlace));
+  return joinBuildErrors(found.map((one) => errorOf(one, containment)).sort(byPlace));
 }
 
-function errorOf({ specifier, importer, id }: OutsideImport, bounds: Containment): BuildError {
-  const target = projectPath(bounds.root, id);
+function errorOf({ specifier, importer, id }: OutsideImport, containment: Containment): BuildError {
+  const target = projectPath(containment.root, id);
   const written = importer === undefined || importer.startsWith('\0') ? target : specifier;
   const message =
     `"${written}" leads out of the project, to ${target}, and is not read. Move the file into the project, install it as a package, ` +
     `or make the repository a workspace`;
   const at =
-    importer === undefined || importer.startsWith('\0') ? null : placeOf(specifier, sourceFile(importer), bounds);
+    importer === undefined || importer.startsWith('\0') ? null : placeOf(specifier, sourceFile(importer), containment);
   return new BuildError('outside', message, at ?? {});
 }
 
@@ -80,15 +80,19 @@ function errorOf({ specifier, importer, id }: OutsideImport, bounds: Containment
 export function placeOf(
   specifier: string,
   importer: string,
-  bounds: Containment,
+  containment: Containment,
 ): { place: { file: string; line: number; column: number }; frame?: string } | null {
-  if (!bounds.holds(importer)) return null;
+  if (!containment.holds(importer)) return null;
   const text = readFileSync(importer, 'utf8');
   const places = [`'${specifier}`, `"${specifier}`, `\`${specifier}`].map((quoted) => text.indexOf(quoted));
   const index = places.find((at) => at >= 0 && /['"`?]/.test(text[at + 1 + specifier.length] ?? ''));
-  if (index === undefined) return { place: { file: projectPath(bounds.root, importer), line: 1, column: 1 } };
+  if (index === undefined) return { place: { file: projectPath(containment.root, importer), line: 1, column: 1 } };
   const before = text.slice(0, index).split('\n');
-  const place = { file: projectPath(bounds.root, importer), line: before.length, column: before.at(-1)!.length + 1 };
+  const place = {
+    file: projectPath(containment.root, importer),
+    line: before.length,
+    column: before.at(-1)!.length + 1,
+  };
   return { place, frame: codeFrame(text, place.line, place.column) };
 }
 

@@ -97,13 +97,16 @@ export function sourceFile(id: string): string {
 }
 
 /** Location and code frame of a log entry, if it has a location in a readable file. */
-export function whereIs(bounds: Containment, log: BundlerLog): { place: SourcePlace | null; frame: string | null } {
+export function whereIs(
+  containment: Containment,
+  log: BundlerLog,
+): { place: SourcePlace | null; frame: string | null } {
   const id = log.loc?.file ?? log.id;
   if (id === undefined || log.loc === undefined || id.startsWith('\0')) return { place: null, frame: null };
-  const place = { file: projectPath(bounds.root, id), line: log.loc.line, column: log.loc.column + 1 };
-  const file = resolve(bounds.root, sourceFile(id));
+  const place = { file: projectPath(containment.root, id), line: log.loc.line, column: log.loc.column + 1 };
+  const file = resolve(containment.root, sourceFile(id));
   // Lines of files outside the project must not be shown.
-  if (!bounds.holds(file)) return { place, frame: null };
+  if (!containment.holds(file)) return { place, frame: null };
   try {
     return { place, frame: codeFrame(readFileSync(file, 'utf8'), place.line, place.column) };
   } catch {

@@ -13,7 +13,7 @@ import { OPTIONS_HEADER, type MachineSize } from '#core/sandbox/options.ts';
 import type { SandboxServiceClient } from '#core/sandbox/service-client.ts';
 import { buildPlace } from '../steps/build-sandbox/place.ts';
 import { buildFailure, type BuildResult, type BuildSandbox, type RunBuild } from '../steps/types.ts';
-import type { BuildWayOut } from '../steps/way-out/reach.ts';
+import type { OutboundRules } from '../steps/outbound/reach.ts';
 import { readBuildInput, type BuildInput, type PublicAddress } from './jobs/build-input.ts';
 import {
   canceled,
@@ -25,7 +25,7 @@ import {
   type BuildJob,
 } from './jobs/jobs.ts';
 import { findSource, refuseUnscoped, type FindRemote } from './jobs/source.ts';
-import { untilBack } from './jobs/trouble.ts';
+import { retryUntilAvailable } from './jobs/postgres-errors.ts';
 import { openBuildLog, type BuildLog } from './log/build-log.ts';
 import { plainLines } from './log/lines.ts';
 import { createMasks } from './log/masks.ts';
@@ -41,11 +41,11 @@ export interface AttemptDeps {
   /** Data folder (`FS_PATH`). */
   readonly folder: string;
   /** Parent of checkouts and caches. */
-  readonly places: BuildPlaces;
+  readonly folders: WorkFolders;
   readonly address: PublicAddress;
   readonly limits: Limits;
   readonly confinement: Confinement;
-  readonly wayOut: BuildWayOut;
+  readonly outbound: OutboundRules;
   /** Of {@link BuildRequest}. */
   readonly noServers: string | null;
   readonly guard: ProcessGuard;
@@ -65,7 +65,7 @@ export interface SandboxBuilds {
 }
 
 /** Folders used by builds. */
-export interface BuildPlaces {
+export interface WorkFolders {
   /** One folder per attempt. */
   readonly work: string;
   /** Caches of projects, see {@link cacheOf}. */
@@ -98,16 +98,16 @@ export async function attemptBuild(
     ending.abort(buildFailure('build_timeout', `The build took longer than ${timeoutMs} ms (BUILD_TIMEOUT_MS)`));
   }, deps.limits.build.timeoutMs);
   const name = `${job.deploymentId}-${job.attempt}`;
-  const work = join(deps.places.work, name);
-  const made = join(deps.places.made, name);
+  const work = join(deps.folders.work, name);
+  const made = join(deps.folders.made, name);
   try {
-    const input = await untilBack(() => readBuildInput(sql, deps.keys, deps.address, job), signal);
+    const input = await retryUntilAvailable(() => readBuildInput(sql, deps.keys, deps.address, job), signal);
     if (input === null) return;
     const steps = async (): Promise<BuildResult> => {
       const sandbox = sandboxOf(deps.sandboxes, input, job);
       if (sandbox === null) refuseUnconfined(deps.confinement, input);
       else refuseUnscoped(input.repository);
-      const cacheFolder = input.isFork ? null : join(deps.places.caches, cacheOf(job.projectId, input.target));
+      const cacheFolder = input.isFork ? null : join(deps.folders.caches, cacheOf(job.projectId, input.target));
       // Also for an organization over its limit, whose caches may use the space.
       if (cacheFolder !== null && job.input.clearCache === true)
         await rm(cacheFolder, { recursive: true, force: true });
@@ -116,7 +116,7 @@ export async function attemptBuild(
           'storage_full',
           'The storage of this organization is full: delete unused data (the Usage page lists the largest items), or ask the operator for a larger plan',
         );
-      for (const place of [deps.folder, deps.places.work]) {
+      for (const place of [deps.folder, deps.folders.work]) {
         const failure = await spaceFailure(place, deps.limits.diskFreeBytesMin);
         if (failure !== null) throw failure;
       }
@@ -238,7 +238,7 @@ async function runSteps(
       artifactsFolder: made,
       limits: { ...limits.build, ...limits },
       confinement: deps.confinement,
-      wayOut: deps.wayOut,
+      outbound: deps.outbound,
       noServers: deps.noServers,
       sandbox,
       slot,
@@ -275,13 +275,13 @@ async function store(
   // Followers of the log see all of the build's lines before its next status.
   await log.flush();
   signal.throwIfAborted();
-  if (!(await untilBack(() => markUploading(sql, job), signal)))
+  if (!(await retryUntilAvailable(() => markUploading(sql, job), signal)))
     throw new Failure('lease_lost', 'Another builder has the build');
   await takeArtifact(deps.folder, result.artifactId, result.folder);
   log.line('upload', 'info', `Stored ${result.files} files, ${result.bytes} bytes (${took()} ms)`);
   await log.flush();
   signal.throwIfAborted();
-  const handed = await untilBack(() => handToRelease(sql, job, result, took()), signal);
+  const handed = await retryUntilAvailable(() => handToRelease(sql, job, result, took()), signal);
   if (handed === false) throw new Failure('lease_lost', 'Another builder has the build');
   if (handed !== true) throw failureOf(canceled(handed.cancelReason, null));
   deps.log.info({ deployment: job.deploymentId, project: job.projectId, ms: took() }, 'Build done');
@@ -342,7 +342,7 @@ async function finish(
   };
   log?.line('build', end.status === 'canceled' ? 'warn' : 'error', end.message ?? end.reason);
   await log?.flush();
-  const ended = await untilBack(() => endBuild(sql, job, end));
+  const ended = await retryUntilAvailable(() => endBuild(sql, job, end));
   const { status, reason } = end;
   const why = failure?.cause instanceof Error ? { why: failure.cause.message } : {};
   if (ended) deps.log.info({ deployment: job.deploymentId, status, reason, ms: buildMs, ...why }, 'Build ended');

@@ -6,14 +6,14 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { takeLock } from '#artifacts/file-lock.ts';
 import { Failure } from '#core/failure.ts';
-import { attemptBuild, cancelFailure, type AttemptDeps, type BuildPlaces } from './build-attempt.ts';
+import { attemptBuild, cancelFailure, type AttemptDeps, type WorkFolders } from './build-attempt.ts';
 import { claimBuild, renewLeases, takeOverLeases, type BuildJob } from './jobs/jobs.ts';
-import { isAway, untilBack } from './jobs/trouble.ts';
+import { isUnavailable, retryUntilAvailable } from './jobs/postgres-errors.ts';
 import { endLeftovers, openProcessGuard } from './machine/process-guard.ts';
 import { removeOldest } from './retention.ts';
 
 /** Options of a builder. */
-export interface BuilderOptions extends Omit<AttemptDeps, 'guard' | 'places'> {
+export interface BuilderOptions extends Omit<AttemptDeps, 'guard' | 'folders'> {
   /** Maximum concurrent builds. */
   readonly concurrency: number;
   /** Parent of checkouts; null: in the data folder. */
@@ -48,18 +48,18 @@ export async function startBuilder(options: BuilderOptions): Promise<Builder> {
   mkdirSync(root, { recursive: true, mode: 0o700 });
   const lock = await lockOf(join(root, 'lock', 'builder.lock'));
   const owner = ownerOf(join(root, 'owner'));
-  const places = placesOf(root, options.workFolder);
+  const folders = workFolders(root, options.workFolder);
   const record = join(root, 'process-groups');
   const killed = await endLeftovers(
     record,
-    places.work,
+    folders.work,
     // Processes in namespaces ended with the builder; others may have left their process group.
     options.confinement.kind === 'user' ? (options.confinement.firstUid ?? null) : null,
   );
   if (killed > 0) log.warn({ killed }, 'Processes of an earlier builder killed');
-  for (const folder of [places.work, places.made]) empty(folder);
+  for (const folder of [folders.work, folders.made]) empty(folder);
   const guard = openProcessGuard(record);
-  const deps: AttemptDeps = { ...options, guard, places };
+  const deps: AttemptDeps = { ...options, guard, folders };
   const attempts = new Map<string, Attempt>();
   const slots: boolean[] = Array.from({ length: concurrency }, () => false);
   const stopping = new AbortController();
@@ -73,9 +73,9 @@ export async function startBuilder(options: BuilderOptions): Promise<Builder> {
 
   function onError(what: string, error: unknown): void {
     if (stopping.signal.aborted) return;
-    if (!isAway(error)) log.error({ error: (error as Error).message }, `${what} failed`);
+    if (!isUnavailable(error)) log.error({ error: (error as Error).message }, `${what} failed`);
     else if (!isAwayNow) log.warn({ error: (error as Error).message }, 'Database away: builds under way go on');
-    isAwayNow ||= isAway(error);
+    isAwayNow ||= isUnavailable(error);
   }
 
   function claim(): void {
@@ -152,8 +152,8 @@ export async function startBuilder(options: BuilderOptions): Promise<Builder> {
     }
   }
 
-  await untilBack(() => takeOverLeases(sql, owner));
-  const listening = await untilBack(() =>
+  await retryUntilAvailable(() => takeOverLeases(sql, owner));
+  const listening = await retryUntilAvailable(() =>
     sql.listen('control_job', (kind) => {
       if (kind !== 'build') return;
       claim();
@@ -161,7 +161,7 @@ export async function startBuilder(options: BuilderOptions): Promise<Builder> {
     }),
   );
   const keeping = keep();
-  const sweeping = removeOldest({ sql, caches: places.caches, limits: limits.build, signal: stopping.signal }).catch(
+  const sweeping = removeOldest({ sql, caches: folders.caches, limits: limits.build, signal: stopping.signal }).catch(
     (error: unknown) => onError('Removal of old caches and logs', error),
   );
 
@@ -202,14 +202,14 @@ function ownerOf(file: string): string {
   }
 }
 
-function placesOf(root: string, workFolder: string | null): BuildPlaces {
-  const places = {
+function workFolders(root: string, workFolder: string | null): WorkFolders {
+  const folders = {
     work: workFolder ?? join(root, 'work'),
     caches: join(root, 'caches'),
     made: join(root, 'made'),
   };
-  for (const folder of Object.values(places)) mkdirSync(folder, { recursive: true, mode: 0o700 });
-  return places;
+  for (const folder of Object.values(folders)) mkdirSync(folder, { recursive: true, mode: 0o700 });
+  return folders;
 }
 
 function empty(folder: string): void {

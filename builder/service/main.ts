@@ -16,11 +16,11 @@ import { gitConfigurationFrom } from '#git/configuration.ts';
 import { openSql } from '#postgres/sql.ts';
 import { confinementOf, describeConfinement } from '#core/process/confinement/confinement.ts';
 import { machineMemory } from '#core/process/machine-memory.ts';
-import { guardedLookup } from '#core/way-out/host-names.ts';
+import { guardedLookup } from '#core/outbound/host-names.ts';
 import { noServers } from '#core/process/confinement/servers-here.ts';
 import type { Confinement } from '#core/process/confinement/types.ts';
 import { CHILD, ownFolders } from '../steps/own-folders.ts';
-import { buildWayOut } from '../steps/way-out/reach.ts';
+import { outboundRules } from '../steps/outbound/reach.ts';
 import { buildFailure } from '../steps/types.ts';
 import { runBuild } from './run-build.ts';
 import type { SandboxBuilds } from './build-attempt.ts';
@@ -93,7 +93,10 @@ async function start({ stop }: RunningProcess): Promise<() => Promise<void>> {
   });
   const allowed = (process.env['WORKER_EGRESS_ALLOW'] ?? '').split(',').map((word) => word.trim());
   const policy = { loopback: false, private: allowed.includes('private'), isOwn: createOwnAddresses() };
-  const wayOut = buildWayOut({ policy, lookup: guardedLookup(policy), privateHosts: git.privateHosts }, process.env);
+  const outbound = outboundRules(
+    { policy, lookup: guardedLookup(policy), privateHosts: git.privateHosts },
+    process.env,
+  );
   const findRemote = remotes({ ...git, sql, keys: config.keys, folder: config.folder });
   const sandboxes = sandboxBuilds(config.sandboxes);
   const builder = await startBuilder({
@@ -101,7 +104,7 @@ async function start({ stop }: RunningProcess): Promise<() => Promise<void>> {
     sql,
     log,
     confinement,
-    wayOut,
+    outbound,
     // If handlers run on this machine, they are confined like builds.
     noServers: process.env['PLATFORM_SERVERS_HERE'] === '1' ? noServers(confinement) : null,
     workFolder,

@@ -9,7 +9,7 @@ import { runBuild } from '../command/build-step.ts';
 import type { BuildConfig } from '../project/project.ts';
 import type { LibraryFramework } from './library.ts';
 import type { BuildRunLimits } from './types.ts';
-import { startWayOut, type InsideWayOut } from './way-out/inside.ts';
+import { startOutbound, type BuildOutbound } from './outbound/inside.ts';
 
 /** The job to run. */
 export type ChildJob =
@@ -23,7 +23,7 @@ export type ChildJob =
       readonly variables: Readonly<Record<string, string>>;
       readonly limits: Pick<BuildRunLimits, 'artifactBytesMax' | 'artifactFilesMax' | 'bundleBytesMax'>;
       /** Options of the build command. */
-      readonly wayOut: InsideWayOut | null;
+      readonly outbound: BuildOutbound | null;
     };
 
 /** A line on file descriptor 3, as JSON. */
@@ -76,8 +76,8 @@ async function buildArtifact(
   job: Extract<ChildJob, { what: 'build' }>,
   { environment, write, report }: JobProcess,
 ): Promise<void> {
-  const { root, workspace, config, artifacts, variables, limits, wayOut } = job;
-  if (wayOut !== null) await startWayOut(wayOut);
+  const { root, workspace, config, artifacts, variables, limits, outbound } = job;
+  if (outbound !== null) await startOutbound(outbound);
   const made = await runBuild(root, config, {
     onOutput: write,
     inherited: environment,

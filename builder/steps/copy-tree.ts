@@ -10,7 +10,7 @@ interface Copied {
   readonly bytes: number;
 }
 
-interface CopyBounds {
+interface CopyLimits {
   readonly bytesMax: number;
   readonly filesMax: number;
   /** Names of folders that are skipped. */
@@ -25,10 +25,10 @@ const PATH_CHARS_MAX = 3000;
  * @param to must not exist; incomplete if a limit was exceeded.
  * @returns null if the tree exceeds its limits.
  */
-export async function copyTree(from: string, to: string, bounds: CopyBounds): Promise<Copied | null> {
+export async function copyTree(from: string, to: string, limits: CopyLimits): Promise<Copied | null> {
   let files = 0;
   let bytes = 0;
-  const isOver = (): boolean => bytes > bounds.bytesMax || files > bounds.filesMax;
+  const isOver = (): boolean => bytes > limits.bytesMax || files > limits.filesMax;
   const waiting = [''];
   for (let folder = waiting.pop(); folder !== undefined; folder = waiting.pop()) {
     await mkdir(join(to, folder), { mode: 0o700 });
@@ -38,7 +38,7 @@ export async function copyTree(from: string, to: string, bounds: CopyBounds): Pr
       await Promise.all(
         some.map(async (path) => {
           const info = await lstat(join(from, path));
-          if (info.isDirectory() && bounds.without?.includes(path) !== true && path.length < PATH_CHARS_MAX)
+          if (info.isDirectory() && limits.without?.includes(path) !== true && path.length < PATH_CHARS_MAX)
             waiting.push(path);
           // Setuid files do not belong in a cache.
           if (!info.isFile() || (info.mode & 0o7000) !== 0) return;

@@ -8,7 +8,7 @@ import type { Failure } from '#core/failure.ts';
 import { buildFailure } from './types.ts';
 
 /** What to watch. */
-interface DiskBounds {
+interface DiskLimits {
   readonly folder: string;
   /** Shared folders of the machine that a build without namespaces can write to; its files there are counted. */
   readonly shared: readonly string[];
@@ -35,8 +35,8 @@ const FREE_ENTRIES_MIN = 0.02;
 export type DiskLook = () => Promise<Failure<'build'> | null>;
 
 /** @returns a function that checks once; call it several times a second. */
-export async function watchDisk(bounds: DiskBounds): Promise<DiskLook> {
-  const { folder, bytesMax, filesMax, freeBytesMin } = bounds;
+export async function watchDisk(limits: DiskLimits): Promise<DiskLook> {
+  const { folder, bytesMax, filesMax, freeBytesMin } = limits;
   let used: Amount = { bytes: 0, files: 0 };
   let freeAtLook = await freeOf(folder);
   let lookedAt = performance.now();
@@ -48,7 +48,7 @@ export async function watchDisk(bounds: DiskBounds): Promise<DiskLook> {
     const mayHave = (of: keyof Amount): number => used[of] + Math.max(0, freeAtLook[of] - free[of]);
     if (since < LEAST_LOOK_MS) return null;
     if (since < FULL_LOOK_MS && mayHave('bytes') <= bytesMax && mayHave('files') <= filesMax) return null;
-    used = await amountOf(bounds);
+    used = await amountOf(limits);
     freeAtLook = free;
     lookedAt = performance.now();
     if (used.bytes > bytesMax)
@@ -83,7 +83,7 @@ export async function leftBehind(folders: readonly string[], uid: number): Promi
   return found;
 }
 
-async function amountOf({ folder, shared, uid }: DiskBounds): Promise<Amount> {
+async function amountOf({ folder, shared, uid }: DiskLimits): Promise<Amount> {
   const others = uid === null ? [] : await leftBehind(shared, uid);
   const [kilobytes, files] = await Promise.all([
     sumOf(['-skx', '--', folder, ...others]),

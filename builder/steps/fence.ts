@@ -26,8 +26,8 @@ import type { Confinement } from '#core/process/confinement/types.ts';
 import { fencedVariables } from './environment.ts';
 import { ownFolders } from './own-folders.ts';
 import { buildFailure, type BuildRequest } from './types.ts';
-import { SOCKET_FOLDER, SOCKET_NAME, type InsideWayOut } from './way-out/inside.ts';
-import { openListener } from './way-out/listener.ts';
+import { SOCKET_FOLDER, SOCKET_NAME, type BuildOutbound } from './outbound/inside.ts';
+import { openListener } from './outbound/listener.ts';
 
 /** One command. */
 export interface FencedCommand extends CommandOutput {
@@ -42,9 +42,9 @@ export interface FencedCommand extends CommandOutput {
   readonly isOwn?: boolean;
   /**
    * Network access, if builds have their own network; default: none. `machine`: the machine's network, for a fetch.
-   * `way out`: the hosts allowed by {@link Fence.wayOut}.
+   * `outbound`: the hosts allowed by {@link Fence.outbound}.
    */
-  readonly network?: 'machine' | 'way out';
+  readonly network?: 'machine' | 'outbound';
   /** Read-only folders in addition to those of the system. */
   readonly readable?: readonly (readonly [from: string, to: string])[];
 }
@@ -64,7 +64,7 @@ export interface Fence {
   /** User id of the build; null: the platform's own. */
   readonly uid: number | null;
   /** How its commands reach allowed hosts; null: they use the machine's network. */
-  readonly wayOut: InsideWayOut | null;
+  readonly outbound: BuildOutbound | null;
   /**
    * Runs a command and waits for it. When this returns or throws, all of its processes have exited.
    *
@@ -121,7 +121,7 @@ export async function openFence(request: BuildRequest): Promise<Fence> {
   const groups = await openControlGroups(confinement.withoutGroups === true ? null : bounds);
   const isShared = confinement.kind === 'user';
   const isParted = confinement.fence !== undefined && confinement.sharesNetwork !== true && request.sandbox === null;
-  const listener = isParted ? await openListener(join(workFolder, 'way-out'), uid, request.wayOut) : null;
+  const listener = isParted ? await openListener(join(workFolder, 'outbound'), uid, request.outbound) : null;
   const lookAtDisk = await watchDisk({
     folder: workFolder,
     shared: isShared ? SHARED : [],
@@ -202,7 +202,7 @@ export async function openFence(request: BuildRequest): Promise<Fence> {
       readable: [
         ...ownFolders().map((path) => [path, path] as const),
         [passwd, '/etc/passwd'] as const,
-        ...(listener === null || command.network !== 'way out' ? [] : [[listener.folder, SOCKET_FOLDER] as const]),
+        ...(listener === null || command.network !== 'outbound' ? [] : [[listener.folder, SOCKET_FOLDER] as const]),
         ...(command.readable ?? []),
       ],
       isOffline: command.network !== 'machine',
@@ -276,7 +276,8 @@ export async function openFence(request: BuildRequest): Promise<Fence> {
   return {
     folders,
     uid,
-    wayOut: listener === null ? null : { socket: join(SOCKET_FOLDER, SOCKET_NAME), loopback: request.wayOut.loopback },
+    outbound:
+      listener === null ? null : { socket: join(SOCKET_FOLDER, SOCKET_NAME), loopback: request.outbound.loopback },
     run,
     async giveAway(folder) {
       if (uid !== null) await promisify(execFile)('chown', ['-hR', `${uid}:${uid}`, '--', folder]);

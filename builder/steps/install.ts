@@ -6,10 +6,10 @@ import { chooseNode } from '../frameworks/node-version.ts';
 import { baseVariables, certificatePaths } from './environment.ts';
 import { findManager, installCommand, shimFolder, shimText, type ManagerPrograms } from './package-tools.ts';
 import { openPackageCache, type PackageCache } from './package-cache.ts';
-import { readBounded, type BuildPlan } from './plan.ts';
+import { readLimited, type BuildPlan } from './plan.ts';
 import type { Fence } from './fence.ts';
 import { buildFailure, type BuildRequest } from './types.ts';
-import { WAY_OUT_VARIABLES, withWayOut } from './way-out/inside.ts';
+import { OUTBOUND_VARIABLES, withOutbound } from './outbound/inside.ts';
 
 /** Context of the following commands of the build. */
 export interface ToolEnvironment {
@@ -56,10 +56,10 @@ export async function runInstall(
   request.onLine('install', 'info', `$ ${command}`);
   let tail = '';
   const ended = await fence.run({
-    ...withWayOut(fence.wayOut, ['sh', '-c', command], env),
+    ...withOutbound(fence.outbound, ['sh', '-c', command], env),
     cwd,
     readable,
-    network: 'way out',
+    network: 'outbound',
     onOutput(chunk) {
       request.onOutput('install', 'info', chunk);
       tail = (tail + chunk.toString('utf8')).slice(-TAIL_CHARS_MAX);
@@ -74,7 +74,7 @@ export async function runInstall(
 function variablesOf(request: BuildRequest, fence: Fence, folders: readonly string[]): Record<string, string> {
   return {
     ...baseVariables(fence.folders, folders),
-    ...(fence.wayOut !== null && WAY_OUT_VARIABLES),
+    ...(fence.outbound !== null && OUTBOUND_VARIABLES),
     ...request.variables,
     ...request.platformVariables,
   };
@@ -128,7 +128,7 @@ export async function decideInstall(plan: BuildPlan, say: (text: string) => void
     say(`Install command: ${plan.installCommand} (settings of the project)`);
     return plan.installCommand;
   }
-  const text = await readBounded(join(plan.installFolder, 'package.json'), MANIFEST_BYTES_MAX);
+  const text = await readLimited(join(plan.installFolder, 'package.json'), MANIFEST_BYTES_MAX);
   if (text === null) {
     say('There is no package.json: nothing to install');
     return null;
@@ -164,7 +164,7 @@ async function cacheOf(request: BuildRequest, plan: BuildPlan, fence: Fence): Pr
   if (cacheFolder === null || isFork) return null;
   const { name, lockfile } = plan.manager;
   const file = join(plan.installFolder, lockfile ?? 'package.json');
-  const content = (await readBounded(file, LOCKFILE_BYTES_MAX)) ?? '';
+  const content = (await readLimited(file, LOCKFILE_BYTES_MAX)) ?? '';
   return openPackageCache({
     store: cacheFolder,
     folder: fence.folders.cache,

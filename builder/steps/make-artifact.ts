@@ -46,7 +46,7 @@ export async function makeArtifact(
     artifacts: fence.folders.artifact,
     variables: commandVariables(request, tools),
     limits: { artifactBytesMax, artifactFilesMax, bundleBytesMax },
-    wayOut: fence.wayOut,
+    outbound: fence.outbound,
   };
   if (plan.config.build !== null) request.onLine('build', 'info', `$ ${plan.config.build}`);
   const reader = reportReader((report) => {
@@ -59,7 +59,7 @@ export async function makeArtifact(
     env: { ...program.env, PATH: tools.env['PATH'] ?? '' },
     readable: tools.readable,
     input: JSON.stringify(job),
-    network: 'way out',
+    network: 'outbound',
     onOutput: (chunk) => request.onOutput('build', 'info', chunk),
     onReport: (chunk) => reader.take(chunk),
   });

@@ -14,7 +14,7 @@ import { detect, type Detection } from '../frameworks/detect.ts';
 import { nodeRequestOf, type NodeRequest } from '../frameworks/node-version.ts';
 import type { Manager } from '../frameworks/packages.ts';
 import { filesIn } from '../frameworks/project-files.ts';
-import { settle } from '../frameworks/settle.ts';
+import { resolveConfig } from '../frameworks/resolve-config.ts';
 import { withLibrary, type AskLibrary } from './library.ts';
 import { buildFailure, type BuildRequest, type BuildSettings } from './types.ts';
 
@@ -77,7 +77,7 @@ export async function planBuild(
 /** The value of the project's folder, otherwise the repository's. */
 async function nodeOf(root: string, workspace: string): Promise<NodeRequest | null> {
   for (const folder of new Set([root, workspace])) {
-    const asked = await nodeRequestOf((name) => readBounded(path.join(folder, name), MANIFEST_BYTES_MAX));
+    const asked = await nodeRequestOf((name) => readLimited(path.join(folder, name), MANIFEST_BYTES_MAX));
     if (asked !== null) return asked;
   }
   return null;
@@ -87,7 +87,7 @@ async function nodeOf(root: string, workspace: string): Promise<NodeRequest | nu
 async function readRepository(source: string, paths: readonly string[]): Promise<Workspace> {
   const texts: Record<string, string> = {};
   for (const name of ['package.json', workspaceFileName]) {
-    const text = await readBounded(path.join(source, name), MANIFEST_BYTES_MAX);
+    const text = await readLimited(path.join(source, name), MANIFEST_BYTES_MAX);
     if (text !== null) texts[name] = text;
   }
   return inspectRepository({ paths, texts });
@@ -102,7 +102,7 @@ async function readConfig(
   const folder = configFolder(request.configPath);
   for (const name of CONFIG_NAMES) {
     const file = path.posix.join(folder, name);
-    const text = await readBounded(path.join(source, file), fixedLimits.projectFileBytesMax);
+    const text = await readLimited(path.join(source, file), fixedLimits.projectFileBytesMax);
     if (text === null) continue;
     const { config, problems } = parseProjectConfig(text, { file });
     reportProblems(problems, say);
@@ -146,7 +146,7 @@ function settled(
   const output = filled(outputDirectory);
   const settings = { build: filled(buildCommand), out: output === null ? null : checkedOutput(output) };
   try {
-    const { config, said } = settle(written, settings, detected);
+    const { config, said } = resolveConfig(written, settings, detected);
     for (const line of said) say('info', line);
     return config;
   } catch (error) {
@@ -183,7 +183,7 @@ function filled(value: string | null): string | null {
 }
 
 /** The text of a file; null if it does not exist. The checkout contains no links that lead out. */
-export async function readBounded(file: string, bytesMax: number): Promise<string | null> {
+export async function readLimited(file: string, bytesMax: number): Promise<string | null> {
   const info = await stat(file).catch(() => null);
   if (info === null || !info.isFile()) return null;
   if (info.size > bytesMax)

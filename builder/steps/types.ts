@@ -7,7 +7,7 @@ import type { BuildLimits } from '#core/limits.ts';
 import type { Confinement } from '#core/process/confinement/types.ts';
 import type { SandboxPlace } from '#core/sandbox/operations.ts';
 import type { SandboxServiceClient } from '#core/sandbox/service-client.ts';
-import type { BuildWayOut } from './way-out/reach.ts';
+import type { OutboundRules } from './outbound/reach.ts';
 
 /** The step of a build, as named in its log. The builder itself writes `queue` and `upload`. */
 export type BuildStep = 'queue' | 'clone' | 'install' | 'build' | 'artifact' | 'upload';
@@ -107,7 +107,7 @@ export interface BuildRequest {
   readonly limits: BuildRunLimits;
   readonly confinement: Confinement;
   /** Hosts that commands with their own network may reach. */
-  readonly wayOut: BuildWayOut;
+  readonly outbound: OutboundRules;
   /** Why the platform cannot run Node servers; null or absent: no known reason. */
   readonly noServers?: string | null;
   /** Null: commands run confined on this machine. Otherwise they only run in the sandbox, even if it fails. */

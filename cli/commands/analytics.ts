@@ -5,7 +5,7 @@ import { projectOf, targetFlags } from '../api/project.ts';
 import { ask, type Query } from '../api/requests.ts';
 import { needApi } from '../api/target.ts';
 import { CliError } from '../terminal/failure.ts';
-import { toMoment } from '../terminal/moment.ts';
+import { parseTimeFlag } from '../terminal/time-flag.ts';
 import type { Shell } from '../terminal/shell.ts';
 import { formatTime, print, printTable } from '../terminal/table.ts';
 
@@ -60,8 +60,8 @@ export const command = defineCommand({
     const api = await needApi(shell, args, 'platform analytics');
     const { id } = await projectOf(shell, api, args);
     const query: Query = {
-      from: toMoment('--since', args.since).toISOString(),
-      to: args.until === undefined ? undefined : toMoment('--until', args.until).toISOString(),
+      from: parseTimeFlag('--since', args.since).toISOString(),
+      to: args.until === undefined ? undefined : parseTimeFlag('--until', args.until).toISOString(),
       route: args.route,
       deploymentId: args.deployment,
       compareTo: args.compare,

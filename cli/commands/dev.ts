@@ -4,7 +4,7 @@ import path from 'node:path';
 import { defineCommand } from 'citty';
 import type { DevEngine, DevOptions } from '#runtime/dev/dev.ts';
 import { wholeNumber } from '../terminal/arguments.ts';
-import { goneSettings } from '#core/gone-variables.ts';
+import { removedSettings } from '#core/removed-variables.ts';
 import { defaultLimits } from '#core/limits.ts';
 import { openAi, organizationAi } from '../dev/ai.ts';
 import { printLog, requestLine } from '../dev/lines.ts';
@@ -13,7 +13,7 @@ import { chooseProjects, choiceFlags } from '../project/choose-projects.ts';
 import { freePort } from '../dev/server/listening.ts';
 import { planServer, type ServerPlan } from '../dev/server/plan.ts';
 import { startServerSession } from '../dev/server/session.ts';
-import { toldOfServer } from '../dev/server/told.ts';
+import { serverOutput } from '../dev/server/output.ts';
 import { startSession, type SessionEvents } from '../dev/session.ts';
 import { isViteProject, runVite } from '../vite/run-vite.ts';
 import { CliError, printFailure } from '../terminal/failure.ts';
@@ -111,7 +111,7 @@ export async function runDev(shell: Shell, flags: DevFlags, open: StartDev): Pro
     false,
   );
   const folder = flags.config === undefined ? chosen! : path.dirname(path.resolve(shell.cwd, flags.config));
-  for (const line of goneSettings(shell.env)) shell.err(shell.paint('yellow', line));
+  for (const line of removedSettings(shell.env)) shell.err(shell.paint('yellow', line));
   let warned = '';
   const load = (): Project => {
     const warnings: string[] = [];
@@ -177,7 +177,7 @@ export async function runDev(shell: Shell, flags: DevFlags, open: StartDev): Pro
             plan,
             address: { host, port },
             environment: shell.env,
-            events: toldOfServer(shell, plan.name, {
+            events: serverOutput(shell, plan.name, {
               url,
               dashboardUrl: announced.dashboardUrl,
               ai: announced.ai,

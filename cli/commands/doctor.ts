@@ -9,7 +9,7 @@ import { fail, ok, warn, type Finding } from '#operations/doctor/finding.ts';
 import { checkInstallation } from '#operations/doctor/installation.ts';
 import { checkMachine } from '#operations/doctor/machine.ts';
 import { checkServices } from '#operations/doctor/services.ts';
-import { placesOf } from '#operations/places.ts';
+import { locationsOf } from '#operations/locations.ts';
 import { checkEdge } from '../doctor/check-edge.ts';
 import { findPlatform, type LocalPlatform } from '../local/local-platform.ts';
 import { dataFolder, handlerAddress } from '../local/locations.ts';
@@ -52,7 +52,7 @@ async function checkOperations(shell: Shell): Promise<Finding[]> {
   const machine = checkMachine(shell.env, folder);
   if (!existsSync(folder)) return machine;
   try {
-    const services = await checkServices(placesOf(shell.env, folder));
+    const services = await checkServices(locationsOf(shell.env, folder));
     return [...machine, ...services, ...checkInstallation(shell.env, folder, Date.now())];
   } catch (error) {
     const { message, advice } = error as { message: string; advice?: string };

@@ -11,7 +11,7 @@ import { routeLog } from '../routes/route-log.ts';
 import type { LogLine } from '../project/log-line.ts';
 import { wholeNumber } from '../terminal/arguments.ts';
 import { CliError } from '../terminal/failure.ts';
-import { toMoment } from '../terminal/moment.ts';
+import { parseTimeFlag } from '../terminal/time-flag.ts';
 import { plain } from '../terminal/plain.ts';
 import type { Shell, Style } from '../terminal/shell.ts';
 import { showBuildLog } from './deployments/logs.ts';
@@ -131,8 +131,8 @@ async function showStored(
     });
   const withRequests =
     flags.requests ?? (flags.follow === true && shell.isTerminal && flags.json !== true && !isOfLines);
-  const from = flags.since === undefined ? undefined : toMoment('--since', flags.since).toISOString();
-  const to = flags.until === undefined ? undefined : toMoment('--until', flags.until).toISOString();
+  const from = flags.since === undefined ? undefined : parseTimeFlag('--since', flags.since).toISOString();
+  const to = flags.until === undefined ? undefined : parseTimeFlag('--until', flags.until).toISOString();
   // At least one line, as the start for following.
   const { lines, last } = await readStoredLines(api, project, { ...filters, from, to }, Math.max(count, 1));
   const requestFilters: Query = {

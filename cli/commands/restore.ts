@@ -4,7 +4,7 @@ import { defineCommand } from 'citty';
 import { passphraseOf } from '#operations/backup/run.ts';
 import { openBackupAt } from '#operations/restore/find.ts';
 import { restoreBackup } from '#operations/restore/restore.ts';
-import { placesOf } from '#operations/places.ts';
+import { locationsOf } from '#operations/locations.ts';
 import { dataFolder, isCheckout } from '../local/locations.ts';
 import { confirm, yesFlag } from '../terminal/confirm.ts';
 import type { Shell } from '../terminal/shell.ts';
@@ -47,7 +47,7 @@ export const command = defineCommand({
         await confirm(shell, args.yes, `${folder} will be moved aside, and an external database emptied.`);
       const report = await restoreBackup({
         backup,
-        places: placesOf(shell.env, folder),
+        locations: locationsOf(shell.env, folder),
         force: args.force === true,
         withoutKeys: args['without-keys'] === true,
         onProgress: (what) => shell.progress(what),

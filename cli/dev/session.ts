@@ -14,10 +14,10 @@ import { defaultLimits } from '#core/limits.ts';
 import type { DevEngine } from '#runtime/dev/dev.ts';
 import { failuresOf, type Failure } from '../terminal/failure.ts';
 import { buildProject, type Project } from '../project/project.ts';
-import { settleProject } from '../project/settled.ts';
+import { resolveProject } from '../project/resolved-config.ts';
 import { variableFiles } from '../project/variables.ts';
 import { createDevBuild } from './build.ts';
-import { surroundingsOf } from './surroundings.ts';
+import { devEnvironment } from './environment.ts';
 import { watchFolder, type Watcher } from './watcher.ts';
 
 /** Events of a session. */
@@ -110,7 +110,7 @@ export async function startSession({ engine, folder, load, watching, stopped, ev
       onWarning: warn,
       ...(bundle !== null && { bundle }),
     });
-    await engine.deploy({ artifactFolder: built.folder, ...(await surroundingsOf(project, warn)) });
+    await engine.deploy({ artifactFolder: built.folder, ...(await devEnvironment(project, warn)) });
     told = null;
     events.served({ first: served.length === 0, cause, buildMs: began === null ? null : performance.now() - began });
     if (served[0] !== built.folder) served.unshift(built.folder);
@@ -124,7 +124,7 @@ export async function startSession({ engine, folder, load, watching, stopped, ev
     await sources?.close();
     sources = null;
     bundle = null;
-    project = settleProject(load());
+    project = resolveProject(load());
     const root = await realpath(project.root);
     follow(project.root);
     const { config } = project;

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { CliError } from '../terminal/failure.ts';
 import type { Shell } from '../terminal/shell.ts';
 import { configIn, loadProject } from './project.ts';
-import { detectIn, settleProject } from './settled.ts';
+import { detectIn, resolveProject } from './resolved-config.ts';
 
 /** The written configuration. */
 interface FoundConfig {
@@ -34,7 +34,7 @@ export function writeFoundConfig(shell: Shell, folder: string): FoundConfig {
       advice: 'Start from a template: see `platform init --list`.',
     });
   const said: string[] = [];
-  const settled = settleProject(project, (line) => said.push(line)).config;
+  const settled = resolveProject(project, (line) => said.push(line)).config;
   const isStatic = (settled.kind ?? kind) === 'static';
   const found = {
     kind: settled.kind ?? kind,

@@ -13,7 +13,7 @@ import { CliError } from '../terminal/failure.ts';
 import { coloured, ownLines } from '../terminal/printed.ts';
 import type { Shell } from '../terminal/shell.ts';
 import { placeOf, readWorkspaceFile } from './repository.ts';
-import { settleProject } from './settled.ts';
+import { resolveProject } from './resolved-config.ts';
 
 const configNames = ['platform.yaml', 'platform.yml'];
 
@@ -195,7 +195,7 @@ export async function buildProject(
   } = {},
 ): Promise<Built> {
   const began = performance.now();
-  const { config } = options.made === undefined ? settleProject(project, options.onOutput) : project;
+  const { config } = options.made === undefined ? resolveProject(project, options.onOutput) : project;
   const artifact = await build({
     root: project.root,
     workspace: project.workspace,

@@ -2,7 +2,7 @@
 // test/unit/docs/env-example.test.ts compares them. Not packed.
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { goneVariables } from '#core/gone-variables.ts';
+import { removedVariables } from '#core/removed-variables.ts';
 import { cpuLimitVariable, defaultLimits, limitRows, limitVariables } from '#core/limits.ts';
 import { plans } from '#core/plans.ts';
 import { secretVariables } from '#core/process/secret-variables.ts';
@@ -75,7 +75,7 @@ export function settingsText(): string {
       .flatMap((group) => rowsOf(group).map(([name]) => name)),
     ...limitVariables,
     // For the line that says so at the start.
-    ...goneVariables,
+    ...removedVariables,
   ];
   const lines = names.toSorted().map((name) => `      ${name}:\n`);
   return `# What every part of the platform is given of .env: settings and limits, no secret. The services of the compose files

@@ -91,16 +91,16 @@ export function processShell(): Shell {
 function keys(): Keys {
   const { stdin, stdout } = process;
   const isTyped = stdin.isTTY === true;
-  const giveBack = (): void => void (isTyped && stdin.setRawMode(false));
+  const freeBuffer = (): void => void (isTyped && stdin.setRawMode(false));
   if (isTyped) stdin.setRawMode(true);
-  process.once('exit', giveBack);
+  process.once('exit', freeBuffer);
   return {
     size: () => (stdout.isTTY === true ? { cols: stdout.columns, rows: stdout.rows } : null),
     bytes: stdin as AsyncIterable<Buffer>,
     onResize: (then) => void stdout.on('resize', then),
     close() {
-      giveBack();
-      process.off('exit', giveBack);
+      freeBuffer();
+      process.off('exit', freeBuffer);
       stdin.destroy();
     },
   };

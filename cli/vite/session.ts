@@ -5,7 +5,7 @@ import { openDevArtifact } from '#builder/vite/dev-artifact.ts';
 import type { SentFiles, ToEngine } from '#packages/vite/messages.ts';
 import type { OpenDevEngine } from '#runtime/dev/dev.ts';
 import type { Project } from '../project/project.ts';
-import { surroundingsOf } from '../dev/surroundings.ts';
+import { devEnvironment } from '../dev/environment.ts';
 
 type WorkerMessage = Extract<ToEngine, { type: 'worker' }>;
 
@@ -40,7 +40,7 @@ export function createViteSession(engine: OpenDevEngine, load: () => Project): V
     if (worker === null) return;
     project ??= load();
     const artifact = openDevArtifact(project.config, worker);
-    await engine.deployOpen({ artifact, ...(await surroundingsOf(project)) });
+    await engine.deployOpen({ artifact, ...(await devEnvironment(project)) });
   }
 
   return {

@@ -4,7 +4,7 @@ import { ApiError } from '../http/errors.ts';
 import { actorOfSession, actorOfToken, type Actor, type SignedIn } from './actor.ts';
 
 /** Dependencies of {@link authenticate}. */
-interface Asked {
+interface AuthenticationDeps {
   readonly sql: Sql;
   /** Origins of the dashboard and the API. */
   readonly addresses: { readonly ui: string; readonly api: string };
@@ -19,7 +19,10 @@ const SAFE_METHODS = ['GET', 'HEAD', 'OPTIONS'];
  *
  * @throws {ApiError} `origin_forbidden` for a request with a session cookie from another origin.
  */
-export async function authenticate({ sql, addresses, findSession }: Asked, request: Request): Promise<Actor | null> {
+export async function authenticate(
+  { sql, addresses, findSession }: AuthenticationDeps,
+  request: Request,
+): Promise<Actor | null> {
   const { headers, method } = request;
   const authorization = headers.get('authorization');
   if (authorization !== null) {

@@ -1,6 +1,6 @@
 // Delivers alerts to channels: signed webhooks, messages to a chat, or emails posted to AUTH_MAIL_URL like those of
 // sign-in. Started by main.ts.
-import { post, type AttemptResult, type Resolve } from '#core/way-out/post.ts';
+import { post, type AttemptResult, type Resolve } from '#core/outbound/post.ts';
 import { runDeliveries, type Delivery } from '../outbound/deliveries.ts';
 import { sendSigned } from '../outbound/send-signed.ts';
 import { channelKind } from '../outbound/subscription.ts';

@@ -11,7 +11,7 @@ export interface AlertState {
 }
 
 /** Thresholds for firing and resolving. */
-export interface AlertBounds {
+export interface AlertLimits {
   readonly threshold: number;
   readonly clearBelow: number;
   readonly evaluations: number;
@@ -21,7 +21,7 @@ export interface AlertBounds {
 /** @param value null: no data, which counts as an evaluation. */
 export function stepAlert(
   { isFiring, overCount, firedAt }: AlertState,
-  { threshold, clearBelow, evaluations, quietMs }: AlertBounds,
+  { threshold, clearBelow, evaluations, quietMs }: AlertLimits,
   value: number | null,
   now: number,
 ): AlertState & { readonly event: 'fired' | 'resolved' | null } {

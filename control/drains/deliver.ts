@@ -2,7 +2,7 @@
 // batch was delivered, so a restart loses nothing and a batch may arrive twice. Failed batches are retried at growing
 // intervals; then the drain is paused until someone enables it. Started by main.ts.
 import { randomUUID } from 'node:crypto';
-import type { Resolve } from '#core/way-out/post.ts';
+import type { Resolve } from '#core/outbound/post.ts';
 import { runDueWork } from '../outbound/due-work.ts';
 import { drainKind, openSecret, retryIn, UNREADABLE } from '../outbound/subscription.ts';
 import type { Dependencies } from '../process/dependencies.ts';

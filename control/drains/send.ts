@@ -3,7 +3,7 @@
 // and by the route that tests a drain.
 import { promisify } from 'node:util';
 import { gzip as gzipWithCallback } from 'node:zlib';
-import { post, type AttemptResult, type Resolve } from '#core/way-out/post.ts';
+import { post, type AttemptResult, type Resolve } from '#core/outbound/post.ts';
 import { putObject } from '../outbound/put-object.ts';
 import type { StoredLine } from '../telemetry/lines.ts';
 import type { ShownTarget, TargetSecret } from './target.ts';

@@ -2,7 +2,7 @@
 // only then. Each further commit needs its own approval.
 import { ApiError } from '../http/errors.ts';
 import { addBuild } from '../releases/create-deployment.ts';
-import { systemAudit, tell, type Audit } from '../releases/notes.ts';
+import { systemAudit, tell, type Audit } from '../releases/audit-entries.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 
 /**

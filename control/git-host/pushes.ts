@@ -4,7 +4,7 @@ import type { Sql } from '#postgres/sql.ts';
 import { ApiError } from '../http/errors.ts';
 import { removeBranch } from '../releases/branch-removal.ts';
 import { createDeployment, supersede } from '../releases/create-deployment.ts';
-import { systemAudit } from '../releases/notes.ts';
+import { systemAudit } from '../releases/audit-entries.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import { newDeploymentId } from '../records/ids.ts';
 import { projectsOfHosted, type ConnectedProject } from './connected-projects.ts';

@@ -40,7 +40,7 @@ export async function receiveDelivery(deps: Pick<Dependencies, 'sql' | 'git'>, r
 
   const hmac = createHmac('sha256', secret);
   const hash = createHash('sha256');
-  const bytes = await readBounded(request, [hmac, hash]);
+  const bytes = await readLimited(request, [hmac, hash]);
   if (!timingSafeEqual(hmac.digest(), Buffer.from(signature, 'hex'))) throw new ApiError('signature_invalid');
   if (bytes === null) throw tooLarge(PARSED_BYTES_MAX);
   return storeDelivery(deps.sql, { deliveryId, event, bodyHash: hash.digest() }, parse(event, bytes));
@@ -57,7 +57,7 @@ function tooLarge(allowed: number): ApiError {
 }
 
 /** Reads the body and updates the digests; null if it is too large to keep. */
-async function readBounded(request: Request, digests: readonly (Hmac | Hash)[]): Promise<Buffer | null> {
+async function readLimited(request: Request, digests: readonly (Hmac | Hash)[]): Promise<Buffer | null> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   const reader = request.body?.getReader();

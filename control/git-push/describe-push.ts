@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { repositoryFolder } from '#git/builtin-repositories.ts';
 import type { Dependencies } from '../process/dependencies.ts';
-import { boundedGit, gitEnvironment } from '../repositories/repositories.ts';
+import { limitedGit, gitEnvironment } from '../repositories/repositories.ts';
 
 const run = promisify(execFile);
 const TEXT_CHARS_MAX = 500;
@@ -16,7 +16,7 @@ export async function describePush(
   commit: string,
 ): Promise<{ readonly message: string; readonly author: string }> {
   const { stdout } = await run(
-    ...boundedGit(limits, [
+    ...limitedGit(limits, [
       '--git-dir',
       repositoryFolder(folder, repositoryId),
       'log',

@@ -6,7 +6,7 @@ import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { repositoriesFolder } from '#git/builtin-repositories.ts';
-import { boundedGit, gitEnvironment } from '../repositories/repositories.ts';
+import { limitedGit, gitEnvironment } from '../repositories/repositories.ts';
 
 /** A request after authorization. */
 interface BackendCall {
@@ -16,7 +16,7 @@ interface BackendCall {
   readonly path: string;
   /** The account that pushes, passed to the hooks. */
   readonly account: string;
-  readonly limits: Parameters<typeof boundedGit>[0];
+  readonly limits: Parameters<typeof limitedGit>[0];
   /** Called when the program and its children have exited. */
   readonly onEnd: () => void;
 }
@@ -29,7 +29,7 @@ const FLUSH = '0000';
 export async function gitHttpBackend(request: Request, call: BackendCall, read?: Uint8Array): Promise<Response> {
   const url = new URL(request.url);
   const failed = path.join(repositoriesFolder(call.dataFolder), 'pushes', `${randomUUID()}.failed`);
-  const child = spawn(...boundedGit(call.limits, ['http-backend']), {
+  const child = spawn(...limitedGit(call.limits, ['http-backend']), {
     env: {
       ...gitEnvironment(),
       GIT_PROJECT_ROOT: repositoriesFolder(call.dataFolder),

@@ -10,7 +10,7 @@ import type { Actor } from '../access/actor.ts';
 import { ApiError } from '../http/errors.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import { createDeployment } from '../releases/create-deployment.ts';
-import type { Audit } from '../releases/notes.ts';
+import type { Audit } from '../releases/audit-entries.ts';
 import { ensureRepository, gitEnvironment } from '../repositories/repositories.ts';
 import { refuseFull, refuseOnFullDisk } from '../storage/refuse.ts';
 import { projectRepository } from './project-repository.ts';

@@ -1,7 +1,7 @@
 // The client's address of a request: that of the connection, or what trusted proxies (`TRUSTED_PROXIES`) report, hop by
 // hop from the nearest. Pure.
 import { BlockList, isIP, isIPv4 } from 'node:net';
-import { createEdgeCheck, EDGE_HEADER } from '#core/process/edge-hop.ts';
+import { createEdgeCheck, EDGE_HEADER } from '#core/process/edge-proxy.ts';
 
 const HOPS_MAX = 20;
 

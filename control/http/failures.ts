@@ -1,7 +1,7 @@
 // Converts errors to responses, all in the form `{message, code, requestId}`.
 import type { Logger } from 'pino';
 import { HttpError } from '#packages/worker/index.ts';
-import { isConnectionTrouble } from '#postgres/postgres-error.ts';
+import { isConnectionError } from '#postgres/postgres-error.ts';
 import { ApiError } from './errors.ts';
 
 /** JSON Schema of error responses. */
@@ -62,9 +62,7 @@ export function failureOf(error: unknown, { log, requestId, method, route }: Fai
 /** Includes connections of the pool that were lost with the server, but not missing files. */
 function isDatabaseAway(error: unknown): boolean {
   const { syscall } = (error ?? {}) as { syscall?: unknown };
-  return (
-    isConnectionTrouble(error) && (syscall === undefined || ['connect', 'read', 'write'].includes(String(syscall)))
-  );
+  return isConnectionError(error) && (syscall === undefined || ['connect', 'read', 'write'].includes(String(syscall)));
 }
 
 /** Postgres text cannot contain U+0000, and JSON no unpaired surrogates. */

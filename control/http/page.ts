@@ -23,7 +23,7 @@ export interface Position {
   readonly id: string;
 }
 
-interface PageAsked {
+interface PageQuery {
   readonly limit?: number | undefined;
   readonly cursor?: string | undefined;
 }
@@ -33,7 +33,7 @@ interface PageAsked {
  *
  * @throws {ApiError} `bad_request` for an invalid cursor.
  */
-export function readPage({ limit = LIMIT_DEFAULT, cursor }: PageAsked): { count: number; after: Position | null } {
+export function readPage({ limit = LIMIT_DEFAULT, cursor }: PageQuery): { count: number; after: Position | null } {
   return { count: limit + 1, after: cursor === undefined ? null : decodeCursor(cursor) };
 }
 
@@ -57,9 +57,9 @@ export interface TimePage {
 }
 
 /** The same as {@link readPage} for lists by time (records/moment.ts). @throws {ApiError} */
-export function readTimePage(asked: PageAsked): TimePage {
+export function readTimePage(asked: PageQuery): TimePage {
   const { count, after } = readPage(asked);
-  return { count, after: after === null ? null : { moment: momentOf(after), id: after.id } };
+  return { count, after: after === null ? null : { moment: timestampOf(after), id: after.id } };
 }
 
 /** Builds the page from rows read with {@link readTimePage}. */
@@ -94,7 +94,7 @@ function isWord(value: unknown): value is string {
 }
 
 /** The timestamp of a cursor, exact to the microsecond. @throws {ApiError} */
-export function momentOf({ order }: Position): string {
+export function timestampOf({ order }: Position): string {
   if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/.test(order) || Number.isNaN(Date.parse(order)))
     throw new ApiError('bad_request', { reason: 'query.cursor: is not a cursor of this list' });
   return order;

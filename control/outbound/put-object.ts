@@ -2,7 +2,7 @@
 // (post.ts). Used by drains.
 import { createHash } from 'node:crypto';
 import { AwsV4Signer } from 'aws4fetch';
-import { post, type AttemptResult, type Resolve } from '#core/way-out/post.ts';
+import { post, type AttemptResult, type Resolve } from '#core/outbound/post.ts';
 
 /** An object and its destination. */
 export interface NewObject {

@@ -1,6 +1,6 @@
 // Sends JSON with a signature, which the receiver checks with the secret it shares. Used by webhooks and alerts.
 import { createHmac } from 'node:crypto';
-import { post, type AttemptResult, type Resolve } from '#core/way-out/post.ts';
+import { post, type AttemptResult, type Resolve } from '#core/outbound/post.ts';
 
 /** One attempt. */
 export interface SignedRequest {

@@ -1,7 +1,7 @@
 // The URL that a subscription sends to: its field in requests, and what is allowed. Used by the routes of
 // subscriptions.
 import Type from '#core/typebox/typebox.mjs';
-import { urlProblem } from '#core/way-out/post.ts';
+import { urlProblem } from '#core/outbound/post.ts';
 import { ApiError } from '../http/errors.ts';
 
 /** Request field with the URL. */
@@ -13,7 +13,7 @@ export const AllowPrivate = Type.Optional(
 );
 
 /**
- * Checks a URL. The addresses of its name are checked for each connection (core/way-out/post.ts).
+ * Checks a URL. The addresses of its name are checked for each connection (core/outbound/post.ts).
  *
  * @param field of the request, for the error. @throws {ApiError} `bad_request`.
  */

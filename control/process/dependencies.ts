@@ -14,7 +14,7 @@ import type { Sessions } from '../sessions/sessions.ts';
 import type { Addresses, GitHostSettings, SignUp } from './configuration.ts';
 import type { NameRecords } from './name-records.ts';
 import type { PrivatePort } from './private-port.ts';
-import type { Turns } from './turns.ts';
+import type { KeyedMutex } from './keyed-mutex.ts';
 
 /** Limits of uploads; the defaults are in core/limits.ts. */
 export interface UploadLimits extends ArchiveLimits {
@@ -53,13 +53,13 @@ export interface Dependencies {
   /** The account of a request's session cookie; null without a session. Does not check the request's origin. */
   readonly findSession: (request: Request) => Promise<SignedIn | null>;
   /** Listens for NOTIFY; resolves once listening, with a function that stops. */
-  readonly onNotify: (channel: Channel, heard: (payload: string) => void) => Promise<() => Promise<void>>;
+  readonly onNotify: (channel: Channel, listener: (payload: string) => void) => Promise<() => Promise<void>>;
   /** Limits of uploads. */
   readonly uploadLimits: UploadLimits;
   /** Limits of files imported into databases. */
   readonly databaseLimits: Pick<DatabaseLimits, 'importBytesMax' | 'diskFreeBytesMin'>;
   /** Serializes work by key, such as a project or record. */
-  readonly turns: Turns;
+  readonly mutex: KeyedMutex;
   /** `DB_MIGRATIONS_EXECUTOR`: the process that applies migrations. */
   readonly migrationsExecutor: MigrationsExecutor;
   /** `SANDBOX_URL`: the sandbox service; null: none. */

@@ -8,7 +8,7 @@ import type { SandboxService } from '#resources/sandbox-calls.ts';
 import type { Addresses } from '../process/configuration.ts';
 
 /** With a function that closes its connections. */
-export interface SandboxServiceHop extends SandboxService {
+export interface SandboxServiceProxy extends SandboxService {
   close(): Promise<void>;
 }
 
@@ -25,7 +25,7 @@ const KEPT_MS = 1000;
 const UNREACHED = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT'];
 
 /** @param address null: no service. @param portsAt origin of exposed ports, by {@link portOrigin}. */
-export function openSandboxService(address: SandboxServiceAddress | null, portsAt: string): SandboxServiceHop | null {
+export function openSandboxService(address: SandboxServiceAddress | null, portsAt: string): SandboxServiceProxy | null {
   if (address === null) return null;
   let pool: Promise<Pool> | null = null;
   // Loading undici takes 135 ms and 18 MB, so only do it when needed.

@@ -1,7 +1,7 @@
 // Usage of AI calls (control.ai_usage, written by the gateway): sums and single calls.
 import type { Sql } from '#postgres/sql.ts';
 import type { TimePage } from '../http/page.ts';
-import { momentOfColumn, newestFirst } from './moment.ts';
+import { timestampOfColumn, newestFirst } from './timestamp.ts';
 
 /** Grouping columns. */
 export const aiUsageGroups = ['model', 'project', 'deployment', 'branch', 'kind', 'key', 'run', 'hour', 'day'] as const;
@@ -128,7 +128,7 @@ export function listAiCalls(
 ): Promise<AiCallRow[]> {
   const { organizationId, model, run, isFailed } = asked;
   return sql<AiCallRow[]>`
-    SELECT *, ${momentOfColumn(sql, 'at')} AS position
+    SELECT *, ${timestampOfColumn(sql, 'at')} AS position
     FROM control.ai_usage
     WHERE organization_id = ${organizationId} ${ofProject(sql, asked)}
       ${model === null ? sql`` : sql`AND coalesce(model, model_requested) = ${model}`}

@@ -3,7 +3,7 @@ import type { Sql, Transaction } from '#postgres/sql.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import type { TimePage } from '../http/page.ts';
 import { deploymentUrls } from './deployment-urls.ts';
-import { momentOfColumn, newestFirst } from './moment.ts';
+import { timestampOfColumn, newestFirst } from './timestamp.ts';
 
 /** States of a deployment; the first four are not final. */
 export const deploymentStates = [
@@ -95,7 +95,7 @@ const selected = (sql: Sql | Transaction) => sql`
     coalesce(p.production_deployment_id = d.id, false) AS is_production,
     EXISTS (SELECT 1 FROM control.branch b WHERE b.project_id = d.project_id AND b.name = d.branch AND b.deployment_id = d.id)
       AS is_branch,
-    ${momentOfColumn(sql, 'd.created_at')} AS position
+    ${timestampOfColumn(sql, 'd.created_at')} AS position
   FROM control.deployment d JOIN control.project p ON p.id = d.project_id`;
 
 export async function readDeployment(sql: Sql | Transaction, id: string): Promise<DeploymentRow> {

@@ -42,11 +42,11 @@ export interface DeploymentSignals {
 /** Listens to `control_log` and `control_deployment`. */
 export async function openDeploymentSignals({ onNotify }: Pick<Dependencies, 'onNotify'>): Promise<DeploymentSignals> {
   const waiting = new Map<string, Set<() => void>>();
-  const heard = (id: string): void => {
+  const listener = (id: string): void => {
     for (const wake of waiting.get(id) ?? []) wake();
   };
-  await onNotify('control_log', heard);
-  await onNotify('control_deployment', heard);
+  await onNotify('control_log', listener);
+  await onNotify('control_deployment', listener);
   return {
     next: (id, signal) =>
       new Promise((resolve) => {

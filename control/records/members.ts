@@ -1,7 +1,7 @@
 // Members of organizations, and invitations. An organization always has one owner.
 import type { Sql, Transaction } from '#postgres/sql.ts';
 import type { Role } from '../access/permissions.ts';
-import { endMade } from './endings.ts';
+import { revokeCredentials } from './revoke-credentials.ts';
 
 export interface MemberRow {
   readonly account_id: string;
@@ -62,22 +62,22 @@ export async function holdRole(tx: Transaction, organizationId: string, accountI
   return row?.role ?? null;
 }
 
-/** Changes the role of a member. @returns what was revoked: see {@link endMade}. */
+/** Changes the role of a member. @returns what was revoked: see {@link revokeCredentials}. */
 export async function setRole(tx: Transaction, organizationId: string, accountId: string, role: Role) {
   await tx`
     UPDATE control.membership SET role = ${role}
     WHERE organization_id = ${organizationId} AND account_id = ${accountId}`;
-  return endMade(tx, { organizationId, accountId }, role);
+  return revokeCredentials(tx, { organizationId, accountId }, role);
 }
 
-/** Removes a member. @returns what was revoked: see {@link endMade}. */
+/** Removes a member. @returns what was revoked: see {@link revokeCredentials}. */
 export async function removeMember(tx: Transaction, organizationId: string, accountId: string) {
   await tx`DELETE FROM control.membership WHERE organization_id = ${organizationId} AND account_id = ${accountId}`;
-  return endMade(tx, { organizationId, accountId }, null);
+  return revokeCredentials(tx, { organizationId, accountId }, null);
 }
 
 /** Number of members and open invitations. */
-export async function countPlaces(tx: Transaction, organizationId: string): Promise<number> {
+export async function countSeats(tx: Transaction, organizationId: string): Promise<number> {
   const [row] = await tx<{ count: number }[]>`
     SELECT ((SELECT count(*) FROM control.membership WHERE organization_id = ${organizationId})
       + (SELECT count(*) FROM control.invitation WHERE organization_id = ${organizationId} AND expires_at > now()))::int

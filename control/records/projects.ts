@@ -3,7 +3,7 @@ import type { Sql, Transaction } from '#postgres/sql.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import type { TimePage } from '../http/page.ts';
 import { newId } from './ids.ts';
-import { momentOfColumn, newestFirst } from './moment.ts';
+import { timestampOfColumn, newestFirst } from './timestamp.ts';
 import { DATA_DAYS, lockProjectName } from './stored-projects.ts';
 
 /** The fields of `project.settings` used here; other parts of the control plane store more. */
@@ -71,7 +71,7 @@ function projectUrl({ protocol, domain, port }: Dependencies['addresses'], name:
 const fields = (sql: Sql | Transaction) => sql`
   id, organization_id, name, description, visibility, kind, repository_id, config_path, default_branch, settings,
   production_deployment_id, created_at, updated_at`;
-const columns = (sql: Sql | Transaction) => sql`${fields(sql)}, ${momentOfColumn(sql, 'created_at')} AS position`;
+const columns = (sql: Sql | Transaction) => sql`${fields(sql)}, ${timestampOfColumn(sql, 'created_at')} AS position`;
 
 export async function readProject(sql: Sql | Transaction, id: string): Promise<ProjectRow> {
   const [row] = await sql<ProjectRow[]>`SELECT ${columns(sql)} FROM control.project WHERE id = ${id}`;
@@ -108,7 +108,7 @@ export async function listDeployedProjects(
   filter: ProjectFilter,
 ): Promise<(ProjectRow & { readonly last_deployment_id: string | null })[]> {
   return sql`
-    SELECT ${fields(sql)}, last_deployment_id, ${momentOfColumn(sql, 'moved_at')} AS position
+    SELECT ${fields(sql)}, last_deployment_id, ${timestampOfColumn(sql, 'moved_at')} AS position
     FROM (
       SELECT ${fields(sql)}, last_deployment_id, coalesce(deployed_at, created_at) AS moved_at
       FROM control.project LEFT JOIN LATERAL (

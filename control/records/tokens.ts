@@ -5,7 +5,7 @@ import type { TokenScope } from '../access/permissions.ts';
 import { newSecret } from '../access/secrets.ts';
 import type { TimePage } from '../http/page.ts';
 import { newId } from './ids.ts';
-import { momentOfColumn, newestFirst } from './moment.ts';
+import { timestampOfColumn, newestFirst } from './timestamp.ts';
 
 const HINT_CHARS = 8;
 
@@ -53,7 +53,7 @@ export async function listTokens(
         : sql`t.organization_id = ${of.organizationId}`;
   return sql<TokenRow[]>`
     SELECT t.id, hint, t.name, account_id, login, organization_id, project_id, scope, t.created_at, expires_at,
-      last_used_at, ${momentOfColumn(sql, 't.created_at')} AS position
+      last_used_at, ${timestampOfColumn(sql, 't.created_at')} AS position
     FROM control.token t LEFT JOIN control.account a ON a.id = account_id
     WHERE ${whose} AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())
       ${newestFirst(sql, page, 't.')}`;

@@ -5,7 +5,7 @@ import { issueToken, revokeDeploymentTokens } from '#gateway/accounts/postgres/t
 import { ApiError } from '../http/errors.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import { sealFrozen, unsealFrozen } from './frozen-variables.ts';
-import type { Audit } from './notes.ts';
+import type { Audit } from './audit-entries.ts';
 import { touchRoute, untilRouted, writeRoute } from './project-routes.ts';
 
 interface Owned {

@@ -8,7 +8,7 @@ import { ApiError } from '../http/errors.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import { supersede } from './create-deployment.ts';
 import { removeBranchData } from './engines.ts';
-import type { Audit } from './notes.ts';
+import type { Audit } from './audit-entries.ts';
 import { withProject } from './project-lock.ts';
 import { touchRoute, untilRouted, writeRoute } from './project-routes.ts';
 

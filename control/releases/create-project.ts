@@ -6,7 +6,7 @@ import { addProject, countProjects } from '../records/projects.ts';
 import { takeDataOver } from '../records/stored-projects.ts';
 import { touchStorage } from '../storage/follow.ts';
 import { isNameReserved } from './adopt-route.ts';
-import type { Audit } from './notes.ts';
+import type { Audit } from './audit-entries.ts';
 import { writeRoute } from './project-routes.ts';
 
 /** A project to create. */

@@ -14,17 +14,17 @@ const LOOK_MS = 100;
  * @throws {ApiError} `unavailable` on a timeout
  */
 export async function withProject<Result>(
-  { sql, turns }: Pick<Dependencies, 'sql' | 'turns'>,
+  { sql, mutex }: Pick<Dependencies, 'sql' | 'mutex'>,
   projectId: string,
   waitMs: number,
   work: () => Promise<Result>,
 ): Promise<Result> {
   const until = performance.now() + waitMs;
-  return turns.inTurn(`project:${projectId}`, async () => {
+  return mutex.exclusive(`project:${projectId}`, async () => {
     for (;;) {
       let end: { readonly result: Result } | { readonly error: unknown } | null = null;
       try {
-        await turns.holding(() =>
+        await mutex.withConnection(() =>
           sql.begin(async (tx) => {
             const [row] = await tx<{ held: boolean }[]>`
             SELECT pg_try_advisory_xact_lock(${LOCK_CLASS}, hashtext(${projectId})) AS held`;

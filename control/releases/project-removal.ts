@@ -9,7 +9,7 @@ import { findStoredProject, lockProjectName } from '../records/stored-projects.t
 import type { StorageKind } from '../records/storage.ts';
 import { touchStorage } from '../storage/follow.ts';
 import { removeProjectData } from './engines.ts';
-import { systemAudit, type Audit } from './notes.ts';
+import { systemAudit, type Audit } from './audit-entries.ts';
 import { withProject } from './project-lock.ts';
 import { untilRouted, writeRoute } from './project-routes.ts';
 

@@ -10,7 +10,7 @@ import { adoptRoute } from './adopt-route.ts';
 import { readProjectRows } from './project-rows.ts';
 import { toRouteRecord, type ProjectRows } from './route-projection.ts';
 
-type RouteDeps = Pick<Dependencies, 'sql' | 'keys' | 'folder' | 'turns' | 'log' | 'privatePort' | 'addresses'>;
+type RouteDeps = Pick<Dependencies, 'sql' | 'keys' | 'folder' | 'mutex' | 'log' | 'privatePort' | 'addresses'>;
 
 const POLL_MS = 2000;
 const PROJECTS_TOGETHER = 200;
@@ -26,7 +26,7 @@ export async function touchRoute(tx: Sql | Transaction, projectId: string): Prom
 /** Writes a project's record if it differs from the database. */
 export function writeRoute(deps: RouteDeps, projectId: string): Promise<void> {
   // Serialized: a record read before a change must not be written after it.
-  return deps.turns.inTurn(`route:${projectId}`, async () => {
+  return deps.mutex.exclusive(`route:${projectId}`, async () => {
     const [rows] = await readProjectRows(deps.sql, [projectId]);
     if (rows !== undefined) await writeOne(deps, rows, fileNames(deps.folder));
   });

@@ -11,7 +11,7 @@ import { applyMigrations, type RanMigrations } from './apply-migrations.ts';
 import { check, hasDatabases, migrate, restore, snapshots } from './engines.ts';
 import { readVariables, sealFrozen, unsealFrozen, withAi } from './frozen-variables.ts';
 import { riskyStatements } from './migration-risk.ts';
-import type { Audit } from './notes.ts';
+import type { Audit } from './audit-entries.ts';
 import { pointBranch, pointProduction, rollBackProduction, type ProductionPointer } from './pointers.ts';
 import { withProject } from './project-lock.ts';
 import { readProjectRows } from './project-rows.ts';

@@ -5,7 +5,7 @@ import type { Transaction } from '#postgres/sql.ts';
 import { ApiError } from '../http/errors.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import { newDeploymentId } from '../records/ids.ts';
-import { systemAudit, tell, type Audit } from './notes.ts';
+import { systemAudit, tell, type Audit } from './audit-entries.ts';
 import type { ProjectSettings } from './route-projection.ts';
 import { addRelease } from './uploads.ts';
 

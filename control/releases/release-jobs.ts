@@ -7,7 +7,7 @@ import type { Dependencies } from '../process/dependencies.ts';
 import { withProject } from './project-lock.ts';
 import { giveUp, release, type ReleaseJob } from './release.ts';
 
-/** Leaves connections for promotions and rollbacks (process/turns.ts). */
+/** Leaves connections for promotions and rollbacks (process/keyed-mutex.ts). */
 const AT_ONCE_MAX = 2;
 const LEASE_MS = 30_000;
 const POLL_MS = 2000;

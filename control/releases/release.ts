@@ -13,7 +13,7 @@ import { addLogLines } from './deployment-log.ts';
 import { applyMigrations } from './apply-migrations.ts';
 import { hasDatabases, warm } from './engines.ts';
 import { previewVariables, readVariables, sealFrozen, unsealFrozen } from './frozen-variables.ts';
-import { systemAudit, tell } from './notes.ts';
+import { systemAudit, tell } from './audit-entries.ts';
 import { pointBranch, pointProduction } from './pointers.ts';
 import { touchRoute, untilRouted, writeRoute } from './project-routes.ts';
 import { finishBranchRemoval } from './branch-removal.ts';

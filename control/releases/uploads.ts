@@ -12,7 +12,7 @@ import { newDeploymentId, newId } from '../records/ids.ts';
 import { refuseFull } from '../storage/refuse.ts';
 import { supersede } from './create-deployment.ts';
 import { addLogLines } from './deployment-log.ts';
-import { tell, type Audit } from './notes.ts';
+import { tell, type Audit } from './audit-entries.ts';
 
 /** The deployment that an upload creates. */
 export interface UploadInput {
@@ -46,7 +46,7 @@ interface Row {
   readonly input: UploadInput;
 }
 
-type UploadDeps = Pick<Dependencies, 'sql' | 'folder' | 'turns' | 'storage'> & { readonly uploadLimits: UploadLimits };
+type UploadDeps = Pick<Dependencies, 'sql' | 'folder' | 'mutex' | 'storage'> & { readonly uploadLimits: UploadLimits };
 
 const OPEN_MAX = 20;
 const LIFE_MS = 24 * 3_600_000;
@@ -119,8 +119,8 @@ export function addToUpload(
   offset: number,
   content: ReadableStream<Uint8Array> | null,
 ): Promise<Upload> {
-  const { sql, folder, turns } = deps;
-  return turns.inTurn(`upload:${id}`, async () => {
+  const { sql, folder, mutex } = deps;
+  return mutex.exclusive(`upload:${id}`, async () => {
     const row = await readRow(sql, id);
     if (row.deployment_id !== null) throw new ApiError('conflict', { reason: 'This upload is already deployed' });
     if (offset !== row.received)
@@ -168,8 +168,8 @@ export function deployUpload(
   audit: Audit,
   accountId: string,
 ): Promise<{ readonly deploymentId: string; readonly artifact: string }> {
-  const { sql, folder, turns } = deps;
-  return turns.inTurn(`upload:${id}`, async () => {
+  const { sql, folder, mutex } = deps;
+  return mutex.exclusive(`upload:${id}`, async () => {
     const row = await readRow(sql, id);
     if (row.deployment_id !== null) {
       const [made] = await sql<{ artifact: string }[]>`

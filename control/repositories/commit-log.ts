@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { repositoryFolder } from '#git/builtin-repositories.ts';
 import { isCommitSha } from '#git/remote-url.ts';
 import type { Dependencies } from '../process/dependencies.ts';
-import { boundedGit, gitEnvironment } from './repositories.ts';
+import { limitedGit, gitEnvironment } from './repositories.ts';
 
 const run = promisify(execFile);
 const LOG_MS = 5000;
@@ -32,7 +32,7 @@ export async function logBetween(
   const format = '--format=%H%x00%an%x00%s';
   const words = ['--git-dir', folder, 'log', '--no-mailmap', `--max-count=${max}`, format, to, `^${from}`, '--'];
   try {
-    const { stdout } = await run(...boundedGit(limits, words), {
+    const { stdout } = await run(...limitedGit(limits, words), {
       env: gitEnvironment(),
       timeout: LOG_MS,
       maxBuffer: OUTPUT_BYTES_MAX,

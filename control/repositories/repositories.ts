@@ -85,7 +85,7 @@ async function ensureHooks(repository: string): Promise<void> {
  * A Git command on pushed data, with memory and CPU limits for each process: a small pack may expand to any size.
  * Returns the file and the arguments to start.
  */
-export function boundedGit(
+export function limitedGit(
   { gitMemoryMbMax, gitCpuSecondsMax }: Pick<Dependencies['limits'], 'gitMemoryMbMax' | 'gitCpuSecondsMax'>,
   words: readonly string[],
 ): [file: string, args: string[]] {

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { repositoriesFolder, repositoryFolder } from '#git/builtin-repositories.ts';
 import type { Dependencies } from '../process/dependencies.ts';
-import { boundedGit, gitEnvironment } from './repositories.ts';
+import { limitedGit, gitEnvironment } from './repositories.ts';
 
 const run = promisify(execFile);
 /** A file in the repository with one line per deletion of a branch or tag since the last cleanup. */
@@ -33,7 +33,7 @@ export async function shrinkRepositories(deps: Dependencies, now: number = Date.
     const note = path.join(repository, NOTE);
     const times = (await readFile(note, 'utf8').catch(() => '')).split('\n').filter((line) => line !== '');
     if (times.length === 0 || now - Number(times[0]) < AGE_MS) continue;
-    const [program, words] = boundedGit(deps.limits, ['--git-dir', repository, 'gc', '--quiet', `--prune=${PRUNE}`]);
+    const [program, words] = limitedGit(deps.limits, ['--git-dir', repository, 'gc', '--quiet', `--prune=${PRUNE}`]);
     try {
       await run('nice', ['-n', NICE, program, ...words], { env: gitEnvironment(), timeout: GC_MS });
     } catch (error) {

@@ -5,13 +5,13 @@ import type { Sql } from '#postgres/sql.ts';
 import { ApiError } from '../http/errors.ts';
 
 /** A limit: attempts per number of seconds. */
-export interface AttemptBound {
+export interface AttemptLimit {
   readonly most: number;
   readonly seconds: number;
 }
 
 /** Limits by kind. All are counted by address, `code` also by account. */
-export const attemptBounds = {
+export const attemptLimits = {
   /** Starting and ending a sign-in at the Git host. */
   'sign-in': { most: 30, seconds: 300 },
   /** Tokens typed into the sign-in page. */
@@ -22,7 +22,7 @@ export const attemptBounds = {
   device: { most: 20, seconds: 300 },
   /** Codes exchanged for a token; a device polls every five seconds. */
   exchange: { most: 180, seconds: 300 },
-} as const satisfies Record<string, AttemptBound>;
+} as const satisfies Record<string, AttemptLimit>;
 
 /**
  * Counts an attempt.
@@ -30,8 +30,8 @@ export const attemptBounds = {
  * @param who address or account.
  * @throws {ApiError} `rate_limited` with `retry-after` beyond the limit.
  */
-export async function countAttempt(sql: Sql, what: keyof typeof attemptBounds, who: string): Promise<void> {
-  const { most, seconds } = attemptBounds[what];
+export async function countAttempt(sql: Sql, what: keyof typeof attemptLimits, who: string): Promise<void> {
+  const { most, seconds } = attemptLimits[what];
   const [row] = await sql<{ count: number; left: number }[]>`
     INSERT INTO control.rate (key, window_start, count)
     VALUES (${`${what}:${who}`}, to_timestamp(floor(extract(epoch FROM now()) / ${seconds}) * ${seconds}), 1)
@@ -43,8 +43,8 @@ export async function countAttempt(sql: Sql, what: keyof typeof attemptBounds, w
 
 /** Deletes past windows. */
 export async function sweepAttempts(sql: Sql): Promise<void> {
-  const longest = Math.max(...Object.values(attemptBounds).map(({ seconds }) => seconds));
+  const longest = Math.max(...Object.values(attemptLimits).map(({ seconds }) => seconds));
   await sql`
     DELETE FROM control.rate WHERE window_start < now() - make_interval(secs => ${longest})
-      AND split_part(key, ':', 1) = ANY(${Object.keys(attemptBounds)})`;
+      AND split_part(key, ':', 1) = ANY(${Object.keys(attemptLimits)})`;
 }

@@ -34,7 +34,7 @@ export function createUi(deps: Dependencies, api: ApiFetch): (request: Request) 
       const network = networkOf(address ?? '');
       response = await app.fetch(request, { ...deps, session, address, network });
     } else if (pathname.startsWith('/api/')) {
-      response = await passOn({ ...deps, clientAddress: () => address }, api, request, {
+      response = await callApi({ ...deps, clientAddress: () => address }, api, request, {
         first: session,
         again: () => (value === null ? Promise.resolve(null) : liveSession(deps, value)),
       });
@@ -89,7 +89,12 @@ interface Found {
 }
 
 /** Forwards a request to the API, as the session's account if it comes from one of the platform's own pages. */
-async function passOn(deps: Dependencies, api: ApiFetch, request: Request, { first, again }: Found): Promise<Response> {
+async function callApi(
+  deps: Dependencies,
+  api: ApiFetch,
+  request: Request,
+  { first, again }: Found,
+): Promise<Response> {
   const { method, headers } = request;
   const isReading = method === 'GET' || method === 'HEAD';
   const isOurs = isReading ? mayRead(headers, deps.addresses.ui) : isFromOwnPage(headers, deps.addresses.ui);

@@ -24,7 +24,7 @@ export interface Disk {
 }
 
 /** Limits of the disk. */
-interface DiskBounds {
+interface DiskLimits {
   readonly limits: StorageLimits;
   readonly diskFreeBytesMin: number;
 }
@@ -45,8 +45,8 @@ export function storageLimitOf(limits: StorageLimits, plan: Plan): number | null
  *
  * @returns the organizations that have a limit.
  */
-export function organizationsLeft(all: readonly Keeping[], disk: Disk, bounds: DiskBounds): OrganizationLeft[] {
-  const { limits, diskFreeBytesMin } = bounds;
+export function organizationsLeft(all: readonly Keeping[], disk: Disk, settings: DiskLimits): OrganizationLeft[] {
+  const { limits, diskFreeBytesMin } = settings;
   const average = all.reduce((sum, { localBytes }) => sum + localBytes, 0) / all.length;
   const shared = Math.min(limits.diskSharedBytes, Math.floor(disk.size / 10));
   const ofDisk = (keeping: Keeping): number =>

@@ -3,7 +3,7 @@
 // private address; those of projects are in project-collectors.ts.
 import type { Logger } from 'pino';
 import { pause } from '#core/process/wake.ts';
-import { post } from '#core/way-out/post.ts';
+import { post } from '#core/outbound/post.ts';
 import { toOtlp, type OwnedSpan } from './otlp.ts';
 
 /** Address of a collector. */

@@ -5,7 +5,7 @@ import { invocationKinds } from '#core/plans.ts';
 import type { Sql } from '#postgres/sql.ts';
 import { ApiError } from '../http/errors.ts';
 import { Timestamp } from '../http/schemas.ts';
-import { decodeCursor, encodeCursor, momentOf } from '../http/page.ts';
+import { decodeCursor, encodeCursor, timestampOf } from '../http/page.ts';
 
 const DAY_MS = 86_400_000;
 const LIMIT_MAX = 1000;
@@ -98,7 +98,7 @@ export function positionOf(cursor: string | undefined): StoredPosition | null {
   if (cursor === undefined) return null;
   const { order, id } = decodeCursor(cursor);
   const seq = Number(id);
-  const at = momentOf({ order, id });
+  const at = timestampOf({ order, id });
   if (!/^\d{1,15}$/.test(id) || !Number.isSafeInteger(seq))
     throw new ApiError('bad_request', { reason: 'query.cursor: is not a cursor of this list' });
   return { at, seq };
@@ -109,7 +109,7 @@ export function cursorOf({ moment, seq }: { readonly moment: string; readonly se
 }
 
 /** A timestamp with microseconds, for cursors. */
-export const momentColumn = (sql: Sql): Fragment =>
+export const timestampColumn = (sql: Sql): Fragment =>
   sql`to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS moment`;
 
 /** The page size, or its default. */

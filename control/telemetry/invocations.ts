@@ -2,7 +2,7 @@
 import type { Sql } from '#postgres/sql.ts';
 import {
   cursorOf,
-  momentColumn,
+  timestampColumn,
   storedCondition,
   type Fragment,
   type Span,
@@ -107,7 +107,7 @@ export async function readInvocations(
     order
   ];
   const rows = await sql<Row[]>`
-    SELECT *, ${momentColumn(sql)} FROM control.invocation
+    SELECT *, ${timestampColumn(sql)} FROM control.invocation
     WHERE ${condition(sql, projectId, asked)} AND at >= ${from} AND at < ${to}
       ${after === null ? sql`` : sql`AND (at, seq) < (${after.at}::timestamptz, ${after.seq})`}
     ORDER BY ${by} LIMIT ${limit + 1}`;

@@ -2,7 +2,7 @@
 import type { Sql } from '#postgres/sql.ts';
 import {
   cursorOf,
-  momentColumn,
+  timestampColumn,
   storedCondition,
   type Fragment,
   type Span,
@@ -53,7 +53,7 @@ export const toLine = (row: LineRow) => ({
 export type StoredLine = ReturnType<typeof toLine>;
 
 const columns = (sql: Sql): Fragment =>
-  sql`seq, at, ${momentColumn(sql)}, deployment_id, branch, level, kind, route, invocation, trace_id, text`;
+  sql`seq, at, ${timestampColumn(sql)}, deployment_id, branch, level, kind, route, invocation, trace_id, text`;
 
 function condition(sql: Sql, projectId: string, asked: LineQuestion): Fragment {
   const { level, search, invocation } = asked;

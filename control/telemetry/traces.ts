@@ -2,7 +2,7 @@
 // spans.
 import type { Sql } from '#postgres/sql.ts';
 import type { SpanAttributes } from '#core/telemetry.ts';
-import { cursorOf, momentColumn, type Fragment, type Span, type StoredPosition } from './filter.ts';
+import { cursorOf, timestampColumn, type Fragment, type Span, type StoredPosition } from './filter.ts';
 
 /** Filters of traces, by their first span. */
 export interface TraceQuestion {
@@ -66,7 +66,7 @@ export async function readTraces(
     ${after === null ? sql`` : sql`AND (at, seq) < (${after.at}::timestamptz, ${after.seq})`}`;
   const rows = await sql<(Row & { readonly spans: number; readonly failures: number })[]>`
     SELECT root.*, counted.spans, counted.failures
-    FROM (SELECT *, ${momentColumn(sql)} FROM control.span WHERE ${condition}
+    FROM (SELECT *, ${timestampColumn(sql)} FROM control.span WHERE ${condition}
       ORDER BY at DESC, seq DESC LIMIT ${limit + 1}) AS root,
     LATERAL (SELECT count(*) AS spans, count(*) FILTER (WHERE error IS NOT NULL) AS failures
       FROM control.span WHERE project_id = ${projectId} AND trace_id = root.trace_id) AS counted

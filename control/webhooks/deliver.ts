@@ -1,5 +1,5 @@
 // Delivers the events of outgoing webhooks, signed. Started by main.ts.
-import type { Resolve } from '#core/way-out/post.ts';
+import type { Resolve } from '#core/outbound/post.ts';
 import { runDeliveries, type Delivery } from '../outbound/deliveries.ts';
 import { sendSigned } from '../outbound/send-signed.ts';
 import { webhookKind } from '../outbound/subscription.ts';

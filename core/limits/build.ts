@@ -1,7 +1,7 @@
 // Limits of builds from Git. Part of core/limits.ts; not imported elsewhere. Limits of an artifact are in engine.ts.
-import { KB, MB, type Bounds } from './bound.ts';
+import { KB, MB, type LimitDefinitions } from './definition.ts';
 
-export const buildBounds = {
+export const buildLimits = {
   concurrency: [
     'BUILD_CONCURRENCY',
     0,
@@ -52,4 +52,4 @@ export const buildBounds = {
   ],
   pollMs: ['BUILD_POLL_MS', 1000, 'Interval at which a builder polls for builds, in case a notification was lost'],
   idleMs: ['BUILD_IDLE_MS', 60_000, 'Time without a build after which the builder process exits'],
-} satisfies Bounds;
+} satisfies LimitDefinitions;

@@ -1,7 +1,7 @@
 // Limits of the management API. Part of core/limits.ts; not imported elsewhere.
-import { DAY_MS, KB, MB, type Bounds } from './bound.ts';
+import { DAY_MS, KB, MB, type LimitDefinitions } from './definition.ts';
 
-export const controlBounds = {
+export const controlLimits = {
   requestsPerMinute: ['API_RATE_LIMIT', 1200, 'API requests per minute for a token, or for all sessions of an account'],
   anonymousRequestsPerMinute: [
     'API_RATE_LIMIT_ANONYMOUS',
@@ -30,4 +30,4 @@ export const controlBounds = {
   domainGraceMs: [null, 3 * DAY_MS, 'How long a custom domain serves that has no proof in the DNS any more'],
   variablesMax: ['API_VARIABLES_MAX', 128, 'Variables per project and scope, and per branch'],
   variableBytesMax: [null, 5 * KB, 'The value of a variable'],
-} satisfies Bounds;
+} satisfies LimitDefinitions;

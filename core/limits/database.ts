@@ -1,7 +1,7 @@
 // Limits of project databases. Part of core/limits.ts; not imported elsewhere.
-import { MB, type Bounds } from './bound.ts';
+import { MB, type LimitDefinitions } from './definition.ts';
 
-export const databaseBounds = {
+export const databaseLimits = {
   statementBytesMax: [null, 1_000_000, 'One statement'],
   parametersMax: [null, 32_766, 'Values bound to one statement'],
   valueBytesMax: [null, 2_000_000, 'One string, blob or row'],
@@ -48,4 +48,4 @@ export const databaseBounds = {
   checkBytesMax: [null, 64 * MB, 'Files up to this size are checked when they are opened after a crash'],
   ownProcessesMax: [null, 8, 'Databases with a process of their own'],
   probationMs: [null, 600_000, 'How long a database that overran keeps its own process without another incident'],
-} satisfies Bounds;
+} satisfies LimitDefinitions;

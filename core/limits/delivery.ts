@@ -1,7 +1,7 @@
 // Limits of queues, timers, schedules and workflows. Part of core/limits.ts; not imported elsewhere.
-import { DAY_MS, KB, MB, type Bounds } from './bound.ts';
+import { DAY_MS, KB, MB, type LimitDefinitions } from './definition.ts';
 
-export const deliveryBounds = {
+export const deliveryLimits = {
   messageBytesMax: [null, 128 * KB, "JSON of one message or of a timer's payload"],
   batchMessagesMax: [null, 100, 'Messages of one `sendBatch`'],
   batchBytesMax: [null, MB, 'JSON of all messages of one `sendBatch`'],
@@ -51,4 +51,4 @@ export const deliveryBounds = {
   workflowLogBytesMax: [null, 16 * KB, 'JSON of one log line of a run'],
   sleepMsMax: [null, 365 * DAY_MS, 'Longest sleep of a run, and furthest time of a timer'],
   workflowRetentionMs: ['WORKFLOW_RETENTION_MS', 30 * DAY_MS, 'How long a finished run is stored'],
-} satisfies Bounds;
+} satisfies LimitDefinitions;

@@ -1,9 +1,9 @@
 // Limits of the edge, which gets certificates. Part of core/limits.ts; not imported elsewhere.
-import type { Bounds } from './bound.ts';
+import type { LimitDefinitions } from './definition.ts';
 
 const MINUTE_MS = 60_000;
 
-export const edgeBounds = {
+export const edgeLimits = {
   certificatesPerWeek: [
     'EDGE_CERTIFICATES_PER_WEEK',
     40,
@@ -15,4 +15,4 @@ export const edgeBounds = {
   retryMs: ['EDGE_RETRY_MS', MINUTE_MS, 'Pause after a failed certificate request for a host; doubles each time'],
   retryMsMax: ['EDGE_RETRY_MS_MAX', 60 * MINUTE_MS, 'Longest pause after failed certificate requests'],
   hostsRemembered: [null, 10_000, 'Hosts of which failures are remembered'],
-} satisfies Bounds;
+} satisfies LimitDefinitions;

@@ -1,7 +1,7 @@
 // Limits of engines, builds and the supervisor. Part of core/limits.ts; not imported elsewhere.
-import { DAY_MS, KB, MB, type Bounds } from './bound.ts';
+import { DAY_MS, KB, MB, type LimitDefinitions } from './definition.ts';
 
-export const engineBounds = {
+export const engineLimits = {
   // Fixed
   inlineBodyBytesMax: [null, 64 * KB, 'Request bodies up to this size reach the worker together with the request'],
   streamWindowBytes: [null, 256 * KB, 'Bytes in flight on one stream over the bridge before the sender waits'],
@@ -174,4 +174,4 @@ export const engineBounds = {
     256 * MB,
     'What uploads of one project to S3 hold in memory, before all but the eldest of them wait',
   ],
-} satisfies Bounds;
+} satisfies LimitDefinitions;

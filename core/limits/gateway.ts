@@ -1,7 +1,7 @@
 // Limits of the AI gateway. Part of core/limits.ts; not imported elsewhere.
-import { MB, type Bounds } from './bound.ts';
+import { MB, type LimitDefinitions } from './definition.ts';
 
-export const gatewayBounds = {
+export const gatewayLimits = {
   callsMax: ['AI_CALLS_MAX', 2000, 'Concurrent AI gateway calls; more are refused (status 429)'],
   bodyBytesMax: ['AI_BODY_BYTES_MAX', 20 * MB, "Size of a call's body (status 413)"],
   answerBytesMax: [null, 64 * MB, 'What a provider answers to a call that is not streamed'],
@@ -30,4 +30,4 @@ export const gatewayBounds = {
   idempotencyMs: [null, 600_000, 'How long the answer to an `Idempotency-Key` is kept'],
   drainMs: ['AI_DRAIN_MS', 8000, 'Time that running calls get to finish when the gateway stops'],
   usageDays: ['AI_USAGE_DAYS', 400, 'How many days AI usage is stored'],
-} satisfies Bounds;
+} satisfies LimitDefinitions;

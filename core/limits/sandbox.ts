@@ -1,7 +1,7 @@
 // Limits of sandboxes, enforced by the process that runs them. Part of core/limits.ts; not imported elsewhere.
-import type { Bounds } from './bound.ts';
+import type { LimitDefinitions } from './definition.ts';
 
-export const sandboxBounds = {
+export const sandboxLimits = {
   memoryMb: [
     'SANDBOX_MEMORY_MB',
     1024,
@@ -49,4 +49,4 @@ export const sandboxBounds = {
     10_000,
     'Interval at which the service looks for sandboxes to suspend, stop or destroy',
   ],
-} satisfies Bounds;
+} satisfies LimitDefinitions;

@@ -1,7 +1,7 @@
 // Limits of server processes of ssr projects. Part of core/limits.ts; not imported elsewhere.
-import { MB, type Bounds } from './bound.ts';
+import { MB, type LimitDefinitions } from './definition.ts';
 
-export const ssrBounds = {
+export const ssrLimits = {
   processesMax: [
     'SSR_PROCESSES_MAX',
     50,
@@ -18,4 +18,4 @@ export const ssrBounds = {
   temporaryBytesMax: ['SSR_TMP_MAX_BYTES', 64 * MB, "Size of a server's `/tmp`, which uses its memory"],
   connectionsMax: [null, 256, 'Connections that one server process has open to elsewhere'],
   logLineCharsMax: [null, 8192, 'One line that a server writes; it is cut there'],
-} satisfies Bounds;
+} satisfies LimitDefinitions;

@@ -1,9 +1,9 @@
 // Storage limits of an organization, by its plan. Part of core/limits.ts; not imported elsewhere.
-import { KB, MB, type Bounds } from './bound.ts';
+import { KB, MB, type LimitDefinitions } from './definition.ts';
 
 const GB = KB * MB;
 
-export const storageBounds = {
+export const storageLimits = {
   bytesMaxFree: ['STORAGE_BYTES_MAX_FREE', 100 * GB, 'Storage of an organization on the plan `free`; 0: no limit', 0],
   bytesMaxPro: ['STORAGE_BYTES_MAX_PRO', 1024 * GB, 'Storage of an organization on the plan `pro`; 0: no limit', 0],
   bytesMaxEnterprise: [
@@ -18,4 +18,4 @@ export const storageBounds = {
     'Reserve of disk space above `DISK_FREE_BYTES_MIN`, at most a tenth of the disk, that only organizations with less data than average can use; 0: none',
     0,
   ],
-} satisfies Bounds;
+} satisfies LimitDefinitions;

@@ -1,7 +1,7 @@
 // Limits for stored log lines, invocations and traces. Part of core/limits.ts; not imported elsewhere.
-import { DAY_MS, KB, MB, type Bounds } from './bound.ts';
+import { DAY_MS, KB, MB, type LimitDefinitions } from './definition.ts';
 
-export const telemetryBounds = {
+export const telemetryLimits = {
   linesPerSecond: [
     'LOG_LINES_PER_SECOND',
     1000,
@@ -41,4 +41,4 @@ export const telemetryBounds = {
     'Time without a request from a control plane after which engines stop recording',
   ],
   scanMs: [null, 10_000, 'Longest search in stored lines, invocations or traces'],
-} satisfies Bounds;
+} satisfies LimitDefinitions;

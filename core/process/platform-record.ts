@@ -33,7 +33,7 @@ export function readDataFolderRecord(folder: string): DataFolderRecord | null {
 }
 
 /** Data locations in the record, by variable. */
-export function recordedPlaces(
+export function recordedLocations(
   environment: Readonly<Record<string, string | undefined>>,
 ): Pick<DataFolderRecord, 'postgres' | 'databases' | 'files'> {
   const get = (name: string): string => environment[name]?.trim() ?? '';

@@ -1,12 +1,12 @@
 // Validates the arguments of operations on a sandbox, with an error that names the wrong one, its value and valid
 // values. Called by the agent. Pure.
 import { PlatformError } from '../errors.ts';
-import { SANDBOX_BOUNDS } from './call-limits.ts';
+import { SANDBOX_LIMITS } from './call-limits.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;
 
 const { commandCharsMax, commandMs, commandMsMax, pathBytesMax, stdinBytesMax, variableBytesMax, variablesMax } =
-  SANDBOX_BOUNDS;
+  SANDBOX_LIMITS;
 
 /** Options of a command besides its location. */
 export interface CommandArguments {
@@ -75,7 +75,7 @@ export interface TerminalSize {
 
 export function toTerminalSize({ cols, rows }: Fields): TerminalSize {
   const side = (value: unknown, what: string, otherwise: number): number =>
-    toWhole(value, what, { least: 1, most: SANDBOX_BOUNDS.terminalSideMax, otherwise });
+    toWhole(value, what, { least: 1, most: SANDBOX_LIMITS.terminalSideMax, otherwise });
   return { cols: side(cols, 'cols', 80), rows: side(rows, 'rows', 24) };
 }
 

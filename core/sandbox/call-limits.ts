@@ -1,7 +1,7 @@
 // Limits of one call of a sandbox, enforced by the guest, the service and the agent.
 
 /** Bytes, characters, milliseconds and counts of one call. */
-export const SANDBOX_BOUNDS = {
+export const SANDBOX_LIMITS = {
   /** Longer work is a process (`startProcess`). */
   commandMsMax: 600_000,
   commandMs: 60_000,

@@ -1,7 +1,7 @@
 // HTTP client for providers: keep-alive connections, only to addresses allowed by the egress policy unless the operator
 // configured the provider. Redirects are not followed. The gateway enforces time and size limits itself.
 import type { Agent, Dispatcher } from 'undici';
-import { guardedLookup, urlProblem } from '#core/way-out/post.ts';
+import { guardedLookup, urlProblem } from '#core/outbound/post.ts';
 import type { GatewayDeps, ProviderResponse } from '../contract/contract.ts';
 
 const CONNECT_MS = 10_000;

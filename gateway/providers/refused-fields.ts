@@ -47,7 +47,13 @@ export interface RefusedFields {
   /** Removes the fields that the target is known to refuse. */
   apply(organizationId: string, target: Target, put: WireRequest, request: ChatRequest): WireRequest;
   /** @returns whether to retry: the refused field can be omitted. */
-  learn(organizationId: string, target: Target, sent: WireRequest, request: ChatRequest, told: GatewayError): boolean;
+  learn(
+    organizationId: string,
+    target: Target,
+    sent: WireRequest,
+    request: ChatRequest,
+    gatewayError: GatewayError,
+  ): boolean;
 }
 
 export function createRefusedFields(): RefusedFields {
@@ -62,9 +68,10 @@ export function createRefusedFields(): RefusedFields {
       for (const name of names) body = changes[name]!.amend(body, request) ?? body;
       return { ...put, body };
     },
-    learn(organizationId, target, sent, request, told) {
-      const said = `${told.details.param ?? ''} ${told.message}`;
-      if (told.code !== 'invalid_request' || !REFUSAL.test(`${told.details.as?.code ?? ''} ${said}`)) return false;
+    learn(organizationId, target, sent, request, gatewayError) {
+      const said = `${gatewayError.details.param ?? ''} ${gatewayError.message}`;
+      if (gatewayError.code !== 'invalid_request' || !REFUSAL.test(`${gatewayError.details.as?.code ?? ''} ${said}`))
+        return false;
       const key = keyOf(organizationId, target);
       const names = known.get(key) ?? new Set();
       // An error about one name may suggest the other; the name that was sent decides.

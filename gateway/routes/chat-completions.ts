@@ -40,8 +40,9 @@ async function askProviders(
     const chat = { call, context, targets, request: body, bill };
     return await (body.stream === true ? stream(chat) : answer(chat));
   } catch (error) {
-    const told = error instanceof GatewayError ? error : new GatewayError('internal_error', 'The gateway failed');
-    bill.close({ used: null, model: null, error: told, begunAt: null });
+    const gatewayError =
+      error instanceof GatewayError ? error : new GatewayError('internal_error', 'The gateway failed');
+    bill.close({ used: null, model: null, error: gatewayError, begunAt: null });
     throw error;
   }
 }

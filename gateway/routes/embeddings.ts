@@ -57,8 +57,9 @@ export async function embeddings(call: Call, body: Json): Promise<Response> {
     bill.close({ used, model: nameOf(tried.target), error: null, begunAt: deps.now() });
     return Response.json(tried.answer, { headers: { ...bill.headers, ...answerHeaders(call, tried, upstreamMs) } });
   } catch (error) {
-    const told = error instanceof GatewayError ? error : new GatewayError('internal_error', 'The gateway failed');
-    bill.close({ used: null, model: null, error: told, begunAt: null });
+    const gatewayError =
+      error instanceof GatewayError ? error : new GatewayError('internal_error', 'The gateway failed');
+    bill.close({ used: null, model: null, error: gatewayError, begunAt: null });
     throw error;
   }
 }

@@ -36,13 +36,13 @@ export async function tryInTurn<Answer>(deps: Deps<Answer>): Promise<Tried<Answe
   const { targets, breaker, limits, signal } = deps;
   let attempts = 0;
   let amended = 0;
-  let told: GatewayError | null = null;
+  let gatewayError: GatewayError | null = null;
   for (const target of targets) {
     const circuit = circuitOf(deps.caller, target);
     for (let retry = 0; retry <= limits.retriesMax; retry += 1) {
       const waitMs = breaker.wait(circuit);
       if (waitMs > 0) {
-        told ??= leftAlone(target, waitMs);
+        gatewayError ??= leftAlone(target, waitMs);
         break;
       }
       attempts += 1;
@@ -53,26 +53,26 @@ export async function tryInTurn<Answer>(deps: Deps<Answer>): Promise<Tried<Answe
       } catch (error) {
         const upstream = error instanceof GatewayError ? error.details.upstream : undefined;
         if (upstream === undefined) throw error;
-        told = error as GatewayError;
+        gatewayError = error as GatewayError;
         if (upstream.isOutage) breaker.failed(circuit, Math.min(upstream.retryAfterMs ?? 0, LEFT_ALONE_MS_MAX));
         // The model answered, if only to refuse. A client's short timeout proves nothing about the model.
-        else if (told.code !== 'upstream_timeout') breaker.succeeded(circuit);
+        else if (gatewayError.code !== 'upstream_timeout') breaker.succeeded(circuit);
         const openMs = breaker.left(circuit);
-        if (openMs > 0) told.with(retryAfter(openMs));
-        told.with({ 'x-platform-attempts': String(attempts), 'x-platform-model': headerText(nameOf(target)) });
+        if (openMs > 0) gatewayError.with(retryAfter(openMs));
+        gatewayError.with({ 'x-platform-attempts': String(attempts), 'x-platform-model': headerText(nameOf(target)) });
         if (upstream.isAmended === true && amended < AMENDED_MAX) {
           amended += 1;
           retry -= 1;
           continue;
         }
-        if (!upstream.isRetryable) throw told;
+        if (!upstream.isRetryable) throw gatewayError;
         const pauseMs = upstream.retryAfterMs ?? limits.retryPauseMs * 2 ** retry;
         if (pauseMs > limits.retryAfterMsMax || retry === limits.retriesMax) break;
         await pauseUnlessGone(pauseMs, signal);
       }
     }
   }
-  throw told!.with({ 'x-platform-attempts': String(attempts) });
+  throw gatewayError!.with({ 'x-platform-attempts': String(attempts) });
 }
 
 /** Circuit of a model and project: failures of one project's calls affect no other model and no other project. */

@@ -183,7 +183,7 @@ async function askOnce(apiUrl: string, timeoutMs: number, request: HostRequest, 
         },
         body: body === undefined || method === 'GET' ? null : JSON.stringify(body),
       });
-      text = await readBounded(response);
+      text = await readLimited(response);
     } catch (error) {
       if (isFailure(error, 'git_host')) throw error;
       throw new Failure('git_host', `The Git host is not responding: ${reasonOf(error)}`, {
@@ -207,7 +207,7 @@ function redirectTarget(response: Response, from: string): string | null {
   return target !== null && target.origin === new URL(from).origin ? target.href : null;
 }
 
-async function readBounded(response: Response): Promise<string> {
+async function readLimited(response: Response): Promise<string> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of response.body ?? []) {

@@ -12,7 +12,7 @@ import { backupError } from '../archive/backup-error.ts';
 import type { Manifest, Part } from '../archive/manifest.ts';
 import { KEY_FILES } from '../archive/manifest.ts';
 import { BackupWriter, type BackupProgress, type PartName } from '../archive/writer.ts';
-import { encryptionKeyIds, openDatabase, type OpenDatabase, type Places } from '../places.ts';
+import { encryptionKeyIds, openDatabase, type OpenDatabase, type Locations } from '../locations.ts';
 import { backupNeeds, checkSpace } from '../space.ts';
 import { addBucketFiles, addFiles } from './files.ts';
 import { addTree } from './tree.ts';
@@ -20,7 +20,7 @@ import { folderOf, openTarget, type Target } from './target.ts';
 
 /** What to back up, and where. */
 export interface BackupOptions {
-  readonly places: Places;
+  readonly locations: Locations;
   readonly target: Target;
   /** Null: not encrypted. */
   readonly passphrase: string | null;
@@ -56,25 +56,25 @@ export interface BackupReport {
 
 /** @throws {Failure} `backup` with how to fix it; then no partial backup is left. */
 export async function makeBackup(options: BackupOptions): Promise<BackupReport> {
-  const { places } = options;
+  const { locations } = options;
   try {
-    const database = await openDatabase(places, false);
+    const database = await openDatabase(locations, false);
     try {
-      checkSpace(await backupNeeds(places, database?.sql ?? null, folderOf(options.target)));
+      checkSpace(await backupNeeds(locations, database?.sql ?? null, folderOf(options.target)));
       return await write(options, database);
     } finally {
       await database?.close();
     }
   } catch (error) {
-    throw explained(error, places.folder);
+    throw explained(error, locations.folder);
   }
 }
 
 async function write(options: BackupOptions, database: OpenDatabase | null): Promise<BackupReport> {
-  const { places, passphrase, withKeys, withBucket, version, now = new Date() } = options;
+  const { locations, passphrase, withKeys, withBucket, version, now = new Date() } = options;
   const createdAt = now.toISOString();
   const target = await openTarget(options.target, passphrase, { createdAt, platform: version });
-  const work = await mkdtemp(path.join(places.folder, 'backup-'));
+  const work = await mkdtemp(path.join(locations.folder, 'backup-'));
   const writer = new BackupWriter(target.sink, target.codec, options.onProgress ?? (() => {}));
   try {
     let hasSandboxes = false;
@@ -82,18 +82,18 @@ async function write(options: BackupOptions, database: OpenDatabase | null): Pro
       if (name === 'sandbox.sandbox' && rows > 0) hasSandboxes = true;
     };
     const dump = database === null ? null : await addTables(writer, database, onTable);
-    await addDatabases(writer, places, work);
-    if (places.bucket === null) await addFiles(writer, path.join(places.folder, 'files'), work);
-    else if (withBucket) await addBucketFiles(writer, places.bucket, work);
-    for (const folder of ['routes', 'repositories', 'artifacts']) await addTree(writer, places.folder, folder);
-    if (withKeys) await addKeys(writer, places);
+    await addDatabases(writer, locations, work);
+    if (locations.bucket === null) await addFiles(writer, path.join(locations.folder, 'files'), work);
+    else if (withBucket) await addBucketFiles(writer, locations.bucket, work);
+    for (const folder of ['routes', 'repositories', 'artifacts']) await addTree(writer, locations.folder, folder);
+    if (withKeys) await addKeys(writer, locations);
     const leftOut = [
-      ...leftOutOf(places, withKeys, withBucket),
+      ...leftOutOf(locations, withKeys, withBucket),
       ...(hasSandboxes
         ? ['Files of sandboxes: those whose machine is not there after a restore start with empty files']
         : []),
     ];
-    const [keyId = null] = encryptionKeyIds(places);
+    const [keyId = null] = encryptionKeyIds(locations);
     const { location, bytes, manifest } = await writer.finish({
       platform: version,
       createdAt,
@@ -128,7 +128,7 @@ function addTables(writer: BackupWriter, { sql }: OpenDatabase, onTable: (added:
 }
 
 /** A consistent copy of each database, through SQLite, without blocking writers. */
-async function addDatabases(writer: BackupWriter, { databases }: Places, work: string): Promise<void> {
+async function addDatabases(writer: BackupWriter, { databases }: Locations, work: string): Promise<void> {
   if (databases === null) return;
   for (const namespace of await namesIn(databases)) {
     for (const file of await namesIn(path.join(databases, namespace))) {
@@ -148,7 +148,7 @@ async function addDatabases(writer: BackupWriter, { databases }: Places, work: s
   }
 }
 
-async function addKeys(writer: BackupWriter, { folder }: Places): Promise<void> {
+async function addKeys(writer: BackupWriter, { folder }: Locations): Promise<void> {
   for (const name of KEY_FILES) {
     const content = await readFile(path.join(folder, name)).catch(() => null);
     if (content !== null) await writer.add({ kind: 'key', name }, [content]);
@@ -163,7 +163,7 @@ async function namesIn(folder: string): Promise<string[]> {
   return names.toSorted();
 }
 
-function leftOutOf({ bucket, databases, environment }: Places, withKeys: boolean, withBucket: boolean): string[] {
+function leftOutOf({ bucket, databases, environment }: Locations, withKeys: boolean, withBucket: boolean): string[] {
   const given = ['ENCRYPTION_KEY', 'AUTH_SECRET'].filter((name) => (environment[name]?.trim() ?? '') !== '');
   return [
     ...(withKeys

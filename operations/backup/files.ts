@@ -9,7 +9,7 @@ import { openFilesDisk } from '#runtime/stores/files-disk.ts';
 import { openFilesIndex } from '#runtime/stores/files-disk-index.ts';
 import { openFilesS3 } from '#runtime/stores/files-s3.ts';
 import type { BackupWriter } from '../archive/writer.ts';
-import type { Places } from '../places.ts';
+import type { Locations } from '../locations.ts';
 
 /** Each further pass reads only what was added since, so it is short. */
 const ATTEMPTS_MAX = 50;
@@ -55,7 +55,7 @@ const HELD_BYTES_MAX = 256 * 1024 * 1024;
 /** @param work folder for a few files at a time, and their index. */
 export async function addBucketFiles(
   writer: BackupWriter,
-  bucket: NonNullable<Places['bucket']>,
+  bucket: NonNullable<Locations['bucket']>,
   work: string,
 ): Promise<void> {
   const folder = path.join(work, 'files');

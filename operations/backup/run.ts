@@ -8,7 +8,7 @@ import { beginRun, endRun } from '#core/process/backup-runs.ts';
 import { takeLock } from '#artifacts/file-lock.ts';
 import { backupError } from '../archive/backup-error.ts';
 import type { BackupProgress } from '../archive/writer.ts';
-import { checkPlaces, placesOf, type Environment, type Places } from '../places.ts';
+import { checkLocations, locationsOf, type Environment, type Locations } from '../locations.ts';
 import { makeBackup, type BackupReport } from './backup.ts';
 import { removeOldBackups } from './retention.ts';
 import { parseTarget } from './target.ts';
@@ -35,13 +35,13 @@ export const BACKUP_KEEP = 7;
 /** @throws {Failure} `backup` with how to fix it. */
 export async function runBackup(options: RunOptions): Promise<BackupReport & { readonly removed: readonly string[] }> {
   const { folder, environment } = options;
-  const places = placesOf(environment, folder);
-  checkPlaces(places);
+  const locations = locationsOf(environment, folder);
+  checkLocations(locations);
   const lock = takeLock(backupLock(folder));
   if (lock === null) throw backupError('running', `A backup of ${folder} is under way`, 'Wait for its end.');
   const run = beginRun(folder);
   try {
-    const report = await backUp(options, places);
+    const report = await backUp(options, locations);
     const { location, bytes, writtenBytes, removed, notRemoved } = report;
     if (notRemoved !== null)
       throw backupError(
@@ -67,14 +67,14 @@ export function backupLock(folder: string): string {
 
 async function backUp(
   options: RunOptions,
-  places: Places,
+  locations: Locations,
 ): Promise<BackupReport & { readonly removed: readonly string[]; readonly notRemoved: Error | null }> {
   const { folder, environment, cwd, version, onProgress } = options;
   const target = targetOf(environment, folder, cwd, options.out);
   const passphrase = passphraseOf(environment);
   const keep = options.keep === undefined ? keepOf(environment) : options.keep;
   const report = await makeBackup({
-    places,
+    locations,
     target,
     passphrase,
     withKeys: options.withKeys ?? passphrase !== null,

@@ -9,7 +9,7 @@ import { backupError } from '../archive/backup-error.ts';
 import { codecFor, newCodec, type Codec } from '../archive/codec.ts';
 import { FORMAT, type BackupHeader } from '../archive/manifest.ts';
 import type { BackupSink } from '../archive/store.ts';
-import type { Environment } from '../places.ts';
+import type { Environment } from '../locations.ts';
 
 /** A backup target. */
 export type Target =

@@ -1,7 +1,7 @@
 // Checks whether builds can run on the configured BUILD_EXECUTOR. Called by services.ts; sandboxes.ts checks whether
 // the sandbox service answers.
 import { buildExecutor } from '#core/build-executor.ts';
-import type { Environment } from '../places.ts';
+import type { Environment } from '../locations.ts';
 import { fail, ok, type Finding } from './finding.ts';
 
 /** No findings when builds run on the builder's machine. */

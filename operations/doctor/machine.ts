@@ -3,7 +3,7 @@ import { existsSync, readFileSync, statfsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { availableParallelism, totalmem } from 'node:os';
 import path from 'node:path';
-import { goneSettings } from '#core/gone-variables.ts';
+import { removedSettings } from '#core/removed-variables.ts';
 import { limitRows, limitsFrom } from '#core/limits.ts';
 import { fail, ok, warn, type Finding } from './finding.ts';
 
@@ -20,7 +20,7 @@ export function checkMachine(environment: Environment, folder: string): Finding[
     checkGroup(),
     ...checkInodes(folder),
     checkLimits(environment),
-    ...goneSettings(environment).map((line) => warn('limits', line, 'Leave it out: nothing reads it.')),
+    ...removedSettings(environment).map((line) => warn('limits', line, 'Leave it out: nothing reads it.')),
   ];
 }
 

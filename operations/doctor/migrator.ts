@@ -1,7 +1,7 @@
 // Checks whether deployments wait for a migrator that is not running. Called by services.ts, with the database open.
 import { migrationsExecutorFrom } from '#core/migrations-executor.ts';
 import type { Sql } from '#postgres/sql.ts';
-import type { Environment } from '../places.ts';
+import type { Environment } from '../locations.ts';
 import { fail, ok, type Finding } from './finding.ts';
 
 const ADVICE =

@@ -6,7 +6,7 @@ import { countMigrations } from '#postgres/ledger.ts';
 import { findEmbeddedPostgres } from '#postgres/embedded.ts';
 import path from 'node:path';
 import { openSql } from '#postgres/sql.ts';
-import type { Places } from '../places.ts';
+import type { Locations } from '../locations.ts';
 import { fail, ok, warn, type Finding } from './finding.ts';
 import { checkBuildExecutor } from './builds.ts';
 import { checkMigrator } from './migrator.ts';
@@ -16,18 +16,18 @@ const ANSWER_MS_SLOW = 250;
 const CLOCK_MS_OFF = 2000;
 const CONNECT_MS_MAX = 3000;
 
-export async function checkServices(places: Places): Promise<Finding[]> {
-  const { environment } = places;
+export async function checkServices(locations: Locations): Promise<Finding[]> {
+  const { environment } = locations;
   const found = await Promise.all([
-    checkDatabase(places),
-    checkCache(places),
-    checkDate(places),
+    checkDatabase(locations),
+    checkCache(locations),
+    checkDate(locations),
     checkSandboxes(environment),
   ]);
   return [...found.flat(), ...checkBuildExecutor(environment)];
 }
 
-async function checkDatabase({ postgres, folder, environment }: Places): Promise<Finding[]> {
+async function checkDatabase({ postgres, folder, environment }: Locations): Promise<Finding[]> {
   if (postgres === 'none') return [ok('database', 'DATABASE_URL is none: bindings over it are switched off')];
   const embedded = postgres === 'embedded' ? findEmbeddedPostgres(path.join(folder, 'postgres')) : null;
   if (postgres === 'embedded' && embedded?.isRunning !== true)
@@ -82,7 +82,7 @@ async function checkDatabase({ postgres, folder, environment }: Places): Promise
 }
 
 /** Checks whether the server at CACHE_URL accepts connections. */
-async function checkCache({ environment }: Places): Promise<Finding[]> {
+async function checkCache({ environment }: Locations): Promise<Finding[]> {
   const text = environment['CACHE_URL']?.trim() ?? '';
   if (text === '') return [ok('cache', 'CACHE_URL is not set: Postgres keeps caches and sessions')];
   const url = URL.parse(text);
@@ -111,7 +111,7 @@ async function checkCache({ environment }: Places): Promise<Finding[]> {
 }
 
 /** Compares this machine's clock with the Git host's, which refuses app tokens when the clock is off. */
-async function checkDate({ environment }: Places): Promise<Finding[]> {
+async function checkDate({ environment }: Locations): Promise<Finding[]> {
   const address = environment['GITHOST_API_URL']?.trim() || environment['GITHOST_URL']?.trim() || '';
   if (address === '') return [];
   try {

@@ -8,11 +8,11 @@ import { isProjectName, isResourceName } from '#core/names.ts';
 import { takeLock } from '#artifacts/file-lock.ts';
 import { takeLibsqlFile, type TakenFile } from '#runtime/databases/sqlite/libsql-file.ts';
 import { backupError } from '../archive/backup-error.ts';
-import { checkPlaces, type Places } from '../places.ts';
+import { checkLocations, type Locations } from '../locations.ts';
 
 /** Options of the import. */
 export interface LibsqlImport {
-  readonly places: Places;
+  readonly locations: Locations;
   /** A database file, or the data folder of a server. */
   readonly source: string;
   /** Namespace of the server; null: its only one. */
@@ -40,15 +40,15 @@ const HEADER = 'SQLite format 3\0';
 
 /** @throws {Failure} `backup` */
 export function importLibsql(asked: LibsqlImport): ImportedLibsql {
-  const { places, project, database } = asked;
+  const { locations, project, database } = asked;
   if (!isProjectName(project) || !isResourceName(database))
     throw backupError(
       'settings',
       `${project}/${database} is no name of a project and of its database`,
       'Give the name of the project, and that of the database in platform.yaml.',
     );
-  checkPlaces(places);
-  if (places.databases === null)
+  checkLocations(locations);
+  if (locations.databases === null)
     throw backupError(
       'settings',
       'The project databases are not files of this machine',
@@ -56,15 +56,15 @@ export function importLibsql(asked: LibsqlImport): ImportedLibsql {
     );
   const source = findDatabase(asked);
   const migrations = asked.migrations === null ? [] : readMigrations(asked.migrations);
-  const locks = ['start', 'databases'].map((name) => takeLock(path.join(places.folder, 'locks', name)));
+  const locks = ['start', 'databases'].map((name) => takeLock(path.join(locations.folder, 'locks', name)));
   try {
     if (locks.includes(null))
       throw backupError(
         'running',
-        `The platform runs on ${places.folder}`,
+        `The platform runs on ${locations.folder}`,
         'Stop it first, the libSQL server as well: neither may write meanwhile.',
       );
-    const file = path.join(places.databases, project, `${database}.sqlite`);
+    const file = path.join(locations.databases, project, `${database}.sqlite`);
     if (existsSync(file) && !asked.force)
       throw backupError('not_empty', `${project} has a database ${database}`, '--force sets it aside.');
     const aside = setAside(file);

@@ -9,14 +9,14 @@ import { openFilesIndex } from '#runtime/stores/files-disk-index.ts';
 import { openFilesS3 } from '#runtime/stores/files-s3.ts';
 import { damaged, type Part } from '../archive/manifest.ts';
 import type { OpenBackup } from '../archive/reader.ts';
-import type { Places } from '../places.ts';
+import type { Locations } from '../locations.ts';
 
 const HELD_BYTES_MAX = 256 * 1024 * 1024;
 
 /** @param folder for the index while it is read. */
 export async function putFiles(
   backup: OpenBackup,
-  bucket: NonNullable<Places['bucket']>,
+  bucket: NonNullable<Locations['bucket']>,
   folder: string,
   onProgress: (what: string) => void,
 ): Promise<void> {

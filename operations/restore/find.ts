@@ -4,7 +4,7 @@ import { openArchiveBucket, openRepository } from '../archive/archive-bucket.ts'
 import { openArchiveFile } from '../archive/archive-file.ts';
 import { openBackup, type OpenBackup } from '../archive/reader.ts';
 import { parseTarget } from '../backup/target.ts';
-import type { Environment } from '../places.ts';
+import type { Environment } from '../locations.ts';
 
 const NAMED = /^(s3:\/\/.+)\/(platform-[0-9TZ-]+)$/;
 

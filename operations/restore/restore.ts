@@ -10,7 +10,7 @@ import { type Failure, isFailure } from '#core/failure.ts';
 import { INSTALLATION_FILE } from '#core/process/installation.ts';
 import {
   readJson,
-  recordedPlaces,
+  recordedLocations,
   RESTORE_FILE,
   writeDataFolderRecord,
   writeWhole,
@@ -21,14 +21,14 @@ import { schemaVersion } from '#postgres/schema-version.ts';
 import { backupError } from '../archive/backup-error.ts';
 import { FILE_FOLDERS, type Part } from '../archive/manifest.ts';
 import type { OpenBackup } from '../archive/reader.ts';
-import { encryptionKeyIds, openDatabase, type Places } from '../places.ts';
+import { encryptionKeyIds, openDatabase, type Locations } from '../locations.ts';
 import { checkSpace, restoreNeeds } from '../space.ts';
 import { putFiles } from './files.ts';
 
 /** What to restore, and where. */
 export interface RestoreOptions {
   readonly backup: OpenBackup;
-  readonly places: Places;
+  readonly locations: Locations;
   /** Whether existing data may be replaced. */
   readonly force: boolean;
   /** Whether to continue with a different encryption key, with which encrypted values stay unreadable. */
@@ -68,8 +68,8 @@ const REPLACED: readonly string[] = [
 
 /** @throws {Failure} `backup` with how to fix it. */
 export async function restoreBackup(options: RestoreOptions): Promise<RestoreReport> {
-  const { backup, places, onProgress = () => {}, onStep = () => {} } = options;
-  const { folder } = places;
+  const { backup, locations, onProgress = () => {}, onStep = () => {} } = options;
+  const { folder } = locations;
   const { manifest } = backup;
   await checkBackup(options);
   mkdirSync(folder, { recursive: true, mode: 0o755 });
@@ -84,19 +84,19 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRep
     await checkTarget(options, before !== null);
     onProgress('Verifying the backup');
     await backup.verify((bytes) => onProgress(`Verifying the backup: ${bytes} bytes`));
-    checkSpace(restoreNeeds(places, manifest.parts));
+    checkSpace(restoreNeeds(locations, manifest.parts));
     onStep('verified');
-    const aside = before === null ? asideFor(places) : before.aside;
+    const aside = before === null ? asideFor(locations) : before.aside;
     const marker = { archive: backup.location, aside };
     const mark = (isAside: boolean): void =>
       writeWhole(path.join(folder, RESTORE_FILE), { ...marker, isAside } satisfies Marker);
     if (before?.isAside === true) {
       mark(true);
-      await clear(places, null);
+      await clear(locations, null);
     } else {
       mark(false);
       onStep('marked');
-      await clear(places, aside);
+      await clear(locations, aside);
       mark(true);
     }
     onStep('cleared');
@@ -104,7 +104,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRep
     onStep('files');
     await putTables(options);
     onStep('tables');
-    if (places.bucket !== null) await putFiles(backup, places.bucket, folder, onProgress);
+    if (locations.bucket !== null) await putFiles(backup, locations.bucket, folder, onProgress);
     // As old as the backup and no older, so that this version does not back it up again when it starts.
     const startedAt = new Date().toISOString();
     writeDataFolderRecord(folder, {
@@ -112,7 +112,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRep
       version: manifest.platform,
       program: path.resolve(import.meta.dirname, '../..'),
       schema: manifest.schema?.length ?? schemaVersion(),
-      ...recordedPlaces(places.environment),
+      ...recordedLocations(locations.environment),
       startedAt,
     });
     // The last step: from now on the platform can start.
@@ -133,7 +133,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRep
 }
 
 /** Checks that do not need the existing data. */
-async function checkBackup({ backup: { manifest }, places, withoutKeys }: RestoreOptions): Promise<void> {
+async function checkBackup({ backup: { manifest }, locations, withoutKeys }: RestoreOptions): Promise<void> {
   const problem = manifest.schema === null ? null : schemaProblem(manifest.schema);
   if (problem !== null)
     throw backupError(
@@ -141,21 +141,21 @@ async function checkBackup({ backup: { manifest }, places, withoutKeys }: Restor
       `The backup, of version ${manifest.platform}, cannot be restored by this one: ${problem}`,
       'Restore it with the version of the platform that wrote it, or a later one.',
     );
-  if (manifest.schema !== null && places.postgres === 'none')
+  if (manifest.schema !== null && locations.postgres === 'none')
     throw backupError(
       'settings',
       'The backup holds a database, and DATABASE_URL is none',
       'Set DATABASE_URL, or leave it out for an embedded one.',
     );
-  if (places.databases === null && manifest.parts.some(({ kind }) => kind === 'database'))
+  if (locations.databases === null && manifest.parts.some(({ kind }) => kind === 'database'))
     throw backupError(
       'settings',
       'The backup holds project databases, and DB_URL or DB_STORAGE_MODE say that they are not on this machine',
       'Restore where the database service runs.',
     );
-  const own = encryptionKeyIds(places);
+  const own = encryptionKeyIds(locations);
   const bringsKey = manifest.parts.some(({ kind, name }) => kind === 'key' && name === 'secrets/encryption-key');
-  const isGiven = (places.environment['ENCRYPTION_KEY']?.trim() ?? '') !== '';
+  const isGiven = (locations.environment['ENCRYPTION_KEY']?.trim() ?? '') !== '';
   const willHave = manifest.keyId === null || (bringsKey && !isGiven) || own.includes(manifest.keyId);
   if (!willHave && !withoutKeys)
     throw backupError(
@@ -165,10 +165,10 @@ async function checkBackup({ backup: { manifest }, places, withoutKeys }: Restor
     );
 }
 
-async function checkTarget({ places, force }: RestoreOptions, wasCutOff: boolean): Promise<void> {
-  const { postgres } = places;
+async function checkTarget({ locations, force }: RestoreOptions, wasCutOff: boolean): Promise<void> {
+  const { postgres } = locations;
   if (force || wasCutOff) return;
-  const [found] = dataAt(places);
+  const [found] = dataAt(locations);
   const notEmpty = (what: string): Failure<'backup'> =>
     backupError(
       'not_empty',
@@ -177,7 +177,7 @@ async function checkTarget({ places, force }: RestoreOptions, wasCutOff: boolean
     );
   if (found !== undefined) throw notEmpty(found);
   if (typeof postgres !== 'object') return;
-  const database = await openDatabase(places, false);
+  const database = await openDatabase(locations, false);
   try {
     if (await hasTables(database!.sql)) throw notEmpty('The database of DATABASE_URL');
   } catch (error) {
@@ -202,24 +202,24 @@ function isEmpty(at: string): boolean {
 }
 
 /** Paths of the platform's existing data; databases outside the data folder come last. */
-function dataAt({ folder, databases }: Places): string[] {
+function dataAt({ folder, databases }: Locations): string[] {
   const elsewhere = databases === null || databases === path.join(folder, 'databases') ? [] : [databases];
   const all = [...REPLACED.map((name) => path.join(folder, name)), ...elsewhere];
   return all.filter((at) => existsSync(at) && !isEmpty(at));
 }
 
 /** Where existing data is moved to; null: there is none. */
-function asideFor(places: Places): string | null {
-  if (dataAt(places).length === 0) return null;
-  return path.join(places.folder, `before-restore-${new Date().toISOString().replace(/[:.]/g, '-')}`);
+function asideFor(locations: Locations): string | null {
+  if (dataAt(locations).length === 0) return null;
+  return path.join(locations.folder, `before-restore-${new Date().toISOString().replace(/[:.]/g, '-')}`);
 }
 
 /** @param aside null: the data of an unfinished restore is deleted. */
-async function clear(places: Places, aside: string | null): Promise<void> {
-  const { folder } = places;
+async function clear(locations: Locations, aside: string | null): Promise<void> {
+  const { folder } = locations;
   const isOwn = (at: string): boolean => REPLACED.some((name) => at === path.join(folder, name));
   if (aside === null) {
-    for (const at of dataAt(places))
+    for (const at of dataAt(locations))
       try {
         if (isOwn(at)) rmSync(at, { recursive: true });
         else empty(at);
@@ -233,7 +233,7 @@ async function clear(places: Places, aside: string | null): Promise<void> {
   for (const name of ['secret', 'secrets'])
     if (existsSync(path.join(folder, name)))
       await cp(path.join(folder, name), path.join(aside, name), { recursive: true, force: true });
-  for (const at of dataAt(places))
+  for (const at of dataAt(locations))
     if (isOwn(at)) moveInto(folder, [path.basename(at)], aside);
     // The folder may be the root of a disk.
     else moveInto(at, readdirSync(at), `${at.replace(/\/+$/, '')}-${path.basename(aside)}`);
@@ -262,8 +262,8 @@ function empty(folder: string): void {
   for (const name of readdirSync(folder)) rmSync(path.join(folder, name), { recursive: true, force: true });
 }
 
-async function putParts({ backup, places, onProgress = () => {} }: RestoreOptions): Promise<void> {
-  const { folder, databases, bucket, environment } = places;
+async function putParts({ backup, locations, onProgress = () => {} }: RestoreOptions): Promise<void> {
+  const { folder, databases, bucket, environment } = locations;
   let done = 0;
   for (const part of backup.manifest.parts) {
     const file = fileOf(part, folder, databases, bucket !== null);
@@ -296,11 +296,11 @@ function fileOf({ kind, name }: Part, folder: string, databases: string | null, 
   return kind === 'content' ? path.join(folder, 'files', 'content', name.slice(0, 2), name) : null;
 }
 
-async function putTables({ backup, places, onProgress = () => {} }: RestoreOptions): Promise<void> {
+async function putTables({ backup, locations, onProgress = () => {} }: RestoreOptions): Promise<void> {
   const { schema, sequences, parts } = backup.manifest;
   if (schema === null) return;
   onProgress('Filling the database');
-  const database = (await openDatabase(places, true))!;
+  const database = (await openDatabase(locations, true))!;
   try {
     const tables = parts
       .filter(({ kind }) => kind === 'table')

@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { nodeFlags } from '#core/node-flags.mjs';
 import { nodeCommand } from '#core/process/node-command.ts';
-import type { Environment } from '../places.ts';
+import type { Environment } from '../locations.ts';
 
 const TRIAL_MS_MAX = 15 * 60_000;
 const LINES_MAX = 20;

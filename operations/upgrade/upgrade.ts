@@ -18,7 +18,7 @@ import { backupError } from '../archive/backup-error.ts';
 import { openArchiveFile } from '../archive/archive-file.ts';
 import { openBackup } from '../archive/reader.ts';
 import { runBackup } from '../backup/run.ts';
-import { checkPlaces, openDatabase, placesOf, type Environment, type Places } from '../places.ts';
+import { checkLocations, openDatabase, locationsOf, type Environment, type Locations } from '../locations.ts';
 import { restoreBackup } from '../restore/restore.ts';
 import { forgetUpgrade, readUpgrade, writeUpgrade, type UpgradeState } from './state.ts';
 import { tryVersion } from './trial.ts';
@@ -73,7 +73,7 @@ export async function beginUpgrade(options: UpgradeOptions): Promise<UpgradeStat
       `An upgrade of ${folder} to ${before.to.version ?? 'another version'} was cut off`,
       'Run `platform upgrade --resume` to end it, or `platform upgrade --undo` to go back.',
     );
-  checkPlaces(placesOf(environment, folder));
+  checkLocations(locationsOf(environment, folder));
   const record = readDataFolderRecord(folder);
   if (record !== null && record.schema > schemaVersion())
     throw backupError(
@@ -163,13 +163,13 @@ export async function undoUpgrade(
       `There is no upgrade of ${folder} to undo`,
       '`platform restore` goes back to any backup.',
     );
-  const places = placesOf(environment, folder);
+  const locations = locationsOf(environment, folder);
   const release = stopped(folder);
   let isSame: boolean;
   try {
     writeUpgrade(folder, { ...state, step: 'undo' });
-    isSame = !existsSync(path.join(folder, RESTORE_FILE)) && (await schemaOf(places)) === state.from.schema;
-    if (!isSame && typeof places.postgres === 'object' && !existsSync(path.join(folder, RESTORE_FILE))) {
+    isSame = !existsSync(path.join(folder, RESTORE_FILE)) && (await schemaOf(locations)) === state.from.schema;
+    if (!isSame && typeof locations.postgres === 'object' && !existsSync(path.join(folder, RESTORE_FILE))) {
       say('Backing up what is there now');
       const { location } = await runBackup({
         ...options,
@@ -188,7 +188,7 @@ export async function undoUpgrade(
     say(`Restoring ${state.backup}`);
     const backup = await openBackup(await openArchiveFile(state.backup), null);
     try {
-      ({ aside } = await restoreBackup({ backup, places, force: true, withoutKeys: true }));
+      ({ aside } = await restoreBackup({ backup, locations, force: true, withoutKeys: true }));
     } finally {
       await backup.close();
     }
@@ -212,8 +212,8 @@ function presentOf(folder: string): string {
 }
 
 /** Applied migrations of a database; null: none. */
-async function schemaOf(places: Places): Promise<number | null> {
-  const database = await openDatabase(places, false);
+async function schemaOf(locations: Locations): Promise<number | null> {
+  const database = await openDatabase(locations, false);
   if (database === null) return null;
   try {
     return await countMigrations((text) => database.sql.unsafe(text));

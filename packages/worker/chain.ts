@@ -15,7 +15,7 @@ export type Link =
 export type ErrorHandler = (error: unknown, ctx: HandlerContext) => Answer | Promise<Answer>;
 
 /** The middleware around one handler. */
-export interface Surroundings {
+export interface HandlerScope {
   readonly links: readonly Link[];
   readonly onError: ErrorHandler | null;
 }
@@ -24,7 +24,7 @@ type Maybe<T> = T | Promise<T>;
 
 /** Runs the steps from `at` on, then `end`. Never throws, never rejects. */
 export function runChain(
-  around: Surroundings,
+  around: HandlerScope,
   at: number,
   ctx: HandlerContext,
   end: (ctx: HandlerContext) => Maybe<Response>,
@@ -50,7 +50,7 @@ export function runChain(
 }
 
 function runMiddleware(
-  around: Surroundings,
+  around: HandlerScope,
   index: number,
   link: Link & { kind: 'middleware' },
   ctx: HandlerContext,

@@ -1,7 +1,7 @@
 // `fetch` of a built app: finds the route, validates the request, calls the handler, validates the response. The hot
 // path: a route without schemas and middleware is answered without a promise.
 import { bodyBytesMax, readBody, type BodyRule } from './body.ts';
-import { runChain, type Surroundings } from './chain.ts';
+import { runChain, type HandlerScope } from './chain.ts';
 import { HttpError, invalidRequest, type RequestPart } from './failure.ts';
 import { prepareAnswers, toResponse, type Answers } from './reply.ts';
 import { HandlerContext } from './request-context.ts';
@@ -28,13 +28,13 @@ export interface Declared {
 }
 
 /** A route with its middleware. */
-export interface Route extends Surroundings {
+export interface Route extends HandlerScope {
   readonly declared: Declared;
   readonly pattern: string;
 }
 
 /** Handles requests without a route. */
-export interface Miss extends Surroundings {
+export interface Miss extends HandlerScope {
   readonly prefix: string;
   readonly handler: ((ctx: HandlerContext) => Answer | Promise<Answer>) | null;
 }

@@ -250,7 +250,7 @@ export async function startDev(options: DevOptions): Promise<OpenDevEngine> {
     limits,
     protocol: 'http',
     trustedProxies: [],
-    findLead: () => (route === null ? null : { route, gate: null, others: null }),
+    matchRoute: () => (route === null ? null : { route, gate: null, others: null }),
     openArtifact(id) {
       const artifact = dashboard?.openArtifact(id) ?? opened.find((known) => known.id === id);
       if (artifact === undefined)

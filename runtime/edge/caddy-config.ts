@@ -1,7 +1,7 @@
 // The complete configuration of Caddy: listeners, certificates, upstreams of hosts. Created by edge.ts, passed to
 // Caddy by caddy.ts. Pure. It contains EDGE_TOKEN, so it is not written to a file.
 import { errorPage, pageHeaders } from '#core/error-page.ts';
-import { ADMIN_HOST, EDGE_HEADER } from '#core/process/edge-hop.ts';
+import { ADMIN_HOST, EDGE_HEADER } from '#core/process/edge-proxy.ts';
 
 /** Settings. */
 export interface CaddySettings {

@@ -3,7 +3,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { request } from 'node:http';
 import { createInterface } from 'node:readline';
-import { ADMIN_HOST } from '#core/process/edge-hop.ts';
+import { ADMIN_HOST } from '#core/process/edge-proxy.ts';
 
 /** The used fields of its log lines. */
 export interface CaddyLine {

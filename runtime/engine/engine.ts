@@ -3,7 +3,7 @@
 import { availableParallelism } from 'node:os';
 import { createOwnAddresses, type EgressPolicy } from '#core/egress.ts';
 import type { Limits } from '#core/limits.ts';
-import { boundedLookup, guardedLookup } from '#core/way-out/host-names.ts';
+import { limitedLookup, guardedLookup } from '#core/outbound/host-names.ts';
 import { noAiGateway, type AiAddress, type AiTransport } from './bindings/ai-transport.ts';
 import { EgressMeter } from './bindings/egress-meter.ts';
 import { createCompressionCalls } from './bindings/compression.ts';
@@ -11,7 +11,7 @@ import { createCryptoCalls } from './bindings/crypto.ts';
 import { createFetch } from './bindings/fetch.ts';
 import { OpenFetches } from './bindings/open-fetches.ts';
 import type { SandboxTransport } from './bindings/sandbox-transport.ts';
-import type { OwnHosts } from './bindings/own-hosts.ts';
+import type { PlatformHosts } from './bindings/platform-hosts.ts';
 import { createNodeCryptoCalls } from './bindings/node-crypto.ts';
 import { createNodeZlibCalls } from './bindings/node-zlib.ts';
 import { createWebSockets } from './bindings/web-socket.ts';
@@ -40,7 +40,7 @@ interface EngineOptions {
   /** Name servers for workers' requests; those of the system by default. */
   readonly nameServers?: readonly string[];
   /** Hosts whose fetches are served internally; absent: none. */
-  readonly ownHosts?: OwnHosts;
+  readonly platformHosts?: PlatformHosts;
   /** The AI gateway; absent: there is none. */
   readonly ai?: AiAddress;
   /** The sandbox service; absent: there is none. Closed with the engine. */
@@ -120,7 +120,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   const lookup = guardedLookup(policy, { servers: options.nameServers ?? [] });
   const lookups = new WeakMap<object, typeof lookup>();
   const lookupOf = (isolate: object): typeof lookup => {
-    const own = lookups.get(isolate) ?? boundedLookup(lookup, options.limits.subrequestsOpenMax);
+    const own = lookups.get(isolate) ?? limitedLookup(lookup, options.limits.subrequestsOpenMax);
     lookups.set(isolate, own);
     return own;
   };
@@ -132,7 +132,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     meter: egressBytes,
     places: openFetches,
     ai,
-    ownHosts: options.ownHosts ?? null,
+    platformHosts: options.platformHosts ?? null,
   });
   const webSockets = createWebSockets({
     policy,
@@ -160,7 +160,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
         ...webSockets.sync,
       }),
       waiting: calls.count({ ...nodeCalls, ...createTextCalls(work) }),
-      turns: work.turns,
+      mainThread: work.mainThread,
     },
     work,
     ai: ai.transport,

@@ -17,14 +17,14 @@ import type { Exchange } from './http/listener.ts';
 import { hostNotFound } from './http/pages.ts';
 import { publicOrigin } from './http/public-origin.ts';
 import { SIGNED_FILES_PATH } from './http/signed-files.ts';
-import { createSkewProtection, type Aim } from './http/skew-protection.ts';
+import { createSkewProtection, type PinnedTarget } from './http/skew-protection.ts';
 import type { DeliveryEnd } from './invocation/delivery.ts';
 import { failed, failureResponse, isFailureCode, type FailureCode } from './invocation/outcome.ts';
-import type { Lead, Route } from './router/project-routes.ts';
+import type { RouteMatch, Route } from './router/project-routes.ts';
 
 /** Dependencies of a handler. */
 export interface HandlerDeps extends RouteDeploymentDeps, ServedDependencies {
-  readonly findLead: (host: string) => Lead | null;
+  readonly matchRoute: (host: string) => RouteMatch | null;
   /** Identifies requests that came through the edge. */
   readonly edgeToken?: string;
   /** Hosts of sandboxes, which belong to no deployment; absent: there are none. */
@@ -91,7 +91,7 @@ export function createHandler(deps: HandlerDeps): Handler {
   const portsMemory = deps.engine.hostMemory.open('sandboxes/ports');
 
   const clientHeaders = createClientHeaders(deps.trustedProxies, deps.edgeToken);
-  const aimRequest = createSkewProtection({
+  const findPinnedTarget = createSkewProtection({
     windowMs: deps.limits.skewProtectionMs,
     protocol: deps.protocol,
     openArtifact: deps.openArtifact,
@@ -101,7 +101,7 @@ export function createHandler(deps: HandlerDeps): Handler {
     { ...deps, onLog: lines.keep(deps.onLog) },
     {
       clientHeaders,
-      passThrough(exchange, config) {
+      fallBackToAssets(exchange, config) {
         const artifact = served.artifactOf(config);
         return artifact === null ? 0 : deps.assets.serve(exchange, artifact);
       },
@@ -116,19 +116,19 @@ export function createHandler(deps: HandlerDeps): Handler {
   const served = new ServedDeployments(deps, routeDeployments);
 
   function onExchange(exchange: Exchange): void {
-    const lead = deps.findLead(exchange.host);
-    if (lead === null) {
+    const match = deps.matchRoute(exchange.host);
+    if (match === null) {
       exchange.memory = portsMemory;
       if (deps.exposedPorts?.take(exchange) === true) return;
       engineCounters.unroutedRequests++;
       hostNotFound(exchange);
       return;
     }
-    if (lead.gate === null || deps.passGate === undefined) serve(exchange, lead.route, lead);
-    else deps.passGate(exchange, lead, serve);
+    if (match.gate === null || deps.passGate === undefined) serve(exchange, match.route, match);
+    else deps.passGate(exchange, match, serve);
   }
 
-  function serve(exchange: Exchange, route: Route, { others }: Lead): void {
+  function serve(exchange: Exchange, route: Route, { others }: RouteMatch): void {
     let found: Served;
     try {
       found = served.find(route);
@@ -156,13 +156,13 @@ export function createHandler(deps: HandlerDeps): Handler {
       deps.authRoutes.serve(exchange, site, clientHeaders(exchange.headerBlock, exchange.remoteAddress));
       return;
     }
-    const aim = others === null ? null : aimRequest(exchange, route, found.artifact, others);
-    if (aim === null) answer(exchange, found);
-    else aimed(aim, found);
+    const pinned = others === null ? null : findPinnedTarget(exchange, route, found.artifact, others);
+    if (pinned === null) answer(exchange, found);
+    else servePinned(pinned, found);
   }
 
   /** For a page of another deployment, or a page that learns its own deployment. */
-  function aimed({ exchange, route, file }: Aim, live: Served): void {
+  function servePinned({ exchange, route, file }: PinnedTarget, live: Served): void {
     const status = file === null ? 0 : deps.assets.serve(exchange, file);
     if (status !== 0) {
       engineCounters.assetRequests++;

@@ -26,7 +26,7 @@ import { createClientHeaders } from './http/client-address.ts';
 import { createExposedPorts, type ExposedPorts } from './servers/exposed-ports.ts';
 import { sendFailure } from './http/error-pages.ts';
 import { publicOrigin } from './http/public-origin.ts';
-import { createOwnHosts } from './http/own-hosts.ts';
+import { createPlatformHosts } from './http/platform-hosts.ts';
 import { createRouteTable, type RouteChanges } from './router/route-table.ts';
 import { createAssetServer } from './assets/assets.ts';
 import { engineRoutes } from './process/engine-routes.ts';
@@ -107,7 +107,7 @@ async function start(running: RunningProcess): Promise<() => Promise<void>> {
     nameServers: config.nameServers,
     ...aiOf(config),
     sandboxes,
-    ownHosts: createOwnHosts({
+    platformHosts: createPlatformHosts({
       has: (target) =>
         appEvents.has(target) ||
         (isOwnAddress(target, config, listeningPort) &&
@@ -160,7 +160,7 @@ async function start(running: RunningProcess): Promise<() => Promise<void>> {
     publicPort: config.publicPort,
     trustedProxies: config.trustedProxies,
     edgeToken: config.edgeToken,
-    findLead: (host) => table.lead(host),
+    matchRoute: (host) => table.match(host),
     ...(sandboxes === null ? {} : { exposedPorts: exposedPortsOf(config, sandboxes) }),
     passGate,
     openArtifact,

@@ -14,7 +14,7 @@ import {
 import path from 'node:path';
 import { mayConnect, type EgressPolicy } from '#core/egress.ts';
 import { PlatformError } from '#core/errors.ts';
-import { boundedLookup } from '#core/way-out/host-names.ts';
+import { limitedLookup } from '#core/outbound/host-names.ts';
 import { AI_HOST } from '#core/ssr/protocol.ts';
 
 /** Dependencies of outgoing connections. */
@@ -41,7 +41,7 @@ export async function openEgress({
   connectionsMax,
   gateway,
 }: EgressDeps): Promise<() => void> {
-  const lookup = boundedLookup(lookUp, connectionsMax);
+  const lookup = limitedLookup(lookUp, connectionsMax);
   const open = new Set<Socket>();
   const paths = new Set<Server>();
   let last = 0;
@@ -61,7 +61,7 @@ export async function openEgress({
         const [what = '', host = '', port = ''] = text.trim().split(' ');
         text = '';
         if (what === 'lookup') answerLookup(host, asking);
-        else void lead(host, Number(port), asking);
+        else void match(host, Number(port), asking);
       }
     });
   });
@@ -87,7 +87,7 @@ export async function openEgress({
     return found.map(({ address }) => address);
   }
 
-  async function lead(host: string, port: number, asking: Socket): Promise<void> {
+  async function match(host: string, port: number, asking: Socket): Promise<void> {
     if (!(Number.isInteger(port) && port > 0 && port < 65_536)) return refuse(asking, 'EINVAL', 'no port');
     if (host === AI_HOST) return connectTo({ path: gateway }, host, port, asking);
     let address: string | undefined;

@@ -14,7 +14,7 @@ import { closeInherited } from '#core/process/inherited-descriptors.ts';
 import { nodeFolders } from '#core/process/confinement/command-line.ts';
 import type { Confinement } from '#core/process/confinement/types.ts';
 import { CALLS_PREFIX, readLines, type FromEngine, type ToEngine } from '#core/ssr/protocol.ts';
-import { guardedLookup } from '#core/way-out/host-names.ts';
+import { guardedLookup } from '#core/outbound/host-names.ts';
 import { runProcess } from '#core/process/run-process.ts';
 import { openCalls } from './calls.ts';
 import { openOwnGroups } from './own-groups.ts';

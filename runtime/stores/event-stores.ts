@@ -3,12 +3,12 @@
 import type { DeliveryLimits } from '#core/limits.ts';
 import { previewSeparator } from '#core/preview.ts';
 import { whereThereIsSpace, type FreeSpace } from '#core/process/free-space.ts';
-import type { StorageBounds } from '#core/storage-left.ts';
+import type { StorageGuard } from '#core/storage-left.ts';
 import type { Presence } from '#postgres/presence.ts';
 import type { Wake } from '#postgres/wake.ts';
 import { createOutboxIndex, type OutboxIndex } from './outbox-index-sql.ts';
 import { createQueueStore } from './queue-sql.ts';
-import { boundQueue, boundTimers, boundWorkflows, queueBounds } from './project-bounds.ts';
+import { limitQueue, limitTimers, limitWorkflows, queueLimit } from './project-limits.ts';
 import { limitCalls, type ProjectLimit } from './project-concurrency.ts';
 import type { QueueStore } from '../engine/bindings/queue.ts';
 import type { TimerStore } from '../engine/bindings/timer.ts';
@@ -42,7 +42,7 @@ interface StoreLimits {
   /** Free space of the database's disk. */
   readonly space: FreeSpace;
   /** Remaining storage of organizations. */
-  readonly storage: StorageBounds;
+  readonly storage: StorageGuard;
   readonly queueBytesMax: number;
   /** Limits concurrent statements of a project; null: no limit. */
   readonly limit: ProjectLimit | null;
@@ -105,12 +105,12 @@ export function limitedStores(
 ): BindingEventStores {
   const limited = <Store extends object>(store: Store, names: readonly (keyof Store & string)[]): Store =>
     limit === null ? store : limitCalls(store, limit, names);
-  const bounded = boundQueue(queue, queueBounds(sql, queueBytesMax, storage));
+  const bounded = limitQueue(queue, queueLimit(sql, queueBytesMax, storage));
   return {
     // Sending is batched separately, together with messages of other projects.
     queue: limited(whereThereIsSpace(bounded, space, ['send']), ['metrics', 'list', 'remove', 'redrive', 'purge']),
-    timer: limited(whereThereIsSpace(boundTimers(timer, storage), space, ['set']), ['set', 'get', 'list', 'delete']),
-    workflow: limited(whereThereIsSpace(boundWorkflows(workflow, storage), space, ['trigger', 'sendEvent']), [
+    timer: limited(whereThereIsSpace(limitTimers(timer, storage), space, ['set']), ['set', 'get', 'list', 'delete']),
+    workflow: limited(whereThereIsSpace(limitWorkflows(workflow, storage), space, ['trigger', 'sendEvent']), [
       'trigger',
       'get',
       'list',

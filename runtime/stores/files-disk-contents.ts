@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { PlatformError } from '#core/errors.ts';
 import type { FreeSpace } from '#core/process/free-space.ts';
-import { giveBack } from '#core/give-back.ts';
+import { freeBuffer } from '#core/free-buffers.ts';
 import type { FileBody, FileWrite } from '../engine/bindings/files.ts';
 import { createDigests } from './file-digests.ts';
 import { CACHED_BYTES_MAX, OpenFileCache, type CachedFile } from './open-file-cache.ts';
@@ -91,7 +91,7 @@ export function openContents(folder: string, now: () => number, space: FreeSpace
           space.check();
           take(gatheredBytes);
           await writing;
-          writing = writeAll(file, gathered, giveBack);
+          writing = writeAll(file, gathered, freeBuffer);
           writing.catch(() => {});
           gathered = [];
           gatheredBytes = 0;
@@ -120,7 +120,7 @@ export function openContents(folder: string, now: () => number, space: FreeSpace
         if (gatheredBytes > 0) await writeGathered();
         await writing;
         // Not before it is written and its digest is known.
-        if (whole !== null) giveBack(whole);
+        if (whole !== null) freeBuffer(whole);
         await file.datasync();
         const etag = md5.digest('hex');
         others.check({ md5: etag });

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { PlatformError } from '#core/errors.ts';
 import { FreeSpace } from '#core/process/free-space.ts';
-import { unboundedStorage, type StorageBounds } from '#core/storage-left.ts';
+import { unlimitedStorage, type StorageGuard } from '#core/storage-left.ts';
 import type { FileHead, FilePage, FilePlace, FileStore, FileWrite } from '../engine/bindings/files.ts';
 import { contentBytes, FILE_BYTES, textBytes, textsOf } from './file-bytes.ts';
 import { holds, resolveRange } from './file-conditions.ts';
@@ -27,7 +27,7 @@ interface FilesDiskOptions {
   /** Free space of the disk. */
   readonly space?: FreeSpace;
   /** Remaining storage of organizations. */
-  readonly storage?: StorageBounds;
+  readonly storage?: StorageGuard;
   readonly now?: () => number;
 }
 
@@ -35,7 +35,7 @@ interface FilesDiskOptions {
 interface DiskDeps {
   readonly rows: FileRows;
   readonly content: Contents;
-  readonly storage: StorageBounds;
+  readonly storage: StorageGuard;
   readonly flushed: Flush;
 }
 
@@ -50,7 +50,7 @@ export function openFilesDisk(
     namespaceBytesMax = Number.MAX_SAFE_INTEGER,
     now = Date.now,
     space = new FreeSpace(folder, 0, statfsSync),
-    storage = unboundedStorage,
+    storage = unlimitedStorage,
   } = options;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const content = openContents(join(folder, 'content'), now, space);

@@ -5,7 +5,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { Headers } from 'undici';
 import { PlatformError } from '#core/errors.ts';
-import { unboundedStorage, type StorageBounds } from '#core/storage-left.ts';
+import { unlimitedStorage, type StorageGuard } from '#core/storage-left.ts';
 import type { FileHead, FileHeaders, FilePage, FilePlace, FileStore, FileWrite } from '../engine/bindings/files.ts';
 import { ByteBudget, type Share } from './byte-budget.ts';
 import { FILE_BYTES, textBytes, textsOf } from './file-bytes.ts';
@@ -21,7 +21,7 @@ interface S3Options extends BucketOptions {
   /** Memory limit for a namespace's uploads, above which all but the oldest wait. */
   readonly uploadBytesHeldMax: number;
   /** Remaining storage of organizations. */
-  readonly storage?: StorageBounds;
+  readonly storage?: StorageGuard;
 }
 
 /** Pieces of an upload of unknown length; S3 requires parts of at least 5 MB. */
@@ -44,7 +44,7 @@ export function openFilesS3(options: S3Options): FileStore & {
   kept(): Promise<ReadonlyMap<string, number>>;
   close(): Promise<void>;
 } {
-  const { storage = unboundedStorage } = options;
+  const { storage = unlimitedStorage } = options;
   const root = options.prefix === '' ? '' : `${options.prefix}/`;
   const { send, expect, read, close } = openBucket(options);
   const budget = new ByteBudget(options.uploadBytesHeldMax);

@@ -6,7 +6,7 @@ import { FreeSpace, whereThereIsSpace } from '#core/process/free-space.ts';
 import { defaultLimits, type Limits } from '#core/limits.ts';
 import type { BindingStores } from '../engine/bindings/bindings.ts';
 import { openFilesDisk } from './files-disk.ts';
-import { boundState, stateBounds } from './project-bounds.ts';
+import { limitState, stateLimit } from './project-limits.ts';
 import { openStateSqlite } from './state-sqlite.ts';
 
 /** Open stores. */
@@ -23,10 +23,10 @@ export function openLocalStores(
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const space = new FreeSpace(folder, limits.diskFreeBytesMin, statfsSync);
   const state = openStateSqlite(join(folder, 'state.sqlite'));
-  const bounds = stateBounds(async (namespace) => state.bytes(namespace), limits.projectStateBytesMax);
+  const limit = stateLimit(async (namespace) => state.bytes(namespace), limits.projectStateBytesMax);
   const files = openFilesDisk(join(folder, 'files'), { namespaceBytesMax: limits.projectFileBytesMax, space });
   return {
-    stores: { state: whereThereIsSpace(boundState(state, bounds), space, ['put', 'update']), files },
+    stores: { state: whereThereIsSpace(limitState(state, limit), space, ['put', 'update']), files },
     close() {
       state.close();
       files.close();

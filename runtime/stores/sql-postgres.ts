@@ -3,7 +3,7 @@
 // the stores.
 import { PlatformError } from '#core/errors.ts';
 import { openPostgres, type PostgresValue, type Statements } from '#postgres/connection.ts';
-import { isConnectionTrouble, sqlState } from '#postgres/postgres-error.ts';
+import { isConnectionError, sqlState } from '#postgres/postgres-error.ts';
 import type { Sql, SqlValue } from './sql.ts';
 
 /** The tables of bindings. */
@@ -37,7 +37,7 @@ function guarded<Result>(running: Promise<Result>): Promise<Result> {
   return running.catch((error: unknown) => {
     if (sqlState(error) === diskFull)
       throw new PlatformError('quota_exceeded', { what: 'This write', limit: 'the free disk space' }, { cause: error });
-    throw isConnectionTrouble(error) ? new PlatformError('store_unavailable', {}, { cause: error }) : error;
+    throw isConnectionError(error) ? new PlatformError('store_unavailable', {}, { cause: error }) : error;
   });
 }
 

@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import type Database from 'better-sqlite3';
 import type { StateStore, StoredState } from '../engine/bindings/state.ts';
-import { ROW_BYTES } from './project-bounds.ts';
+import { ROW_BYTES } from './project-limits.ts';
 import { migrateSqliteFile, openSqliteFile } from './sqlite-file.ts';
 import { checkValueBytes } from './state-value-bytes.ts';
 

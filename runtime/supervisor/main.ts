@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { goneSettings } from '#core/gone-variables.ts';
+import { removedSettings } from '#core/removed-variables.ts';
 import { logFormatFrom, logLevelFrom } from '#core/log/log-level.ts';
 import { openLog } from '#core/log/log.ts';
 import { lastBackup } from '#core/process/backup-runs.ts';
@@ -56,7 +56,7 @@ function openSupervisorLog(): Logger {
 async function start(config: SupervisorConfig, running: RunningProcess): Promise<() => Promise<void>> {
   logLevelFrom(process.env);
   logFormatFrom(process.env, false);
-  for (const line of goneSettings(process.env)) log.warn(line);
+  for (const line of removedSettings(process.env)) log.warn(line);
   const startedAt = new Date().toISOString();
   const { limits, folder, parts } = config;
   const serves = parts.has('handler');

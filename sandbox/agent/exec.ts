@@ -3,14 +3,14 @@ import type { ServerResponse } from 'node:http';
 import { StringDecoder } from 'node:string_decoder';
 import { PlatformError } from '#core/errors.ts';
 import { toCommandArguments, toInput, toTimeout, type Fields } from '#core/sandbox/arguments.ts';
-import { SANDBOX_BOUNDS } from '#core/sandbox/call-limits.ts';
+import { SANDBOX_LIMITS } from '#core/sandbox/call-limits.ts';
 import type { Commands, RunningCommand } from './commands.ts';
 import { createEventStream } from './event-stream.ts';
 
 /** The exit code after a timeout, as in `timeout`. */
 const TIMED_OUT = 124;
 
-const { outputBytesMax, processesMax } = SANDBOX_BOUNDS;
+const { outputBytesMax, processesMax } = SANDBOX_LIMITS;
 /** Maximum total output held by all running commands. */
 const HELD_BYTES_MAX = 64 * 1024 * 1024;
 

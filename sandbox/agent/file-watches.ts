@@ -5,7 +5,7 @@ import type { ServerResponse } from 'node:http';
 import path from 'node:path';
 import { PlatformError } from '#core/errors.ts';
 import { toFlag, toPath, type Fields } from '#core/sandbox/arguments.ts';
-import { SANDBOX_BOUNDS } from '#core/sandbox/call-limits.ts';
+import { SANDBOX_LIMITS } from '#core/sandbox/call-limits.ts';
 import { createEventStream } from './event-stream.ts';
 import { fileError } from './file-errors.ts';
 import type { Paths } from './paths.ts';
@@ -18,8 +18,8 @@ export function createFileWatches(paths: Paths): (fields: Fields, response: Serv
   return async (fields, response) => {
     const place = await paths.resolve(toPath(fields['path']));
     const recursive = toFlag(fields['recursive'], 'recursive');
-    if (open >= SANDBOX_BOUNDS.watchesMax)
-      throw new PlatformError('sandbox_limit', { what: 'Another watch', limit: SANDBOX_BOUNDS.watchesMax });
+    if (open >= SANDBOX_LIMITS.watchesMax)
+      throw new PlatformError('sandbox_limit', { what: 'Another watch', limit: SANDBOX_LIMITS.watchesMax });
     open++;
     try {
       const root = await stat(place.real);

@@ -8,11 +8,11 @@ import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { PlatformError } from '#core/errors.ts';
 import { toFlag, toPath, toWhole, type Fields } from '#core/sandbox/arguments.ts';
-import { SANDBOX_BOUNDS } from '#core/sandbox/call-limits.ts';
+import { SANDBOX_LIMITS } from '#core/sandbox/call-limits.ts';
 import { fileError } from './file-errors.ts';
 import type { Paths, SandboxPath } from './paths.ts';
 
-const { filesMax } = SANDBOX_BOUNDS;
+const { filesMax } = SANDBOX_LIMITS;
 
 /** Defined in packages/types/sandbox.d.ts. */
 interface FileRecord {

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { PlatformError } from '#core/errors.ts';
 import { toCheckoutArguments, type Fields } from '#core/sandbox/arguments.ts';
-import { SANDBOX_BOUNDS } from '#core/sandbox/call-limits.ts';
+import { SANDBOX_LIMITS } from '#core/sandbox/call-limits.ts';
 import type { Executions } from './exec.ts';
 import type { Paths } from './paths.ts';
 import type { SecretFiles } from './secret-files.ts';
@@ -35,7 +35,7 @@ export async function checkOut(
     target.real,
   ];
   const result = await executions
-    .exec({ command, timeoutMs: SANDBOX_BOUNDS.commandMsMax, env: environment }, gone)
+    .exec({ command, timeoutMs: SANDBOX_LIMITS.commandMsMax, env: environment }, gone)
     .finally(() => (file === null ? null : secrets.remove(file)));
   if (result.success) return;
   const reason = result.timedOut ? 'it took longer than 10 minutes' : result.stderr.trim().slice(-REASON_CHARS_MAX);

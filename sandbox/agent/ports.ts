@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { PlatformError } from '#core/errors.ts';
 import { toPort, toPortRequest, toWhole, type Fields } from '#core/sandbox/arguments.ts';
-import { SANDBOX_BOUNDS } from '#core/sandbox/call-limits.ts';
+import { SANDBOX_LIMITS } from '#core/sandbox/call-limits.ts';
 import { RESPONSE_HEADER } from '#core/sandbox/operations.ts';
 
 /** IPv4 and IPv6, since a server may listen on either. */
@@ -34,7 +34,7 @@ export async function fetchFromPort(fields: Fields, body: IncomingMessage, respo
     ],
     lookup,
     agent: false,
-    maxHeaderSize: SANDBOX_BOUNDS.headerArgumentsCharsMax,
+    maxHeaderSize: SANDBOX_LIMITS.headerArgumentsCharsMax,
   });
   const gone = (): void => void outgoing.destroy();
   response.once('close', gone);
@@ -51,7 +51,7 @@ export async function fetchFromPort(fields: Fields, body: IncomingMessage, respo
         headers: pairsOf(answer.rawHeaders),
       }),
     );
-    if (head.length > SANDBOX_BOUNDS.headerArgumentsCharsMax) {
+    if (head.length > SANDBOX_LIMITS.headerArgumentsCharsMax) {
       answer.destroy();
       throw new PlatformError('port_unreachable', { port, reason: TOO_LARGE });
     }
@@ -105,7 +105,7 @@ export async function waitForPort(fields: Fields, gone: AbortSignal): Promise<vo
   const port = toPort(fields['port']);
   const limitMs = toWhole(fields['timeoutMs'], 'timeoutMs', {
     least: 1,
-    most: SANDBOX_BOUNDS.commandMsMax,
+    most: SANDBOX_LIMITS.commandMsMax,
     otherwise: WAIT_MS,
   });
   const until = performance.now() + limitMs;

@@ -6,12 +6,12 @@ import { StringDecoder } from 'node:string_decoder';
 import { setTimeout as pause } from 'node:timers/promises';
 import { PlatformError } from '#core/errors.ts';
 import { toCommandArguments, toInput, toProcessId, toSignal, type Fields } from '#core/sandbox/arguments.ts';
-import { SANDBOX_BOUNDS } from '#core/sandbox/call-limits.ts';
+import { SANDBOX_LIMITS } from '#core/sandbox/call-limits.ts';
 import type { Commands, RunningCommand } from './commands.ts';
 import { createEventStream } from './event-stream.ts';
 import { createOutputLog, type OutputLog } from './output-log.ts';
 
-const { processesMax, logBytesMax } = SANDBOX_BOUNDS;
+const { processesMax, logBytesMax } = SANDBOX_LIMITS;
 /** Grace period after SIGTERM before SIGKILL. */
 const GRACE_MS = 2000;
 

@@ -3,7 +3,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { errorTable, PlatformError } from '#core/errors.ts';
 import { toFields, type Fields } from '#core/sandbox/arguments.ts';
-import { SANDBOX_BOUNDS } from '#core/sandbox/call-limits.ts';
+import { SANDBOX_LIMITS } from '#core/sandbox/call-limits.ts';
 import { ARGUMENTS_HEADER, askedShape, type AskedOperation } from '#core/sandbox/operations.ts';
 import { createOperations } from './operations.ts';
 import type { AgentSettings } from './settings.ts';
@@ -61,7 +61,7 @@ function decodeHeader(value: string | string[] | undefined): string {
 }
 
 async function textOf(request: IncomingMessage): Promise<string> {
-  const { argumentsBytesMax } = SANDBOX_BOUNDS;
+  const { argumentsBytesMax } = SANDBOX_LIMITS;
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {

@@ -8,7 +8,7 @@ import { constants } from 'node:os';
 import type { Duplex, Readable, Writable } from 'node:stream';
 import { PlatformError } from '#core/errors.ts';
 import { toTerminalArguments, toTerminalSize, type Fields, type TerminalSize } from '#core/sandbox/arguments.ts';
-import { SANDBOX_BOUNDS } from '#core/sandbox/call-limits.ts';
+import { SANDBOX_LIMITS } from '#core/sandbox/call-limits.ts';
 import {
   frameFields,
   TERMINAL_FRAME,
@@ -19,7 +19,7 @@ import {
 import type { Commands } from './commands.ts';
 import { ownTerminalProgram } from './terminal/program.ts';
 
-const { terminalsMax } = SANDBOX_BOUNDS;
+const { terminalsMax } = SANDBOX_LIMITS;
 /** Grace period after the hangup before SIGKILL. */
 const GRACE_MS = 2000;
 const LOGIN_SHELL = ['/bin/sh', '-c', 'if command -v bash >/dev/null 2>&1; then exec bash -l; else exec sh -l; fi'];

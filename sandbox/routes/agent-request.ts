@@ -3,7 +3,7 @@
 import type { IncomingMessage, RequestOptions } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { PlatformError } from '#core/errors.ts';
-import { SANDBOX_BOUNDS } from '#core/sandbox/call-limits.ts';
+import { SANDBOX_LIMITS } from '#core/sandbox/call-limits.ts';
 import { ARGUMENTS_HEADER, isDuplex, type AskedOperation } from '#core/sandbox/operations.ts';
 
 // Importing it evaluates all exports, including getters that load Node's own HTTP client.
@@ -13,7 +13,7 @@ const { request } = process.getBuiltinModule('node:http');
 export const HEADERS_BYTES_MAX = 64 * 1024;
 
 /** Longer than any time limit of the agent, for the response headers to arrive. */
-export const HEAD_MS_MAX = SANDBOX_BOUNDS.commandMsMax + 60_000;
+export const HEAD_MS_MAX = SANDBOX_LIMITS.commandMsMax + 60_000;
 
 /** The request. `args`: for an operation with a binary body, sent in a header. */
 export interface AgentRequest {

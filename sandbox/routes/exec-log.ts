@@ -1,7 +1,7 @@
 // Logs the output of commands (`SANDBOX_LOG_EXEC`): the beginning of the responses of `exec`, `execStream` and
 // `terminal`, in one line when the command ends. Arguments and input are never logged, since they may contain secrets.
 // Used by routes.ts.
-import { SANDBOX_BOUNDS } from '#core/sandbox/call-limits.ts';
+import { SANDBOX_LIMITS } from '#core/sandbox/call-limits.ts';
 import { type AgentOperation, type SandboxPlace } from '#core/sandbox/operations.ts';
 import { exitIn, TERMINAL_FRAME, terminalFrames } from '#core/sandbox/terminal-frames.ts';
 
@@ -21,7 +21,7 @@ export type ExecLog = (
   operation: AgentOperation,
 ) => ((answer: AsyncIterable<Buffer>) => AsyncIterable<Buffer>) | null;
 
-const { loggedBytesMax } = SANDBOX_BOUNDS;
+const { loggedBytesMax } = SANDBOX_LIMITS;
 
 export function createExecLog(write: (line: ExecLine) => void): ExecLog {
   return (place, operation) => {

@@ -4,7 +4,7 @@ import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypt
 import { PlatformError } from '#core/errors.ts';
 import { toExposeArguments, toPort, type Fields } from '#core/sandbox/arguments.ts';
 import { exposedOrigin, isPortOrigin, PORT_ORIGIN_HEADER } from '#core/sandbox/exposed-port.ts';
-import { SANDBOX_BOUNDS } from '#core/sandbox/call-limits.ts';
+import { SANDBOX_LIMITS } from '#core/sandbox/call-limits.ts';
 import { type PortOperation, type SandboxPlace } from '#core/sandbox/operations.ts';
 import type { SandboxOptionsChange } from '#core/sandbox/options.ts';
 import type { Sandboxes } from './held-sandboxes.ts';
@@ -105,7 +105,7 @@ export function createExposedPorts(deps: {
         });
       switch (operation) {
         case 'exposePort': {
-          const most = SANDBOX_BOUNDS.exposedPortsMax;
+          const most = SANDBOX_LIMITS.exposedPortsMax;
           const held = await sandboxes.hold(place, change);
           try {
             const wanted = toExposeArguments(await read());

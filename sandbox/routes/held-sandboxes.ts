@@ -16,7 +16,7 @@ export interface HeldSandbox {
 }
 
 /** Marks requests from another replica. */
-export const PASSED_ON_HEADER = 'sandbox-passed-on';
+export const FORWARDED_HEADER = 'sandbox-passed-on';
 
 /** A replica of the service that holds a sandbox. */
 export interface Holder {

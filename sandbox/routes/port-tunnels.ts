@@ -10,7 +10,7 @@ import { askAgent } from './agent-request.ts';
 import type { OwnedPort } from './exposed-ports.ts';
 import { requestHeaders } from './port-heads.ts';
 import type { PortVisits } from './port-visits.ts';
-import { holderIn, PASSED_ON_HEADER, type Sandboxes } from './held-sandboxes.ts';
+import { holderIn, FORWARDED_HEADER, type Sandboxes } from './held-sandboxes.ts';
 
 /** Dependencies. */
 interface PortTunnelsDeps {
@@ -77,10 +77,10 @@ export function createPortTunnels(
   const begun = new WeakSet<Duplex>();
 
   /** Forwards a handshake unchanged to the replica that holds the sandbox. */
-  async function passOn(owner: string, request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+  async function forward(owner: string, request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     const there = (await elsewhere?.(owner)) ?? null;
     if (there === null) throw new PlatformError('sandbox_unavailable', { reason: 'its replica is gone' });
-    const lines = [`GET ${request.url} HTTP/1.1`, `${PASSED_ON_HEADER}: 1`];
+    const lines = [`GET ${request.url} HTTP/1.1`, `${FORWARDED_HEADER}: 1`];
     for (let at = 0; at + 1 < request.rawHeaders.length; at += 2)
       lines.push(`${request.rawHeaders[at]}: ${request.rawHeaders[at + 1]}`);
     there.write(Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'));
@@ -100,8 +100,8 @@ export function createPortTunnels(
         await tunnel(found, visit, request, socket, head);
       } catch (error) {
         const holder = holderIn(error);
-        if (holder === null || request.headers[PASSED_ON_HEADER] !== undefined) throw error;
-        await passOn(holder.owner, request, socket, head);
+        if (holder === null || request.headers[FORWARDED_HEADER] !== undefined) throw error;
+        await forward(holder.owner, request, socket, head);
       }
     });
   }

@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import { PlatformError } from '#core/errors.ts';
 import { toFields, toPortRequest, type Fields } from '#core/sandbox/arguments.ts';
 import { isExposedName, type PortVisit } from '#core/sandbox/exposed-port.ts';
-import { SANDBOX_BOUNDS } from '#core/sandbox/call-limits.ts';
+import { SANDBOX_LIMITS } from '#core/sandbox/call-limits.ts';
 import { ARGUMENTS_HEADER, RESPONSE_HEADER } from '#core/sandbox/operations.ts';
 import { refusalOf } from './agent-refusal.ts';
 import { askAgent } from './agent-request.ts';
@@ -55,8 +55,8 @@ export function createPortVisits(deps: PortVisitsDeps): PortVisits {
       if (gone.aborted) return;
       if (request.headers.expect !== undefined) response.writeContinue();
       const args = encodeURIComponent(JSON.stringify({ ...visit, headers: requestHeaders(visit, port), port }));
-      if (args.length > SANDBOX_BOUNDS.headerArgumentsCharsMax)
-        throw new PlatformError('headers_too_large', { limit: SANDBOX_BOUNDS.headerArgumentsCharsMax });
+      if (args.length > SANDBOX_LIMITS.headerArgumentsCharsMax)
+        throw new PlatformError('headers_too_large', { limit: SANDBOX_LIMITS.headerArgumentsCharsMax });
       const answer = await askAgent(await held.connect(), {
         operation: 'fetch',
         args,

@@ -29,7 +29,7 @@ import type { ExecLog } from './exec-log.ts';
 import type { ExposedPorts } from './exposed-ports.ts';
 import { createPortTunnels } from './port-tunnels.ts';
 import { createPortVisits } from './port-visits.ts';
-import { holderIn, PASSED_ON_HEADER, type Sandboxes } from './held-sandboxes.ts';
+import { holderIn, FORWARDED_HEADER, type Sandboxes } from './held-sandboxes.ts';
 import { TERMINAL_QUIET_MS, useForTerminal } from './terminal-use.ts';
 
 /** Dependencies. */
@@ -261,7 +261,7 @@ export function createSandboxRoutes(deps: SandboxRoutesDeps): SandboxRoutes {
       const code: ErrorCode = known ? (error as PlatformError).code : 'internal';
       const message = known ? (error as PlatformError).message : errorTable.internal.message;
       const text = JSON.stringify({ error: { code, message } });
-      const isElsewhere = holderIn(error) !== null && request.headers[PASSED_ON_HEADER] !== undefined;
+      const isElsewhere = holderIn(error) !== null && request.headers[FORWARDED_HEADER] !== undefined;
       response
         .writeHead(isElsewhere ? ELSEWHERE : errorTable[code].status, {
           'content-type': 'application/json',

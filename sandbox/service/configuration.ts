@@ -1,7 +1,7 @@
 // The variables of the sandbox service, read once when it starts. Missing, invalid or unsafe values are refused by
 // name, with the fix. Pure.
 import { isIP } from 'node:net';
-import { isInsideAddress } from '#core/inside-address.ts';
+import { isPrivateAddress } from '#core/private-address.ts';
 import { limitsFrom, type SandboxLimits } from '#core/limits.ts';
 import { HOST_NAME, IMAGE_NAME, isMachineSize, MACHINE_SIZES, type MachineSize } from '#core/sandbox/options.ts';
 import { parseInteger } from '#core/parse-integer.ts';
@@ -64,7 +64,7 @@ const LOCAL = /^(?:127\.|169\.254\.|::1$|fe[89ab])/i;
 
 /** Whether an address is on this machine or in a private network. */
 export function isInside(address: string): boolean {
-  return isInsideAddress(address.replace(/^::ffff:/i, '').replace(/%.*/, ''));
+  return isPrivateAddress(address.replace(/^::ffff:/i, '').replace(/%.*/, ''));
 }
 
 /**

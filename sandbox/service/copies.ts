@@ -31,7 +31,7 @@ export interface CopiesDeps<Entry extends CopiedEntry> {
   /** Deletes its machine and its row. */
   destroy(entry: Entry): Promise<void>;
   /** Releases the lease. */
-  giveBack(entry: Entry): Promise<void>;
+  freeBuffer(entry: Entry): Promise<void>;
 }
 
 export interface Copies<Entry extends CopiedEntry> extends Pick<
@@ -49,7 +49,7 @@ const within = ({ project, resource }: Omit<SandboxPlace, 'id'>): Omit<SandboxPl
 const placeOf = (sandbox: SandboxPlace, id: string): SandboxPlace => ({ ...within(sandbox), id });
 
 export function createCopies<Entry extends CopiedEntry>(deps: CopiesDeps<Entry>): Copies<Entry> {
-  const { backend, rows, claim, inTurn, own, save, suspend, wake, destroy, giveBack } = deps;
+  const { backend, rows, claim, inTurn, own, save, suspend, wake, destroy, freeBuffer } = deps;
   /** The last requested copy of each project: one at a time, since disks are shared. */
   const last = new Map<string, Promise<unknown>>();
 
@@ -103,7 +103,7 @@ export function createCopies<Entry extends CopiedEntry>(deps: CopiesDeps<Entry>)
         }
         const row = await rows.find(target);
         // Other callers may already be waiting for it.
-        if (made.holds === 0) await giveBack(made);
+        if (made.holds === 0) await freeBuffer(made);
         return row;
       });
     });

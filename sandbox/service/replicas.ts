@@ -12,7 +12,7 @@ import { OPTIONS_HEADER } from '#core/sandbox/options.ts';
 import { askOver, HEAD_MS_MAX } from '../routes/agent-request.ts';
 import type { Call, CallPlacement } from '../routes/call.ts';
 import { ELSEWHERE } from '../routes/routes.ts';
-import { holderIn, PASSED_ON_HEADER } from '../routes/held-sandboxes.ts';
+import { holderIn, FORWARDED_HEADER } from '../routes/held-sandboxes.ts';
 import { isInside } from './configuration.ts';
 
 /** Dependencies. */
@@ -52,7 +52,7 @@ export async function reachReplica(owner: string): Promise<Socket | null> {
 
 export function createReplicas({ token, waitMs, startMs }: ReplicasDeps): CallPlacement {
   /** False: it sent no response, and nothing of the body was read. */
-  async function passOn(owner: string, { request, response, gone }: Call): Promise<boolean> {
+  async function forward(owner: string, { request, response, gone }: Call): Promise<boolean> {
     const connection = await reachReplica(owner);
     if (connection === null) return false;
     let isTaken = false;
@@ -78,7 +78,7 @@ export function createReplicas({ token, waitMs, startMs }: ReplicasDeps): CallPl
           host: 'sandboxes',
           authorization: `Bearer ${token}`,
           expect: '100-continue',
-          [PASSED_ON_HEADER]: '1',
+          [FORWARDED_HEADER]: '1',
           ...Object.fromEntries(said),
         },
         // The other replica discards what follows the response of an operation without a body.
@@ -115,8 +115,8 @@ export function createReplicas({ token, waitMs, startMs }: ReplicasDeps): CallPl
         return await here();
       } catch (error) {
         const holder = holderIn(error);
-        if (holder === null || isLast || call.request.headers[PASSED_ON_HEADER] !== undefined) throw error;
-        if (await passOn(holder.owner, call)) return;
+        if (holder === null || isLast || call.request.headers[FORWARDED_HEADER] !== undefined) throw error;
+        if (await forward(holder.owner, call)) return;
         await wait(Math.min(holder.leaseMs, RETRY_MS), undefined, { signal: call.gone });
       }
     }

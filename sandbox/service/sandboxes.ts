@@ -269,7 +269,7 @@ export function startSandboxes(deps: SandboxesDeps): RunningSandboxes {
   }
 
   /** Releases the lease when unused here, so that another replica can take the next call. */
-  async function giveBack(entry: Entry): Promise<void> {
+  async function freeBuffer(entry: Entry): Promise<void> {
     forget(entry);
     await rows.release(entry.key);
   }
@@ -284,7 +284,7 @@ export function startSandboxes(deps: SandboxesDeps): RunningSandboxes {
     suspend,
     wake,
     destroy: destroyMachine,
-    giveBack,
+    freeBuffer,
   });
 
   /** Runs a due action on a sandbox that this replica can claim. */
@@ -306,7 +306,7 @@ export function startSandboxes(deps: SandboxesDeps): RunningSandboxes {
         await backend.stop(key);
         await save(entry, 'stopped');
       }
-      if (entry.holds === 0) await giveBack(entry);
+      if (entry.holds === 0) await freeBuffer(entry);
     });
   }
 

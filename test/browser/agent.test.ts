@@ -5,7 +5,7 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { createProject } from '#packages/create/project.ts';
-import { startAgentDouble } from '#test/setup/agent-double.ts';
+import { startFakeModel } from '#test/setup/fake-model.ts';
 import { chromium } from '#cli/tasks/tools/chromium.ts';
 import { openAppPage, type AppPage } from '#test/setup/dashboard-browser.ts';
 import { startDev, type TestDev } from '#test/setup/dev.ts';
@@ -77,11 +77,11 @@ test('with nothing configured a message calls the tool, and a reminder comes by 
 });
 
 test('with another model, by one variable, an answer is shown while it is written', { skip }, async () => {
-  const double = await startAgentDouble();
-  double.script('summary', () => ({ begin: 'Once upon a time' }));
+  const fake = await startFakeModel();
+  fake.script('summary', () => ({ begin: 'Once upon a time' }));
   const variables = {
     AGENT_MODEL: 'test/slow',
-    PLATFORM_DEV_AI_URL: double.url,
+    PLATFORM_DEV_AI_URL: fake.url,
     PLATFORM_DEV_AI_TOKEN: 'of-the-test',
   };
   const rows = Object.entries(variables).map(([name, value]) => `${name}=${value}\n`);
@@ -90,7 +90,7 @@ test('with another model, by one variable, an answer is shown while it is writte
   try {
     await say('Tell me a story');
     await has('.partial', /^Once upon a time$/);
-    assert.equal(double.requests('summary')[0]!.model, 'test/slow');
+    assert.equal(fake.requests('summary')[0]!.model, 'test/slow');
     assert.deepEqual(await lines(), [
       ['user', 'Tell me a story'],
       ['assistant partial', 'Once upon a time'],
@@ -98,7 +98,7 @@ test('with another model, by one variable, an answer is shown while it is writte
     await reset();
   } finally {
     // The model first: the run waits for its answer, and platform dev for the run.
-    double.close();
+    fake.close();
     await dev.close();
   }
 });

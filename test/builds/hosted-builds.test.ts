@@ -9,7 +9,7 @@ import { runBuild } from '#builder/service/run-build.ts';
 import { buildExecutor } from '#core/build-executor.ts';
 import { openSandboxClient } from '#core/sandbox/service-client.ts';
 import { openBuilds, type TestBuilds, type TestProject } from '#test/setup/builds.ts';
-import { openDoubledBackend, startHostedProvider, type HostedProviderDouble } from '#test/setup/hosted-provider.ts';
+import { openFakeHostedBackend, startHostedProvider, type FakeHostedProvider } from '#test/setup/hosted-provider.ts';
 import { startTestSandboxService, type TestSandboxService } from '#test/setup/sandbox-service.ts';
 
 const files = (greeting: string): Record<string, string> => ({
@@ -23,7 +23,7 @@ const files = (greeting: string): Record<string, string> => ({
   'src/index.ts': 'import { greeting } from "words"; export default { fetch: () => new Response(greeting) };\n',
 });
 
-let provider: HostedProviderDouble;
+let provider: FakeHostedProvider;
 let service: TestSandboxService;
 let builds: TestBuilds;
 let project: TestProject;
@@ -37,7 +37,7 @@ before(async () => {
     BUILD_SANDBOX_TEMPLATE: 'builds',
     BUILD_SANDBOX_TEMPLATE_SNAPSHOT_ID: 's7',
   };
-  service = await startTestSandboxService(await openDoubledBackend(provider, { environment }));
+  service = await startTestSandboxService(await openFakeHostedBackend(provider, { environment }));
   builds = await openBuilds(runBuild);
   const { url, token, organizations, machine } = buildExecutor({
     BUILD_EXECUTOR: 'sandbox',

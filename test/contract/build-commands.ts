@@ -138,7 +138,7 @@ export function testBuildCommands(name: string, { open, confinement }: BuildComm
         config: config!,
         artifacts: artifact,
         variables: { OWN: 'own' },
-        wayOut: fence.wayOut,
+        outbound: fence.outbound,
         limits: defaultLimits,
       };
       let output = '';

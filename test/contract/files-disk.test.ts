@@ -10,7 +10,7 @@ import { test } from 'node:test';
 import { promisify } from 'node:util';
 import Database from 'better-sqlite3';
 import { FreeSpace } from '#core/process/free-space.ts';
-import type { StorageBounds } from '#core/storage-left.ts';
+import type { StorageGuard } from '#core/storage-left.ts';
 import { openFilesDisk } from '#runtime/stores/files-disk.ts';
 import { full } from '#runtime/stores/files-disk-contents.ts';
 import { fileStoreContract } from './file-store.ts';
@@ -168,7 +168,7 @@ test('keys, metadata and each file, part and upload count besides its bytes, als
     assert.equal(namespace, 'a');
     account += bytes;
   };
-  const storage = { take: note, note } as unknown as StorageBounds;
+  const storage = { take: note, note } as unknown as StorageGuard;
   const store = openFilesDisk(folder, { namespaceBytesMax: 20_000, storage });
   const place = { namespace: 'a', resource: 'b' };
   const counts = async (bytes: number): Promise<void> =>

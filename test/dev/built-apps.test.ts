@@ -9,7 +9,7 @@ import { run } from '#cli/main.ts';
 import { builtApps, copySources, type Fetch } from '#test/setup/built-apps.ts';
 import { startPlatform, type TestPlatform } from '#test/setup/platform.ts';
 import { until } from '#test/setup/until.ts';
-import { recordingShell } from '../unit/cli/shell-double.ts';
+import { recordingShell } from '../unit/cli/recording-shell.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'built-apps-'));
 let platform: TestPlatform;

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { run } from '#cli/main.ts';
 import { startPlatform } from '#test/setup/platform.ts';
-import { recordingShell } from '../unit/cli/shell-double.ts';
+import { recordingShell } from '../unit/cli/recording-shell.ts';
 
 /** Connections spread over the engines. */
 const VISITS = 12;

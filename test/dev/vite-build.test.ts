@@ -10,7 +10,7 @@ import { startPlatform, type TestPlatform } from '#test/setup/platform.ts';
 import type { TestResponse } from '#test/setup/send.ts';
 import { until } from '#test/setup/until.ts';
 import { builtViteProject, VITE_CONFIG } from '#test/setup/vite-project.ts';
-import { recordingShell } from '../unit/cli/shell-double.ts';
+import { recordingShell } from '../unit/cli/recording-shell.ts';
 
 let platform: TestPlatform;
 let home: string;

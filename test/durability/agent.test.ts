@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { ModelReply } from '#test/setup/agent-double.ts';
+import type { ModelReply } from '#test/setup/fake-model.ts';
 import { startKilledAgent, type KilledAgent } from '#test/setup/agent-kills.ts';
 import { until } from '#test/setup/until.ts';
 

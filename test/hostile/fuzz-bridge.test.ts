@@ -12,7 +12,7 @@ import type { IsolateEvents } from '#runtime/engine/isolates/isolate.ts';
 import { DeploymentCounters, EngineCounters } from '#runtime/engine/metrics/counters.ts';
 import { EngineUsage } from '#runtime/engine/metrics/usage.ts';
 import type { Exchange } from '#runtime/engine/http/listener.ts';
-import { MainTurns } from '#runtime/engine/work/main-turns.ts';
+import { MainThreadBudget } from '#runtime/engine/work/main-thread-budget.ts';
 import { createSeededRandom } from '#test/setup/seeded-random.ts';
 
 const random = createSeededRandom();
@@ -102,7 +102,7 @@ test('whatever a guest says, the host goes on and every request ends once', asyn
       },
       sync: {},
       waiting: {},
-      turns: new MainTurns(),
+      mainThread: new MainThreadBudget(),
     },
     limits: { ...defaultLimits, webSocketsMax: 5 },
     clientHeaders: (block: string) => block,

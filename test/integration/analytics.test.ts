@@ -16,7 +16,7 @@ import { startControl, type TestControl } from '#test/setup/control.ts';
 import { startPlatformHere, type PlatformHere } from '#test/setup/platform-here.ts';
 import { until } from '#test/setup/until.ts';
 import { usageRow } from '#test/setup/usage-row.ts';
-import { recordingShell } from '#test/unit/cli/shell-double.ts';
+import { recordingShell } from '#test/unit/cli/recording-shell.ts';
 
 const FIRST_BYTE_MS = 80;
 const BODY_MS = 120;

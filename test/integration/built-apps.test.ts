@@ -12,7 +12,7 @@ import { builtApps, copySources } from '#test/setup/built-apps.ts';
 import { startDevHere } from '#test/setup/dev.ts';
 import { startHandler, type TestHandler, type WorkerSource } from '#test/setup/handler.ts';
 import { until } from '#test/setup/until.ts';
-import { recordingShell } from '../unit/cli/shell-double.ts';
+import { recordingShell } from '../unit/cli/recording-shell.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'built-apps-'));
 const state = openStateSqlite(path.join(folder, 'state.sqlite'));

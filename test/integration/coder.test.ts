@@ -4,17 +4,17 @@ import assert from 'node:assert/strict';
 import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { startAgentDouble, type AgentDouble } from '#test/setup/agent-double.ts';
+import { startFakeModel, type FakeModel } from '#test/setup/fake-model.ts';
 import { startDevHere, type TestDev } from '#test/setup/dev.ts';
 
 const root = join(import.meta.dirname, '../..');
 
-let double: AgentDouble;
+let fake: FakeModel;
 let folder: string;
 let dev: TestDev;
 
 before(async () => {
-  double = await startAgentDouble();
+  fake = await startFakeModel();
   // Below the checkout's own node_modules, where the packages' own packages are.
   folder = await mkdtemp(join(root, 'node_modules/.test-'));
   await cp(join(root, 'examples/coder'), folder, { recursive: true });
@@ -23,12 +23,12 @@ before(async () => {
   await writeFile(join(folder, '.git/HEAD'), 'ref: refs/heads/main\n');
   await mkdir(join(folder, 'node_modules/@platform-run'), { recursive: true });
   await symlink(join(root, 'packages/agent'), join(folder, 'node_modules/@platform-run/agent'));
-  await writeFile(join(folder, '.env'), `PLATFORM_DEV_AI_URL=${double.url}\nPLATFORM_DEV_AI_TOKEN=of-the-test\n`);
+  await writeFile(join(folder, '.env'), `PLATFORM_DEV_AI_URL=${fake.url}\nPLATFORM_DEV_AI_TOKEN=of-the-test\n`);
   dev = await startDevHere(folder);
 });
 after(async () => {
   await dev.close();
-  double.close();
+  fake.close();
   await rm(folder, { recursive: true, force: true });
 });
 
@@ -56,7 +56,7 @@ test('the agent writes a program, runs it, mends it by what it reads, and says w
     ['list_files', {}],
     ['read_file', { path: 'no/such.file' }],
   ];
-  double.script('summary', (_request, count) => (count < calls.length ? { calls: [calls[count]!] } : 'It prints 42.'));
+  fake.script('summary', (_request, count) => (count < calls.length ? { calls: [calls[count]!] } : 'It prints 42.'));
   assert.equal(
     (await dev.fetch('/ask/ada', { method: 'POST', body: 'Write a program that adds 40 and 2' })).status,
     202,
@@ -71,7 +71,7 @@ test('the agent writes a program, runs it, mends it by what it reads, and says w
   assert.match(results[6]!, /No such file or folder: \/workspace\/no\/such\.file/);
   assert.equal(messages.at(-1)!.content, 'It prints 42.');
   // The model was shown the tools and, each time, what came of the last one.
-  const asked = double.requests('summary');
+  const asked = fake.requests('summary');
   assert.deepEqual(
     asked[0]!.tools!.map(({ function: { name } }) => name).filter((name) => !name.startsWith('memory_')),
     ['run_command', 'write_file', 'read_file', 'list_files'],
@@ -80,7 +80,7 @@ test('the agent writes a program, runs it, mends it by what it reads, and says w
 });
 
 test('a user has a sandbox of their own, until it is thrown away', async () => {
-  double.script('summary', ({ messages }) =>
+  fake.script('summary', ({ messages }) =>
     messages.at(-1)!.role === 'tool' ? 'Looked.' : { calls: [['list_files', {}]] },
   );
   const seen = async (user: string): Promise<string> => {

@@ -8,7 +8,7 @@ import { after, before, test } from 'node:test';
 import { recordFile } from '#cli/local/local-platform.ts';
 import { run } from '#cli/main.ts';
 import { startPlatform, type TestPlatform } from '#test/setup/platform.ts';
-import { recordingShell, type RecordingShell } from '../unit/cli/shell-double.ts';
+import { recordingShell, type RecordingShell } from '../unit/cli/recording-shell.ts';
 
 const home = mkdtempSync(path.join(tmpdir(), 'home-'));
 const project = mkdtempSync(path.join(tmpdir(), 'project-'));

@@ -18,7 +18,7 @@ import { test, type TestContext } from 'node:test';
 import { databaseOps } from '#core/database-request.ts';
 import { takeLock } from '#artifacts/file-lock.ts';
 import { importLibsql, type LibsqlImport } from '#operations/libsql/import-libsql.ts';
-import { placesOf } from '#operations/places.ts';
+import { locationsOf } from '#operations/locations.ts';
 import { startFor } from '#test/setup/databases.ts';
 
 const fixtures = path.join(import.meta.dirname, '../fixtures/libsql');
@@ -49,7 +49,7 @@ function lay(t: TestContext, namespaces: readonly string[] = ['default'], fixtur
 
 function asked({ folder, server }: Laid, databases: string, more: Partial<LibsqlImport> = {}): LibsqlImport {
   return {
-    places: placesOf({ DB_STORAGE_DIR: databases }, folder),
+    locations: locationsOf({ DB_STORAGE_DIR: databases }, folder),
     source: server,
     namespace: null,
     project: 'shop',

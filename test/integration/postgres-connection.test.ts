@@ -7,7 +7,7 @@ import { after, before, test } from 'node:test';
 import { inspect } from 'node:util';
 import { openPostgres, type ConnectionOptions, type Postgres, type Statements } from '#postgres/connection.ts';
 import { openListener } from '#postgres/listener.ts';
-import { isConnectionTrouble } from '#postgres/postgres-error.ts';
+import { isConnectionError } from '#postgres/postgres-error.ts';
 import { createTestDatabase } from '#test/setup/postgres.ts';
 import { createSeededRandom } from '#test/setup/seeded-random.ts';
 import { until } from '#test/setup/until.ts';
@@ -189,7 +189,7 @@ test('a connection that the server ends is told, and the next statement has anot
       await end(await pidOf(on));
       await on.all('SELECT 3');
     }),
-    (error) => isConnectionTrouble(error),
+    (error) => isConnectionError(error),
   );
   // Nobody uses it when it ends.
   const idle = await pidOf(sql);
@@ -355,6 +355,6 @@ test('an answer that is cut off anywhere is an error, and the next statement has
     left = Infinity;
     assert.equal((await until(() => sql.all(text, 'x').catch(() => null))).length, rows, `seed ${random.seed}`);
     left = random.below(100);
-    await assert.rejects(sql.all(text, 'x'), (error) => isConnectionTrouble(error), `seed ${random.seed}`);
+    await assert.rejects(sql.all(text, 'x'), (error) => isConnectionError(error), `seed ${random.seed}`);
   }
 });

@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { run } from '#cli/main.ts';
 import { runBackup } from '#operations/backup/run.ts';
 import { makeDataFolder } from '#test/setup/backups.ts';
-import { recordingShell } from '#test/unit/cli/shell-double.ts';
+import { recordingShell } from '#test/unit/cli/recording-shell.ts';
 
 test('the command that starts what was restored names the data folder it was restored into', async (t) => {
   const folder = await makeDataFolder('here');

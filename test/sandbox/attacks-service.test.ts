@@ -11,7 +11,7 @@ import { createSandboxRoutes } from '#sandbox/routes/routes.ts';
 import { createMemoryRows } from '#sandbox/service/rows-memory.ts';
 import { startSandboxes, type RunningSandboxes } from '#sandbox/service/sandboxes.ts';
 import { attackTable } from '#test/setup/attack-table.ts';
-import { openDoubledBackend, startHostedProvider, type Misbehaviour } from '#test/setup/hosted-provider.ts';
+import { openFakeHostedBackend, startHostedProvider, type Misbehaviour } from '#test/setup/hosted-provider.ts';
 import { engineName, openTestContainers, type TestContainers } from '#test/setup/sandbox-containers.ts';
 
 const NEVER_MS = 2 ** 31 - 1;
@@ -154,7 +154,7 @@ describe(`attacks on the sandbox service over ${engineName}`, () => {
   for (const [what, how, count, reason] of misbehaviours)
     attack(`a provider that ${what} is an error with a code, and leaves no machine`, async () => {
       const provider = await startHostedProvider();
-      const backend = await openDoubledBackend(provider);
+      const backend = await openFakeHostedBackend(provider);
       try {
         provider.misbehave(/^POST .*\/sandboxes$/, how, count);
         const place = { project: 'shop', resource: 'work', id: 'one' };

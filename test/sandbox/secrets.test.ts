@@ -14,7 +14,7 @@ import { openArchiveFile } from '#operations/archive/archive-file.ts';
 import { openBackup } from '#operations/archive/reader.ts';
 import { makeBackup } from '#operations/backup/backup.ts';
 import { parseTarget } from '#operations/backup/target.ts';
-import { placesOf } from '#operations/places.ts';
+import { locationsOf } from '#operations/locations.ts';
 import { openSandboxRole } from '#postgres/sandbox-role.ts';
 import { openEngineApi, type EngineApi } from '#sandbox/backends/container/engine-api.ts';
 import { openDatabase } from '#test/setup/ai-accounts.ts';
@@ -218,7 +218,7 @@ async function* backupOf(folder: string, url: string): AsyncGenerator<AsyncItera
   const file = path.join(mkdtempSync(path.join(tmpdir(), 'sandbox-backup-')), 'platform.backup');
   try {
     const { location } = await makeBackup({
-      places: placesOf(environment, folder),
+      locations: locationsOf(environment, folder),
       target: parseTarget(file, folder, environment),
       passphrase: null,
       withKeys: false,

@@ -3,12 +3,12 @@
 import { mkdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Workspace } from '#packages/agent/workspace-types.ts';
-import { startAgentDouble, type AgentDouble } from './agent-double.ts';
+import { startFakeModel, type FakeModel } from './fake-model.ts';
 import { agentWorker } from './agent-worker.ts';
 import { startPlatform } from './platform.ts';
 import { until } from './until.ts';
 
-export interface KilledAgent extends Omit<AgentDouble, 'close' | 'url'> {
+export interface KilledAgent extends Omit<FakeModel, 'close' | 'url'> {
   say(userId: string, text: string): Promise<void>;
   workspace(userId: string): Promise<Workspace | null>;
   /** kill -9 of every engine that serves. */
@@ -21,7 +21,7 @@ const root = join(import.meta.dirname, '../..');
 
 /** Starts one. @param config members of what `createAgent` takes, as code. */
 export async function startKilledAgent(config: string): Promise<KilledAgent> {
-  const { close, url, ...double } = await startAgentDouble();
+  const { close, url, ...double } = await startFakeModel();
   const platform = await startPlatform(
     {},
     {

@@ -1,4 +1,4 @@
-// The worker of an agent under test: it posts what it says and does to a server of the test (agent-double.ts), and lets
+// The worker of an agent under test: it posts what it says and does to a server of the test (fake-model.ts), and lets
 // the test look into it.
 
 /**

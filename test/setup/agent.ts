@@ -3,12 +3,12 @@
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Workspace } from '#packages/agent/workspace-types.ts';
-import { startAgentDouble, type AgentDouble } from './agent-double.ts';
+import { startFakeModel, type FakeModel } from './fake-model.ts';
 import { agentWorker } from './agent-worker.ts';
 import { startDev, startDevHere, type TestDev, type TestDevProgram } from './dev.ts';
 
 /** An agent under test, and what it talks to. */
-export interface TestAgent<Dev extends TestDev = TestDev> extends Omit<AgentDouble, 'close' | 'url'> {
+export interface TestAgent<Dev extends TestDev = TestDev> extends Omit<FakeModel, 'close' | 'url'> {
   readonly dev: Dev;
   readonly folder: string;
   /** Sends a message; the chat has the id of the user. */
@@ -60,7 +60,7 @@ async function startWith<Dev extends TestDev>(
   config: string,
   variables: Readonly<Record<string, string>>,
 ): Promise<TestAgent<Dev>> {
-  const { close, url, ...double } = await startAgentDouble();
+  const { close, url, ...double } = await startFakeModel();
   // Below the checkout's own node_modules, where the packages' own packages are.
   const folder = await mkdtemp(join(root, 'node_modules/.test-'));
   await mkdir(join(folder, 'node_modules/@platform-run'), { recursive: true });

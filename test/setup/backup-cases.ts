@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { runBackup } from '#operations/backup/run.ts';
-import { placesOf } from '#operations/places.ts';
+import { locationsOf } from '#operations/locations.ts';
 import { openBackupAt } from '#operations/restore/find.ts';
 import { restoreBackup } from '#operations/restore/restore.ts';
 import { digestOfDatabase, digestOfFolder, fillDatabase, makeDataFolder } from './backups.ts';
@@ -49,7 +49,7 @@ export async function openBackupSource(): Promise<BackupSource> {
       const environment = { DATABASE_URL: url, ...more };
       const backup = await openBackupAt(archive, work, environment, more['BACKUP_PASSPHRASE'] ?? null);
       try {
-        return await restoreBackup({ backup, places: placesOf(environment, to), force, withoutKeys: false });
+        return await restoreBackup({ backup, locations: locationsOf(environment, to), force, withoutKeys: false });
       } finally {
         await backup.close();
       }
@@ -79,9 +79,9 @@ export async function expectRestoreGoesOn(source: BackupSource, step: string): P
       const onStep = (at: string): void => {
         if (at === stopAt) throw new Error('cut off');
       };
-      const places = placesOf(environment, there);
+      const locations = locationsOf(environment, there);
       try {
-        return (await restoreBackup({ backup, places, force: true, withoutKeys: false, onStep })).aside;
+        return (await restoreBackup({ backup, locations: locations, force: true, withoutKeys: false, onStep })).aside;
       } finally {
         await backup.close();
       }

@@ -15,7 +15,7 @@ import { unconfined } from '#core/process/confinement/confinement.ts';
 import type { BuildCase } from './build-cases.ts';
 import { buildIn, openBuildPlace } from './confined-builds.ts';
 
-const NPM = join(import.meta.dirname, '../fixtures/npm-double.mjs');
+const NPM = join(import.meta.dirname, '../fixtures/fake-npm.mjs');
 
 export const openInProcess: OpenFence = async ({ workFolder, signal }) => {
   const folders = foldersIn(workFolder);
@@ -34,7 +34,7 @@ export const openInProcess: OpenFence = async ({ workFolder, signal }) => {
   return {
     folders,
     uid: null,
-    wayOut: null,
+    outbound: null,
     run,
     giveAway: async () => {},
     close: async () => {

@@ -14,7 +14,7 @@ import { createDeployment } from '#control/releases/create-deployment.ts';
 import { newId } from '#control/records/ids.ts';
 import { openSql, type Sql } from '#postgres/sql.ts';
 import { createTestDatabase } from './postgres.ts';
-import { testWayOut } from './way-out.ts';
+import { testOutbound } from './outbound.ts';
 import { until } from './until.ts';
 
 /** A line of a build log. */
@@ -101,7 +101,7 @@ export async function openBuilds(runBuild: RunBuild, url?: string): Promise<Test
     address: { protocol: 'http', domain: 'localhost', port: 4001 },
     limits: { ...defaultLimits, build: { ...defaultLimits.build, ...quick } },
     confinement: { kind: 'user', reason: null },
-    wayOut: testWayOut(),
+    outbound: testOutbound(),
     noServers: null,
     runBuild,
     findRemote: () => Promise.reject(new Error('No remote repositories in this test')),

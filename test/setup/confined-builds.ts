@@ -12,7 +12,7 @@ import type { Confinement } from '#core/process/confinement/types.ts';
 import type { OpenFence } from '#builder/steps/fence.ts';
 import type { BuildRequest, BuildResult, PackedProgram } from '#builder/steps/types.ts';
 import { defaultLimits } from '#core/limits.ts';
-import { testWayOut } from './way-out.ts';
+import { testOutbound } from './outbound.ts';
 
 /** Each attack in its full size, on each way to confine builds: takes minutes. */
 export const ALL = process.env['BUILD_ATTACKS'] === 'all';
@@ -142,7 +142,7 @@ export async function buildIn(
     cacheFolder: place.cache,
     artifactsFolder: place.artifacts,
     confinement,
-    wayOut: testWayOut(),
+    outbound: testOutbound(),
     sandbox: null,
     slot: SLOT,
     isFork: false,

@@ -12,7 +12,7 @@ import { createApi } from '#control/api/app.ts';
 import type { Role, TokenScope } from '#control/access/permissions.ts';
 import type { Dependencies } from '#control/process/dependencies.ts';
 import type { PrivatePort } from '#control/process/private-port.ts';
-import { createTurns } from '#control/process/turns.ts';
+import { createKeyedMutex } from '#control/process/keyed-mutex.ts';
 import { newId } from '#control/records/ids.ts';
 import { newSecret } from '#control/access/secrets.ts';
 import { createPostgresSessions } from '#control/sessions/session-store-postgres.ts';
@@ -97,7 +97,7 @@ export async function startControl(overrides: Partial<Dependencies> = {}): Promi
     migrationsExecutor: 'engine',
     sandboxes: null,
     operatorAi: { kinds: ['openai'], auto: ['openai/large'] },
-    turns: createTurns(),
+    mutex: createKeyedMutex(),
     async onNotify(channel, heard) {
       const { unlisten } = await sql.listen(channel, heard);
       return unlisten;

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { run } from '#cli/main.ts';
 import type { Shell } from '#cli/terminal/shell.ts';
 import { nodeFlags } from '#core/node-flags.mjs';
-import { recordingShell } from '../unit/cli/shell-double.ts';
+import { recordingShell } from '../unit/cli/recording-shell.ts';
 import { send, type TestRequest, type TestResponse } from './handler.ts';
 
 /** A running `platform dev`. */
@@ -48,7 +48,7 @@ export async function startDevHere(
   const recording = recordingShell(folder, { ...(process.env as Record<string, string>), ...own });
   const line = (text: string): void => output.take(`${text}\n`);
   const shell: Shell = { ...recording, out: line, err: line };
-  // Bounds and the like are read from the process's own as it starts.
+  // Limits and the like are read from the process's own as it starts.
   const before = Object.fromEntries(Object.keys(own).map((name) => [name, process.env[name]]));
   Object.assign(process.env, own);
   const ended = run(['dev', ...ADDRESS, ...flags], shell);

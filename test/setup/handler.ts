@@ -26,7 +26,7 @@ import { openArtifact } from '#artifacts/artifact-source.ts';
 import { createRouteTable } from '#runtime/engine/router/route-table.ts';
 import { createSignedFiles } from '#runtime/engine/http/signed-files.ts';
 import { createAssetServer } from '#runtime/engine/assets/assets.ts';
-import { createOwnHosts } from '#runtime/engine/http/own-hosts.ts';
+import { createPlatformHosts } from '#runtime/engine/http/platform-hosts.ts';
 import { chooseListener } from '#runtime/engine/http/choose-listener.ts';
 import { createActivity } from '#runtime/dev/dashboard/activity.ts';
 import { openLocalDashboard, type LocalDashboard } from '#runtime/dev/dashboard/open.ts';
@@ -153,7 +153,7 @@ export async function startHandler(
     ...(options.ai === undefined ? {} : { ai: options.ai }),
     ...(options.sandboxes === undefined ? {} : { sandboxes: options.sandboxes }),
     ...(options.staysInside === true && {
-      ownHosts: createOwnHosts({
+      platformHosts: createPlatformHosts({
         has: ({ hostname, port }) => port === '' && table.find(hostname) !== null,
         serve: (exchange) => handler.onExchange(exchange),
         domains: ['localhost'],
@@ -187,7 +187,7 @@ export async function startHandler(
     protocol: 'http',
     publicPort: options.publicPort ?? null,
     trustedProxies: options.trustedProxies ?? [],
-    findLead: (host) => table.lead(host),
+    matchRoute: (host) => table.match(host),
     isProduction: (route) => table.isProduction(route),
     openArtifact: (id) => find(({ openArtifact }) => openArtifact(id)) ?? openArtifact(folder, id),
     assets: createAssetServer(),

@@ -48,7 +48,7 @@ export type Misbehaviour =
   | { readonly kind: 'endless' }
   | { readonly kind: 'hang' };
 
-export interface HostedProviderDouble {
+export interface FakeHostedProvider {
   readonly baseUrl: string;
   /** Method and path of each request, without its query. */
   readonly requests: string[];
@@ -70,7 +70,7 @@ export interface HostedProviderDouble {
   close(): Promise<void>;
 }
 
-export async function startHostedProvider(): Promise<HostedProviderDouble> {
+export async function startHostedProvider(): Promise<FakeHostedProvider> {
   const root = mkdtempSync(path.join(tmpdir(), 'hosted-provider-'));
   const machines = new Map<string, Machine>();
   const programs = new Set<ChildProcess>();
@@ -235,7 +235,7 @@ export async function startHostedProvider(): Promise<HostedProviderDouble> {
     return send(200, {});
   }
 
-  const double: HostedProviderDouble = {
+  const double: FakeHostedProvider = {
     baseUrl: '',
     requests,
     heard: () => {},
@@ -308,8 +308,8 @@ function signal({ folder }: Machine, name: NodeJS.Signals): void {
 }
 
 /** A backend over the double. */
-export async function openDoubledBackend(
-  provider: HostedProviderDouble,
+export async function openFakeHostedBackend(
+  provider: FakeHostedProvider,
   given: { readonly environment?: Readonly<Record<string, string>>; readonly report?: (message: string) => void } = {},
 ): Promise<SandboxBackend> {
   const settings = hostedSettings({

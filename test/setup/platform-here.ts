@@ -136,7 +136,7 @@ export async function startPlatformHere(
     protocol: 'http',
     publicPort: null,
     trustedProxies,
-    findLead: (host) => table.lead(host),
+    matchRoute: (host) => table.match(host),
     passGate: opened.passGate,
     openArtifact,
     assets: createAssetServer(),

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createLocalBackend } from '#sandbox/backends/local/local.ts';
 import type { OfferedCase } from '#test/contract/sandbox.ts';
-import { openDoubledBackend, startHostedProvider } from './hosted-provider.ts';
+import { openFakeHostedBackend, startHostedProvider } from './hosted-provider.ts';
 
 export async function openLocalCase(): Promise<OfferedCase> {
   const folder = mkdtempSync(path.join(tmpdir(), 'sandboxes-test-'));
@@ -26,7 +26,7 @@ export async function openLocalCase(): Promise<OfferedCase> {
 
 export async function openHostedCase(): Promise<OfferedCase> {
   const provider = await startHostedProvider();
-  const backend = await openDoubledBackend(provider);
+  const backend = await openFakeHostedBackend(provider);
   return {
     backend,
     offers: {

@@ -9,7 +9,7 @@ import { openContainerBackend, type ContainerBackendDeps } from '#sandbox/backen
 import { openEngineApi } from '#sandbox/backends/container/engine-api.ts';
 import type { MachineSpec, SandboxBackend } from '#sandbox/backends/backend.ts';
 import { NO_OPTIONS } from '#core/sandbox/options.ts';
-import { guardedLookup } from '#core/way-out/host-names.ts';
+import { guardedLookup } from '#core/outbound/host-names.ts';
 import type { OfferedCase } from '#test/contract/sandbox.ts';
 import type { Offers } from '#test/contract/sandbox-options.ts';
 import { padding, tarHeader } from '#core/archive/tar-header.ts';

@@ -6,7 +6,7 @@ import { root } from '#cli/tasks/tools/processes.ts';
 import { nodeFlags } from '#core/node-flags.mjs';
 import { openPostgres, type Postgres } from '#postgres/connection.ts';
 import { openSandboxRole } from '#postgres/sandbox-role.ts';
-import { startHostedProvider, type HostedProviderDouble } from './hosted-provider.ts';
+import { startHostedProvider, type FakeHostedProvider } from './hosted-provider.ts';
 import { createTestDatabase } from './postgres.ts';
 
 const KEY = 'hosted-key-of-the-double';
@@ -16,7 +16,7 @@ export const OPEN_KEY = { scoped: false, actions: [], expiresAt: '2999-01-01T00:
 
 export interface SandboxProcesses {
   readonly sql: Postgres;
-  readonly provider: HostedProviderDouble;
+  readonly provider: FakeHostedProvider;
   /** Messages of its log, until it listens or has ended. */
   start(more: Readonly<Record<string, string>>): Promise<{ code: number | null; said: string[] }>;
   close(): Promise<void>;

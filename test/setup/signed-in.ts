@@ -9,11 +9,11 @@ import { createApi } from '#control/api/app.ts';
 import type { Dependencies } from '#control/process/dependencies.ts';
 import { serveApi } from '#control/process/servers.ts';
 import type { SignUp } from '#control/process/configuration.ts';
-import { behindWeb, webClient } from '#control/process/web-hop.ts';
+import { behindWeb, webClient } from '#control/process/web-proxy.ts';
 import { createUi } from '#control/sign-in/ui.ts';
 import { defaultLimits, type WebLimits } from '#core/limits.ts';
 import { listen } from '#web/serve/listener.ts';
-import { createPassOn } from '#web/serve/pass-on.ts';
+import { createApiProxy } from '#web/serve/api-proxy.ts';
 import { startControl, type TestControl } from './control.ts';
 import { freePort } from './free-port.ts';
 import { startGitHost, type TestGitHost } from './git-host.ts';
@@ -52,7 +52,7 @@ export async function startSignIn(
   const deps: Dependencies = { ...control.deps, signIn: { ...control.deps.signIn, gitHost, signUp } };
   const app = createApi();
   const forPages: Dependencies = { ...deps, clientAddress: createClientAddress(trustedProxies, webClient) };
-  const passOn = createPassOn({
+  const apiProxy = createApiProxy({
     api: { socketPath },
     token,
     limits: { ...defaultLimits.web, ...limits },
@@ -68,7 +68,7 @@ export async function startSignIn(
       log: deps.log,
       // Of the dashboard there is only its address here.
       async answer(request, response, path) {
-        if (path.startsWith('/api/')) passOn(request, response);
+        if (path.startsWith('/api/')) apiProxy(request, response);
         else response.end('the dashboard');
       },
     }),
@@ -81,7 +81,7 @@ export async function startSignIn(
     ui,
     browser: () => new TestBrowser(ui),
     async close() {
-      passOn.close();
+      apiProxy.close();
       await Promise.all(servers.map((server) => server.close()));
       rmSync(folder, { recursive: true, force: true });
       await control.close();

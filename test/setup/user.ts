@@ -7,7 +7,7 @@ import { run } from '#cli/main.ts';
 import { createApi } from '#control/api/app.ts';
 import { openSandboxService } from '#control/process/sandbox-service.ts';
 import { serveApi } from '#control/process/servers.ts';
-import { recordingShell, type RecordedUser, type RecordingShell } from '#test/unit/cli/shell-double.ts';
+import { recordingShell, type RecordedUser, type RecordingShell } from '#test/unit/cli/recording-shell.ts';
 import { createTestDatabase } from './postgres.ts';
 import { startReleaseControl, type ReleaseControl } from './release-control.ts';
 import { startTestSandboxService } from './sandbox-service.ts';

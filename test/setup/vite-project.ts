@@ -11,7 +11,7 @@ import type { TestContext } from 'node:test';
 import { createLogger, createServer, type InlineConfig, type ViteDevServer } from 'vite';
 import { serveVite } from '#cli/commands/vite/engine.ts';
 import { platform, type PlatformOptions } from '#packages/vite/index.ts';
-import { recordingShell } from '../unit/cli/shell-double.ts';
+import { recordingShell } from '../unit/cli/recording-shell.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 

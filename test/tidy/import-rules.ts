@@ -151,7 +151,7 @@ export const zones: readonly Zone[] = [
   },
   {
     prefix: 'sandbox/backends/container/inside/',
-    may: ['core/sandbox/', 'core/way-out/proxy.ts', 'sandbox/agent/'],
+    may: ['core/sandbox/', 'core/outbound/proxy.ts', 'sandbox/agent/'],
   },
   { prefix: 'sandbox/agent/', may: ['core/sandbox/', 'core/errors.ts'] },
   // No part of the agent: developers run it.
@@ -223,10 +223,10 @@ export const zones: readonly Zone[] = [
       'builder/command/',
       'builder/frameworks/',
       'builder/project/',
-      'builder/steps/way-out/',
+      'builder/steps/outbound/',
     ],
   },
-  { prefix: 'builder/steps/way-out/', may: ['core/'] },
+  { prefix: 'builder/steps/outbound/', may: ['core/'] },
   {
     prefix: 'builder/vite/',
     may: ['core/', 'builder/build/', 'builder/bundle/', 'builder/frameworks/', 'builder/project/'],

@@ -61,7 +61,7 @@ export async function openIsolateSide(folder: string, origin: string, cache: str
         onLog: (_deployment, line) =>
           void (line.level === 'error' && logs.length < 3 && logs.push(line.text.slice(0, 400))),
         onRequest: null,
-        passThrough: () => 0,
+        fallBackToAssets: () => 0,
         sendErrorPage: () => false,
         servers: noServers,
       };

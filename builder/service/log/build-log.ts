@@ -2,7 +2,7 @@
 // Unacknowledged lines are buffered while Postgres is unavailable. Opened by build-attempt.ts.
 import type { Sql } from '#postgres/sql.ts';
 import type { BuildStep, LineLevel } from '../../steps/types.ts';
-import { isAway } from '../jobs/trouble.ts';
+import { isUnavailable } from '../jobs/postgres-errors.ts';
 import { createLineReader, plainLines, type LineReader } from './lines.ts';
 import type { Masks } from './masks.ts';
 
@@ -99,7 +99,7 @@ export function openBuildLog(options: BuildLogOptions): BuildLog {
         if (!(await insert(batch))) return lose();
         failures = 0;
       } catch (error) {
-        if (!isAway(error)) {
+        if (!isUnavailable(error)) {
           // Command output must not stop its log.
           options.onTrouble(error);
           for (const [index, row] of batch.entries())

@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { PlatformError } from '#core/errors.ts';
 import type { Failure } from '#core/failure.ts';
-import { SANDBOX_BOUNDS } from '#core/sandbox/call-limits.ts';
+import { SANDBOX_LIMITS } from '#core/sandbox/call-limits.ts';
 import { folderVariables, registryVariables } from '../environment.ts';
 import type { BuildProgram } from '../make-artifact.ts';
 import { foldersIn } from '../build-folders.ts';
@@ -49,7 +49,7 @@ export async function openBuildMachine(request: BuildRequest, access: BuildSandb
 
   async function script(text: string, ...words: string[]): Promise<string> {
     const command = ['/bin/sh', '-c', text, 'sh', ...words];
-    const answer = await client.call(place, 'exec', { command, timeoutMs: SANDBOX_BOUNDS.commandMsMax }, options);
+    const answer = await client.call(place, 'exec', { command, timeoutMs: SANDBOX_LIMITS.commandMsMax }, options);
     const { stdout, stderr, exitCode } = toResult(answer);
     if (exitCode === 0) return stdout;
     if (/No space left on device|Disk quota exceeded/i.test(stderr)) throw diskFull();
@@ -121,7 +121,7 @@ export async function openBuildMachine(request: BuildRequest, access: BuildSandb
     return {
       folders,
       uid: null,
-      wayOut: null,
+      outbound: null,
       isReused: before !== null,
       path,
       variables,

@@ -3,7 +3,7 @@
 import path from 'node:path';
 import { defineCommand } from 'citty';
 import { importLibsql } from '#operations/libsql/import-libsql.ts';
-import { placesOf } from '#operations/places.ts';
+import { locationsOf } from '#operations/locations.ts';
 import { dataFolder } from '../../local/locations.ts';
 import type { Shell } from '../../terminal/shell.ts';
 import { formatBytes, print } from '../../terminal/table.ts';
@@ -30,7 +30,7 @@ export const command = defineCommand({
   async run({ args, data }) {
     const shell = data as Shell;
     const imported = importLibsql({
-      places: placesOf(shell.env, dataFolder(shell)),
+      locations: locationsOf(shell.env, dataFolder(shell)),
       source: path.resolve(shell.cwd, args.path),
       namespace: args.namespace ?? null,
       project: args.project,

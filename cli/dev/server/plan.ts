@@ -2,7 +2,7 @@
 import { devCommand } from '#builder/frameworks/commands.ts';
 import { frameworks } from '#builder/frameworks/table.ts';
 import type { Project } from '../../project/project.ts';
-import { detectIn } from '../../project/settled.ts';
+import { detectIn } from '../../project/resolved-config.ts';
 import { CliError } from '../../terminal/failure.ts';
 
 /** How to start a project's dev server. */

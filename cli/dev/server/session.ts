@@ -12,7 +12,7 @@ import type { DevEngine } from '#runtime/dev/dev.ts';
 import { failuresOf, type Failure } from '../../terminal/failure.ts';
 import type { Project } from '../../project/project.ts';
 import { readVariableFile, variableFiles } from '../../project/variables.ts';
-import { ofWorker, surroundingsOf } from '../surroundings.ts';
+import { ofWorker, devEnvironment } from '../environment.ts';
 import { watchFolder, type Watcher } from '../watcher.ts';
 import { startDevServer, type DevServer, type DevServerEvents } from './dev-server.ts';
 import type { ServerPlan } from './plan.ts';
@@ -64,12 +64,12 @@ export async function startServerSession(deps: ServerSessionDeps): Promise<{ clo
       false,
     );
     writeAiProvider(realpathSync(root), project.config);
-    const surroundings = await surroundingsOf(project, events.warned);
-    await engine.deploy({ artifactFolder, ...surroundings });
+    const deployed = await devEnvironment(project, events.warned);
+    await engine.deploy({ artifactFolder, ...deployed });
     const next = {
       ...(plan.readsVariables
         ? ofWorker(readVariableFile(path.join(project.folder, OWN_VARIABLES)) ?? {})
-        : surroundings.vars),
+        : deployed.vars),
       ...deps.environment,
       PATH: pathOf(project, deps.environment['PATH']),
       ...engine.variables,

@@ -63,12 +63,12 @@ export function runProgram(
         }, options.msMax + KILL_AFTER_MS),
       );
     let isTold = false;
-    const passOn = (): void => {
+    const forwardSignal = (): void => {
       isTold = true;
       child.kill('SIGTERM');
     };
     if (running.size === 0) process.on('SIGTERM', tellAll);
-    running.add(passOn);
+    running.add(forwardSignal);
     for (const stream of [child.stdout, child.stderr]) {
       stream?.on('data', (chunk: Buffer) => {
         output += chunk.toString();
@@ -77,7 +77,7 @@ export function runProgram(
     }
     const forget = (): void => {
       timers.forEach(clearTimeout);
-      running.delete(passOn);
+      running.delete(forwardSignal);
       if (running.size === 0) process.off('SIGTERM', tellAll);
     };
     child.on('error', (error) => {

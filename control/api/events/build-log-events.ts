@@ -19,11 +19,11 @@ export async function* buildLogEvents(
   gone: AbortSignal,
 ): AsyncGenerator<string, void> {
   const wake = createWake(gone);
-  const heard = (payload: string): void => {
+  const listener = (payload: string): void => {
     if (payload === deploymentId) wake.now();
   };
   // Listen before reading, so that no line is missed in between.
-  const stops = [await deps.onNotify('control_log', heard), await deps.onNotify('control_deployment', heard)];
+  const stops = [await deps.onNotify('control_log', listener), await deps.onNotify('control_deployment', listener)];
   let [seq, shown] = [after, ''];
   try {
     yield ': build log\n\n';

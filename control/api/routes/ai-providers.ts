@@ -4,7 +4,7 @@ import { aiProviderKinds } from '#core/ai-settings.ts';
 import { seal } from '#core/encryption.ts';
 import { platform } from '#packages/worker/index.ts';
 import type { Sql, Transaction } from '#postgres/sql.ts';
-import { urlProblem } from '#core/way-out/post.ts';
+import { urlProblem } from '#core/outbound/post.ts';
 import { providerContext } from '#gateway/accounts/postgres/settings.ts';
 import type { Dependencies } from '../../process/dependencies.ts';
 import { newId } from '../../records/ids.ts';

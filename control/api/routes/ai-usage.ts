@@ -83,14 +83,14 @@ const Call = Type.Object({
   totalMs: Type.Number(),
 });
 
-interface Asked {
+interface UsageQuery {
   readonly from?: string | undefined;
   readonly to?: string | undefined;
   readonly groupBy?: AiUsageQuestion['groupBy'] | undefined;
 }
 
 /** @throws {ApiError} if the range is negative or too long. */
-function toQuestion({ from: fromText, to: toText, groupBy = 'model' }: Asked) {
+function toQuestion({ from: fromText, to: toText, groupBy = 'model' }: UsageQuery) {
   const to = toText === undefined ? new Date() : new Date(toText);
   const from = fromText === undefined ? new Date(to.getTime() - DAYS_DEFAULT * DAY_MS) : new Date(fromText);
   const ms = to.getTime() - from.getTime();

@@ -5,7 +5,7 @@ import type { Sql } from '#postgres/sql.ts';
 import { pageOf, readTimePage, toTimePage } from '../../http/page.ts';
 import { Id, nullable, Timestamp } from '../../http/schemas.ts';
 import { viewOf } from '../../http/view.ts';
-import { momentOfColumn, newestFirst } from '../../records/moment.ts';
+import { timestampOfColumn, newestFirst } from '../../records/timestamp.ts';
 import type { Owner } from '../../records/owned-table.ts';
 
 const HISTORY_DELIVERIES_MAX = 10;
@@ -36,7 +36,7 @@ export async function readHistory(
 ) {
   const page = readTimePage(query);
   const rows = await sql<{ id: string; position: string }[]>`
-    SELECT event.*, ${momentOfColumn(sql, 'event.created_at')} AS position, coalesce((
+    SELECT event.*, ${timestampOfColumn(sql, 'event.created_at')} AS position, coalesce((
       SELECT json_agg(json_build_object('channel', channel.name, 'attempt', attempt, 'error', error, 'state', CASE
         WHEN delivered_at IS NOT NULL THEN 'delivered' WHEN due_at IS NOT NULL THEN 'waiting' ELSE 'failed' END))
       FROM (SELECT * FROM control.alert_delivery WHERE event_id = event.id LIMIT ${HISTORY_DELIVERIES_MAX}) AS delivery

@@ -5,7 +5,7 @@ import type { Dependencies } from '../../process/dependencies.ts';
 import { newId } from '../../records/ids.ts';
 import {
   addInvitation,
-  countPlaces,
+  countSeats,
   holdRole,
   invitationsFor,
   isMember,
@@ -154,7 +154,7 @@ export const members = platform<Dependencies, RequestState>()
       const made = await ctx.env.sql.begin(async (tx) => {
         await holdRole(tx, id, accountId);
         if (await isMember(tx, id, login)) throw new ApiError('conflict', { reason: `${login} is already a member` });
-        if ((await countPlaces(tx, id)) >= allowed)
+        if ((await countSeats(tx, id)) >= allowed)
           throw new ApiError('limit_reached', {
             what: 'members and invitations',
             allowed: `${allowed} (API_MEMBERS_MAX)`,

@@ -129,7 +129,7 @@ export const oauth = platform<Dependencies, RequestState>()
     },
   );
 
-interface Asked {
+interface TokenRequest {
   readonly client_id: string;
   readonly grant_type: string;
   readonly code?: string;
@@ -138,11 +138,11 @@ interface Asked {
   readonly device_code?: string;
 }
 
-function grant({ sql }: Dependencies, asked: Asked): Promise<IssuedToken> {
-  if (asked.client_id !== CLIENT_ID) throw noClient();
-  const { code, redirect_uri: redirectUri, code_verifier: verifier, device_code: deviceCode } = asked;
-  if (asked.grant_type === DEVICE_GRANT && deviceCode !== undefined) return pollDevice(sql, deviceCode);
-  if (asked.grant_type !== 'authorization_code')
+function grant({ sql }: Dependencies, tokenRequest: TokenRequest): Promise<IssuedToken> {
+  if (tokenRequest.client_id !== CLIENT_ID) throw noClient();
+  const { code, redirect_uri: redirectUri, code_verifier: verifier, device_code: deviceCode } = tokenRequest;
+  if (tokenRequest.grant_type === DEVICE_GRANT && deviceCode !== undefined) return pollDevice(sql, deviceCode);
+  if (tokenRequest.grant_type !== 'authorization_code')
     throw new Failure('oauth', `grant_type must be authorization_code or ${DEVICE_GRANT}`, {
       code: 'unsupported_grant_type',
     });

@@ -80,7 +80,7 @@ const PlanLimits = Type.Object({
 });
 const tags = ['usage'];
 
-interface Asked {
+interface UsageQuery {
   readonly from?: string | undefined;
   readonly to?: string | undefined;
   readonly groupBy?: UsageQuestion['groupBy'] | undefined;
@@ -89,13 +89,13 @@ interface Asked {
 }
 
 /** @throws {ApiError} if the range is negative or too long. */
-function toQuestion(asked: Asked): Omit<UsageQuestion, 'organizationId' | 'projectId'> {
-  const to = asked.to === undefined ? new Date() : new Date(asked.to);
-  const from = asked.from === undefined ? new Date(to.getTime() - DAYS_DEFAULT * DAY_MS) : new Date(asked.from);
+function toQuestion(query: UsageQuery): Omit<UsageQuestion, 'organizationId' | 'projectId'> {
+  const to = query.to === undefined ? new Date() : new Date(query.to);
+  const from = query.from === undefined ? new Date(to.getTime() - DAYS_DEFAULT * DAY_MS) : new Date(query.from);
   const ms = to.getTime() - from.getTime();
   if (!(ms >= 0 && ms <= DAYS_MAX * DAY_MS))
     throw new ApiError('bad_request', { reason: `query.from: must be at most ${DAYS_MAX} days before query.to` });
-  return { from, to, groupBy: asked.groupBy ?? 'kind', kind: asked.kind ?? null, route: asked.route ?? null };
+  return { from, to, groupBy: query.groupBy ?? 'kind', kind: query.kind ?? null, route: query.route ?? null };
 }
 
 async function budgetOf({ sql, cpuLimits }: Dependencies, organizationId: string) {

@@ -10,7 +10,7 @@ import { sealSecret, webhookKind } from '../../outbound/subscription.ts';
 import { AllowPrivate, checkTargetUrl, TargetUrl } from '../../outbound/target-url.ts';
 import type { Dependencies } from '../../process/dependencies.ts';
 import { newId } from '../../records/ids.ts';
-import { momentOfColumn, newestFirst } from '../../records/moment.ts';
+import { timestampOfColumn, newestFirst } from '../../records/timestamp.ts';
 import { webhookEvents } from '../../webhooks/events.ts';
 import type { Owner } from '../../records/owned-table.ts';
 import type { RequestState } from '../request/middleware.ts';
@@ -182,7 +182,7 @@ export const webhooks = platform<Dependencies, RequestState>()
       if (webhook === undefined) throw new ApiError('not_found');
       const page = readTimePage(ctx.query);
       const rows = await sql<DeliveryRow[]>`
-        SELECT *, ${momentOfColumn(sql, 'created_at')} AS position FROM control.webhook_delivery
+        SELECT *, ${timestampOfColumn(sql, 'created_at')} AS position FROM control.webhook_delivery
         WHERE webhook_id = ${webhookId} ${newestFirst(sql, page)}`;
       return toTimePage(rows, page, toDelivery);
     },

@@ -7,7 +7,7 @@ import { nodeCommand } from '../node-command.ts';
 import type { Confinement } from './types.ts';
 
 /** Confinement of one process. */
-export interface CommandBounds {
+export interface CommandLimits {
   readonly slot: number;
   readonly cwd: string;
   /** Folders it may write to; with namespaces, all others are hidden or read-only. */
@@ -77,22 +77,22 @@ export function uidOf({ firstUid }: Confinement, slot: number): number | null {
 /** The program and arguments that run a command confined. */
 export function confinedCommand(
   confinement: Confinement,
-  bounds: CommandBounds,
+  limits: CommandLimits,
   command: readonly string[],
 ): { readonly file: string; readonly args: readonly string[] } {
-  const uid = uidOf(confinement, bounds.slot);
+  const uid = uidOf(confinement, limits.slot);
   const words = [
-    ...(bounds.groups.length === 0 ? [] : groupWords(bounds.groups)),
-    ...(confinement.fence == null ? [] : namespaceWords(confinement.fence, confinement, uid, bounds)),
+    ...(limits.groups.length === 0 ? [] : groupWords(limits.groups)),
+    ...(confinement.fence == null ? [] : namespaceWords(confinement.fence, confinement, uid, limits)),
     ...(uid === null ? [] : userWords(uid)),
-    ...(process.platform === 'linux' ? limitWords(countsAlone(confinement), bounds) : []),
+    ...(process.platform === 'linux' ? limitWords(countsAlone(confinement), limits) : []),
     ...(confinement.filter === undefined ? [] : filterWords(confinement, confinement.filter)),
     // Only now, as the user that may enter it.
     'sh',
     '-c',
     'cd "$1" && shift && exec "$@"',
     'sh',
-    bounds.cwd,
+    limits.cwd,
     ...command,
   ];
   return { file: words[0]!, args: words.slice(1) };
@@ -119,7 +119,7 @@ function countsAlone({ firstUid, fence }: Confinement): boolean {
   return fence !== undefined && (major > 5 || (major === 5 && minor >= 14));
 }
 
-function limitWords(isCounted: boolean, { processesMax, fileBytesMax, isServing }: CommandBounds): string[] {
+function limitWords(isCounted: boolean, { processesMax, fileBytesMax, isServing }: CommandLimits): string[] {
   const processes = isCounted ? [`--nproc=${processesMax}:${processesMax}`] : [];
   const nice = isServing === true ? [] : ['nice', '-n', NICE];
   return [...nice, 'prlimit', '--core=0:0', `--fsize=${fileBytesMax}:${fileBytesMax}`, ...processes, '--'];
@@ -134,12 +134,12 @@ function namespaceWords(
   fence: string,
   { mayNest = false, filter, sharesNetwork = false }: Confinement,
   uid: number | null,
-  bounds: CommandBounds,
+  limits: CommandLimits,
 ): string[] {
   const words = [fence, '--die-with-parent', '--unshare-pid', '--unshare-ipc', '--unshare-uts'];
-  words.push('--hostname', bounds.hostname ?? 'build', '--unshare-cgroup-try', '--new-session');
-  if (bounds.isOffline === true && !sharesNetwork) words.push('--unshare-net');
-  if (bounds.infoFd !== undefined) words.push('--info-fd', String(bounds.infoFd));
+  words.push('--hostname', limits.hostname ?? 'build', '--unshare-cgroup-try', '--new-session');
+  if (limits.isOffline === true && !sharesNetwork) words.push('--unshare-net');
+  if (limits.infoFd !== undefined) words.push('--info-fd', String(limits.infoFd));
   // As root, setpriv changes the user inside; the fence drops every other capability.
   words.push('--cap-drop', 'ALL');
   if (uid === null) words.push('--unshare-user', ...(mayNest ? [] : ['--disable-userns']));
@@ -152,18 +152,18 @@ function namespaceWords(
   // A folder of the build, so that files written there are counted.
   for (const path of ['/tmp', '/dev/shm'])
     words.push(
-      ...(typeof bounds.tmp === 'string'
-        ? ['--bind', bounds.tmp, path]
-        : ['--perms', '1777', '--size', String(bounds.tmp), '--tmpfs', path]),
+      ...(typeof limits.tmp === 'string'
+        ? ['--bind', limits.tmp, path]
+        : ['--perms', '1777', '--size', String(limits.tmp), '--tmpfs', path]),
     );
   // A link in a writable or hidden location: its target is bound to its name.
   words.push('--ro-bind-try', realPath('/etc/resolv.conf'), '/etc/resolv.conf');
-  const readable = bounds.readable ?? [];
+  const readable = limits.readable ?? [];
   // Missing parent folders would be created without permission for the build's user to enter.
-  const around = [...readable.map(([, to]) => to), ...bounds.writable].flatMap(foldersAround);
+  const around = [...readable.map(([, to]) => to), ...limits.writable].flatMap(foldersAround);
   for (const path of new Set(around)) words.push('--perms', '0755', '--dir', path);
   for (const [from, to] of readable) words.push('--ro-bind', from, to);
-  for (const path of bounds.writable) words.push('--bind', path, path);
+  for (const path of limits.writable) words.push('--bind', path, path);
   // Both are in memory that is not counted, and belong to the platform's user if builds run as it.
   words.push('--remount-ro', '/dev', '--remount-ro', '/', '--chdir', '/', '--');
   return words;

@@ -5,7 +5,7 @@ import { mkdir, readdir, readFile, rmdir, stat, writeFile } from 'node:fs/promis
 import { join } from 'node:path';
 
 /** Limits enforced by groups. */
-interface GroupBounds {
+interface GroupLimits {
   readonly memoryBytesMax: number;
   readonly processesMax: number;
   readonly processorsMax: number;
@@ -48,8 +48,8 @@ const REMOVAL_MS = 25;
  * Creates the available groups. Never throws: missing ones are monitored instead. @param bounds null: none are
  * requested.
  */
-export async function openControlGroups(bounds: GroupBounds | null): Promise<ControlGroups> {
-  const made = bounds === null ? [] : await makeGroups(bounds);
+export async function openControlGroups(limits: GroupLimits | null): Promise<ControlGroups> {
+  const made = limits === null ? [] : await makeGroups(limits);
   const of = (kind: Controller['kind']): Controller | undefined =>
     made.find((controller) => controller.kind === kind || controller.kind === 'all');
   const memory = of('memory');
@@ -79,14 +79,14 @@ export async function openControlGroups(bounds: GroupBounds | null): Promise<Con
   };
 }
 
-async function makeGroups(bounds: GroupBounds): Promise<readonly Controller[]> {
+async function makeGroups(limits: GroupLimits): Promise<readonly Controller[]> {
   const name = `${PREFIX}${randomBytes(6).toString('hex')}`;
   const own = parseOwnGroups(await readFile('/proc/self/cgroup', 'utf8').catch(() => ''));
-  const unified = await makeUnified(name, own.get('') ?? '/', bounds);
+  const unified = await makeUnified(name, own.get('') ?? '/', limits);
   if (unified !== null) return [unified];
   const made: Controller[] = [];
   for (const [controller, kind] of CONTROLLERS) {
-    const folder = await makeOfVersion1(name, controller, own.get(controller) ?? '/', kind, bounds);
+    const folder = await makeOfVersion1(name, controller, own.get(controller) ?? '/', kind, limits);
     if (folder !== null) made.push({ folder, kind });
   }
   return made;
@@ -102,21 +102,21 @@ export function parseOwnGroups(text: string): ReadonlyMap<string, string> {
   return groups;
 }
 
-async function makeUnified(name: string, own: string, bounds: GroupBounds): Promise<Controller | null> {
+async function makeUnified(name: string, own: string, limits: GroupLimits): Promise<Controller | null> {
   // Beside this process's group rather than inside it: a group with processes has no child groups with controllers.
   for (const above of new Set([join(MOUNT, own, '..'), join(MOUNT, own), MOUNT])) {
     const folder = join(above, name);
     if (!above.startsWith(MOUNT) || !(await succeeds(mkdir(folder)))) continue;
     const isWritten =
-      (await succeeds(writeFile(join(folder, 'memory.max'), String(bounds.memoryBytesMax), { flag: 'r+' }))) &&
-      (await succeeds(writeFile(join(folder, 'pids.max'), String(bounds.processesMax), { flag: 'r+' })));
+      (await succeeds(writeFile(join(folder, 'memory.max'), String(limits.memoryBytesMax), { flag: 'r+' }))) &&
+      (await succeeds(writeFile(join(folder, 'pids.max'), String(limits.processesMax), { flag: 'r+' })));
     if (!isWritten) {
       await remove(folder);
       continue;
     }
     await removeLeft(above);
     await succeeds(writeFile(join(folder, 'memory.swap.max'), '0', { flag: 'r+' }));
-    const quota = `${Math.round(bounds.processorsMax * CPU_PERIOD_US)} ${CPU_PERIOD_US}`;
+    const quota = `${Math.round(limits.processorsMax * CPU_PERIOD_US)} ${CPU_PERIOD_US}`;
     await succeeds(writeFile(join(folder, 'cpu.max'), quota, { flag: 'r+' }));
     return { folder, kind: 'all' };
   }
@@ -128,14 +128,14 @@ async function makeOfVersion1(
   controller: string,
   own: string,
   kind: 'memory' | 'processes' | 'processors',
-  bounds: GroupBounds,
+  limits: GroupLimits,
 ): Promise<string | null> {
   const values: Readonly<Record<typeof kind, readonly (readonly [string, number])[]>> = {
-    memory: [['memory.limit_in_bytes', bounds.memoryBytesMax]],
-    processes: [['pids.max', bounds.processesMax]],
+    memory: [['memory.limit_in_bytes', limits.memoryBytesMax]],
+    processes: [['pids.max', limits.processesMax]],
     processors: [
       ['cpu.cfs_period_us', CPU_PERIOD_US],
-      ['cpu.cfs_quota_us', Math.round(bounds.processorsMax * CPU_PERIOD_US)],
+      ['cpu.cfs_quota_us', Math.round(limits.processorsMax * CPU_PERIOD_US)],
     ],
   };
   // In a container the path is that of the host, and the mount shows the container's own group as the root.
@@ -149,7 +149,7 @@ async function makeOfVersion1(
     // If swap is counted as well, it is not additional.
     if (kind === 'memory')
       await succeeds(
-        writeFile(join(folder, 'memory.memsw.limit_in_bytes'), String(bounds.memoryBytesMax), { flag: 'r+' }),
+        writeFile(join(folder, 'memory.memsw.limit_in_bytes'), String(limits.memoryBytesMax), { flag: 'r+' }),
       );
     if (isWritten) return folder;
     await remove(folder);

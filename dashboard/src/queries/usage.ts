@@ -26,13 +26,13 @@ export function spanOf(range: Range): { readonly from: string; readonly to: stri
   return { from: new Date(end - ranges[range][1] * HOUR_MS).toISOString(), to: new Date(end).toISOString() };
 }
 
-interface Asked {
+interface UsageFilter {
   readonly groupBy: 'hour' | 'day' | 'kind' | 'route';
   readonly kind?: Kind;
 }
 
-const readUsage = (of: UsageOf, range: Range, asked: Asked, signal?: AbortSignal) => {
-  const options = { query: { ...spanOf(range), ...asked }, ...(signal && { signal }) };
+const readUsage = (of: UsageOf, range: Range, filter: UsageFilter, signal?: AbortSignal) => {
+  const options = { query: { ...spanOf(range), ...filter }, ...(signal && { signal }) };
   return 'projectId' in of
     ? dataOf(api.get('/projects/:id/usage', { params: { id: of.projectId }, ...options }))
     : dataOf(api.get('/orgs/:id/usage', { params: { id: of.organizationId }, ...options }));
@@ -43,10 +43,10 @@ export type Usage = Awaited<ReturnType<typeof readUsage>>;
 export type UsageItem = Usage['items'][number];
 export type Invocation = NonNullable<UsageItem['costliest']>;
 
-export const usageQuery = (of: UsageOf, range: Range, asked: Asked) =>
+export const usageQuery = (of: UsageOf, range: Range, filter: UsageFilter) =>
   queryOptions({
-    queryKey: ['usage', of, range, asked],
-    queryFn: ({ signal }) => readUsage(of, range, asked, signal),
+    queryKey: ['usage', of, range, filter],
+    queryFn: ({ signal }) => readUsage(of, range, filter, signal),
     staleTime: STALE_MS,
     refetchInterval: STALE_MS,
   });

@@ -4,7 +4,7 @@ import type { EncryptionKeys } from '#core/encryption.ts';
 import { Failure } from '#core/failure.ts';
 import { openPostgres, type ConnectionOptions } from '#postgres/connection.ts';
 import { openListener } from '#postgres/listener.ts';
-import { isConnectionTrouble, sqlState } from '#postgres/postgres-error.ts';
+import { isConnectionError, sqlState } from '#postgres/postgres-error.ts';
 import type { GatewayDeps, ModelTable, ModelTables } from '../../contract/contract.ts';
 import type { Accounts, LimitsOf } from '../accounts.ts';
 import { createPostgresLedger } from './ledger.ts';
@@ -96,7 +96,7 @@ function orAway<Given extends unknown[], Answer>(
     try {
       return await ask(...given);
     } catch (error) {
-      throw isConnectionTrouble(error)
+      throw isConnectionError(error)
         ? new Failure('accounts_away', 'The database is not responding', { cause: error })
         : error;
     }

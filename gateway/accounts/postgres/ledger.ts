@@ -3,7 +3,7 @@
 // count as long as it sends heartbeats.
 import { randomUUID } from 'node:crypto';
 import type { Postgres } from '#postgres/connection.ts';
-import { isConnectionTrouble, sqlState } from '#postgres/postgres-error.ts';
+import { isConnectionError, sqlState } from '#postgres/postgres-error.ts';
 import type { Caller, GatewayDeps, Ledger, TokenCount } from '../../contract/contract.ts';
 import type { Limit } from '../accounts.ts';
 import { keyOf, nearest, refusalOf, type Room } from '../room.ts';
@@ -153,7 +153,7 @@ export async function createPostgresLedger(deps: Deps): Promise<Ledger & { close
         );
       } catch (error) {
         for (const one of due) if (one !== undefined) owe(one);
-        if (isConnectionTrouble(error)) for (const window of held) doubtful.add(idOf(window));
+        if (isConnectionError(error)) for (const window of held) doubtful.add(idOf(window));
         for (const window of held) leave(window, 0, 0);
         throw error;
       }

@@ -1,6 +1,6 @@
 // Writes usage rows to Postgres in batches, after the responses. While the database is unavailable, a limited number is
 // buffered.
-import { isConnectionTrouble, sqlState } from '#postgres/postgres-error.ts';
+import { isConnectionError, sqlState } from '#postgres/postgres-error.ts';
 import type { Postgres } from '#postgres/connection.ts';
 import type { AiCallerKind } from '#core/ai-caller.ts';
 import type { Plan } from '#core/plans.ts';
@@ -77,14 +77,14 @@ export function createUsage(sql: Postgres, log: GatewayDeps['log']): UsageBook &
         await sql.all(INSERT, JSON.stringify(rows.map(toRow)));
       } catch (error) {
         const code = sqlState(error);
-        if (isConnectionTrouble(error)) {
+        if (isConnectionError(error)) {
           waiting = [...rows, ...waiting];
           later(AGAIN_MS);
         }
         log('error', 'rows of AI usage were not written', {
           rows: rows.length,
           code,
-          again: isConnectionTrouble(error),
+          again: isConnectionError(error),
         });
         throw error;
       }

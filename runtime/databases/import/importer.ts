@@ -7,7 +7,7 @@ import { Worker } from 'node:worker_threads';
 import type { DatabaseLimits } from '#core/limits.ts';
 import { SqlRefusal } from '#core/database-request.ts';
 import { FreeSpace } from '#core/process/free-space.ts';
-import { StorageBounds } from '#core/storage-left.ts';
+import { StorageGuard } from '#core/storage-left.ts';
 import { field, newMemory } from '../shard/running.ts';
 import { bulkStatementBytesMax, Connection } from '../sqlite/connection.ts';
 import { isDamaged } from '../sqlite/copies.ts';
@@ -53,7 +53,7 @@ const HEAD_BYTES = 16;
 
 const options = JSON.parse(process.argv[2] ?? '') as ImporterOptions;
 const { limits } = options;
-const storage = new StorageBounds(options.dataFolder);
+const storage = new StorageGuard(options.dataFolder);
 const memory = newMemory();
 const view = new Int32Array(memory);
 const script = path.join(import.meta.dirname, `../shard/watchdog${path.extname(import.meta.filename)}`);

@@ -136,7 +136,7 @@ export async function startDatabaseService(options: DatabaseServiceOptions): Pro
               passedOn = true;
               socket.pause();
               socket.off('data', onData);
-              void passOn(socket, shard, request.id, Number(key));
+              void forward(socket, shard, request.id, Number(key));
             }
             return;
           }
@@ -190,7 +190,7 @@ export async function startDatabaseService(options: DatabaseServiceOptions): Pro
   };
 
   /** From here on the bytes of a remote engine go straight to a shard. */
-  const passOn = async (socket: Socket, shardName: string, id: number, key: number): Promise<void> => {
+  const forward = async (socket: Socket, shardName: string, id: number, key: number): Promise<void> => {
     const shard = allShards().find((candidate) => candidate.knows(shardName));
     const address = await shard?.address().catch(() => null);
     if (address === null || address === undefined || address.shard !== shardName) {

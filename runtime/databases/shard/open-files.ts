@@ -5,7 +5,7 @@ import type { DatabaseLimits } from '#core/limits.ts';
 import { SqlRefusal } from '#core/database-request.ts';
 import { isErrorCode } from '#core/errors.ts';
 import type { FreeSpace } from '#core/process/free-space.ts';
-import type { StorageBounds } from '#core/storage-left.ts';
+import type { StorageGuard } from '#core/storage-left.ts';
 import { databasesIn, isThere, removeFile, replaceFile } from '../sqlite/copies.ts';
 import { DatabaseFile, type Job } from '../sqlite/database-file.ts';
 import { knownMigrations } from '../sqlite/migrations.ts';
@@ -19,7 +19,7 @@ interface OpenFilesDeps {
   /** Free space of the disk. */
   readonly space: FreeSpace;
   /** Remaining storage of organizations. */
-  readonly storage: StorageBounds;
+  readonly storage: StorageGuard;
   readonly synchronous: 'normal' | 'full';
   readonly shard: number;
   pathOf(name: string): string;

@@ -8,7 +8,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { Worker } from 'node:worker_threads';
 import type { DatabaseLimits } from '#core/limits.ts';
 import { FreeSpace } from '#core/process/free-space.ts';
-import { StorageBounds } from '#core/storage-left.ts';
+import { StorageGuard } from '#core/storage-left.ts';
 import { isDatabaseName } from '../protocol/database-name.ts';
 import { OpenFiles } from './open-files.ts';
 import { field, newMemory, NOTE_FD, noteOf, type ShardNote } from './running.ts';
@@ -54,7 +54,7 @@ watchdog.on('error', (error) => {
 const files = new OpenFiles({
   limits: options.limits,
   space: new FreeSpace(options.directory, options.limits.diskFreeBytesMin, statfsSync),
-  storage: new StorageBounds(options.dataFolder),
+  storage: new StorageGuard(options.dataFolder),
   synchronous: options.synchronous,
   shard: options.shard,
   pathOf: (name) => {

@@ -6,7 +6,7 @@ import type { DatabaseLimits } from '#core/limits.ts';
 import { SqlRefusal } from '#core/database-request.ts';
 import { PlatformError } from '#core/errors.ts';
 import type { FreeSpace } from '#core/process/free-space.ts';
-import type { StorageBounds } from '#core/storage-left.ts';
+import type { StorageGuard } from '#core/storage-left.ts';
 import { Connection } from './connection.ts';
 import { backupTo, branchTo, checkFile, isThere, setAside } from './copies.ts';
 import { kinds, ops } from '../protocol/frames.ts';
@@ -40,7 +40,7 @@ interface DatabaseFileDeps {
   /** Free space of the disk. */
   readonly space: FreeSpace;
   /** Remaining storage of organizations. */
-  readonly storage: StorageBounds;
+  readonly storage: StorageGuard;
   readonly synchronous: 'normal' | 'full';
   /** Number of the process, for `meta.served_by`. */
   readonly shard: number;

@@ -38,7 +38,7 @@ export interface DashboardDeps {
 }
 
 /** A request. */
-export interface Asked {
+export interface DashboardRequest {
   readonly deps: DashboardDeps;
   /** Values of the `:names`, decoded. */
   readonly params: Readonly<Record<string, string>>;
@@ -50,12 +50,16 @@ export interface Asked {
 }
 
 /** A route. Its result is sent as JSON, undefined as 204; `answered`: it has written the response itself. */
-export type Route = readonly [method: 'GET' | 'POST' | 'DELETE', path: string, answer: (asked: Asked) => unknown];
+export type Route = readonly [
+  method: 'GET' | 'POST' | 'DELETE',
+  path: string,
+  answer: (asked: DashboardRequest) => unknown,
+];
 
 export const answered = Symbol('answered');
 
 /** The served deployment. @throws {PlatformError} `dashboard_not_ready`. */
-export function deploymentOf({ deps }: Asked): ShownDeployment {
+export function deploymentOf({ deps }: DashboardRequest): ShownDeployment {
   const current = deps.current();
   if (current === null)
     throw new PlatformError('dashboard_not_ready', { reason: 'the project has not been built yet' });

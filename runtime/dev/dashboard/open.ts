@@ -12,7 +12,7 @@ import { toWorkerText } from '#core/worker-text.ts';
 import type { SandboxInfo } from '#core/sandbox/operations.ts';
 import { callSandbox, toJson, type SandboxService } from '#resources/sandbox-calls.ts';
 import type { OpenArtifact } from '#artifacts/artifact-source.ts';
-import type { ResourceDeps } from '../../engine/resources/asked.ts';
+import type { ResourceDeps } from '../../engine/resources/request-scope.ts';
 import type { Route } from '../../engine/router/project-routes.ts';
 import type { Exchange } from '../../engine/http/listener.ts';
 import type { Activity } from './activity.ts';

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { invalid } from '../../engine/bindings/arguments.ts';
-import { answered, deploymentOf, notFound, type Asked, type DashboardDeps, type Route } from './api.ts';
+import { answered, deploymentOf, notFound, type DashboardRequest, type DashboardDeps, type Route } from './api.ts';
 import type { Noted } from './activity.ts';
 
 // An import reads all its exports, including the getters that load Node's own HTTP client.
@@ -14,7 +14,7 @@ const PING_MS = 15_000;
 /** A record number, or empty. */
 const SEQ = /^\d{0,15}$/;
 
-function project({ deps }: Asked): object {
+function project({ deps }: DashboardRequest): object {
   return { name: nameOf(deps), url: deps.url() };
 }
 
@@ -25,7 +25,7 @@ function nameOf({ current, project: name }: DashboardDeps): string {
 }
 
 /** Bindings, schedules and settings, without values of variables. */
-function configuration(asked: Asked): object {
+function configuration(asked: DashboardRequest): object {
   const shown = asked.deps.current();
   if (shown === null) return { ...project(asked), ready: false };
   const { manifest, variables, config, id } = shown;
@@ -45,7 +45,7 @@ function configuration(asked: Asked): object {
   };
 }
 
-function recent(type: Noted['type']): (asked: Asked) => object {
+function recent(type: Noted['type']): (asked: DashboardRequest) => object {
   return ({ deps, query }) => {
     const after = query.get('after') ?? '';
     if (!SEQ.test(after)) throw invalid('after must be the number of a record');
@@ -53,7 +53,7 @@ function recent(type: Noted['type']): (asked: Asked) => object {
   };
 }
 
-function requestOf({ params, deps }: Asked): Noted & { type: 'request' } {
+function requestOf({ params, deps }: DashboardRequest): Noted & { type: 'request' } {
   const seq = Number(params['seq']);
   const found = deps.activity.since(seq - 1)[0];
   if (found === undefined || found.seq !== seq || found.type !== 'request')
@@ -62,7 +62,7 @@ function requestOf({ params, deps }: Asked): Noted & { type: 'request' } {
 }
 
 /** A request with its headers, its log lines, and whether it can be replayed. */
-function one(asked: Asked): object {
+function one(asked: DashboardRequest): object {
   const request = requestOf(asked);
   const { activity } = asked.deps;
   const recorded = activity.recorded(request.seq);
@@ -80,7 +80,7 @@ const NOT_SENT =
 const REPLAY_MS = 60_000;
 
 /** Sends a request again with its original headers and body. */
-async function replay(asked: Asked): Promise<object> {
+async function replay(asked: DashboardRequest): Promise<object> {
   const { method, path, seq } = requestOf(asked);
   const recorded = asked.deps.activity.recorded(seq);
   if (recorded === null)
@@ -110,7 +110,7 @@ async function replay(asked: Asked): Promise<object> {
 }
 
 /** Server-sent events: kept records, then new ones. `Last-Event-ID` resumes a broken connection. */
-function stream(asked: Asked): typeof answered {
+function stream(asked: DashboardRequest): typeof answered {
   const { request, response, deps } = asked;
   const last = request.headers['last-event-id'] ?? asked.query.get('after');
   const after = typeof last === 'string' && SEQ.test(last) ? Number(last) : 0;

@@ -8,7 +8,7 @@ import { limitsFrom } from '#core/limits.ts';
 import type { ResourceAccess } from '#resources/access.ts';
 import { callSandbox, type SandboxService } from '#resources/sandbox-calls.ts';
 import { refusalOf } from '#resources/refusals.ts';
-import type { Asked, ResourceDeps } from '../../engine/resources/asked.ts';
+import type { RequestScope, ResourceDeps } from '../../engine/resources/request-scope.ts';
 import { askResource } from '../../engine/resources/resources.ts';
 import { answerWith } from './web-answer.ts';
 
@@ -19,7 +19,7 @@ export interface ResourceApiDeps {
   /** Names of the project. */
   readonly names: () => readonly string[];
   /** The served deployment; null before the first build. */
-  readonly served: () => Pick<Asked, 'route' | 'artifact'> | null;
+  readonly served: () => Pick<RequestScope, 'route' | 'artifact'> | null;
   readonly log: (level: 'warn' | 'error', message: string) => void;
 }
 

@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import { bindings, kinds } from '#core/bindings/kinds.ts';
 import { PlatformError } from '#core/errors.ts';
 import { invalid } from '../../engine/bindings/arguments.ts';
-import { answered, deploymentOf, notFound, type Asked, type Route } from './api.ts';
+import { answered, deploymentOf, notFound, type DashboardRequest, type Route } from './api.ts';
 
 const methodPattern = /^[A-Za-z][A-Za-z0-9]{0,63}$/;
 const statementMethods: readonly unknown[] = ['all', 'first', 'run', 'raw'];
@@ -13,7 +13,7 @@ const statementMethods: readonly unknown[] = ['all', 'first', 'run', 'raw'];
  * Refuses requests without the token: pages of other sites, and other users of this machine, can reach the port as
  * well.
  */
-function authorize({ deps, request }: Asked): void {
+function authorize({ deps, request }: DashboardRequest): void {
   if (!isLoopback(request.socket.remoteAddress ?? ''))
     throw new PlatformError('dashboard_forbidden', { reason: 'only programs on this machine may call bindings' });
   if (!deps.isAuthorized(request.headers.authorization)) throw new PlatformError('mock_server_unauthorized');
@@ -22,7 +22,7 @@ function authorize({ deps, request }: Asked): void {
 const isLoopback = (address: string): boolean => /^(?:::ffff:)?127\.|^::1$/.test(address);
 
 /** Passes a call on unchanged: its bodies are streamed both ways. */
-function pass(asked: Asked): typeof answered {
+function pass(asked: DashboardRequest): typeof answered {
   authorize(asked);
   deploymentOf(asked);
   const { request, response, deps } = asked;
@@ -36,7 +36,7 @@ function pass(asked: Asked): typeof answered {
 
 const PASSED_HEADERS = ['accept', 'content-type', 'x-platform-call'];
 
-function call(asked: Asked, request: unknown): typeof answered {
+function call(asked: DashboardRequest, request: unknown): typeof answered {
   const headers = { 'content-type': 'application/json' };
   asked.deps.rpc(
     { method: 'POST', headers, body: Readable.from([Buffer.from(JSON.stringify(request))]) },
@@ -46,7 +46,7 @@ function call(asked: Asked, request: unknown): typeof answered {
 }
 
 /** The named binding, or the only one of its kind. */
-function bindingOf(asked: Asked, kind: string, given: unknown): string {
+function bindingOf(asked: DashboardRequest, kind: string, given: unknown): string {
   const names = Object.keys(deploymentOf(asked).manifest.bindings[kind] ?? {});
   if (given === undefined && names.length === 1) return names[0] as string;
   if (typeof given === 'string' && names.includes(given)) return given;

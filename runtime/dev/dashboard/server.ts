@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { errorMessage, errorTable, isErrorCode, PlatformError } from '#core/errors.ts';
-import { answered, parseObject, type Asked, type DashboardDeps, type Route } from './api.ts';
+import { answered, parseObject, type DashboardRequest, type DashboardDeps, type Route } from './api.ts';
 import { objectionTo } from './guard.ts';
 import { answerWith } from './web-answer.ts';
 import { createPage } from './page.ts';
@@ -61,7 +61,7 @@ export async function openDashboard(
     }
     if (isOfResources(url.pathname)) return resourceApi(request.url!.slice('/api'.length), request, response);
     const { answer, params } = find(request.method ?? '', url.pathname);
-    const asked: Asked = {
+    const asked: DashboardRequest = {
       deps,
       params,
       query: url.searchParams,

@@ -7,7 +7,7 @@ import { limitsFrom } from '#core/limits.ts';
 import type { FreeSpace } from '#core/process/free-space.ts';
 import type { Manifest } from '#core/manifest.ts';
 import type { QueuesSettings } from '#core/queue-settings.ts';
-import { unboundedStorage } from '#core/storage-left.ts';
+import { unlimitedStorage } from '#core/storage-left.ts';
 import type { EventBindingStores } from '../../engine/bindings/bindings.ts';
 import { nextTime } from '#core/schedules/timer-next.ts';
 import { startBroker, type Broker } from '../../broker/broker.ts';
@@ -88,7 +88,7 @@ export function openLocalEvents(options: LocalEventsOptions): LocalEvents {
     bindings: {
       ...limitedStores(stores, {
         space: options.space,
-        storage: unboundedStorage,
+        storage: unlimitedStorage,
         queueBytesMax: options.queueBytesMax,
         limit: null,
       }),

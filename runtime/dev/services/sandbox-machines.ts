@@ -8,7 +8,7 @@ import path from 'node:path';
 import { createOwnAddresses } from '#core/egress.ts';
 import { PlatformError } from '#core/errors.ts';
 import type { SandboxLimits } from '#core/limits.ts';
-import { guardedLookup } from '#core/way-out/host-names.ts';
+import { guardedLookup } from '#core/outbound/host-names.ts';
 import type { SandboxBackend } from '#sandbox/backends/backend.ts';
 import { createLocalBackend } from '#sandbox/backends/local/local.ts';
 import { containerMachines, DEFAULT_IMAGE } from '#sandbox/service/configuration.ts';

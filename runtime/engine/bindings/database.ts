@@ -77,7 +77,7 @@ export function createDatabaseCalls(
     if (t === undefined) return;
     const name = nameOf(place, t);
     open.add(name);
-    owner.atEnd(() => {
+    owner.atExit(() => {
       // It may already have ended, or its database may be unavailable.
       if (open.delete(name)) store.run(place, databaseOps.rollback, t, '[]').catch(() => {});
     });

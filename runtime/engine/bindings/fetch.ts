@@ -11,7 +11,7 @@ import type { EgressMeter } from './egress-meter.ts';
 import { loadFetchLibrary } from './fetch-agent.ts';
 import { reply, requestOf, signalOf, type FetchedResponse } from './fetched-response.ts';
 import type { OpenFetches } from './open-fetches.ts';
-import type { OwnHosts } from './own-hosts.ts';
+import type { PlatformHosts } from './platform-hosts.ts';
 import { receiveBody } from './streamed-body.ts';
 import { withTrace } from './trace-headers.ts';
 
@@ -33,7 +33,7 @@ interface FetchDeps {
   readonly meter: EgressMeter;
   readonly places: OpenFetches;
   readonly ai: AiAddress;
-  readonly ownHosts: OwnHosts | null;
+  readonly platformHosts: PlatformHosts | null;
 }
 
 /** The handlers of `fetch` under a policy. `close` closes its connections. */
@@ -88,7 +88,7 @@ export function createFetch(deps: FetchDeps): {
 
 async function run(
   connecting: Promise<Agent>,
-  { policy, places, ai, ownHosts }: FetchDeps,
+  { policy, places, ai, platformHosts }: FetchDeps,
   call: HostCall,
   { method, url, headers, redirect }: FetchArguments,
   body: Uint8Array | string | Readable | null,
@@ -104,7 +104,7 @@ async function run(
   for (let redirects = 0; ; redirects++) {
     call.owner.countSubrequest();
     const path = pathOnGateway(target, ai);
-    const isInside = path === null && ownHosts?.has(target) === true;
+    const isInside = path === null && platformHosts?.has(target) === true;
     if (path === null && !isInside) check(target, policy);
     const leave = places.take(call.isolate);
     const { signal } = call;
@@ -113,7 +113,7 @@ async function run(
       path !== null
         ? ai.transport.request({ ...sent, method: verb, path, caller: null, token: null, signal: signalOf(call) })
         : isInside
-          ? ownHosts!.fetch(target, {
+          ? platformHosts!.fetch(target, {
               ...sent,
               method: verb,
               signal: signalOf(call),

@@ -23,7 +23,7 @@ export interface FetchedResponse {
 /** Fires when the response is no longer needed: when the call is aborted, and when its invocation ends. */
 export function signalOf({ signal, owner }: HostCall): AbortSignal {
   const gone = new AbortController();
-  owner.atEnd(() => gone.abort());
+  owner.atExit(() => gone.abort());
   return AbortSignal.any([signal, gone.signal]);
 }
 

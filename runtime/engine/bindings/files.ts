@@ -2,7 +2,7 @@
 // multipart uploads (docs/files.md; shapes as in R2). Arguments are validated here; the stores are
 // runtime/stores/files-*.
 import type { Readable } from 'node:stream';
-import { giveBack } from '#core/give-back.ts';
+import { freeBuffer } from '#core/free-buffers.ts';
 import { fixedLimits } from '#core/limits.ts';
 import type { HostCall, HostFunction, HostReply } from '../bridge/host-calls.ts';
 import { fromCursor, invalid, toCursor, toName, toRecord, toWhole } from './arguments.ts';
@@ -161,7 +161,7 @@ export function createFileCalls(
   };
   /** The body is no longer needed. */
   const done = (body: Readable | Uint8Array): void =>
-    void (body instanceof Uint8Array ? giveBack(body) : body.destroy());
+    void (body instanceof Uint8Array ? freeBuffer(body) : body.destroy());
   let wholeBytes = 0;
 
   return {

@@ -1,7 +1,7 @@
 // The host half of sandboxes: requests to the sandbox service for a sandbox of the deployment's own project and
 // resource, which the host sets and the worker cannot forge. The service validates requests; they only pass through
 // here.
-import { SANDBOX_BOUNDS } from '#core/sandbox/call-limits.ts';
+import { SANDBOX_LIMITS } from '#core/sandbox/call-limits.ts';
 import { isSandboxId } from '#core/sandbox/sandbox-id.ts';
 import { ARGUMENTS_HEADER } from '#core/sandbox/operations.ts';
 import { OPTIONS_CHARS_MAX, OPTIONS_HEADER } from '#core/sandbox/options.ts';
@@ -73,7 +73,7 @@ async function run(
 }
 
 const passed: Readonly<Record<string, { readonly what: string; readonly charsMax: number }>> = {
-  [ARGUMENTS_HEADER]: { what: 'Path, headers and the like', charsMax: SANDBOX_BOUNDS.headerArgumentsCharsMax },
+  [ARGUMENTS_HEADER]: { what: 'Path, headers and the like', charsMax: SANDBOX_LIMITS.headerArgumentsCharsMax },
   [OPTIONS_HEADER]: { what: 'The options of the sandbox', charsMax: OPTIONS_CHARS_MAX },
 };
 

@@ -19,7 +19,7 @@ export interface CallOwner {
   /** The work has ended, or never began: reports the reserved and the used CPU. */
   settleCpu(reservedMs: number, usedMs: number): void;
   /** Runs a callback when the invocation ends, for any reason; at once if it has ended. */
-  atEnd(run: () => void): void;
+  atExit(run: () => void): void;
   /** Host of the request; null for other events. */
   host(): string | null;
   /** A header of the request, by its lower-case name; null for other events. */

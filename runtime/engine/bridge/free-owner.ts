@@ -12,5 +12,5 @@ export const freeOwner: CallOwner = {
   host: () => null,
   header: () => null,
   run: () => null,
-  atEnd() {},
+  atExit() {},
 };

@@ -1,7 +1,7 @@
 // The host calls of one isolate: finds the host function, begins a limited number per tick, and passes on the result.
 // Used by link.ts, which writes the replies; independent of records and streams.
 import { PlatformError } from '#core/errors.ts';
-import { isWhole } from '#core/give-back.ts';
+import { isWhole } from '#core/free-buffers.ts';
 import {
   toFailure,
   type CallScope,
@@ -84,8 +84,8 @@ class WaitingOwner implements CallOwner {
     this.cpuMs += usedMs;
   }
 
-  atEnd(run: () => void): void {
-    this.#of.atEnd(run);
+  atExit(run: () => void): void {
+    this.#of.atExit(run);
   }
 }
 
@@ -172,11 +172,11 @@ export class GuestCalls {
       return;
     }
     this.#underWay.set(id, call);
-    if (hostFunctions.turns.mayBegin(isolate.memory.whole) && ++this.#begunInTurn <= CALLS_A_TURN)
+    if (hostFunctions.mainThread.mayBegin(isolate.memory.whole) && ++this.#begunInTurn <= CALLS_A_TURN)
       this.#run(id, name, call, hostFunction, args, bytes);
     else {
       this.#deferred++;
-      hostFunctions.turns.defer(isolate.memory.whole, () => {
+      hostFunctions.mainThread.defer(isolate.memory.whole, () => {
         this.#run(id, name, call, hostFunction, args, bytes);
         if (--this.#deferred === 0) this.#deps.allBegun();
       });
@@ -201,7 +201,7 @@ export class GuestCalls {
       return;
     } finally {
       const ms = performance.now() - began;
-      this.#deps.hostFunctions.turns.used(ms);
+      this.#deps.hostFunctions.mainThread.used(ms);
       call.owner.settleCpu(0, Math.min(ms, BEGIN_MS_MAX + args.length * CHAR_MS_MAX));
     }
     if (answer instanceof Promise)

@@ -56,7 +56,7 @@ export class HandleTable {
       const { id } = owner;
       const all = (owned = new Set<number>());
       this.#owned.set(id, all);
-      owner.atEnd(() => {
+      owner.atExit(() => {
         this.#owned.delete(id);
         for (const handle of all) this.delete(handle);
       });

@@ -3,7 +3,7 @@
 // untrusted.
 import type { CallOwner } from './call-owner.ts';
 import { isErrorCode, type ErrorCode, errorTable } from '#core/errors.ts';
-import type { MainTurns } from '../work/main-turns.ts';
+import type { MainThreadBudget } from '../work/main-thread-budget.ts';
 import type { HandleTable } from './handle-table.ts';
 import type { HostMemory } from './host-memory.ts';
 import type { Failure, Part } from './protocol.ts';
@@ -81,7 +81,7 @@ export interface HostFunctions {
   /** Calls that a thread of the guest may wait for; each works off the main thread. */
   readonly waiting: Readonly<Record<string, HostFunction>>;
   /** Schedules when asynchronous calls begin. */
-  readonly turns: MainTurns;
+  readonly mainThread: MainThreadBudget;
 }
 
 // Error names that host functions may pass to the guest; any other error becomes an internal error without details.

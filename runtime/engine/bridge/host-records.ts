@@ -1,6 +1,6 @@
 // Input of an isolate's next entry, as collected by link.ts: bytes in transferable form. The guest's counterpart:
 // guest/records.ts.
-import { isWhole } from '#core/give-back.ts';
+import { isWhole } from '#core/free-buffers.ts';
 import type { HostMemory } from './host-memory.ts';
 import { RecordWriter, type Part } from './protocol.ts';
 

@@ -8,7 +8,7 @@ import { closeInvocation, currentInvocation, type GuestInvocation } from './invo
 import { records, send } from './records.ts';
 import { threw } from './rejections.ts';
 import { toJson } from './safe.ts';
-import { byteLengthOf } from './give-back.ts';
+import { byteLengthOf } from './free-buffers.ts';
 import { sendWebSocket, socketClasses } from './sockets.ts';
 import { inPieces, openPump, WHOLE_BYTES_MAX } from './pumps.ts';
 import { takeResponse } from './web/response.ts';

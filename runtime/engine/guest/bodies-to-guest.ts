@@ -6,7 +6,7 @@ import { currentInvocation, disown, own, touch, type GuestInvocation, type Owned
 import type { HostBody } from './host.ts';
 import { send } from './records.ts';
 import { SafeMap } from './safe.ts';
-import { byteLengthOf } from './give-back.ts';
+import { byteLengthOf } from './free-buffers.ts';
 
 // Captured before tenant code can replace it: bodies are abandoned where no tenant code may run.
 const OverError = Error;

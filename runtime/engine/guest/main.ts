@@ -21,7 +21,7 @@ import { fetch } from './web/fetch.ts';
 import { installGlobals } from './web/globals.ts';
 import { clearTimeout, connectTimers, scheduler, setImmediate, setInterval, setTimeout } from './web/timers.ts';
 import { fetchListener, globalEvents } from './fetch-event.ts';
-import { installStackPlaces } from './stack-places.ts';
+import { installStackPositions } from './stack-positions.ts';
 
 /** Limits that the guest enforces itself. */
 interface GuestLimits {
@@ -116,7 +116,7 @@ scope['connect'] = (
   };
   connectNodeHooks(waiting);
   installFences(native, limits.atomicsWaitMs);
-  installStackPlaces();
+  installStackPositions();
   host.defineLazy = native.defineLazy;
   host.evaluate = native.evaluate;
   host.evaluateShared = (module) => native.evaluateShared(limits.snapshotKey, module, `platform:${module}`);

@@ -6,7 +6,7 @@ import type { HostBody } from './host.ts';
 import { hasOpenBodies, BodyToGuest } from './bodies-to-guest.ts';
 import { records, send } from './records.ts';
 import { SafeMap, toJson } from './safe.ts';
-import { byteLengthOf as lengthOf } from './give-back.ts';
+import { byteLengthOf as lengthOf } from './free-buffers.ts';
 import {
   isReadableStream,
   openReader,

@@ -2,7 +2,7 @@
 // clears it.
 import { BYTES, FIELD, RecordWriter, RECORD, type Part } from '../bridge/protocol.ts';
 import { safeArray } from './safe.ts';
-import { byteLengthOf, giveBack, isWhole, isWorthGivingBack } from './give-back.ts';
+import { byteLengthOf, freeBuffer, isWhole, isWorthFreeing } from './free-buffers.ts';
 
 const Bytes = Uint8Array;
 const { apply } = Reflect;
@@ -32,7 +32,7 @@ class GuestRecords extends RecordWriter {
 
   /** Marks a part that neither the platform nor the worker reads any more: it is freed at the end of the entry. */
   freeAfterEntry(part: Uint8Array): void {
-    if (!isWorthGivingBack(part)) return;
+    if (!isWorthFreeing(part)) return;
     const freed = (this.#freed ??= safeArray<Uint8Array>() as unknown as Uint8Array[]);
     freed[freed.length] = part;
   }
@@ -42,7 +42,7 @@ class GuestRecords extends RecordWriter {
     const freed = this.#freed;
     if (freed === null) return;
     this.#freed = null;
-    for (let at = 0; at < freed.length; at++) giveBack(freed[at]!);
+    for (let at = 0; at < freed.length; at++) freeBuffer(freed[at]!);
   }
 }
 

@@ -4,7 +4,7 @@ import { FIELD, RECORD, toHost, type Part } from '../bridge/protocol.ts';
 import { currentInvocation, touch, type GuestInvocation } from './invocation.ts';
 import { records, send } from './records.ts';
 import { SafeMap, toJson } from './safe.ts';
-import { byteLengthOf } from './give-back.ts';
+import { byteLengthOf } from './free-buffers.ts';
 
 /** One end of a connection, as the other end sees it. */
 export interface SocketEnd {

@@ -1,7 +1,7 @@
 // Determines the client address that a worker sees. Clients can send any header, so theirs are removed; headers of
 // trusted proxies (`TRUSTED_PROXIES`) are believed hop by hop, from the nearest one on. Used by handler.ts.
 import { BlockList, isIP, isIPv4 } from 'node:net';
-import { createEdgeCheck, EDGE_HEADER } from '#core/process/edge-hop.ts';
+import { createEdgeCheck, EDGE_HEADER } from '#core/process/edge-proxy.ts';
 import { headerIn } from './header-block.ts';
 
 /** Request headers with the client's address added. */

@@ -6,7 +6,7 @@ import { cookieValues, withoutSecrets } from './cookies.ts';
 import type { Exchange } from './listener.ts';
 import { publicOrigin } from './public-origin.ts';
 import { BYPASS_NAME, createProtection, type ProtectionDeps } from './preview-protection.ts';
-import type { Lead, Route } from '../router/project-routes.ts';
+import type { RouteMatch, Route } from '../router/project-routes.ts';
 
 /** Cookie while production is split: a number that stays with a visitor, so that a growing share moves nobody back. */
 const SPLIT_COOKIE = 'platform-split';
@@ -27,16 +27,16 @@ export interface GateDeps extends ProtectionDeps {
 /** Lets a request pass, or answers it. */
 export type PassGate = (
   exchange: Exchange,
-  lead: Lead,
-  serve: (exchange: Exchange, route: Route, lead: Lead) => void,
+  match: RouteMatch,
+  serve: (exchange: Exchange, route: Route, match: RouteMatch) => void,
 ) => void;
 
 export function createGates(deps: GateDeps): PassGate {
   const protection = createProtection(deps);
   const { random = Math.random } = deps;
-  return (exchange, lead, serve) => {
-    const { route, gate } = lead;
-    if (gate === null) return serve(exchange, route, lead);
+  return (exchange, match, serve) => {
+    const { route, gate } = match;
+    if (gate === null) return serve(exchange, route, match);
     if (gate.redirectTo !== null) {
       const [port = ''] = deps.publicPort === null ? (/:\d+$/.exec(exchange.host) ?? []) : [];
       return sendOn(exchange, publicOrigin(deps.protocol, deps.publicPort, gate.redirectTo + port));
@@ -47,14 +47,14 @@ export function createGates(deps: GateDeps): PassGate {
       const known = kept !== undefined && /^\d{1,4}$/.test(kept) ? Number(kept) : null;
       const part = known ?? Math.floor(random() * PARTS);
       const chosen = part < percent * (PARTS / 100) ? other : route;
-      if (known !== null) return serve(exchange, chosen, lead);
+      if (known !== null) return serve(exchange, chosen, match);
       const attributes = `Path=/; HttpOnly; SameSite=Lax; Max-Age=${SPLIT_SECONDS}${deps.protocol === 'https' ? '; Secure' : ''}`;
       const cookie = `set-cookie\0${SPLIT_COOKIE}=${part}; ${attributes}\0`;
-      return serve(new AlteredExchange(exchange, exchange.headerBlock, (answer) => answer + cookie), chosen, lead);
+      return serve(new AlteredExchange(exchange, exchange.headerBlock, (answer) => answer + cookie), chosen, match);
     }
     if (gate.protection !== null && !protection.passes(exchange, gate.project, gate.protection)) return;
     const block = withoutSecrets(exchange.headerBlock, [protection.cookieName], [BYPASS_NAME]);
-    serve(new AlteredExchange(exchange, block, gate.isPreview ? withNoIndex : unchanged), route, lead);
+    serve(new AlteredExchange(exchange, block, gate.isPreview ? withNoIndex : unchanged), route, match);
   };
 }
 

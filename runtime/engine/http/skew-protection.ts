@@ -23,7 +23,7 @@ const CACHE_HEADERS = [
 ];
 
 /** Replaces the host's default choice for a request. */
-export interface Aim {
+export interface PinnedTarget {
   /** The route that serves the request. */
   readonly route: Route;
   /** The same request, with headers added to its response. */
@@ -46,9 +46,14 @@ interface SkewProtectionDeps {
 }
 
 /** Null: the host decides. @param live the route of the host, whose open artifact is `artifact`. */
-type AimRequest = (exchange: Exchange, live: Route, artifact: OpenArtifact, others: readonly Other[]) => Aim | null;
+type FindPinnedTarget = (
+  exchange: Exchange,
+  live: Route,
+  artifact: OpenArtifact,
+  others: readonly Other[],
+) => PinnedTarget | null;
 
-export function createSkewProtection(deps: SkewProtectionDeps): AimRequest {
+export function createSkewProtection(deps: SkewProtectionDeps): FindPinnedTarget {
   const { now = Date.now, windowMs } = deps;
   const cookieEnd = `; Path=/; HttpOnly; SameSite=Lax${deps.protocol === 'https' ? '; Secure' : ''}\0`;
 
@@ -83,8 +88,8 @@ export function createSkewProtection(deps: SkewProtectionDeps): AimRequest {
 
   return (exchange, live, artifact, others) => {
     if (windowMs === 0 || !artifact.manifest.skewProtection) return null;
-    const asked = askedOf(exchange);
-    if (asked === DOCUMENT) {
+    const requested = requestedDeployment(exchange);
+    if (requested === DOCUMENT) {
       const cookie = `set-cookie\0${COOKIE}=${live.deployment}${cookieEnd}`;
       const told = new AlteredExchange(exchange, exchange.headerBlock, (block) => block + cookie);
       return { route: live, exchange: told, file: null };
@@ -93,9 +98,9 @@ export function createSkewProtection(deps: SkewProtectionDeps): AimRequest {
     const since = now() - windowMs;
     const isOpen = ({ supersededAt }: Other): boolean => supersededAt > since;
     const found =
-      asked === null || asked.deployment === live.deployment
+      requested === null || requested.deployment === live.deployment
         ? undefined
-        : others.find((other) => other.route.deployment === asked.deployment && isOpen(other))?.route;
+        : others.find((other) => other.route.deployment === requested.deployment && isOpen(other))?.route;
     const own = found === undefined ? artifact : openProtected(found);
     const route = found === undefined || own === null ? live : found;
     const file = holderOf(exchange, own ?? artifact, () => [
@@ -103,23 +108,23 @@ export function createSkewProtection(deps: SkewProtectionDeps): AimRequest {
       ...others.filter(isOpen).map((other) => other.route),
     ]);
     if (route === live) return file === null ? null : { route, exchange, file };
-    if (asked?.isInTarget === true) return { route, exchange, file };
+    if (requested?.isInTarget === true) return { route, exchange, file };
     return { route, exchange: new AlteredExchange(exchange, exchange.headerBlock, forOnePage), file };
   };
 }
 
 /** The deployment that a request names. */
-interface Asked {
+interface RequestedDeployment {
   readonly deployment: string;
   /** Whether the URL names it, so that caches keep it apart from other deployments. */
   readonly isInTarget: boolean;
 }
 
 /** A navigation always gets the live deployment. */
-const DOCUMENT: Asked = { deployment: '', isInTarget: false };
+const DOCUMENT: RequestedDeployment = { deployment: '', isInTarget: false };
 
 /** Reads header, query `dpl` and cookie, in this order; null: none names a deployment. */
-export function askedOf(request: AssetRequest): Asked | null {
+export function requestedDeployment(request: AssetRequest): RequestedDeployment | null {
   const dest = request.header('sec-fetch-dest');
   const isPage = isDocument(request, dest);
   // A prefetched page belongs to the page that prefetches it.

@@ -1,7 +1,7 @@
 // One request on uWebSockets.js and its response. Made by listener-uws.ts, used by the handler through `Exchange`.
 // The native response object dies with the response or the connection, and every write must happen inside a cork.
 import type { UwsResponse } from './uws-module.ts';
-import { giveBack } from '#core/give-back.ts';
+import { freeBuffer } from '#core/free-buffers.ts';
 import { errorMessage, errorTable, PlatformError, type ErrorCode, type ErrorDetails } from '#core/errors.ts';
 import type { HeldBytes, HostMemory } from '../bridge/host-memory.ts';
 import type { SocketEvents, SocketWire } from '../bridge/sockets.ts';
@@ -217,7 +217,7 @@ export class UwsExchange implements Exchange, UwsBodyExchange {
         taken = this.#native.write(bytes);
       });
       // Bytes that the socket does not take now have been copied.
-      if (transfer) giveBack(bytes);
+      if (transfer) freeBuffer(bytes);
       if (!taken) this.#waits = true;
       return taken;
     }
@@ -377,7 +377,7 @@ export class UwsExchange implements Exchange, UwsBodyExchange {
     this.#body?.drop(state === ENDED);
     this.#state = state;
     if (this.#unsent !== null) this.#unsent.bytes = 0;
-    if (this.#transferred !== null) giveBack(this.#transferred);
+    if (this.#transferred !== null) freeBuffer(this.#transferred);
     if (--this.#listener.running === 0) this.#listener.onQuiet?.();
   }
 }

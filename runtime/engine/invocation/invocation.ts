@@ -73,7 +73,7 @@ export class Invocation<Answer> {
   #ids: InvocationIds;
   #number: number;
   #trace: TraceContext | null | undefined = undefined;
-  #atEnd: (() => void)[] | null = null;
+  #atExit: (() => void)[] | null = null;
 
   constructor(ids: InvocationIds, kind: InvocationKind, answer: Answer, startedAt: number, subrequestsMax: number) {
     this.#ids = ids;
@@ -152,17 +152,17 @@ export class Invocation<Answer> {
     this.meter?.settle(this, reservedMs, usedMs);
   }
 
-  atEnd(run: () => void): void {
+  atExit(run: () => void): void {
     if (this.phase === 'over') run();
-    else (this.#atEnd ??= []).push(run);
+    else (this.#atExit ??= []).push(run);
   }
 
   /** It has ended: nothing of it continues. */
   close(): void {
     this.phase = 'over';
-    if (this.#atEnd === null) return;
-    for (const run of this.#atEnd) run();
-    this.#atEnd = null;
+    if (this.#atExit === null) return;
+    for (const run of this.#atExit) run();
+    this.#atExit = null;
   }
 }
 

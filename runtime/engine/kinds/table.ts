@@ -14,7 +14,7 @@ import { clearState, createStateCalls } from '../bindings/state.ts';
 import { createTimerCalls } from '../bindings/timer.ts';
 import { createWorkflowCalls } from '../bindings/workflow.ts';
 import type { HostFunction } from '../bridge/host-calls.ts';
-import type { Asked } from '../resources/asked.ts';
+import type { RequestScope } from '../resources/request-scope.ts';
 import { databaseOperations } from '../resources/databases.ts';
 import { sandboxOperations } from '../resources/sandboxes.ts';
 import { cacheOperations, fileOperations, stateOperations } from '../resources/storage.ts';
@@ -51,7 +51,7 @@ interface EngineKind<Name extends Kind> {
   /** Its management operations, by name. */
   readonly operations: {
     readonly [Operation in keyof OperationsByKind[Name]]: (
-      asked: Asked,
+      asked: RequestScope,
     ) => Promise<OperationsByKind[Name][Operation] extends { readonly gives: infer Gives } ? Gives : never>;
   };
 }

@@ -6,7 +6,7 @@ import { statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Limits, limitsFrom } from '#core/limits.ts';
 import { FreeSpace, whereThereIsSpace } from '#core/process/free-space.ts';
-import { StorageBounds, type KeptBytes } from '#core/storage-left.ts';
+import { StorageGuard, type KeptBytes } from '#core/storage-left.ts';
 import type { HostWork } from '../work/host-work.ts';
 import { createAuthRoutes, type AuthRoutes } from '../auth/routes.ts';
 import { type Mail } from '../auth/site.ts';
@@ -26,7 +26,7 @@ import { limitedStores, type EventStores } from '../../stores/event-stores.ts';
 import { openEventsPostgres } from '../../stores/event-stores-postgres.ts';
 import { openFilesDisk } from '../../stores/files-disk.ts';
 import { createOutbox } from '../../stores/outbox.ts';
-import { boundState, stateBounds, stateBytesOf } from '../../stores/project-bounds.ts';
+import { limitState, stateLimit, stateBytesOf } from '../../stores/project-limits.ts';
 import { createStatePostgres } from '../../stores/state-postgres.ts';
 import { limitByProject } from '../../stores/project-concurrency.ts';
 
@@ -107,7 +107,7 @@ export async function openEngineStores({
   const secret = get('ENGINE_SECRET');
   const keyFor = (use: string): Uint8Array => createHmac('sha256', secret).update(use).digest();
   const space = new FreeSpace(folder, limits.diskFreeBytesMin, statfsSync);
-  const storage = new StorageBounds(folder);
+  const storage = new StorageGuard(folder);
   const files = await openFiles(get, folder, limits, space, storage);
   // The embedded database stores its data on the same disk.
   const ofEvents = isLocal(url) ? space : new FreeSpace(folder, 0, statfsSync);
@@ -128,9 +128,9 @@ export async function openEngineStores({
     events === null
       ? null
       : whereThereIsSpace(
-          boundState(
+          limitState(
             createStatePostgres(events.sql),
-            stateBounds((namespace) => stateBytesOf(events.sql, namespace), limits.projectStateBytesMax, storage),
+            stateLimit((namespace) => stateBytesOf(events.sql, namespace), limits.projectStateBytesMax, storage),
           ),
           ofEvents,
           ['put', 'update'],
@@ -214,7 +214,7 @@ async function openFiles(
   folder: string,
   limits: Limits,
   space: FreeSpace,
-  storage: StorageBounds,
+  storage: StorageGuard,
 ): Promise<CountedFiles> {
   const missing = S3_VARIABLES.filter((name) => get(name) === '');
   if (missing.length === S3_VARIABLES.length)

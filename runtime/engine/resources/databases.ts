@@ -9,7 +9,7 @@ import { copiesDatabases } from '#core/preview-settings.ts';
 import { OWN_STATEMENT, type DescribedTable, type TableColumn } from '#core/resource-call/databases.ts';
 import { invalid, toName, toWhole } from '../bindings/arguments.ts';
 import type { DatabasePlace } from '../bindings/scope.ts';
-import { bindingOf, namespaceOf, opened, placeOf, type Asked, type OperationsOf } from './asked.ts';
+import { bindingOf, namespaceOf, opened, placeOf, type RequestScope, type OperationsOf } from './request-scope.ts';
 import { dropSnapshot, isSnapshotName, listSnapshots, makeSnapshot, restoreSnapshot } from './snapshots.ts';
 
 const ROWS_MAX = 1000;
@@ -21,7 +21,7 @@ const IMPORT_WAIT_MS = 1000;
 const TABLES = `SELECT name, type, sql FROM sqlite_master WHERE type IN ('table', 'view')
   AND name NOT LIKE 'sqlite@_%' ESCAPE '@' AND name NOT LIKE 'platform@_internal@_%' ESCAPE '@'`;
 
-type Databases = NonNullable<Asked['deps']['databases']>;
+type Databases = NonNullable<RequestScope['deps']['databases']>;
 
 interface Opened {
   readonly databases: Databases;
@@ -31,12 +31,12 @@ interface Opened {
 
 /** Operations by name. */
 export const databaseOperations: OperationsOf<'db'> = {
-  async 'db.tables'(asked) {
-    return { tables: await tables(asked) };
+  async 'db.tables'(scope) {
+    return { tables: await tables(scope) };
   },
-  async 'db.rows'(asked) {
-    const { args } = asked;
-    const table = await tableOf(asked);
+  async 'db.rows'(scope) {
+    const { args } = scope;
+    const table = await tableOf(scope);
     const limit = toWhole(args['limit'], 'limit', { least: 1, most: ROWS_MAX, otherwise: 100 });
     const offset = toWhole(args['offset'], 'offset', { least: 0, most: Number.MAX_SAFE_INTEGER, otherwise: 0 });
     const names = table.columns.map(({ name }) => name);
@@ -50,14 +50,14 @@ export const databaseOperations: OperationsOf<'db'> = {
     const given = search === null ? [] : [search];
     const from = ` FROM ${quoted(table.name)}${where}`;
     const ordered = order === null ? '' : ` ORDER BY ${quoted(order)}${args['descending'] === true ? ' DESC' : ''}`;
-    const counted = await query(asked, `${OWN_STATEMENT}SELECT count(*)${from}`, given);
+    const counted = await query(scope, `${OWN_STATEMENT}SELECT count(*)${from}`, given);
     const selected = [
       ...key.map(quoted),
       ...names.map((name) => shortened(quoted(name))),
       ...names.map((name) => lengthOf(quoted(name))),
     ];
     const { r } = await query(
-      asked,
+      scope,
       `${OWN_STATEMENT}SELECT ${selected.join(', ')}${from}${ordered} LIMIT ${limit} OFFSET ${offset}`,
       given,
     );
@@ -77,24 +77,24 @@ export const databaseOperations: OperationsOf<'db'> = {
       ),
     };
   },
-  async 'db.cell'(asked) {
-    const table = await tableOf(asked);
-    const column = columnOf(table, asked.args['column']);
+  async 'db.cell'(scope) {
+    const table = await tableOf(scope);
+    const column = columnOf(table, scope.args['column']);
     const names = keyOf(table);
-    const { key } = asked.args;
+    const { key } = scope.args;
     if (!Array.isArray(key) || key.length === 0 || key.length !== names.length)
       throw invalid(`key must be the ${names.length} values of ${names.join(', ') || 'a key, which the table lacks'}`);
     const where = names.map((name, at) => `${quoted(name)} IS ?${at + 1}`).join(' AND ');
     const { r } = await query(
-      asked,
+      scope,
       `${OWN_STATEMENT}SELECT ${quoted(column)} FROM ${quoted(table.name)} WHERE ${where}`,
       key,
     );
     if (r.length === 0) throw new PlatformError('dashboard_not_found', { reason: 'The row no longer exists' });
     return { value: r[0]![0] };
   },
-  async 'db.query'(asked) {
-    const { c, r, m } = await query(asked, toText(asked.args['sql'], 'sql'), toParams(asked));
+  async 'db.query'(scope) {
+    const { c, r, m } = await query(scope, toText(scope.args['sql'], 'sql'), toParams(scope));
     const [durationMs, rowsRead, rowsWritten, changes] = m;
     return {
       columns: c,
@@ -103,23 +103,23 @@ export const databaseOperations: OperationsOf<'db'> = {
       meta: { durationMs, rowsRead, rowsWritten, changes },
     };
   },
-  async 'db.explain'(asked) {
+  async 'db.explain'(scope) {
     const { r } = await query(
-      asked,
-      `${OWN_STATEMENT}EXPLAIN QUERY PLAN ${toText(asked.args['sql'], 'sql')}`,
-      toParams(asked),
+      scope,
+      `${OWN_STATEMENT}EXPLAIN QUERY PLAN ${toText(scope.args['sql'], 'sql')}`,
+      toParams(scope),
     );
     return {
       plan: r.map(([id, parent, , detail]) => ({ id: Number(id), parent: Number(parent), detail: String(detail) })),
     };
   },
-  async 'db.slow'(asked) {
-    const { databases, place } = await database(asked);
+  async 'db.slow'(scope) {
+    const { databases, place } = await database(scope);
     return { statements: await databases.slow(place) };
   },
-  async 'db.script'(asked) {
-    const { databases, place } = await database(asked);
-    const sql = toText(asked.args['sql'], 'sql');
+  async 'db.script'(scope) {
+    const { databases, place } = await database(scope);
+    const sql = toText(scope.args['sql'], 'sql');
     const { t } = await request<{ t: number }>(databases, place, databaseOps.begin, [], 0);
     try {
       const { n, d } = await request<{ n: number; d: number }>(databases, place, databaseOps.exec, [sql], t);
@@ -130,61 +130,61 @@ export const databaseOperations: OperationsOf<'db'> = {
       throw error;
     }
   },
-  async 'db.import'(asked) {
-    const { databases, place } = await database(asked);
-    const { replace, file } = asked.args;
-    if (typeof file !== 'string' || !isIn(asked.deps.folder, file))
+  async 'db.import'(scope) {
+    const { databases, place } = await database(scope);
+    const { replace, file } = scope.args;
+    if (typeof file !== 'string' || !isIn(scope.deps.folder, file))
       throw invalid('file must be a path in the data folder');
-    const what = { id: toImportId(asked), file, replace: replace === true, waitMs: IMPORT_WAIT_MS };
+    const what = { id: toImportId(scope), file, replace: replace === true, waitMs: IMPORT_WAIT_MS };
     return databases.import(place, what).catch(refused);
   },
-  async 'db.import-state'(asked) {
-    const { databases, place } = await database(asked);
-    const { wait, cancel } = asked.args;
-    const what = { id: toImportId(asked), cancel: cancel === true, ...(wait === true && { waitMs: IMPORT_WAIT_MS }) };
+  async 'db.import-state'(scope) {
+    const { databases, place } = await database(scope);
+    const { wait, cancel } = scope.args;
+    const what = { id: toImportId(scope), cancel: cancel === true, ...(wait === true && { waitMs: IMPORT_WAIT_MS }) };
     return databases.import(place, what).catch(refused);
   },
-  async 'db.migrations'(asked) {
-    const { databases, place, files } = await database(asked);
+  async 'db.migrations'(scope) {
+    const { databases, place, files } = await database(scope);
     const { applied, pending } = await databases.migrations(place, files);
     return { applied, pending };
   },
-  async 'db.migrate'(asked) {
-    const { databases, place, files } = await database(asked);
+  async 'db.migrate'(scope) {
+    const { databases, place, files } = await database(scope);
     return { applied: await databases.migrate(place, files) };
   },
-  async 'db.copy'(asked) {
-    const { databases, place } = await database(asked);
-    return databases.backup(place, newFileIn(asked.deps.folder, asked.args['file']));
+  async 'db.copy'(scope) {
+    const { databases, place } = await database(scope);
+    return databases.backup(place, newFileIn(scope.deps.folder, scope.args['file']));
   },
-  async 'db.copies'(asked) {
-    const { databases, namespace, resource } = production(asked);
+  async 'db.copies'(scope) {
+    const { databases, namespace, resource } = production(scope);
     const { bytes } = await databases.describe({ namespace, resource });
-    return { copies: await copiesOf(databases, namespace, resource), bytes, copiesMax: asked.deps.copiesMax };
+    return { copies: await copiesOf(databases, namespace, resource), bytes, copiesMax: scope.deps.copiesMax };
   },
-  async 'db.make-copy'(asked) {
-    const { databases, namespace, resource } = production(asked);
-    return makeCopy(asked, databases, namespace, resource, 'copy');
+  async 'db.make-copy'(scope) {
+    const { databases, namespace, resource } = production(scope);
+    return makeCopy(scope, databases, namespace, resource, 'copy');
   },
-  async 'db.restore'(asked) {
-    const { databases, namespace, resource } = production(asked);
-    const name = toCopyName(asked.args['name']);
+  async 'db.restore'(scope) {
+    const { databases, namespace, resource } = production(scope);
+    const name = toCopyName(scope.args['name']);
     if (!(await copiesOf(databases, namespace, resource)).some((copy) => copy.name === name)) throw noCopy(name);
     // The current data is snapshotted first, replacing the oldest snapshot, but never the one to be restored.
-    const room = Math.max(2, asked.deps.copiesMax);
-    const { copy } = await makeCopy(asked, databases, namespace, resource, 'before-restore', room, name);
+    const room = Math.max(2, scope.deps.copiesMax);
+    const { copy } = await makeCopy(scope, databases, namespace, resource, 'before-restore', room, name);
     await restoreSnapshot(databases, namespace, name, resource);
     return { before: copy.name };
   },
-  async 'db.drop-copy'(asked) {
-    const { databases, namespace, resource } = production(asked);
-    const name = toCopyName(asked.args['name']);
+  async 'db.drop-copy'(scope) {
+    const { databases, namespace, resource } = production(scope);
+    const name = toCopyName(scope.args['name']);
     if ((await dropSnapshot(databases, namespace, name, resource)) === 0) throw noCopy(name);
     return {};
   },
 };
 
-function toImportId({ args }: Asked): string {
+function toImportId({ args }: RequestScope): string {
   return toName(args['id'], 'The id of the import', 64);
 }
 
@@ -195,11 +195,11 @@ function refused(error: unknown): never {
 }
 
 /** Only databases that are not copies themselves can be copied. */
-function production(asked: Asked): { databases: Databases; namespace: string; resource: string } {
-  if (asked.route.preview !== null)
+function production(scope: RequestScope): { databases: Databases; namespace: string; resource: string } {
+  if (scope.route.preview !== null)
     throw invalid('Only production can be copied: the database of a preview is already a copy');
-  const { resource } = bindingOf(asked, 'db');
-  return { databases: opened(asked.deps.databases, 'db'), namespace: namespaceOf(asked), resource };
+  const { resource } = bindingOf(scope, 'db');
+  return { databases: opened(scope.deps.databases, 'db'), namespace: namespaceOf(scope), resource };
 }
 
 async function copiesOf(
@@ -216,7 +216,7 @@ async function copiesOf(
 }
 
 async function makeCopy(
-  { deps }: Asked,
+  { deps }: RequestScope,
   databases: Databases,
   namespace: string,
   resource: string,
@@ -242,10 +242,10 @@ function noCopy(name: string): PlatformError {
   return new PlatformError('dashboard_not_found', { reason: `This database has no snapshot ${name}` });
 }
 
-async function tables(asked: Asked, name: string | null = null): Promise<DescribedTable[]> {
+async function tables(scope: RequestScope, name: string | null = null): Promise<DescribedTable[]> {
   const wanted = name === null ? '' : ' AND name = ?1';
   const { r } = await query(
-    asked,
+    scope,
     `${OWN_STATEMENT}SELECT t.name, t.type, t.sql, c.name, c.type, c."notnull", c.pk FROM (${TABLES}${wanted} ORDER BY name LIMIT ${TABLES_MAX}) t
      JOIN pragma_table_info(t.name) c ORDER BY t.name, c.cid`,
     name === null ? [] : [name],
@@ -267,9 +267,9 @@ async function tables(asked: Asked, name: string | null = null): Promise<Describ
   return [...found.values()];
 }
 
-async function tableOf(asked: Asked): Promise<DescribedTable> {
-  const name = toName(asked.args['table'], 'The name of the table', 256);
-  const [found] = await tables(asked, name);
+async function tableOf(scope: RequestScope): Promise<DescribedTable> {
+  const name = toName(scope.args['table'], 'The name of the table', 256);
+  const [found] = await tables(scope, name);
   if (found === undefined)
     throw new PlatformError('dashboard_not_found', { reason: `The database has no table ${name.slice(0, 100)}` });
   return found;
@@ -303,25 +303,25 @@ function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-async function database(asked: Asked): Promise<Opened> {
-  const { artifact, deps, route } = asked;
+async function database(scope: RequestScope): Promise<Opened> {
+  const { artifact, deps, route } = scope;
   const databases = opened(deps.databases, 'db');
-  const { resource } = bindingOf(asked, 'db');
-  const place = placeOf(asked, 'db');
+  const { resource } = bindingOf(scope, 'db');
+  const place = placeOf(scope, 'db');
   // Opened before its copy is made, it would start empty.
   if (route.preview !== null && copiesDatabases(artifact.manifest, route.branch))
-    await databases.branch({ namespace: namespaceOf(asked), resource }, place.resource, { unlessThere: true });
+    await databases.branch({ namespace: namespaceOf(scope), resource }, place.resource, { unlessThere: true });
   const own = artifact.manifest.migrations === undefined ? [] : artifact.migrations();
   return { databases, place, files: own.find((one) => one.resource === resource)?.files ?? [] };
 }
 
 async function query(
-  asked: Asked,
+  scope: RequestScope,
   sql: string,
   params: readonly unknown[] = [],
   rowsMax = ROWS_MAX + 1,
 ): Promise<WireResult> {
-  const { databases, place } = await database(asked);
+  const { databases, place } = await database(scope);
   return request<WireResult>(databases, place, databaseOps.query, [sql, params, rowsMax], 0);
 }
 
@@ -342,7 +342,7 @@ async function request<Result>(
   return answer as Result;
 }
 
-function toParams({ args }: Asked): readonly unknown[] {
+function toParams({ args }: RequestScope): readonly unknown[] {
   const { params = [] } = args;
   if (!Array.isArray(params)) throw invalid('params must be a list');
   return params;

@@ -9,7 +9,7 @@ import { toRecord } from '../bindings/arguments.ts';
 import { createBindingCalls } from '../kinds/calls.ts';
 import { engineKinds } from '../kinds/table.ts';
 import type { Route } from '../router/project-routes.ts';
-import { namespaceOf, type Asked, type Gives, type OperationsOf, type ResourceDeps } from './asked.ts';
+import { namespaceOf, type RequestScope, type Gives, type OperationsOf, type ResourceDeps } from './request-scope.ts';
 import { scheduleOperations } from './waiting.ts';
 
 /** Lists the bindings. */
@@ -31,7 +31,7 @@ const listing: OperationsOf<'resources'> = {
 const operations = Object.assign(
   { ...listing, ...scheduleOperations },
   ...kinds.map((kind) => engineKinds[kind].operations),
-) as { readonly [Name in ResourceOperation]: (asked: Asked) => Promise<Gives<Name>> };
+) as { readonly [Name in ResourceOperation]: (scope: RequestScope) => Promise<Gives<Name>> };
 
 /**
  * Runs an operation on the bindings of a deployment.
@@ -48,7 +48,7 @@ export async function askResource(
   if (typeof operation !== 'string' || !Object.hasOwn(operations, operation))
     throw new PlatformError('bad_request', { reason: 'operation must be one of core/resource-call.ts' });
   const run = operations[operation as ResourceOperation];
-  const asked: Asked = {
+  const scope: RequestScope = {
     deps,
     route,
     artifact,
@@ -56,10 +56,10 @@ export async function askResource(
     args: toRecord(args),
     hostCalls() {
       const { branch, deployment, preview, project } = route;
-      const owner = { namespace: namespaceOf(asked), project, branch, deployment, preview };
+      const owner = { namespace: namespaceOf(scope), project, branch, deployment, preview };
       const { stores, cache, cacheEntryBytesMax } = deps;
       return createBindingCalls(owner, artifact.manifest, stores, { signUrl: null, cache, cacheEntryBytesMax });
     },
   };
-  return { result: await run(asked) };
+  return { result: await run(scope) };
 }

@@ -1,9 +1,9 @@
 // Management operations on sandboxes: only their place, since the sandbox service reports their content.
-import { placeOf, type OperationsOf } from './asked.ts';
+import { placeOf, type OperationsOf } from './request-scope.ts';
 
 export const sandboxOperations: OperationsOf<'sandbox'> = {
-  async 'sandbox.place'(asked) {
-    const { namespace, resource } = placeOf(asked, 'sandbox');
+  async 'sandbox.place'(scope) {
+    const { namespace, resource } = placeOf(scope, 'sandbox');
     return { project: namespace, resource };
   },
 };

@@ -8,16 +8,24 @@ import type { BindingStores } from '../bindings/bindings.ts';
 import { fromCursor, invalid, toCursor, toJsonText, toName, toWhole } from '../bindings/arguments.ts';
 import type { FileHead } from '../bindings/files.ts';
 import type { DatabasePlace } from '../bindings/scope.ts';
-import { apartNamespace, bindingOf, call, opened, placeOf, type Asked, type OperationsOf } from './asked.ts';
+import {
+  apartNamespace,
+  bindingOf,
+  call,
+  opened,
+  placeOf,
+  type RequestScope,
+  type OperationsOf,
+} from './request-scope.ts';
 import { isIn } from './databases.ts';
 
 const PART_BYTES_MAX = 8 * 1024 * 1024;
 const { state: ofState, files: ofFiles } = fixedLimits;
 
 export const stateOperations: OperationsOf<'state'> = {
-  async 'state.list'(asked) {
-    const { store, place } = state(asked);
-    const { prefix, cursor, limit } = asked.args;
+  async 'state.list'(scope) {
+    const { store, place } = state(scope);
+    const { prefix, cursor, limit } = scope.args;
     const page = {
       prefix: prefix === undefined || prefix === '' ? '' : toName(prefix, 'prefix', ofState.keyBytesMax),
       after: fromCursor(cursor),
@@ -26,8 +34,8 @@ export const stateOperations: OperationsOf<'state'> = {
     const { keys, more } = await store.list(place, page, Date.now());
     return { keys, cursor: more ? toCursor(keys.at(-1)!.name) : null };
   },
-  async 'state.get'(asked) {
-    const { store, place, key } = keyed(asked);
+  async 'state.get'(scope) {
+    const { store, place, key } = keyed(scope);
     const [record] = await store.get(place, [key], Date.now());
     if (record == null) return { entry: null };
     const { value, metadata, version, expiresAt } = record;
@@ -41,9 +49,9 @@ export const stateOperations: OperationsOf<'state'> = {
       },
     };
   },
-  async 'state.put'(asked) {
-    const { store, place, key } = keyed(asked);
-    const { value, base64, metadata, expirationTtl, version } = asked.args;
+  async 'state.put'(scope) {
+    const { store, place, key } = keyed(scope);
+    const { value, base64, metadata, expirationTtl, version } = scope.args;
     const bytes = typeof value === 'string' ? value : toBytes(base64);
     if (Buffer.byteLength(bytes) > ofState.valueBytesMax)
       throw invalid(`The value has more than ${ofState.valueBytesMax} bytes`);
@@ -65,17 +73,17 @@ export const stateOperations: OperationsOf<'state'> = {
     );
     return { written };
   },
-  async 'state.delete'(asked) {
-    const { store, place, key } = keyed(asked);
+  async 'state.delete'(scope) {
+    const { store, place, key } = keyed(scope);
     await store.delete(place, key);
     return {};
   },
 };
 
 export const fileOperations: OperationsOf<'fs'> = {
-  async 'fs.list'(asked) {
-    const { store, place } = files(asked);
-    const { prefix, delimiter, cursor, limit } = asked.args;
+  async 'fs.list'(scope) {
+    const { store, place } = files(scope);
+    const { prefix, delimiter, cursor, limit } = scope.args;
     const page = await store.list(place, {
       prefix: prefix === undefined || prefix === '' ? '' : toName(prefix, 'prefix', ofFiles.keyBytesMax),
       delimiter: delimiter === undefined || delimiter === '' ? '' : toName(delimiter, 'delimiter', 64),
@@ -85,11 +93,11 @@ export const fileOperations: OperationsOf<'fs'> = {
     const next = page.cursor === null ? null : toCursor(page.cursor);
     return { ...page, cursor: next, files: page.files.map(toStored) };
   },
-  async 'fs.get'(asked) {
-    const { store, place } = files(asked);
-    const key = toName(asked.args['key'], 'key', ofFiles.keyBytesMax);
-    const offset = toWhole(asked.args['offset'], 'offset', { least: 0, most: Number.MAX_SAFE_INTEGER });
-    const length = toWhole(asked.args['length'], 'length', { least: 1, most: PART_BYTES_MAX });
+  async 'fs.get'(scope) {
+    const { store, place } = files(scope);
+    const key = toName(scope.args['key'], 'key', ofFiles.keyBytesMax);
+    const offset = toWhole(scope.args['offset'], 'offset', { least: 0, most: Number.MAX_SAFE_INTEGER });
+    const length = toWhole(scope.args['length'], 'length', { least: 1, most: PART_BYTES_MAX });
     const head = await store.head(place, key);
     if (head === null) return { file: null };
     // An empty file has no range.
@@ -100,11 +108,11 @@ export const fileOperations: OperationsOf<'fs'> = {
     for await (const chunk of found.body) chunks.push(chunk as Buffer);
     return { file: { ...toStored(found.head), base64: Buffer.concat(chunks).toString('base64') } };
   },
-  async 'fs.put'(asked) {
-    const { store, place } = files(asked);
-    const { base64, contentType, file } = asked.args;
-    const key = toName(asked.args['key'], 'key', ofFiles.keyBytesMax);
-    if (file !== undefined && (typeof file !== 'string' || !isIn(asked.deps.folder, file)))
+  async 'fs.put'(scope) {
+    const { store, place } = files(scope);
+    const { base64, contentType, file } = scope.args;
+    const key = toName(scope.args['key'], 'key', ofFiles.keyBytesMax);
+    if (file !== undefined && (typeof file !== 'string' || !isIn(scope.deps.folder, file)))
       throw invalid('file must be a path in the data folder');
     const head = await store.put(place, key, file === undefined ? toBytes(base64) : createReadStream(file), {
       headers: contentType === undefined ? {} : { contentType: toHeader(contentType) },
@@ -115,9 +123,9 @@ export const fileOperations: OperationsOf<'fs'> = {
     });
     return { file: toStored(head!) };
   },
-  async 'fs.delete'(asked) {
-    const { store, place } = files(asked);
-    const { keys } = asked.args;
+  async 'fs.delete'(scope) {
+    const { store, place } = files(scope);
+    const { keys } = scope.args;
     if (!Array.isArray(keys) || keys.length === 0 || keys.length > ofFiles.deleteMax)
       throw invalid(`keys must be a list of 1 to ${ofFiles.deleteMax} keys`);
     await store.delete(
@@ -129,14 +137,14 @@ export const fileOperations: OperationsOf<'fs'> = {
 };
 
 export const cacheOperations: OperationsOf<'cache'> = {
-  async 'cache.list'(asked) {
-    const { resource } = bindingOf(asked, 'cache');
-    const { cache } = asked.deps;
+  async 'cache.list'(scope) {
+    const { resource } = bindingOf(scope, 'cache');
+    const { cache } = scope.deps;
     // Shared caches store hashed keys, or keys among those of other projects.
     if (!('list' in cache)) throw new PlatformError('not_supported', { what: 'Listing this cache' });
-    const limit = toWhole(asked.args['limit'], 'limit', { least: 1, most: 1000, otherwise: 100 });
+    const limit = toWhole(scope.args['limit'], 'limit', { least: 1, most: 1000, otherwise: 100 });
     // Key format of bindings/cache-values.ts.
-    const entries = cache.list(apartNamespace(asked), `value [${JSON.stringify(resource)},`, limit);
+    const entries = cache.list(apartNamespace(scope), `value [${JSON.stringify(resource)},`, limit);
     return {
       entries: entries.map(({ key, bytes, expiresAt }) => ({
         key: (JSON.parse(key.slice(6)) as string[])[1]!,
@@ -145,26 +153,26 @@ export const cacheOperations: OperationsOf<'cache'> = {
       })),
     };
   },
-  async 'cache.get'(asked) {
-    const { parts = [] } = await call(asked, 'cache.get', { key: asked.args['key'] });
+  async 'cache.get'(scope) {
+    const { parts = [] } = await call(scope, 'cache.get', { key: scope.args['key'] });
     return { value: parts.length === 0 ? null : String(parts[0]) };
   },
-  async 'cache.delete'(asked) {
-    await call(asked, 'cache.remove', { key: asked.args['key'] });
+  async 'cache.delete'(scope) {
+    await call(scope, 'cache.remove', { key: scope.args['key'] });
     return {};
   },
 };
 
-function state(asked: Asked): { store: NonNullable<BindingStores['state']>; place: DatabasePlace } {
-  return { store: opened(asked.deps.stores.state, 'state'), place: placeOf(asked, 'state') };
+function state(scope: RequestScope): { store: NonNullable<BindingStores['state']>; place: DatabasePlace } {
+  return { store: opened(scope.deps.stores.state, 'state'), place: placeOf(scope, 'state') };
 }
 
-function keyed(asked: Asked): ReturnType<typeof state> & { key: string } {
-  return { ...state(asked), key: toName(asked.args['key'], 'key', ofState.keyBytesMax) };
+function keyed(scope: RequestScope): ReturnType<typeof state> & { key: string } {
+  return { ...state(scope), key: toName(scope.args['key'], 'key', ofState.keyBytesMax) };
 }
 
-function files(asked: Asked): { store: NonNullable<BindingStores['files']>; place: DatabasePlace } {
-  return { store: opened(asked.deps.stores.files, 'fs'), place: placeOf(asked, 'fs') };
+function files(scope: RequestScope): { store: NonNullable<BindingStores['files']>; place: DatabasePlace } {
+  return { store: opened(scope.deps.stores.files, 'fs'), place: placeOf(scope, 'fs') };
 }
 
 function toStored({ key, size, etag, uploadedAt, headers }: FileHead): StoredFile {

@@ -7,7 +7,16 @@ import type { BindingStores } from '../bindings/bindings.ts';
 import { invalid, toName, toWhole } from '../bindings/arguments.ts';
 import type { QueuePlace } from '../bindings/queue.ts';
 import type { StoredRun, StoredStep } from '../bindings/workflow.ts';
-import { apartNamespace, placeOf, bindingOf, call, fromJson, opened, type Asked, type OperationsOf } from './asked.ts';
+import {
+  apartNamespace,
+  placeOf,
+  bindingOf,
+  call,
+  fromJson,
+  opened,
+  type RequestScope,
+  type OperationsOf,
+} from './request-scope.ts';
 
 const PAGE_MAX = 200;
 /** A stored value, formatted for people. */
@@ -17,56 +26,56 @@ const { runIdBytesMax, timerIdBytesMax } = fixedLimits.events;
 type Events = NonNullable<BindingStores['events']>;
 
 export const queueOperations: OperationsOf<'queue'> = {
-  async 'queue.stats'(asked) {
-    return events(asked, 'queue').queue.metrics(queue(asked), Date.now());
+  async 'queue.stats'(scope) {
+    return events(scope, 'queue').queue.metrics(queue(scope), Date.now());
   },
-  async 'queue.list'(asked) {
-    const { messages, next } = await events(asked, 'queue').queue.list(queueOrDead(asked), {
-      limit: toWhole(asked.args['limit'], 'limit', { least: 1, most: PAGE_MAX, otherwise: 50 }),
-      after: toWhole(asked.args['after'], 'after', { least: 0, most: Number.MAX_SAFE_INTEGER, otherwise: 0 }),
+  async 'queue.list'(scope) {
+    const { messages, next } = await events(scope, 'queue').queue.list(queueOrDead(scope), {
+      limit: toWhole(scope.args['limit'], 'limit', { least: 1, most: PAGE_MAX, otherwise: 50 }),
+      after: toWhole(scope.args['after'], 'after', { least: 0, most: Number.MAX_SAFE_INTEGER, otherwise: 0 }),
     });
     return { messages: messages.map(({ payload, ...rest }) => ({ ...rest, payload: shown(payload) })), next };
   },
-  async 'queue.send'(asked) {
-    const { payload, delaySeconds, dedupeId, orderingKey } = asked.args;
+  async 'queue.send'(scope) {
+    const { payload, delaySeconds, dedupeId, orderingKey } = scope.args;
     if (payload === undefined) throw invalid('A message must have a payload');
     const messages = [{ delaySeconds, dedupeId, orderingKey }];
-    const { value } = await call(asked, 'queue.send', { messages }, [JSON.stringify(payload)]);
+    const { value } = await call(scope, 'queue.send', { messages }, [JSON.stringify(payload)]);
     return { messageId: (value as { messageIds: string[] }).messageIds[0]! };
   },
-  async 'queue.remove'(asked) {
-    const id = toName(asked.args['id'], 'id', 256);
-    return { removed: await events(asked, 'queue').queue.remove(queueOrDead(asked), id) };
+  async 'queue.remove'(scope) {
+    const id = toName(scope.args['id'], 'id', 256);
+    return { removed: await events(scope, 'queue').queue.remove(queueOrDead(scope), id) };
   },
-  async 'queue.redrive'(asked) {
-    const { id } = asked.args;
+  async 'queue.redrive'(scope) {
+    const { id } = scope.args;
     const one = id === undefined ? null : toName(id, 'id', 256);
-    return { count: await events(asked, 'queue').queue.redrive(queue(asked), Date.now(), one) };
+    return { count: await events(scope, 'queue').queue.redrive(queue(scope), Date.now(), one) };
   },
-  async 'queue.purge'(asked) {
-    return { count: await events(asked, 'queue').queue.purge(queueOrDead(asked)) };
+  async 'queue.purge'(scope) {
+    return { count: await events(scope, 'queue').queue.purge(queueOrDead(scope)) };
   },
 };
 
 export const workflowOperations: OperationsOf<'workflow'> = {
-  async 'workflow.list'(asked) {
-    const { cursor, limit, status } = asked.args;
+  async 'workflow.list'(scope) {
+    const { cursor, limit, status } = scope.args;
     // The binding's own list includes the values of all its runs, which may be large.
-    const place = placeOf(asked, 'workflow');
+    const place = placeOf(scope, 'workflow');
     if (status !== undefined && !STATUSES.includes(status as string))
       throw invalid(`status must be one of ${STATUSES.join(', ')}`);
     if (cursor !== undefined && !/^\d{1,15}$/.test(String(cursor))) throw invalid('The cursor is not valid');
-    const { runs, next } = await events(asked, 'workflow').workflow.list(place, {
+    const { runs, next } = await events(scope, 'workflow').workflow.list(place, {
       status: (status ?? null) as StoredRun['status'] | null,
       limit: toWhole(limit, 'limit', { least: 1, most: PAGE_MAX, otherwise: 50 }),
       before: cursor === undefined ? null : Number(cursor),
     });
     return { runs: runs.map(toRun), cursor: next === null ? null : String(next) };
   },
-  async 'workflow.get'(asked) {
-    const { workflow } = events(asked, 'workflow');
-    const place = placeOf(asked, 'workflow');
-    const id = toName(asked.args['id'], 'id', runIdBytesMax);
+  async 'workflow.get'(scope) {
+    const { workflow } = events(scope, 'workflow');
+    const place = placeOf(scope, 'workflow');
+    const id = toName(scope.args['id'], 'id', runIdBytesMax);
     const [found, history] = await Promise.all([workflow.get(place, id), workflow.history(place, id)]);
     if (found === null || history === null) return { run: null };
     return {
@@ -82,22 +91,22 @@ export const workflowOperations: OperationsOf<'workflow'> = {
       },
     };
   },
-  async 'workflow.start'(asked) {
-    const { input, id } = asked.args;
-    const { value } = await call(asked, 'workflow.trigger', { input, id });
+  async 'workflow.start'(scope) {
+    const { input, id } = scope.args;
+    const { value } = await call(scope, 'workflow.trigger', { input, id });
     return { id: (value as { executionId: string }).executionId };
   },
-  'workflow.cancel': (asked) => steer(asked, 'cancel'),
-  'workflow.pause': (asked) => steer(asked, 'pause'),
-  'workflow.resume': (asked) => steer(asked, 'resume'),
-  'workflow.restart': (asked) => steer(asked, 'restart', { fromStep: asked.args['fromStep'] }),
-  'workflow.event': (asked) => steer(asked, 'sendEvent', { type: asked.args['type'], payload: asked.args['payload'] }),
+  'workflow.cancel': (scope) => steer(scope, 'cancel'),
+  'workflow.pause': (scope) => steer(scope, 'pause'),
+  'workflow.resume': (scope) => steer(scope, 'resume'),
+  'workflow.restart': (scope) => steer(scope, 'restart', { fromStep: scope.args['fromStep'] }),
+  'workflow.event': (scope) => steer(scope, 'sendEvent', { type: scope.args['type'], payload: scope.args['payload'] }),
 };
 
 export const timerOperations: OperationsOf<'timer'> = {
-  async 'timer.list'(asked) {
-    const { prefix, cursor, limit } = asked.args;
-    const { value } = await call(asked, 'timer.list', { prefix, cursor, limit: limit ?? 100 });
+  async 'timer.list'(scope) {
+    const { prefix, cursor, limit } = scope.args;
+    const { value } = await call(scope, 'timer.list', { prefix, cursor, limit: limit ?? 100 });
     const { timers, cursor: next } = value as {
       timers: {
         id: string;
@@ -114,72 +123,72 @@ export const timerOperations: OperationsOf<'timer'> = {
       cursor: next,
     };
   },
-  async 'timer.set'(asked) {
-    const { id, at, afterMs, payload, intervalMs, cron, timezone } = asked.args;
-    await call(asked, 'timer.set', { id, at, afterMs, payload, intervalMs, cron, timezone });
+  async 'timer.set'(scope) {
+    const { id, at, afterMs, payload, intervalMs, cron, timezone } = scope.args;
+    await call(scope, 'timer.set', { id, at, afterMs, payload, intervalMs, cron, timezone });
     return {};
   },
-  async 'timer.run'(asked) {
-    const { timer } = events(asked, 'timer');
-    const place = placeOf(asked, 'timer');
-    const found = await timer.get(place, toName(asked.args['id'], 'id', timerIdBytesMax));
+  async 'timer.run'(scope) {
+    const { timer } = events(scope, 'timer');
+    const place = placeOf(scope, 'timer');
+    const found = await timer.get(place, toName(scope.args['id'], 'id', timerIdBytesMax));
     if (found === null) return { found: false };
-    const { project, branch } = asked.route;
+    const { project, branch } = scope.route;
     const now = Date.now();
-    const sender = { project, branch, binding: bindingOf(asked, 'timer').name };
+    const sender = { project, branch, binding: bindingOf(scope, 'timer').name };
     // Set to now with all its fields: a repeating one continues from here.
     await timer.set(place, sender, { ...found, dueAt: now }, now);
     return { found: true };
   },
-  async 'timer.delete'(asked) {
-    await call(asked, 'timer.delete', { id: asked.args['id'] });
+  async 'timer.delete'(scope) {
+    await call(scope, 'timer.delete', { id: scope.args['id'] });
     return {};
   },
 };
 
 export const scheduleOperations: OperationsOf<'cron'> = {
-  async 'cron.list'(asked) {
-    const { cron } = asked.deps;
-    if (cron === null || asked.route.preview !== null) return { schedules: [] };
-    return { schedules: await cron.list(schedules(asked)) };
+  async 'cron.list'(scope) {
+    const { cron } = scope.deps;
+    if (cron === null || scope.route.preview !== null) return { schedules: [] };
+    return { schedules: await cron.list(schedules(scope)) };
   },
-  async 'cron.run'(asked) {
-    const name = toName(asked.args['name'], 'name', 256);
-    const { cron } = asked.deps;
-    if (cron === null || asked.route.preview !== null) return { triggered: null };
-    const known = (await cron.list(schedules(asked))).some((schedule) => schedule.name === name);
-    return { triggered: known ? await cron.trigger(schedules(asked), name, Date.now()) : null };
+  async 'cron.run'(scope) {
+    const name = toName(scope.args['name'], 'name', 256);
+    const { cron } = scope.deps;
+    if (cron === null || scope.route.preview !== null) return { triggered: null };
+    const known = (await cron.list(schedules(scope))).some((schedule) => schedule.name === name);
+    return { triggered: known ? await cron.trigger(schedules(scope), name, Date.now()) : null };
   },
 };
 
 const STATUSES = ['pending', 'running', 'paused', 'completed', 'failed', 'cancelled'];
 
-function events(asked: Asked, kind: 'queue' | 'workflow' | 'timer'): Events {
-  return opened(asked.deps.stores.events, kind);
+function events(scope: RequestScope, kind: 'queue' | 'workflow' | 'timer'): Events {
+  return opened(scope.deps.stores.events, kind);
 }
 
 /** Schedules of the project, whichever of its deployments is used: as the broker declares them. */
-function schedules(asked: Asked): QueuePlace {
-  return { namespace: apartNamespace(asked), resource: asked.route.project };
+function schedules(scope: RequestScope): QueuePlace {
+  return { namespace: apartNamespace(scope), resource: scope.route.project };
 }
 
 /** Its dead letters go where platform.yaml says; a dead letter queue has none of its own. */
-function queue(asked: Asked): QueuePlace & { deadLetter: string | null } {
-  const place = placeOf(asked, 'queue');
-  return { ...place, deadLetter: deadLettersOf(asked.artifact.manifest.queues ?? {}, place.resource) };
+function queue(scope: RequestScope): QueuePlace & { deadLetter: string | null } {
+  const place = placeOf(scope, 'queue');
+  return { ...place, deadLetter: deadLettersOf(scope.artifact.manifest.queues ?? {}, place.resource) };
 }
 
-function queueOrDead(asked: Asked): QueuePlace {
-  const place = queue(asked);
-  return asked.args['dead'] === true ? { ...place, resource: place.deadLetter ?? `${place.resource}_dlq` } : place;
+function queueOrDead(scope: RequestScope): QueuePlace {
+  const place = queue(scope);
+  return scope.args['dead'] === true ? { ...place, resource: place.deadLetter ?? `${place.resource}_dlq` } : place;
 }
 
 async function steer(
-  asked: Asked,
+  scope: RequestScope,
   verb: string,
   more: Readonly<Record<string, unknown>> = {},
 ): Promise<Record<never, never>> {
-  await call(asked, `workflow.${verb}`, { id: asked.args['id'], ...more });
+  await call(scope, `workflow.${verb}`, { id: scope.args['id'], ...more });
   return {};
 }
 

@@ -40,7 +40,7 @@ export interface Other {
 }
 
 /** Route match of a host; the gate is null without one. */
-export interface Lead {
+export interface RouteMatch {
   readonly route: Route;
   readonly gate: Gate | null;
   /** Its former deployments, latest first; null: the host permanently leads to one deployment. */
@@ -55,9 +55,9 @@ export interface ProjectRoutes {
   readonly routes: readonly Route[];
   readonly production: Route | null;
   /** Hosts on the platform's own domains, which are reserved for the project. */
-  readonly hosts: ReadonlyMap<string, Lead>;
+  readonly hosts: ReadonlyMap<string, RouteMatch>;
   /** Custom hosts with their routes; another project may claim one as well. */
-  readonly custom: readonly (readonly [host: string, to: Lead])[];
+  readonly custom: readonly (readonly [host: string, to: RouteMatch])[];
 }
 
 /**
@@ -72,8 +72,8 @@ export function projectRoutes(
   const { project, plan } = record;
   const earlier = new Map(before.map((one) => [one.deployment, one]));
   const routes = new Map<string, Route>();
-  const hosts = new Map<string, Lead>();
-  const custom: (readonly [string, Lead])[] = [];
+  const hosts = new Map<string, RouteMatch>();
+  const custom: (readonly [string, RouteMatch])[] = [];
   const route = (id: string | null | undefined): Route | null => {
     const deployment = id === null || id === undefined ? undefined : record.deployments[id];
     if (deployment === undefined) return null;
@@ -124,13 +124,13 @@ export function projectRoutes(
     const sorted = before.toSorted((a, b) => b.supersededAt - a.supersededAt).slice(0, OTHERS_MAX);
     return [...live.map((one) => ({ route: one, supersededAt: Infinity })), ...sorted];
   };
-  const own: Lead | null = production === null ? null : { route: production, gate, others: othersOf(production) };
-  const leadTo = (to: Route): Lead =>
+  const own: RouteMatch | null = production === null ? null : { route: production, gate, others: othersOf(production) };
+  const matchOf = (to: Route): RouteMatch =>
     to === production ? own! : { route: to, gate: ofPreviews, others: othersOf(to) };
-  const add = (label: string, to: Lead | null): void => {
+  const add = (label: string, to: RouteMatch | null): void => {
     if (to !== null) for (const domain of domains) hosts.set(`${label}.${domain}`, to);
   };
-  const claim = (host: string, to: Lead | null): void => {
+  const claim = (host: string, to: RouteMatch | null): void => {
     if (to !== null) custom.push([host, to]);
   };
   for (const id of Object.keys(record.deployments)) {
@@ -140,14 +140,14 @@ export function projectRoutes(
   for (const [branch, id] of Object.entries(record.branches)) {
     const to = route(id);
     // Production's route, not the share of its visitors that another one serves.
-    const lead = to === null ? null : leadTo(to);
-    add(`${project}--${branchSlug(branch, project)}`, lead === own && own !== null ? { ...own, gate: null } : lead);
+    const match = to === null ? null : matchOf(to);
+    add(`${project}--${branchSlug(branch, project)}`, match === own && own !== null ? { ...own, gate: null } : match);
   }
   add(project, own);
   for (const host of record.domains) claim(host, own);
   for (const [host, branch] of Object.entries(record.branchDomains ?? {})) {
     const to = route(Object.hasOwn(record.branches, branch) ? record.branches[branch] : null);
-    claim(host, to === null ? null : leadTo(to));
+    claim(host, to === null ? null : matchOf(to));
   }
   for (const [host, redirectTo] of Object.entries(record.redirects ?? {})) {
     // Redirects without a worker, so any deployment will do.

@@ -1,6 +1,6 @@
 // Host -> deployment: updated per project, looked up per request. Pure: records in, routes out.
 import type { RouteRecord } from '#core/manifest.ts';
-import { projectRoutes, type Lead, type Route } from './project-routes.ts';
+import { projectRoutes, type RouteMatch, type Route } from './project-routes.ts';
 
 /** Two projects claim one custom host (the first by name gets it), or one claims a host of the platform. */
 interface RouteConflict {
@@ -32,7 +32,7 @@ export interface RouteTable {
   /** The route of a Host header: lower case, with or without a port. */
   find(host: string): Route | null;
   /** The same with its gate. */
-  lead(host: string): Lead | null;
+  match(host: string): RouteMatch | null;
   /** The route of a deployment by its id. */
   findDeployment(id: string): Route | null;
   /**
@@ -59,7 +59,7 @@ interface Entry {
   /** On the platform's own domains. */
   readonly hosts: readonly string[];
   /** Custom hosts that it claims; null: none. */
-  readonly claims: ReadonlyMap<string, Lead> | null;
+  readonly claims: ReadonlyMap<string, RouteMatch> | null;
 }
 
 /**
@@ -67,7 +67,7 @@ interface Entry {
  * `<project>--<deployment id>.<domain>`.
  */
 export function createRouteTable(domains: readonly string[]): RouteTable {
-  const hosts = new Map<string, Lead>();
+  const hosts = new Map<string, RouteMatch>();
   const projects = new Map<string, Entry>();
   /** Custom host -> projects that claim it, sorted: the first one gets it. */
   const claimants = new Map<string, readonly string[]>();
@@ -75,7 +75,7 @@ export function createRouteTable(domains: readonly string[]): RouteTable {
   const deployments = new Map<string, readonly Route[]>();
   let size = 0;
 
-  function lead(host: string): Lead | null {
+  function match(host: string): RouteMatch | null {
     return hosts.get(host) ?? (host.includes(':') || host.endsWith('.') ? (hosts.get(plainHost(host)) ?? null) : null);
   }
 
@@ -106,7 +106,7 @@ export function createRouteTable(domains: readonly string[]): RouteTable {
   function add(record: RouteRecord, before: readonly Route[] | undefined, conflicts: RouteConflict[]): Entry {
     const { project } = record;
     const { routes, production, hosts: own, custom } = projectRoutes(record, domains, before);
-    const claims = new Map<string, Lead>();
+    const claims = new Map<string, RouteMatch>();
     for (const [host, to] of custom) {
       if (isOwnHost(host)) conflicts.push({ host, project, other: 'the platform' });
       else if (claims.has(host)) conflicts.push({ host, project, other: project });
@@ -158,8 +158,8 @@ export function createRouteTable(domains: readonly string[]): RouteTable {
   }
 
   return {
-    find: (host) => lead(host)?.route ?? null,
-    lead,
+    find: (host) => match(host)?.route ?? null,
+    match,
     findDeployment: (id) => deployments.get(id)?.at(-1) ?? null,
     isProduction: (route) => projects.get(route.project)?.production === route,
     change,

@@ -4,7 +4,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { SERVER_KEY_HEADER } from '#core/ssr/protocol.ts';
 import { HeadCache } from '../http/header-block.ts';
-import { InsideExchange } from '../http/inside-exchange.ts';
+import { LoopbackExchange } from '../http/loopback-exchange.ts';
 import type { Exchange } from '../http/listener.ts';
 import { blockOf } from './proxied-request.ts';
 
@@ -22,7 +22,7 @@ export async function openBindingCalls({ path, bodyBytesMax, call }: BindingCall
   const heads = new HeadCache();
   const server = createServer({ requestTimeout: 0 }, (request, response) => {
     const key = request.headers[SERVER_KEY_HEADER];
-    const exchange = new InsideExchange(
+    const exchange = new LoopbackExchange(
       {
         method: request.method ?? 'GET',
         target: request.url ?? '/',
@@ -44,7 +44,7 @@ export async function openBindingCalls({ path, bodyBytesMax, call }: BindingCall
 
 const UNKNOWN = JSON.stringify({ error: { name: 'Error', message: 'This deployment is gone' } });
 
-async function answer(exchange: InsideExchange, response: ServerResponse): Promise<void> {
+async function answer(exchange: LoopbackExchange, response: ServerResponse): Promise<void> {
   const { status, headers, body } = await exchange.answer;
   response.writeHead(status, [...headers]);
   body.once('error', () => response.destroy());

@@ -4,7 +4,7 @@
 import { Readable } from 'node:stream';
 import { errorTable, isErrorCode, type ErrorCode } from '#core/errors.ts';
 import { exposedNameOf, PORTS_PATH, type PortVisit } from '#core/sandbox/exposed-port.ts';
-import { SANDBOX_BOUNDS } from '#core/sandbox/call-limits.ts';
+import { SANDBOX_LIMITS } from '#core/sandbox/call-limits.ts';
 import { ARGUMENTS_HEADER, RESPONSE_HEADER } from '#core/sandbox/operations.ts';
 import type { FetchedResponse } from '../bindings/fetched-response.ts';
 import type { SandboxTransport } from '../bindings/sandbox-transport.ts';
@@ -49,7 +49,7 @@ export function createExposedPorts(deps: ExposedPortsDeps): ExposedPorts {
 
 async function visit(deps: ExposedPortsDeps, exchange: Exchange, name: string): Promise<void> {
   const args = encodeURIComponent(JSON.stringify(visitOf(deps, exchange)));
-  if (args.length > SANDBOX_BOUNDS.headerArgumentsCharsMax) return refusePort(exchange, 'headers_too_large', '');
+  if (args.length > SANDBOX_LIMITS.headerArgumentsCharsMax) return refusePort(exchange, 'headers_too_large', '');
   // Listeners keep this header only for valid handshakes.
   if (exchange.header('upgrade') !== null) return open(deps, exchange, `${PORTS_PATH}${name}`, args);
   const gone = new AbortController();

@@ -2,7 +2,7 @@
 // which decides about the invocation.
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Exchange } from '../http/listener.ts';
-import type { ServerDoor } from './server-door.ts';
+import type { ServerConnector } from './server-connector.ts';
 
 /** Events of the proxied request. */
 export interface ProxyEvents {
@@ -30,14 +30,14 @@ export class ProxiedRequest {
   #isOver = false;
 
   /** @param headers names and values in turn */
-  constructor(door: ServerDoor, exchange: Exchange, headers: readonly string[], events: ProxyEvents) {
+  constructor(connector: ServerConnector, exchange: Exchange, headers: readonly string[], events: ProxyEvents) {
     this.#exchange = exchange;
     this.#events = events;
     const { request } = process.getBuiltinModule('node:http');
     const { method, target, bodyBytes } = exchange;
     this.#request = request({
-      socketPath: door.path,
-      agent: door.agent,
+      socketPath: connector.path,
+      agent: connector.agent,
       method,
       path: target,
       headers: [...headers, ...framing(method, bodyBytes, headers)] as never,

@@ -11,7 +11,7 @@ import { failed, isFailureCode, ok, type Outcome } from '../invocation/outcome.t
 import type { ServedDeployment } from '../serving/config.ts';
 import { ProxiedRequest } from './proxied-request.ts';
 import { openProxiedSocket, type ProxiedSocket } from './proxied-socket.ts';
-import { ServerDoor } from './server-door.ts';
+import { ServerConnector } from './server-connector.ts';
 import type { ServerLink, ServerListener } from './server-link.ts';
 
 /** Dependencies. */
@@ -41,10 +41,10 @@ export class ServerLane implements ServerListener {
   #deployment: ServedDeployment;
   #deps: ServerLaneDeps;
   #running = new Set<Running>();
-  #door: Promise<ServerDoor> | null = null;
-  #opened: ServerDoor | null = null;
+  #connector: Promise<ServerConnector> | null = null;
+  #opened: ServerConnector | null = null;
   /** Connections still in use by requests after their server is gone. */
-  #left = new Set<ServerDoor>();
+  #left = new Set<ServerConnector>();
   lastUsedAt = 0;
 
   constructor(deployment: ServedDeployment, deps: ServerLaneDeps) {
@@ -108,29 +108,29 @@ export class ServerLane implements ServerListener {
 
   close(): void {
     for (const running of this.#running) this.#end(running, failed('draining'));
-    if (this.#door !== null) this.#deps.link.release(this.#deps.spec.key);
+    if (this.#connector !== null) this.#deps.link.release(this.#deps.spec.key);
     this.#drop();
     this.#deps.link.forget(this.#deps.spec.key, this);
   }
 
-  #open(): Promise<ServerDoor> {
-    this.#door ??= this.#acquire();
-    return this.#door;
+  #open(): Promise<ServerConnector> {
+    this.#connector ??= this.#acquire();
+    return this.#connector;
   }
 
-  async #acquire(): Promise<ServerDoor> {
+  async #acquire(): Promise<ServerConnector> {
     const { link, spec } = this.#deps;
     try {
       const socket = await link.acquire(spec, this);
       try {
-        this.#opened = new ServerDoor(socket);
+        this.#opened = new ServerConnector(socket);
       } catch (error) {
         link.lost(spec.key, socket);
         throw error;
       }
       return this.#opened;
     } catch (error) {
-      this.#door = null;
+      this.#connector = null;
       throw error;
     }
   }
@@ -139,22 +139,22 @@ export class ServerLane implements ServerListener {
   #drop(): void {
     if (this.#opened !== null) this.#left.add(this.#opened);
     this.#opened = null;
-    this.#door = null;
+    this.#connector = null;
     this.#closeLeft();
   }
 
   #closeLeft(): void {
     if (this.#running.size > 0) return;
-    for (const door of this.#left) door.close();
+    for (const connector of this.#left) connector.close();
     this.#left.clear();
   }
 
   async #send(running: Running, attempts: number): Promise<void> {
     const { invocation } = running;
     const exchange = invocation.answer;
-    let door: ServerDoor;
+    let connector: ServerConnector;
     try {
-      door = await this.#open();
+      connector = await this.#open();
     } catch (error) {
       this.#end(running, outcomeOf(error));
       return;
@@ -162,13 +162,13 @@ export class ServerLane implements ServerListener {
     if (!this.#running.has(running)) return;
     invocation.phase = 'running';
     const failure = (error: NodeJS.ErrnoException, untouched: boolean): void => {
-      if (untouched) this.#lost(door);
+      if (untouched) this.#lost(connector);
       if (untouched && attempts > 1) void this.#send(running, attempts - 1);
       else this.#end(running, lostOutcome(error));
     };
     const headers = this.#headers(exchange);
     if (exchange.header('upgrade') === null || exchange.method !== 'GET') {
-      const proxied = new ProxiedRequest(door, exchange, headers, {
+      const proxied = new ProxiedRequest(connector, exchange, headers, {
         begun(status) {
           invocation.status = status;
           invocation.phase = 'answered';
@@ -180,7 +180,7 @@ export class ServerLane implements ServerListener {
       running.abort = () => proxied.abort();
       return;
     }
-    const target = { url: `ws://server${exchange.target}`, connect: () => connect(door.path) };
+    const target = { url: `ws://server${exchange.target}`, connect: () => connect(connector.path) };
     try {
       const socket = await openProxiedSocket(target, exchange, headers, this.#deps.limits.webSocketMessageBytesMax, {
         opened() {
@@ -203,9 +203,9 @@ export class ServerLane implements ServerListener {
     }
   }
 
-  #lost(door: ServerDoor): void {
-    if (this.#opened !== door) return;
-    this.#deps.link.lost(this.#deps.spec.key, door.socket);
+  #lost(connector: ServerConnector): void {
+    if (this.#opened !== connector) return;
+    this.#deps.link.lost(this.#deps.spec.key, connector.socket);
     this.#drop();
   }
 

@@ -48,7 +48,7 @@ export interface ServingDeps {
    * Called when a fetch handler that called `passThroughOnException` throws. Returns the status with which the request
    * was answered another way; 0: it was not.
    */
-  readonly passThrough: (exchange: Exchange, deployment: DeploymentConfig) => number;
+  readonly fallBackToAssets: (exchange: Exchange, deployment: DeploymentConfig) => number;
   /** Sends the project's own page for a failure; false if it has none, and nothing was sent. */
   readonly sendErrorPage: (exchange: Exchange, deployment: DeploymentConfig, failure: FailureResponse) => boolean;
 }

@@ -199,7 +199,7 @@ export class Dispatch {
       this.#deployment.log('error', `Uncaught ${failure.stack ?? `${failure.name}: ${failure.message}`}`, invocation);
       const status =
         failure.passThrough === true && isHttp(invocation)
-          ? this.#deps.passThrough(invocation.answer, this.#deployment.config)
+          ? this.#deps.fallBackToAssets(invocation.answer, this.#deployment.config)
           : 0;
       if (status !== 0) {
         invocation.phase = 'answered';

@@ -88,7 +88,7 @@ export interface RouteDeployments {
 /** @param serving dependencies shared by all deployments. */
 export function createRouteDeployments(
   deps: RouteDeploymentDeps,
-  serving: Pick<ServingDeps, 'clientHeaders' | 'passThrough' | 'sendErrorPage'>,
+  serving: Pick<ServingDeps, 'clientHeaders' | 'fallBackToAssets' | 'sendErrorPage'>,
 ): RouteDeployments {
   const { engine } = deps;
   const shared: Omit<DeploymentDeps, 'counters' | 'usage' | 'hostFunctions' | 'telemetry'> = {

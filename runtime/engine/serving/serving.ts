@@ -13,7 +13,7 @@ import { CpuAccounts } from './cpu-accounts.ts';
 import { Dispatch, type DispatchedIsolate } from './dispatch.ts';
 import { deathOf, endOfEvent } from './isolate-death.ts';
 import { RunningInvocations } from './running-invocations.ts';
-import { StrayBudget, StrayOwner } from './stray-owner.ts';
+import { UnattributedBudget, UnattributedOwner } from './unattributed-work.ts';
 import { WorkerStart } from './worker-start.ts';
 
 const HANDLES_MAX = 1000;
@@ -42,8 +42,8 @@ export class Serving implements IsolateEvents, LinkOwner, DispatchedIsolate {
   #accounts: CpuAccounts;
   #dispatch: Dispatch;
   /** Owner of host work that belongs to no invocation. */
-  #topLevel: StrayOwner;
-  #stray: StrayOwner;
+  #topLevel: UnattributedOwner;
+  #unattributed: UnattributedOwner;
   /** Entries since the last heap trim, and invocations that ended in them. */
   uses = 0;
   /** It died in an entry that also brought requests, so its top level may not be the cause. */
@@ -73,12 +73,12 @@ export class Serving implements IsolateEvents, LinkOwner, DispatchedIsolate {
       request: () => isolate.request(),
       mapStack: (text) => deployment.mapStack(text),
     });
-    const budget = new StrayBudget({
+    const budget = new UnattributedBudget({
       limitMs: () => (this.isStarting ? deps.limits.startupCpuMs : deps.limits.cpu.http[deployment.config.plan]),
       settled: (cpuMs) => deps.counters.chargeHost(null, cpuMs),
     });
-    this.#topLevel = new StrayOwner(budget, 'no_invocation');
-    this.#stray = new StrayOwner(budget, 'invocation_ended');
+    this.#topLevel = new UnattributedOwner(budget, 'no_invocation');
+    this.#unattributed = new UnattributedOwner(budget, 'invocation_ended');
     this.#running = new RunningInvocations(deployment, deps.engineCounters, this.#link, () => this.#settle());
     this.#accounts = new CpuAccounts(deployment, deps, this.#running, this.#link);
     this.#dispatch = new Dispatch({
@@ -183,7 +183,7 @@ export class Serving implements IsolateEvents, LinkOwner, DispatchedIsolate {
 
   owner(id: number): CallOwner {
     const invocation = this.#running.get(id);
-    if (invocation === undefined) return id === 0 ? this.#topLevel : this.#stray;
+    if (invocation === undefined) return id === 0 ? this.#topLevel : this.#unattributed;
     invocation.calls++;
     if (invocation.isSocketOpen) this.#accounts.renewNowAndThen(invocation);
     return invocation;

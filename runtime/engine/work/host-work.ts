@@ -4,7 +4,7 @@ import { availableParallelism } from 'node:os';
 import type { HostReply } from '../bridge/host-calls.ts';
 import type { CallOwner } from '../bridge/call-owner.ts';
 import { FairQueue } from './fair-queue.ts';
-import { MainTurns } from './main-turns.ts';
+import { MainThreadBudget } from './main-thread-budget.ts';
 import { Threads, type ThreadAnswer } from './threads.ts';
 
 /** The owner charged for the work, for example a host call. */
@@ -23,7 +23,7 @@ const POOL_RUNNING_MAX = 3;
 
 export class HostWork {
   /** Turns on the engine's main thread. */
-  readonly turns = new MainTurns();
+  readonly mainThread = new MainThreadBudget();
   #pool = new FairQueue({ runningMax: POOL_RUNNING_MAX, laneRunningMax: POOL_RUNNING_MAX - 1 });
   // One more than there are cores, with a slot that no single deployment can occupy.
   #threads = new Threads({ threadsMax: availableParallelism() + 1, laneRunningMax: availableParallelism() });
@@ -105,7 +105,7 @@ export class HostWork {
 
   /** Runs a piece of work on the main thread, in its turn: at most 100 us. It is charged by elapsed time. */
   piece<Result>(work: WorkFor, run: () => Result): Promise<Result> {
-    return this.turns.piece(work.isolate.memory.whole, () => {
+    return this.mainThread.piece(work.isolate.memory.whole, () => {
       if (!isWanted(work)) throw new DOMException('The call was aborted', 'AbortError');
       const began = performance.now();
       try {

@@ -3,7 +3,7 @@
 import {
   hasTablesOfPlatform,
   readDataFolderRecord,
-  recordedPlaces,
+  recordedLocations,
   startProblem,
   writeDataFolderRecord,
 } from '#core/process/platform-record.ts';
@@ -29,7 +29,7 @@ export function leaveRecord(
 ): void {
   const schema = schemaVersion();
   const startedAt = new Date().toISOString();
-  const record = { format: 1, ...about, schema, ...recordedPlaces(environment), startedAt } as const;
+  const record = { format: 1, ...about, schema, ...recordedLocations(environment), startedAt } as const;
   const before = readDataFolderRecord(folder);
   const { startedAt: _before, ...old } = before ?? { startedAt };
   const { startedAt: _now, ...now } = record;

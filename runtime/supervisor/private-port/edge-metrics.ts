@@ -1,5 +1,5 @@
 // Caddy's own metrics, from its admin socket. Used by the private port; nothing else of the admin API is exposed.
-import { ADMIN_HOST } from '#core/process/edge-hop.ts';
+import { ADMIN_HOST } from '#core/process/edge-proxy.ts';
 
 const { request } = process.getBuiltinModule('node:http');
 const ANSWER_MS_MAX = 5000;

@@ -121,13 +121,13 @@ export async function openPrivatePort(deps: PrivatePortDeps): Promise<PrivatePor
       async POST(request, response) {
         const answer = await check(request, state, deps.bodyBytesMax);
         if (!('body' in answer)) return sendJson(response, 200, answer);
-        passOn(response, answer as EngineAnswer);
+        sendAnswer(response, answer as EngineAnswer);
       },
     },
     ...Object.fromEntries(
       Object.keys(operations).map((name) => [
         `/_platform/${name}`,
-        { POST: async (request, response) => passOn(response, await operate(name, request)) } satisfies Record<
+        { POST: async (request, response) => sendAnswer(response, await operate(name, request)) } satisfies Record<
           string,
           Answer
         >,
@@ -252,7 +252,7 @@ async function status({ version, state, isStopping }: PrivatePortDeps): Promise<
   };
 }
 
-function passOn(response: ServerResponse, { status: code, contentType, body }: EngineAnswer): void {
+function sendAnswer(response: ServerResponse, { status: code, contentType, body }: EngineAnswer): void {
   if (response.destroyed) return;
   response.writeHead(code, { 'content-type': contentType, 'cache-control': 'no-store' });
   response.end(body);

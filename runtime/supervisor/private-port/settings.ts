@@ -1,6 +1,6 @@
 // Address and access of the private port: HANDLER_PRIVATE_PORT, HOST, PRIVATE_PORT_TOKEN, validated. Pure except for
 // a generated token.
-import { isInsideAddress } from '#core/inside-address.ts';
+import { isPrivateAddress } from '#core/private-address.ts';
 import { parseInteger } from '#core/parse-integer.ts';
 
 /** Settings of the private port. */
@@ -46,7 +46,7 @@ export function privatePortSettings(
 
 /** Whether an address belongs to this machine or a private network. Unknown for names, except `localhost`. */
 function isInside(host: string): boolean {
-  return host === 'localhost' || isInsideAddress(host);
+  return host === 'localhost' || isPrivateAddress(host);
 }
 
 /** The URL of a port on this machine. */

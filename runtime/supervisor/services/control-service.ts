@@ -6,7 +6,7 @@ import { operatorAiText, type OperatorAi } from '#core/ai-readiness.ts';
 import { sharedSecrets } from '#core/process/generated-secrets.ts';
 import { nodeCommand } from '#core/process/node-command.ts';
 import type { ServiceSpec } from './services.ts';
-import type { WebHop } from './web-service.ts';
+import type { WebProxy } from './web-service.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -38,7 +38,7 @@ interface ControlServiceDeps {
   /** Addresses of the handlers: `API_HANDLER_URL`, or the private port of this supervisor. */
   readonly handlers: () => { readonly urls: string; readonly token: string };
   /** Address for the web process; null: from the environment. */
-  readonly webHop: WebHop | null;
+  readonly webProxy: WebProxy | null;
   /** Socket of the AI gateway, for requests with a token; null: there is none. */
   readonly aiSocket: string | null;
   /** The operator's settings of the gateway, without keys; null as above. */
@@ -83,7 +83,7 @@ export function controlService(deps: ControlServiceDeps): ServiceSpec {
           DATABASE_URL: deps.databaseUrl(),
           API_HANDLER_URL: urls,
           PRIVATE_PORT_TOKEN: token,
-          ...(deps.webHop !== null && { API_WEB_LISTEN: deps.webHop.socket, WEB_TOKEN: deps.webHop.token }),
+          ...(deps.webProxy !== null && { API_WEB_LISTEN: deps.webProxy.socket, WEB_TOKEN: deps.webProxy.token }),
           ...(deps.aiSocket !== null && { API_AI_SOCKET: deps.aiSocket }),
           ...(deps.operatorAi !== null && { API_AI_OPERATOR: operatorAiText(deps.operatorAi) }),
           ...(deps.edgeToken !== '' && { EDGE_TOKEN: deps.edgeToken }),

@@ -17,7 +17,7 @@ import { engineSandboxes } from './sandbox-access.ts';
 import { apiAiUrl, runsSandboxes, sandboxService } from './sandbox-service.ts';
 import { Services, type ServiceHooks, type ServiceSpec } from './services.ts';
 import { serverParts } from './ssr-service.ts';
-import { webService, type WebHop, type WebState } from './web-service.ts';
+import { webService, type WebProxy, type WebState } from './web-service.ts';
 
 /** Dependencies and callbacks of the processes. */
 interface ServiceGroupDeps {
@@ -156,15 +156,15 @@ function controlSpecs(plan: Plan, want: (service: string) => boolean): ServiceSp
     migrationsExecutorFrom(environment) === 'migrator' && parts.has('migrator') && (parts.isChosen || runsControl);
   const runsBuilder = parts.has('builder') && (parts.isChosen || runsControl);
   const databaseUrl = (): string => urls.owner || (environment['DATABASE_URL'] ?? '');
-  const hop = { socket: join(sockets, 'api'), token: randomBytes(32).toString('hex') };
+  const proxy = { socket: join(sockets, 'api'), token: randomBytes(32).toString('hex') };
   let state: ControlState | null = null;
   // With an API of this supervisor, or of another one.
   const web =
     parts.has('web') && (runsControl || parts.isChosen)
-      ? webService({ environment, hop: runsControl ? hop : null, onReady: (sites) => plan.onSites(state, sites) })
+      ? webService({ environment, proxy: runsControl ? proxy : null, onReady: (sites) => plan.onSites(state, sites) })
       : null;
   const api = runsControl
-    ? apiSpec(plan, web === null ? null : hop, {
+    ? apiSpec(plan, web === null ? null : proxy, {
         onReady(ready) {
           state = ready;
           plan.onControl(ready);
@@ -199,11 +199,11 @@ function controlSpecs(plan: Plan, want: (service: string) => boolean): ServiceSp
 
 function apiSpec(
   { environment, config, edgeSecret, handlers, urls, aiSockets, runsGateway }: Plan,
-  webHop: WebHop | null,
+  webProxy: WebProxy | null,
   callbacks: { readonly onReady: (state: ControlState) => void; readonly onWant: (service: string) => void },
 ): ServiceSpec {
   return controlService({
-    webHop,
+    webProxy,
     aiSocket: runsGateway ? aiSockets.tokens : null,
     operatorAi: runsGateway ? operatorAiOf(environment) : null,
     edgeToken: edgeSecret,

@@ -18,7 +18,7 @@ export interface WebState {
 }
 
 /** Address of the API process for the web process, and the token that identifies it. */
-export interface WebHop {
+export interface WebProxy {
   readonly socket: string;
   readonly token: string;
 }
@@ -26,12 +26,12 @@ export interface WebHop {
 interface WebServiceDeps {
   readonly environment: Environment;
   /** Null: from the environment. */
-  readonly hop: WebHop | null;
+  readonly proxy: WebProxy | null;
   readonly onReady: (state: WebState) => void;
 }
 
 /** Null if there is nothing to serve. */
-export function webService({ environment, hop, onReady }: WebServiceDeps): ServiceSpec | null {
+export function webService({ environment, proxy, onReady }: WebServiceDeps): ServiceSpec | null {
   const isOff = (name: string): boolean => environment[name]?.trim().toLowerCase() === 'off';
   if (isOff('UI_PORT') && isOff('DOCS_PORT')) return null;
   const own = Object.fromEntries(Object.entries(environment).filter(([name]) => KEPT.test(name)));
@@ -43,7 +43,7 @@ export function webService({ environment, hop, onReady }: WebServiceDeps): Servi
       fork(script, {
         execPath: program,
         execArgv: [...before, '--disable-warning=ExperimentalWarning'],
-        env: { ...own, ...(hop !== null && { WEB_API_URL: `unix:${hop.socket}`, WEB_TOKEN: hop.token }) },
+        env: { ...own, ...(proxy !== null && { WEB_API_URL: `unix:${proxy.socket}`, WEB_TOKEN: proxy.token }) },
         stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
       }),
     onMessage(message) {

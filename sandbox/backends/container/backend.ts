@@ -4,10 +4,10 @@
 import type { Duplex } from 'node:stream';
 import { PlatformError } from '#core/errors.ts';
 import { isFailure } from '#core/failure.ts';
-import { boundedLookup } from '#core/way-out/host-names.ts';
+import { limitedLookup } from '#core/outbound/host-names.ts';
 import { machineSizes, type EgressChoice, type SandboxOptions } from '#core/sandbox/options.ts';
 import type { MachineSpec, MachineState, SandboxBackend } from '../backend.ts';
-import { createAiDoor } from './ai-door.ts';
+import { createAiProxy } from './ai-proxy.ts';
 import { openChannel, type Channel } from './channel.ts';
 import { checkContainers } from './checks.ts';
 import {
@@ -25,7 +25,7 @@ import { openDisks, type Disks } from './disks.ts';
 import type { NarrowedEgress, SandboxEgress } from './egress.ts';
 import { openEngineApi } from './engine-api.ts';
 import { openImages } from './images.ts';
-import { AI_URL } from './inside/ai-door.ts';
+import { AI_URL } from './inside/ai-listener.ts';
 import { openProgram } from './program.ts';
 
 /** Options of the backend. */
@@ -219,11 +219,11 @@ export async function openContainerBackend(deps: ContainerBackendDeps): Promise<
   const egressFor = (choice: EgressChoice | null): NarrowedEgress => ({
     ...egress,
     choice,
-    lookup: boundedLookup(egress.lookup, LOOKUPS_MAX),
+    lookup: limitedLookup(egress.lookup, LOOKUPS_MAX),
   });
 
   /** One per container, since it counts the sandbox's concurrent requests. */
-  const aiDoor = (): ReturnType<typeof createAiDoor> | null => (aiUrl === null ? null : createAiDoor(aiUrl));
+  const aiDoor = (): ReturnType<typeof createAiProxy> | null => (aiUrl === null ? null : createAiProxy(aiUrl));
 
   function keep(key: string, opening: Promise<Channel>): void {
     channels.set(key, opening);

@@ -4,7 +4,7 @@ import { Duplex } from 'node:stream';
 import { PlatformError } from '#core/errors.ts';
 import type { EngineApi } from './engine-api.ts';
 import { lead, type NarrowedEgress } from './egress.ts';
-import { AI_TOPIC } from './inside/ai-door.ts';
+import { AI_TOPIC } from './inside/ai-listener.ts';
 import { openStreams } from './inside/streams.ts';
 
 /** A connection to the program inside a container. */

@@ -1,5 +1,5 @@
 // Builds the container engine's specification of a sandbox: limits, mounts, and no network. Pure.
-import { PROXY_VARIABLES } from '#core/way-out/proxy.ts';
+import { PROXY_VARIABLES } from '#core/outbound/proxy.ts';
 import { BUILD_RESOURCE, WORKSPACE } from '#core/sandbox/operations.ts';
 import { machineSizes, type EgressChoice, type SandboxOptions } from '#core/sandbox/options.ts';
 import type { MachineSpec } from '../backend.ts';

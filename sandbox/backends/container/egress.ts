@@ -1,10 +1,10 @@
-// The hosts that a sandbox may reach: the operator's list, restricted by the owner's choice. core/way-out/lead.ts opens
-// the connections.
+// The hosts that a sandbox may reach: the operator's list, restricted by the owner's choice.
+// core/outbound/connect.ts opens the connections.
 import type { LookupFunction } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { EgressPolicy } from '#core/egress.ts';
 import type { EgressChoice } from '#core/sandbox/options.ts';
-import { lead as leadOut } from '#core/way-out/lead.ts';
+import { answerConnect as leadOut } from '#core/outbound/connect.ts';
 
 /** The egress policy. */
 export interface SandboxEgress {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { buildIn, openBuildPlace, possibleWays, workerWith } from '#test/setup/confined-builds.ts';
 
-const FOLDERS = { tmp: 'private', cache: 'private', artifact: 'private', passwd: 'private/key', 'way-out': 'private' };
+const FOLDERS = { tmp: 'private', cache: 'private', artifact: 'private', passwd: 'private/key', outbound: 'private' };
 
 for (const { name, confinement } of await possibleWays())
   describe(`a build, confined by ${name}`, () => {
@@ -15,7 +15,7 @@ for (const { name, confinement } of await possibleWays())
         const place = openBuildPlace(t);
         writeFileSync(join(place.privateFolder, 'key'), 'of the platform');
         place.commit({
-          ...workerWith('cat /tmp/key /etc/passwd /run/way-out/key ../*/key 2>/dev/null; echo built'),
+          ...workerWith('cat /tmp/key /etc/passwd /run/outbound/key ../*/key 2>/dev/null; echo built'),
           'package.json': '{"dependencies":{"words":"1.0.0"}}',
         });
         const at = join(place.folder, target);

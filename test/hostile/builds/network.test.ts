@@ -92,7 +92,7 @@ for (const { name, confinement } of WITH_NETWORK)
       const script = `
         import net from 'node:net';
         let open = 0, refused = 0;
-        for (let n = 0; n < 400; n++) net.connect('/run/way-out/out.sock').on('connect', () => open++)
+        for (let n = 0; n < 400; n++) net.connect('/run/outbound/out.sock').on('connect', () => open++)
           .on('data', (d) => String(d).startsWith('EMFILE') && refused++).on('error', () => {});
         setTimeout(() => { console.log('said', open, refused > 100); process.exit(); }, 2000);`;
       place.commit(workerWith(script, 'hostile.mjs'));

@@ -7,7 +7,7 @@ import { after, before, test } from 'node:test';
 import { runBuild } from '#builder/service/run-build.ts';
 import type { RunBuild } from '#builder/steps/types.ts';
 import { createDeployment } from '#control/releases/create-deployment.ts';
-import { watchBuilds } from '#control/releases/want-builder.ts';
+import { watchBuilds } from '#control/releases/request-builder.ts';
 import { approveDeployment } from '#control/git-host/approval.ts';
 import { openBuilds, type TestBuilds } from '#test/setup/builds.ts';
 import { shellSteps } from '#test/setup/shell-steps.ts';

@@ -10,7 +10,7 @@ import { createApi } from '#control/api/app.ts';
 import { serveApi } from '#control/process/servers.ts';
 import { startReleaseControl, type ReleaseControl } from '#test/setup/release-control.ts';
 import { until } from '#test/setup/until.ts';
-import { recordingShell, type RecordedUser, type RecordingShell } from '#test/unit/cli/shell-double.ts';
+import { recordingShell, type RecordedUser, type RecordingShell } from '#test/unit/cli/recording-shell.ts';
 
 const home = mkdtempSync(path.join(tmpdir(), 'home-'));
 const folder = mkdtempSync(path.join(tmpdir(), 'project-'));

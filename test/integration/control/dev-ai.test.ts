@@ -10,7 +10,7 @@ import { hashOf } from '#core/ai-token.ts';
 import { serveApi } from '#control/process/servers.ts';
 import { newId } from '#control/records/ids.ts';
 import { startControl, type TestControl, type TestAccount } from '#test/setup/control.ts';
-import { recordingShell } from '#test/unit/cli/shell-double.ts';
+import { recordingShell } from '#test/unit/cli/recording-shell.ts';
 
 const home = mkdtempSync(path.join(tmpdir(), 'home-'));
 let control: TestControl;

@@ -12,7 +12,7 @@ import { serveApi } from '#control/process/servers.ts';
 import { newDeploymentId, newId } from '#control/records/ids.ts';
 import { createTelemetryStore } from '#control/telemetry/store.ts';
 import { startControl, type TestControl } from '#test/setup/control.ts';
-import { recordingShell } from '#test/unit/cli/shell-double.ts';
+import { recordingShell } from '#test/unit/cli/recording-shell.ts';
 
 /** Clears the screen, colours text, reverses a line, and imitates the program. */
 const hostile =

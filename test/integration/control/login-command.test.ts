@@ -14,7 +14,7 @@ import { run } from '#cli/main.ts';
 import { hashOf } from '#control/access/secrets.ts';
 import { startSignIn, type TestBrowser, type TestSignIn } from '#test/setup/signed-in.ts';
 import { until } from '#test/setup/until.ts';
-import { recordingShell } from '#test/unit/cli/shell-double.ts';
+import { recordingShell } from '#test/unit/cli/recording-shell.ts';
 import { withinWindow } from '#test/setup/window.ts';
 
 let site: TestSignIn;

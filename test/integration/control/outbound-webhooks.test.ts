@@ -10,7 +10,7 @@ import { after, before, beforeEach, test } from 'node:test';
 import { newDeploymentId, newId } from '#control/records/ids.ts';
 import { deliverWebhooks } from '#control/webhooks/deliver.ts';
 import { enqueueEvent } from '#control/webhooks/events.ts';
-import { urlProblem } from '#core/way-out/post.ts';
+import { urlProblem } from '#core/outbound/post.ts';
 import { sendSigned, signatureOf } from '#control/outbound/send-signed.ts';
 import { startControl, type TestControl } from '#test/setup/control.ts';
 import { until } from '#test/setup/until.ts';

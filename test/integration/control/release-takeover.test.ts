@@ -10,7 +10,7 @@ import { runReleases } from '#control/releases/release-jobs.ts';
 import { addRelease } from '#control/releases/uploads.ts';
 import type { Dependencies } from '#control/process/dependencies.ts';
 import type { PrivatePort } from '#control/process/private-port.ts';
-import { createTurns } from '#control/process/turns.ts';
+import { createKeyedMutex } from '#control/process/keyed-mutex.ts';
 import { newDeploymentId } from '#control/records/ids.ts';
 import { readRoute } from '#artifacts/route-records.ts';
 import { staticArtifact } from '#test/setup/archives.ts';
@@ -71,7 +71,7 @@ function process_(privatePort: PrivatePort): { deps: Dependencies; kill(): Promi
     ...control.deps,
     sql,
     privatePort,
-    turns: createTurns(),
+    mutex: createKeyedMutex(),
     stopping: stopping.signal,
     onNotify: async (channel, heard) => (await sql.listen(channel, heard)).unlisten,
   };

@@ -9,7 +9,7 @@ import { run } from '#cli/main.ts';
 import { findProcess } from '#test/contract/sandbox-asker.ts';
 import { until } from '#test/setup/until.ts';
 import { startUser, type TestUser } from '#test/setup/user.ts';
-import { recordingShell } from '#test/unit/cli/shell-double.ts';
+import { recordingShell } from '#test/unit/cli/recording-shell.ts';
 
 let user: TestUser;
 before(async () => {

@@ -13,7 +13,7 @@ import { checkContainers } from '#sandbox/backends/container/checks.ts';
 import { openEngineApi } from '#sandbox/backends/container/engine-api.ts';
 import { createSandboxRoutes } from '#sandbox/routes/routes.ts';
 import type { Sandboxes } from '#sandbox/routes/held-sandboxes.ts';
-import { openDoubledBackend, startHostedProvider } from '#test/setup/hosted-provider.ts';
+import { openFakeHostedBackend, startHostedProvider } from '#test/setup/hosted-provider.ts';
 
 const TOKEN = 'b7c9d1e3f5a7b9c1d3e5f7a9b1c3d5e7';
 
@@ -144,7 +144,7 @@ test('a provider is looked at: its key, its template, and whether it answers', a
   const provider = await startHostedProvider();
   context.after(() => provider.close());
   const environment = { HOSTED_TEMPLATE: 'node', HOSTED_TEMPLATE_SNAPSHOT_ID: 's1' };
-  const backend = await openDoubledBackend(provider, { environment });
+  const backend = await openFakeHostedBackend(provider, { environment });
   context.after(() => backend.close());
   const host = new URL(provider.baseUrl).host;
   assert.deepEqual(short(await backend.checks!()), [

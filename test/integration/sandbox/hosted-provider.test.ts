@@ -5,12 +5,12 @@ import { test, type TestContext } from 'node:test';
 import type { PlatformError } from '#core/errors.ts';
 import { NO_OPTIONS } from '#core/sandbox/options.ts';
 import type { SandboxBackend } from '#sandbox/backends/backend.ts';
-import { openDoubledBackend, startHostedProvider, type HostedProviderDouble } from '#test/setup/hosted-provider.ts';
+import { openFakeHostedBackend, startHostedProvider, type FakeHostedProvider } from '#test/setup/hosted-provider.ts';
 
 const SPEC = { key: 'a1', place: { project: 'shop', resource: 'box', id: 'one' }, options: NO_OPTIONS };
 const CREATE = /^POST \/v1\/organizations\/acme\/sandboxes$/;
 
-async function startDouble(context: TestContext): Promise<HostedProviderDouble> {
+async function startFake(context: TestContext): Promise<FakeHostedProvider> {
   const provider = await startHostedProvider();
   context.after(() => provider.close());
   return provider;
@@ -18,60 +18,63 @@ async function startDouble(context: TestContext): Promise<HostedProviderDouble> 
 
 async function open(
   context: TestContext,
-  provider: HostedProviderDouble,
+  provider: FakeHostedProvider,
   environment: Readonly<Record<string, string>> = {},
 ): Promise<{ backend: SandboxBackend; reports: string[] }> {
   const reports: string[] = [];
-  const backend = await openDoubledBackend(provider, { environment, report: (message) => void reports.push(message) });
+  const backend = await openFakeHostedBackend(provider, {
+    environment,
+    report: (message) => void reports.push(message),
+  });
   context.after(() => backend.close());
   return { backend, reports };
 }
 
-function countOf(provider: HostedProviderDouble, pattern: RegExp): number {
+function countOf(provider: FakeHostedProvider, pattern: RegExp): number {
   return provider.requests.filter((line) => pattern.test(line)).length;
 }
 
 test('a key that is not restricted is warned of, or refused where it must be', async (context) => {
-  const provider = await startDouble(context);
+  const provider = await startFake(context);
   provider.key = { scoped: false, actions: [], expiresAt: null };
   const { reports } = await open(context, provider);
   assert.deepEqual(reports, [
     'HOSTED_API_KEY is not restricted to actions; make a key with the actions of docs/sandbox-provider.md, and no others',
     'HOSTED_API_KEY never expires: make one that ends within 365 days',
   ]);
-  await assert.rejects(openDoubledBackend(provider, { environment: { HOSTED_REQUIRE_SCOPED_KEY: 'true' } }), {
+  await assert.rejects(openFakeHostedBackend(provider, { environment: { HOSTED_REQUIRE_SCOPED_KEY: 'true' } }), {
     message:
       'HOSTED_REQUIRE_SCOPED_KEY: HOSTED_API_KEY is not restricted to actions; make a key with the actions of docs/sandbox-provider.md, and no others',
   });
 });
 
 test('a key that may write snapshots is for templates alone', async (context) => {
-  const provider = await startDouble(context);
+  const provider = await startFake(context);
   provider.key = { ...provider.key, actions: ['sandbox.create', 'snapshot.write'] };
   await assert.rejects(
-    openDoubledBackend(provider, { environment: { HOSTED_REQUIRE_SCOPED_KEY: 'true' } }),
+    openFakeHostedBackend(provider, { environment: { HOSTED_REQUIRE_SCOPED_KEY: 'true' } }),
     /HOSTED_API_KEY may write snapshots/,
   );
 });
 
 test('a key that the provider does not know ends the start', async (context) => {
-  const provider = await startDouble(context);
-  await assert.rejects(openDoubledBackend(provider, { environment: { HOSTED_API_KEY: 'another' } }), {
+  const provider = await startFake(context);
+  await assert.rejects(openFakeHostedBackend(provider, { environment: { HOSTED_API_KEY: 'another' } }), {
     kind: 'sandbox_provider',
     message: 'the provider does not know HOSTED_API_KEY: it may have expired',
   });
 });
 
 test('a machine type that the provider lacks ends the start', async (context) => {
-  const provider = await startDouble(context);
+  const provider = await startFake(context);
   provider.machineTypes = ['small', 'default'];
-  await assert.rejects(openDoubledBackend(provider, { environment: { HOSTED_MACHINE_TYPE: 'large' } }), {
+  await assert.rejects(openFakeHostedBackend(provider, { environment: { HOSTED_MACHINE_TYPE: 'large' } }), {
     message: 'HOSTED_MACHINE_TYPE is large, and the provider has small, default',
   });
 });
 
 test('what machines of a provider cannot be is refused before anything is asked of it', async (context) => {
-  const provider = await startDouble(context);
+  const provider = await startFake(context);
   const { backend } = await open(context, provider);
   const asked = provider.requests.length;
   for (const [options, message] of [
@@ -93,7 +96,7 @@ test('what machines of a provider cannot be is refused before anything is asked 
 });
 
 test('another machine for a sandbox that there is changes the type of its stopped machine', async (context) => {
-  const provider = await startDouble(context);
+  const provider = await startFake(context);
   const { backend } = await open(context, provider);
   const typesOf = (): string[] => provider.all().map(({ name, machineType }) => `${name} ${machineType}`);
   await backend.create({ ...SPEC, options: { ...NO_OPTIONS, machine: 'small' } });
@@ -107,18 +110,18 @@ test('another machine for a sandbox that there is changes the type of its stoppe
 });
 
 test('a template that is not at its pinned snapshot ends the start, and later each launch', async (context) => {
-  const provider = await startDouble(context);
+  const provider = await startFake(context);
   const pinned = { HOSTED_TEMPLATE: 'node', HOSTED_TEMPLATE_SNAPSHOT_ID: 's1' };
   const { backend, reports } = await open(context, provider, pinned);
   provider.templates.set('node', 's2');
   await assert.rejects(backend.create(SPEC), { code: 'sandbox_unavailable' });
   assert.match(reports[0]!, /Template node is at snapshot s2, and HOSTED_TEMPLATE_SNAPSHOT_ID pins s1/);
   assert.deepEqual(provider.names(), []);
-  await assert.rejects(openDoubledBackend(provider, { environment: pinned }), /pins s1/);
+  await assert.rejects(openFakeHostedBackend(provider, { environment: pinned }), /pins s1/);
 });
 
 test('sandboxes of builds start from a template of their own, at its pinned snapshot', async (context) => {
-  const provider = await startDouble(context);
+  const provider = await startFake(context);
   const builds = { BUILD_SANDBOX_TEMPLATE: 'builds', BUILD_SANDBOX_TEMPLATE_SNAPSHOT_ID: 'b1' };
   provider.templates.set('builds', 'b1');
   const { backend, reports } = await open(context, provider, builds);
@@ -128,13 +131,13 @@ test('sandboxes of builds start from a template of their own, at its pinned snap
   assert.match(reports[0]!, /Template builds is at snapshot b2, and BUILD_SANDBOX_TEMPLATE_SNAPSHOT_ID pins b1/);
   await backend.create(SPEC);
   assert.deepEqual(provider.names(), ['platform-test-a1']);
-  await assert.rejects(openDoubledBackend(provider, { environment: builds }), /pins b1/);
+  await assert.rejects(openFakeHostedBackend(provider, { environment: builds }), /pins b1/);
   const alone = { BUILD_SANDBOX_TEMPLATE_SNAPSHOT_ID: 'b1' };
-  await assert.rejects(openDoubledBackend(provider, { environment: alone }), /set BUILD_SANDBOX_TEMPLATE/);
+  await assert.rejects(openFakeHostedBackend(provider, { environment: alone }), /set BUILD_SANDBOX_TEMPLATE/);
 });
 
 test('a provider with too many requests is asked again when it says so', async (context) => {
-  const provider = await startDouble(context);
+  const provider = await startFake(context);
   const { backend } = await open(context, provider);
   provider.misbehave(CREATE, { kind: 'status', status: 429, retryAfter: '0' }, 2);
   provider.misbehave(/\/files$/, { kind: 'status', status: 503 });
@@ -154,7 +157,7 @@ for (const [name, how, said] of [
   ['does not answer', { kind: 'hang' }, /the provider does not answer \(UND_ERR_HEADERS_TIMEOUT\)/],
 ] as const)
   test(`a provider that ${name} is an error that says no more than that, and leaves nothing behind`, async (context) => {
-    const provider = await startDouble(context);
+    const provider = await startFake(context);
     const { backend, reports } = await open(context, provider);
     provider.misbehave(CREATE, how, 4);
     await assert.rejects(backend.create(SPEC), (error: PlatformError) => {
@@ -171,7 +174,7 @@ for (const [name, how, said] of [
   });
 
 test('a machine whose agent cannot be installed is removed', async (context) => {
-  const provider = await startDouble(context);
+  const provider = await startFake(context);
   const { backend, reports } = await open(context, provider);
   provider.misbehave(/^EXEC/, { kind: 'status', status: 500 });
   await assert.rejects(backend.create(SPEC), { code: 'sandbox_unavailable' });
@@ -180,7 +183,7 @@ test('a machine whose agent cannot be installed is removed', async (context) => 
 });
 
 test('a machine that the provider lost is absent, and its calls say so', async (context) => {
-  const provider = await startDouble(context);
+  const provider = await startFake(context);
   const { backend } = await open(context, provider);
   await backend.create(SPEC);
   provider.lose('platform-test-a1');
@@ -190,14 +193,14 @@ test('a machine that the provider lost is absent, and its calls say so', async (
 });
 
 test('machines are listed past one page, and those of another platform are not', async (context) => {
-  const provider = await startDouble(context);
+  const provider = await startFake(context);
   const { backend } = await open(context, provider);
   for (const key of ['a1', 'a2', 'a3', 'a4', 'a5']) await backend.create({ ...SPEC, key });
   assert.deepEqual([...(await backend.keys())].toSorted(), ['a1', 'a2', 'a3', 'a4', 'a5']);
 });
 
 test('a request whose answer was lost is repeated, and makes no second machine', async (context) => {
-  const provider = await startDouble(context);
+  const provider = await startFake(context);
   const { backend } = await open(context, provider);
   provider.misbehave(CREATE, { kind: 'status', status: 503, isDone: true });
   await backend.create(SPEC);

@@ -7,7 +7,7 @@ import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { NO_OPTIONS } from '#core/sandbox/options.ts';
 import { askerOf } from '#test/contract/sandbox-asker.ts';
-import { openDoubledBackend, startHostedProvider } from '#test/setup/hosted-provider.ts';
+import { openFakeHostedBackend, startHostedProvider } from '#test/setup/hosted-provider.ts';
 import { createSecretsSearch } from '#test/setup/secrets-search.ts';
 
 test('a provider of machines is told no secret, and its machines keep none', async (context) => {
@@ -32,7 +32,7 @@ test('a provider of machines is told no secret, and its machines keep none', asy
   const provider = await startHostedProvider();
   context.after(() => provider.close());
   provider.heard = (head, body) => void asked.push([head, body]);
-  const backend = await openDoubledBackend(provider, { report: (message) => void reports.push(message) });
+  const backend = await openFakeHostedBackend(provider, { report: (message) => void reports.push(message) });
   context.after(() => backend.close());
   await backend.create({ key: control, place: { project: 'shop', resource: 'box', id: 'one' }, options: NO_OPTIONS });
   const [machine] = provider.all();

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { runBackup } from '#operations/backup/run.ts';
-import { placesOf } from '#operations/places.ts';
+import { locationsOf } from '#operations/locations.ts';
 import { openBackupAt } from '#operations/restore/find.ts';
 import { restoreBackup } from '#operations/restore/restore.ts';
 import { openPostgres } from '#postgres/connection.ts';
@@ -34,7 +34,7 @@ async function restored(): Promise<{ url: string; close(): Promise<void> }> {
   const environment = { DATABASE_URL: target.url };
   const backup = await openBackupAt(location, work, environment, null);
   const folder = mkdtempSync(path.join(work, 'restored-'));
-  await restoreBackup({ backup, places: placesOf(environment, folder), force: true, withoutKeys: true });
+  await restoreBackup({ backup, locations: locationsOf(environment, folder), force: true, withoutKeys: true });
   await backup.close();
   return { url: await urlFor(target.url), close: () => target.close() };
 }

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { command } from '#cli/commands/secrets/sandbox-key.ts';
 import { makeScopedKey, type ScopedKey } from '#sandbox/backends/hosted/scoped-key.ts';
-import { ADMIN_KEY, CERTIFICATE, startHostedProvider, type HostedProviderDouble } from '#test/setup/hosted-provider.ts';
+import { ADMIN_KEY, CERTIFICATE, startHostedProvider, type FakeHostedProvider } from '#test/setup/hosted-provider.ts';
 
 const NOW = Date.UTC(2026, 0, 1);
 const KEYS = /^POST \/v1\/organizations\/acme\/keys$/;
@@ -21,13 +21,13 @@ const ACTIONS = [
   'account.read',
 ];
 
-async function startDouble(context: TestContext): Promise<HostedProviderDouble> {
+async function startFake(context: TestContext): Promise<FakeHostedProvider> {
   const provider = await startHostedProvider();
   context.after(() => provider.close());
   return provider;
 }
 
-function make(provider: HostedProviderDouble, more: object = {}): Promise<ScopedKey> {
+function make(provider: FakeHostedProvider, more: object = {}): Promise<ScopedKey> {
   return makeScopedKey({
     baseUrl: provider.baseUrl,
     adminKey: ADMIN_KEY,
@@ -43,7 +43,7 @@ function make(provider: HostedProviderDouble, more: object = {}): Promise<Scoped
 }
 
 test('a key has the actions that the service takes, and ends after a year', async (context) => {
-  const provider = await startDouble(context);
+  const provider = await startFake(context);
   assert.deepEqual(await make(provider), {
     name: 'one',
     key: 'made-key-one',
@@ -58,7 +58,7 @@ test('a key has the actions that the service takes, and ends after a year', asyn
 });
 
 test('a provider that changes credentials is asked again, eight times in all', async (context) => {
-  const provider = await startDouble(context);
+  const provider = await startFake(context);
   provider.misbehave(KEYS, { kind: 'status', status: 503 }, 7);
   assert.equal((await make(provider)).key, 'made-key-one');
   assert.equal(provider.requests.filter((line) => KEYS.test(line)).length, 8);
@@ -70,7 +70,7 @@ test('a provider that changes credentials is asked again, eight times in all', a
 });
 
 test('a key that may do more or lasts longer is refused, and is in no message', async (context) => {
-  const provider = await startDouble(context);
+  const provider = await startFake(context);
   for (const keysMade of [
     { actions: [...ACTIONS, 'snapshot.write'] },
     { actions: [] },
@@ -91,7 +91,7 @@ test('a key that may do more or lasts longer is refused, and is in no message', 
 });
 
 test('a name that is taken, and a key that may make none, are said', async (context) => {
-  const provider = await startDouble(context);
+  const provider = await startFake(context);
   await make(provider);
   await assert.rejects(make(provider), {
     message: 'the provider has a key one already: give another --name, or delete it there',

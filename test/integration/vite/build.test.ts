@@ -7,7 +7,7 @@ import { noStores } from '#test/setup/no-stores.ts';
 import { startFor } from '#test/setup/databases.ts';
 import { startHandler } from '#test/setup/handler.ts';
 import { builtViteProject } from '#test/setup/vite-project.ts';
-import { recordingShell } from '../../unit/cli/shell-double.ts';
+import { recordingShell } from '../../unit/cli/recording-shell.ts';
 
 test('the page of Vite and the worker are one artifact', async (context) => {
   const folder = builtViteProject(context, {

@@ -16,20 +16,20 @@ const readings = new Map([
   ['ours, node:http', reading(15)],
   ['workerd', reading(40)],
 ]);
-const aim: Aim = { figure: cpu, ours: 'ours, node:http', than: 'workerd' };
+const pinned: Aim = { figure: cpu, ours: 'ours, node:http', than: 'workerd' };
 
 test('a line says the ratio, the aim and whether it is missed', () => {
-  assert.equal(aimLine(readings, aim), 'CPU us: ours, node:http / workerd = 0.38');
+  assert.equal(aimLine(readings, pinned), 'CPU us: ours, node:http / workerd = 0.38');
   assert.equal(
-    aimLine(readings, { ...aim, atMost: 0.42 }),
+    aimLine(readings, { ...pinned, atMost: 0.42 }),
     'CPU us: ours, node:http / workerd = 0.38 (aim: at most 0.42)',
   );
   assert.equal(
-    aimLine(readings, { ...aim, atMost: 0.3 }),
+    aimLine(readings, { ...pinned, atMost: 0.3 }),
     'CPU us: ours, node:http / workerd = 0.38 (aim: at most 0.3, missed)',
   );
   assert.equal(
-    aimLine(readings, { ...aim, atLeast: 1 }),
+    aimLine(readings, { ...pinned, atLeast: 1 }),
     'CPU us: ours, node:http / workerd = 0.38 (aim: at least 1, missed)',
   );
 });
@@ -39,7 +39,7 @@ test('an aim may be of a figure by itself, and there is no line without its rows
     aimLine(readings, { figure: cpu, ours: 'workerd', atLeast: 30 }),
     'CPU us: workerd = 40 (aim: at least 30)',
   );
-  assert.equal(aimLine(readings, { ...aim, than: 'Deno' }), null);
+  assert.equal(aimLine(readings, { ...pinned, than: 'Deno' }), null);
 });
 
 test('both listeners are compared with one peer, or each with itself without us', () => {

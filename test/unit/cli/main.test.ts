@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { run } from '#cli/main.ts';
-import { recordingShell } from './shell-double.ts';
+import { recordingShell } from './recording-shell.ts';
 
 async function called(...words: string[]): Promise<{ code: number; out: string; err: string }> {
   const shell = recordingShell('/');

@@ -20,7 +20,7 @@ import { failuresOf, formatFailure } from '#cli/terminal/failure.ts';
 import { run } from '#cli/main.ts';
 import { loadProject } from '#cli/project/project.ts';
 import { placeOf } from '#cli/project/repository.ts';
-import { recordingShell } from './shell-double.ts';
+import { recordingShell } from './recording-shell.ts';
 
 const worker = 'import { text } from "../../../shared/text.ts"; export default { fetch: () => new Response(text) };';
 

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, test } from 'node:test';
-import { StorageBounds, writeStorageLeft, type OrganizationLeft } from '#core/storage-left.ts';
+import { StorageGuard, writeStorageLeft, type OrganizationLeft } from '#core/storage-left.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'platform-test-'));
 after(() => rmSync(folder, { recursive: true }));
@@ -15,9 +15,9 @@ function publish(countedAt: string, ...organizations: OrganizationLeft[]): void 
   writeStorageLeft(folder, { version: 1, countedAt, until: UNTIL, organizations });
 }
 /** By a clock that looks at the file each time. */
-function open(clock: () => number = () => Date.parse('2026-01-01T00:00:00Z')): StorageBounds {
+function open(clock: () => number = () => Date.parse('2026-01-01T00:00:00Z')): StorageGuard {
   let now = 0;
-  return new StorageBounds(folder, () => (now += 1000), clock);
+  return new StorageGuard(folder, () => (now += 1000), clock);
 }
 const refused = { code: 'quota_exceeded', message: 'The storage of this organization would exceed 1000 bytes' };
 

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { aiLimitVariables, aiSettingsFrom } from '#core/ai-settings.ts';
-import { boundRows, cpuLimitVariable, defaultLimits, limitRows } from '#core/limits.ts';
+import { definedLimits, cpuLimitVariable, defaultLimits, limitRows } from '#core/limits.ts';
 import { invocationKinds, plans } from '#core/plans.ts';
 import { hostCalls } from '#runtime/engine/bridge/call-names.ts';
 
@@ -35,7 +35,7 @@ test('each bound that nothing changes is there once, with its value and its unit
     if (name.includes('Mb')) return ' MB';
     return /Char/.test(name) ? ' characters' : '';
   };
-  const fixed = boundRows.filter(([variable]) => variable === null);
+  const fixed = definedLimits.filter(([variable]) => variable === null);
   assert.deepEqual(
     found.toSorted(),
     fixed.map(([, value, what, name]) => `${what}: ${value}${unitOf(name)}`).toSorted(),

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, test } from 'node:test';
 import { isFailure } from '#core/failure.ts';
-import { placesOf } from '#operations/places.ts';
+import { locationsOf } from '#operations/locations.ts';
 import { backupNeeds, checkSpace, restoreNeeds } from '#operations/space.ts';
 import { openSql } from '#postgres/sql.ts';
 import { fillDatabase } from '#test/setup/backups.ts';
@@ -44,15 +44,15 @@ test('a backup counts tables, databases, files and artifacts, and a copy of the 
   const database = await createTestDatabase();
   const sql = openSql({ url: database.url, name: 'test', connectionsMax: 1 });
   try {
-    const places = placesOf({ DATABASE_URL: database.url }, folder);
-    assert.deepEqual(await backupNeeds(places, null, '/b'), [
+    const locations = locationsOf({ DATABASE_URL: database.url }, folder);
+    assert.deepEqual(await backupNeeds(locations, null, '/b'), [
       { folder, bytes: 4000 },
       { folder: '/b', bytes: 7300 },
     ]);
-    assert.deepEqual(await backupNeeds(places, null, null), [{ folder, bytes: 4000 }]);
-    const [, empty] = await backupNeeds(places, sql, '/b');
+    assert.deepEqual(await backupNeeds(locations, null, null), [{ folder, bytes: 4000 }]);
+    const [, empty] = await backupNeeds(locations, sql, '/b');
     await fillDatabase(database.url);
-    const [, filled] = await backupNeeds(places, sql, '/b');
+    const [, filled] = await backupNeeds(locations, sql, '/b');
     assert.ok(empty!.bytes > 7300 && filled!.bytes > empty!.bytes, `${empty!.bytes} ${filled!.bytes}`);
   } finally {
     await sql.end();
@@ -70,7 +70,7 @@ test('a restore counts tables where the embedded Postgres is, and files where th
   });
   const parts = [part('table', 10), part('database', 100), part('content', 1000), part('file', 10_000)];
   const needs = (environment: Record<string, string>) =>
-    restoreNeeds(placesOf(environment, '/f'), parts).map(({ folder: at, bytes }) => `${at} ${bytes}`);
+    restoreNeeds(locationsOf(environment, '/f'), parts).map(({ folder: at, bytes }) => `${at} ${bytes}`);
   assert.deepEqual(needs({}), ['/f 11000', '/f 30', '/f/databases 100']);
   const s3 = Object.fromEntries(
     ['ENDPOINT', 'BUCKET', 'REGION', 'ACCESS_KEY_ID', 'SECRET_ACCESS_KEY'].map((name) => [`FILES_S3_${name}`, 'x']),

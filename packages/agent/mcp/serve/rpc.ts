@@ -49,15 +49,20 @@ export async function answerRpc(request: Request, served: Served): Promise<Respo
   return version === undefined ? answerOlder(request, asked, served) : answerStateless(request, asked, version, served);
 }
 
-interface Asked {
+interface RpcRequest {
   readonly id: string | number;
   readonly method: string;
   readonly params: Json;
 }
 
 /** 2026-07-28: every request names the client and the version, and headers repeat its kind. */
-async function answerStateless(request: Request, asked: Asked, version: unknown, served: Served): Promise<Response> {
-  const { id, method, params } = asked;
+async function answerStateless(
+  request: Request,
+  call: RpcRequest,
+  version: unknown,
+  served: Served,
+): Promise<Response> {
+  const { id, method, params } = call;
   if (version !== STATELESS)
     return refuse(
       400,
@@ -83,15 +88,15 @@ async function answerStateless(request: Request, asked: Asked, version: unknown,
     case 'tools/list':
       return result(id, { tools: served.tools, ...cached });
     case 'tools/call':
-      return callTool(asked, served, own);
+      return callTool(call, served, own);
     default:
       return refuse(404, NO_METHOD, `There is no method ${method}`, id);
   }
 }
 
 /** Versions that start with `initialize`. No session is kept: no response depends on one. */
-async function answerOlder(request: Request, asked: Asked, served: Served): Promise<Response> {
-  const { id, method, params } = asked;
+async function answerOlder(request: Request, call: RpcRequest, served: Served): Promise<Response> {
+  const { id, method, params } = call;
   const version = request.headers.get('mcp-protocol-version');
   if (version === STATELESS)
     return refuse(400, INVALID_PARAMS, `A request of version ${STATELESS} has ${META}protocolVersion in _meta`, id);
@@ -117,13 +122,13 @@ async function answerOlder(request: Request, asked: Asked, served: Served): Prom
     case 'tools/list':
       return result(id, { tools: served.tools });
     case 'tools/call':
-      return callTool(asked, served, {});
+      return callTool(call, served, {});
     default:
       return refuse(200, NO_METHOD, `There is no method ${method}`, id);
   }
 }
 
-async function callTool({ id, params }: Asked, served: Served, more: object): Promise<Response> {
+async function callTool({ id, params }: RpcRequest, served: Served, more: object): Promise<Response> {
   const { name, arguments: args = {} } = params;
   if (!served.tools.some((tool) => tool.name === name))
     return refuse(200, INVALID_PARAMS, `There is no tool ${JSON.stringify(name)}`, id);

@@ -1,7 +1,7 @@
 // The Body mixin of Request and Response. Content keeps its original type (a string, bytes, a body on the host) and
 // is passed on as it is; a ReadableStream exists only after `.body` is read. Independent of requests and responses.
 import type { HostBody } from '../host.ts';
-import { giveBack } from '../give-back.ts';
+import { freeBuffer } from '../free-buffers.ts';
 import { Blob, blobBytes, isBlob } from './blob.ts';
 import type { FormData } from '../lazy/form-data.ts';
 import { loadedModule, useModule } from '../modules.ts';
@@ -169,7 +169,7 @@ async function consumeText(body: Body | null): Promise<string> {
   const bytes = await consumeBytes(body);
   const text = decodeBody(bytes);
   // They have no other reader.
-  if (isHostBody(content) && body.stream === null) giveBack(bytes);
+  if (isHostBody(content) && body.stream === null) freeBuffer(bytes);
   return text;
 }
 

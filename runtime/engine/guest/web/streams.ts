@@ -2,7 +2,7 @@
 // in ../lazy/streams.ts and are loaded with the first stream.
 import type { ReadableStream, UnderlyingByteSource } from 'web-streams-polyfill';
 import type { HostBody } from '../host.ts';
-import { giveBack } from '../give-back.ts';
+import { freeBuffer } from '../free-buffers.ts';
 import { encodeUtf8 } from './utf8.ts';
 
 export type { ReadableStream } from 'web-streams-polyfill';
@@ -213,7 +213,7 @@ export async function readHostBody(body: HostBody): Promise<Uint8Array<ArrayBuff
   const chunks: Uint8Array[] = [];
   for (let chunk = await body.read(); chunk !== null; chunk = await body.read()) chunks.push(chunk);
   const whole = concatenate(chunks);
-  for (const chunk of chunks) if (chunk !== whole) giveBack(chunk);
+  for (const chunk of chunks) if (chunk !== whole) freeBuffer(chunk);
   return whole;
 }
 

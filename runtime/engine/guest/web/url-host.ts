@@ -83,14 +83,14 @@ function parseIpv6(text: string): string | null {
 }
 
 /** The 16-bit pieces of one side of `::`; only the last may be a dotted IPv4 address. */
-function parsePieces(text: string, atEnd: boolean): number[] | null {
+function parsePieces(text: string, atExit: boolean): number[] | null {
   if (text === '') return [];
   const pieces: number[] = [];
   const parts = text.split(':');
   for (const [index, part] of parts.entries()) {
     if (/^[0-9a-fA-F]{1,4}$/.test(part)) pieces.push(Number.parseInt(part, 16));
     else if (
-      atEnd &&
+      atExit &&
       index === parts.length - 1 &&
       /^(?:(?:0|[1-9][0-9]{0,2})\.){3}(?:0|[1-9][0-9]{0,2})$/.test(part)
     ) {

@@ -3,9 +3,9 @@
 import { rmdirSync } from 'node:fs';
 import { Duplex } from 'node:stream';
 import { WORKSPACE } from '#core/sandbox/operations.ts';
-import { startProxy } from '#core/way-out/proxy.ts';
+import { startProxy } from '#core/outbound/proxy.ts';
 import { createAgentServer } from '../../../agent/server.ts';
-import { startAiDoor } from './ai-door.ts';
+import { startAiListener } from './ai-listener.ts';
 import { SECRETS_FOLDER } from './secrets-folder.ts';
 import { openStreams } from './streams.ts';
 
@@ -35,4 +35,4 @@ const streams = openStreams({
   onLost: () => process.exit(0),
 });
 startProxy((target) => streams.open(target));
-startAiDoor((topic) => streams.open(topic));
+startAiListener((topic) => streams.open(topic));

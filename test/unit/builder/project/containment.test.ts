@@ -209,10 +209,10 @@ test('packages are read where links of package managers lead', async (t) => {
     symlinkSync(target, join(root, link));
   }
   assert.match((await bundled(root)).code, /of the package/);
-  const bounds = containmentOf(root);
-  assert.equal(bounds.holds(join(outside, 'passwd')), false);
-  assert.equal(bounds.holds(dirname(root)), false);
-  assert.equal(bounds.holds(join(dirname(root), 'gone')), false);
+  const containment = containmentOf(root);
+  assert.equal(containment.holds(join(outside, 'passwd')), false);
+  assert.equal(containment.holds(dirname(root)), false);
+  assert.equal(containment.holds(join(dirname(root), 'gone')), false);
 });
 
 test('a link in node_modules to a folder around the project is no package', async (t) => {

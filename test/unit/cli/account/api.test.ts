@@ -10,7 +10,7 @@ import { test, type TestContext } from 'node:test';
 import { apiFailure, connect, dataOf, findAccess, openApi, originOf } from '#cli/account/api.ts';
 import { saveLogin } from '#cli/account/credentials.ts';
 import { recordFile } from '#cli/local/local-platform.ts';
-import { recordingShell } from '../shell-double.ts';
+import { recordingShell } from '../recording-shell.ts';
 
 const login = { token: 'plt_login', login: 'ada', expiresAt: null };
 

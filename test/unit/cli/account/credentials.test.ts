@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import { credentialsFile, readLogins, removeLogin, saveLogin } from '#cli/account/credentials.ts';
-import { recordingShell } from '../shell-double.ts';
+import { recordingShell } from '../recording-shell.ts';
 
 const ada = { token: 'plt_ada', login: 'ada', expiresAt: null };
 const bob = { token: 'plt_bob', login: 'bob', expiresAt: '2027-01-01T00:00:00.000Z' };

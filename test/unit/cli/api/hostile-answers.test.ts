@@ -13,7 +13,7 @@ import { parseEvents } from '#cli/api/events.ts';
 import { allOf, ask } from '#cli/api/requests.ts';
 import { run } from '#cli/main.ts';
 import { createSeededRandom } from '#test/setup/seeded-random.ts';
-import { recordingShell } from '../shell-double.ts';
+import { recordingShell } from '../recording-shell.ts';
 
 let answer: (request: IncomingMessage, response: ServerResponse) => void;
 let asked: string[] = [];

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { run } from '#cli/main.ts';
 import type { RouteRecord } from '#core/manifest.ts';
-import { recordingShell } from '../shell-double.ts';
+import { recordingShell } from '../recording-shell.ts';
 
 function project(t: TestContext, files: Record<string, string> = {}): string {
   const folder = mkdtempSync(path.join(tmpdir(), 'deploy-'));

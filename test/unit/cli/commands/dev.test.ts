@@ -6,7 +6,7 @@ import path from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { runDev, type DevFlags, type StartDev } from '#cli/commands/dev.ts';
 import type { DevDeployment, DevOptions } from '#runtime/dev/dev.ts';
-import { recordingShell, type RecordingShell } from '../shell-double.ts';
+import { recordingShell, type RecordingShell } from '../recording-shell.ts';
 
 const worker = (text: string): string => `export default { fetch: () => new Response(${JSON.stringify(text)}) };\n`;
 

@@ -6,13 +6,13 @@ import path from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { run } from '#cli/main.ts';
 import { parseProjectConfig } from '#core/config/project-config.ts';
-import { settleProject } from '#cli/project/settled.ts';
+import { resolveProject } from '#cli/project/resolved-config.ts';
 import { projectNameFrom } from '#packages/create/project.ts';
 import { dynamicStarters } from '#test/unit/builder/frameworks/starters/dynamic.ts';
 import { siteStarters } from '#test/unit/builder/frameworks/starters/sites.ts';
 import { ssrStarters } from '#test/unit/builder/frameworks/starters/ssr.ts';
 import { staticStarters } from '#test/unit/builder/frameworks/starters/static.ts';
-import { recordingShell } from '../shell-double.ts';
+import { recordingShell } from '../recording-shell.ts';
 
 function folder(t: TestContext): string {
   const made = mkdtempSync(path.join(tmpdir(), 'init-'));
@@ -165,7 +165,7 @@ for (const [name, { files, yaml }] of Object.entries({
     assert.deepEqual(lines, yaml);
     const { config, problems } = parseProjectConfig(text, { file: 'platform.yaml' });
     assert.deepEqual(problems, []);
-    const again = settleProject({ root: cwd, workspace: cwd, folder: cwd, configFile: null, config: config! }).config;
+    const again = resolveProject({ root: cwd, workspace: cwd, folder: cwd, configFile: null, config: config! }).config;
     assert.deepEqual(
       [again.kind, again.build, again.out, again.main],
       [config!.kind, config!.build, config!.out, config!.main],

@@ -8,7 +8,7 @@ import { runCommand } from 'citty';
 import { command } from '#cli/commands/sandbox/image.ts';
 import { stageProgram } from '#cli/tasks/pack.ts';
 import { root } from '#cli/tasks/tools/processes.ts';
-import { recordingShell } from '../shell-double.ts';
+import { recordingShell } from '../recording-shell.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'sandbox-image-'));
 for (const name of ['docker', 'podman'])

@@ -9,9 +9,9 @@ import { fileURLToPath } from 'node:url';
 import { startPlatform, type StartDeps } from '#cli/commands/start.ts';
 import { publishExamples } from '#cli/start/example-projects.ts';
 import { takeLock } from '#artifacts/file-lock.ts';
-import { recordingShell, type RecordingShell } from '../shell-double.ts';
+import { recordingShell, type RecordingShell } from '../recording-shell.ts';
 
-const supervisor = fileURLToPath(new URL('../../../fixtures/supervisor-double.mjs', import.meta.url));
+const supervisor = fileURLToPath(new URL('../../../fixtures/fake-supervisor.mjs', import.meta.url));
 
 function folders(t: TestContext, ...examples: string[]): { cwd: string; examples: string } {
   const cwd = mkdtempSync(path.join(tmpdir(), 'start-'));

@@ -11,7 +11,7 @@ import { formatFailure, failuresOf } from '#cli/terminal/failure.ts';
 import { loadProject } from '#cli/project/project.ts';
 import type { Manifest } from '#core/manifest.ts';
 import { until } from '#test/setup/until.ts';
-import { recordingShell } from '../shell-double.ts';
+import { recordingShell } from '../recording-shell.ts';
 
 interface Served {
   readonly manifest: Manifest;

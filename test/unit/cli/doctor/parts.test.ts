@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import { run } from '#cli/main.ts';
-import { recordingShell } from '../shell-double.ts';
+import { recordingShell } from '../recording-shell.ts';
 
 interface Told {
   readonly checks: readonly { readonly name: string; readonly status: string; readonly message: string }[];

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import path from 'node:path';
 import { test } from 'node:test';
 import { dataFolder, handlerAddress, packageFolder, projectUrl } from '#cli/local/locations.ts';
-import { recordingShell } from '../shell-double.ts';
+import { recordingShell } from '../recording-shell.ts';
 
 test('in a checkout the data folder is .platform beside the sources, unless FS_PATH or PLATFORM_HOME names another', () => {
   assert.equal(dataFolder(recordingShell('/srv/app')), path.join(packageFolder, '.platform'));

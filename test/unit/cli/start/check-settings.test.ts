@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { checkSettings } from '#cli/start/check-settings.ts';
 import { quiet } from '#operations/upgrade/trial.ts';
-import { recordingShell } from '../shell-double.ts';
+import { recordingShell } from '../recording-shell.ts';
 
 const check = (env: Readonly<Record<string, string>>) => (): void => checkSettings(recordingShell('/', env));
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 import { run } from '#cli/main.ts';
-import { recordingShell } from '../shell-double.ts';
+import { recordingShell } from '../recording-shell.ts';
 
 async function script(name: string): Promise<string> {
   const shell = recordingShell('/');

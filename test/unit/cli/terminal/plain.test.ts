@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { plain } from '#cli/terminal/plain.ts';
 import { printTable } from '#cli/terminal/table.ts';
 import { createSeededRandom } from '#test/setup/seeded-random.ts';
-import { recordingShell } from '../shell-double.ts';
+import { recordingShell } from '../recording-shell.ts';
 
 test('nothing that a terminal obeys passes, but colours where they are wanted', () => {
   assert.equal(plain('\u001b[2J\u001b[1;1Hgone\u0007'), 'gone');

@@ -9,7 +9,7 @@ import { run } from '#cli/main.ts';
 import { readWrangler } from '#cli/wrangler/read-wrangler.ts';
 import { toPlatformYaml } from '#cli/wrangler/to-platform-yaml.ts';
 import { createSeededRandom } from '#test/setup/seeded-random.ts';
-import { recordingShell } from '../shell-double.ts';
+import { recordingShell } from '../recording-shell.ts';
 
 const imported = (text: string, file: string) => toPlatformYaml(readWrangler(text, file));
 

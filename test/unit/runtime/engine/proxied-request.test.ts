@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Exchange } from '#runtime/engine/http/listener.ts';
 import { ProxiedRequest } from '#runtime/engine/servers/proxied-request.ts';
-import type { ServerDoor } from '#runtime/engine/servers/server-door.ts';
+import type { ServerConnector } from '#runtime/engine/servers/server-connector.ts';
 
 test('an answer that asks for another protocol fails the request', { timeout: 10_000 }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'proxied-'));
@@ -21,10 +21,10 @@ test('an answer that asks for another protocol fails the request', { timeout: 10
   });
   t.after(() => (server.close(), rmSync(folder, { recursive: true })));
   await once(server.listen(path), 'listening');
-  const door = { path, agent: new Agent() } as unknown as ServerDoor;
+  const connector = { path, agent: new Agent() } as unknown as ServerConnector;
   const exchange = { method: 'GET', target: '/', bodyBytes: 0 } as unknown as Exchange;
   const failed = Promise.withResolvers<string>();
-  new ProxiedRequest(door, exchange, ['host', 'x'], {
+  new ProxiedRequest(connector, exchange, ['host', 'x'], {
     begun() {},
     done() {},
     failed: (error) => failed.resolve(error.message),

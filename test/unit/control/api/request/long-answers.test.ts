@@ -1,4 +1,5 @@
-// Sockets of the API are closed once their caller loses access. Event streams: integration/control/endings.test.ts.
+// Sockets of the API are closed once their caller loses access. Event streams:
+// integration/control/member-removal.test.ts.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { WebSocket } from 'ws';

@@ -106,7 +106,7 @@ test('a handle that an invocation opened ends with it, another with the isolate'
   const engine = new EngineMemory(limits);
   const handles = new HandleTable(10, engine.open('p/d'));
   const ends: (() => void)[] = [];
-  const owner = { id: 7, atEnd: (run: () => void) => void ends.push(run) } as unknown as CallOwner;
+  const owner = { id: 7, atExit: (run: () => void) => void ends.push(run) } as unknown as CallOwner;
   const closed: string[] = [];
   const thing = (name: string): object => ({ close: () => closed.push(name) });
   const first = handles.add(thing('first'), owner);

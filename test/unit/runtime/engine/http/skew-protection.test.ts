@@ -1,7 +1,7 @@
 // Whose page a request is of, and which files are the same whoever has them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { askedOf, isContentName } from '#runtime/engine/http/skew-protection.ts';
+import { requestedDeployment, isContentName } from '#runtime/engine/http/skew-protection.ts';
 
 const a = 'daaaaaaaaaaaa';
 const b = 'dbbbbbbbbbbbb';
@@ -12,7 +12,7 @@ const data = { 'sec-fetch-dest': 'empty', 'sec-fetch-mode': 'cors', 'sec-fetch-s
 
 /** The deployment, `page` for a page of its own, `none`. */
 function asked(headers: Readonly<Record<string, string>>, target = '/', method = 'GET'): string {
-  const found = askedOf({ method, target, header: (name) => headers[name] ?? null });
+  const found = requestedDeployment({ method, target, header: (name) => headers[name] ?? null });
   return found === null ? 'none' : found.deployment === '' ? 'page' : found.deployment;
 }
 

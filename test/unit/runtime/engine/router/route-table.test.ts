@@ -131,14 +131,14 @@ test('a custom host of a branch leads to that branch as its own host does, and b
       branchDomains: { 'main.example.com': 'main', 'x.example.com': 'Feature/X', 'y.example.com': 'gone' },
     }),
   ]);
-  assert.deepEqual(table.lead('x.example.com'), table.lead(`shop--${branchSlug('Feature/X', 'shop')}.localhost`));
-  assert.equal(table.lead('x.example.com')?.gate?.isPreview, true);
-  assert.deepEqual(table.lead('main.example.com'), {
+  assert.deepEqual(table.match('x.example.com'), table.match(`shop--${branchSlug('Feature/X', 'shop')}.localhost`));
+  assert.equal(table.match('x.example.com')?.gate?.isPreview, true);
+  assert.deepEqual(table.match('main.example.com'), {
     route: table.find('shop.localhost'),
     gate: null,
     others: [],
   });
-  assert.equal(table.lead('y.example.com'), null);
+  assert.equal(table.match('y.example.com'), null);
 });
 
 test('a custom host that sends on leads to where it says, also while nothing is production', () => {
@@ -152,8 +152,8 @@ test('a custom host that sends on leads to where it says, also while nothing is 
     record('shop', { production: null, domains: ['example.com'], redirects }),
     record('alpha', { domains: ['a.example.com'] }),
   ]);
-  assert.equal(table.lead('www.example.com')?.gate?.redirectTo, 'example.com');
-  assert.equal(table.lead('a.example.com')?.gate, null);
+  assert.equal(table.match('www.example.com')?.gate?.redirectTo, 'example.com');
+  assert.equal(table.match('a.example.com')?.gate, null);
   assert.deepEqual(conflicts, [
     { host: 'shop.localhost', project: 'shop', other: 'the platform' },
     { host: 'a.example.com', project: 'shop', other: 'alpha' },
@@ -182,14 +182,14 @@ test('a host remembers whom it led to: production those of its history, a branch
   const productionHistory = ['d000000000002', 'd000000000003', 'd000000000007', 'd000000000008'];
   const branches = { main: 'd000000000001', talk: 'd000000000005' };
   const others = (host: string): string[] | undefined =>
-    table.lead(host)?.others?.map(({ route, supersededAt }) => `${route.deployment.at(-1)} ${supersededAt}`);
+    table.match(host)?.others?.map(({ route, supersededAt }) => `${route.deployment.at(-1)} ${supersededAt}`);
   const of = (n: number, second: number): string => `${n} ${Date.parse(at(second))}`;
   const shop = record('shop', { domains: ['shop.example.com'], branches, deployments, productionHistory });
   table.replace([shop]);
   for (const host of ['shop.localhost', 'shop.example.com', 'shop--main.localhost'])
     assert.deepEqual(others(host), [of(3, 3), of(2, 2)], host);
   assert.deepEqual(others('shop--talk.localhost'), [of(6, 5)]);
-  for (const id of ['d000000000001', 'd000000000006']) assert.equal(table.lead(`shop--${id}.localhost`)?.others, null);
+  for (const id of ['d000000000001', 'd000000000006']) assert.equal(table.match(`shop--${id}.localhost`)?.others, null);
 
   table.replace([{ ...shop, split: { deployment: 'd000000000003', percent: 10 } }]);
   assert.deepEqual(others('shop.localhost'), ['1 Infinity', '3 Infinity', of(2, 2)]);
@@ -278,7 +278,7 @@ test('a table that was changed by project, many times over, answers as one that 
     whole.replace([...current.values()]);
     const labels = names.flatMap((name) => [name, `${name}--main`, ...ids.map((id) => `${name}--${id}`)]);
     for (const host of [...labels.map((label) => `${label}.localhost`), ...customs, 'c.example.com'])
-      assert.deepEqual(changed.lead(host), whole.lead(host), `seed ${random.seed}, round ${round}: ${host}`);
+      assert.deepEqual(changed.match(host), whole.match(host), `seed ${random.seed}, round ${round}: ${host}`);
     const byName = (a: { project: string; deployment: string }, b: typeof a): number =>
       `${a.project} ${a.deployment}` < `${b.project} ${b.deployment}` ? -1 : 1;
     assert.deepEqual([...changed.routes()].toSorted(byName), [...whole.routes()].toSorted(byName));

@@ -11,7 +11,7 @@ const GIVEN =
   /^(?:FS_PATH|DATABASE_URL|ENCRYPTION_KEY|AUTH_SECRET|EDGE_TOKEN|PRIVATE_PORT_TOKEN|WEB_TOKEN|API_(?:HANDLER_URL|WEB_LISTEN|AI_SOCKET|AI_OPERATOR))$/;
 const READS =
   /(?:\b(?:get|value|whole|port|originOf|choice)\(\s*|\b(?:env|environment|own|process\.env)\[)'([A-Z][A-Z0-9_]{2,})'/g;
-/** Bounds that control/main.ts takes of core/limits.ts. */
+/** Limits that control/main.ts takes of core/limits.ts. */
 const BOUNDS =
   /^(?:(?:WORKER_CPU_LIMIT_MS|API|DRAIN|LOG|TRACE|UPLOAD|STORAGE|DISK)_[A-Z_]+|DB_(?:MAX_IMPORT_BYTES|DISK_FREE_BYTES_MIN))$/;
 

@@ -1,0 +1,21 @@
+// Platform hosts, which `fetch` serves internally; http/platform-hosts.ts passes the requests on. Types only.
+import type { Readable } from 'node:stream';
+import type { FetchedResponse } from './fetched-response.ts';
+
+/** A request to a host of this platform. */
+export interface PlatformHostRequest {
+  readonly method: string;
+  /** Lower-case names and values, alternating. */
+  readonly headers: readonly string[];
+  readonly body: Uint8Array | string | Readable | null;
+  readonly signal: AbortSignal;
+  /** A header of the request that the worker is serving; null: it has none, or serves another event. */
+  readonly received: (name: string) => string | null;
+}
+
+/** Hosts of the platform's own domains. */
+export interface PlatformHosts {
+  /** Whether a URL belongs to a project on this platform. */
+  has(target: URL): boolean;
+  fetch(target: URL, request: PlatformHostRequest): Promise<FetchedResponse>;
+}

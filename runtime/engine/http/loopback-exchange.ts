@@ -1,0 +1,196 @@
+// A worker's fetch to another worker of this platform as an exchange for the handler, without a socket. Made by
+// platform-hosts.ts.
+import { once } from 'node:events';
+import { Readable } from 'node:stream';
+import { PlatformError } from '#core/errors.ts';
+import type { HeldBytes, HostMemory } from '../bridge/host-memory.ts';
+import type { SocketWire } from '../bridge/sockets.ts';
+import { hasBody, headerIn, type HeadCache } from './header-block.ts';
+import type { BodySink, Exchange } from './listener.ts';
+
+/** A request from a worker. */
+interface LoopbackRequest {
+  readonly method: string;
+  readonly target: string;
+  readonly host: string;
+  readonly headerBlock: string;
+  readonly body: Uint8Array | string | Readable | null;
+  readonly bodyBytesMax: number;
+}
+
+/** The response; `body` may be cancelled. */
+interface LoopbackResponse {
+  readonly status: number;
+  /** Names and values in turn. */
+  readonly headers: readonly string[];
+  readonly body: Readable;
+}
+
+/** An address that no machine has, so that nothing that trusts addresses trusts workers. */
+const NO_ADDRESS = '192.0.0.8';
+/** Bytes of a response read ahead. */
+const READ_BYTES = 64 * 1024;
+
+export class LoopbackExchange implements Exchange {
+  readonly method: string;
+  readonly target: string;
+  readonly host: string;
+  readonly headerBlock: string;
+  readonly remoteAddress = NO_ADDRESS;
+  readonly bodyBytes: number;
+  requestId = '';
+  refusedCookies = '';
+  memory: HostMemory | null = null;
+  onAbort: (() => void) | null = null;
+  onDrain: (() => void) | null = null;
+  /** Rejects if the response is cut before its head. */
+  readonly answer: Promise<LoopbackResponse>;
+  #resolve: (answer: LoopbackResponse) => void;
+  #reject: (error: Error) => void;
+  #heads: HeadCache;
+  #given: Readable | Uint8Array | null;
+  #bodyBytesMax: number;
+  #body: Readable | null = null;
+  #unsent: HeldBytes | null = null;
+  #isOver = false;
+
+  constructor(request: LoopbackRequest, heads: HeadCache) {
+    const { body } = request;
+    ({ method: this.method, target: this.target, host: this.host, headerBlock: this.headerBlock } = request);
+    this.#heads = heads;
+    this.#bodyBytesMax = request.bodyBytesMax;
+    this.#given = typeof body === 'string' ? Buffer.from(body) : body;
+    this.bodyBytes = this.#given === null ? 0 : this.#given instanceof Uint8Array ? this.#given.byteLength : -1;
+    const { promise, resolve, reject } = Promise.withResolvers<LoopbackResponse>();
+    this.answer = promise;
+    this.#resolve = resolve;
+    this.#reject = reject;
+  }
+
+  header(name: string): string | null {
+    return headerIn(this.headerBlock, name);
+  }
+
+  readBody(sink: BodySink): void {
+    const given = this.#given;
+    if (given instanceof Readable) this.#pump(given, sink);
+    else
+      queueMicrotask(() => {
+        if (this.#isOver) return;
+        // A copy: the reader keeps it, and the same memory has other users.
+        if (given !== null && given.byteLength > 0) sink.chunk(new Uint8Array(given));
+        sink.end();
+      });
+  }
+
+  resumeBody(): void {
+    if (this.#given instanceof Readable) this.#given.resume();
+  }
+
+  send(status: number, headerBlock: string, body: string | Uint8Array | null): void {
+    if (this.#isOver || this.#body !== null) return;
+    const bytes = body === null ? null : Buffer.from(body);
+    const isSent = bytes !== null && bytes.byteLength > 0 && hasBody(this.method, status);
+    const length = bytes === null ? [] : ['content-length', String(bytes.byteLength)];
+    this.#open(status, headerBlock, length);
+    if (isSent) this.#hold(bytes.byteLength);
+    if (isSent && !this.#isOver) this.#push(bytes);
+    this.end();
+  }
+
+  begin(status: number, headerBlock: string): void {
+    if (!this.#isOver && this.#body === null) this.#open(status, headerBlock, []);
+  }
+
+  write(chunk: Uint8Array | string): boolean {
+    if (this.#isOver || this.#body === null || chunk.length === 0) return true;
+    return this.#push(Buffer.from(chunk as Uint8Array));
+  }
+
+  end(): void {
+    if (this.#isOver || this.#body === null) return;
+    this.#isOver = true;
+    this.#body.push(null);
+  }
+
+  /** A WebSocket needs a connection. */
+  upgrade(): SocketWire | null {
+    return null;
+  }
+
+  destroy(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    const error = new PlatformError('fetch_failed', { reason: `fetch failed: ${this.host} cut the connection` });
+    if (this.#body === null) this.#reject(error);
+    else this.#body.destroy(error);
+  }
+
+  /** The caller no longer needs the response. */
+  abort(reason: Error): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#reject(reason);
+    this.#body?.destroy(reason);
+    this.onAbort?.();
+  }
+
+  #open(status: number, headerBlock: string, length: readonly string[]): void {
+    const { pairs, hasRequestId, declaredBytes } = this.#heads.get(headerBlock, this);
+    const id = hasRequestId || this.requestId === '' ? [] : ['x-request-id', this.requestId];
+    const declared = length.length === 0 && declaredBytes >= 0 ? ['content-length', String(declaredBytes)] : length;
+    const body = new Readable({ highWaterMark: READ_BYTES, read: () => this.onDrain?.() });
+    body.on('error', () => {});
+    body.once('close', () => {
+      if (this.#unsent !== null) this.#unsent.bytes = 0;
+      if (this.#given instanceof Readable) this.#given.destroy();
+      this.abort(new Error('The response is not read'));
+    });
+    this.#body = body;
+    this.#resolve({ status, headers: [...pairs, ...declared, ...id], body });
+  }
+
+  /** In pieces, as from a network: a single one that fills the window of a stream would never return its credit. */
+  #push(bytes: Uint8Array): boolean {
+    let goesOn = true;
+    for (let at = 0; at < bytes.byteLength; at += READ_BYTES)
+      goesOn = this.#body!.push(bytes.subarray(at, at + READ_BYTES));
+    return goesOn;
+  }
+
+  /** Counts the unread bytes of a whole response. */
+  #hold(bytes: number): void {
+    const { memory } = this;
+    if (bytes <= READ_BYTES || memory === null) return;
+    if (memory.hasRoom(bytes)) (this.#unsent = memory.count()).bytes = bytes;
+    else this.destroy();
+  }
+
+  #pump(given: Readable, sink: BodySink): void {
+    let bytes = 0;
+    given.on('data', (chunk: Uint8Array) => {
+      bytes += chunk.byteLength;
+      if (this.#isOver) return;
+      if (bytes > this.#bodyBytesMax) {
+        this.#refuseBody();
+        return;
+      }
+      if (!sink.chunk(new Uint8Array(chunk))) given.pause();
+    });
+    void once(given, 'end').then(
+      () => !this.#isOver && sink.end(),
+      (error: Error) => this.abort(error),
+    );
+  }
+
+  #refuseBody(): void {
+    const { onAbort } = this;
+    this.onAbort = null;
+    this.abort(
+      new PlatformError('fetch_failed', {
+        reason: `fetch failed: The request body is larger than ${this.#bodyBytesMax} bytes`,
+      }),
+    );
+    onAbort?.();
+  }
+}

@@ -1,0 +1,86 @@
+// Serves a worker's fetch to a host of this platform by passing it to the handler, since the policy refuses the
+// machine's own addresses. Each hop increments a header that workers cannot set, so that fetch loops end. Made by
+// main.ts; used by bindings/fetch.ts.
+import { Readable } from 'node:stream';
+import type { FetchedResponse } from '../bindings/fetched-response.ts';
+import type { PlatformHosts, PlatformHostRequest } from '../bindings/platform-hosts.ts';
+import { HeadCache } from './header-block.ts';
+import { LoopbackExchange } from './loopback-exchange.ts';
+import type { Exchange } from './listener.ts';
+
+/** Number of hops between workers of this platform. */
+const HOPS_HEADER = 'x-platform-hops';
+const HOPS_MAX = 16;
+/** Headers set by the exchange or the platform. */
+const OWN_HEADERS = /^(?:host|content-length|x-platform-hops)$/;
+
+/** Dependencies. */
+interface PlatformHostsDeps {
+  /** Whether a URL belongs to a project on this platform. */
+  readonly has: (target: URL) => boolean;
+  readonly serve: (exchange: Exchange) => void;
+  /** The platform's own domains: no cookie may be set for all of their hosts. */
+  readonly domains: readonly string[];
+  readonly bodyBytesMax: number;
+}
+
+export function createPlatformHosts(deps: PlatformHostsDeps): PlatformHosts {
+  const heads = new HeadCache(deps.domains);
+  return { has: deps.has, fetch: (target, request) => fetchInside(deps, heads, target, request) };
+}
+
+async function fetchInside(
+  { serve, bodyBytesMax }: PlatformHostsDeps,
+  heads: HeadCache,
+  target: URL,
+  { method, headers, body, signal, received }: PlatformHostRequest,
+): Promise<FetchedResponse> {
+  const passed = Number(received(HOPS_HEADER) ?? 0);
+  if (!(passed < HOPS_MAX)) return loopDetected();
+  if (body !== null && !(body instanceof Readable) && Buffer.byteLength(body) > bodyBytesMax)
+    return refusal(413, 'Content Too Large', {
+      error: `The request body is larger than ${bodyBytesMax} bytes`,
+      code: 'body_too_large',
+    });
+  let block = `host\0${target.host}\0${HOPS_HEADER}\0${passed + 1}\0`;
+  for (let at = 0; at + 1 < headers.length; at += 2)
+    if (!OWN_HEADERS.test(headers[at]!)) block += `${headers[at]}\0${headers[at + 1]}\0`;
+  if (body !== null && !(body instanceof Readable)) block += `content-length\0${Buffer.byteLength(body)}\0`;
+  const exchange = new LoopbackExchange(
+    {
+      method: method.toUpperCase(),
+      target: `${target.pathname}${target.search}`,
+      host: target.host,
+      headerBlock: block,
+      body,
+      bodyBytesMax,
+    },
+    heads,
+  );
+  const onAbort = (): void => exchange.abort(new Error('The request was aborted', { cause: signal.reason }));
+  signal.addEventListener('abort', onAbort);
+  // The caller's isolate may also be the one that answers: it has to finish its current records first.
+  setImmediate(() => {
+    if (signal.aborted) onAbort();
+    else serve(exchange);
+  });
+  const { status, headers: said, body: content } = await exchange.answer;
+  content.once('close', () => signal.removeEventListener('abort', onAbort));
+  return { statusCode: status, statusText: '', headers: said, body: content };
+}
+
+function loopDetected(): FetchedResponse {
+  return refusal(508, 'Loop Detected', {
+    error: `Workers of this platform have passed the request on ${HOPS_MAX} times: they fetch each other`,
+    code: 'loop_detected',
+  });
+}
+
+function refusal(statusCode: number, statusText: string, body: object): FetchedResponse {
+  return {
+    statusCode,
+    statusText,
+    headers: ['content-type', 'application/json', 'cache-control', 'no-store'],
+    body: Readable.from([Buffer.from(JSON.stringify(body))]),
+  };
+}

@@ -1,0 +1,38 @@
+// An engine's connections to a server: its Unix socket, opened once and safely, and kept connections. The server's
+// own code may replace its socket, for example by a link to a socket of the platform, so connections go to the file
+// that was checked, by its descriptor. Made by server-lane.ts.
+import { closeSync, constants, fstatSync, openSync } from 'node:fs';
+import type { Agent } from 'node:http';
+
+/** Not among Node's constants: a descriptor that only refers to a file (Linux). */
+const O_PATH = 0o10000000;
+/** Connections to one server; further requests wait. */
+const CONNECTIONS_MAX = 256;
+
+export class ServerConnector {
+  /** Path in the server process. */
+  readonly socket: string;
+  /** Path to connect to. */
+  readonly path: string;
+  readonly agent: Agent;
+  #descriptor: number;
+
+  /** @throws {Error} if it is not a socket. */
+  constructor(socket: string) {
+    this.socket = socket;
+    this.#descriptor = openSync(socket, O_PATH | constants.O_NOFOLLOW);
+    if (!fstatSync(this.#descriptor).isSocket()) {
+      closeSync(this.#descriptor);
+      throw new Error('its socket was replaced by another file');
+    }
+    this.path = `/proc/self/fd/${this.#descriptor}`;
+    const { Agent } = process.getBuiltinModule('node:http');
+    this.agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS_MAX, maxFreeSockets: CONNECTIONS_MAX });
+  }
+
+  /** Call when no request uses it. */
+  close(): void {
+    this.agent.destroy();
+    closeSync(this.#descriptor);
+  }
+}
