@@ -8,7 +8,7 @@ import { temporaryFolder } from './cleanup.ts';
 import { threadName } from './thread-figures.ts';
 
 /** How often threads of one name made one call. */
-export interface SystemCalls {
+interface SystemCalls {
   readonly thread: string;
   readonly name: string;
   readonly count: number;

@@ -17,7 +17,7 @@ export interface OrganizationLeft {
 }
 
 /** The file; organizations that are not in it have no limit. */
-export interface StorageLeft {
+interface StorageLeft {
   readonly version: 1;
   /** ISO 8601: when the count began. Writing the file again without a new count keeps the subtracted amounts. */
   readonly countedAt: string;

@@ -73,7 +73,7 @@ function decoded(text: string): string {
 }
 
 /** Resolves a host name to its addresses. */
-export type Lookup = (host: string) => Promise<readonly { readonly address: string }[]>;
+type Lookup = (host: string) => Promise<readonly { readonly address: string }[]>;
 
 const byName: Lookup = createResolve();
 const isOwn = createOwnAddresses();

@@ -15,7 +15,7 @@ const SPARE_BYTES = 64 * 1024 * 1024;
 const TABLE_TIMES = 3;
 
 /** Bytes to be written to a folder, which may not exist yet. */
-export interface Need {
+interface Need {
   readonly folder: string;
   readonly bytes: number;
 }

@@ -13,7 +13,7 @@ import { errorFindings } from './tidy/error-rules.ts';
 import { importFindings, unusedRowFindings } from './tidy/import-findings.ts';
 import { mapFindings } from './tidy/map-rules.ts';
 import { sourceFindings, unusedExceptionFindings } from './tidy/source-rules.ts';
-import { fileFindings } from './tidy/use-rules.ts';
+import { exportFindings, fileFindings } from './tidy/use-rules.ts';
 import { wordFindings } from './tidy/word-rules.ts';
 import { formatFinding, type Finding } from './tidy/findings.ts';
 
@@ -32,8 +32,8 @@ test('every row of the table of imports, and every exception from a rule, is nee
   expectNone([...unusedRowFindings(sources), ...unusedExceptionFindings(sources)]);
 });
 
-test('every file is reached from a program or a test', () => {
-  expectNone(fileFindings(sources));
+test('every export has an importer, and every file is reached from a program or a test', () => {
+  expectNone([...exportFindings(sources), ...fileFindings(sources)]);
 });
 
 test('every file is named, opened, sized and finished as the rules say', () => {

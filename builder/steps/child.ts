@@ -38,7 +38,7 @@ const REPORT_FD = 3;
 const FRAMEWORKS_MAX = 5;
 
 /** The environment of a job: a process of its own, except in tests. */
-export interface JobProcess {
+interface JobProcess {
   /** Variables inherited by the build command. */
   readonly environment: NodeJS.ProcessEnv;
   /** @returns a promise if the reader is slow. */

@@ -32,7 +32,7 @@ const LEAST_LOOK_MS = 1000;
 const FREE_ENTRIES_MIN = 0.02;
 
 /** The exceeded limit, as a message for the build's author; null: none. */
-export type DiskLook = () => Promise<Failure<'build'> | null>;
+type DiskLook = () => Promise<Failure<'build'> | null>;
 
 /** @returns a function that checks once; call it several times a second. */
 export async function watchDisk(limits: DiskLimits): Promise<DiskLook> {

@@ -11,7 +11,7 @@ export interface AlertState {
 }
 
 /** Thresholds for firing and resolving. */
-export interface AlertLimits {
+interface AlertLimits {
   readonly threshold: number;
   readonly clearBelow: number;
   readonly evaluations: number;

@@ -7,7 +7,7 @@ import { ApiError } from '../http/errors.ts';
 import { readDelivery, subjectOf, type Delivery } from './delivery.ts';
 
 /** Result: `accepted`, `ignored` (nothing to do), or `replayed` (received before). */
-export type Received = 'accepted' | 'ignored' | 'replayed';
+type Received = 'accepted' | 'ignored' | 'replayed';
 
 /** Larger bodies are not read to the end; the host sends none. */
 const BODY_BYTES_MAX = 25_000_000;

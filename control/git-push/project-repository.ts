@@ -3,7 +3,7 @@ import type { Transaction } from '#postgres/sql.ts';
 import { newId } from '../records/ids.ts';
 
 /** A repository as `git push` needs it. */
-export interface ProjectRepository {
+interface ProjectRepository {
   readonly id: string;
   /** `builtin`: on this platform. */
   readonly source: string;

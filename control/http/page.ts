@@ -18,7 +18,7 @@ export function pageOf<Item extends TSchema>(item: Item) {
 }
 
 /** The last row of a page: its sort key and its id. */
-export interface Position {
+interface Position {
   readonly order: string;
   readonly id: string;
 }

@@ -16,7 +16,7 @@ export interface Delivery {
 }
 
 /** A table of deliveries. */
-export interface Deliveries<Row extends Delivery> {
+interface Deliveries<Row extends Delivery> {
   /** For the log: "Deliveries of webhooks". */
   readonly what: string;
   readonly kind: SubscriptionKind;

@@ -5,7 +5,7 @@ import { AwsV4Signer } from 'aws4fetch';
 import { post, type AttemptResult, type Resolve } from '#core/outbound/post.ts';
 
 /** An object and its destination. */
-export interface NewObject {
+interface NewObject {
   readonly endpoint: string;
   readonly bucket: string;
   readonly region: string;

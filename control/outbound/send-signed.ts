@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto';
 import { post, type AttemptResult, type Resolve } from '#core/outbound/post.ts';
 
 /** One attempt. */
-export interface SignedRequest {
+interface SignedRequest {
   readonly url: string;
   readonly secret: string;
   /** Id of the delivery: the same for every attempt. */

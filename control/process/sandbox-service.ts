@@ -8,7 +8,7 @@ import type { SandboxService } from '#resources/sandbox-calls.ts';
 import type { Addresses } from '../process/configuration.ts';
 
 /** With a function that closes its connections. */
-export interface SandboxServiceProxy extends SandboxService {
+interface SandboxServiceProxy extends SandboxService {
   close(): Promise<void>;
 }
 

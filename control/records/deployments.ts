@@ -16,7 +16,7 @@ export const deploymentStates = [
   'timeout',
   'canceled',
 ] as const;
-export type DeploymentState = (typeof deploymentStates)[number];
+type DeploymentState = (typeof deploymentStates)[number];
 
 /** Whether a state is final. */
 export function hasEnded(status: DeploymentState): boolean {
@@ -24,7 +24,7 @@ export function hasEnded(status: DeploymentState): boolean {
 }
 
 /** A row of control.deployment, with the columns its URLs are built from. */
-export interface DeploymentRow {
+interface DeploymentRow {
   readonly id: string;
   readonly project_id: string;
   readonly organization_id: string;
@@ -110,7 +110,7 @@ export async function readDeployments(sql: Sql, ids: readonly string[]): Promise
 }
 
 /** Selects deployments of one project, or of organizations. */
-export interface DeploymentFilter {
+interface DeploymentFilter {
   readonly projectId: string | null;
   readonly organizationIds: readonly string[] | null;
   readonly branch: string | null;
@@ -163,7 +163,7 @@ export async function cancelDeployment(tx: Transaction, id: string): Promise<boo
 }
 
 /** A line of a build log. */
-export interface LogRow {
+interface LogRow {
   readonly seq: number;
   readonly at: Date;
   readonly step: string;

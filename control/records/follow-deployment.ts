@@ -4,7 +4,7 @@ import type { Sql } from '#postgres/sql.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 
 /** A line of a build log. */
-export interface LogLine {
+interface LogLine {
   readonly seq: number;
   readonly at: Date;
   readonly step: string;
@@ -13,14 +13,14 @@ export interface LogLine {
 }
 
 /** State of a deployment. */
-export interface DeploymentState {
+interface DeploymentState {
   readonly status: string;
   readonly reason: string | null;
   readonly errorMessage: string | null;
 }
 
 /** An event of a followed deployment. */
-export type DeploymentNews =
+type DeploymentNews =
   | { readonly kind: 'lines'; readonly lines: readonly LogLine[] }
   | { readonly kind: 'state'; readonly state: DeploymentState };
 
@@ -29,7 +29,7 @@ const LINES_MAX = 500;
 const OPEN: ReadonlySet<string> = new Set(['queued', 'building', 'uploading', 'migrating']);
 
 /** Whether a status is not final. */
-export function isOpen(status: string): boolean {
+function isOpen(status: string): boolean {
   return OPEN.has(status);
 }
 

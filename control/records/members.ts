@@ -3,7 +3,7 @@ import type { Sql, Transaction } from '#postgres/sql.ts';
 import type { Role } from '../access/permissions.ts';
 import { revokeCredentials } from './revoke-credentials.ts';
 
-export interface MemberRow {
+interface MemberRow {
   readonly account_id: string;
   readonly login: string;
   readonly name: string;
@@ -13,7 +13,7 @@ export interface MemberRow {
 }
 
 /** An invitation that has not expired. */
-export interface InvitationRow {
+interface InvitationRow {
   readonly id: string;
   readonly organization_id: string;
   readonly organization_name: string;

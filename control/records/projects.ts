@@ -7,7 +7,7 @@ import { timestampOfColumn, newestFirst } from './timestamp.ts';
 import { DATA_DAYS, lockProjectName } from './stored-projects.ts';
 
 /** The fields of `project.settings` used here; other parts of the control plane store more. */
-export interface ProjectSettings {
+interface ProjectSettings {
   readonly buildCommand?: string;
   readonly outputDirectory?: string;
   readonly installCommand?: string;
@@ -21,7 +21,7 @@ export interface ProjectSettings {
 }
 
 /** A row of control.project. */
-export interface ProjectRow {
+interface ProjectRow {
   readonly id: string;
   readonly organization_id: string;
   readonly name: string;
@@ -79,7 +79,7 @@ export async function readProject(sql: Sql | Transaction, id: string): Promise<P
 }
 
 /** A page of projects. */
-export interface ProjectFilter {
+interface ProjectFilter {
   readonly organizationIds: readonly string[];
   /** Restricts the list to one project, for tokens bound to it. */
   readonly projectId: string | null;
@@ -121,7 +121,7 @@ export async function listDeployedProjects(
 }
 
 /** A project to add. */
-export interface NewProject {
+interface NewProject {
   readonly organizationId: string;
   readonly name: string;
   readonly description: string;
@@ -154,7 +154,7 @@ export async function countProjects(tx: Transaction, organizationId: string): Pr
 }
 
 /** Changes of a project. `undefined` keeps a field; null removes a setting. */
-export interface ProjectChange {
+interface ProjectChange {
   readonly description?: string | undefined;
   readonly visibility?: 'private' | 'public' | undefined;
   readonly defaultBranch?: string | undefined;

@@ -10,7 +10,7 @@ import { timestampOfColumn, newestFirst } from './timestamp.ts';
 const HINT_CHARS = 8;
 
 /** A row of control.token, without its hash. */
-export interface TokenRow {
+interface TokenRow {
   readonly id: string;
   readonly hint: string;
   readonly name: string;
@@ -66,7 +66,7 @@ export async function readToken(sql: Sql | Transaction, id: string): Promise<Tok
 }
 
 /** Scope and lifetime of a new token. */
-export interface NewToken {
+interface NewToken {
   readonly name: string;
   readonly accountId: string;
   readonly organizationId: string | null;

@@ -16,10 +16,10 @@ const LOCK_WAIT_MS = 20_000;
 const POLL_MS = 60_000;
 
 /** Why a branch is removed. */
-export type RemovalCause = 'branch_deleted' | 'pull_request_closed' | 'by_hand';
+type RemovalCause = 'branch_deleted' | 'pull_request_closed' | 'by_hand';
 
 /** Result of a removal. */
-export interface RemovedBranch {
+interface RemovedBranch {
   readonly branch: string;
   /** Number of deployments that are no longer served. */
   readonly deployments: number;

@@ -8,7 +8,7 @@ import { ApiError } from '../http/errors.ts';
 import { systemAudit, tell, type Audit } from './audit-entries.ts';
 
 /** A deployment to create. */
-export interface NewDeployment {
+interface NewDeployment {
   readonly projectId: string;
   readonly branch: string;
   /** Null: the tip of the branch at build time. */
@@ -28,7 +28,7 @@ export interface NewDeployment {
 }
 
 /** The created deployment, or an existing one of the same commit. */
-export interface CreatedDeployment {
+interface CreatedDeployment {
   readonly id: string;
   readonly target: 'production' | 'preview';
   /** False: the same commit of the branch is already being deployed. */

@@ -21,7 +21,7 @@ import { toRouteRecord, type ProjectRow } from './route-projection.ts';
 const LOCK_WAIT_MS = 20_000;
 
 /** Result of a promotion. */
-export interface Promoted {
+interface Promoted {
   readonly productionDeploymentId: string | null;
   readonly previousDeploymentId: string | null;
   /** Migrations applied to production's databases. */
@@ -32,7 +32,7 @@ export interface Promoted {
 }
 
 /** Result of a rollback. */
-export interface RolledBack extends Promoted {
+interface RolledBack extends Promoted {
   /** Migrations applied since the deployment was replaced, whose schema its code will run against. */
   readonly migrationsSince: readonly (RanMigrations & { readonly deploymentId: string })[];
   /** Databases that were restored. */

@@ -15,7 +15,7 @@ import { addLogLines } from './deployment-log.ts';
 import { tell, type Audit } from './audit-entries.ts';
 
 /** The deployment that an upload creates. */
-export interface UploadInput {
+interface UploadInput {
   readonly branch: string;
   /** Null: production for the project's default branch, else a preview. */
   readonly target: 'production' | 'preview' | null;

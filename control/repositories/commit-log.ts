@@ -10,7 +10,7 @@ const run = promisify(execFile);
 const LOG_MS = 5000;
 const OUTPUT_BYTES_MAX = 256 * 1024;
 
-export interface LoggedCommit {
+interface LoggedCommit {
   readonly sha: string;
   readonly author: string;
   /** First line of its message. */

@@ -5,13 +5,13 @@ import type { Sql } from '#postgres/sql.ts';
 import { ApiError } from '../http/errors.ts';
 
 /** A limit: attempts per number of seconds. */
-export interface AttemptLimit {
+interface AttemptLimit {
   readonly most: number;
   readonly seconds: number;
 }
 
 /** Limits by kind. All are counted by address, `code` also by account. */
-export const attemptLimits = {
+const attemptLimits = {
   /** Starting and ending a sign-in at the Git host. */
   'sign-in': { most: 30, seconds: 300 },
   /** Tokens typed into the sign-in page. */

@@ -18,7 +18,7 @@ export interface Keeping {
 }
 
 /** The data folder's disk, in bytes. */
-export interface Disk {
+interface Disk {
   readonly size: number;
   readonly free: number;
 }

@@ -11,7 +11,7 @@ import {
 } from './filter.ts';
 
 /** Filters of invocations. */
-export interface InvocationQuestion extends StoredQuestion {
+interface InvocationQuestion extends StoredQuestion {
   readonly method?: string | undefined;
   /** The exact path, or a prefix followed by `*`. */
   readonly path?: string | undefined;
@@ -64,7 +64,7 @@ const toInvocation = (row: Row) => ({
   branch: row.branch,
   traceId: row.trace_id,
 });
-export type StoredInvocation = ReturnType<typeof toInvocation>;
+type StoredInvocation = ReturnType<typeof toInvocation>;
 
 /** Failures: by the platform's outcome, or by the worker's own status. */
 const isFailure = (sql: Sql): Fragment => sql`(outcome <> 'ok' OR status >= 500)`;

@@ -12,7 +12,7 @@ import {
 
 /** Levels by their number in the table. */
 export const lineLevels = ['debug', 'info', 'warn', 'error'] as const;
-export type LineLevel = (typeof lineLevels)[number];
+type LineLevel = (typeof lineLevels)[number];
 
 /** Filters of lines. */
 export interface LineQuestion extends StoredQuestion {

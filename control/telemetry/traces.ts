@@ -5,7 +5,7 @@ import type { SpanAttributes } from '#core/telemetry.ts';
 import { cursorOf, timestampColumn, type Fragment, type Span, type StoredPosition } from './filter.ts';
 
 /** Filters of traces, by their first span. */
-export interface TraceQuestion {
+interface TraceQuestion {
   readonly deploymentId?: string | undefined;
   readonly branch?: string | undefined;
   /** For requests, the route; otherwise the name of the queue, timer, schedule or workflow. */

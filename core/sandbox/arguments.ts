@@ -80,7 +80,7 @@ export function toTerminalSize({ cols, rows }: Fields): TerminalSize {
 }
 
 /** The program in a terminal; `command` null: a login shell. */
-export interface TerminalArguments extends Omit<CommandArguments, 'command'> {
+interface TerminalArguments extends Omit<CommandArguments, 'command'> {
   readonly command: CommandArguments['command'] | null;
   readonly size: TerminalSize;
 }
@@ -180,7 +180,7 @@ export function toPort(value: unknown): number {
 }
 
 /** Arguments of `exposePort`. */
-export interface ExposeArguments {
+interface ExposeArguments {
   readonly port: number;
   /** For people; null: none. */
   readonly label: string | null;
@@ -199,7 +199,7 @@ export function toExposeArguments({ port, name, auth }: Fields): ExposeArguments
 }
 
 /** Arguments of `gitCheckout`. */
-export interface CheckoutArguments {
+interface CheckoutArguments {
   /** Without credentials, because it is visible in process lists and in the clone's configuration. */
   readonly url: string;
   /** `user:password` of the URL. */
@@ -236,7 +236,7 @@ function toBranch(value: unknown): string {
 }
 
 /** The request for a server in the sandbox. */
-export interface PortRequest {
+interface PortRequest {
   readonly port: number;
   readonly method: string;
   readonly path: string;

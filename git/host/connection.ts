@@ -5,7 +5,7 @@ import { createPrivateKey, sign, type KeyObject } from 'node:crypto';
 import { Failure, isFailure } from '#core/failure.ts';
 
 /** A Git host, and the platform's application there. */
-export interface GitHostOptions {
+interface GitHostOptions {
   /** URL of the REST API, `GITHOST_API_URL`: `https://api.github.com`. */
   readonly apiUrl: string;
   /** URL of its pages and clones, `GITHOST_URL`: `https://github.com`. */
@@ -26,7 +26,7 @@ export interface GitHostOptions {
 export type Permissions = Readonly<Record<string, 'read' | 'write' | 'admin'>>;
 
 /** A request to the REST API. */
-export interface HostRequest {
+interface HostRequest {
   readonly method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** Path relative to the API's URL, with its query. */
   readonly path: string;

@@ -19,7 +19,7 @@ import { addTree } from './tree.ts';
 import { folderOf, openTarget, type Target } from './target.ts';
 
 /** What to back up, and where. */
-export interface BackupOptions {
+interface BackupOptions {
   readonly locations: Locations;
   readonly target: Target;
   /** Null: not encrypted. */

@@ -14,7 +14,7 @@ import { removeOldBackups } from './retention.ts';
 import { parseTarget } from './target.ts';
 
 /** Options that override variables. */
-export interface RunOptions {
+interface RunOptions {
   readonly folder: string;
   readonly environment: Environment;
   readonly cwd: string;
@@ -30,7 +30,7 @@ export interface RunOptions {
   readonly onProgress?: (progress: BackupProgress) => void;
 }
 
-export const BACKUP_KEEP = 7;
+const BACKUP_KEEP = 7;
 
 /** @throws {Failure} `backup` with how to fix it. */
 export async function runBackup(options: RunOptions): Promise<BackupReport & { readonly removed: readonly string[] }> {
@@ -61,7 +61,7 @@ export async function runBackup(options: RunOptions): Promise<BackupReport & { r
 }
 
 /** Lock held while the folder is backed up. */
-export function backupLock(folder: string): string {
+function backupLock(folder: string): string {
   return path.join(folder, 'locks', 'backup');
 }
 

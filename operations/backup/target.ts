@@ -58,7 +58,7 @@ export function parseTarget(text: string, cwd: string, environment: Environment)
 }
 
 /** Name of a backup's file, or of its manifest. @example backupName('2026-11-23T13:00:00.000Z') */
-export function backupName(createdAt: string): string {
+function backupName(createdAt: string): string {
   return `platform-${createdAt.replace(/[:.]/g, '-')}`;
 }
 

@@ -27,7 +27,7 @@ export interface LibsqlImport {
 }
 
 /** Result of the import. */
-export interface ImportedLibsql extends TakenFile {
+interface ImportedLibsql extends TakenFile {
   readonly source: string;
   readonly file: string;
   /** Migrations that count as applied. */

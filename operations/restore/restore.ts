@@ -26,7 +26,7 @@ import { checkSpace, restoreNeeds } from '../space.ts';
 import { putFiles } from './files.ts';
 
 /** What to restore, and where. */
-export interface RestoreOptions {
+interface RestoreOptions {
   readonly backup: OpenBackup;
   readonly locations: Locations;
   /** Whether existing data may be replaced. */
@@ -39,7 +39,7 @@ export interface RestoreOptions {
 }
 
 /** Result of a restore. */
-export interface RestoreReport {
+interface RestoreReport {
   readonly rows: number;
   readonly databases: number;
   readonly files: number;

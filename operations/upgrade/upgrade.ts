@@ -35,7 +35,7 @@ export interface UpgradeOptions {
 }
 
 /** Result of an upgrade. */
-export interface UpgradeReport {
+interface UpgradeReport {
   readonly state: UpgradeState;
   /** Projects that do not respond. */
   readonly silent: readonly string[];

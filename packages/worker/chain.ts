@@ -77,7 +77,7 @@ function answerOf(result: unknown, ctx: HandlerContext): Maybe<Response> {
 }
 
 /** The response to an error: from `onError`, else from the error itself. */
-export function failureResponse(error: unknown, ctx: HandlerContext, onError: ErrorHandler | null): Maybe<Response> {
+function failureResponse(error: unknown, ctx: HandlerContext, onError: ErrorHandler | null): Maybe<Response> {
   if (error instanceof AnswerError) console.error(`${ctx.req.method} ${ctx.route ?? ctx.path}: ${error.message}`);
   if (onError === null) return plainFailure(error);
   try {

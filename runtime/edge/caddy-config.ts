@@ -4,7 +4,7 @@ import { errorPage, pageHeaders } from '#core/error-page.ts';
 import { ADMIN_HOST, EDGE_HEADER } from '#core/process/edge-proxy.ts';
 
 /** Settings. */
-export interface CaddySettings {
+interface CaddySettings {
   /** Unix socket of the admin API, in a folder of the platform's user, instead of an accessible port. */
   readonly adminSocket: string;
   /** Folder of certificates, keys and the ACME account. */

@@ -17,7 +17,7 @@ export interface CaddyLine {
 }
 
 /** Options of the process. */
-export interface CaddyDeps {
+interface CaddyDeps {
   /** `CADDY_BIN`, or `caddy` in PATH. */
   readonly program: string;
   readonly config: object;

@@ -22,7 +22,7 @@ interface FileRecord {
   readonly size?: number;
 }
 
-export interface Files {
+interface Files {
   read(fields: Fields, response: ServerResponse): Promise<void>;
   write(fields: Fields, body: IncomingMessage): Promise<void>;
   delete(fields: Fields): Promise<void>;

@@ -31,7 +31,7 @@ interface Kept {
   readonly log: OutputLog;
 }
 
-export interface Processes {
+interface Processes {
   start(fields: Fields): Promise<ProcessRecord>;
   list(): readonly ProcessRecord[];
   get(fields: Fields): ProcessRecord | null;

@@ -29,7 +29,7 @@ const RUN = ['/bin/sh', '-c', 'exec "$@"', 'sh'];
 const DEFAULTS = { TERM: 'xterm-256color' };
 
 /** Streams the terminal's output until its program exits, and accepts input. */
-export type OpenTerminal = (fields: Fields, request: IncomingMessage, response: ServerResponse) => Promise<void>;
+type OpenTerminal = (fields: Fields, request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
 export function createTerminals(commands: Commands): OpenTerminal {
   let open = 0;

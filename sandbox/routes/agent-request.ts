@@ -10,13 +10,13 @@ import { ARGUMENTS_HEADER, isDuplex, type AskedOperation } from '#core/sandbox/o
 const { request } = process.getBuiltinModule('node:http');
 
 /** Header size limit for requests to servers in sandboxes and their responses. */
-export const HEADERS_BYTES_MAX = 64 * 1024;
+const HEADERS_BYTES_MAX = 64 * 1024;
 
 /** Longer than any time limit of the agent, for the response headers to arrive. */
 export const HEAD_MS_MAX = SANDBOX_LIMITS.commandMsMax + 60_000;
 
 /** The request. `args`: for an operation with a binary body, sent in a header. */
-export interface AgentRequest {
+interface AgentRequest {
   readonly operation: AskedOperation;
   readonly args: string | null;
   readonly body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;

@@ -21,7 +21,7 @@ export interface ExposedPort {
 }
 
 /** The sandbox of the port, valid as long as the place has the sandbox with this key. */
-export interface PortOwner {
+interface PortOwner {
   readonly place: SandboxPlace;
   readonly key: string;
 }

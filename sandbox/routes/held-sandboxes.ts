@@ -19,7 +19,7 @@ export interface HeldSandbox {
 export const FORWARDED_HEADER = 'sandbox-passed-on';
 
 /** A replica of the service that holds a sandbox. */
-export interface Holder {
+interface Holder {
   /** Its name in the rows. */
   readonly owner: string;
   /** When its lease ends, unless it renews it. */

@@ -15,7 +15,7 @@ import type { Call, CallPlacement } from './call.ts';
 import type { Sandboxes } from './held-sandboxes.ts';
 
 /** Dependencies. */
-export interface PortVisitsDeps {
+interface PortVisitsDeps {
   readonly exposed: ExposedPorts;
   readonly sandboxes: Sandboxes;
   readonly placement: CallPlacement;

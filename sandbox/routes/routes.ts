@@ -33,7 +33,7 @@ import { holderIn, FORWARDED_HEADER, type Sandboxes } from './held-sandboxes.ts'
 import { TERMINAL_QUIET_MS, useForTerminal } from './terminal-use.ts';
 
 /** Dependencies. */
-export interface SandboxRoutesDeps {
+interface SandboxRoutesDeps {
   readonly sandboxes: Sandboxes;
   /** Checks the token in a request's `authorization`. */
   readonly isAuthorized: (authorization: string | undefined) => boolean;
@@ -70,7 +70,7 @@ const contentTypes = {
 } as const;
 
 /** Handles requests, and WebSockets with `upgrade`. */
-export type SandboxRoutes = ((request: IncomingMessage, response: ServerResponse) => void) & {
+type SandboxRoutes = ((request: IncomingMessage, response: ServerResponse) => void) & {
   readonly upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
 };
 

@@ -31,7 +31,7 @@ export interface SandboxConfig {
 }
 
 /** Settings for machines of a local container engine. */
-export interface ContainerMachines {
+interface ContainerMachines {
   readonly provider: 'container';
   /** The socket of `DOCKER_HOST`. */
   readonly socketPath: string;

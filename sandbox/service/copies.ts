@@ -10,7 +10,7 @@ import type { Sandboxes } from '../routes/held-sandboxes.ts';
 import type { SandboxRow, SandboxRows } from './rows.ts';
 
 /** The fields of a held sandbox that are used here. */
-export interface CopiedEntry {
+interface CopiedEntry {
   readonly key: string;
   readonly place: SandboxPlace;
   readonly state: SandboxState;
@@ -19,7 +19,7 @@ export interface CopiedEntry {
 }
 
 /** Dependencies. Work on each entry is serialized. */
-export interface CopiesDeps<Entry extends CopiedEntry> {
+interface CopiesDeps<Entry extends CopiedEntry> {
   readonly backend: SandboxBackend;
   readonly rows: SandboxRows;
   claim(place: SandboxPlace): Promise<Entry>;
@@ -34,7 +34,7 @@ export interface CopiesDeps<Entry extends CopiedEntry> {
   freeBuffer(entry: Entry): Promise<void>;
 }
 
-export interface Copies<Entry extends CopiedEntry> extends Pick<
+interface Copies<Entry extends CopiedEntry> extends Pick<
   Sandboxes,
   'snapshot' | 'fork' | 'listSnapshots' | 'deleteSnapshot'
 > {

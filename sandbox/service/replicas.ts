@@ -16,7 +16,7 @@ import { holderIn, FORWARDED_HEADER } from '../routes/held-sandboxes.ts';
 import { isInside } from './configuration.ts';
 
 /** Dependencies. */
-export interface ReplicasDeps {
+interface ReplicasDeps {
   /** The token shared by all replicas. */
   readonly token: string;
   /** How long a call waits for the sandbox of a dead replica: the lease plus a margin. */

@@ -22,7 +22,7 @@ import { repeat } from './repeat.ts';
 import { infoOf, type IdleTimes, type SandboxRow, type SandboxRows } from './rows.ts';
 
 /** Dependencies. */
-export interface SandboxesDeps {
+interface SandboxesDeps {
   readonly backend: SandboxBackend;
   readonly rows: SandboxRows;
   readonly times: IdleTimes;

@@ -96,7 +96,7 @@ test('the role of the sandbox service sees no token, makes none of another kind,
         await assert.rejects(service.all(statement), /permission denied/, statement);
       await assert.rejects(
         service.all(`SELECT sandbox.issue_ai_token('k', 'x', 'short')`),
-        /no token for the AI gateway/,
+        /no token of the AI gateway/,
       );
       // Others than the service's role make none at all.
       await sql.session((session) =>

@@ -18,7 +18,7 @@ import { parseProjectConfig } from '#core/config/project-config.ts';
 import { openBuildPlace } from '#test/setup/confined-builds.ts';
 import { until } from '#test/setup/until.ts';
 
-export interface BuildCommandsCase {
+interface BuildCommandsCase {
   readonly open: OpenFence;
   readonly confinement: Confinement;
 }

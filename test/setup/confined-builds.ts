@@ -18,7 +18,7 @@ import { testOutbound } from './outbound.ts';
 export const ALL = process.env['BUILD_ATTACKS'] === 'all';
 
 /** Path in the repository -> text. */
-export type Files = Readonly<Record<string, string | Uint8Array>>;
+type Files = Readonly<Record<string, string | Uint8Array>>;
 
 /** A worker that needs no build. */
 export const WORKER: Files = {
@@ -188,7 +188,7 @@ export const linkedProgram: PackedProgram = {
 const SLOT = process.pid % 256;
 
 /** A way of confining builds. */
-export interface Way {
+interface Way {
   readonly name: string;
   readonly confinement: Confinement;
   /** All attacks are made: on the best way that works here, and with BUILD_ATTACKS=all on each. */

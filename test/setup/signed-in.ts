@@ -91,7 +91,7 @@ export async function startSignIn(
 }
 
 /** What a page answered. */
-export interface Visit {
+interface Visit {
   readonly url: string;
   readonly status: number;
   readonly headers: Headers;

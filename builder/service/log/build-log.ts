@@ -23,7 +23,7 @@ export interface BuildLog {
 }
 
 /** Destination and limits. */
-export interface BuildLogOptions {
+interface BuildLogOptions {
   readonly sql: Sql;
   readonly deploymentId: string;
   readonly job: { readonly id: number; readonly lease: string };

@@ -197,7 +197,7 @@ function exitOf(code: number): Pick<FencedExit, 'code' | 'signal'> {
   return code === 137 ? { code: null, signal: 'SIGKILL' } : { code, signal: null };
 }
 
-export function diskFull(): Failure<'build'> {
+function diskFull(): Failure<'build'> {
   return buildFailure(
     'disk_full',
     "The disk of the build's sandbox is full (SANDBOX_DISK_MB): clear the build cache, or build less",

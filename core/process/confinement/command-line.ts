@@ -7,7 +7,7 @@ import { nodeCommand } from '../node-command.ts';
 import type { Confinement } from './types.ts';
 
 /** Confinement of one process. */
-export interface CommandLimits {
+interface CommandLimits {
   readonly slot: number;
   readonly cwd: string;
   /** Folders it may write to; with namespaces, all others are hidden or read-only. */

@@ -24,7 +24,7 @@ export interface ResourceApiDeps {
 }
 
 /** Answers a request; its path begins with `/projects/`. */
-export type ResourceApi = (path: string, request: IncomingMessage, response: ServerResponse) => Promise<void>;
+type ResourceApi = (path: string, request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
 const HEADERS = {
   'cache-control': 'no-store',

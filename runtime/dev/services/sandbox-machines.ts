@@ -23,7 +23,7 @@ const CHOICES = ['container', 'local'] as const;
 export type SandboxChoice = (typeof CHOICES)[number];
 
 /** Dependencies. */
-export interface DevMachinesDeps {
+interface DevMachinesDeps {
   /** Folder of this project. */
   readonly folder: string;
   readonly choice: SandboxChoice | null;

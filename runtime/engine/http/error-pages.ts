@@ -29,7 +29,7 @@ export function failureHeaders({ headerBlock }: FailureResponse): string {
 }
 
 /** The response as a page if a browser displays it. @param response JSON. */
-export function forVisitor(exchange: Exchange, response: FailureResponse): FailureResponse {
+function forVisitor(exchange: Exchange, response: FailureResponse): FailureResponse {
   if (!prefersPage(exchange)) return response;
   const { status, headerBlock } = response;
   return { status, headerBlock: pageBlock(headerBlock), body: errorPage(status, exchange.requestId) };

@@ -18,7 +18,7 @@ const withNoIndex = (answer: string): string => answer + NO_INDEX;
 const unchanged = (answer: string): string => answer;
 
 /** Dependencies of gates. */
-export interface GateDeps extends ProtectionDeps {
+interface GateDeps extends ProtectionDeps {
   /** `PUBLIC_PORT`; null: the port of the request. */
   readonly publicPort: number | null;
   readonly random?: () => number;

@@ -28,7 +28,7 @@ export type Calls = Readonly<Record<string, HostFunction>>;
 export type Declared = Pick<Manifest, 'bindings' | 'queues'>;
 
 /** What the calls of one kind are made of. */
-export interface CallDeps {
+interface CallDeps {
   /** The kind's own: of the preview, if the deployment is one. */
   readonly scope: BindingScope;
   readonly stores: BindingStores;

@@ -21,7 +21,7 @@ export interface Route {
 }
 
 /** Gate in front of a host: for previews, for production while it is split, for a redirect. */
-export interface Gate {
+interface Gate {
   readonly project: string;
   /** Tells search engines not to index it. */
   readonly isPreview: boolean;
@@ -51,7 +51,7 @@ export interface RouteMatch {
 const OTHERS_MAX = 20;
 
 /** Content of a record. */
-export interface ProjectRoutes {
+interface ProjectRoutes {
   readonly routes: readonly Route[];
   readonly production: Route | null;
   /** Hosts on the platform's own domains, which are reserved for the project. */

@@ -12,7 +12,7 @@ interface RouteConflict {
 }
 
 /** The new record of a project, or null: it is gone. */
-export interface RecordChange {
+interface RecordChange {
   readonly project: string;
   readonly record: RouteRecord | null;
 }

@@ -14,7 +14,7 @@ import { publicOrigin } from '../http/public-origin.ts';
 import { openProxiedSocket, type ProxiedSocket } from './proxied-socket.ts';
 
 /** Dependencies. */
-export interface ExposedPortsDeps {
+interface ExposedPortsDeps {
   readonly transport: Pick<SandboxTransport, 'request' | 'handshake'>;
   /** The platform's own domains, below which their hosts are. */
   readonly domains: readonly string[];

@@ -5,7 +5,7 @@ import type { Exchange } from '../http/listener.ts';
 import type { ServerConnector } from './server-connector.ts';
 
 /** Events of the proxied request. */
-export interface ProxyEvents {
+interface ProxyEvents {
   /** The head of the response was sent. */
   begun(status: number): void;
   done(): void;

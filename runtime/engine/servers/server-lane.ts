@@ -15,7 +15,7 @@ import { ServerConnector } from './server-connector.ts';
 import type { ServerLink, ServerListener } from './server-link.ts';
 
 /** Dependencies. */
-export interface ServerLaneDeps {
+interface ServerLaneDeps {
   readonly link: ServerLink;
   readonly spec: ServerSpec;
   readonly limits: Limits;

@@ -24,7 +24,7 @@ export interface DispatchedIsolate {
 }
 
 /** Dependencies of the dispatcher. */
-export interface DispatchDeps {
+interface DispatchDeps {
   readonly deployment: ServedDeployment;
   readonly serving: ServingDeps;
   readonly isolate: DispatchedIsolate;

@@ -169,7 +169,7 @@ test('a snapshot is taken, listed, begun from and deleted, and a sandbox is fork
   assert.deepEqual(await ok('sandbox', 'snapshots'), []);
   const [taken] = await ok('sandbox', 'snapshot', 'base', 'one');
   assert.match(taken!, /^Created the snapshot one of base: \d+ B$/);
-  assert.match((await call(['sandbox', 'snapshot', 'base', 'one'])).errors[0]!, /already \(sandbox_exists,/);
+  assert.match((await call(['sandbox', 'snapshot', 'base', 'one'])).errors[0]!, /already exists \(sandbox_exists,/);
   const [row] = await ok('sandbox', 'snapshots');
   assert.deepEqual(row!.split('\t').slice(0, 2), ['one', 'base']);
   const read = async (id: string): Promise<string> =>
