@@ -1,7 +1,7 @@
 // The line of a build log that the dashboard shows as the cause of a failure.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { failingLine } from '#dashboard/src/pages/deployments/log-lines.ts';
+import { failingLine, quoteOf } from '#dashboard/src/pages/deployments/log-lines.ts';
 
 /** A log: `step level text` each. */
 const log = (...texts: readonly string[]) =>
@@ -52,4 +52,25 @@ test('without a place, it is the line that begins as an error, and without one, 
     causeOf('build info ok', 'build error The build command "make" ended with exit code 2'),
     'The build command "make" ended with exit code 2',
   );
+});
+
+test('a long message is cut to the lines around the cause; without the cause, the log around it is shown', () => {
+  const command = 'The build command "vite build" ended with exit code 1:';
+  const output = Array.from({ length: 20 }, (_, at) => `line ${at + 1}`);
+  const shown = (said: readonly string[], lines: ReturnType<typeof log>) => {
+    const quote = quoteOf(
+      [command, ...said].map((text) => ({ text })),
+      failingLine(lines),
+      lines,
+    )!;
+    return [quote.lines.map(({ text }) => text), quote.lines[quote.marked]?.text];
+  };
+  const cause = 'src/app.ts:3:1: error: no such file';
+  const before = output.slice(0, 5);
+  const after = output.slice(5);
+  const texts = (all: readonly string[]) => log(...all.map((text) => `build info ${text}`), `build error ${command}`);
+  const excerpt = ['line 4', 'line 5', cause, ...output.slice(5, 13)];
+  assert.deepEqual(shown([...before, cause, ...after], texts([...before, cause, ...after])), [excerpt, cause]);
+  assert.deepEqual(shown(after, texts([...before, cause, ...after])), [excerpt, cause]);
+  assert.deepEqual(shown(['a', 'b'], texts(['a', 'b'])), [[command, 'a', 'b'], command]);
 });

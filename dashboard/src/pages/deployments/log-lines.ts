@@ -97,6 +97,48 @@ const ERROR_WORD = /(?:\b|[a-z])(?:error|failed|cannot|could not|not found|ERR!)
 const ERROR_START = /^\W*(?:\w*Error\b|error\b|npm (?:ERR!|error))/i;
 const COMMAND_ENDED = /ended with exit code \d+|was ended by /;
 
+const LINES_BEFORE = 2;
+const LINES_AFTER = 8;
+/** A longer message is cut to the lines around the cause. */
+const MESSAGE_LINES_MAX = 12;
+
+/** Lines of a text or a log. */
+type QuotedLine = Pick<LogLine, 'text' | 'colours'>;
+
+/** Quoted lines; `marked` is the index of the line with the cause. */
+export interface Quote {
+  readonly lines: readonly QuotedLine[];
+  readonly marked: number;
+}
+
+/**
+ * Lines that show the cause of a failure: those of the message, or those of the log if the message lacks the cause.
+ *
+ * @returns null if the message is one line with the cause.
+ */
+export function quoteOf(
+  message: readonly QuotedLine[],
+  failing: LogLine | null,
+  lines: readonly LogLine[],
+): Quote | null {
+  const cause = failing?.text.trim();
+  const at = message.findIndex(({ text }) => text.trim() === cause);
+  const isLong = message.length > MESSAGE_LINES_MAX;
+  if (message.length > 1 && !isLong) return { lines: message, marked: Math.max(0, at) };
+  if (isLong && at !== -1) return around(message, at);
+  if (failing !== null && !message[0]!.text.includes(cause!)) {
+    const inStep = lines.filter(({ step }) => step === failing.step);
+    return around(inStep, inStep.indexOf(failing));
+  }
+  return isLong ? around(message, 0) : null;
+}
+
+/** A line with what is before and after it. */
+function around(lines: readonly QuotedLine[], at: number): Quote {
+  const from = Math.max(0, at - LINES_BEFORE);
+  return { lines: lines.slice(from, at + LINES_AFTER + 1), marked: at - from };
+}
+
 /** A part of a text: plain, or a file name with a line number. */
 interface TextPart {
   readonly text: string;
