@@ -6,7 +6,6 @@ import { mode } from '../state/mode.ts';
 import { devProject } from './dev-project.ts';
 
 const PAGE = 100;
-const LIST_LOOK_MS = 15_000;
 /** The switcher lists at most these; search finds the others. */
 const PROJECTS_SHOWN_MAX = 500;
 
@@ -34,7 +33,6 @@ export const projectsQuery = (search = '') =>
   queryOptions({
     queryKey: ['projects', search],
     queryFn: ({ signal }) => projectsWith(search, signal),
-    refetchInterval: LIST_LOOK_MS,
   });
 
 async function projectsWith(search: string, signal: AbortSignal): Promise<readonly ListedProject[]> {

@@ -17,6 +17,7 @@ import { titleOf } from '../../queries/deployments.ts';
 import { DeploymentState } from '../deployments/deployment-row.tsx';
 import styles from './projects.module.css';
 
+const LOOK_MS = 15_000;
 const FILTER_FROM = 6;
 
 export function ProjectsPage() {
@@ -35,7 +36,7 @@ function DevProject() {
 }
 
 function Projects() {
-  const { data: projects, error, refetch } = useQuery(projectsQuery());
+  const { data: projects, error, refetch } = useQuery({ ...projectsQuery(), refetchInterval: LOOK_MS });
   const newProject = (
     <ButtonLink variant="primary" to="/new">
       New project
