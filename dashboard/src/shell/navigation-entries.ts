@@ -40,3 +40,15 @@ export const navigationEntries: readonly NavigationEntry[] = [
   { title: 'Users', Icon: PersonIcon, path: 'users', modes: both, key: 'u' },
   { title: 'Settings', Icon: GearIcon, path: 'settings', modes: both, key: ',' },
 ];
+
+/** Pages of a project's settings. */
+export const settingsPages = [
+  ['General', '/projects/$project/settings'],
+  ['Variables', '/projects/$project/settings/variables'],
+  ['Domains', '/projects/$project/settings/domains'],
+  ['Git', '/projects/$project/settings/git'],
+  ['Deploy hooks', '/projects/$project/settings/hooks'],
+  ['Log drains', '/projects/$project/settings/drains'],
+  ['Alerts', '/projects/$project/settings/alerts'],
+  ['Collector', '/projects/$project/settings/collector'],
+] as const;

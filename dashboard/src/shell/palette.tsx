@@ -8,18 +8,10 @@ import { Dialog } from '../components/dialog.tsx';
 import { mode } from '../state/mode.ts';
 import { projectsQuery } from '../queries/account.ts';
 import { prefer } from '../state/preferences.ts';
-import { navigationEntries } from './navigation-entries.ts';
+import { navigationEntries, settingsPages } from './navigation-entries.ts';
 import styles from './palette.module.css';
 import { usePlace } from './use-place.ts';
 
-const settingsPages = [
-  ['Variables', 'variables'],
-  ['Domains', 'domains'],
-  ['Git repository', 'git'],
-  ['Deploy hooks', 'hooks'],
-  ['Log drains', 'drains'],
-  ['Alerts', 'alerts'],
-] as const;
 const DEPLOYMENT_ID = /^d[0-9a-z]{12}$/;
 
 export default function Palette({ onClose }: { readonly onClose: () => void }) {
@@ -72,11 +64,11 @@ export default function Palette({ onClose }: { readonly onClose: () => void }) {
                 ))}
               {mode === 'production' && (
                 <>
-                  {settingsPages.map(([title, path]) => (
+                  {settingsPages.slice(1).map(([title, to]) => (
                     <Command.Item
-                      key={path}
+                      key={to}
                       value={`${ref} ${title} settings`}
-                      onSelect={go(`/projects/${ref}/settings/${path}`)}
+                      onSelect={go(to.replace('$project', ref))}
                     >
                       <GearIcon />
                       {title}

@@ -3,6 +3,7 @@ import type { ReactNode } from 'react';
 import { Page } from '../../components/page.tsx';
 import { TabLink, TabLinks } from '../../components/tabs.tsx';
 import type { Project } from '../../queries/account.ts';
+import { settingsPages } from '../../shell/navigation-entries.ts';
 import { useProject } from '../../shell/use-place.ts';
 import { WithProject } from '../../shell/with-project.tsx';
 
@@ -14,24 +15,13 @@ interface SettingsPageProps {
   readonly children: (project: Project) => ReactNode;
 }
 
-const tabs = [
-  ['General', '/projects/$project/settings'],
-  ['Variables', '/projects/$project/settings/variables'],
-  ['Domains', '/projects/$project/settings/domains'],
-  ['Git', '/projects/$project/settings/git'],
-  ['Deploy hooks', '/projects/$project/settings/hooks'],
-  ['Log drains', '/projects/$project/settings/drains'],
-  ['Alerts', '/projects/$project/settings/alerts'],
-  ['Collector', '/projects/$project/settings/collector'],
-] as const;
-
 export function SettingsPage({ title, actions, children }: SettingsPageProps) {
   const { data: project } = useProject();
   const buttons = typeof actions === 'function' ? project && actions(project) : actions;
   return (
     <Page title={`${title}, settings`} heading="Settings" actions={buttons}>
       <TabLinks label="Settings">
-        {tabs.map(([name, to]) => (
+        {settingsPages.map(([name, to]) => (
           <TabLink key={to} to={to} from="/projects/$project" activeOptions={{ exact: true }}>
             {name}
           </TabLink>
