@@ -3,12 +3,12 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { Sheet } from '../../components/dialog.tsx';
 import { Id } from '../../components/id.tsx';
-import { EmptyState, ErrorState } from '../../components/notice.tsx';
+import { EmptyState } from '../../components/notice.tsx';
 import { Page } from '../../components/page.tsx';
-import { SkeletonRows } from '../../components/skeleton.tsx';
 import { State } from '../../components/state.tsx';
 import { Table, type Column } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
+import { Unloaded } from '../../components/unloaded.tsx';
 import type { Project } from '../../queries/account.ts';
 import { costliestQuery, cpuText, type Invocation } from '../../queries/usage.ts';
 import { WithProject } from '../../shell/with-project.tsx';
@@ -46,7 +46,7 @@ interface CostliestProps {
 }
 
 function Costliest({ project, search: { range = 'day', kind = 'http', route = '' }, onClose }: CostliestProps) {
-  const { data, error, isPending, refetch } = useQuery(costliestQuery(project.id, range, kind, route));
+  const { data, error, refetch } = useQuery(costliestQuery(project.id, range, kind, route));
   const limit = data?.budget.cpuMs[kind] ?? 0;
   const columns: readonly Column<Invocation>[] = [
     {
@@ -102,10 +102,7 @@ function Costliest({ project, search: { range = 'day', kind = 'http', route = ''
         limit === 0 ? 'Invocations with the most CPU time' : `Invocations closest to the limit of ${cpuText(limit)}`
       }
     >
-      {isPending && <SkeletonRows />}
-      {error !== null && data === undefined && (
-        <ErrorState title="Could not load the invocations" error={error} onRetry={() => void refetch()} />
-      )}
+      {data === undefined && <Unloaded what="the invocations" error={error} refetch={refetch} />}
       {data !== undefined &&
         (data.items.length === 0 ? (
           <EmptyState title="No invocations recorded">

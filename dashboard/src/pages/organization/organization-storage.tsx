@@ -5,12 +5,12 @@ import { api, dataOf } from '../../api/client.ts';
 import { useChange } from '../../records/use-change.ts';
 import { Button } from '../../components/button.tsx';
 import { ConfirmByName } from '../../components/confirm.tsx';
-import { ErrorState, Notice } from '../../components/notice.tsx';
+import { Notice } from '../../components/notice.tsx';
 import { Section } from '../../components/page.tsx';
-import { SkeletonRows } from '../../components/skeleton.tsx';
 import { Table, type Column } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
 import { noteDone } from '../../components/toast.tsx';
+import { Unloaded } from '../../components/unloaded.tsx';
 import type { FullOrganization } from '../../queries/organization.ts';
 import { shareText } from '../../queries/usage.ts';
 import { storageQuery, type Storage } from '../../queries/storage.ts';
@@ -66,12 +66,10 @@ export function OrganizationStorage({ organization }: { readonly organization: F
   const { data, error, refetch } = useQuery(storageQuery(organization.id));
   return (
     <Section title="Storage">
-      {data !== undefined ? (
-        <Kept storage={data} organization={organization} />
-      ) : error === null ? (
-        <SkeletonRows rows={2} />
+      {data === undefined ? (
+        <Unloaded what="the storage" error={error} refetch={refetch} rows={2} />
       ) : (
-        <ErrorState title="Could not load the storage" error={error} onRetry={() => void refetch()} />
+        <Kept storage={data} organization={organization} />
       )}
     </Section>
   );

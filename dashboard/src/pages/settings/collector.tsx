@@ -3,10 +3,10 @@ import { Share1Icon } from '@radix-ui/react-icons';
 import { useQuery } from '@tanstack/react-query';
 import { api, dataOf } from '../../api/client.ts';
 import { Button } from '../../components/button.tsx';
-import { EmptyState, ErrorState, Notice } from '../../components/notice.tsx';
+import { EmptyState, Notice } from '../../components/notice.tsx';
 import { Facts } from '../../components/page.tsx';
-import { SkeletonRows } from '../../components/skeleton.tsx';
 import { Time } from '../../components/time.tsx';
+import { Unloaded } from '../../components/unloaded.tsx';
 import { AddButton } from '../../records/add-button.tsx';
 import { RecordForm } from '../../records/record-form.tsx';
 import { useRemoval, useRemoved } from '../../records/removals.ts';
@@ -32,14 +32,12 @@ export function CollectorPage() {
 function Current({ id }: { readonly id: string }) {
   const remove = useRemoval(keyOf(id));
   const removed = useRemoved();
-  const { data, error, isPending, refetch } = useQuery({
+  const { data, error, refetch } = useQuery({
     queryKey: keyOf(id),
     queryFn: ({ signal }) => dataOf(api.get('/projects/:id/collector', { params: { id }, signal })),
     refetchInterval: LOOK_MS,
   });
-  if (isPending) return <SkeletonRows />;
-  if (data === undefined)
-    return <ErrorState title="Could not load the collector" error={error} onRetry={() => void refetch()} />;
+  if (data === undefined) return <Unloaded what="the collector" error={error} refetch={refetch} />;
   const { collector } = data;
   const removal = `collector of ${id}`;
   if (collector === null || removed.has(removal))

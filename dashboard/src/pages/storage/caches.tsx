@@ -11,6 +11,7 @@ import { EmptyState, ErrorState, Notice } from '../../components/notice.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
 import { Table } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
+import { Unloaded } from '../../components/unloaded.tsx';
 import { branchOf, cacheEntryQuery, cacheQuery, type BindingPlace } from '../../queries/resources.ts';
 import type { ListSearch } from '../../queries/resource-search.ts';
 import { AreaPage } from './binding-page.tsx';
@@ -59,10 +60,7 @@ function Cache({ place }: { readonly place: BindingPlace }) {
           It is shared by all engines and supports only lookups by key.
         </Notice>
       )}
-      {isListed && error !== null && (
-        <ErrorState title="Could not load the entries" error={error} onRetry={() => void refetch()} />
-      )}
-      {isListed && error === null && data === undefined && <SkeletonRows />}
+      {isListed && data === undefined && <Unloaded what="the entries" error={error} refetch={refetch} />}
       {data?.items.length === 0 && (
         <EmptyState title="No entries">
           To add one, call await env.{place.binding}.set('greeting', 'hello') in your worker. Entries are evicted when

@@ -4,10 +4,10 @@ import { useState } from 'react';
 import { api, dataOf } from '../../api/client.ts';
 import { Button, OutsideLink } from '../../components/button.tsx';
 import { Confirm, ConfirmByName } from '../../components/confirm.tsx';
-import { EmptyState, ErrorState } from '../../components/notice.tsx';
-import { SkeletonRows } from '../../components/skeleton.tsx';
+import { EmptyState } from '../../components/notice.tsx';
 import { Table } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
+import { Unloaded } from '../../components/unloaded.tsx';
 import { branchOf, copiesQuery, type BindingPlace } from '../../queries/resources.ts';
 import { targetOf, useChanges } from './changes.tsx';
 import styles from './storage.module.css';
@@ -25,14 +25,13 @@ export function Copies({ place }: { readonly place: BindingPlace }) {
       Download SQLite file
     </OutsideLink>
   );
-  if (error !== null)
+  if (data === undefined)
     return (
       <>
-        <ErrorState title="Could not load the copies" error={error} onRetry={() => void refetch()} />
-        <div>{download}</div>
+        <Unloaded what="the copies" error={error} refetch={refetch} />
+        {error !== null && <div>{download}</div>}
       </>
     );
-  if (data === undefined) return <SkeletonRows />;
   const make = (): void =>
     change({
       done: 'Copy created',

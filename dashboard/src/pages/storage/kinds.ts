@@ -1,4 +1,4 @@
-// Areas and kinds of bindings: titles, paths, keys of platform.yaml. What kinds there are says core/bindings/.
+// Areas and kinds of bindings: titles, paths, keys of platform.yaml. core/bindings/ lists the kinds.
 import { bindings, kinds, type Kind as BindingKind } from '#core/bindings/kinds.ts';
 
 /** A kind of binding, or a page of its area. */
