@@ -91,16 +91,16 @@ export function processShell(): Shell {
 function keys(): Keys {
   const { stdin, stdout } = process;
   const isTyped = stdin.isTTY === true;
-  const freeBuffer = (): void => void (isTyped && stdin.setRawMode(false));
+  const restoreMode = (): void => void (isTyped && stdin.setRawMode(false));
   if (isTyped) stdin.setRawMode(true);
-  process.once('exit', freeBuffer);
+  process.once('exit', restoreMode);
   return {
     size: () => (stdout.isTTY === true ? { cols: stdout.columns, rows: stdout.rows } : null),
     bytes: stdin as AsyncIterable<Buffer>,
     onResize: (then) => void stdout.on('resize', then),
     close() {
-      freeBuffer();
-      process.off('exit', freeBuffer);
+      restoreMode();
+      process.off('exit', restoreMode);
       stdin.destroy();
     },
   };

@@ -56,7 +56,7 @@ export interface TimePage {
   readonly after: { readonly moment: string; readonly id: string } | null;
 }
 
-/** The same as {@link readPage} for lists by time (records/moment.ts). @throws {ApiError} */
+/** The same as {@link readPage} for lists by time (records/timestamp.ts). @throws {ApiError} */
 export function readTimePage(asked: PageQuery): TimePage {
   const { count, after } = readPage(asked);
   return { count, after: after === null ? null : { moment: timestampOf(after), id: after.id } };

@@ -36,7 +36,7 @@ interface ProjectOptions {
  * @param template a key of `templates`
  * @param folder an absolute path; created if necessary
  * @returns the paths of the files, sorted
- * @throws an error with a `code` for an unknown template, and for a folder that is not empty unless `force` is set.
+ * @throws {ProjectError} for an unknown template, and for a folder that is not empty unless `force` is set.
  * @example createProject('hono', path.resolve('my-app')); // ['.gitignore', ..., 'tsconfig.json']
  */
 export function createProject(template: string, folder: string, options: ProjectOptions = {}): string[] {

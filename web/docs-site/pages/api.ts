@@ -61,13 +61,13 @@ ${madeFrom('control/api/')}
 }
 
 async function openApiDocument(): Promise<Document> {
-  const answer = await createApi().fetch(new Request('http://api/openapi.json'), descriptionParts());
+  const answer = await createApi().fetch(new Request('http://api/openapi.json'), descriptionDeps());
   if (!answer.ok) throw new Error(`The API returned no description: ${answer.status} ${await answer.text()}`);
   return (await answer.json()) as Document;
 }
 
 /** Minimal dependencies of the API for its description: no sessions, no metrics. */
-function descriptionParts(): Dependencies {
+function descriptionDeps(): Dependencies {
   const deps: Pick<Dependencies, 'log' | 'limits' | 'clientAddress' | 'findSession'> = {
     log: openLog('docs', { LOG_LEVEL: 'silent' }),
     limits: defaultLimits.control,
