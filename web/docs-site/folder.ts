@@ -18,6 +18,8 @@ const SOURCES = [
   'packages/worker/*.ts',
   'core/errors.ts',
   'core/errors/*.ts',
+  'control/http/errors.ts',
+  'resources/refusals.ts',
   'dashboard/src/styles/tokens.css',
   'package-lock.json',
 ];
