@@ -3,7 +3,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { parseArgs, renderUsage, runCommand, type ArgsDef, type CommandDef } from 'citty';
 import { nearestWord } from '#core/spelling.ts';
 import { programVersion } from './local/program-version.ts';
-import { commands, findEntry } from './commands/tree.ts';
+import { commands, findEntry, sections } from './commands/tree.ts';
 import type { Entry, Group, Leaf } from './terminal/entries.ts';
 import { checkArguments } from './terminal/arguments.ts';
 import { CliError, exitCodeOf, failuresOf, printFailure } from './terminal/failure.ts';
@@ -123,8 +123,11 @@ function usage(shell: Shell): string {
     '',
     `${shell.paint('bold', 'Usage')}  platform <command> [flags]`,
     '',
-    ...listed(commands, shell),
-    '',
+    ...Object.entries(sections).flatMap(([title, among]) => [
+      shell.paint('bold', title),
+      ...listed(among, widthOf(commands), shell),
+      '',
+    ]),
     '  platform <command> --help   help for a command',
     '  platform --version          the version',
   ].join('\n');
@@ -136,15 +139,18 @@ function groupUsage(called: string, { summary, commands: among, byDefault }: Gro
     '',
     `${shell.paint('bold', 'Usage')}  ${called} <command> [flags]`,
     '',
-    ...listed(among, shell),
+    ...listed(among, widthOf(among), shell),
     '',
     ...(byDefault === undefined ? [] : [`  ${called} without a command runs ${called} ${byDefault}`]),
     `  ${called} <command> --help   help for a command`,
   ].join('\n');
 }
 
-function listed(among: Readonly<Record<string, Entry>>, shell: Shell): string[] {
-  const width = Math.max(...Object.keys(among).map((name) => name.length));
+function widthOf(among: Readonly<Record<string, Entry>>): number {
+  return Math.max(...Object.keys(among).map((name) => name.length));
+}
+
+function listed(among: Readonly<Record<string, Entry>>, width: number, shell: Shell): string[] {
   return Object.entries(among).map(([name, { summary }]) => `  ${shell.paint('cyan', name.padEnd(width))}  ${summary}`);
 }
 

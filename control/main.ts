@@ -19,7 +19,10 @@ import { openGitPush } from './git-push/git-push.ts';
 import { startGitHost } from './git-host/start.ts';
 import type { Dependencies } from './process/dependencies.ts';
 import { readConfiguration } from './process/configuration.ts';
+import { deliverMail, publishMailChannel } from './outbound/mail-queue.ts';
+import { createMailer } from './outbound/send-mail.ts';
 import { openAiProxy } from './process/ai-proxy.ts';
+import { followSettings, openLiveSettings } from './process/live-settings.ts';
 import { openPrivatePort } from './process/private-port.ts';
 import { RequestCounts } from './process/request-counts.ts';
 import { createKeyedMutex } from './process/keyed-mutex.ts';
@@ -28,7 +31,7 @@ import { openSandboxService, portOrigin } from './process/sandbox-service.ts';
 import { serveApi } from './process/servers.ts';
 import { behindWeb, webClient } from './process/web-proxy.ts';
 import { ensureFirstRun } from './sign-in/first-run.ts';
-import { openSignIn } from './sign-in/open.ts';
+import { openSignIn, withLiveSettings } from './sign-in/open.ts';
 import { createUi } from './sign-in/ui.ts';
 import { sweepSignIn } from './sign-in/ui-app.ts';
 import { collectTelemetry, TelemetryCounts } from './telemetry/collect.ts';
@@ -50,6 +53,7 @@ async function start(): Promise<() => Promise<void>> {
   const limits = limitsFrom(process.env);
   const collector = collectorAddress(process.env);
   const sql = openSql({ url: config.databaseUrl, name: 'platform api' });
+  const settings = await openLiveSettings({ sql, keys: config.keys, log, environment: process.env });
   const sandboxes = openSandboxService(config.sandboxes, portOrigin(config.addresses));
   const deps: Dependencies = {
     sql,
@@ -67,10 +71,11 @@ async function start(): Promise<() => Promise<void>> {
       diskFreeBytesMin: limits.diskFreeBytesMin,
       isPostgresLocal: URL.parse(config.databaseUrl)?.searchParams.get('host')?.startsWith('/') === true,
     },
-    mailUrl: config.mailUrl,
+    settings,
+    mail: createMailer({ sql, log, keys: config.keys, settings: () => settings.current().mail }),
     names: openNameRecords(config.dnsServers),
     edgeState: createEdgeStateReader(config.folder),
-    signIn: await openSignIn(config, sql, log),
+    signIn: withLiveSettings(await openSignIn(config, sql, log), settings),
     clientAddress: createClientAddress(config.trustedProxies, undefined, config.edgeToken),
     // The API's own origin accepts only tokens; sessions are looked up at AUTH_URL's origin (sign-in/ui.ts).
     findSession: () => Promise.resolve(null),
@@ -105,6 +110,9 @@ async function start(): Promise<() => Promise<void>> {
   deps.background('Sending lines to drains', () => runDrains(deps));
   deps.background('Evaluating alerts', () => evaluateAlerts(deps));
   deps.background('Sending alerts', () => deliverAlerts(deps));
+  await publishMailChannel(deps);
+  deps.background('Following settings', () => followSettings(deps, () => publishMailChannel(deps)));
+  deps.background('Sending emails', () => deliverMail(deps));
   deps.background('Looking at domains', () => recheckDomains(deps));
   deps.background('Counting storage', () => followStorage(deps));
   deps.background('Collecting usage', () => collectUsage(deps));

@@ -72,6 +72,11 @@ export function mayConnect(address: string, policy: EgressPolicy): boolean {
   return policy.loopback || policy.isOwn?.(plain, type) !== true;
 }
 
+/** Whether an address belongs to nobody's private network, nor to this machine's loopback. */
+export function isPublicAddress(address: string): boolean {
+  return mayConnect(address, { loopback: false, private: false });
+}
+
 /** Addresses of this machine, at most a few seconds old: interfaces come and go. */
 export function createOwnAddresses(
   read: () => ReturnType<typeof networkInterfaces> = networkInterfaces,

@@ -49,6 +49,11 @@ interface FailureFields {
   oauth: { readonly code: string };
   /** The Git host did not confirm the sign-in. */
   sign_in_refused: object;
+  /**
+   * The OpenID Connect provider did not confirm the sign-in: it is `away`, `denied` it, its clock or ours is wrong, it
+   * named no `subject`, its `groups` cannot be read, or its answer is `invalid`.
+   */
+  oidc_refused: { readonly why: 'away' | 'denied' | 'clock' | 'subject' | 'groups' | 'invalid' };
 
   // Sandboxes.
   /** Error response of a hosted sandbox provider; status 0: no response, or an unreadable one. */

@@ -3,6 +3,7 @@
 import type { Plan } from './plans.ts';
 import type { PreviewSettings } from './preview-settings.ts';
 import type { QueuesSettings } from './queue-settings.ts';
+import type { ReleaseSettings } from './release-settings.ts';
 
 /** A file of `assets/` in an artifact. */
 export interface AssetFile {
@@ -94,6 +95,8 @@ export interface Manifest {
   >;
   /** Preview settings that differ from the defaults. */
   readonly previews?: Partial<PreviewSettings>;
+  /** How it becomes production; absent: the project's settings decide. */
+  readonly release?: ReleaseSettings;
   /** `migrations.json` beside the manifest; absent without any. */
   readonly migrations?: { readonly hash: string };
   readonly ai: boolean;

@@ -29,7 +29,7 @@ export interface InvocationRecord extends OfDeployment {
   readonly kind: InvocationKind;
   readonly invocation: string;
   readonly traceId: string | null;
-  /** For a request; empty for other events. The path has no query, which may contain secrets. */
+  /** For a request; empty for other events. The path has no query: `request` has it. */
   readonly method: string;
   readonly path: string;
   readonly route: string;
@@ -41,8 +41,24 @@ export interface InvocationRecord extends OfDeployment {
   readonly error: string;
   readonly cpuMs: number;
   readonly wallMs: number;
-  /** Time to first byte of a response; null for events. */
+  /** Time to first byte of a response; null: an event, or the client left before. */
   readonly firstByteMs: number | null;
+  /** Null: an event. */
+  readonly request: RequestDetails | null;
+}
+
+/** More about a request. It has no values that may be secrets. */
+export interface RequestDetails {
+  /** Without `?`; secret values are `***`. Empty: none. */
+  readonly query: string;
+  /** Names and values, in order of arrival; null: the value is secret. */
+  readonly headers: readonly (readonly [name: string, value: string | null])[];
+  /** Address of the client, as the worker sees it; empty: unknown. */
+  readonly client: string;
+  /** Declared length of the body; null: unknown. */
+  readonly requestBytes: number | null;
+  /** Length of the response's body; null: a WebSocket. */
+  readonly responseBytes: number | null;
 }
 
 /** Kinds of spans, with OpenTelemetry's numbers. */

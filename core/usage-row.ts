@@ -1,5 +1,6 @@
 // Usage of a deployment over a period: counted by engines, summed by the supervisor, stored by the control plane.
 // Types, and merging of rows. Pure.
+import type { MeasuredKind } from './bindings/kinds.ts';
 import { mergeCounts, type SparseCounts } from './histogram.ts';
 import type { InvocationKind } from './plans.ts';
 
@@ -13,19 +14,25 @@ export interface CostlyInvocation {
   readonly isFailure: boolean;
 }
 
-/** Classes of status codes. `other`: open WebSockets (101), and clients that left before a response. */
+/** Classes of status codes. `4xx`: also clients that left before a response (499). `other`: open WebSockets (101). */
 export const statusClasses = ['2xx', '3xx', '4xx', '5xx', 'other'] as const;
 export type StatusClass = (typeof statusClasses)[number];
+
+/** Invocations of a deployment, or calls of its bindings. Sums of invocations leave out the calls. */
+export type UsageKind = InvocationKind | MeasuredKind;
 
 /** For one deployment, kind and route. */
 export interface UsageRow {
   readonly project: string;
   readonly deployment: string;
-  readonly kind: InvocationKind;
-  /** For requests: the first segments of their paths, or `(files)` for those answered by a file; else ''. */
+  readonly kind: UsageKind;
+  /**
+   * For requests: the first segments of their paths, or `(files)` for those answered by a file. For calls of bindings:
+   * the resource. Else ''.
+   */
   readonly route: string;
   readonly invocations: number;
-  /** With a status of 5xx, or an outcome that is not `ok`. */
+  /** With a status of 5xx, or an outcome that is not `ok`; calls that failed. */
   readonly failures: number;
   /** Requests by status class, in the order of {@link statusClasses}; zeros for other kinds. */
   readonly statuses: readonly number[];
@@ -38,7 +45,10 @@ export interface UsageRow {
   readonly cpuCounts: readonly number[];
   /** Requests by time to first byte, on `latencyScale`; nothing for files and other kinds. */
   readonly firstByte: SparseCounts;
-  /** Invocations by time to the end of their response, on `latencyScale`; nothing for files and WebSockets. */
+  /**
+   * Invocations by time to the end of their response, and calls by their duration, on `latencyScale`; nothing for files
+   * and WebSockets.
+   */
   readonly answer: SparseCounts;
   /** The most expensive ones, worst first; an engine lists one per report. */
   readonly costliest: readonly CostlyInvocation[];

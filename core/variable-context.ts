@@ -13,3 +13,8 @@ interface VariablePlace {
 export function variableContext({ projectId, scope, branch, key }: VariablePlace): string {
   return `variable:${projectId}:${scope}:${branch}:${key}`;
 }
+
+/** That of a setting of the platform, which an operator has changed while it runs. */
+export function settingContext(name: string): string {
+  return `setting:${name}`;
+}

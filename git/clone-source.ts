@@ -6,7 +6,8 @@ import { Failure, isFailure } from '#core/failure.ts';
 import type { Sql } from '#postgres/sql.ts';
 import { repositoryFolder } from './builtin-repositories.ts';
 import type { GitHost } from './host/connection.ts';
-import { readContents } from './host/repositories.ts';
+import { openGithub } from './host/kinds/github.ts';
+import { hostnameOf, hostTitle, openAccount, repositoryUrl, type TokenHostKindName } from './host/token-hosts.ts';
 import { parseRemoteUrl, resolveRemote, type RemoteUrl } from './remote-url.ts';
 
 /** A repository to fetch from. */
@@ -60,6 +61,12 @@ interface Row {
   readonly credentials: Uint8Array | null;
   readonly disconnected_at: Date | null;
   readonly disconnect_reason: string | null;
+  // Null: of the host of GITHOST_URL.
+  readonly git_host_id: string | null;
+  readonly host_kind: TokenHostKindName;
+  readonly host_name: string;
+  readonly host_url: string;
+  readonly token: Uint8Array | null;
 }
 
 /**
@@ -71,8 +78,12 @@ interface Row {
  */
 export async function cloneSource(deps: CloneDeps, repositoryId: string): Promise<CloneSource> {
   const [row] = await deps.sql<Row[]>`
-    SELECT source, host_id, installation_id, full_name, url, credentials, disconnected_at, disconnect_reason
-      FROM control.repository WHERE id = ${repositoryId}`;
+    SELECT source, host_id, installation_id, full_name, repository.url, credentials, disconnected_at, disconnect_reason,
+           repository.git_host_id, git_host.kind AS host_kind, git_host.name AS host_name, git_host.url AS host_url,
+           installation.token
+      FROM control.repository LEFT JOIN control.installation ON installation.id = installation_id
+      LEFT JOIN control.git_host ON git_host.id = repository.git_host_id
+     WHERE repository.id = ${repositoryId}`;
   if (row === undefined) throw new Failure('clone_refused', 'The repository is no longer connected');
   if (row.disconnected_at !== null)
     throw new Failure(
@@ -80,8 +91,9 @@ export async function cloneSource(deps: CloneDeps, repositoryId: string): Promis
       `The repository ${row.full_name} is disconnected: ${row.disconnect_reason ?? 'unknown'}`,
     );
   if (row.source === 'builtin') return { folder: repositoryFolder(deps.folder, repositoryId), redact: [] };
-  if (row.source === 'git-host') return hostedSource(deps.gitHost, row);
+  if (row.source === 'git-host' && row.git_host_id === null) return hostedSource(deps.gitHost, row);
   try {
+    if (row.git_host_id !== null) return await tokenSource(deps, row, row.git_host_id);
     const credentials = openCredentials(deps.keys, repositoryId, row.credentials);
     return await remoteSource(parseRemoteUrl(row.url), credentials, deps.privateHosts);
   } catch (error) {
@@ -97,13 +109,28 @@ async function hostedSource(gitHost: GitHost | null, row: Row): Promise<CloneSou
     );
   if (row.installation_id === null || row.host_id === null)
     throw new Failure('clone_refused', `The Git-host application is no longer installed for ${row.full_name}`);
-  const token = await gitHost.installationToken({
-    installationId: row.installation_id,
-    repositoryId: row.host_id,
-    permissions: readContents,
-  });
+  const access = openGithub(gitHost, row.installation_id);
+  const { username, password } = await access.cloneCredential({ id: row.host_id, fullName: row.full_name });
   const url = `${gitHost.url}/${row.full_name}.git`;
-  return { url, isPlainHttp: url.startsWith('http:'), ...basic('x-access-token', token) };
+  return { url, isPlainHttp: url.startsWith('http:'), ...basic(username, password) };
+}
+
+/** A repository of a host that is used with a token: under the name that it has by now. */
+async function tokenSource({ keys, privateHosts }: CloneDeps, row: Row, hostId: string): Promise<CloneSource> {
+  if (row.installation_id === null || row.token === null || row.host_id === null)
+    throw new Failure('clone_refused', `The account that connected ${row.full_name} was removed: connect it again`);
+  const host = { id: hostId, kind: row.host_kind, name: row.host_name, url: row.host_url };
+  const access = openAccount({ keys, privateHosts }, host, { id: row.installation_id, token: row.token });
+  const found = await access.readRepository({ id: row.host_id, fullName: row.full_name });
+  if (found === null)
+    throw new Failure(
+      'clone_refused',
+      `${row.full_name} was deleted on ${hostTitle(host)}, or its account can no longer see it`,
+    );
+  const { username, password } = await access.cloneCredential(found);
+  const url = `${repositoryUrl(host, found.fullName)}.git`;
+  const addresses = await resolveRemote({ host: hostnameOf(url) }, privateHosts);
+  return { url, address: preferred(addresses), isPlainHttp: url.startsWith('http:'), ...basic(username, password) };
 }
 
 /** The encryption context of a repository's credentials. */
@@ -132,7 +159,7 @@ export async function remoteSource(
   privateHosts: readonly string[],
 ): Promise<RemoteSource & { readonly redact: readonly string[] }> {
   const addresses = await resolveRemote(remote, privateHosts);
-  const address = addresses.find((each) => isIPv4(each)) ?? addresses[0]!;
+  const address = preferred(addresses);
   const { sshKey, knownHosts, username = '', password = '' } = credentials;
   if (remote.protocol === 'ssh') {
     if (sshKey === undefined) throw new Failure('remote_refused', 'An ssh remote needs a private key');
@@ -141,6 +168,10 @@ export async function remoteSource(
   }
   const secret = username === '' && password === '' ? { redact: [] } : basic(username, password);
   return { url: remote.url, address, ...secret };
+}
+
+function preferred(addresses: readonly string[]): string {
+  return addresses.find((each) => isIPv4(each)) ?? addresses[0]!;
 }
 
 function basic(username: string, password: string): Pick<RemoteSource, 'headers'> & { readonly redact: string[] } {

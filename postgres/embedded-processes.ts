@@ -42,6 +42,7 @@ export function run(
     // Each program of Postgres cleans up after SIGTERM; a server without clients stops at once.
     const end = (): void => void child.kill('SIGTERM');
     signal.addEventListener('abort', end);
+    if (signal.aborted) end();
     child.on('exit', () => signal.removeEventListener('abort', end));
     child.stdin?.on('error', () => {});
     if (options.input !== undefined) child.stdin!.end(options.input);

@@ -4,7 +4,7 @@
 import { join } from 'node:path';
 import { limitsFrom } from '#core/limits.ts';
 import { tellFigures } from '#core/process/figures.ts';
-import { logFormatFrom } from '#core/log/log-level.ts';
+import { logFormatFrom, logLevelFrom } from '#core/log/log-level.ts';
 import { logText } from '#core/log/log-text.ts';
 import { checkInstallation } from '#core/process/installation.ts';
 import { runProcess, type RunningProcess } from '#core/process/run-process.ts';
@@ -16,8 +16,11 @@ import { openSandboxRole } from './sandbox-role.ts';
 
 const get = (name: string): string => process.env[name]?.trim() ?? '';
 
-/** One line per event, in the format of the other processes' logs. */
+const leastLevels = { debug: 20, info: 30, warn: 40, error: 50, silent: 60 } as const;
+
+/** One line per event from `LOG_LEVEL` on, in the format of the other processes' logs. */
 function say(level: 30 | 50, msg: string, fields: Readonly<Record<string, unknown>> = {}): void {
+  if (level < leastLevels[logLevelFrom(process.env)]) return;
   const line = JSON.stringify({ level, time: Date.now(), name: 'postgres', ...fields, msg });
   const { isTTY } = process.stdout;
   process.stdout.write(

@@ -64,13 +64,16 @@ export const databases = platform<unknown, ResourceState>()
       summary: 'List the tables and views of a database with their columns and CREATE statements',
       params,
       query,
-      response: Type.Object({ items: Type.Array(Table) }),
+      response: Type.Object({
+        items: Type.Array(Table),
+        bytes: Type.Integer({ description: 'Size of the database; 0: not known' }),
+      }),
     },
     async (ctx) => {
       const { id: project, database: binding } = ctx.params;
       const question = { project, branch: ctx.query.branch, binding, args: {} };
-      const { tables } = await ctx.state.resources.ask('db.tables', question);
-      return { items: tables.map((table) => ({ ...table, columns: copied(table.columns) })) };
+      const { tables, bytes } = await ctx.state.resources.ask('db.tables', question);
+      return { items: tables.map((table) => ({ ...table, columns: copied(table.columns) })), bytes };
     },
   )
   .get(

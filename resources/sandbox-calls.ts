@@ -1,7 +1,6 @@
 // Forwards sandbox calls to the sandbox service (core/sandbox/operations.ts), for the routes of sandboxes.ts. Bodies
 // stream in both directions; a client that disconnects aborts the call. Errors of the service are thrown with their
-// code;
-// successful responses are not parsed here.
+// code; successful responses are not parsed here.
 import { Readable } from 'node:stream';
 import { PlatformError } from '#core/errors.ts';
 import { SANDBOX_LIMITS } from '#core/sandbox/call-limits.ts';
@@ -59,8 +58,7 @@ const ANSWER_BYTES_MAX = 4 * 1024 * 1024;
  *
  * @param service null if sandboxes are not available.
  * @throws {PlatformError} `binding_unavailable` without a service; `sandbox_lost` if the call may have been executed
- * in
- *   part; the service's own errors.
+ *   in part; the service's own errors.
  */
 export async function callSandbox(
   service: SandboxService | null,

@@ -1,8 +1,7 @@
 // A sandbox terminal over a WebSocket, for the route of sandbox-terminals.ts. Binary messages are terminal input and
 // output. Text messages are JSON: the client first sends `{"start": {...}}` with the options of `terminal`, then
 // `{"resize": [cols, rows]}`, and `{"end": true}` after the last input. The server finally sends `{"exitCode",
-// "signal"}`,
-// or `{"error"}` with its code.
+// "signal"}`, or `{"error"}` with its code.
 import type { Readable } from 'node:stream';
 import type { WebSocket } from 'ws';
 import { PlatformError } from '#core/errors.ts';

@@ -17,6 +17,7 @@ import { descriptorOf } from '#core/bindings/kinds.ts';
 import type { AssetRules, DatabaseMigrations, Manifest, ServerRules } from '#core/manifest.ts';
 import { isBindingName, isResourceName } from '#core/names.ts';
 import { parsePathPattern } from '#core/path-pattern.ts';
+import { releaseRules, stepsProblem } from '#core/release-settings.ts';
 import { parseCronSchedule } from '#core/schedules/cron-schedule.ts';
 import { archiveError } from '#core/archive/archive-error.ts';
 import { shown } from '#core/archive/tar-header.ts';
@@ -141,6 +142,20 @@ const properties = {
       closed,
     ),
   ),
+  release: Type.Optional(
+    Type.Object(
+      {
+        steps: Type.Array(Type.Integer({ minimum: releaseRules.percentMin, maximum: releaseRules.percentMax }), {
+          maxItems: releaseRules.stepsMax,
+        }),
+        minutes: Type.Integer({ minimum: releaseRules.minutesMin, maximum: releaseRules.minutesMax }),
+        errors: Type.String({ pattern: releaseRules.errors }),
+        p99: Type.String({ pattern: releaseRules.factor }),
+        cpu: Type.String({ pattern: releaseRules.factor }),
+      },
+      closed,
+    ),
+  ),
   migrations: Type.Optional(Type.Object({ hash }, closed)),
   ai: Type.Boolean(),
   skewProtection: Type.Boolean(),
@@ -191,7 +206,11 @@ export function checkManifest(text: string): CheckedManifest {
   }
   const manifest: Manifest = value;
   const problem =
-    kindProblem(manifest) ?? bindingsProblem(manifest) ?? cronProblem(manifest) ?? assetsProblem(manifest.assets);
+    kindProblem(manifest) ??
+    bindingsProblem(manifest) ??
+    cronProblem(manifest) ??
+    releaseProblem(manifest) ??
+    assetsProblem(manifest.assets);
   if (problem !== null) throw wrong(`manifest.json: ${problem}`);
   return { id: artifactId(manifest), manifest };
 }
@@ -205,6 +224,11 @@ export function checkMigrations(text: string, { bindings }: Manifest): readonly 
   for (const { resource } of migrations)
     if (!databases.delete(resource)) throw wrong(`migrations.json: ${shown(resource)} is no database of the manifest`);
   return migrations;
+}
+
+function releaseProblem({ release }: Manifest): string | null {
+  const problem = release === undefined ? null : stepsProblem(release.steps);
+  return problem === null ? null : `release.steps ${problem}`;
 }
 
 function kindProblem({ kind, worker, assets, server }: Manifest): string | null {

@@ -32,12 +32,10 @@ const DEFAULT_COMPATIBILITY_DATE = '2025-04-02';
 
 export const defaultAssets: AssetsConfig = {
   binding: null,
-  notFoundHandling: 'none',
+  notFoundHandling: null,
   runWorkerFirst: false,
   errorPages: {},
 };
-/** Sites serve their `404.html` for unknown paths. */
-const siteAssets: AssetsConfig = { ...defaultAssets, notFoundHandling: '404-page' };
 
 /** What to build, and where to write it. */
 interface BuildOptions {
@@ -125,14 +123,14 @@ async function finish(
   { worker, assets, server }: Made,
 ): Promise<Artifact> {
   const limits = options.limits ?? defaultLimits;
-  if (kind === 'static' && assets !== null && options.config.assets === null) {
+  const rules = {
+    ...(options.config.assets ?? defaultAssets),
+    binding: assetsBinding(root, options.config),
+  };
+  if (kind === 'static' && assets !== null && rules.notFoundHandling === null) {
     const warning = await clientRouterWarning(root, Object.keys(assets.files));
     if (warning !== null) options.onWarning?.(warning);
   }
-  const rules = {
-    ...(options.config.assets ?? (kind === 'static' ? siteAssets : defaultAssets)),
-    binding: assetsBinding(root, options.config),
-  };
   checkErrorPages(rules.errorPages, assets?.files ?? {});
   const migrations = await readMigrations(containmentOf(root, options.workspace), options.config.bindings.db);
   const migrationsText = migrations.length === 0 ? null : JSON.stringify(migrations);
@@ -274,7 +272,7 @@ export function toManifest(
     { schedule, timezone, ...(overlap === 'queue' && { overlap }) },
   ]);
   const previews = ownPreviewSettings(config.previews);
-  const { errorPages, ...rules } = config.assets ?? defaultAssets;
+  const { errorPages, notFoundHandling, ...rules } = config.assets ?? defaultAssets;
   const pages = Object.entries(errorPages).map(([status, path]) => [status, path.slice(1)]);
   return {
     version: 1,
@@ -288,6 +286,8 @@ export function toManifest(
     compatibilityFlags: config.compatibilityFlags,
     assets: assets && {
       ...rules,
+      // Sites serve their `404.html` for unknown paths.
+      notFoundHandling: notFoundHandling ?? (kind === 'static' ? '404-page' : 'none'),
       files: assets.files,
       // Omitted if empty, so that the ids of projects without them do not change.
       ...(pages.length > 0 ? { errorPages: Object.fromEntries(pages) } : {}),
@@ -303,6 +303,7 @@ export function toManifest(
     ...(Object.keys(config.queues).length > 0 ? { queues: config.queues } : {}),
     cron: Object.fromEntries(cron),
     ...(previews === null ? {} : { previews }),
+    ...(config.release === null ? {} : { release: config.release }),
     ai: config.ai,
     skewProtection: config.skewProtection,
   };

@@ -80,6 +80,7 @@ export async function runBuildCommand(
     late = setTimeout(() => kill('SIGKILL'), KILL_MS);
   };
   ending?.addEventListener('abort', end);
+  if (ending?.aborted === true) end();
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text: string) => {
       left -= text.length;

@@ -17,6 +17,7 @@ export type BuildConfig = EntryConfig &
     | 'auth'
     | 'cron'
     | 'previews'
+    | 'release'
     | 'ai'
     | 'skewProtection'
   >;

@@ -48,7 +48,8 @@ export async function makeArtifact(
     limits: { artifactBytesMax, artifactFilesMax, bundleBytesMax },
     outbound: fence.outbound,
   };
-  if (plan.config.build !== null) request.onLine('build', 'info', `$ ${plan.config.build}`);
+  const { build } = plan.config;
+  request.onLine('build', 'info', build === null ? 'There is no build command' : `$ ${build}`);
   const reader = reportReader((report) => {
     if (report.what === 'made') request.onStep('artifact');
     if (report.what === 'warning') request.onLine('artifact', 'warn', report.text);

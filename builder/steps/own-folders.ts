@@ -10,10 +10,24 @@ const OWN_PARTS = ['builder', 'core', 'artifacts/archive', 'packages', 'node_mod
 /** The program's entry file. */
 export const CHILD = join(import.meta.dirname, `child${extname(import.meta.filename)}`);
 
+/**
+ * The folder whose `node_modules` holds the platform and, next to it, its dependencies. Null: the platform is no
+ * installed package.
+ *
+ * @param root folder of the platform.
+ */
+export function packageHome(root: string): string | null {
+  return /^(.*)\/node_modules\/(?:@[^/]+\/)?[^/]+$/.exec(root)?.[1] ?? null;
+}
+
 /** The platform's folders that the program needs, and Node. */
 export function ownFolders(): string[] {
   const root = join(import.meta.dirname, '../..');
-  const parts = OWN_PARTS.map((part) => join(root, part)).filter((path) => existsSync(path));
+  const home = packageHome(root);
+  const parts = [
+    ...OWN_PARTS.map((part) => join(root, part)),
+    ...(home === null ? [] : [join(home, 'node_modules')]),
+  ].filter((path) => existsSync(path));
   const folders = [...parts, ...parts.map(realPath), ...nodeFolders()];
   // Folders inside another one would be mounted twice.
   return [...new Set(folders)].filter(

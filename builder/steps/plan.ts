@@ -48,7 +48,7 @@ export async function planBuild(
   paths: readonly string[],
   ask: AskLibrary,
 ): Promise<BuildPlan> {
-  const say = (level: 'info' | 'warn', text: string): void => request.onLine('build', level, text);
+  const say = (level: 'info' | 'warn', text: string): void => request.onLine('clone', level, text);
   const repository = await readRepository(source, paths);
   reportProblems(repository.problems, say);
   const { config: written, folder, file } = await readConfig(request, source, repository, say);

@@ -2,6 +2,7 @@
 import type { Api } from '../account/api.ts';
 import { isDeploymentId } from '#core/names.ts';
 import { CliError } from '../terminal/failure.ts';
+import { plain } from '../terminal/plain.ts';
 import type { Shell, Style } from '../terminal/shell.ts';
 import type { Deployment, DeploymentStatus, Project } from './records.ts';
 import { allOf, ask } from './requests.ts';
@@ -27,6 +28,23 @@ export function statusText({ status, reason }: Pick<Deployment, 'status' | 'reas
   return reason === null ? status : `${status} (${reason})`;
 }
 
+/**
+ * The state of a guarded release that runs or did not succeed, else null.
+ *
+ * @example guardedText(deployment) // '5 % of visitors'
+ */
+export function guardedText({ guardedRelease: guarded }: Pick<Deployment, 'guardedRelease'>): string | null {
+  if (guarded === undefined || guarded === null || guarded.state === 'promoted') return null;
+  return guarded.state === 'running' ? `${guarded.percent} % of visitors` : guarded.state.replace('_', ' ');
+}
+
+/** The steps that follow the current one, in words: '25 %, then 100 %; 5 min each'. */
+export function stepsText({ guardedRelease: guarded }: Deployment): string {
+  const { settings, percent } = guarded!;
+  const later = settings.steps.filter((step) => step > percent).map((step) => `${step} %`);
+  return `${later.join(', then ')}; ${settings.minutes} min each`;
+}
+
 /** URLs of a deployment, production first. */
 export function urlsOf({ aliasUrls, url }: Deployment): string[] {
   return [...aliasUrls, ...(url === null ? [] : [url])];
@@ -40,6 +58,7 @@ export function describeDeployment(shell: Shell, project: Project, deployment: D
     `${shell.paint('bold', id)} of ${project.name}${isProduction ? ` ${shell.paint('green', 'production')}` : ''}`,
   );
   shell.out(`  status   ${shell.paint(styles[status] ?? 'dim', statusText(deployment))}`);
+  describeGuarded(shell, deployment);
   if (errorMessage !== null) shell.out(`  error    ${errorMessage}`);
   shell.out(`  branch   ${branch}${pullRequest === null ? '' : ` (pull request ${pullRequest})`}`);
   if (commitSha !== null)
@@ -47,6 +66,17 @@ export function describeDeployment(shell: Shell, project: Project, deployment: D
   if (author !== null) shell.out(`  author   ${author}`);
   shell.out(`  created  ${createdAt}`);
   if (status === 'success') for (const url of urlsOf(deployment)) shell.out(`  ${shell.paint('cyan', url)}`);
+}
+
+/** Prints what each step of a guarded release saw. */
+function describeGuarded(shell: Shell, deployment: Deployment): void {
+  const { guardedRelease: guarded } = deployment;
+  if (guarded === undefined || guarded === null) return;
+  const isRunning = guarded.state === 'running';
+  const then = isRunning ? `, then ${stepsText(deployment)}` : guarded.reason === null ? '' : `: ${guarded.reason}`;
+  shell.out(`  release  ${guardedText(deployment) ?? 'promoted'}${plain(then)}`);
+  for (const { percent, verdict } of guarded.steps)
+    shell.out(`  ${`${percent} %`.padStart(7)}  ${plain(verdict ?? 'not judged yet')}`);
 }
 
 /**

@@ -1,5 +1,6 @@
 // Follows a deployment until it ends, with its log.
 import type { Api } from '../account/api.ts';
+import { showElapsed } from '../terminal/elapsed.ts';
 import { CliError } from '../terminal/failure.ts';
 import { plain } from '../terminal/plain.ts';
 import { coloured, continued } from '../terminal/printed.ts';
@@ -37,26 +38,33 @@ export async function followDeployment(
   const ended = new AbortController();
   const stop = signal === undefined ? ended.signal : AbortSignal.any([signal, ended.signal]);
   const log = onLine === null ? Promise.resolve() : followLog(api, id, onLine, stop);
+  let status = 'queued';
+  const stopShowing = showElapsed(shell, () => status);
   try {
-    const deployment = await untilEnded(shell, api, id, signal);
+    const deployment = await untilEnded(api, id, signal, (found) => (status = statusText(found)));
     // Wait for the last lines, with a timeout.
     await Promise.race([log, new Promise((resolve) => setTimeout(resolve, LOOK_MS_MAX).unref())]);
     return deployment;
   } finally {
     ended.abort();
-    shell.progress(null);
+    stopShowing();
     await log;
   }
 }
 
-async function untilEnded(shell: Shell, api: Api, id: string, signal: AbortSignal | undefined): Promise<Deployment> {
+async function untilEnded(
+  api: Api,
+  id: string,
+  signal: AbortSignal | undefined,
+  onStatus: (deployment: Deployment) => void,
+): Promise<Deployment> {
   let silentSince: number | null = null;
   for (let pause = LOOK_MS; ; pause = Math.min(pause * 1.2, LOOK_MS_MAX)) {
     try {
       const deployment = await ask<Deployment>(api, 'GET', `/deployments/${id}`);
       silentSince = null;
       if (isEnded(deployment.status) || signal?.aborted === true) return deployment;
-      shell.progress(`${statusText(deployment)} ...`);
+      onStatus(deployment);
     } catch (error) {
       const isAway =
         error instanceof CliError && (error.code === null || error.code === 'unavailable' || error.code === 'internal');

@@ -32,6 +32,17 @@ export type DeploymentStatus =
   | 'timeout'
   | 'canceled';
 
+/** A release in steps that is judged by its figures; it ends with a reason. */
+interface GuardedRelease {
+  readonly state: 'running' | 'promoted' | 'rolled_back' | 'canceled';
+  /** Current share of the visitors. */
+  readonly percent: number;
+  readonly settings: { readonly steps: readonly number[]; readonly minutes: number };
+  /** Steps that have begun. */
+  readonly steps: readonly { readonly percent: number; readonly verdict: string | null }[];
+  readonly reason: string | null;
+}
+
 export interface Deployment {
   readonly id: string;
   readonly projectId: string;
@@ -48,6 +59,8 @@ export interface Deployment {
   readonly aliasUrls: readonly string[];
   readonly createdAt: string;
   readonly readyAt: string | null;
+  /** Absent: the platform is older. */
+  readonly guardedRelease?: GuardedRelease | null;
 }
 
 /** A variable; `value` is null for secrets. */

@@ -5,7 +5,7 @@ import { CliError } from '../terminal/failure.ts';
 import { plain } from '../terminal/plain.ts';
 import type { Shell } from '../terminal/shell.ts';
 import { print } from '../terminal/table.ts';
-import { urlsOf } from './deployment-text.ts';
+import { stepsText, urlsOf } from './deployment-text.ts';
 import type { Deployment, Project } from './records.ts';
 import { ask } from './requests.ts';
 
@@ -18,6 +18,8 @@ interface Ran {
 interface Released {
   readonly productionDeploymentId: string | null;
   readonly previousDeploymentId: string | null;
+  /** Whether a guarded release runs; absent: the platform is older. */
+  readonly guarded?: boolean;
   /** Migrations applied by the promotion. */
   readonly migrations: readonly Ran[];
   readonly warnings: readonly string[];
@@ -44,6 +46,25 @@ export async function release(
   }
 }
 
+/** Prints that a guarded release of a deployment runs, and its steps. */
+export async function tellGuarded(
+  shell: Shell,
+  api: Api,
+  project: Project,
+  { id, released, json }: { readonly id: string; readonly released: Released; readonly json: boolean | undefined },
+): Promise<void> {
+  const deployment = await ask<Deployment>(api, 'GET', `/deployments/${id}`);
+  const { productionDeploymentId: production, ...more } = released;
+  const guarded = deployment.guardedRelease;
+  print(shell, json, { project: project.name, production, deployment: id, guardedRelease: guarded, ...more }, () => {
+    shell.out(
+      `${shell.paint('green', 'Started')} ${id} (${deployment.branch}) gets ${guarded?.percent} % of the visitors of ${project.name}, then ${stepsText(deployment)}`,
+    );
+    shell.out(`  \`platform deployments view ${id}\` shows its figures, \`platform rollback\` ends it`);
+    tellMigrations(shell, released);
+  });
+}
+
 /** Prints the new production deployment and the applied migrations. */
 export async function tellReleased(
   shell: Shell,
@@ -59,8 +80,7 @@ export async function tellReleased(
   print(shell, json, { project: project.name, production: id, branch: deployment.branch, urls, ...more }, () => {
     shell.out(`${shell.paint('green', done)} ${id} (${deployment.branch}) is production of ${project.name}`);
     for (const url of urls) shell.out(`  ${shell.paint('cyan', url)}`);
-    for (const { resource, files } of released.migrations)
-      shell.out(`  applied migrations of ${resource}: ${files.join(', ')}`);
+    tellMigrations(shell, released);
     for (const { resource, files, deploymentId } of released.migrationsSince ?? [])
       shell.err(
         shell.paint(
@@ -69,6 +89,10 @@ export async function tellReleased(
         ),
       );
     for (const resource of released.restored ?? []) shell.out(`  ${resource} was restored`);
-    for (const warning of released.warnings) shell.err(shell.paint('yellow', plain(warning)));
   });
+}
+
+function tellMigrations(shell: Shell, { migrations, warnings }: Released): void {
+  for (const { resource, files } of migrations) shell.out(`  applied migrations of ${resource}: ${files.join(', ')}`);
+  for (const warning of warnings) shell.err(shell.paint('yellow', plain(warning)));
 }

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { defineCommand } from 'citty';
 import { chooseProjects, choiceFlags } from '../project/choose-projects.ts';
 import { describe } from '../project/built.ts';
-import { buildOutput, buildProject, loadProject } from '../project/project.ts';
+import { buildHere, loadProject } from '../project/project.ts';
 import type { Shell } from '../terminal/shell.ts';
 
 export const command = defineCommand({
@@ -45,7 +45,7 @@ async function buildOne(shell: Shell, folder: string, args: BuildFlags): Promise
     args.output === undefined
       ? path.join(project.folder, '.platform', 'artifacts')
       : path.resolve(shell.cwd, args.output);
-  const built = await buildProject(project, artifacts, buildOutput(shell));
+  const built = await buildHere(shell, project, artifacts);
   if (args.json) {
     const { id, folder: written, files, bytes, buildMs } = built;
     shell.out(

@@ -53,7 +53,7 @@ export const command = defineCommand({
       describe(shell, path.resolve(shell.cwd, args.from), args.json === true);
       return;
     }
-    const packages = args.packages ?? shell.env['PLATFORM_PACKAGES'];
+    const packages = args.packages ?? shell.env['PLATFORM_PACKAGES'] ?? ownPackages();
     const template = args.template ?? 'worker';
     const folder = path.resolve(shell.cwd, args.dir ?? '.');
     const files = initProject(template, folder, {
@@ -72,6 +72,12 @@ export const command = defineCommand({
     shell.out(`Next: ${steps.map((step) => shell.paint('cyan', step)).join(', then ')}`);
   },
 });
+
+/** The tarballs that a release archive brings; undefined: this was installed another way. */
+function ownPackages(): string | undefined {
+  const folder = path.resolve(packageFolder, '../../../packages');
+  return !isCheckout && existsSync(path.join(folder, '../release.json')) ? folder : undefined;
+}
 
 function describe(shell: Shell, folder: string, json: boolean): void {
   const { file, config, said } = writeFoundConfig(shell, folder);

@@ -11,6 +11,7 @@ import { routeLog } from '../routes/route-log.ts';
 import type { LogLine } from '../project/log-line.ts';
 import { wholeNumber } from '../terminal/arguments.ts';
 import { CliError } from '../terminal/failure.ts';
+import { formatMoment } from '../terminal/table.ts';
 import { parseTimeFlag } from '../terminal/time-flag.ts';
 import { plain } from '../terminal/plain.ts';
 import type { Shell, Style } from '../terminal/shell.ts';
@@ -39,6 +40,7 @@ export const command = defineCommand({
     since: { type: 'string', valueHint: 'time', description: 'Start time: 10m, 2h, 7d, or an ISO time' },
     until: { type: 'string', valueHint: 'time', description: 'End time' },
     search: { type: 'string', valueHint: 'text', description: 'Only lines with this text' },
+    regex: { type: 'string', valueHint: 'pattern', description: 'Only lines that match this regular expression' },
     route: { type: 'string', valueHint: 'route', description: 'Only this route, for example /api/users/*' },
     invocation: {
       type: 'string',
@@ -90,9 +92,9 @@ export const command = defineCommand({
 });
 
 /** Flags for stored lines only. */
-const storedFlags = ['since', 'until', 'search', 'route', 'invocation', 'trace', 'requests'] as const;
+const storedFlags = ['since', 'until', 'search', 'regex', 'route', 'invocation', 'trace', 'requests'] as const;
 /** Flags for lines only, not for requests. */
-const lineFlags = ['search', 'invocation'] as const;
+const lineFlags = ['search', 'regex', 'invocation'] as const;
 
 interface Flags extends Partial<
   Readonly<Record<Exclude<(typeof storedFlags)[number], 'requests'>, string | undefined>>
@@ -118,6 +120,7 @@ async function showStored(
     branch: flags.branch,
     deploymentId: flags.deployment,
     search: flags.search,
+    regex: flags.regex,
     route: flags.route,
     invocation: flags.invocation,
     traceId: flags.trace,
@@ -165,18 +168,18 @@ async function showStored(
   return 0;
 }
 
-/** `12:00:00.123 d0123 GET   /path 200 in 12 ms, 3.1 ms of CPU` */
+/** `2026-11-23 12:00:00.123 d0123 GET   /path 200 in 12 ms, 3.1 ms of CPU` */
 function formattedRequest(shell: Shell, request: StoredRequest): string {
   const { at, deploymentId, kind, method, path, status, outcome, wallMs, cpuMs } = request;
   const what = method === '' ? `${kind} ${path}` : `${method} ${path}`;
   const ended = method === '' || status === 0 ? outcome : outcome === 'ok' ? String(status) : `${status} ${outcome}`;
   const style = outcome !== 'ok' || status >= 500 ? 'red' : status >= 400 ? 'yellow' : 'green';
   const figures = shell.paint('dim', `in ${wallMs.toFixed(0)} ms, ${cpuMs.toFixed(1)} ms of CPU`);
-  return `${shell.paint('dim', `${at.slice(11, 23)} ${deploymentId}`)} ${plain(what.trim())} ${shell.paint(style, ended)} ${figures}`;
+  return `${shell.paint('dim', `${formatMoment(at)} ${deploymentId}`)} ${plain(what.trim())} ${shell.paint(style, ended)} ${figures}`;
 }
 
 function formatted(shell: Shell, { time, level, deployment, text }: LogLine): string {
-  const at = new Date(time).toISOString().slice(11, 23);
+  const at = formatMoment(new Date(time).toISOString());
   // Strip colours: a worker could imitate the CLI's output.
   return `${shell.paint('dim', `${at} ${deployment}`)} ${shell.paint(styles[level], level.padEnd(5))} ${plain(text)}`;
 }

@@ -1,5 +1,5 @@
-// `platform start` (`npm start`): publishes the example projects of the checkout, starts the supervisor, and prints the
-// URLs that answer. One at a time per data folder.
+// `platform start` (`npm start`): publishes the example projects of the checkout, starts the supervisor, and prints a
+// line for each step, then the URLs that answer. One at a time per data folder.
 import { fork, type ChildProcess } from 'node:child_process';
 import { request } from 'node:http';
 import { once } from 'node:events';
@@ -11,6 +11,7 @@ import type { RouteRecord } from '#core/manifest.ts';
 import type { UpgradeState } from '#operations/upgrade/state.ts';
 import { noteHolder, notedHolder, takeLock } from '#artifacts/file-lock.ts';
 import { nodeFlags } from '#core/node-flags.mjs';
+import { takeActivatedSocket, variablesWithSocket } from '#core/process/socket-activation.ts';
 import { readRoutes } from '#artifacts/route-records.ts';
 import { CliError } from '../terminal/failure.ts';
 import {
@@ -25,17 +26,22 @@ import {
 import { recordFile } from '../local/local-platform.ts';
 import { checkSettings } from '../start/check-settings.ts';
 import { upgradeDone, upgradeOnStart } from '../start/start-upgrade.ts';
+import type { Examples } from '../start/example-projects.ts';
+import { formatSeconds, whileShown } from '../terminal/elapsed.ts';
 import type { Shell } from '../terminal/shell.ts';
 
 export const command = defineCommand({
   meta: { name: 'start', description: 'Start the platform on this machine' },
-  args: {},
-  async run({ data }) {
+  args: {
+    verbose: { type: 'boolean', alias: 'v', description: 'Show the log of the platform' },
+  },
+  async run({ args, data }) {
     const examples = path.join(packageFolder, 'examples');
     return startPlatform(data as Shell, {
       supervisor: sourceFile('runtime/supervisor/main'),
       examples: isCheckout ? examples : null,
       publish: publishExamples,
+      verbose: args.verbose === true,
     });
   },
 });
@@ -70,12 +76,15 @@ export interface StartDeps {
   readonly supervisor: string;
   /** Folder of example projects to publish first. */
   readonly examples: string | null;
-  /** Publishes the examples. @returns false if stopped. */
-  publish(examples: string, folder: string, stopped: Promise<unknown>): Promise<boolean>;
+  /** Publishes the examples. @returns null if stopped. */
+  publish(examples: string, folder: string, stopped: Promise<unknown>): Promise<Examples | null>;
+  /** Whether to show the log; otherwise only warnings and errors, unless the environment asks for more. */
+  readonly verbose: boolean;
 }
 
 /** Runs until stopped by the user; rejects if the supervisor exits. */
-export async function startPlatform(shell: Shell, { supervisor, examples, publish }: StartDeps): Promise<number> {
+export async function startPlatform(shell: Shell, deps: StartDeps): Promise<number> {
+  const { examples } = deps;
   const folder = dataFolder(shell);
   const lockFile = path.join(folder, 'locks', 'start');
   const lock = takeLock(lockFile);
@@ -89,39 +98,78 @@ export async function startPlatform(shell: Shell, { supervisor, examples, publis
   const stopped = shell.untilStopped();
   try {
     checkSettings(shell);
+    const given = activatedSocket(shell);
     const upgrade = await upgradeOnStart(shell, folder);
-    if (examples !== null && existsSync(examples) && !(await publish(examples, folder, stopped))) return 0;
-    return await superviseUntil(stopped, supervisor, folder, shell, upgrade);
+    if (examples !== null && existsSync(examples)) {
+      const published = await step(
+        shell,
+        'Publishing the examples',
+        () => deps.publish(examples, folder, stopped),
+        examplesText,
+      );
+      if (published === null) return 0;
+    }
+    return await superviseUntil(stopped, deps, folder, shell, upgrade, given);
   } finally {
     lock.release();
   }
 }
 
+/**
+ * Runs one step of the start: shows its seconds on a terminal, then a line with its result and time.
+ *
+ * @param done the text of the result, without the time; null: no line.
+ */
+async function step<Result>(
+  shell: Shell,
+  doing: string,
+  work: () => Promise<Result>,
+  done: (result: Result) => string | null,
+): Promise<Result> {
+  const began = performance.now();
+  const result = await whileShown(shell, doing, work);
+  const text = done(result);
+  if (text !== null) shell.out(shell.paint('dim', `${text} (${formatSeconds(performance.now() - began)})`));
+  return result;
+}
+
+function examplesText(examples: Examples | null): string | null {
+  if (examples === null) return null;
+  const { all, published } = examples;
+  if (published === 0) return `${all} examples unchanged`;
+  return `${published === all ? all : `${published} of ${all}`} examples published`;
+}
+
 /** Uses a child process, to keep the bundler out of this one's memory. */
-async function publishExamples(examples: string, folder: string, stopped: Promise<unknown>): Promise<boolean> {
+async function publishExamples(examples: string, folder: string, stopped: Promise<unknown>): Promise<Examples | null> {
   const child = fork(sourceFile('cli/start/example-projects'), [examples, folder], {
     execArgv: [...nodeFlags],
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
+  const told: Examples[] = [];
+  child.on('message', (message) => void told.push(message as Examples));
   let isStopped = false;
   void stopped.then(() => {
     isStopped = true;
     child.kill('SIGTERM');
   });
-  const [code] = (await once(child, 'exit')) as [number | null];
-  if (code !== 0 && !isStopped)
+  // A message may arrive after the exit, but not after the end of the channel.
+  const [[code]] = (await Promise.all([once(child, 'exit'), once(child, 'disconnect')])) as [[number | null], unknown];
+  const [published = null] = told;
+  if ((code !== 0 || published === null) && !isStopped)
     throw new CliError('Could not publish the examples', { advice: 'See the error above.' });
-  return !isStopped;
+  return isStopped ? null : published;
 }
 
 async function superviseUntil(
   stopped: Promise<unknown>,
-  supervisor: string,
+  { supervisor, verbose }: StartDeps,
   folder: string,
   shell: Shell,
   upgrade: UpgradeState | null,
+  given: ReturnType<typeof takeActivatedSocket>,
 ): Promise<number> {
-  const address = handlerAddress(shell);
+  const address = { ...handlerAddress(shell), ...(given !== null && { port: given.port }) };
   // Checked while the supervisor starts.
   const noServers = import('#core/process/confinement/servers-here.ts')
     .then((module) => module.noServersHere(shell.env))
@@ -131,6 +179,7 @@ async function superviseUntil(
     execArgv: [...nodeFlags],
     env: {
       ...shell.env,
+      ...variablesWithSocket(given),
       API_PORT: shell.env['API_PORT']?.trim() || API_PORT,
       FS_PATH: folder,
       HANDLER_PORT: String(address.port),
@@ -139,11 +188,13 @@ async function superviseUntil(
       // As in dev, projects with `ai: true` work without configuration.
       ...(isMock && { AI_PROVIDER_MOCK_KIND: 'mock' }),
       ...(upgrade !== null && { PLATFORM_UPGRADE: upgrade.id }),
+      ...(!verbose && !asksForLog(shell) && { LOG_LEVEL: 'warn' }),
     } as NodeJS.ProcessEnv,
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     // In its own process group: Ctrl-C reaches only this process, which then stops the supervisor once.
     detached: true,
   });
+  given?.sendTo(child);
   const ended = new Promise<number>((resolve) => {
     child.once('error', () => resolve(1));
     child.once('exit', (code) => resolve(code ?? 1));
@@ -151,23 +202,49 @@ async function superviseUntil(
   const listening = messageOf<Listening>(child, 'listening');
   const control = messageOf<Control>(child, 'control');
   const asked = stopped.then(() => 'asked' as const);
-  const serving = listening
-    .then(async ({ port, hasControl }) => {
-      upgradeDone(folder, upgrade);
-      await printAddresses(readRoutes(folder), { ...address, port }, shell);
-      if (hasControl) printControl(await control, shell);
-      if (hasControl && isMock)
-        shell.out(shell.paint('dim', 'AI uses the mock provider: set AI_PROVIDER_<NAME>_KIND to use another'));
-      const warning = await noServers;
-      if (warning !== null) shell.err(shell.paint('yellow', warning));
-      shell.out(shell.paint('dim', 'Ctrl-C stops it'));
-    })
-    .then(() => new Promise<never>(() => {}));
-  const end = await Promise.race([serving, ended, asked]);
+  const serve = async (): Promise<never> => {
+    const { port, hasControl } = await step(
+      shell,
+      'Starting the engines',
+      () => listening,
+      () => 'Engines started',
+    );
+    upgradeDone(folder, upgrade);
+    const sites = hasControl
+      ? await step(
+          shell,
+          'Starting the API and the dashboard',
+          () => control,
+          () => 'API and dashboard started',
+        )
+      : null;
+    await printAddresses(readRoutes(folder), { ...address, port }, shell);
+    if (sites !== null) printControl(sites, shell);
+    if (hasControl && isMock)
+      shell.out(shell.paint('dim', 'AI uses the mock provider: set AI_PROVIDER_<NAME>_KIND to use another'));
+    const warning = await noServers;
+    if (warning !== null) shell.err(shell.paint('yellow', warning));
+    shell.out(shell.paint('dim', 'Ctrl-C stops it'));
+    return new Promise<never>(() => {});
+  };
+  const end = await Promise.race([serve(), ended, asked]);
   if (end !== 'asked')
     throw new CliError(`The handler exited (exit code ${end})`, { advice: 'See its message above.' });
   await stop(child, ended);
   return 0;
+}
+
+function activatedSocket(shell: Shell): ReturnType<typeof takeActivatedSocket> {
+  try {
+    return takeActivatedSocket(shell.env);
+  } catch (error) {
+    throw new CliError((error as Error).message, { advice: 'Change it with `systemctl edit --full platform.socket`.' });
+  }
+}
+
+/** Whether the environment sets what is logged. */
+function asksForLog({ env }: Shell): boolean {
+  return ['LOG_LEVEL', 'LOG_REQUESTS'].some((name) => (env[name]?.trim() ?? '') !== '');
 }
 
 function messageOf<Message extends { readonly type: string }>(

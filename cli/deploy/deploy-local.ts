@@ -1,5 +1,6 @@
 // Publishes a project to the handler on this machine without a control plane, after checking that its worker starts.
 // Called by `platform deploy`.
+import { existsSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { limitsFrom } from '#core/limits.ts';
 import type { RouteRecord } from '#core/manifest.ts';
@@ -9,7 +10,7 @@ import { readRoute } from '#artifacts/route-records.ts';
 import { CliError } from '../terminal/failure.ts';
 import { askPlatform, findPlatform, inWords, type LocalPlatform } from '../local/local-platform.ts';
 import { handlerAddress } from '../local/locations.ts';
-import { buildOutput, buildProject, loadProject } from '../project/project.ts';
+import { buildHere, loadProject } from '../project/project.ts';
 import { untilRouted } from '../routes/served.ts';
 import type { Shell } from '../terminal/shell.ts';
 import { branchOf, nameOf, urlsOf } from '../project/target.ts';
@@ -44,6 +45,7 @@ export async function deployLocally(shell: Shell, folder: string, args: DeployFl
   checkProjectName(name);
   const { vars } = args;
   const platform = await findPlatform(shell, () => handlerAddress(shell));
+  refuseOtherOwner(platform);
   const before = readRoute(platform.folder, name);
   const { branch, isDefault } = branchOf(project.folder, args.branch, before);
   const production = args.prod === true || isDefault;
@@ -52,8 +54,7 @@ export async function deployLocally(shell: Shell, folder: string, args: DeployFl
       shell.paint('dim', `Deploying to the platform on ${inWords({ ...platform, pid: platform.running.pid })}`),
     );
   await refuseServer(shell, project);
-  const built = await buildProject(project, path.join(platform.folder, 'artifacts'), {
-    ...buildOutput(shell),
+  const built = await buildHere(shell, project, path.join(platform.folder, 'artifacts'), {
     keepsFreeBytes: limitsFrom(shell.env).diskFreeBytesMin,
   });
   if (args.force !== true) {
@@ -98,6 +99,16 @@ export async function deployLocally(shell: Shell, folder: string, args: DeployFl
     shell.out(`${name} has no production yet: \`platform deploy --prod\`, or \`platform promote ${deployment.id}\``);
   if (unset.length > 0)
     shell.err(unsetAdvice(shell, unset, isProduction ? 'production' : `previews of ${branch}`, isProduction, branch));
+}
+
+/** @throws {CliError} for a data folder of another user, whose platform could not read what this one writes. */
+function refuseOtherOwner({ folder, running }: LocalPlatform): void {
+  if (!existsSync(folder)) return;
+  const { uid } = statSync(folder);
+  if (process.getuid === undefined || uid === process.getuid()) return;
+  throw new CliError(`${folder} belongs to another user (${uid})`, {
+    advice: running === null ? 'Start its platform first, or deploy as that user.' : 'Deploy as that user.',
+  });
 }
 
 /** Variables that the new deployment will have. */

@@ -42,7 +42,7 @@ export async function checkApi(api: Api): Promise<Finding[]> {
       fail('token', messageOf(error), `Run \`platform login --api ${api.origin}\`, or set PLATFORM_API_TOKEN.`),
     ];
   }
-  return [answers, tokenOf(user), ...(await checkGitHost(api))];
+  return [answers, tokenOf(user), ...(await checkGitHosts(api)), ...(await checkMail(api))];
 }
 
 function tokenOf({ login, token, organizations }: User): Finding {
@@ -57,14 +57,41 @@ function tokenOf({ login, token, organizations }: User): Finding {
   return ok('token', message);
 }
 
-async function checkGitHost(api: Api): Promise<Finding[]> {
+async function checkGitHosts(api: Api): Promise<Finding[]> {
+  const others = await checkTokenHosts(api);
+  const application = await checkApplication(api);
+  return others.length > 0 && application.every(({ status }) => status === 'ok') ? others : [...application, ...others];
+}
+
+/** Hosts that are used with access tokens. Their status is for operators. */
+async function checkTokenHosts(api: Api): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  try {
+    const { hosts } = await ask<{ hosts: readonly { id: string; name: string }[] }>(api, 'GET', '/git-hosts');
+    for (const { id, name } of hosts) {
+      const path = `/git-hosts/${encodeURIComponent(id)}/status`;
+      const { problems } = await ask<{ problems: readonly string[] }>(api, 'GET', path);
+      if (problems.length === 0) findings.push(ok('git host', `${name} has no known problem`));
+      for (const problem of problems)
+        findings.push(warn('git host', `${name}: ${problem}`, 'See docs/git-host.md: tokens, checks, status.'));
+    }
+    return findings;
+  } catch (error) {
+    return isNotForUs(error) ? [] : [warn('git host', messageOf(error), 'Look at the log of the API process.')];
+  }
+}
+
+/** Others lack the permission, older platforms the route. */
+function isNotForUs(error: unknown): boolean {
+  return error instanceof CliError && ['not_found', 'forbidden', 'not_available'].includes(error.code ?? '');
+}
+
+async function checkApplication(api: Api): Promise<Finding[]> {
   let status: GitHostStatus;
   try {
     status = await ask<GitHostStatus>(api, 'GET', '/git-host/status');
   } catch (error) {
-    // Viewers lack the permission, older platforms the route.
-    const isKnown = error instanceof CliError && ['not_found', 'forbidden', 'not_available'].includes(error.code ?? '');
-    return isKnown ? [] : [warn('git host', messageOf(error), 'Check GITHOST_* of the platform.')];
+    return isNotForUs(error) ? [] : [warn('git host', messageOf(error), 'Check GITHOST_* of the platform.')];
   }
   if (!status.isConfigured)
     return [ok('git host', 'Not configured: deploy with `platform deploy` or `git push platform`')];
@@ -74,6 +101,23 @@ async function checkGitHost(api: Api): Promise<Finding[]> {
   return status.missing.map(({ name, isRequired, without }) =>
     (isRequired ? fail : warn)('git host', `The app lacks the permission ${name}: ${without}`, advice),
   );
+}
+
+/** Signs in at the mail server; only for operators. */
+async function checkMail(api: Api): Promise<Finding[]> {
+  try {
+    const { server, isChecked } = await ask<{ server: string; isChecked: boolean }>(
+      api,
+      'POST',
+      '/operator/mail/check',
+    );
+    return [ok('mail', isChecked ? `${server} accepts the platform` : `Emails are posted to ${server}: not checked`)];
+  } catch (error) {
+    const code = error instanceof CliError ? error.code : undefined;
+    if (code === 'not_available') return [ok('mail', 'No mail is set up')];
+    if (code === 'not_found' || code === 'forbidden') return [];
+    return [fail('mail', messageOf(error), 'Check AUTH_MAIL_URL of the platform.')];
+  }
 }
 
 function messageOf(error: unknown): string {

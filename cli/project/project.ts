@@ -9,6 +9,7 @@ import type { Artifact } from '#builder/build/artifact.ts';
 import { build } from '#builder/build/build.ts';
 import type { Bundle } from '#builder/bundle/bundle.ts';
 import { isInside, realPath } from '#builder/project/containment.ts';
+import { whileShown } from '../terminal/elapsed.ts';
 import { CliError } from '../terminal/failure.ts';
 import { coloured, ownLines } from '../terminal/printed.ts';
 import type { Shell } from '../terminal/shell.ts';
@@ -158,7 +159,7 @@ export function wantsAi(load: () => Project): boolean {
 }
 
 /** Forwards build output to standard error. */
-export function buildOutput(shell: Shell): { onOutput(text: string): void; onWarning(text: string): void } {
+function buildOutput(shell: Shell): { onOutput(text: string): void; onWarning(text: string): void } {
   return {
     onOutput: (text) => shell.err(ownLines(coloured(text.trimEnd(), shell.isTerminal))),
     onWarning: (text) => shell.err(shell.paint('yellow', text)),
@@ -204,4 +205,19 @@ export async function buildProject(
     ...options,
   });
   return { ...artifact, buildMs: performance.now() - began };
+}
+
+/**
+ * Builds a project for a command: shows the seconds it takes, and its output on standard error.
+ *
+ * @param options as of {@link buildProject}.
+ * @throws {BuildError}
+ */
+export function buildHere(
+  shell: Shell,
+  project: Project,
+  artifacts: string,
+  options: { readonly durable?: boolean; readonly keepsFreeBytes?: number } = {},
+): Promise<Built> {
+  return whileShown(shell, 'Building', () => buildProject(project, artifacts, { ...buildOutput(shell), ...options }));
 }

@@ -8,8 +8,16 @@ import { exitCodeOf, failuresOf, printFailure } from '../terminal/failure.ts';
 import { buildProject, loadProject } from '../project/project.ts';
 import { processShell, type Shell } from '../terminal/shell.ts';
 
+/** Examples of a start. */
+export interface Examples {
+  readonly all: number;
+  /** Published now; the others are unchanged. */
+  readonly published: number;
+}
+
 /** Publishes every folder with a platform.yaml; unchanged projects keep their deployment. */
-export async function publishExamples(examples: string, folder: string, shell: Shell): Promise<void> {
+export async function publishExamples(examples: string, folder: string, shell: Shell): Promise<Examples> {
+  const counts = { all: 0, published: 0 };
   const { diskFreeBytesMin } = limitsFrom(shell.env);
   for (const name of readdirSync(examples).sort()) {
     const projectFolder = path.join(examples, name);
@@ -26,15 +34,17 @@ export async function publishExamples(examples: string, folder: string, shell: S
       artifactId: built.id,
       onlyWhenChanged: true,
     });
-    if (changed) shell.out(shell.paint('dim', `published ${name}`));
+    counts.all++;
+    if (changed) counts.published++;
   }
+  return counts;
 }
 
 if (process.argv[1] === import.meta.filename) {
   const [examples, folder] = process.argv.slice(2) as [string, string];
   const shell = processShell();
   try {
-    await publishExamples(examples, folder, shell);
+    process.send?.(await publishExamples(examples, folder, shell));
   } catch (error) {
     for (const failure of failuresOf(error)) printFailure(shell, failure);
     process.exitCode = exitCodeOf(error);

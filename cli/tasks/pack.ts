@@ -1,6 +1,7 @@
 // `npm run pack`: creates the tarballs that users install, in dist/. Node refuses TypeScript under node_modules, so
 // host code is emitted as JavaScript (types stripped, nothing else changed); sources that are bundled at run time (the
-// guest) stay TypeScript.
+// guest) stay TypeScript. `npm run pack -- dev` packs packages/dev alone, in seconds. `npm run pack -- archive` also
+// creates the release archives, or one: `-- archive linux-x64`; `--key=FILE` signs them, `--deb` adds Debian packages.
 import {
   cpSync,
   existsSync,
@@ -15,6 +16,8 @@ import {
 import { stripTypeScriptTypes } from 'node:module';
 import path from 'node:path';
 import { writeEnvironmentFile } from './tools/environment-files.ts';
+import { archiveSystems, commitSeconds, packArchive, readSigningKey } from './release/archive.ts';
+import { packDebian } from './release/debian.ts';
 import { readImports } from './tools/imports.ts';
 import { root, runProgram } from './tools/processes.ts';
 
@@ -53,6 +56,7 @@ const leftOut = [
   'dashboard/build/build.ts',
   'packages/create/{package.json,main.ts}',
   'packages/worker/{package,tsconfig}.json',
+  'packages/worker/openapi-page-{script,style}.ts',
   '**/*.c',
   '**/*.cc',
   '**/*.h',
@@ -64,9 +68,68 @@ const isOfPage = (file: string): boolean => file.startsWith('dashboard/') && !fi
 /** Read by bundler and Node: shipped as TypeScript and JavaScript. */
 const readByBoth = ['runtime/engine/bridge/protocol.ts', 'builder/node/', 'builder/shims/'];
 
-export async function run(): Promise<number> {
-  for (const file of await pack(path.join(root, 'dist'))) process.stdout.write(`${path.relative(root, file)}\n`);
+export async function run(names: readonly string[]): Promise<number> {
+  const out = path.join(root, 'dist');
+  const files =
+    names[0] === 'archive'
+      ? await packArchives(out, names.slice(1))
+      : names.length === 0
+        ? await pack(out)
+        : await packPackages(out, names);
+  for (const file of files) process.stdout.write(`${path.relative(root, file)}\n`);
   return 0;
+}
+
+/** Packs everything, then an archive for each system, with `install.sh`. */
+async function packArchives(out: string, words: readonly string[]): Promise<string[]> {
+  const keyFile = words.find((word) => word.startsWith('--key='))?.slice('--key='.length);
+  const hasDebian = words.includes('--deb');
+  const named = words.filter((word) => !word.startsWith('--key=') && word !== '--deb');
+  const unknown = named.find((word) => !archiveSystems.some((system) => system === word));
+  if (unknown !== undefined)
+    throw new Error(
+      `npm run pack -- archive: there is no ${unknown}, only ${archiveSystems.join(', ')}, --key=FILE, --deb`,
+    );
+  const key = keyFile === undefined ? null : readSigningKey(keyFile);
+  const tarballs = await pack(out);
+  const installer = path.join(out, 'install.sh');
+  cpSync(path.join(root, 'operations/install/install.sh'), installer);
+  const { version } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as { version: string };
+  const archives: string[] = [];
+  for (const system of archiveSystems) {
+    if (named.length > 0 && !named.includes(system)) continue;
+    const archive = await packArchive(out, tarballs, system, key);
+    archives.push(archive);
+    if (hasDebian) archives.push(await packDebian(archive, installer, system, version, await commitSeconds()));
+  }
+  return [...tarballs, ...archives, installer];
+}
+
+/**
+ * Packs some of packages/ into a folder, beside what is there; returns their tarballs.
+ *
+ * @throws {Error} for a name that is no package.
+ */
+export async function packPackages(outFolder: string, names: readonly string[]): Promise<string[]> {
+  const staging = path.join(outFolder, 'staging');
+  try {
+    const folders = await stagePackages(staging, names);
+    const missing = names.find((name) => !folders.includes(path.join(staging, name)));
+    if (missing !== undefined) throw new Error(`packages/${missing} does not exist`);
+    const packed: string[] = [];
+    for (const folder of folders) packed.push(path.join(outFolder, await packFolder(folder, outFolder)));
+    return packed;
+  } finally {
+    rmSync(staging, { recursive: true, force: true });
+  }
+}
+
+/** @returns the name of the tarball. */
+async function packFolder(folder: string, outFolder: string): Promise<string> {
+  const words = ['pack', '--ignore-scripts', '--pack-destination', outFolder];
+  const { code, output } = await runProgram('npm', words, { cwd: folder });
+  if (code !== 0) throw new Error(`npm pack failed in ${folder}:\n${output}`);
+  return output.trim().split('\n').at(-1)!;
 }
 
 /** Packs everything into a folder, which is emptied first; returns the tarballs. */
@@ -88,12 +151,7 @@ export async function pack(outFolder: string): Promise<string[]> {
   if (NODE_ENV === undefined) delete process.env['NODE_ENV'];
   else process.env['NODE_ENV'] = NODE_ENV;
   const folders = [program, ...(await stagePackages(path.join(staging, 'packages')))];
-  for (const folder of folders) {
-    const packed = await runProgram('npm', ['pack', '--ignore-scripts', '--pack-destination', outFolder], {
-      cwd: folder,
-    });
-    if (packed.code !== 0) throw new Error(`npm pack failed in ${folder}:\n${packed.output}`);
-  }
+  for (const folder of folders) await packFolder(folder, outFolder);
   rmSync(staging, { recursive: true });
   return readdirSync(outFolder)
     .sort()
@@ -213,11 +271,12 @@ function renamedSpecifier(file: string, specifier: string): string | null {
   return isHostModule(target) ? specifier.replace(/\.ts$/, '.js') : null;
 }
 
-/** The folders of packages/, each with JavaScript and declarations beside its sources. */
-async function stagePackages(staging: string): Promise<string[]> {
+/** The folders of packages/, or some of them, each with JavaScript and declarations beside its sources. */
+async function stagePackages(staging: string, names?: readonly string[]): Promise<string[]> {
   const folders: string[] = [];
   const source = path.join(root, 'packages');
   for (const name of existsSync(source) ? readdirSync(source) : []) {
+    if (names?.includes(name) === false) continue;
     if (!existsSync(path.join(source, name, 'package.json'))) continue;
     const folder = path.join(staging, name);
     cpSync(path.join(source, name), folder, {

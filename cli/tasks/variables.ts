@@ -67,8 +67,34 @@ export const variableGroups: readonly Group[] = [
     title: 'Sign-in',
     page: 'sign-in',
     rows: [
-      ['SIGN_UP', 'invited', 'Who may sign in: invited, or open to everybody on the Git host'],
-      ['AUTH_MAIL_URL', '', 'Gets letters of sign-in to apps, and of alerts'],
+      ['SIGN_IN', 'password,passkey,git-host,oidc', 'Ways to sign in, with commas; tokens always work'],
+      ['SIGN_UP', 'invited', 'Who may sign in: invited, or open to everybody at the Git host and the provider'],
+    ],
+  },
+  {
+    title: 'Mail',
+    page: 'mail',
+    isNotForAll: true,
+    rows: [
+      ['AUTH_MAIL_URL', '', 'Mail server, such as smtp://user:password@host:587, or an endpoint for a POST of JSON'],
+      ['MAIL_FROM', '', 'Sender of emails, such as Platform <platform@example.com>; required with a mail server'],
+    ],
+  },
+  {
+    title: 'OpenID Connect',
+    page: 'openid-connect',
+    isNotForAll: true,
+    rows: [
+      ['OIDC_ISSUER', '', 'Issuer URL of the provider that people sign in at'],
+      ['OIDC_CLIENT_ID', '', 'The platform as its client'],
+      ['OIDC_CLIENT_SECRET', '', 'Secret of the client'],
+      ['OIDC_NAME', '', "Label of the button; the issuer's host where it is empty"],
+      ['OIDC_DOMAINS', '', 'Domains of confirmed email addresses that may sign in, with commas; empty: all'],
+      ['OIDC_GROUPS', '', 'Roles by group, with commas: group=organization:role'],
+    ],
+    rare: [
+      ['OIDC_GROUPS_CLAIM', 'groups', "Claim that lists a person's groups"],
+      ['OIDC_SCOPES', 'openid email profile', 'Scopes to ask for'],
     ],
   },
   {
@@ -83,7 +109,7 @@ export const variableGroups: readonly Group[] = [
       ['GITHOST_URL', 'https://github.com', 'Pages of the Git host'],
       ['GITHOST_API_URL', 'https://api.github.com', 'Its REST API'],
     ],
-    rare: [['GIT_REMOTE_PRIVATE_HOSTS', '', 'Hosts of remotes that may have private addresses, with commas']],
+    rare: [['GIT_REMOTE_PRIVATE_HOSTS', '', 'Git hosts and remotes that may have private addresses, with commas']],
   },
   {
     title: 'Postgres and Redis',

@@ -56,6 +56,11 @@ export function formatBytes(bytes: number): string {
   return kilobytes < 1_000_000 ? `${(kilobytes / 1000).toFixed(1)} MB` : `${(kilobytes / 1_000_000).toFixed(1)} GB`;
 }
 
+/** @example formatMoment('2026-11-23T03:39:12.123Z') // '2026-11-23 03:39:12.123' */
+export function formatMoment(iso: string): string {
+  return iso.slice(0, 23).replace('T', ' ');
+}
+
 /** @example formatTime('2026-11-23T03:39:12.000Z') // '2026-11-23 03:39' */
 export function formatTime(iso: string | null | undefined): string | null {
   return iso == null ? null : iso.slice(0, 16).replace('T', ' ');

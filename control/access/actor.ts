@@ -14,6 +14,8 @@ export interface Actor {
     readonly organizationId: string | null;
     readonly projectId: string | null;
   } | null;
+  /** Null for a token. */
+  readonly sessionId: string | null;
   /** Parent of the tokens that this actor creates: its own token, or the one used to sign in. */
   readonly endsWith: TokenLife | null;
   /** Role by organization id. */
@@ -55,6 +57,7 @@ export async function actorOfToken(sql: Sql, secret: string): Promise<Actor | nu
     accountId: row.account_id,
     isOperator: row.is_admin,
     token: { id: row.id, scope: row.scope, organizationId: row.organization_id, projectId: row.project_id },
+    sessionId: null,
     endsWith: { id: row.id, expiresAt: row.expires_at },
     memberships: row.memberships ?? {},
   };
@@ -65,10 +68,12 @@ export interface SignedIn {
   readonly accountId: string;
   /** The token used to sign in; null after sign-in at the Git host. */
   readonly tokenId: string | null;
+  /** Id of the session; absent before one is opened. */
+  readonly id?: string;
 }
 
 /** The actor of a session; null if its account does not exist. */
-export async function actorOfSession(sql: Sql, { accountId, tokenId }: SignedIn): Promise<Actor | null> {
+export async function actorOfSession(sql: Sql, { accountId, tokenId, id }: SignedIn): Promise<Actor | null> {
   const [account] = await sql<{ is_admin: boolean; memberships: Record<string, Role> | null }[]>`
     SELECT is_admin, (SELECT json_object_agg(organization_id, role) FROM control.membership WHERE account_id = id) AS memberships
     FROM control.account WHERE id = ${accountId}`;
@@ -77,6 +82,7 @@ export async function actorOfSession(sql: Sql, { accountId, tokenId }: SignedIn)
     accountId,
     isOperator: account.is_admin,
     token: null,
+    sessionId: id ?? null,
     // Browsers sign in only with tokens that do not expire.
     endsWith: tokenId === null ? null : { id: tokenId, expiresAt: null },
     memberships: account.memberships ?? {},

@@ -1,5 +1,5 @@
-// Secrets that are shown once and stored as a hash. Pure.
-import { createHash, randomBytes } from 'node:crypto';
+// Secrets: created, stored as a hash, compared. Pure.
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 
 /**
  * Creates a secret and its hash.
@@ -14,4 +14,10 @@ export function newSecret(prefix: string): { readonly secret: string; readonly h
 /** SHA-256, as secrets are stored. */
 export function hashOf(secret: string): Buffer {
   return createHash('sha256').update(secret).digest();
+}
+
+/** Compares in constant time. */
+export function isSame(one: string, other: string): boolean {
+  const [a, b] = [Buffer.from(one), Buffer.from(other)];
+  return a.length === b.length && timingSafeEqual(a, b);
 }

@@ -10,6 +10,3 @@ export type ChannelSecret =
       /** An email address. */
       readonly to: string;
     };
-
-/** Error for email channels without AUTH_MAIL_URL. */
-export const NO_MAIL = 'This platform sends no mail: its operator sets AUTH_MAIL_URL';

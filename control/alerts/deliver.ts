@@ -1,11 +1,10 @@
-// Delivers alerts to channels: signed webhooks, messages to a chat, or emails posted to AUTH_MAIL_URL like those of
-// sign-in. Started by main.ts.
+// Delivers alerts to channels: signed webhooks, messages to a chat, or emails. Started by main.ts.
 import { post, type AttemptResult, type Resolve } from '#core/outbound/post.ts';
 import { runDeliveries, type Delivery } from '../outbound/deliveries.ts';
 import { sendSigned } from '../outbound/send-signed.ts';
 import { channelKind } from '../outbound/subscription.ts';
 import type { Dependencies } from '../process/dependencies.ts';
-import { NO_MAIL, type ChannelKind, type ChannelSecret } from './channel.ts';
+import type { ChannelKind, ChannelSecret } from './channel.ts';
 
 /** Three hours in total. */
 const WAITS_SECONDS = [10, 60, 300, 1800, 7200];
@@ -51,15 +50,11 @@ async function send(
 ): Promise<AttemptResult> {
   const { id, kind, type, name, value, message, event_id: alertId, project_id: projectId } = delivery;
   const [title, text] = [titleOf(delivery), textOf(deps, delivery)];
-  const postJson = (url: string, body: object, isPrivate = delivery.is_private): Promise<AttemptResult> => {
+  const postJson = (url: string, body: object): Promise<AttemptResult> => {
     const headers = { 'content-type': 'application/json', 'user-agent': 'platform-alerts' };
-    return post({ url, headers, body: JSON.stringify(body), isPrivate }, resolve);
+    return post({ url, headers, body: JSON.stringify(body), isPrivate: delivery.is_private }, resolve);
   };
-  if ('to' in channel) {
-    const { mailUrl } = deps;
-    if (mailUrl === null) return { status: null, error: NO_MAIL };
-    return postJson(mailUrl, { to: channel.to, subject: title, text }, true);
-  }
+  if ('to' in channel) return deps.mail.attempt({ to: channel.to, subject: title, text });
   const { url, secret = '' } = channel;
   if (kind === 'webhook') {
     const event = `alert.${type}`;

@@ -3,7 +3,7 @@
 import { runRounds } from '#core/process/rounds.ts';
 import type { Transaction } from '#postgres/sql.ts';
 import type { Dependencies } from '../process/dependencies.ts';
-import { newId } from '../records/ids.ts';
+import { writeEvent } from './events.ts';
 import { measure, type Measured, type Measurement } from './measure.ts';
 import { stepAlert } from './step.ts';
 
@@ -80,35 +80,4 @@ async function settle(tx: Transaction, rule: RuleRow, { value, message: said }: 
   if (next.event === null) return;
   const { id: ruleId, project_id: projectId, name } = rule;
   await writeEvent(tx, { projectId, ruleId, type: next.event, name, value, message, channels: rule.channels });
-}
-
-/** A change of an alert's state, and the channels to notify. */
-interface NewEvent {
-  readonly projectId: string | null;
-  /** Null: a test event. */
-  readonly ruleId: string | null;
-  readonly type: 'fired' | 'resolved' | 'test';
-  readonly name: string;
-  readonly value: number | null;
-  readonly message: string;
-  /** Channel ids; deleted ones are ignored. */
-  readonly channels: readonly string[];
-}
-
-/** Writes an event with its deliveries. @returns its id. */
-export async function writeEvent(tx: Transaction, event: NewEvent): Promise<string> {
-  const { projectId, ruleId, type, name, value, message, channels } = event;
-  const id = newId('alertEvent');
-  await tx`
-    INSERT INTO control.alert_event (id, project_id, rule_id, type, name, value, message)
-    VALUES (${id}, ${projectId}, ${ruleId}, ${type}, ${name}, ${value}, ${message})`;
-  const known = await tx<{ id: string }[]>`
-    SELECT id FROM control.alert_channel
-    WHERE id = ANY(${[...channels]}) AND project_id IS NOT DISTINCT FROM ${projectId}`;
-  for (const channel of known)
-    await tx`
-      INSERT INTO control.alert_delivery (id, event_id, channel_id, due_at)
-      VALUES (${newId('alertDelivery')}, ${id}, ${channel.id}, now())`;
-  await tx`SELECT pg_notify('control_alert', '')`;
-  return id;
 }

@@ -1,8 +1,11 @@
-// Measures what a rule watches: the error rate of a project, its latency, its CPU use relative to the budget, its
-// certificates; for operator rules, the disk and all certificates. Called by evaluate.ts.
+// Measures what a rule watches: the error rate of a project, its latency, its CPU use and its cost of AI relative to
+// their budgets, its certificates; for operator rules, the disk and all certificates. Called by evaluate.ts.
 import { statfs } from 'node:fs/promises';
 import type { HostCertificate } from '#core/edge-state.ts';
-import type { Plan } from '#core/plans.ts';
+import type { CpuLimits } from '#core/limits.ts';
+import { invocationKinds, type Plan } from '#core/plans.ts';
+import { counterKey } from '#gateway/accounts/room.ts';
+import { windowOf } from '#gateway/accounts/window.ts';
 import { checkCertificates } from '#operations/doctor/installation.ts';
 import type { Sql, Transaction } from '#postgres/sql.ts';
 import type { Dependencies } from '../process/dependencies.ts';
@@ -10,7 +13,7 @@ import { readLatencies, type Rows } from '../records/latency.ts';
 import { budgetsOf } from '../records/usage.ts';
 
 /** Kinds of rules, for projects and for the operator. */
-export const projectRuleKinds = ['error_rate', 'latency', 'cpu_budget', 'certificate'] as const;
+export const projectRuleKinds = ['error_rate', 'latency', 'cpu_budget', 'ai_budget', 'certificate'] as const;
 export const operatorRuleKinds = ['disk', 'certificate'] as const;
 export type RuleKind = (typeof projectRuleKinds)[number] | (typeof operatorRuleKinds)[number];
 
@@ -30,10 +33,11 @@ export interface Measurement {
   readonly message: string;
 }
 
-/** No rate is computed from fewer invocations. */
-const INVOCATIONS_MIN = 10;
+/** No rate or latency is computed from fewer invocations. */
+export const MEASURED_MIN = 10;
 const DAY_MS = 86_400_000;
 const NAMED_MAX = 5;
+const MICROS = 1_000_000;
 
 type MeasureDeps = Pick<Dependencies, 'cpuLimits' | 'folder' | 'edgeState'>;
 
@@ -43,6 +47,7 @@ export async function measure(deps: MeasureDeps, tx: Transaction | Sql, rule: Me
   if (kind === 'disk') return measureDisk(deps);
   if (projectId === null) return measureAllCertificates(deps, threshold);
   if (kind === 'certificate') return measureCertificates(deps, tx, projectId, threshold);
+  if (kind === 'ai_budget') return measureAiBudget(tx, projectId);
   if (kind === 'error_rate') return measureFailures(tx, projectId, seconds);
   return kind === 'latency' ? measureLatency(tx, projectId, seconds) : measureCpu(deps, tx, projectId, seconds);
 }
@@ -50,7 +55,7 @@ export async function measure(deps: MeasureDeps, tx: Transaction | Sql, rule: Me
 /** Rows of a project by minute, of all minutes that the window touches. */
 const within = (tx: Transaction | Sql, projectId: string, seconds: number) =>
   tx`FROM control.usage_minute WHERE project_id = ${projectId}
-    AND minute >= date_trunc('minute', now() - ${seconds} * interval '1 second')`;
+    AND minute >= date_trunc('minute', now() - ${seconds} * interval '1 second') AND kind = ANY(${[...invocationKinds]})`;
 
 async function measureFailures(tx: Transaction | Sql, projectId: string, seconds: number): Promise<Measurement> {
   const [row] = await tx<{ count: number; failed: number }[]>`
@@ -58,7 +63,7 @@ async function measureFailures(tx: Transaction | Sql, projectId: string, seconds
     ${within(tx, projectId, seconds)}`;
   const { count, failed } = row!;
   const words = `${failed} of ${count} invocations failed in ${seconds / 60} min`;
-  if (count < INVOCATIONS_MIN) return { value: null, message: `${words}: too few for a rate` };
+  if (count < MEASURED_MIN) return { value: null, message: `${words}: too few for a rate` };
   const value = (100 * failed) / count;
   return { value, message: `${words}: ${rounded(value)} %` };
 }
@@ -66,11 +71,11 @@ async function measureFailures(tx: Transaction | Sql, projectId: string, seconds
 async function measureLatency(tx: Transaction | Sql, projectId: string, seconds: number): Promise<Measurement> {
   // Only the template function of a transaction is used.
   const sql = tx as Sql;
-  const rows: Rows = sql`SELECT *, NULL AS series, NULL AS part ${within(sql, projectId, seconds)} AND kind = 'http'`;
+  const rows: Rows = sql`SELECT *, NULL::bigint AS series, NULL::bigint AS part ${within(sql, projectId, seconds)} AND kind = 'http'`;
   const [{ count }] = await sql<[{ count: number }]>`
     SELECT coalesce(sum(count), 0)::bigint AS count FROM (${rows}) AS used, unnest(first_byte_counts) AS count`;
   const { firstByteMs } = (await readLatencies(sql, rows)).total;
-  if (firstByteMs === null || count < INVOCATIONS_MIN)
+  if (firstByteMs === null || count < MEASURED_MIN)
     return { value: null, message: `${count} requests in ${seconds / 60} min: too few for a latency` };
   const { p50, p99 } = firstByteMs;
   return {
@@ -85,10 +90,7 @@ async function measureCpu(
   projectId: string,
   seconds: number,
 ): Promise<Measurement> {
-  const [of] = await tx<{ plan: Plan }[]>`
-    SELECT plan FROM control.organization JOIN control.project ON organization_id = organization.id
-    WHERE project.id = ${projectId}`;
-  const budgets = of === undefined ? {} : budgetsOf(cpuLimits, of.plan);
+  const budgets = await budgetsOfProject(tx, cpuLimits, projectId);
   const [row] = await tx<{ kind: string; route: string; cpu_ms: number; budget: number }[]>`
     SELECT kind, route, cpu_ms, budget FROM (
       SELECT kind, route, cpu_ms_max AS cpu_ms, (${tx.json(budgets)}::jsonb->>kind)::float AS budget
@@ -101,6 +103,36 @@ async function measureCpu(
     value,
     message: `${kind} ${route} used ${rounded(used)} of ${budget} ms of CPU: ${rounded(value)} % of its budget`,
   };
+}
+
+/** CPU milliseconds per invocation by kind in the plan of a project; empty if it was deleted. */
+export async function budgetsOfProject(
+  tx: Transaction | Sql,
+  cpuLimits: CpuLimits,
+  projectId: string,
+): Promise<Readonly<Record<string, number>>> {
+  const [of] = await tx<{ plan: Plan }[]>`
+    SELECT plan FROM control.organization JOIN control.project ON organization_id = organization.id
+    WHERE project.id = ${projectId}`;
+  return of === undefined ? {} : budgetsOf(cpuLimits, of.plan);
+}
+
+/** By the counter that also refuses calls. */
+async function measureAiBudget(tx: Transaction | Sql, projectId: string): Promise<Measurement> {
+  const key = counterKey({ scope: 'project', of: 'cost', per: 'month' }, projectId);
+  const { startsAt } = windowOf('month', Date.now());
+  const [row] = await tx<{ budget: number; micros: number }[]>`
+    SELECT (set->>'most')::float8 AS budget, coalesce(counter.used, 0)::float8 AS micros
+    FROM control.ai_settings CROSS JOIN jsonb_array_elements(limits) AS set
+    LEFT JOIN control.ai_counter AS counter ON counter.key = ${key} AND counter.starts_at = ${new Date(startsAt)}
+    WHERE project_id = ${projectId} AND set->>'of' = 'cost' AND set->>'per' = 'month'`;
+  if (row === undefined) return { value: null, message: 'The project has no monthly budget for AI' };
+  const { budget, micros } = row;
+  const spent = micros / MICROS;
+  // A budget of 0 is used up.
+  const value = budget === 0 ? 100 : (100 * spent) / budget;
+  const cents = Math.round(100 * spent) / 100;
+  return { value, message: `AI calls cost ${cents} of ${budget} this month: ${rounded(value)} % of the budget` };
 }
 
 async function measureCertificates(
@@ -136,7 +168,7 @@ function certificateProblem(host: string, certificate: HostCertificate | undefin
 
 /** The value is the number of problems; one is over the threshold. */
 function counted(problems: readonly string[]): Measurement {
-  if (problems.length === 0) return { value: 0, message: 'All certificates are well' };
+  if (problems.length === 0) return { value: 0, message: 'All certificates are valid' };
   const more = problems.length > NAMED_MAX ? `; and ${problems.length - NAMED_MAX} more` : '';
   return { value: problems.length, message: `${problems.slice(0, NAMED_MAX).join('; ')}${more}` };
 }

@@ -10,8 +10,10 @@ import { resourceAccess } from './resources/resource-access.ts';
 import { admitted, API_VERSION, named, type RequestState } from './request/middleware.ts';
 import { deployHooks } from './routes/deploy-hooks.ts';
 import { gitHost } from './routes/git-host.ts';
+import { gitHosts } from './routes/git-hosts.ts';
 import { health } from './routes/health.ts';
 import { oauth } from './routes/oauth.ts';
+import { projectIcons } from './routes/project-icons.ts';
 import { projects } from './routes/projects.ts';
 import { migrations } from './routes/migrations.ts';
 import { releases } from './routes/releases.ts';
@@ -22,7 +24,7 @@ import { traces } from './routes/traces.ts';
 import { uploads } from './routes/uploads.ts';
 import { repositories } from './routes/repositories.ts';
 import { createEventStreams } from './events/event-stream.ts';
-import { operatorAlerts, projectAlerts } from './routes/alerts.ts';
+import { operatorAlerts, organizationAlerts, projectAlerts } from './routes/alerts.ts';
 import { audit } from './routes/audit.ts';
 import { deployments } from './routes/deployments.ts';
 import { aiDevToken } from './routes/ai-dev-token.ts';
@@ -33,8 +35,12 @@ import { aiUsage } from './routes/ai-usage.ts';
 import { analytics } from './routes/analytics.ts';
 import { drains } from './routes/drains.ts';
 import { domains } from './routes/domains.ts';
+import { invitations } from './routes/invitations.ts';
 import { members } from './routes/members.ts';
 import { operator } from './routes/operator.ts';
+import { operatorSetup } from './routes/operator-setup.ts';
+import { operatorSettings } from './routes/operator-settings.ts';
+import { operatorMail } from './routes/operator-mail.ts';
 import { organizations } from './routes/organizations.ts';
 import { storage } from './routes/storage.ts';
 import { templates } from './routes/templates.ts';
@@ -60,6 +66,7 @@ export function createApi() {
       path: '/openapi.json',
       info: { title: 'Platform API', version: API_VERSION },
       ui: '/docs',
+      cli: 'platform api',
       failure: FailureSchema,
       securitySchemes: {
         token: { type: 'http', scheme: 'bearer', description: 'Created by `platform auth login` or POST /tokens' },
@@ -74,7 +81,9 @@ export function createApi() {
     .route('/', health)
     .route('/', organizations)
     .route('/', members)
+    .route('/', invitations)
     .route('/', projects)
+    .route('/', projectIcons)
     .route('/', templates)
     .route('/', migrations)
     .route('/', releases)
@@ -88,6 +97,9 @@ export function createApi() {
     .route('/', analytics)
     .route('/', storage)
     .route('/', operator)
+    .route('/', operatorMail)
+    .route('/', operatorSettings)
+    .route('/', operatorSetup)
     .route(
       '/',
       platform<Dependencies, RequestState>()
@@ -105,12 +117,14 @@ export function createApi() {
     .route('/', aiDevToken)
     .route('/', aiUsage)
     .route('/', projectAlerts)
+    .route('/', organizationAlerts)
     .route('/', operatorAlerts)
     .route('/', account)
     .route('/', addresses)
     .route('/', webhooks)
     .route('/', oauth)
     .route('/', gitHost)
+    .route('/', gitHosts)
     .route('/', repositories)
     .route('/', deployHooks)
     .build();

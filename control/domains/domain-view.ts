@@ -50,9 +50,9 @@ export const domainSchema = Type.Object({
 });
 
 const ISSUES =
-  'Point the host at this platform. Its certificate is had at the first visit by https, or within minutes of its proof.';
+  'Point the host at this platform. Its certificate is issued at the first visit over HTTPS, or minutes after the ownership check.';
 const ISSUES_NONE =
-  'Point the host at this platform (CNAME or A). Certificates are not issued by this platform (PUBLIC_HTTPS is off): it answers by http, or by https where a proxy in front has a certificate.';
+  'Point the host at this platform (CNAME or A). This platform issues no certificates (PUBLIC_HTTPS is off) and serves HTTP. For HTTPS, put a proxy with a certificate in front of it.';
 
 /** Looks up the platform's addresses once for all domains. */
 export async function showDomains(deps: ViewDeps, rows: readonly DomainRow[]): Promise<DomainView[]> {

@@ -1,5 +1,4 @@
-// Sends lines to the target of a drain: NDJSON or a JSON array by POST, or an object in a bucket. Called by
-// deliver.ts,
+// Sends lines to the target of a drain: NDJSON or a JSON array by POST, or an object in a bucket. Called by deliver.ts
 // and by the route that tests a drain.
 import { promisify } from 'node:util';
 import { gzip as gzipWithCallback } from 'node:zlib';

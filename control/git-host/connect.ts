@@ -3,47 +3,22 @@
 // git.
 import { seal } from '#core/encryption.ts';
 import { isFailure } from '#core/failure.ts';
-import {
-  installationsOf,
-  readInstallation,
-  repositoriesOf,
-  type HostInstallation,
-  type HostRepository,
-} from '#git/host/repositories.ts';
+import { installationsOf, readInstallation, repositoriesOf, type HostRepository } from '#git/host/repositories.ts';
 import type { GitHost } from '#git/host/connection.ts';
 import { credentialsContext, remoteSource, type RemoteCredentials } from '#git/clone-source.ts';
 import { readRemoteHeads, type RemoteHeads } from '#git/remote-heads.ts';
 import { isBranchName, parseRemoteUrl } from '#git/remote-url.ts';
-import type { Transaction } from '#postgres/sql.ts';
 import { ApiError } from '../http/errors.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import { newId } from '../records/ids.ts';
 import { newSecret } from '../access/secrets.ts';
-
-/** A repository that a person may connect. */
-interface Connectable {
-  readonly installation: HostInstallation;
-  readonly repository: HostRepository;
-}
+import type { Noted } from './hosts.ts';
 
 /** @throws {ApiError} `not_available` */
 export function gitHostOf({ git }: Pick<Dependencies, 'git'>): GitHost {
   if (git.gitHost !== null) return git.gitHost;
   throw new ApiError('not_available', {
     reason: 'No Git-host application is configured: set GITHOST_APP_ID and GITHOST_APP_PRIVATE_KEY (docs/git-host.md)',
-  });
-}
-
-/** Installations of the application that a person can see. @throws {ApiError} */
-export async function connectable(deps: Pick<Dependencies, 'git'>, token: string): Promise<Connectable[]> {
-  const host = gitHostOf(deps);
-  return asApiErrors(async () => {
-    const installations = (await installationsOf(host, token)).filter(({ isSuspended }) => !isSuspended);
-    const found: Connectable[] = [];
-    for (const installation of installations)
-      for (const repository of await repositoriesOf(host, token, installation.id))
-        found.push({ installation, repository });
-    return found;
   });
 }
 
@@ -66,8 +41,8 @@ export async function connectHosted(
   const { installation, repository } = await asApiErrors(async () => {
     const mine = (await installationsOf(host, token)).some(({ id }) => id === installationId);
     if (!mine) throw new ApiError('not_found');
-    const found = (await repositoriesOf(host, token, installationId)).find(({ id }) => id === hostId);
-    if (found === undefined) throw new ApiError('not_found');
+    const found = await findRepository(host, token, installationId, hostId);
+    if (found === null) throw new ApiError('not_found');
     return { repository: found, installation: await readInstallation(host, installationId) };
   });
   if (!repository.mayPush)
@@ -90,7 +65,8 @@ export async function connectHosted(
       UPDATE control.repository
          SET installation_id = ${installationId}, full_name = ${repository.fullName}, url = ${url},
              default_branch = ${repository.defaultBranch}, disconnected_at = NULL, disconnect_reason = NULL
-       WHERE organization_id = ${organizationId} AND source = 'git-host' AND host_id = ${hostId} RETURNING id`;
+       WHERE organization_id = ${organizationId} AND source = 'git-host' AND git_host_id IS NULL
+         AND host_id = ${hostId} RETURNING id`;
     const id = known?.id ?? newId('repository');
     await note(tx, id, repository.fullName);
     if (known !== undefined) return id;
@@ -103,8 +79,21 @@ export async function connectHosted(
   });
 }
 
+async function findRepository(
+  host: GitHost,
+  token: string,
+  installationId: string,
+  hostId: string,
+): Promise<HostRepository | null> {
+  for (let page = 1; ; page++) {
+    const { repositories, hasMore } = await repositoriesOf(host, token, installationId, page);
+    const found = repositories.find(({ id }) => id === hostId);
+    if (found !== undefined || !hasMore) return found ?? null;
+  }
+}
+
 /** Maps errors of the Git host to API errors: the person must resolve what the host refuses them. */
-async function asApiErrors<Result>(ask: () => Promise<Result>): Promise<Result> {
+export async function asApiErrors<Result>(ask: () => Promise<Result>): Promise<Result> {
   try {
     return await ask();
   } catch (error) {
@@ -117,9 +106,6 @@ async function asApiErrors<Result>(ask: () => Promise<Result>): Promise<Result> 
     throw new ApiError('unavailable', { reason: error.message });
   }
 }
-
-/** Writes the audit log entry of a connection in a transaction. */
-type Noted = (tx: Transaction, id: string, name: string) => Promise<void>;
 
 /** A plain remote to connect. */
 interface NewRemote {

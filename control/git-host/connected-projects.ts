@@ -1,4 +1,5 @@
-// Finds the projects connected to a repository of the Git host, for deliveries about it.
+// Finds the projects connected to a repository of a Git host, for deliveries about it.
+import type { AboutRepository } from '#git/host/delivery.ts';
 import type { Sql } from '#postgres/sql.ts';
 
 /** The columns of a project that a push needs. */
@@ -28,18 +29,21 @@ const toProject = (row: Row): ConnectedProject => ({
 });
 
 /**
- * Projects of a repository of the Git host, by the host's ids; several organizations may have connected it. After a
+ * Projects of a repository of a Git host, by the host's ids; several organizations may have connected it. After a
  * transfer, the repository belongs to another installation, so earlier connections do not match.
  */
 export async function projectsOfHosted(
   sql: Sql,
-  { repositoryId: hostId, installationId }: { readonly repositoryId: string; readonly installationId: string },
+  { gitHostId, repositoryId: hostId, installationId }: AboutRepository,
 ): Promise<ConnectedProject[]> {
+  const ofHost =
+    gitHostId === undefined
+      ? sql`repository.git_host_id IS NULL AND repository.installation_id = ${installationId}`
+      : sql`repository.git_host_id = ${gitHostId}`;
   const rows = await sql<Row[]>`
     SELECT project.id, project.organization_id, project.default_branch, project.config_path, project.repository_id
       FROM control.project JOIN control.repository ON repository.id = project.repository_id
-     WHERE repository.source = 'git-host' AND repository.host_id = ${hostId}
-       AND repository.installation_id = ${installationId}
+     WHERE repository.source = 'git-host' AND repository.host_id = ${hostId} AND ${ofHost}
        AND repository.disconnected_at IS NULL AND project.deleted_at IS NULL ORDER BY project.id`;
   return rows.map(toProject);
 }

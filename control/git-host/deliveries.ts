@@ -1,10 +1,10 @@
 // Processes deliveries of the Git host after they were acknowledged. Deliveries of one subject are processed in
-// order,
-// each until it is done; those claimed by a process that died are retried soon. Started by the API process.
+// order, each until it is done; those claimed by a process that died are retried soon. Started by the API process.
 import { backoffMs } from '#core/backoff.ts';
 import { runRounds } from '#core/process/rounds.ts';
+import type { Delivery } from '#git/host/delivery.ts';
 import type { Dependencies } from '../process/dependencies.ts';
-import type { Delivery, StoredDelivery } from './delivery.ts';
+import type { StoredDelivery } from './delivery.ts';
 import { handleInstallation, handleInstallationRepositories } from './installations.ts';
 import { handlePullRequest } from './pull-requests.ts';
 import { handleDeletion, handlePush } from './pushes.ts';
@@ -16,7 +16,8 @@ const POLL_MS = 5000;
 const TOGETHER = 4;
 /** Deliveries of a process that died become due after this time. */
 const LEASE_MS = 60_000;
-const ATTEMPTS_MAX = 12;
+/** With these pauses, a delivery outlasts a host that is away for an hour. */
+const ATTEMPTS_MAX = 24;
 const pauses = { backoffMs: 1000, backoffMsMax: 5 * 60_000 };
 const KEPT_DAYS = 90;
 /** Events that remove something and have no timestamp. Their hashes are kept forever to prevent replays. */

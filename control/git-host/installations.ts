@@ -1,7 +1,7 @@
 // Updates connections when an installation of the application is created, deleted or gets other repositories.
 // Deployments are always kept.
 import type { Dependencies } from '../process/dependencies.ts';
-import type { InstallationChange, InstallationRepositories } from './delivery.ts';
+import type { InstallationChange, InstallationRepositories } from '#git/host/delivery.ts';
 
 /** Why a repository is disconnected, as stored in its row. */
 export const disconnectReasons = {
@@ -11,6 +11,8 @@ export const disconnectReasons = {
   suspended: 'the application was suspended on the Git host',
   transferred: 'the repository went to another owner on the Git host: connect it again',
   unreachable: 'the application was denied the repository on the Git host',
+  gone: 'the repository was deleted on the Git host, or its account can no longer see it',
+  account: 'the account on the Git host was disconnected: connect the repository again',
 } as const;
 
 /** @returns the result, stored with the delivery */

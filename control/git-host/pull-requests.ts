@@ -2,10 +2,11 @@
 // number is stored. Those of forks contain code of strangers: their commits wait for approval, under a branch name that
 // no branch of the repository can have.
 import { forkBranch } from '#core/names.ts';
+import type { PullRequest } from '#git/host/delivery.ts';
 import { createDeployment } from '../releases/create-deployment.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import { projectsOfHosted, type ConnectedProject } from './connected-projects.ts';
-import type { PullRequest, StoredDelivery } from './delivery.ts';
+import type { StoredDelivery } from './delivery.ts';
 import { removeUnlessProduction } from './pushes.ts';
 
 /** @returns the result, stored with the delivery */

@@ -1,5 +1,7 @@
 // Handles updated and deleted branches: creates a deployment in every connected project, or removes the branch.
 // Deliveries may arrive twice, late or out of order; repeating one has no effect.
+import { isFailure } from '#core/failure.ts';
+import type { AboutRepository, BranchDeletion, Push } from '#git/host/delivery.ts';
 import type { Sql } from '#postgres/sql.ts';
 import { ApiError } from '../http/errors.ts';
 import { removeBranch } from '../releases/branch-removal.ts';
@@ -8,8 +10,9 @@ import { systemAudit } from '../releases/audit-entries.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import { newDeploymentId } from '../records/ids.ts';
 import { projectsOfHosted, type ConnectedProject } from './connected-projects.ts';
-import type { BranchDeletion, Push, StoredDelivery } from './delivery.ts';
+import type { StoredDelivery } from './delivery.ts';
 import { isOvertaken, skipReason, type PushOrder } from './push-rules.ts';
+import { currentRepository } from './token-repositories.ts';
 
 /** Maximum number of other pushes of the branch to compare with. */
 const OTHERS_MAX = 50;
@@ -21,19 +24,10 @@ const AGE_DAYS_MAX = 60;
 /** @returns the result, stored with the delivery */
 export async function handlePush(deps: Dependencies, push: Push, stored: StoredDelivery): Promise<string> {
   if (push.pushedAt !== 0 && Date.now() / 1000 - push.pushedAt > AGE_DAYS_MAX * 86_400) return 'too old';
-  const others = await deps.sql<{ details: PushOrder }[]>`
-    SELECT details FROM control.webhook_received
-     WHERE subject = ${stored.subject} AND event = 'push' AND delivery_id <> ${stored.deliveryId}
-     ORDER BY seq DESC LIMIT ${OTHERS_MAX}`;
-  if (
-    isOvertaken(
-      push,
-      others.map(({ details }) => details),
-    )
-  )
-    return 'overtaken';
+  const tip = await tipOf(deps, push);
   const projects = await projectsOfHosted(deps.sql, push);
   if (projects.length === 0) return 'no project';
+  if (tip === undefined ? await isOlder(deps, push, stored) : tip !== null && tip !== push.after) return 'overtaken';
   const outcomes: string[] = [];
   for (const project of projects)
     outcomes.push(
@@ -42,6 +36,37 @@ export async function handlePush(deps: Dependencies, push: Push, stored: StoredD
         : await deployPush(deps, { ...push, after: push.after }, project, projects, stored.receivedAt),
     );
   return [...new Set(outcomes)].join(', ');
+}
+
+/** Whether a later push of the branch was received before. */
+async function isOlder({ sql }: Dependencies, push: Push, { subject, deliveryId }: StoredDelivery): Promise<boolean> {
+  const others = await sql<{ details: PushOrder }[]>`
+    SELECT details FROM control.webhook_received
+     WHERE subject = ${subject} AND event = 'push' AND delivery_id <> ${deliveryId}
+     ORDER BY seq DESC LIMIT ${OTHERS_MAX}`;
+  return isOvertaken(
+    push,
+    others.map(({ details }) => details),
+  );
+}
+
+/**
+ * The branch's commit on a host that is used with a token: such hosts do not say when something was pushed, so the host
+ * decides which push is the last, also for one that is sent a second time. Null: the branch is gone. Undefined: another
+ * kind of host, or it refuses the token; the deployment then says so.
+ */
+async function tipOf(
+  deps: Dependencies,
+  { gitHostId, repositoryId, branch }: AboutRepository & { readonly branch: string },
+): Promise<string | null | undefined> {
+  if (gitHostId === undefined) return undefined;
+  const current = await currentRepository(deps, { gitHostId, repositoryId });
+  try {
+    return await current?.access.readHead(current.repository, branch);
+  } catch (error) {
+    if (isFailure(error, 'git_host') && error.reason === 'refused') return undefined;
+    throw error;
+  }
 }
 
 async function deployPush(
@@ -111,6 +136,7 @@ export async function handleDeletion(
      WHERE subject = ${stored.subject} AND event = 'push' AND details->>'after' IS NULL
        AND (details->>'pushedAt')::bigint >= ${gone.pushedAt - TOLD_TWICE_SECONDS}`;
   if (told !== undefined) return 'told by its push';
+  if (typeof (await tipOf(deps, gone)) === 'string') return 'overtaken';
   const outcomes: string[] = [];
   for (const project of await projectsOfHosted(deps.sql, gone))
     outcomes.push(await removeUnlessProduction(deps, project, gone.branch, 'branch_deleted'));

@@ -1,10 +1,16 @@
-// Receives a delivery of the Git host: limits its size, checks the signature over the raw bytes, and stores each one
+// Receives a delivery of a Git host: limits its size, checks the signature over the raw bytes, and stores each one
 // once. The response is sent once it is stored; deliveries.ts processes it later, also after a restart.
 import { createHash, createHmac, timingSafeEqual, type Hash, type Hmac } from 'node:crypto';
 import { isFailure } from '#core/failure.ts';
+import type { TokenHostKind } from '#git/host/access.ts';
+import type { Delivery } from '#git/host/delivery.ts';
+import { readGithubDelivery } from '#git/host/kinds/github-delivery.ts';
+import { tokenHostKinds } from '#git/host/token-hosts.ts';
+import { isSame } from '../access/secrets.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import { ApiError } from '../http/errors.ts';
-import { readDelivery, subjectOf, type Delivery } from './delivery.ts';
+import { subjectOf } from './delivery.ts';
+import { findHost, webhookOf } from './hosts.ts';
 
 /** Result: `accepted`, `ignored` (nothing to do), or `replayed` (received before). */
 type Received = 'accepted' | 'ignored' | 'replayed';
@@ -16,9 +22,10 @@ const PARSED_BYTES_MAX = 5_000_000;
 const RECEIVE_MS = 20_000;
 /** Two deliveries within this time may have the same content. */
 const ALIKE_MS = 5000;
+const DELIVERY_ID = /^[\w-]{8,100}$/;
 
 /**
- * Receives one delivery.
+ * Receives one delivery of the host of `GITHOST_URL`.
  *
  * @throws {ApiError} `unavailable` without a secret, `unauthorized` for an invalid signature, `payload_too_large`,
  *   `bad_request`.
@@ -29,24 +36,86 @@ export async function receiveDelivery(deps: Pick<Dependencies, 'sql' | 'git'>, r
     throw new ApiError('unavailable', {
       reason: 'Webhooks of the Git host are not enabled: set GITHOST_WEBHOOK_SECRET',
     });
+  needJson(request);
+  const event = headerOf(request, ['x-github-event'], /^[a-z_]{1,64}$/);
+  const deliveryId = headerOf(request, ['x-github-delivery'], DELIVERY_ID);
+  const hash = createHash('sha256');
+  const signature = { header: 'x-hub-signature-256', scheme: 'hmac', prefix: 'sha256=' } as const;
+  const bytes = await readSigned(request, signature, secret, hash);
+  const delivery = parse(event, bytes, readGithubDelivery);
+  return storeDelivery(deps.sql, { deliveryId, event, bodyHash: hash.digest() }, delivery);
+}
+
+/**
+ * Receives one delivery of a host that is used with tokens, about the repository that the URL names.
+ *
+ * @throws {ApiError} `not_found` for an unknown host, `unauthorized` for an invalid signature, `payload_too_large`,
+ *   `bad_request`.
+ */
+export async function receiveHosted(
+  deps: Pick<Dependencies, 'sql' | 'keys' | 'addresses'>,
+  request: Request,
+  { gitHostId, repositoryId }: { readonly gitHostId: string; readonly repositoryId: string },
+): Promise<Received> {
+  const { sql } = deps;
+  const host = await findHost(sql, gitHostId);
+  const kind = tokenHostKinds[host.kind];
+  needJson(request);
+  const event = headerOf(request, [kind.event], /^[\w: ]{1,64}$/);
+  const deliveryId = `${gitHostId}:${headerOf(request, kind.deliveryIds, DELIVERY_ID)}`;
+  // Bodies of two repositories may be alike.
+  const hash = createHash('sha256').update(`${gitHostId}:${repositoryId}\n`);
+  const bytes = await readSigned(request, kind.signature, webhookOf(deps, host, repositoryId).secret, hash);
+  const deliveries = parse(event, bytes, kind.readDeliveries);
+  if (deliveries.some((delivery) => !('repositoryId' in delivery) || delivery.repositoryId !== repositoryId))
+    throw new ApiError('bad_request', { reason: 'The delivery is about another repository than its URL' });
+  // Without a signature over the body, there is nothing to recognize; and hosts without one send equal bodies for
+  // equal pushes.
+  const bodyHash = kind.signature.scheme === 'hmac' ? hash.digest() : null;
+  if (deliveries.length === 0) return storeDelivery(sql, { deliveryId, event, bodyHash }, null);
+  const outcomes: Received[] = [];
+  for (const [index, delivery] of deliveries.entries())
+    outcomes.push(
+      await storeDelivery(
+        sql,
+        index === 0
+          ? { deliveryId, event: delivery.event, bodyHash }
+          : { deliveryId: `${deliveryId}:${index}`, event: delivery.event, bodyHash: null },
+        { ...delivery, gitHostId } as Delivery,
+      ),
+    );
+  return outcomes.includes('accepted') ? 'accepted' : 'replayed';
+}
+
+function needJson(request: Request): void {
   const [type] = (request.headers.get('content-type') ?? '').split(';');
   if (type!.trim().toLowerCase() !== 'application/json')
     throw new ApiError('bad_request', { reason: 'The content type must be application/json' });
-  const event = headerOf(request, 'x-github-event', /^[a-z_]{1,64}$/);
-  const deliveryId = headerOf(request, 'x-github-delivery', /^[\w-]{8,100}$/);
-  const signature = /^sha256=([0-9a-f]{64})$/.exec(request.headers.get('x-hub-signature-256') ?? '')?.[1];
-  if (signature === undefined) throw new ApiError('signature_invalid');
-  if (Number(request.headers.get('content-length') ?? 0) > BODY_BYTES_MAX) throw tooLarge(BODY_BYTES_MAX);
-
-  const hmac = createHmac('sha256', secret);
-  const hash = createHash('sha256');
-  const bytes = await readLimited(request, [hmac, hash]);
-  if (!timingSafeEqual(hmac.digest(), Buffer.from(signature, 'hex'))) throw new ApiError('signature_invalid');
-  if (bytes === null) throw tooLarge(PARSED_BYTES_MAX);
-  return storeDelivery(deps.sql, { deliveryId, event, bodyHash: hash.digest() }, parse(event, bytes));
 }
 
-function headerOf(request: Request, name: string, pattern: RegExp): string {
+/** Reads the body and checks its signature. @throws {ApiError} */
+async function readSigned(
+  request: Request,
+  { header, scheme, prefix }: TokenHostKind['signature'],
+  secret: string,
+  hash: Hash,
+): Promise<Buffer> {
+  const given = request.headers.get(header) ?? '';
+  if (scheme === 'token' && !isSame(given, secret)) throw new ApiError('signature_invalid');
+  const digits = given.startsWith(prefix) ? given.slice(prefix.length) : '';
+  if (scheme === 'hmac' && !/^[0-9a-f]{64}$/.test(digits)) throw new ApiError('signature_invalid');
+  if (Number(request.headers.get('content-length') ?? 0) > BODY_BYTES_MAX) throw tooLarge(BODY_BYTES_MAX);
+  const hmac = createHmac('sha256', secret);
+  const bytes = await readLimited(request, [hmac, hash]);
+  if (scheme === 'hmac' && !timingSafeEqual(hmac.digest(), Buffer.from(digits, 'hex')))
+    throw new ApiError('signature_invalid');
+  if (bytes === null) throw tooLarge(PARSED_BYTES_MAX);
+  return bytes;
+}
+
+/** The first of the headers that is there. */
+function headerOf(request: Request, names: readonly string[], pattern: RegExp): string {
+  const name = names.find((each) => request.headers.has(each)) ?? names[0]!;
   const value = request.headers.get(name) ?? '';
   if (pattern.test(value)) return value;
   throw new ApiError('bad_request', { reason: `The header ${name} is missing or invalid` });
@@ -84,8 +153,7 @@ async function readLimited(request: Request, digests: readonly (Hmac | Hash)[]):
   return bytes > PARSED_BYTES_MAX ? null : Buffer.concat(chunks);
 }
 
-/** Null: nothing to do. */
-function parse(event: string, bytes: Buffer): Delivery | null {
+function parse<Parsed>(event: string, bytes: Buffer, read: (event: string, body: unknown) => Parsed): Parsed {
   let body: unknown;
   try {
     body = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
@@ -93,7 +161,7 @@ function parse(event: string, bytes: Buffer): Delivery | null {
     throw new ApiError('bad_request', { reason: 'The body is not JSON' });
   }
   try {
-    return readDelivery(event, body);
+    return read(event, body);
   } catch (error) {
     if (!isFailure(error, 'delivery_malformed')) throw error;
     throw new ApiError('bad_request', { reason: `The body is not a valid "${event}" event: ${error.message}` });
@@ -107,7 +175,11 @@ function parse(event: string, bytes: Buffer): Delivery | null {
  */
 async function storeDelivery(
   sql: Dependencies['sql'],
-  { deliveryId, event, bodyHash }: { readonly deliveryId: string; readonly event: string; readonly bodyHash: Buffer },
+  {
+    deliveryId,
+    event,
+    bodyHash,
+  }: { readonly deliveryId: string; readonly event: string; readonly bodyHash: Buffer | null },
   delivery: Delivery | null,
 ): Promise<Received> {
   const [subject, outcome] = delivery === null ? ['', 'ignored'] : [subjectOf(delivery), null];

@@ -1,5 +1,7 @@
 // Texts that the Git host shows for a deployment: the commit status and the comment on the pull request. They contain
 // no user-written text except names of projects, which are plain. Pure.
+import type { CommitStatus } from '#git/host/access.ts';
+import type { GuardedState } from '../records/guarded-releases.ts';
 
 /** The fields of a deployment that are reported. */
 export interface ReportedDeployment {
@@ -8,20 +10,23 @@ export interface ReportedDeployment {
   readonly errorMessage: string | null;
   readonly isFork: boolean;
   readonly isApproved: boolean;
+  /** Its newest guarded release; absent: none, or it became production after that. */
+  readonly guarded?: {
+    readonly state: GuardedState;
+    /** Current share of the visitors. */
+    readonly percent: number;
+    readonly reason: string | null;
+  };
 }
 
-/** In the format of the Git host's API. */
-interface CommitStatus {
-  readonly state: 'pending' | 'success' | 'failure' | 'error';
-  readonly description: string;
-}
+type Status = Pick<CommitStatus, 'state' | 'description'>;
 
 const DESCRIPTION_CHARS_MAX = 140;
 
 /** The commit status of a deployment. */
-export function commitStatus(deployment: ReportedDeployment): CommitStatus {
+export function commitStatus(deployment: ReportedDeployment): Status {
   const { status, reason } = deployment;
-  const of = (state: CommitStatus['state'], description: string): CommitStatus => ({
+  const of = (state: CommitStatus['state'], description: string): Status => ({
     state,
     description: description.slice(0, DESCRIPTION_CHARS_MAX),
   });
@@ -29,7 +34,7 @@ export function commitStatus(deployment: ReportedDeployment): CommitStatus {
     case 'queued':
       return of('pending', waits(deployment) ? 'Waits for the approval of a member' : 'Waits to be built');
     case 'success':
-      return of('success', 'Deployed');
+      return guardedStatus(deployment, of) ?? of('success', 'Deployed');
     case 'failure':
       return of('failure', `Failed${reason === null ? '' : `: ${reason.replaceAll('_', ' ')}`}`);
     case 'timeout':
@@ -39,6 +44,23 @@ export function commitStatus(deployment: ReportedDeployment): CommitStatus {
       return of('error', reason === 'superseded' ? 'Superseded by a newer commit' : 'Canceled');
     default:
       return of('pending', 'In progress');
+  }
+}
+
+/** The status of a deployment whose guarded release runs or has failed; null: another one. */
+function guardedStatus(
+  { guarded }: ReportedDeployment,
+  of: (state: CommitStatus['state'], description: string) => Status,
+): Status | null {
+  switch (guarded?.state) {
+    case 'running':
+      return of('pending', `Guarded release: ${guarded.percent} % of the visitors`);
+    case 'rolled_back':
+      return of('failure', `Rolled back. ${guarded.reason ?? ''}`.trim());
+    case 'canceled':
+      return of('error', `Guarded release canceled: ${guarded.reason ?? ''}`);
+    default:
+      return null;
   }
 }
 

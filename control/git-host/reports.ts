@@ -1,31 +1,34 @@
-// Reports deployments to the Git host: a commit status for each, and one comment per pull request that is updated, if
+// Reports deployments to their Git host: a commit status for each, and one comment per pull request that is updated, if
 // the installation has the permissions. Triggers insert rows into control.git_report with each change of state, so no
 // report is lost with a process.
 import { createHash } from 'node:crypto';
 import { backoffMs } from '#core/backoff.ts';
 import { isFailure } from '#core/failure.ts';
 import { runRounds } from '#core/process/rounds.ts';
-import { type GitHost, type InstallationScope, type Permissions } from '#git/host/connection.ts';
-import { repositoryPath } from '#git/host/repositories.ts';
+import type { RepositoryAccess } from '#git/host/access.ts';
+import type { Permissions } from '#git/host/connection.ts';
+import { openGithub } from '#git/host/kinds/github.ts';
+import type { TokenHostKindName } from '#git/host/token-hosts.ts';
 import { deploymentUrls } from '../records/deployment-urls.ts';
+import { guardedOf, percentOf, type GuardedRow } from '../records/guarded-releases.ts';
 import type { Dependencies } from '../process/dependencies.ts';
+import { hostedColumns, noteProblem, openHosted } from './hosts.ts';
 import { includes } from './missing-permissions.ts';
 import { commentBody, commentMark, commitStatus, type CommentLine, type ReportedDeployment } from './report-text.ts';
 
 const POLL_MS = 15_000;
 const TOGETHER = 10;
 const LEASE_MS = 60_000;
-const ATTEMPTS_MAX = 12;
+/** With these pauses, a host that is away for two hours still gets its reports. */
+const ATTEMPTS_MAX = 22;
 const pauses = { backoffMs: 2000, backoffMsMax: 10 * 60_000 };
 
 /** Sends reports until the process ends. */
 export async function followReports(deps: Dependencies): Promise<void> {
-  const { gitHost } = deps.git;
-  if (gitHost === null) return;
   const listen = (wake: () => void): Promise<() => Promise<void>> =>
     deps.onNotify('control_git', (payload) => payload === 'report' && wake());
   const failure = 'Reports to the Git host: not done, tried again';
-  await runRounds(deps, { failure, pollMs: POLL_MS, listen }, async () => (await workOnReports(deps, gitHost)) > 0);
+  await runRounds(deps, { failure, pollMs: POLL_MS, listen }, async () => (await workOnReports(deps)) > 0);
 }
 
 interface Claimed {
@@ -36,18 +39,21 @@ interface Claimed {
 }
 
 /** Sends due reports. @returns how many rows there were */
-export async function workOnReports(deps: Dependencies, host: GitHost): Promise<number> {
+export async function workOnReports(deps: Dependencies): Promise<number> {
   const { sql } = deps;
   const claimed = await sql<Claimed[]>`
     UPDATE control.git_report SET attempt = attempt + 1, due_at = now() + ${`${LEASE_MS} ms`}::interval
      WHERE deployment_id IN (SELECT deployment_id FROM control.git_report WHERE due_at <= now()
                              ORDER BY due_at LIMIT ${TOGETHER} FOR UPDATE SKIP LOCKED)
     RETURNING deployment_id, version, attempt, told`;
+  // One host that does not answer delays the reports to others once, not for each of its deployments.
+  const away = new Map<string, Error>();
   for (const row of claimed) {
     if (deps.stopping.aborted) break;
     const { deployment_id: id, version, attempt } = row;
+    const reported = await readReported(deps, id);
     try {
-      const { told, error } = await report(deps, host, row);
+      const { told, error } = await report(deps, row, reported, away);
       await sql`UPDATE control.git_report SET told = ${told}, error = ${error},
                        due_at = CASE WHEN version = ${version} THEN NULL ELSE now() END
                  WHERE deployment_id = ${id}`;
@@ -55,6 +61,8 @@ export async function workOnReports(deps: Dependencies, host: GitHost): Promise<
       const isHost = isFailure(error, 'git_host');
       const isOver = attempt >= ATTEMPTS_MAX || (isHost && error.reason === 'refused');
       const waitMs = Math.max(backoffMs(pauses, attempt), isHost ? (error.retryAfterMs ?? 0) : 0);
+      if (isHost && error.status === 401 && reported?.git_host_id != null)
+        await noteProblem(sql, reported.account_id, error.message);
       deps.log.warn({ err: error, deployment: id }, 'The Git host was not told of a deployment');
       await sql`
         UPDATE control.git_report SET error = ${(error as Error).message.slice(0, 500)},
@@ -73,54 +81,104 @@ interface Reported {
   readonly error_message: string | null;
   readonly is_fork: boolean;
   readonly approved_by: string | null;
+  readonly guarded: GuardedRow | null;
+  /** Whether it became production after its newest guarded release ended. */
+  readonly is_promoted_since: boolean | null;
   readonly commit_sha: string;
   readonly pull_request: number | null;
   readonly repository_id: string;
   readonly full_name: string;
   readonly host_id: string;
-  readonly installation_id: string;
   readonly permissions: Permissions;
+  readonly account_id: string;
+  // Null: of the host of GITHOST_URL.
+  readonly git_host_id: string | null;
+  readonly host_kind: TokenHostKindName | null;
+  readonly host_name: string | null;
+  readonly host_url: string | null;
+  readonly token: Uint8Array | null;
 }
 
-/** Sends the commit status. Returns what was reported and what failed. */
-async function report(
-  deps: Dependencies,
-  host: GitHost,
-  { deployment_id: id, told }: Claimed,
-): Promise<{ readonly told: string | null; readonly error: string | null }> {
-  const [row] = await deps.sql<Reported[]>`
-    SELECT deployment.project_id, project.name AS project_name, status, reason, error_message, is_fork, approved_by,
-           commit_sha, deployment.pull_request, repository.id AS repository_id, repository.full_name,
-           repository.host_id, repository.installation_id, installation.permissions
-      FROM control.deployment
-      JOIN control.project ON project.id = deployment.project_id
+async function readReported({ sql }: Dependencies, id: string): Promise<Reported | undefined> {
+  const [row] = await sql<Reported[]>`
+    SELECT d.project_id, project.name AS project_name, status, reason, error_message, is_fork, approved_by,
+           commit_sha, d.pull_request, ${guardedOf(sql)} AS guarded,
+           (SELECT max(at) FROM control.production_change WHERE deployment_id = d.id) > (
+             SELECT ended_at FROM control.guarded_release WHERE deployment_id = d.id ORDER BY id DESC LIMIT 1
+           ) AS is_promoted_since, installation.permissions, ${hostedColumns(sql)}
+      FROM control.deployment AS d
+      JOIN control.project ON project.id = d.project_id
       JOIN control.repository ON repository.id = project.repository_id
       JOIN control.installation ON installation.id = repository.installation_id
-     WHERE deployment.id = ${id} AND commit_sha IS NOT NULL AND repository.disconnected_at IS NULL
+      LEFT JOIN control.git_host ON git_host.id = repository.git_host_id
+     WHERE d.id = ${id} AND commit_sha IS NOT NULL AND repository.disconnected_at IS NULL
        AND installation.suspended_at IS NULL`;
-  if (row === undefined) return { told, error: 'no longer connected' };
-  const lacks: string[] = [];
-  const scope = (permissions: Permissions): InstallationScope => ({
-    installationId: row.installation_id,
-    repositoryId: row.host_id,
-    permissions,
+  return row;
+}
+
+/** Null: no application is configured. */
+function accessOf(deps: Dependencies, row: Reported): RepositoryAccess | null {
+  const { git_host_id, host_kind, host_name, host_url, token, account_id } = row;
+  if (git_host_id === null) return deps.git.gitHost === null ? null : openGithub(deps.git.gitHost, account_id);
+  return openHosted(deps, {
+    account_id,
+    git_host_id,
+    host_kind: host_kind!,
+    host_name: host_name!,
+    host_url: host_url!,
+    token: token!,
   });
-  const status = commitStatus(toReported(row));
+}
+
+/** Sends the commit status and the comment. Returns what was reported and what failed. */
+async function report(
+  deps: Dependencies,
+  { deployment_id: id, told }: Claimed,
+  row: Reported | undefined,
+  away: Map<string, Error>,
+): Promise<{ readonly told: string | null; readonly error: string | null }> {
+  if (row === undefined) return { told, error: 'no longer connected' };
+  const access = accessOf(deps, row);
+  if (access === null) return { told, error: 'no Git-host application is configured' };
+  const host = row.git_host_id ?? '';
+  const failed = away.get(host);
+  if (failed !== undefined) throw failed;
+  try {
+    return await send(deps, access, row, id, told);
+  } catch (error) {
+    if (isFailure(error, 'git_host') && error.reason !== 'refused') away.set(host, error);
+    throw error;
+  }
+}
+
+async function send(
+  deps: Dependencies,
+  access: RepositoryAccess,
+  row: Reported,
+  id: string,
+  told: string | null,
+): Promise<{ readonly told: string | null; readonly error: string | null }> {
+  const repository = { id: row.host_id, fullName: row.full_name };
+  const lacks: string[] = [];
+  const { guarded, is_promoted_since: isPromotedSince } = row;
+  const status = commitStatus({
+    ...toReported(row),
+    ...(guarded !== null && isPromotedSince !== true && { guarded: { ...guarded, percent: percentOf(guarded) } }),
+  });
   const saying = `${status.state}: ${status.description}`;
   let isTold = told === saying;
   if (!includes(row.permissions, 'statuses', 'write')) lacks.push('statuses: write');
   else if (!isTold) {
-    await host.asInstallation(scope({ statuses: 'write' }), {
-      method: 'POST',
-      path: `/repos/${repositoryPath(row.full_name)}/statuses/${row.commit_sha}`,
-      body: { ...status, context: `platform/${row.project_name}`, target_url: logUrl(deps, id) },
-      repeatable: true,
+    await access.setStatus(repository, row.commit_sha, {
+      ...status,
+      context: `platform/${row.project_name}`,
+      targetUrl: logUrl(deps, id),
     });
     isTold = true;
   }
   if (row.pull_request !== null) {
     if (!includes(row.permissions, 'pull_requests', 'write')) lacks.push('pull_requests: write');
-    else await comment(deps, host, scope({ pull_requests: 'write' }), row, row.pull_request);
+    else await comment(deps, access, row, row.pull_request);
   }
   return { told: isTold ? saying : told, error: lacks.length === 0 ? null : `not granted: ${lacks.join(', ')}` };
 }
@@ -177,17 +235,15 @@ async function linesOf(deps: Dependencies, repositoryId: string, number: number)
   }));
 }
 
-/** Creates or edits the comment. */
+/** Creates or edits the comment, unless it says the same already. */
 async function comment(
   deps: Dependencies,
-  host: GitHost,
-  scope: InstallationScope,
-  { repository_id: repositoryId, full_name: fullName }: Reported,
+  access: RepositoryAccess,
+  { repository_id: repositoryId, host_id: id, full_name: fullName }: Reported,
   number: number,
 ): Promise<void> {
   const body = commentBody(repositoryId, await linesOf(deps, repositoryId, number));
   const hash = createHash('sha256').update(body).digest();
-  const issues = `/repos/${repositoryPath(fullName)}/issues`;
   await deps.sql.begin(async (tx) => {
     await tx`INSERT INTO control.pull_request_comment (repository_id, number) VALUES (${repositoryId}, ${number})
              ON CONFLICT DO NOTHING`;
@@ -196,50 +252,9 @@ async function comment(
       SELECT comment_id, body_hash FROM control.pull_request_comment
        WHERE repository_id = ${repositoryId} AND number = ${number} FOR UPDATE`;
     if (row!.body_hash !== null && hash.equals(row!.body_hash)) return;
-    const known = row!.comment_id ?? (await findComment(host, scope, issues, number, commentMark(repositoryId)));
-    const isEdited = known !== null && (await editComment(host, scope, `${issues}/comments/${known}`, body));
-    const id = isEdited
-      ? known
-      : (
-          (await host.asInstallation(scope, {
-            method: 'POST',
-            path: `${issues}/${number}/comments`,
-            body: { body },
-          })) as {
-            id: number;
-          }
-        ).id;
-    await tx`UPDATE control.pull_request_comment SET comment_id = ${id}, body_hash = ${hash}
+    const known = { id: row!.comment_id, mark: commentMark(repositoryId), body };
+    const written = await access.writeComment({ id, fullName }, number, known);
+    await tx`UPDATE control.pull_request_comment SET comment_id = ${written}, body_hash = ${hash}
               WHERE repository_id = ${repositoryId} AND number = ${number}`;
   });
-}
-
-/** Finds a comment whose id was not stored because the process died. */
-async function findComment(
-  host: GitHost,
-  scope: InstallationScope,
-  issues: string,
-  number: number,
-  mark: string,
-): Promise<number | null> {
-  const path = `${issues}/${number}/comments?per_page=100`;
-  const rows = (await host.asInstallation(scope, { path })) as {
-    id: number;
-    body?: unknown;
-    user?: { type?: unknown } | null;
-  }[];
-  // Users can write the marker, too, but their comments cannot be edited.
-  const ours = rows.find(({ body, user }) => user?.type === 'Bot' && typeof body === 'string' && body.startsWith(mark));
-  return ours?.id ?? null;
-}
-
-/** @returns false if the comment was deleted */
-async function editComment(host: GitHost, scope: InstallationScope, path: string, body: string): Promise<boolean> {
-  try {
-    await host.asInstallation(scope, { method: 'PATCH', path, body: { body }, repeatable: true });
-    return true;
-  } catch (error) {
-    if (isFailure(error, 'git_host') && (error.status === 404 || error.status === 403)) return false;
-    throw error;
-  }
 }

@@ -1,7 +1,7 @@
 // Updates the record of a repository, by the host's id, when it was renamed, transferred, archived or deleted.
 // Deployments are always kept.
 import type { Dependencies } from '../process/dependencies.ts';
-import type { RepositoryChange } from './delivery.ts';
+import type { RepositoryChange } from '#git/host/delivery.ts';
 import { disconnectReasons } from './installations.ts';
 
 /** @returns the result, stored with the delivery */
@@ -11,22 +11,22 @@ export async function handleRepository({ sql, git }: Dependencies, change: Repos
     const reason = disconnectReasons[action];
     const rows = await sql`
       UPDATE control.repository SET disconnected_at = now(), disconnect_reason = ${reason}
-       WHERE source = 'git-host' AND host_id = ${hostId} AND disconnected_at IS NULL RETURNING id`;
+       WHERE source = 'git-host' AND git_host_id IS NULL AND host_id = ${hostId} AND disconnected_at IS NULL RETURNING id`;
     return rows.length === 0 ? 'not connected' : 'disconnected';
   }
   // The project's production branch is kept: changing it would change what the next push deploys.
   const url = `${git.gitHost?.url ?? ''}/${fullName}`;
   const rows = await sql`
     UPDATE control.repository SET full_name = ${fullName}, url = ${url}, default_branch = ${defaultBranch}
-     WHERE source = 'git-host' AND host_id = ${hostId} RETURNING id`;
+     WHERE source = 'git-host' AND git_host_id IS NULL AND host_id = ${hostId} RETURNING id`;
   // The new owner has proved nothing, and the former one may have lost access.
   if (action === 'transferred')
     await sql`
       UPDATE control.repository SET disconnected_at = now(), disconnect_reason = ${disconnectReasons.transferred}
-       WHERE source = 'git-host' AND host_id = ${hostId} AND installation_id IS DISTINCT FROM ${installationId}`;
+       WHERE source = 'git-host' AND git_host_id IS NULL AND host_id = ${hostId} AND installation_id IS DISTINCT FROM ${installationId}`;
   if (action === 'unarchived')
     await sql`
       UPDATE control.repository SET disconnected_at = NULL, disconnect_reason = NULL
-       WHERE source = 'git-host' AND host_id = ${hostId} AND disconnect_reason = ${disconnectReasons.archived}`;
+       WHERE source = 'git-host' AND git_host_id IS NULL AND host_id = ${hostId} AND disconnect_reason = ${disconnectReasons.archived}`;
   return rows.length === 0 ? 'not connected' : 'updated';
 }

@@ -1,10 +1,12 @@
-// Starts the background work of the API process for the Git host.
+// Starts the background work of the API process for Git hosts.
 import type { Dependencies } from '../process/dependencies.ts';
 import { followDeliveries } from './deliveries.ts';
 import { followReports } from './reports.ts';
+import { followChecks } from './token-repositories.ts';
 
-/** Processes deliveries and sends reports until the process ends. */
+/** Processes deliveries, sends reports and checks repositories until the process ends. */
 export function startGitHost(deps: Dependencies): void {
   deps.background('Deliveries of the Git host', () => followDeliveries(deps));
   deps.background('Reports to the Git host', () => followReports(deps));
+  deps.background('Checks of repositories', () => followChecks(deps));
 }

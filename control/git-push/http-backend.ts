@@ -24,12 +24,20 @@ interface BackendCall {
 const HEADER_BYTES_MAX = 16 * 1024;
 /** The flush packet, which ends a response of Git. */
 const FLUSH = '0000';
+/**
+ * Runs a command, and discards its output once nobody reads it. If this process is killed, `git receive-pack` would end
+ * when it reports to the client: after it has moved the branches, before the hook post-receive.
+ */
+const DETACHED_OUTPUT = '"$@" | { cat || exec cat >/dev/null; }';
 
 /** Runs the program; it is killed if the client disconnects. @param read the request's body, if already read. */
 export async function gitHttpBackend(request: Request, call: BackendCall, read?: Uint8Array): Promise<Response> {
   const url = new URL(request.url);
   const failed = path.join(repositoriesFolder(call.dataFolder), 'pushes', `${randomUUID()}.failed`);
-  const child = spawn(...limitedGit(call.limits, ['http-backend']), {
+  const isPush = call.path === '/git-receive-pack';
+  const [program, args] = limitedGit(call.limits, ['http-backend']);
+  const command = isPush ? ['/bin/sh', '-c', DETACHED_OUTPUT, 'sh', program, ...args] : [program, ...args];
+  const child = spawn(command[0]!, command.slice(1), {
     env: {
       ...gitEnvironment(),
       GIT_PROJECT_ROOT: repositoriesFolder(call.dataFolder),
@@ -62,6 +70,8 @@ export async function gitHttpBackend(request: Request, call: BackendCall, read?:
     }
   };
   request.signal.addEventListener('abort', kill);
+  // The client may have left before.
+  if (request.signal.aborted) kill();
   child.once('exit', () => request.signal.removeEventListener('abort', kill));
   child.once('exit', call.onEnd).once('error', call.onEnd);
   child.stdin.on('error', () => {});
@@ -81,7 +91,7 @@ export async function gitHttpBackend(request: Request, call: BackendCall, read?:
     if (name.toLowerCase() === 'status') status = Number.parseInt(value!, 10);
     else headers.append(name, value!);
   }
-  const body = call.path === '/git-receive-pack' ? withFailure(rest, failed) : rest;
+  const body = isPush ? withFailure(rest, failed) : rest;
   // Readable.toWeb throws an uncaught error if the client disconnects while data arrives.
   return new Response(ReadableStream.from<Uint8Array>(body), { status, headers });
 }

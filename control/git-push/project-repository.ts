@@ -14,7 +14,7 @@ interface ProjectRepository {
 export async function projectRepository(
   tx: Transaction,
   projectId: string,
-  onAdd: () => Promise<void>,
+  onAdd: () => Promise<void> = () => Promise.resolve(),
 ): Promise<ProjectRepository> {
   const [project] = await tx<
     { repository_id: string | null; organization_id: string; name: string; default_branch: string }[]

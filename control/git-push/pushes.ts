@@ -1,9 +1,7 @@
-// Handles pushes reported by hooks. A hook leaves a note in `<FS_PATH>/repositories/pushes/` and sends its name over
-// a
+// Handles pushes reported by hooks. A hook leaves a note in `<FS_PATH>/repositories/pushes/` and sends its name over a
 // Unix socket in a private folder of this process. Each pushed branch becomes a deployment, whose log is written back
 // until it ends. Notes left while no API process ran are handled at start. A note whose deployments could not be
-// created,
-// for example because Postgres was unavailable, is retried.
+// created, for example because Postgres was unavailable, is retried.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';

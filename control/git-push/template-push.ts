@@ -42,10 +42,9 @@ interface TemplatePush {
  */
 export async function pushTemplate(deps: Dependencies, given: TemplatePush): Promise<string> {
   const { projectId, organizationId, name, template, actor, audit } = given;
+  await refuseFull(deps, deps.sql, organizationId);
   await refuseOnFullDisk(deps);
-  const repository = await deps.sql.begin((tx) =>
-    projectRepository(tx, projectId, () => refuseFull(deps, tx, organizationId)),
-  );
+  const repository = await deps.sql.begin((tx) => projectRepository(tx, projectId));
   if (repository.source !== 'builtin')
     throw new ApiError('conflict', { reason: `${name} is connected to a repository elsewhere` });
   const message = `Start from the template ${template}`;
@@ -86,7 +85,10 @@ async function commitTemplate(
     await git('-C', files, 'add', '--all', '.');
     const tree = await git('write-tree');
     const commit = await git('commit-tree', '-m', message, tree);
-    await git('update-ref', `refs/heads/${branch}`, commit, NO_COMMIT).catch(() => {
+    const ref = `refs/heads/${branch}`;
+    await git('update-ref', ref, commit, NO_COMMIT).catch(async (error: unknown) => {
+      // The exit code is the same for every failure.
+      await git('show-ref', '--verify', '--quiet', ref).catch(() => Promise.reject(error as Error));
       throw new ApiError('conflict', { reason: `${name} already has code on the branch ${branch}` });
     });
     return commit;

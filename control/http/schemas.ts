@@ -1,4 +1,5 @@
 // Schemas shared by several resources of the API.
+import { releaseRules } from '#core/release-settings.ts';
 import Type, { type TSchema } from '#core/typebox/typebox.mjs';
 
 /** Makes a schema nullable. */
@@ -17,3 +18,21 @@ export const ONE_LINE = '^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\
 
 /** A name that a user gives. */
 export const Label = Type.String({ minLength: 1, maxLength: 100, pattern: ONE_LINE });
+
+/** An email address. */
+export const EmailAddress = Type.String({ maxLength: 254, pattern: '^[^\\s@<>,;"]+@[^\\s@<>,;"]+$' });
+
+const Factor = Type.String({ pattern: releaseRules.factor, description: 'Such as 1.5x' });
+/** The keys of `release` in platform.yaml. */
+export const releaseKeys = {
+  steps: Type.Array(Type.Integer({ minimum: releaseRules.percentMin, maximum: releaseRules.percentMax }), {
+    maxItems: releaseRules.stepsMax,
+    description: 'Percentages of the visitors: they rise, and the last one is 100',
+  }),
+  minutes: Type.Integer({ minimum: releaseRules.minutesMin, maximum: releaseRules.minutesMax }),
+  errors: Type.String({ pattern: releaseRules.errors, description: 'Such as 1%' }),
+  p99: Factor,
+  cpu: Factor,
+};
+/** `release` in platform.yaml, with all keys. */
+export const ReleaseSettingsSchema = Type.Object(releaseKeys);

@@ -1,25 +1,17 @@
 // Health checks for the operator's page, in the format of `platform doctor`. Called by api/routes/operator.ts.
-// Read-only;
-// a component that does not respond is a finding, not an error.
+// Read-only; a component that does not respond is a finding, not an error.
 import { statfs } from 'node:fs/promises';
 import { availableParallelism, freemem, loadavg, totalmem } from 'node:os';
 import { isFailure } from '#core/failure.ts';
 import { fail, ok, warn, type Finding } from '#operations/doctor/finding.ts';
 import { checkSandboxes } from '#operations/doctor/sandboxes.ts';
 import { checkBackups, checkCertificates, checkModes } from '#operations/doctor/installation.ts';
+import { readMailState } from '../records/mail.ts';
+import { hostStatus } from '../git-host/host-status.ts';
+import { listHosts } from '../git-host/hosts.ts';
 import { missingPermissions } from '../git-host/missing-permissions.ts';
 import type { Dependencies } from '../process/dependencies.ts';
-
-interface Status {
-  readonly engines?: readonly {
-    readonly role?: string;
-    readonly state?: string;
-    readonly problem?: string;
-    readonly status: { readonly rssBytes: number } | null;
-  }[];
-  readonly services?: readonly { readonly name: string; readonly state: string; readonly restarts: number }[];
-  readonly quarantine?: readonly { readonly deployment: string; readonly strikes: number }[];
-}
+import { readHandlerStatus, type HandlerStatus } from './handler-status.ts';
 
 const MB = 1024 ** 2;
 const GB = 1024 * MB;
@@ -29,7 +21,6 @@ const ANSWER_MS_SLOW = 250;
 const CLOCK_MS_OFF = 2000;
 const CONNECTIONS_SHARE_MAX = 0.8;
 const WAIT_S_LONG = 600;
-const ASK_MS = 3000;
 
 /** All findings, grouped by component. */
 export async function checkHealth(deps: Dependencies): Promise<Finding[]> {
@@ -39,7 +30,8 @@ export async function checkHealth(deps: Dependencies): Promise<Finding[]> {
     checkJobs,
     checkDisk,
     checkMemory,
-    checkGitHost,
+    checkGitHosts,
+    checkMail,
     checkFolder,
     checkMachines,
   ];
@@ -86,9 +78,9 @@ async function checkDatabase({ sql }: Dependencies): Promise<Finding[]> {
 }
 
 async function checkEngines({ privatePort }: Dependencies): Promise<Finding[]> {
-  let status: Status;
+  let status: HandlerStatus;
   try {
-    ({ body: status } = await privatePort.ask<Status>('/_platform/status', undefined, ASK_MS));
+    status = await readHandlerStatus(privatePort);
   } catch (error) {
     return [
       fail('engines', `The handler does not answer: ${(error as Error).message}`, 'Start it; see API_HANDLER_URL.'),
@@ -140,6 +132,17 @@ async function checkJobs({ sql }: Dependencies): Promise<Finding[]> {
   });
 }
 
+/** By what became of the last emails: signing in with each look at the page would be too much for some servers. */
+async function checkMail({ mail, sql }: Dependencies): Promise<Finding[]> {
+  if (!mail.isOn()) return [ok('mail', 'No mail is set up')];
+  const { sent, failed, waiting } = await readMailState(sql);
+  if (failed === null || failed.at <= (sent?.at ?? 0))
+    return [ok('mail', waiting === 0 ? 'Emails are sent' : `Emails are sent, ${waiting} wait`)];
+  const reply = failed.reply === null ? '' : `: ${failed.reply}`;
+  const advice = 'Look at AUTH_MAIL_URL, and send a test: `platform mail test <address>`.';
+  return [warn('mail', `The last email was not sent: ${failed.error}${reply}`, advice)];
+}
+
 async function checkDisk({ folder }: Dependencies): Promise<Finding[]> {
   const { bavail, blocks, bsize } = await statfs(folder);
   const free = bavail * bsize;
@@ -175,7 +178,22 @@ function checkMemory(): Promise<Finding[]> {
   ]);
 }
 
-async function checkGitHost({ git }: Dependencies): Promise<Finding[]> {
+async function checkGitHosts({ git, sql }: Dependencies): Promise<Finding[]> {
+  const hosts = await listHosts(sql);
+  const others: Finding[] = [];
+  for (const { id, name } of hosts) {
+    const { problems } = await hostStatus(sql, id);
+    if (problems.length === 0) others.push(ok('git host', `${name} has no known problem`));
+    for (const problem of problems)
+      others.push(
+        warn('git host', `${name}: ${problem}`, 'Run `platform git-hosts check`; docs/git-host.md says more.'),
+      );
+  }
+  if (git.gitHost === null && hosts.length > 0) return others;
+  return [...(await checkApplication(git)), ...others];
+}
+
+async function checkApplication(git: Dependencies['git']): Promise<Finding[]> {
   if (git.gitHost === null) return [ok('git host', 'None is set up: projects deploy by platform deploy and git push')];
   try {
     const missing = await missingPermissions(git.gitHost);

@@ -1,13 +1,17 @@
 // Reseals data with the current key of ENCRYPTION_KEY: variables, the frozen variables of deployments, repository
-// credentials, tokens of the Git host, secrets of subscriptions, keys of AI providers.
+// credentials, tokens and webhook secrets of Git hosts, secrets of subscriptions, keys of AI providers, second factors.
 // Requested by an operator. Everything that the control plane seals for longer than a day must be listed here.
 import { isCurrent, seal, unseal, type EncryptionKeys } from '#core/encryption.ts';
+import { settingContext } from '#core/variable-context.ts';
 import { credentialsContext } from '#git/clone-source.ts';
+import { accountContext } from '#git/host/token-hosts.ts';
 import type { Sql } from '#postgres/sql.ts';
 import { providerContext } from '#gateway/accounts/postgres/settings.ts';
+import { hostContext } from '../git-host/hosts.ts';
 import { secretContext, subscriptionKinds } from '../outbound/subscription.ts';
 import { frozenContext } from '../releases/frozen-variables.ts';
 import { GIT_HOST, tokenContext } from '../sign-in/git-host-token.ts';
+import { factorContext } from '../records/second-factors.ts';
 import { resealVariables } from '../records/variables.ts';
 
 /** A column of sealed values. */
@@ -32,6 +36,10 @@ const places: readonly Place[] = [
   ...subscriptionKinds.map((kind): Place => {
     return { table: kind.table, id: kind.id, column: kind.sealed, context: (id) => secretContext(kind, id) };
   }),
+  { table: 'control.git_host', id: 'id', column: 'webhook_secret', context: hostContext },
+  { table: 'control.installation', id: 'id', column: 'token', context: accountContext },
+  { table: 'control.second_factor', id: 'account_id', column: 'secret', context: factorContext },
+  { table: 'control.setting', id: 'name', column: 'value', context: settingContext },
   { table: 'control.ai_provider', id: 'id', column: 'key', context: providerContext },
 ];
 

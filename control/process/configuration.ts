@@ -6,12 +6,16 @@ import { operatorAiFrom, type OperatorAi } from '#core/ai-readiness.ts';
 import { isHttpsOn } from '#core/public-https.ts';
 import { encryptionKeys, type EncryptionKeys } from '#core/encryption.ts';
 import { encryptionKeyProblem, secretProblem } from '#core/process/generated-secrets.ts';
+import { mailSettingsFrom, type MailSettings } from '#core/mail-target.ts';
 import { migrationsExecutorFrom, type MigrationsExecutor } from '#core/migrations-executor.ts';
 import { parseInteger, parsePort } from '#core/parse-integer.ts';
 import { parseHandlerUrls } from '#core/process/handler-addresses.ts';
 import { sandboxServiceFrom } from '#core/sandbox/service-address.ts';
 import type { SandboxServiceAddress } from '#core/sandbox/service-client.ts';
 import { gitConfigurationFrom, type GitConfiguration } from '#git/configuration.ts';
+import type { OidcSettings } from '../access/oidc/provider.ts';
+import { oidcSettingsFrom } from './oidc-settings.ts';
+import { groupProblem, listOf } from './variable-groups.ts';
 
 /** Public addresses, without trailing slashes. */
 export interface Addresses {
@@ -34,7 +38,7 @@ export interface Addresses {
 }
 
 /** Settings of the API process. */
-export interface Configuration {
+export interface Configuration extends OperatorSettings {
   /** `DATABASE_URL`. */
   readonly databaseUrl: string;
   /** `CACHE_URL`: where sessions are stored; null: in Postgres. */
@@ -57,8 +61,8 @@ export interface Configuration {
   readonly operatorAi: OperatorAi | null;
   readonly git: GitConfiguration;
   readonly gitHost: GitHostSettings;
-  /** `SIGN_UP`: who may create an account. */
-  readonly signUp: SignUp;
+  /** `OIDC_*`; null: no OpenID Connect provider. */
+  readonly oidc: OidcSettings | null;
   /** `TRUSTED_PROXIES`: proxies whose forwarded client address is trusted. */
   readonly trustedProxies: readonly string[];
   /** `EDGE_TOKEN`: identifies requests from the edge; '': none. */
@@ -69,15 +73,27 @@ export interface Configuration {
   readonly migrationsExecutor: MigrationsExecutor;
   /** `SANDBOX_URL`, `SANDBOX_AUTH_TOKEN`: the sandbox service; null: none. */
   readonly sandboxes: SandboxServiceAddress | null;
-  /** `AUTH_MAIL_URL`: receives emails; null: no emails are sent. */
-  readonly mailUrl: string | null;
   /** `WORKER_CONCURRENCY`; null: not set. */
   readonly workerConcurrency: number | null;
   /** Valid but questionable settings, to be logged. */
   readonly warnings: readonly string[];
 }
 
-/** `invited`: only people with an invitation or an account; `open`: everybody with an account on the Git host. */
+/** Settings that operators may change while the platform runs (live-settings.ts). */
+export interface OperatorSettings {
+  /** `AUTH_MAIL_URL`, `MAIL_FROM`. */
+  readonly mail: MailSettings;
+  /** `SIGN_IN`: the ways to sign in. */
+  readonly signInWays: readonly SignInWay[];
+  /** `SIGN_UP`: who may create an account. */
+  readonly signUp: SignUp;
+}
+
+/** Ways to sign in besides tokens. */
+const SIGN_IN_WAYS = ['password', 'passkey', 'git-host', 'oidc'] as const;
+export type SignInWay = (typeof SIGN_IN_WAYS)[number];
+
+/** `invited`: only people with an invitation or an account; `open`: everybody whom the Git host or provider knows. */
 export type SignUp = 'invited' | 'open';
 
 /** A private listener: a Unix socket, or a port. */
@@ -127,7 +143,6 @@ export function readConfiguration(environment: Environment): Configuration {
   demand(get('DATABASE_URL') === '' ? 'DATABASE_URL is not set: name a Postgres database' : null);
   demand(urlProblem('DATABASE_URL', get('DATABASE_URL'), ['postgres:', 'postgresql:']));
   demand(urlProblem('CACHE_URL', get('CACHE_URL'), ['redis:', 'rediss:']));
-  demand(urlProblem('AUTH_MAIL_URL', get('AUTH_MAIL_URL'), ['http:', 'https:']));
   demand(get('FS_PATH') === '' ? 'FS_PATH is not set: name the data folder' : null);
   demand(secretProblem('AUTH_SECRET', get('AUTH_SECRET')));
   const sealing = encryptionKeyProblem(get('ENCRYPTION_KEY'));
@@ -153,7 +168,10 @@ export function readConfiguration(environment: Environment): Configuration {
     }),
     issuesCertificates,
   };
+  const oidc = checked(() => oidcSettingsFrom(environment), null);
+  const operator = checked(() => operatorSettingsFrom(get), usualSettings);
   const configuration: Configuration = {
+    ...operator,
     databaseUrl: get('DATABASE_URL'),
     cacheUrl: get('CACHE_URL') || null,
     folder: get('FS_PATH'),
@@ -173,21 +191,66 @@ export function readConfiguration(environment: Environment): Configuration {
     operatorAi: operatorAiFrom(get('API_AI_OPERATOR')),
     git: checked(() => gitConfigurationFrom(environment), { gitHost: null, webhookSecret: null, privateHosts: [] }),
     gitHost: checked(() => gitHostSettings(environment), { url: '', apiUrl: '', oauth: null }),
-    signUp: choice('SIGN_UP', ['invited', 'open']),
+    oidc,
     trustedProxies: listOf(get('TRUSTED_PROXIES')),
     dnsServers: get('API_DNS_SERVERS'),
     edgeToken: get('EDGE_TOKEN'),
-    mailUrl: get('AUTH_MAIL_URL') || null,
     migrationsExecutor: checked(() => migrationsExecutorFrom(environment), 'engine'),
     sandboxes: checked(() => sandboxServiceFrom(environment), null),
     workerConcurrency:
       get('WORKER_CONCURRENCY') === ''
         ? null
         : checked(() => parseInteger('WORKER_CONCURRENCY', get('WORKER_CONCURRENCY'), { least: 1 }), null),
-    warnings: warningsOf(addresses),
+    warnings: [
+      ...warningsOf(addresses),
+      ...(oidc !== null && !operator.signInWays.includes('oidc')
+        ? ['OIDC_ISSUER is set, but SIGN_IN leaves oidc out: nobody can sign in there']
+        : []),
+    ],
   };
   if (problems.length > 0) throw new Error(problems.join('\n'));
   return configuration;
+}
+
+/** @param get a variable; '' if it is not set. @throws {Error} with one line per problem. */
+export function operatorSettingsFrom(get: (name: string) => string): OperatorSettings {
+  const problems: string[] = [];
+  const checked = <Name extends keyof OperatorSettings>(name: Name, read: () => OperatorSettings[Name]) => {
+    try {
+      return read();
+    } catch (error) {
+      problems.push((error as Error).message);
+      return usualSettings[name];
+    }
+  };
+  const settings: OperatorSettings = {
+    mail: checked('mail', () => mailSettingsFrom(get)),
+    signInWays: checked('signInWays', () => signInWays(get('SIGN_IN'))),
+    signUp: checked('signUp', () => signUpFrom(get('SIGN_UP'))),
+  };
+  if (problems.length > 0) throw new Error(problems.join('\n'));
+  return settings;
+}
+
+const usualSettings: OperatorSettings = {
+  mail: { target: null, from: null },
+  signInWays: SIGN_IN_WAYS,
+  signUp: 'invited',
+};
+
+/** @throws {Error} */
+function signUpFrom(text: string): SignUp {
+  if (text === '' || text === 'invited') return 'invited';
+  if (text === 'open') return text;
+  throw new Error('SIGN_UP must be invited or open');
+}
+
+/** Ways to sign in, of a list with commas; all by default. @throws {Error} for an unknown one. */
+function signInWays(text: string): readonly SignInWay[] {
+  const asked = listOf(text);
+  if (asked.some((word) => !SIGN_IN_WAYS.some((way) => way === word)))
+    throw new Error(`SIGN_IN must be a list of ${SIGN_IN_WAYS.join(', ')}`);
+  return asked.length === 0 ? SIGN_IN_WAYS : SIGN_IN_WAYS.filter((way) => asked.includes(way));
 }
 
 /** The listener for the web process, and its token. */
@@ -230,18 +293,6 @@ function gitHostSettings(environment: Environment): GitHostSettings {
     apiUrl: get('GITHOST_API_URL') === '' ? usual : parseAddress('GITHOST_API_URL', get('GITHOST_API_URL')),
     oauth: clientId === '' ? null : { clientId, clientSecret: get('GITHOST_CLIENT_SECRET') },
   };
-}
-
-function listOf(text: string): string[] {
-  return text.split(',').flatMap((entry) => entry.trim() || []);
-}
-
-function groupProblem(environment: Environment, names: readonly string[]): string | null {
-  const missing = names.filter((name) => (environment[name]?.trim() ?? '') === '');
-  if (missing.length === 0 || missing.length === names.length) return null;
-  const given = names.find((name) => !missing.includes(name));
-  const are = missing.length === 1 ? 'is' : 'are';
-  return `${missing.join(' and ')} ${are} not set, but ${given} is: set all of ${names.join(', ')}, or none`;
 }
 
 /** Line breaks may be escaped as `\n`. */

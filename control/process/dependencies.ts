@@ -10,8 +10,12 @@ import type { ControlLimits, CpuLimits, DatabaseLimits, StorageLimits, Telemetry
 import type { SandboxService } from '#resources/sandbox-calls.ts';
 import type { Sql } from '#postgres/sql.ts';
 import type { SignedIn } from '../access/actor.ts';
+import type { OidcProvider } from '../access/oidc/provider.ts';
+import type { Passwords } from '../access/passwords.ts';
 import type { Sessions } from '../sessions/sessions.ts';
-import type { Addresses, GitHostSettings, SignUp } from './configuration.ts';
+import type { Addresses, GitHostSettings, SignInWay, SignUp } from './configuration.ts';
+import type { LiveSettings } from './live-settings.ts';
+import type { Mailer } from './mailer.ts';
 import type { NameRecords } from './name-records.ts';
 import type { PrivatePort } from './private-port.ts';
 import type { KeyedMutex } from './keyed-mutex.ts';
@@ -42,8 +46,10 @@ export interface Dependencies {
   readonly telemetryLimits: TelemetryLimits;
   /** Storage limits of organizations, and where data is stored. */
   readonly storage: StorageSettings;
-  /** `AUTH_MAIL_URL`: receives emails; null: no emails are sent. */
-  readonly mailUrl: string | null;
+  /** Settings that operators change while the platform runs. */
+  readonly settings: LiveSettings;
+  /** Sends emails, where `AUTH_MAIL_URL` is set. */
+  readonly mail: Mailer;
   /** Public DNS. */
   readonly names: NameRecords;
   /** Certificates of the edge; null if no edge runs on this data folder. */
@@ -78,7 +84,12 @@ export interface SignIn {
   /** `AUTH_SECRET`. */
   readonly secret: string;
   readonly gitHost: GitHostSettings;
+  /** The OpenID Connect provider; null: none. */
+  readonly oidc: OidcProvider | null;
   readonly signUp: SignUp;
+  /** `SIGN_IN`. */
+  readonly ways: readonly SignInWay[];
+  readonly passwords: Passwords;
 }
 
 /** Storage settings of the control plane. */
@@ -92,7 +103,7 @@ interface StorageSettings {
 
 /**
  * Channels of NOTIFY. Their payloads, in order: kind of job; project; deployment; deployment; `delivery` or `report`;
- * none; projects separated by commas, or `*`; project; none; id of a migration run; none; project.
+ * none; projects separated by commas, or `*`; project; none; id of a migration run; none; none; none; project.
  */
 export type Channel =
   | 'control_job'
@@ -106,4 +117,6 @@ export type Channel =
   | 'control_alert'
   | 'control_migration'
   | 'control_storage'
+  | 'control_mail'
+  | 'control_setting'
   | 'control_project_data';

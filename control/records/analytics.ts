@@ -39,6 +39,8 @@ interface AnalyticsCounts extends Latencies {
   readonly failures: number;
   readonly status: Readonly<Record<StatusClass, number>>;
   readonly cpuMs: number;
+  /** Of the most expensive invocation. */
+  readonly cpuMsMax: number;
 }
 
 interface SumRow {
@@ -50,6 +52,7 @@ interface SumRow {
   readonly s5: number;
   readonly other: number;
   readonly cpu_ms: number;
+  readonly cpu_ms_max: number;
 }
 
 const steps = [
@@ -81,15 +84,17 @@ export async function readAnalytics(sql: Sql, scope: AnalyticsScope, time: Analy
     coalesce(sum(invocations), 0)::bigint AS requests, coalesce(sum(failures), 0)::bigint AS failures,
     coalesce(sum(status_2xx), 0)::bigint AS s2, coalesce(sum(status_3xx), 0)::bigint AS s3,
     coalesce(sum(status_4xx), 0)::bigint AS s4, coalesce(sum(status_5xx), 0)::bigint AS s5,
-    coalesce(sum(status_other), 0)::bigint AS other, coalesce(sum(cpu_ms + host_cpu_ms), 0) AS cpu_ms`;
-  const summed = await sql<(SumRow & { series: string | null })[]>`
-    SELECT series, ${sums} FROM (${rows}) AS used GROUP BY GROUPING SETS ((), (series)) ORDER BY series::bigint`;
+    coalesce(sum(status_other), 0)::bigint AS other, coalesce(sum(cpu_ms + host_cpu_ms), 0) AS cpu_ms,
+    coalesce(max(cpu_ms_max), 0) AS cpu_ms_max`;
+  const summed = await sql<(SumRow & { series: number | null })[]>`
+    SELECT series, ${sums} FROM (${rows}) AS used GROUP BY GROUPING SETS ((), (series)) ORDER BY series`;
   const byRoute = await sql<(SumRow & { route: string })[]>`
     SELECT route, ${sums} FROM (${rows}) AS used GROUP BY route ORDER BY requests DESC LIMIT ${ROUTES_MEASURED}`;
   const measured = byRoute.map(({ route }) => route);
   const latencies = await readLatencies(
     sql,
-    sql`SELECT *, CASE WHEN route = ANY(${measured}) THEN route END AS part FROM (${rows}) AS used`,
+    sql`SELECT * FROM (${rows}) AS used
+      LEFT JOIN unnest(${measured}::text[]) WITH ORDINALITY AS measured (route, part) USING (route)`,
   );
   const total = summed.find(({ series }) => series === null)!;
   return {
@@ -97,10 +102,10 @@ export async function readAnalytics(sql: Sql, scope: AnalyticsScope, time: Analy
     series: summed.flatMap((row) =>
       row.series === null
         ? []
-        : [{ at: new Date(Number(row.series)).toISOString(), ...toCounts(row, latencies.series.get(row.series)) }],
+        : [{ at: new Date(row.series).toISOString(), ...toCounts(row, latencies.series.get(row.series)) }],
     ),
     routes: byRoute
-      .map((row) => ({ route: row.route, ...toCounts(row, latencies.parts.get(row.route)) }))
+      .map((row, index) => ({ route: row.route, ...toCounts(row, latencies.parts.get(index + 1)) }))
       .toSorted((a, b) => rank[order](b) - rank[order](a))
       .slice(0, ROUTES_MAX),
   };
@@ -134,7 +139,7 @@ function rowsOf(sql: Sql, { projectId, kind, route, deploymentId }: AnalyticsSco
   const { from, to, stepMs, table } = time;
   const column = sql(table === 'usage' ? 'hour' : 'minute');
   return sql`
-    SELECT *, ${column} AS at, (floor(extract(epoch FROM ${column}) * 1000 / ${stepMs}) * ${stepMs})::bigint::text AS series
+    SELECT *, ${column} AS at, (floor(extract(epoch FROM ${column}) * 1000 / ${stepMs}) * ${stepMs})::bigint AS series
     FROM ${sql(`control.${table}`)}
     WHERE project_id = ${projectId} AND ${column} >= ${from} AND ${column} < ${to} AND kind = ${kind}
       ${route === undefined ? sql`` : sql`AND route = ${route}`}
@@ -142,12 +147,13 @@ function rowsOf(sql: Sql, { projectId, kind, route, deploymentId }: AnalyticsSco
 }
 
 function toCounts(row: SumRow, latencies: Latencies = NO_LATENCIES): AnalyticsCounts {
-  const { requests, failures, s2, s3, s4, s5, other, cpu_ms: cpuMs } = row;
+  const { requests, failures, s2, s3, s4, s5, other, cpu_ms: cpuMs, cpu_ms_max: cpuMsMax } = row;
   return {
     requests,
     failures,
     status: { '2xx': s2, '3xx': s3, '4xx': s4, '5xx': s5, other },
     cpuMs,
+    cpuMsMax,
     ...latencies,
   };
 }

@@ -3,6 +3,7 @@ import type { Sql, Transaction } from '#postgres/sql.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import type { TimePage } from '../http/page.ts';
 import { deploymentUrls } from './deployment-urls.ts';
+import { guardedOf, toGuarded, type GuardedRow } from './guarded-releases.ts';
 import { timestampOfColumn, newestFirst } from './timestamp.ts';
 
 /** States of a deployment; the first four are not final. */
@@ -49,6 +50,7 @@ interface DeploymentRow {
   readonly removed_at: Date | null;
   readonly is_production: boolean;
   readonly is_branch: boolean;
+  readonly guarded: GuardedRow | null;
   readonly position: string;
 }
 
@@ -76,6 +78,7 @@ export function toDeployment(addresses: Dependencies['addresses'], row: Deployme
     pullRequest: row.pull_request,
     isFork: row.is_fork,
     isLive: row.is_production,
+    guardedRelease: row.guarded === null ? null : toGuarded(row.guarded),
     source: row.source,
     createdBy: row.created_by,
     kind: row.kind,
@@ -95,6 +98,7 @@ const selected = (sql: Sql | Transaction) => sql`
     coalesce(p.production_deployment_id = d.id, false) AS is_production,
     EXISTS (SELECT 1 FROM control.branch b WHERE b.project_id = d.project_id AND b.name = d.branch AND b.deployment_id = d.id)
       AS is_branch,
+    ${guardedOf(sql)} AS guarded,
     ${timestampOfColumn(sql, 'd.created_at')} AS position
   FROM control.deployment d JOIN control.project p ON p.id = d.project_id`;
 

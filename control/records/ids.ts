@@ -6,6 +6,8 @@ const prefixes = {
   account: 'usr',
   project: 'prj',
   repository: 'rep',
+  gitHost: 'gho',
+  gitAccount: 'gac',
   token: 'tok',
   variable: 'var',
   domain: 'dom',
@@ -19,6 +21,7 @@ const prefixes = {
   alertDelivery: 'ald',
   aiProvider: 'aip',
   invitation: 'inv',
+  passkey: 'pky',
   upload: 'upl',
   migrationRun: 'mgr',
 } as const;

@@ -9,6 +9,7 @@ interface MemberRow {
   readonly name: string;
   readonly avatar_url: string | null;
   readonly role: Role;
+  readonly is_from_group: boolean;
   readonly created_at: Date;
 }
 
@@ -17,7 +18,10 @@ interface InvitationRow {
   readonly id: string;
   readonly organization_id: string;
   readonly organization_name: string;
-  readonly login: string;
+  /** On the Git host; null: it is a link. */
+  readonly login: string | null;
+  /** Recipient of the link; null: it was not sent. */
+  readonly email: string | null;
   readonly role: Role;
   readonly created_at: Date;
   readonly expires_at: Date;
@@ -29,6 +33,7 @@ export const toMember = (row: MemberRow) => ({
   name: row.name,
   avatarUrl: row.avatar_url,
   role: row.role,
+  isFromGroup: row.is_from_group,
   createdAt: row.created_at.toISOString(),
 });
 
@@ -37,6 +42,7 @@ export const toInvitation = (row: InvitationRow) => ({
   organizationId: row.organization_id,
   organizationName: row.organization_name,
   login: row.login,
+  email: row.email,
   role: row.role,
   createdAt: row.created_at.toISOString(),
   expiresAt: row.expires_at.toISOString(),
@@ -46,7 +52,7 @@ type After = { readonly order: string; readonly id: string } | null;
 
 export async function listMembers(sql: Sql, organizationId: string, after: After, count: number): Promise<MemberRow[]> {
   return sql<MemberRow[]>`
-    SELECT account_id, login, name, avatar_url, role, m.created_at FROM control.membership m
+    SELECT account_id, login, name, avatar_url, role, is_from_group, m.created_at FROM control.membership m
     JOIN control.account a ON a.id = account_id
     WHERE organization_id = ${organizationId}
       ${after === null ? sql`` : sql`AND (login, account_id) > (${after.order}, ${after.id})`}
@@ -94,7 +100,10 @@ export async function isMember(tx: Transaction, organizationId: string, login: s
 }
 
 const invitationColumns = (sql: Sql | Transaction) => sql`
-  i.id, i.organization_id, o.name AS organization_name, i.login, i.role, i.created_at, i.expires_at`;
+  i.id, i.organization_id, o.name AS organization_name, i.login, i.email, i.role, i.created_at, i.expires_at`;
+
+/** For whom an invitation is: a login on the Git host, or the holder of a link. */
+type Invited = { readonly login: string } | { readonly linkHash: Buffer; readonly email: string | null };
 
 /** Adds an invitation, or renews the login's existing one. */
 export async function addInvitation(
@@ -102,15 +111,20 @@ export async function addInvitation(
   given: {
     readonly id: string;
     readonly organizationId: string;
-    readonly login: string;
+    readonly invited: Invited;
     readonly role: Role;
     readonly invitedBy: string;
     readonly days: number;
   },
 ): Promise<InvitationRow> {
+  const { invited } = given;
+  const { login, linkHash, email } =
+    'login' in invited
+      ? { login: invited.login.toLowerCase(), linkHash: null, email: null }
+      : { login: null, ...invited };
   const [row] = await tx<{ id: string }[]>`
-    INSERT INTO control.invitation (id, organization_id, login, role, invited_by, expires_at)
-    VALUES (${given.id}, ${given.organizationId}, ${given.login.toLowerCase()}, ${given.role}, ${given.invitedBy},
+    INSERT INTO control.invitation (id, organization_id, login, link_hash, email, role, invited_by, expires_at)
+    VALUES (${given.id}, ${given.organizationId}, ${login}, ${linkHash}, ${email}, ${given.role}, ${given.invitedBy},
       now() + make_interval(days => ${given.days}))
     ON CONFLICT (organization_id, login) DO UPDATE
       SET role = excluded.role, invited_by = excluded.invited_by, expires_at = excluded.expires_at
@@ -125,7 +139,53 @@ export async function addInvitation(
 export async function listInvitations(sql: Sql, organizationId: string): Promise<InvitationRow[]> {
   return sql<InvitationRow[]>`
     SELECT ${invitationColumns(sql)} FROM control.invitation i JOIN control.organization o ON o.id = i.organization_id
-    WHERE i.organization_id = ${organizationId} AND expires_at > now() ORDER BY i.login LIMIT 1000`;
+    WHERE i.organization_id = ${organizationId} AND expires_at > now()
+    ORDER BY i.login NULLS LAST, i.created_at, i.id LIMIT 1000`;
+}
+
+/** The open invitation of a link; null: there is none. */
+export async function findLink(sql: Sql | Transaction, linkHash: Buffer): Promise<InvitationRow | null> {
+  const [row] = await sql<InvitationRow[]>`
+    SELECT ${invitationColumns(sql)} FROM control.invitation i JOIN control.organization o ON o.id = i.organization_id
+    WHERE i.link_hash = ${linkHash} AND expires_at > now()`;
+  return row ?? null;
+}
+
+/** A link that was used up, with what it gives. */
+export interface TakenLink {
+  readonly organizationId: string;
+  readonly role: Role;
+  /** Its recipient, if the platform sent it: a person who has the link can read this mailbox. */
+  readonly email: string | null;
+}
+
+/**
+ * Uses up a link.
+ *
+ * @param accountId who joins; null: an account that is created in this transaction.
+ * @returns null if the link is not open, or the account is a member already: then it stays open.
+ */
+export async function takeLink(tx: Transaction, linkHash: Buffer, accountId: string | null): Promise<TakenLink | null> {
+  const link = await findLink(tx, linkHash);
+  if (link === null) return null;
+  const { id, organization_id: organizationId } = link;
+  if ((await holdRole(tx, organizationId, accountId ?? '')) !== null) return null;
+  const taken = await removeInvitation(tx, id, organizationId);
+  return taken === null ? null : { organizationId, role: taken.role, email: taken.email };
+}
+
+/** Makes an account a member, by a link. Its email address is proven if the platform sent the link there. */
+export async function joinByLink(
+  tx: Transaction,
+  { organizationId, role, email }: TakenLink,
+  accountId: string,
+): Promise<void> {
+  await tx`
+    INSERT INTO control.membership (organization_id, account_id, role) VALUES (${organizationId}, ${accountId}, ${role})`;
+  if (email === null) return;
+  await tx`
+    UPDATE control.account SET email = ${email}, email_proven_at = now()
+    WHERE id = ${accountId} AND (email IS NULL OR lower(email) = lower(${email}))`;
 }
 
 /** Open invitations for an account's logins on the Git host. */
@@ -141,8 +201,9 @@ export async function removeInvitation(
   tx: Transaction,
   id: string,
   organizationId: string,
-): Promise<{ readonly login: string; readonly role: Role } | null> {
-  const [row] = await tx<{ login: string; role: Role }[]>`
-    DELETE FROM control.invitation WHERE id = ${id} AND organization_id = ${organizationId} RETURNING login, role`;
+): Promise<{ readonly login: string | null; readonly email: string | null; readonly role: Role } | null> {
+  const [row] = await tx<{ login: string | null; email: string | null; role: Role }[]>`
+    DELETE FROM control.invitation WHERE id = ${id} AND organization_id = ${organizationId}
+    RETURNING login, email, role`;
   return row ?? null;
 }

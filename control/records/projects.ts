@@ -1,7 +1,9 @@
 // Queries and updates of projects. Callers check access.
+import type { ReleaseSettings } from '#core/release-settings.ts';
 import type { Sql, Transaction } from '#postgres/sql.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import type { TimePage } from '../http/page.ts';
+import { toReleaseSettings } from './guarded-releases.ts';
 import { newId } from './ids.ts';
 import { timestampOfColumn, newestFirst } from './timestamp.ts';
 import { DATA_DAYS, lockProjectName } from './stored-projects.ts';
@@ -13,6 +15,7 @@ interface ProjectSettings {
   readonly installCommand?: string;
   readonly redeployOnVariables?: boolean;
   readonly keepDeployments?: number;
+  readonly release?: ReleaseSettings;
   /** A hash made by core/preview-access.ts. */
   readonly previewPassword?: string;
   readonly previewBypassHash?: string;
@@ -56,6 +59,7 @@ export const toProject = (addresses: Dependencies['addresses'], row: ProjectRow)
     installCommand: row.settings.installCommand ?? null,
     redeployOnVariables: row.settings.redeployOnVariables ?? false,
     keepDeployments: row.settings.keepDeployments ?? null,
+    release: row.settings.release === undefined ? null : toReleaseSettings(row.settings.release),
     hasPreviewPassword: row.settings.previewPassword !== undefined,
     hasPreviewBypass: row.settings.previewBypassHash !== undefined,
   },
@@ -120,6 +124,20 @@ export async function listDeployedProjects(
     WHERE true ${newestFirst(sql, filter.page, '', 'moved_at')}`;
 }
 
+/** Projects with production, and its artifact; the last deployed first. */
+export async function listLiveArtifacts(
+  sql: Sql,
+  { organizationIds, projectId }: Pick<ProjectFilter, 'organizationIds' | 'projectId'>,
+  count: number,
+): Promise<{ readonly id: string; readonly artifact: string }[]> {
+  return sql`
+    SELECT project.id, deployment.artifact
+    FROM control.project JOIN control.deployment ON deployment.id = project.production_deployment_id
+    WHERE project.organization_id = ANY(${[...organizationIds]}) AND project.deleted_at IS NULL
+      AND deployment.artifact IS NOT NULL ${projectId === null ? sql`` : sql`AND project.id = ${projectId}`}
+    ORDER BY deployment.created_at DESC, project.id LIMIT ${count}`;
+}
+
 /** A project to add. */
 interface NewProject {
   readonly organizationId: string;
@@ -159,7 +177,7 @@ interface ProjectChange {
   readonly visibility?: 'private' | 'public' | undefined;
   readonly defaultBranch?: string | undefined;
   readonly configPath?: string | undefined;
-  readonly settings: Readonly<Record<string, string | number | boolean | null>>;
+  readonly settings: Readonly<Record<string, string | number | boolean | object | null>>;
 }
 
 /** Changes a project and marks its route record as outdated. */
@@ -173,7 +191,7 @@ export async function changeProject(tx: Transaction, id: string, change: Project
       visibility = coalesce(${change.visibility ?? null}, visibility),
       default_branch = coalesce(${change.defaultBranch ?? null}, default_branch),
       config_path = coalesce(${change.configPath ?? null}, config_path),
-      settings = (settings || ${tx.json(kept)}) - ${gone}::text[],
+      settings = (settings || ${tx.json(kept as never)}) - ${gone}::text[],
       route_version = route_version + 1, updated_at = now()
     WHERE id = ${id}`;
   await tx`SELECT pg_notify('control_route', ${id})`;

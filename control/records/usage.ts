@@ -2,7 +2,7 @@
 // expensive invocations.
 import { cpuScale, quantile } from '#core/histogram.ts';
 import type { CpuLimits } from '#core/limits.ts';
-import type { InvocationKind, Plan } from '#core/plans.ts';
+import { invocationKinds, type InvocationKind, type Plan } from '#core/plans.ts';
 import type { CostlyInvocation, StatusClass } from '#core/usage-row.ts';
 import type { Sql } from '#postgres/sql.ts';
 import { NO_LATENCIES, readLatencies, type Latencies } from './latency.ts';
@@ -98,7 +98,7 @@ function within(sql: Sql, { organizationId, projectId, from, to, kind, route }: 
   return sql`
     FROM control.usage u
     WHERE u.hour >= ${from} AND u.hour < ${to} AND ${ofProject}
-      ${kind === null ? sql`` : sql`AND u.kind = ${kind}`}
+      AND u.kind = ANY(${kind === null ? [...invocationKinds] : [kind]})
       ${route === null ? sql`` : sql`AND u.route = ${route}`}`;
 }
 
@@ -150,8 +150,8 @@ export async function readUsage(sql: Sql, question: UsageQuestion) {
   const shownKeys = rows.map((row) => row.key);
   const latencies = await readLatencies(
     sql,
-    sql`SELECT *, NULL AS series, CASE WHEN key = ANY(${shownKeys}) THEN key END AS part
-      FROM (SELECT u.*, ${key} AS key ${counted}) AS keyed`,
+    sql`SELECT *, NULL::bigint AS series FROM (SELECT u.*, ${key} AS key ${counted}) AS keyed
+      LEFT JOIN unnest(${shownKeys}::text[]) WITH ORDINALITY AS shown (key, part) USING (key)`,
   );
   const all: number[] = [];
   const ofGroup = new Map<string, number[]>();
@@ -167,13 +167,13 @@ export async function readUsage(sql: Sql, question: UsageQuestion) {
     from: from.toISOString(),
     to: to.toISOString(),
     totals: toCounts(total!, all, latencies.total),
-    items: rows.map((row) => ({
+    items: rows.map((row, index) => ({
       at: row.at?.toISOString() ?? null,
       projectId: row.project_id,
       deploymentId: row.deployment_id,
       kind: row.kind,
       route: row.route,
-      ...toCounts(row, ofGroup.get(keyOf(row)) ?? [], latencies.parts.get(row.key)),
+      ...toCounts(row, ofGroup.get(keyOf(row)) ?? [], latencies.parts.get(index + 1)),
     })),
   };
 }
@@ -195,4 +195,14 @@ type Budgets = Readonly<Record<InvocationKind, number>>;
 /** Budgets of a plan. */
 export function budgetsOf(limits: CpuLimits, plan: Plan): Budgets {
   return Object.fromEntries(Object.entries(limits).map(([kind, byPlan]) => [kind, byPlan[plan]])) as Budgets;
+}
+
+/** The plan of an organization with its budgets. */
+export async function readBudget(
+  { sql, cpuLimits }: { readonly sql: Sql; readonly cpuLimits: CpuLimits },
+  organizationId: string,
+): Promise<{ readonly plan: Plan; readonly cpuMs: Budgets }> {
+  const [row] = await sql<{ plan: Plan }[]>`SELECT plan FROM control.organization WHERE id = ${organizationId}`;
+  const { plan } = row!;
+  return { plan, cpuMs: budgetsOf(cpuLimits, plan) };
 }

@@ -1,5 +1,7 @@
 // Pointers of production and of branch URLs. Updated in the transaction of a release, promotion or rollback.
 import type { Transaction } from '#postgres/sql.ts';
+import { addProductionChange } from '../records/production-changes.ts';
+import { endGuarded, runningGuarded } from './guarded/changes.ts';
 
 /** Number of former production deployments to remember. */
 const HISTORY_MAX = 100;
@@ -10,19 +12,30 @@ export interface ProductionPointer {
   readonly production_history: readonly string[];
 }
 
-/** Makes a deployment production and adds the former one to the history for rollbacks. */
+/**
+ * Makes a deployment production and adds the former one to the history for rollbacks. Ends a guarded release that runs,
+ * whether it is of this deployment or not.
+ */
 export async function pointProduction(
   tx: Transaction,
   projectId: string,
   before: ProductionPointer,
   id: string,
 ): Promise<void> {
+  const isGuarded = (await runningGuarded(tx, projectId)) === id;
+  await endGuarded(
+    tx,
+    projectId,
+    isGuarded ? 'promoted' : 'canceled',
+    isGuarded ? 'Promoted by hand' : `${id} became production`,
+  );
   const last = before.production_deployment_id;
   const history = before.production_history.filter((earlier) => earlier !== id && earlier !== last);
   if (last !== null && last !== id) {
     history.push(last);
     await tx`UPDATE control.deployment SET superseded_at = now() WHERE id = ${last}`;
   }
+  await addProductionChange(tx, projectId, id, { isRollback: false });
   await tx`
     UPDATE control.project SET production_deployment_id = ${id}, production_history = ${history.slice(-HISTORY_MAX)},
       split = NULL
@@ -40,6 +53,8 @@ export async function rollBackProduction(
   history: readonly string[],
   left: readonly string[],
 ): Promise<void> {
+  await endGuarded(tx, projectId, 'canceled', 'Rolled back by hand');
+  await addProductionChange(tx, projectId, to.id, { isRollback: true });
   await tx`
     UPDATE control.project SET production_deployment_id = ${to.id}, production_history = ${[...history]}, split = NULL
     WHERE id = ${projectId}`;

@@ -2,21 +2,19 @@
 // split sends another deployment a share of the requests. Databases are migrated first, then the pointer moves; the
 // call returns once all engines have the change.
 import { openArtifact } from '#artifacts/artifact-source.ts';
-import { isFailure } from '#core/failure.ts';
-import { previewOf } from '#core/preview.ts';
 import type { Transaction } from '#postgres/sql.ts';
 import { ApiError } from '../http/errors.ts';
 import type { Dependencies } from '../process/dependencies.ts';
-import { applyMigrations, type RanMigrations } from './apply-migrations.ts';
-import { check, hasDatabases, migrate, restore, snapshots } from './engines.ts';
-import { readVariables, sealFrozen, unsealFrozen, withAi } from './frozen-variables.ts';
-import { riskyStatements } from './migration-risk.ts';
+import type { RanMigrations } from './apply-migrations.ts';
 import type { Audit } from './audit-entries.ts';
+import { asked, readCandidate, readyForProduction } from './candidate.ts';
+import { restore, snapshots } from './engines.ts';
+import { endGuarded, releaseSettingsOf, runningGuarded, setSplit, startGuarded } from './guarded/changes.ts';
 import { pointBranch, pointProduction, rollBackProduction, type ProductionPointer } from './pointers.ts';
 import { withProject } from './project-lock.ts';
 import { readProjectRows } from './project-rows.ts';
 import { touchRoute, untilRouted, writeRoute } from './project-routes.ts';
-import { toRouteRecord, type ProjectRow } from './route-projection.ts';
+import type { ProjectRow } from './route-projection.ts';
 
 const LOCK_WAIT_MS = 20_000;
 
@@ -29,6 +27,8 @@ interface Promoted {
   readonly warnings: readonly string[];
   /** Whether all engines are known to serve it. */
   readonly routed: boolean;
+  /** Whether a guarded release of the deployment runs: production moves when it succeeds. */
+  readonly guarded: boolean;
 }
 
 /** Result of a rollback. */
@@ -39,17 +39,10 @@ interface RolledBack extends Promoted {
   readonly restored: readonly string[];
 }
 
-interface Candidate {
-  readonly id: string;
-  readonly artifact: string;
-  readonly branch: string;
-  readonly target: 'production' | 'preview';
-  readonly variables: Uint8Array | null;
-}
-
 /**
- * Makes a deployment production.
+ * Makes a deployment production, or starts its guarded release if the project has one configured.
  *
+ * @param now skips the guarded release
  * @param confirm accepts that the current deployment may run against a schema it does not know
  * @throws {ApiError} `conflict`, `confirmation_needed`, `unprocessable` (a worker or a migration that fails)
  */
@@ -58,6 +51,7 @@ export function promote(
   given: {
     readonly projectId: string;
     readonly deploymentId: string;
+    readonly now: boolean;
     readonly confirm: boolean;
     /** Account of the caller. */
     readonly requestedBy: string | null;
@@ -68,11 +62,24 @@ export function promote(
     const project = await readProject(deps, given.projectId);
     const candidate = await readCandidate(deps, given.projectId, given.deploymentId);
     const previous = project.production_deployment_id;
-    if (previous === candidate.id) {
-      const routed = await untilRouted(deps, project.id);
-      return { productionDeploymentId: previous, previousDeploymentId: previous, migrations: [], warnings: [], routed };
-    }
+    const isGuarded = !given.now && (await runningGuarded(deps.sql, project.id)) === candidate.id;
+    const unchanged = {
+      productionDeploymentId: previous,
+      previousDeploymentId: previous,
+      migrations: [],
+      warnings: [],
+    };
+    if (previous === candidate.id || isGuarded)
+      return { ...unchanged, routed: await untilRouted(deps, project.id), guarded: isGuarded };
     const ready = await readyForProduction(deps, project, candidate, given);
+    const { manifest } = openArtifact(deps.folder, candidate.artifact);
+    const settings = given.now ? null : releaseSettingsOf(manifest, project.settings);
+    if (settings !== null && previous !== null) {
+      await move(deps, project, audit, 'release.start', candidate.id, (tx) =>
+        startGuarded(tx, project.id, { deploymentId: candidate.id, previousId: previous, settings }),
+      );
+      return { ...unchanged, ...ready, routed: await untilRouted(deps, project.id), guarded: true };
+    }
     await move(deps, project, audit, 'deployment.promote', candidate.id, async (tx, before) => {
       await pointProduction(tx, project.id, before, candidate.id);
       await pointBranch(tx, project.id, candidate.branch, candidate.id);
@@ -82,12 +89,14 @@ export function promote(
       previousDeploymentId: previous,
       ...ready,
       routed: await untilRouted(deps, project.id),
+      guarded: false,
     };
   });
 }
 
 /**
- * Returns to the previous production deployment, or to a given one.
+ * Returns to the previous production deployment, or to a given one. If a guarded release runs, the previous one is the
+ * deployment that is still production: the release ends.
  *
  * @param restoreDatabase restores production's databases from the snapshot taken before the first migration since
  * then.
@@ -106,12 +115,15 @@ export function rollback(
 ): Promise<RolledBack> {
   return withProject(deps, given.projectId, LOCK_WAIT_MS, async () => {
     const project = await readProject(deps, given.projectId);
-    const { production_deployment_id: previous } = project;
-    const earlier = given.deploymentId ?? (await lastAvailable(deps, project));
+    const { production_deployment_id: live } = project;
+    const isOfLive = given.deploymentId === null || given.deploymentId === live;
+    const guarded = isOfLive ? await runningGuarded(deps.sql, project.id) : null;
+    const previous = guarded ?? live;
+    const earlier = guarded === null ? (given.deploymentId ?? (await lastAvailable(deps, project))) : live;
     if (earlier === null || previous === null)
       throw new ApiError('conflict', { reason: 'There is no earlier production deployment to roll back to' });
     if (earlier === previous) throw new ApiError('conflict', { reason: `${earlier} is already in production` });
-    const at = project.production_history.lastIndexOf(earlier);
+    const at = guarded === null ? project.production_history.lastIndexOf(earlier) : project.production_history.length;
     if (at < 0) throw new ApiError('conflict', { reason: `${earlier} was never in production: promote it instead` });
     const candidate = await readCandidate(deps, project.id, earlier);
     const left = project.production_history.slice(at + 1).concat(previous);
@@ -137,12 +149,13 @@ export function rollback(
       restored,
       warnings: isKept ? [`The schema is newer than this deployment: these migrations ran since (${names})`] : [],
       routed,
+      guarded: false,
     };
   });
 }
 
 /**
- * Sends a share of production's requests to a deployment: 0 ends the split, 100 promotes it.
+ * Sends a share of production's requests to a deployment: 0 ends the split, 100 promotes it. Ends a guarded release.
  *
  * @throws {ApiError} as {@link promote}
  */
@@ -157,7 +170,7 @@ export function split(
   },
   audit: Audit,
 ): Promise<Promoted> {
-  if (given.percent === 100) return promote(deps, given, audit);
+  if (given.percent === 100) return promote(deps, { ...given, now: true }, audit);
   return withProject(deps, given.projectId, LOCK_WAIT_MS, async () => {
     const project = await readProject(deps, given.projectId);
     const { production_deployment_id: production } = project;
@@ -169,11 +182,11 @@ export function split(
     const isEnd = given.percent === 0;
     const ready = isEnd ? { migrations: [], warnings: [] } : await readyForProduction(deps, project, candidate, given);
     await move(deps, project, audit, 'deployment.split', candidate.id, async (tx) => {
-      const next = isEnd ? null : { deploymentId: candidate.id, percent: given.percent };
-      await tx`UPDATE control.project SET split = ${next === null ? null : tx.json(next)} WHERE id = ${project.id}`;
+      await endGuarded(tx, project.id, 'canceled', 'The traffic split was changed by hand');
+      await setSplit(tx, project.id, isEnd ? null : { deploymentId: candidate.id, percent: given.percent });
     });
     const routed = await untilRouted(deps, project.id);
-    return { productionDeploymentId: production, previousDeploymentId: production, ...ready, routed };
+    return { productionDeploymentId: production, previousDeploymentId: production, ...ready, routed, guarded: false };
   });
 }
 
@@ -181,24 +194,6 @@ async function readProject({ sql }: Dependencies, projectId: string): Promise<Pr
   const [rows] = await readProjectRows(sql, [projectId]);
   if (rows === undefined || rows.project.deleted_at !== null) throw new ApiError('not_found');
   return rows.project;
-}
-
-async function readCandidate({ sql, folder }: Dependencies, projectId: string, id: string): Promise<Candidate> {
-  const [row] = await sql<(Candidate & { status: string; is_fork: boolean; removed_at: Date | null })[]>`
-    SELECT id, artifact, branch, target, variables, status, is_fork, removed_at FROM control.deployment
-    WHERE id = ${id} AND project_id = ${projectId}`;
-  if (row === undefined) throw new ApiError('not_found');
-  if (row.status !== 'success')
-    throw new ApiError('conflict', { reason: `${id} cannot be promoted: its status is ${row.status}` });
-  if (row.is_fork)
-    throw new ApiError('conflict', { reason: `${id} is from a fork: merge its pull request, which builds production` });
-  if (row.removed_at !== null) throw new ApiError('conflict', { reason: `${id} was deleted: deploy its commit again` });
-  try {
-    openArtifact(folder, row.artifact);
-  } catch {
-    throw new ApiError('conflict', { reason: `The artifact of ${id} was deleted: deploy its commit again` });
-  }
-  return row;
 }
 
 /** The most recent production deployment that can be restored. */
@@ -211,115 +206,6 @@ async function lastAvailable(
     WHERE id = ANY(${[...history]}) AND removed_at IS NULL AND status = 'success' AND artifact IS NOT NULL`;
   const available = new Set(rows.map(({ id }) => id));
   return history.findLast((id) => available.has(id)) ?? null;
-}
-
-/** Freezes variables, checks that the worker starts with them, migrates production's databases. */
-async function readyForProduction(
-  deps: Dependencies,
-  project: ProjectRow,
-  candidate: Candidate,
-  { confirm, requestedBy }: { readonly confirm: boolean; readonly requestedBy: string | null },
-): Promise<Pick<Promoted, 'migrations' | 'warnings'>> {
-  const { sql, keys } = deps;
-  const frozen = unsealFrozen(keys, candidate.id, candidate.variables);
-  const vars = frozen.production ?? (await sql.begin((tx) => readVariables(tx, keys, project.id))).production;
-  const isPreview = await isPreviewNow(deps, project.id, candidate.id);
-  const warnings: string[] = [];
-  if (isPreview || frozen.production === null) {
-    const started = await asked(() =>
-      check(deps, {
-        project: project.name,
-        artifact: candidate.artifact,
-        plan: project.plan,
-        vars: withAi(vars, frozen, deps.addresses.api),
-      }),
-    );
-    if (!started.isStarted)
-      throw new ApiError('unprocessable', {
-        reason: `The worker does not start with the production variables: ${started.error ?? 'unknown reason'}`,
-      });
-  }
-  if (hasDatabases(deps, candidate.artifact))
-    warnings.push(...(await schemaWarnings(deps, project, candidate, confirm)));
-  try {
-    const migrations = hasDatabases(deps, candidate.artifact)
-      ? await asked(() =>
-          applyMigrations(
-            deps,
-            { id: candidate.id, name: project.name, artifact: candidate.artifact, requestedBy },
-            null,
-          ),
-        )
-      : [];
-    if (frozen.production === null)
-      await sql`
-        UPDATE control.deployment SET variables = ${sealFrozen(keys, candidate.id, { ...frozen, production: vars })}
-        WHERE id = ${candidate.id}`;
-    return { migrations, warnings };
-  } catch (error) {
-    if (isFailure(error, 'migrations_failed')) throw new ApiError('unprocessable', { reason: error.message });
-    throw error;
-  }
-}
-
-async function isPreviewNow({ sql, keys, addresses }: Dependencies, projectId: string, id: string): Promise<boolean> {
-  const [rows] = await readProjectRows(sql, [projectId]);
-  return rows !== undefined && previewOf(toRouteRecord(keys, rows, addresses.api), id) !== null;
-}
-
-/** Schema changes that may break the current deployment. @throws {ApiError} `confirmation_needed` if there are any. */
-async function schemaWarnings(
-  deps: Dependencies,
-  project: ProjectRow,
-  { id, artifact }: Candidate,
-  confirm: boolean,
-): Promise<string[]> {
-  const plan = await asked(() => migrate(deps, project.name, artifact, null, true));
-  const pending = plan.filter(({ pending: files }) => files.length > 0);
-  if (pending.length === 0) return [];
-  const names = pending.map(({ resource, pending: files }) => `${resource}: ${files.join(', ')}`).join('; ');
-  const risky = riskyIn(
-    deps,
-    artifact,
-    pending.map(({ resource, pending: files }) => ({ resource, files })),
-  );
-  const old = project.production_deployment_id;
-  if (risky.length > 0 && old !== null && !confirm)
-    throw new ApiError('confirmation_needed', {
-      reason:
-        `${id} has migrations that may break ${old}, which is live (${risky.slice(0, 5).join('; ')}). ` +
-        `Migrations to apply to production: ${names}. To continue, send "confirm": true`,
-    });
-  return [`Migrations were applied to production, which ${old ?? 'nothing'} served until now (${names})`];
-}
-
-/** Statements of these migrations that may break the previous deployment, each prefixed with its file. */
-export function riskyIn(
-  { folder }: Pick<Dependencies, 'folder'>,
-  artifact: string,
-  pending: readonly { readonly resource: string; readonly files: readonly string[] }[],
-): string[] {
-  const texts = new Map(
-    openArtifact(folder, artifact)
-      .migrations()
-      .map((one) => [one.resource, one.files]),
-  );
-  return pending.flatMap(({ resource, files }) =>
-    (texts.get(resource) ?? [])
-      .filter(([name]) => files.includes(name))
-      .flatMap(([name, sql]) => riskyStatements(sql).map((statement) => `${name}: ${statement}`)),
-  );
-}
-
-/** Why a deployment cannot become production; null: it can. */
-export async function candidateObjection(deps: Dependencies, projectId: string, id: string): Promise<string | null> {
-  try {
-    await readCandidate(deps, projectId, id);
-    return null;
-  } catch (error) {
-    if (error instanceof ApiError) return error.message;
-    throw error;
-  }
 }
 
 /** Migrations that later deployments applied to production's databases. */
@@ -376,15 +262,4 @@ async function move(
     });
   });
   await writeRoute(deps, project.id);
-}
-
-/** Maps errors of engines to API errors. */
-async function asked<Result>(work: () => Promise<Result>): Promise<Result> {
-  try {
-    return await work();
-  } catch (error) {
-    if (isFailure(error, 'engines_away')) throw new ApiError('unavailable', { reason: error.message });
-    if (isFailure(error, 'engine_refused')) throw new ApiError('unprocessable', { reason: error.message });
-    throw error;
-  }
 }

@@ -1,13 +1,18 @@
 // Previews a promotion: hosts, commits, names of variables, migrations. Read-only; never returns values of variables.
 // Called by the API's release routes.
+import { openArtifact } from '#artifacts/artifact-source.ts';
 import { isFailure } from '#core/failure.ts';
 import { deploymentUrls } from '../records/deployment-urls.ts';
+import { toReleaseSettings } from '../records/guarded-releases.ts';
 import { logBetween } from '../repositories/commit-log.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import { hasDatabases, migrate } from './engines.ts';
 import { readVariables, unsealFrozen } from './frozen-variables.ts';
-import { candidateObjection, migrationsSince, riskyIn } from './promote.ts';
+import { candidateObjection, riskyIn } from './candidate.ts';
+import { migrationsSince } from './promote.ts';
+import { releaseSettingsOf } from './guarded/changes.ts';
 import { readProjectRows } from './project-rows.ts';
+import type { ProjectRow } from './route-projection.ts';
 
 /** Maximum number of listed commits. */
 const COMMITS_MAX = 50;
@@ -25,8 +30,7 @@ interface PromotionPreview {
   readonly urls: string[];
   /**
    * Commits between the live deployment and this one, the newest first: from the project's repository on the
-   * platform,
-   * or from its deployments.
+   * platform, or from its deployments.
    */
   readonly commits: PreviewedCommit[];
   /** `add`: production gets the commits; `remove`: it loses them. */
@@ -37,6 +41,8 @@ interface PromotionPreview {
   readonly migrations: Migrations[] | null;
   /** Their statements that may break the live deployment. */
   readonly risky: string[];
+  /** The steps in which production would move; null: at once. */
+  readonly release: ReturnType<typeof toReleaseSettings> | null;
   /** For a rollback: migrations applied since, which are not reverted. */
   readonly migrationsSince: (Migrations & { deploymentId: string })[];
 }
@@ -113,11 +119,18 @@ export async function previewPromotion(
     variables: withVariables && way !== 'none' ? await variableChanges(deps, row!, live) : null,
     migrations,
     risky,
+    release: way === 'promote' && objection === null && live !== null ? stepsOf(deps, project, row!.artifact!) : null,
     migrationsSince:
       way === 'rollback'
         ? (await migrationsSince(deps, project, left)).map((one) => ({ ...one, files: [...one.files] }))
         : [],
   };
+}
+
+/** The settings of the guarded release of an artifact, if any. */
+function stepsOf({ folder }: Dependencies, { settings }: ProjectRow, artifact: string) {
+  const release = releaseSettingsOf(openArtifact(folder, artifact).manifest, settings);
+  return release === null ? null : toReleaseSettings(release);
 }
 
 async function readRow({ sql }: Dependencies, id: string): Promise<Row | null> {

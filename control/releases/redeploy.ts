@@ -6,6 +6,7 @@ import { ApiError } from '../http/errors.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import { newDeploymentId } from '../records/ids.ts';
 import { systemAudit, tell, type Audit } from './audit-entries.ts';
+import { runningGuarded } from './guarded/changes.ts';
 import type { ProjectSettings } from './route-projection.ts';
 import { addRelease } from './uploads.ts';
 
@@ -59,8 +60,9 @@ export async function redeployOnVariables(
     SELECT settings, production_deployment_id FROM control.project WHERE id = ${projectId} AND deleted_at IS NULL`;
   if (project?.settings.redeployOnVariables !== true) return [];
   const live = new Set<string>();
-  if (changed.some(({ scope }) => scope === 'production') && project.production_deployment_id !== null)
-    live.add(project.production_deployment_id);
+  // Of two deployments that share production's visitors, the newer one: a redeployment of the older would replace it.
+  const production = (await runningGuarded(tx, projectId)) ?? project.production_deployment_id;
+  if (changed.some(({ scope }) => scope === 'production') && production !== null) live.add(production);
   const allPreviews = changed.some(({ scope }) => scope === 'preview');
   const branches = changed.filter(({ scope }) => scope === 'branch').map(({ branch }) => branch);
   if (allPreviews || branches.length > 0) {
@@ -82,8 +84,10 @@ async function insert(tx: Transaction, from: string, createdBy: string | null, a
     INSERT INTO control.deployment (id, project_id, organization_id, status, target, branch, commit_sha,
       commit_message, author, pull_request, is_fork, approved_by, source, created_by, kind, artifact, created_at)
     SELECT ${id}, d.project_id, d.organization_id, 'uploading',
-      -- The live deployment stays production, whatever its original target.
-      CASE WHEN p.production_deployment_id = d.id THEN 'production' ELSE d.target END,
+      -- The live deployment stays production, whatever its original target; so does one in a guarded release.
+      CASE WHEN p.production_deployment_id = d.id OR EXISTS (
+        SELECT FROM control.guarded_release WHERE deployment_id = d.id AND state = 'running')
+        THEN 'production' ELSE d.target END,
       d.branch, d.commit_sha, d.commit_message, d.author, d.pull_request, d.is_fork, d.approved_by, 'redeploy',
       ${createdBy}, d.kind, d.artifact, clock_timestamp()
     FROM control.deployment d JOIN control.project p ON p.id = d.project_id WHERE d.id = ${from}

@@ -14,9 +14,11 @@ import { applyMigrations } from './apply-migrations.ts';
 import { hasDatabases, warm } from './engines.ts';
 import { previewVariables, readVariables, sealFrozen, unsealFrozen } from './frozen-variables.ts';
 import { systemAudit, tell } from './audit-entries.ts';
-import { pointBranch, pointProduction } from './pointers.ts';
+import { releaseSettingsOf, startGuarded } from './guarded/changes.ts';
+import { pointBranch, pointProduction, type ProductionPointer } from './pointers.ts';
 import { touchRoute, untilRouted, writeRoute } from './project-routes.ts';
 import { finishBranchRemoval } from './branch-removal.ts';
+import type { ProjectSettings } from './route-projection.ts';
 
 /** A claimed job. */
 export interface ReleaseJob {
@@ -84,15 +86,24 @@ async function steps(deps: Dependencies, job: ReleaseJob, row: Row): Promise<voi
     if (manifest.ai) await sayAi(deps, row);
     await migrateDatabases(deps, job, row);
     await checkWanted(deps, job, row);
-    await movePointer(deps, job, row);
+    await movePointer(deps, job, row, manifest);
   }
   await writeRoute(deps, row.project_id);
   if (!(await untilRouted(deps, row.project_id)))
     throw new Failure('not_routed', 'Not all engines have the new route yet');
-  await say(
-    isProduction(row) ? 'Production now serves this deployment' : `The URL of ${row.branch} now serves this deployment`,
-  );
+  await say(await servedBy(deps, row));
   await succeed(deps, job, row);
+}
+
+/** What serves it now, as a line of the log. */
+async function servedBy({ sql }: Dependencies, row: Row): Promise<string> {
+  const [guarded] = await sql<{ percent: number }[]>`
+    SELECT (settings->'steps'->>step)::integer AS percent FROM control.guarded_release
+    WHERE deployment_id = ${row.id} AND state = 'running'`;
+  if (guarded !== undefined) return `A guarded release began: ${guarded.percent} % of the visitors get this deployment`;
+  return isProduction(row)
+    ? 'Production now serves this deployment'
+    : `The URL of ${row.branch} now serves this deployment`;
 }
 
 /** Whether it uses production's resources. */
@@ -105,7 +116,8 @@ async function readDeployment({ sql }: Dependencies, { deploymentId }: ReleaseJo
     SELECT d.id, d.project_id, d.organization_id, d.status, d.target, d.branch, d.artifact, d.variables, d.is_fork,
       d.created_by, d.created_at, p.name, p.deleted_at, now_live.branch AS production_branch,
       (b.deployment_id IS NOT DISTINCT FROM d.id
-        AND (d.target = 'preview' OR p.production_deployment_id IS NOT DISTINCT FROM d.id)) AS is_pointed
+        AND (d.target = 'preview' OR p.production_deployment_id IS NOT DISTINCT FROM d.id)
+        OR EXISTS (SELECT FROM control.guarded_release WHERE deployment_id = d.id)) AS is_pointed
     FROM control.deployment d JOIN control.project p ON p.id = d.project_id
     LEFT JOIN control.branch b ON b.project_id = d.project_id AND b.name = d.branch
     LEFT JOIN control.deployment now_live ON now_live.id = p.production_deployment_id
@@ -226,16 +238,32 @@ async function migrateDatabases(deps: Dependencies, job: ReleaseJob, row: Row): 
   }
 }
 
-/** From here on it receives requests. */
-async function movePointer(deps: Dependencies, job: ReleaseJob, row: Row): Promise<void> {
+/** From here on it receives requests; in a guarded release, a share of production's. */
+async function movePointer(deps: Dependencies, job: ReleaseJob, row: Row, manifest: Manifest): Promise<void> {
+  const { id: deploymentId, project_id: projectId } = row;
   await deps.sql.begin(async (tx) => {
-    const [project] = await tx<{ production_deployment_id: string | null; production_history: string[] }[]>`
-      SELECT production_deployment_id, production_history FROM control.project WHERE id = ${row.project_id} FOR UPDATE`;
+    const [project] = await tx<(ProductionPointer & { settings: ProjectSettings })[]>`
+      SELECT production_deployment_id, production_history, settings FROM control.project
+      WHERE id = ${projectId} FOR UPDATE`;
     if (project === undefined) throw new Failure('lease_lost', 'Another process holds the job');
     await checkLease(tx, job);
-    if (row.target === 'production') await pointProduction(tx, row.project_id, project, row.id);
-    await pointBranch(tx, row.project_id, row.branch, row.id);
-    await touchRoute(tx, row.project_id);
+    const { production_deployment_id: previousId } = project;
+    const settings = row.target === 'production' ? releaseSettingsOf(manifest, project.settings) : null;
+    if (settings !== null && previousId !== null) {
+      await startGuarded(tx, projectId, { deploymentId, previousId, settings });
+      await systemAudit(tx, {
+        organizationId: row.organization_id,
+        projectId,
+        action: 'release.start',
+        subjectKind: 'deployment',
+        subjectId: deploymentId,
+        details: { previous: previousId, percent: settings.steps[0]! },
+      });
+    } else {
+      if (row.target === 'production') await pointProduction(tx, projectId, project, deploymentId);
+      await pointBranch(tx, projectId, row.branch, deploymentId);
+    }
+    await touchRoute(tx, projectId);
   });
 }
 

@@ -4,6 +4,7 @@ import type { EncryptionKeys } from '#core/encryption.ts';
 import type { DeploymentRecord, RouteRecord } from '#core/manifest.ts';
 import type { Plan } from '#core/plans.ts';
 import { previewOf, variablesOf } from '#core/preview.ts';
+import type { ReleaseSettings } from '#core/release-settings.ts';
 import { scopedVariables, unsealFrozen, withAi, type VariableRow } from './frozen-variables.ts';
 
 /** The rows of a project. */
@@ -43,6 +44,8 @@ export interface ProjectSettings {
   readonly redeployOnVariables?: boolean;
   /** Deployments whose artifacts are kept beyond those that a URL or a rollback needs. */
   readonly keepDeployments?: number;
+  /** Steps of releases to production; platform.yaml overrides it. */
+  readonly release?: ReleaseSettings;
   /** Hash of the preview password (core/preview-access.ts), and of the token that bypasses it. */
   readonly previewPassword?: string;
   readonly previewBypassHash?: string;

@@ -1,7 +1,8 @@
-// Starts the background work of releases in the API process: releases, route records, removals, retention. Called by
-// main.ts.
+// Starts the background work of releases in the API process: releases, guarded releases, route records, removals,
+// retention. Called by main.ts.
 import type { Dependencies } from '../process/dependencies.ts';
 import { finishBranchRemovals } from './branch-removal.ts';
+import { judgeReleases } from './guarded/judge-next.ts';
 import { followDataRemovals } from './project-removal.ts';
 import { followRoutes } from './project-routes.ts';
 import { keepRetention } from './retention.ts';
@@ -10,6 +11,7 @@ import { runReleases } from './release-jobs.ts';
 export function startDeployments(deps: Dependencies): void {
   deps.background('Following routes', () => followRoutes(deps));
   deps.background('Releasing', () => runReleases(deps));
+  deps.background('Judging guarded releases', () => judgeReleases(deps));
   deps.background('Removing branches', () => finishBranchRemovals(deps));
   deps.background('Removing data of deleted projects', () => followDataRemovals(deps));
   deps.background('Retention', () => keepRetention(deps));

@@ -159,8 +159,7 @@ export function addToUpload(
  * Creates a deployment of a complete upload; idempotent.
  *
  * @throws {ApiError} `conflict` while bytes are missing; error codes of archives if it is invalid, in which case
- * nothing
- *   of it is kept.
+ *   nothing of it is kept.
  */
 export function deployUpload(
   deps: UploadDeps,

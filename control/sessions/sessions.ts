@@ -1,8 +1,8 @@
 // Browser sessions: a random secret in a signed cookie, stored as its hash. Forged cookies fail the signature check
 // before the store is queried. The secret is rotated once a day; a session expires after two weeks without use, and at
 // the latest after ninety days.
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import { hashOf } from '../access/secrets.ts';
+import { createHmac, randomBytes } from 'node:crypto';
+import { hashOf, isSame } from '../access/secrets.ts';
 import type { SessionStore, StoredSession } from './session-store.ts';
 
 /** An active session. */
@@ -126,10 +126,4 @@ function idOf(hash: Buffer): string {
 
 function signatureOf(secret: string, text: string): string {
   return createHmac('sha256', secret).update(`session:${text}`).digest('base64url');
-}
-
-/** Compares in constant time. */
-export function isSame(one: string, other: string): boolean {
-  const [a, b] = [Buffer.from(one), Buffer.from(other)];
-  return a.length === b.length && timingSafeEqual(a, b);
 }

@@ -4,23 +4,28 @@ import { seal } from '#core/encryption.ts';
 import type { Transaction } from '#postgres/sql.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import { newId } from '../records/ids.ts';
-import { recordSignIn } from './audit.ts';
+import { joinByLink, takeLink } from '../records/members.ts';
+import { recordJoin, recordSignIn } from './audit.ts';
 import type { GitHostPerson, GitHostToken } from './git-host-oauth.ts';
 import { GIT_HOST, tokenContext } from './git-host-token.ts';
 
 /** The account, or the reason for refusal. */
 type Admission = { readonly accountId: string } | { readonly refused: 'not_invited' | 'belongs_to_another_account' };
 
-/**
- * Admits or refuses a person; accepts pending invitations for their login.
- *
- * @param linkTo account that was signed in at the start: gets this identity.
- */
+/** What a person brings to a sign-in. */
+interface Claims {
+  /** Account that was signed in at the start: gets this identity. */
+  readonly linkTo: string | null;
+  /** Hash of an invitation's link. */
+  readonly invitation: Buffer | null;
+}
+
+/** Admits or refuses a person; accepts the invitation of a link, and pending ones for their login. */
 export async function admit(
   { sql, keys, signIn }: Pick<Dependencies, 'sql' | 'keys' | 'signIn'>,
   person: GitHostPerson,
   token: GitHostToken,
-  linkTo: string | null,
+  { linkTo, invitation }: Claims,
 ): Promise<Admission> {
   return sql.begin(async (tx) => {
     // Serializes concurrent sign-ins of one person.
@@ -30,8 +35,10 @@ export async function admit(
     if (known !== undefined && linkTo !== null && known.account_id !== linkTo)
       return { refused: 'belongs_to_another_account' } as const;
     let accountId = known?.account_id ?? linkTo;
+    const link = invitation === null ? null : await takeLink(tx, invitation, accountId);
     if (accountId === null) {
-      if (signIn.signUp !== 'open' && !(await isInvited(tx, person.login))) return { refused: 'not_invited' } as const;
+      if (signIn.signUp !== 'open' && link === null && !(await isInvited(tx, person.login)))
+        return { refused: 'not_invited' } as const;
       accountId = newId('account');
       await tx`
         INSERT INTO control.account (id, login, name, email, avatar_url)
@@ -45,6 +52,10 @@ export async function admit(
     await tx`
       UPDATE control.account SET signed_in_at = now(), avatar_url = coalesce(${person.avatarUrl}, avatar_url)
       WHERE id = ${accountId}`;
+    if (link !== null) {
+      await joinByLink(tx, link, accountId);
+      await recordJoin(tx, accountId, link);
+    }
     await takeInvitations(tx, accountId, person.login);
     await recordSignIn(tx, accountId, known === undefined ? 'account.identity_add' : 'account.sign_in');
     return { accountId };

@@ -1,6 +1,5 @@
 // Limits attempts by kind and caller, in time windows (control.rate). Used for everything that could be guessed:
-// tokens,
-// codes, states.
+// tokens, codes, states.
 import type { Sql } from '#postgres/sql.ts';
 import { ApiError } from '../http/errors.ts';
 
@@ -10,16 +9,28 @@ interface AttemptLimit {
   readonly seconds: number;
 }
 
-/** Limits by kind. All are counted by address, `code` also by account. */
+/** Limits by kind. Most are counted by address, `mail` and `factor` by account, `code` and `password` by both. */
 const attemptLimits = {
   /** Starting and ending a sign-in at the Git host. */
   'sign-in': { most: 30, seconds: 300 },
   /** Tokens typed into the sign-in page. */
   token: { most: 10, seconds: 300 },
+  /** Passwords, by address, and current ones by account. */
+  password: { most: 10, seconds: 300 },
+  /** Passwords and recovery of a username: from all addresses, and from each browser that is known to the account. */
+  username: { most: 20, seconds: 900 },
+  /** Codes of second factors, by account. */
+  factor: { most: 10, seconds: 900 },
+  /** Challenges and answers of passkeys: by address to sign in, by account to add one. */
+  passkey: { most: 60, seconds: 300 },
+  /** Recovery of passwords. */
+  recovery: { most: 10, seconds: 900 },
   /** Codes typed into the page for devices. */
   code: { most: 10, seconds: 300 },
   /** Issued device codes. */
   device: { most: 20, seconds: 300 },
+  /** Emails that an account lets the platform send. */
+  mail: { most: 30, seconds: 3600 },
   /** Codes exchanged for a token; a device polls every five seconds. */
   exchange: { most: 180, seconds: 300 },
 } as const satisfies Record<string, AttemptLimit>;

@@ -7,6 +7,10 @@ interface Cookies {
   readonly session: string;
   /** Name of the cookie that binds a sign-in at the Git host to the browser that started it. */
   readonly flow: string;
+  /** Name of the cookie that binds challenges of passkeys to a browser. */
+  readonly passkey: string;
+  /** Name of the cookie of browsers that are known to an account (known-browsers.ts). */
+  readonly known: string;
   /** `Set-Cookie` value that sets a cookie. */
   set(name: string, value: string, seconds: number): string;
   /** `Set-Cookie` value that deletes a cookie. */
@@ -23,6 +27,8 @@ export function cookiesOf(ui: string): Cookies {
   return {
     session: `${prefix}platform-session`,
     flow: `${prefix}platform-sign-in`,
+    passkey: `${prefix}platform-passkey`,
+    known: `${prefix}platform-known-browser`,
     set: (name, value, seconds) => `${name}=${value}; Max-Age=${seconds}; ${attributes}`,
     clear: (name) => `${name}=; Max-Age=0; ${attributes}`,
   };

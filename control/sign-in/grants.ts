@@ -3,9 +3,9 @@
 import { createHash, randomInt } from 'node:crypto';
 import { Failure, isFailure } from '#core/failure.ts';
 import type { Sql } from '#postgres/sql.ts';
+import { isSame } from '../access/secrets.ts';
 import type { SignedIn } from '../access/actor.ts';
 import type { IssuedToken } from '../records/tokens.ts';
-import { isSame } from '../sessions/sessions.ts';
 import { changeOnce, holdOnce, makeOnce, onceHash, takeOnce } from './single-use.ts';
 import { issueToken } from './tokens.ts';
 

@@ -1,8 +1,11 @@
 // Sets up sign-in: sessions in Redis if CACHE_URL is set, else in Postgres.
 import type { Logger } from 'pino';
 import type { Sql } from '#postgres/sql.ts';
+import { createOidcProvider } from '../access/oidc/client.ts';
+import { createPasswords } from '../access/passwords.ts';
 import type { Configuration } from '../process/configuration.ts';
 import type { SignIn } from '../process/dependencies.ts';
+import type { LiveSettings } from '../process/live-settings.ts';
 import type { SessionStore } from '../sessions/session-store.ts';
 import { createPostgresSessions } from '../sessions/session-store-postgres.ts';
 import { createSessions } from '../sessions/sessions.ts';
@@ -12,13 +15,42 @@ import { createSessions } from '../sessions/sessions.ts';
  * @throws {Error} if Redis cannot be reached; the message does not contain its URL.
  */
 export async function openSignIn(
-  { cacheUrl, authSecret, gitHost, signUp }: Pick<Configuration, 'cacheUrl' | 'authSecret' | 'gitHost' | 'signUp'>,
+  {
+    cacheUrl,
+    authSecret,
+    gitHost,
+    oidc,
+    signUp,
+    signInWays: ways,
+  }: Pick<Configuration, 'cacheUrl' | 'authSecret' | 'gitHost' | 'oidc' | 'signUp' | 'signInWays'>,
   sql: Sql,
   log: Logger,
   redisWaitMs?: number,
 ): Promise<SignIn> {
   const store = cacheUrl === null ? createPostgresSessions(sql) : await openRedis(cacheUrl, log, redisWaitMs);
-  return { sessions: createSessions(store, authSecret), secret: authSecret, gitHost, signUp };
+  const sessions = createSessions(store, authSecret);
+  return {
+    sessions,
+    secret: authSecret,
+    gitHost,
+    oidc: oidc === null ? null : createOidcProvider(oidc, authSecret),
+    signUp,
+    ways,
+    passwords: createPasswords(),
+  };
+}
+
+/** The same, with the ways and the sign-up that operators have chosen last. */
+export function withLiveSettings(signIn: SignIn, settings: LiveSettings): SignIn {
+  return {
+    ...signIn,
+    get signUp() {
+      return settings.current().signUp;
+    },
+    get ways() {
+      return settings.current().signInWays;
+    },
+  };
 }
 
 async function openRedis(url: string, log: Logger, waitMs?: number): Promise<SessionStore> {

@@ -1,6 +1,5 @@
-// The pages of sign-in: plain HTML without scripts, usable by keyboard and screen reader. All external text is
-// escaped;
-// other sites cannot frame them or submit their forms.
+// The pages of sign-in: plain HTML, usable by keyboard and screen reader, without scripts but the one of passkeys. All
+// external text is escaped; other sites cannot frame them or submit their forms.
 import { createHash } from 'node:crypto';
 
 /** Same look as the dashboard (dashboard/src/styles/tokens.css), with system fonts. */
@@ -9,7 +8,7 @@ body{margin:0;min-height:100dvh;display:grid;place-items:center;padding:24px 16p
 main,input,button{box-sizing:border-box}main{width:100%;max-width:400px;padding:28px;border:1px solid var(--line);border-radius:10px;background:var(--surface)}
 h1{margin:0 0 16px;font-size:20px;line-height:28px;font-weight:600;letter-spacing:-.014em}p{margin:0 0 16px;color:var(--soft)}p strong{color:var(--text)}a{color:var(--accent)}
 label{display:block;font-size:13px;font-weight:500;color:var(--text)}input{width:100%;height:36px;margin:4px 0 8px;padding:0 10px;border:1px solid var(--strong);border-radius:6px;background:var(--surface);color:inherit;font:inherit}
-#where{font-size:12px}button,.button{display:inline-flex;align-items:center;justify-content:center;height:34px;padding:0 14px;margin:0 8px 0 0;border:1px solid var(--strong);border-radius:6px;background:none;color:inherit;font:500 13px/1 inherit;font-family:inherit;text-decoration:none;cursor:pointer}
+#where{font-size:12px}summary{margin:0 0 12px;cursor:pointer}form+form{margin-top:20px}button,.button{display:inline-flex;align-items:center;justify-content:center;height:34px;padding:0 14px;margin:0 8px 0 0;border:1px solid var(--strong);border-radius:6px;background:none;color:inherit;font:500 13px/1 inherit;font-family:inherit;text-decoration:none;cursor:pointer}
 button.first,.button.first{background:var(--accent);border-color:transparent;color:var(--on)}:focus-visible{outline:2px solid var(--accent);outline-offset:2px}
 [role=alert]{padding:8px 12px;border-radius:6px;background:var(--failed-soft);color:var(--failed)}code{padding:1px 4px;border-radius:4px;background:var(--sunken);font-family:ui-monospace,monospace;font-size:12px;overflow-wrap:anywhere}`;
 const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64');
@@ -21,6 +20,9 @@ class Html {
     this.text = text;
   }
 }
+
+const SCRIPT_PATH = '/api/auth/passkeys.js';
+const SCRIPT = new Html(`<script type="module" src="${SCRIPT_PATH}"></script>`);
 
 /** HTML with its values escaped. @example html`<p>Hello ${name}</p>` */
 export function html(parts: TemplateStringsArray, ...values: readonly (string | Html | null)[]): Html {
@@ -45,18 +47,24 @@ interface PageOptions {
   readonly status?: number;
   /** A further origin that forms may redirect to, such as the loopback port of the CLI. */
   readonly formsTo?: string;
+  /** `AUTH_URL`, if the page has forms for passkeys: loads their script. */
+  readonly passkeysAt?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** A complete page. @param title also its heading. */
-export function page(title: string, body: Html, { status = 200, formsTo, headers = {} }: PageOptions = {}): Response {
+export function page(
+  title: string,
+  body: Html,
+  { status = 200, formsTo, passkeysAt, headers = {} }: PageOptions = {},
+): Response {
   const text = html`<!doctype html>
     <html lang="en">
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width" />
         <title>${title}</title>
-        ${new Html(`<style>${STYLE}</style>`)}
+        ${new Html(`<style>${STYLE}</style>`)}${passkeysAt === undefined ? null : SCRIPT}
       </head>
       <body>
         <main>
@@ -65,12 +73,15 @@ export function page(title: string, body: Html, { status = 200, formsTo, headers
         </main>
       </body>
     </html>`.text;
+  // The API is on this origin, too: nothing else of it may run.
+  const script =
+    passkeysAt === undefined ? '' : `script-src ${passkeysAt}${SCRIPT_PATH}; connect-src ${passkeysAt}/api/auth/; `;
   const forms = formsTo === undefined ? "'self'" : `'self' ${formsTo}`;
   return new Response(text, {
     status,
     headers: {
       'content-type': 'text/html; charset=utf-8',
-      'content-security-policy': `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; form-action ${forms}; frame-ancestors 'none'; base-uri 'none'`,
+      'content-security-policy': `default-src 'none'; ${script}style-src 'sha256-${STYLE_HASH}'; form-action ${forms}; frame-ancestors 'none'; base-uri 'none'`,
       'x-frame-options': 'DENY',
       'x-content-type-options': 'nosniff',
       // With `no-referrer`, forms would be sent without their origin.
@@ -88,46 +99,116 @@ export function goTo(location: string, cookies: readonly string[] = []): Respons
   return new Response(null, { status: 303, headers });
 }
 
-/** Messages by the error code in the page's URL. */
+/** Messages by the code in the page's URL. */
 const signInErrors: Readonly<Record<string, string>> = {
   not_invited: 'Nobody has invited you yet. Ask an owner or admin of an organization to invite your login.',
   belongs_to_another_account: 'That account of the Git host belongs to another account here.',
   denied: 'The sign-in was refused at the Git host.',
   expired: 'The sign-in took too long or was begun in another browser. Try again.',
+  oidc_unknown:
+    'No account here is linked to this sign-in. If you have one, sign in another way and link it: Account, Sign-in. Otherwise ask for an invitation link.',
+  oidc_domain: 'Only people with a confirmed email address of certain domains may sign in this way. Ask the operator.',
+  oidc_taken: 'That sign-in belongs to another account here.',
+  oidc_second: 'Your account is linked to another sign-in of this provider. Unlink that one first: Account, Sign-in.',
+  oidc_somebody_else:
+    'The provider calls you by another name and address than at the last sign-in, so it may take you for somebody else. If your name has changed, ask the operator.',
+  oidc_denied: 'The sign-in was refused at the provider.',
+  oidc_away: 'The provider of the sign-in cannot be reached. Try again in a moment, or sign in another way.',
+  oidc_clock:
+    'The clock of this platform or of the provider is wrong: the sign-in had expired when it arrived, or was issued in the future. Tell the operator.',
+  oidc_subject: 'The provider did not say who you are. Tell the operator.',
+  oidc_groups: 'The provider did not say which groups you are in. Tell the operator.',
+  oidc_invalid: 'The provider did not answer as it should. Try again in a moment.',
   git_host: 'The Git host did not answer as it should. Try again in a moment.',
+  passkey: 'That passkey opens no session here. Use another one, or another way to sign in.',
   token: 'That token opens no session here: it is unknown, revoked, limited, or it expires.',
+  password: 'Wrong username or password.',
 };
+const signInNotes: Readonly<Record<string, string>> = {
+  password_set: 'The new password is set. Sign in with it.',
+  again: 'Sign in again to change how your account signs in.',
+};
+
+/** What the sign-in page offers and says. */
+interface SignInOffer {
+  /** Label of the Git host's button; null: no button. */
+  readonly gitHost: string | null;
+  /** Label of the OpenID Connect provider's button; null: no button. */
+  readonly provider: string | null;
+  /** Whether there is a form for username and password. */
+  readonly hasPassword: boolean;
+  /** The form for passkeys, and `AUTH_URL`; null: none. */
+  readonly passkey: { readonly form: Html; readonly origin: string } | null;
+  /** A code of {@link signInErrors} or {@link signInNotes}. */
+  readonly error: string | null;
+  readonly status?: number;
+}
 
 /** The sign-in page. */
 export function signInPage(
   redirect: string,
-  {
-    gitHost,
-    error,
-    status = 200,
-  }: { readonly gitHost: string | null; readonly error: string | null; readonly status?: number },
+  { gitHost, provider, hasPassword, passkey, error, status = 200 }: SignInOffer,
 ): Response {
-  const message = error === null ? undefined : signInErrors[error];
-  return page(
-    'Sign in',
-    html`${message === undefined ? null : html`<p role="alert">${message}</p>`}
-${
-  gitHost === null
-    ? null
-    : html`<p>
-        <a class="button first" href="/api/auth/sign-in/git-host?redirect=${encodeURIComponent(redirect)}"
-          >Sign in with ${gitHost}</a
-        >
-      </p>`
-}
-<form method="post" action="/api/auth/sign-in/token">
-<input type="hidden" name="redirect" value="${redirect}">
+  const said = (texts: Readonly<Record<string, string>>): string | undefined =>
+    error !== null && Object.hasOwn(texts, error) ? texts[error] : undefined;
+  const [message, note] = [said(signInErrors), said(signInNotes)];
+  const to = html`<input type="hidden" name="redirect" value="${redirect}" />`;
+  const byPassword = html`<form method="post" action="/api/auth/sign-in/password">
+    ${to}
+    <label for="username">Username</label>
+    <input
+      id="username"
+      name="username"
+      autocomplete="${passkey === null ? 'username' : 'username webauthn'}"
+      autocapitalize="none"
+      spellcheck="false"
+      required
+      maxlength="100"
+    />
+    <label for="password">Password</label>
+    <input
+      id="password"
+      name="password"
+      type="password"
+      autocomplete="current-password"
+      required
+      maxlength="128"
+      aria-describedby="forgot"
+    />
+    <p id="forgot"><a href="/api/auth/recovery">Forgot your password?</a></p>
+    <p><button class="first">Sign in</button></p>
+  </form>`;
+  const first = new Html(' class="first"');
+  const elsewhere = (way: string, name: string, isFirst: boolean): Html =>
+    html`<p>
+      <a
+        class="button${isFirst ? ' first' : null}"
+        href="/api/auth/sign-in/${way}?redirect=${encodeURIComponent(redirect)}"
+        >Sign in with ${name}</a
+      >
+    </p>`;
+  const byToken = html`<form method="post" action="/api/auth/sign-in/token">
+${to}
 <label for="token">Token of the first start</label>
 <input id="token" name="token" type="password" autocomplete="off" spellcheck="false" required maxlength="512" aria-describedby="where">
 <p id="where">The platform printed it when it started for the first time; <code>secrets/first-run-token</code> in its data folder has it.</p>
-<button${gitHost === null ? new Html(' class="first"') : null}>Sign in</button>
-</form>`,
-    { status },
+<button${gitHost === null && provider === null && !hasPassword ? first : null}>Sign in</button>
+</form>`;
+  return page(
+    'Sign in',
+    html`${message === undefined ? null : html`<p role="alert">${message}</p>`}
+    ${note === undefined ? null : html`<p role="status">${note}</p>`} ${hasPassword ? byPassword : null}
+    ${passkey?.form ?? null} ${provider === null ? null : elsewhere('oidc', provider, !hasPassword)}
+    ${gitHost === null ? null : elsewhere('git-host', gitHost, !hasPassword && provider === null)}
+    ${
+      hasPassword
+        ? html`<details>
+            <summary>Use a token</summary>
+            ${byToken}
+          </details>`
+        : byToken
+    }`,
+    { status, ...(passkey !== null && { passkeysAt: passkey.origin }) },
   );
 }
 
@@ -156,6 +237,18 @@ export function consentPage(
         ><button name="decision" value="deny">Refuse</button>
       </form>`,
     { formsTo: new URL(redirectUri).origin },
+  );
+}
+
+/** Asks whether to link the account to the Git host. @param redirect where the page leads in either case. */
+export function linkPage({ host, origin }: URL, redirect: string): Response {
+  return page(
+    `Link ${host}`,
+    html`<p>You can then sign in with your account there, and connect its repositories.</p>
+      <form method="post" action="/api/auth/link/git-host?redirect=${encodeURIComponent(redirect)}">
+        <button class="first">Continue</button><a class="button" href="${redirect}">Cancel</a>
+      </form>`,
+    { formsTo: origin },
   );
 }
 

@@ -1,10 +1,21 @@
-// Single-use records: OAuth states, authorization codes, device codes. Stored by hash.
+// Single-use records: OAuth states, authorization codes, device codes, challenges of passkeys. Stored by hash.
 import { randomBytes } from 'node:crypto';
 import type { Sql, Transaction } from '#postgres/sql.ts';
 import { hashOf } from '../access/secrets.ts';
 
 /** A record is only found under its own kind. */
-type SingleUseKind = 'git-host-state' | 'cli-code' | 'device-code' | 'device-user-code';
+type SingleUseKind =
+  | 'git-host-state'
+  | 'oidc-state'
+  | 'cli-code'
+  | 'device-code'
+  | 'device-user-code'
+  | 'recovery'
+  | 'second-factor'
+  | 'email'
+  | 'passkey-sign-in'
+  | 'passkey-add'
+  | 'passkey-join';
 
 type Json = Readonly<Record<string, string | number | boolean | null>>;
 

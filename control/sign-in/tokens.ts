@@ -30,8 +30,7 @@ export async function issueToken(
 
 /**
  * The account and id of a token, if it may be used to sign in: it has all permissions of its account and never
- * expires,
- * such as the first-run token. A narrower one must not become a session, which has all permissions.
+ * expires, such as the first-run token. A narrower one must not become a session, which has all permissions.
  */
 export async function accountOfSignInToken(sql: Sql, secret: string): Promise<SignedIn | null> {
   if (!/^[\x21-\x7e]{1,512}$/.test(secret)) return null;
@@ -40,6 +39,15 @@ export async function accountOfSignInToken(sql: Sql, secret: string): Promise<Si
     WHERE hash = ${hashOf(secret)} AND revoked_at IS NULL AND expires_at IS NULL AND scope = 'admin'
       AND account_id IS NOT NULL AND organization_id IS NULL AND project_id IS NULL`;
   return row === undefined ? null : { accountId: row.account_id, tokenId: row.id };
+}
+
+/** Whether an account has a token that it can sign in with. */
+export async function hasSignInToken(tx: Transaction, accountId: string): Promise<boolean> {
+  const rows = await tx`
+    SELECT 1 FROM control.token
+    WHERE account_id = ${accountId} AND revoked_at IS NULL AND expires_at IS NULL AND scope = 'admin'
+      AND organization_id IS NULL AND project_id IS NULL LIMIT 1`;
+  return rows.length > 0;
 }
 
 /** Revokes a token by its secret (RFC 7009); unknown ones are ignored. */

@@ -1,36 +1,32 @@
 // The app at `/api/auth/` of `AUTH_URL`: sign-in, sign-out, and the consent pages for the CLI. ui.ts forwards the rest
 // of `/api/`; the web process (web/) serves the dashboard.
-import { randomBytes } from 'node:crypto';
 import { isFailure } from '#core/failure.ts';
 import Type from '#core/typebox/typebox.mjs';
 import { HttpError, middleware, platform } from '#packages/worker/index.ts';
-import type { SignedIn } from '../access/actor.ts';
 import { ApiError } from '../http/errors.ts';
 import type { Dependencies } from '../process/dependencies.ts';
-import { hashOf } from '../access/secrets.ts';
-import { isSame, SESSION_MS, type Session } from '../sessions/sessions.ts';
-import { admit } from './accounts.ts';
+import { leadsToSetup } from '../records/setup.ts';
 import { countAttempt, sweepAttempts } from './attempts.ts';
 import { recordSignIn } from './audit.ts';
 import { cookiesOf, readCookie } from './cookies.ts';
-import { authorizeUrl, exchangeCode, personOf } from './git-host-oauth.ts';
+import { emailApp } from './email-app.ts';
+import { beginAtGitHost, checkGitHost, endAtGitHost, GIT_HOST_CALLBACK } from './git-host-flow.ts';
 import { backTo, decideDevice, findDevice, makeCode, plainUserCode, readCodeRequest, toQuery } from './grants.ts';
+import { invitationApp } from './invitation-app.ts';
+import { oidcApp } from './oidc-app.ts';
 import { isFromOwnPage, safePath } from './origin.ts';
-import { codePage, consentPage, devicePage, goTo, html, page, signInPage } from './pages.ts';
-import { makeOnce, onceHash, sweepOnce, takeOnce } from './single-use.ts';
+import { codePage, consentPage, devicePage, goTo, html, linkPage, page } from './pages.ts';
+import { passkeyApp } from './passkey-app.ts';
+import { passkeyInvitationApp } from './passkey-invitation-app.ts';
+import { passkeyListApp } from './passkey-list-app.ts';
+import { passwordApp } from './password-app.ts';
+import { recoveryApp } from './recovery-app.ts';
+import { secondFactorApp } from './second-factor-app.ts';
+import { sweepOnce } from './single-use.ts';
 import { accountOfSignInToken } from './tokens.ts';
+import { loginOf, openSession, showSignIn, signInFirst, type UiRequest } from './ui-request.ts';
 
-/** Dependencies, and what ui.ts knows about the request. */
-interface UiRequest extends Dependencies {
-  /** Null: not signed in. */
-  readonly session: Session | null;
-  /** Network of the client. */
-  readonly network: string;
-  readonly address: string | null;
-}
-
-const FLOW_SECONDS = 600;
-const GIT_HOST_CALLBACK = '/api/auth/callback/git-host';
+const LINK_PATH = '/api/auth/link/git-host';
 
 /** Accepts forms only from the platform's own pages. */
 const ownPagesOnly = middleware<object, UiRequest>(async (ctx, next) => {
@@ -63,7 +59,7 @@ export function createUiApp() {
     .get('/api/auth/sign-in', { query: redirectQuery }, (ctx) => {
       const redirect = safePath(ctx.query.redirect, ctx.env.addresses.ui);
       if (ctx.env.session !== null && ctx.query.error === undefined) return goTo(redirect);
-      return signInPage(redirect, { gitHost: hostName(ctx.env), error: ctx.query.error ?? null });
+      return showSignIn(ctx.env, redirect, { error: ctx.query.error ?? null });
     })
     .post(
       '/api/auth/sign-in/token',
@@ -73,18 +69,27 @@ export function createUiApp() {
         await countAttempt(env.sql, 'token', env.network);
         const redirect = safePath(ctx.body.redirect, env.addresses.ui);
         const signedIn = await accountOfSignInToken(env.sql, ctx.body.token.trim());
-        if (signedIn === null) return signInPage(redirect, { gitHost: hostName(env), error: 'token', status: 401 });
+        if (signedIn === null) return showSignIn(env, redirect, { error: 'token', status: 401 });
         await recordSignIn(env.sql, signedIn.accountId, 'account.token_sign_in');
-        return goTo(redirect, [await openSession(env, signedIn, ctx.req.headers)]);
+        const isFirst = redirect === '/' && (await leadsToSetup(env.sql, signedIn.accountId));
+        return goTo(isFirst ? '/setup' : redirect, [await openSession(env, signedIn, ctx.req.headers)]);
       },
     )
     .get('/api/auth/sign-in/git-host', { query: redirectQuery }, async (ctx) => {
-      return beginAtGitHost(ctx.env, safePath(ctx.query.redirect, ctx.env.addresses.ui), null);
+      return beginAtGitHost(ctx.env, safePath(ctx.query.redirect, ctx.env.addresses.ui));
     })
-    .post('/api/auth/link/git-host', async (ctx) => {
+    .get(LINK_PATH, { query: redirectQuery }, (ctx) => {
+      const { session, signIn, addresses } = ctx.env;
+      const redirect = safePath(ctx.query.redirect ?? '/account', addresses.ui);
+      if (session === null) return signInFirst(`${LINK_PATH}?${new URLSearchParams({ redirect })}`);
+      checkGitHost(ctx.env);
+      return linkPage(new URL(signIn.gitHost.url), redirect);
+    })
+    .post(LINK_PATH, { query: redirectQuery }, async (ctx) => {
       const { session } = ctx.env;
       if (session === null) return goTo('/api/auth/sign-in');
-      return beginAtGitHost(ctx.env, '/', session.accountId);
+      const redirect = safePath(ctx.query.redirect, ctx.env.addresses.ui);
+      return beginAtGitHost(ctx.env, redirect, { linkTo: session.accountId });
     })
     .get(GIT_HOST_CALLBACK, async (ctx) => endAtGitHost(ctx.env, ctx.url.searchParams, ctx.req.headers))
     .post('/api/auth/sign-out', async (ctx) => {
@@ -93,6 +98,15 @@ export function createUiApp() {
       if (value !== null) await ctx.env.signIn.sessions.end(value);
       return goTo('/api/auth/sign-in', [cookies.clear(cookies.session)]);
     })
+    .route('/', invitationApp)
+    .route('/', passwordApp)
+    .route('/', passkeyApp)
+    .route('/', passkeyListApp)
+    .route('/', passkeyInvitationApp)
+    .route('/', oidcApp)
+    .route('/', recoveryApp)
+    .route('/', secondFactorApp)
+    .route('/', emailApp)
     .get('/api/auth/authorize', async (ctx) => {
       const { env, url } = ctx;
       const asked = readCodeRequest(url.searchParams);
@@ -159,70 +173,6 @@ export async function sweepSignIn({ sql, signIn }: Pick<Dependencies, 'sql' | 's
   await signIn.sessions.sweep();
 }
 
-async function beginAtGitHost(env: UiRequest, redirect: string, linkTo: string | null): Promise<Response> {
-  const { sql, addresses, signIn, network } = env;
-  if (signIn.gitHost.oauth === null)
-    throw new ApiError('not_available', {
-      reason: 'Sign-in with a Git host is not enabled: set GITHOST_CLIENT_ID and GITHOST_CLIENT_SECRET',
-    });
-  await countAttempt(sql, 'sign-in', network);
-  const cookies = cookiesOf(addresses.ui);
-  const browser = randomBytes(32).toString('base64url');
-  const content = { redirect, browser: hashOf(browser).toString('base64url'), linkTo };
-  const state = await makeOnce(sql, 'git-host-state', content, FLOW_SECONDS);
-  return goTo(authorizeUrl(signIn.gitHost, `${addresses.ui}${GIT_HOST_CALLBACK}`, state, signIn.secret), [
-    cookies.set(cookies.flow, browser, FLOW_SECONDS),
-  ]);
-}
-
-async function endAtGitHost(env: UiRequest, query: URLSearchParams, headers: Headers): Promise<Response> {
-  const { sql, addresses, signIn, network, log } = env;
-  await countAttempt(sql, 'sign-in', network);
-  const cookies = cookiesOf(addresses.ui);
-  const failed = (error: string): Response => goTo(`/api/auth/sign-in?error=${error}`, [cookies.clear(cookies.flow)]);
-  const [state = '', ...more] = query.getAll('state');
-  const browser = readCookie(headers.get('cookie'), cookies.flow);
-  // A state is used up in any case.
-  const kept = /^[\w-]{43}$/.test(state)
-    ? await takeOnce<{ redirect: string; browser: string; linkTo: string | null }>(
-        sql,
-        'git-host-state',
-        onceHash('git-host-state', state),
-      )
-    : null;
-  if (kept === null || more.length > 0 || browser === null) return failed('expired');
-  if (!isSame(hashOf(browser).toString('base64url'), kept.browser)) return failed('expired');
-  // The account that started linking must still be signed in.
-  if (kept.linkTo !== null && env.session?.accountId !== kept.linkTo) return failed('expired');
-  const code = query.get('code');
-  if (code === null || query.has('error')) return failed('denied');
-  try {
-    const token = await exchangeCode(signIn.gitHost, code, `${addresses.ui}${GIT_HOST_CALLBACK}`, state, signIn.secret);
-    const admission = await admit(env, await personOf(signIn.gitHost, token.accessToken), token, kept.linkTo);
-    if ('refused' in admission) return failed(admission.refused);
-    const session = await openSession(env, { ...admission, tokenId: null }, headers);
-    return goTo(kept.redirect, [cookies.clear(cookies.flow), session]);
-  } catch (error) {
-    if (!isFailure(error, 'sign_in_refused')) throw error;
-    log.warn({ reason: error.message }, 'Sign-in at the Git host failed');
-    return failed('git_host');
-  }
-}
-
-/** @returns `Set-Cookie`. */
-async function openSession(
-  { signIn, addresses, address }: UiRequest,
-  signedIn: SignedIn,
-  headers: Headers,
-): Promise<string> {
-  const cookies = cookiesOf(addresses.ui);
-  // Always opens a new session, so that none from before continues under another account or beside this one.
-  const before = readCookie(headers.get('cookie'), cookies.session);
-  if (before !== null) await signIn.sessions.end(before);
-  const value = await signIn.sessions.open({ ...signedIn, userAgent: headers.get('user-agent'), address });
-  return cookies.set(cookies.session, value, SESSION_MS / 1000);
-}
-
 /** Counts by account as well, since a signed-in attacker could use many addresses. */
 async function typedCode({ sql, network }: UiRequest, accountId: string, typed: string): Promise<string | null> {
   await countAttempt(sql, 'code', network);
@@ -232,20 +182,6 @@ async function typedCode({ sql, network }: UiRequest, accountId: string, typed: 
 
 function noSuchCode(): Response {
   return codePage('', 'This code is unknown or expired. Check it, or log in again in the terminal.', 404);
-}
-
-function signInFirst(path: string): Response {
-  return goTo(`/api/auth/sign-in?${new URLSearchParams({ redirect: path })}`);
-}
-
-async function loginOf({ sql }: Dependencies, accountId: string): Promise<string> {
-  const [account] = await sql<{ login: string }[]>`SELECT login FROM control.account WHERE id = ${accountId}`;
-  return account?.login ?? accountId;
-}
-
-/** Label of the Git host's button; null: no button. */
-function hostName({ signIn: { gitHost } }: Dependencies): string | null {
-  return gitHost.oauth === null ? null : new URL(gitHost.url).host;
 }
 
 function errorPage(error: unknown, { log }: Dependencies): Response {

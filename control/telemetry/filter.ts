@@ -120,7 +120,7 @@ export function limitOf({ limit = LIMIT_DEFAULT }: { readonly limit?: number | u
 /**
  * Reads with a statement timeout.
  *
- * @throws {ApiError} `bad_request` on a timeout.
+ * @throws {ApiError} `bad_request` on a timeout, and for an invalid regular expression.
  */
 export async function readWithin<Result>(sql: Sql, ms: number, read: (sql: Sql) => Promise<Result>): Promise<Result> {
   try {
@@ -130,7 +130,9 @@ export async function readWithin<Result>(sql: Sql, ms: number, read: (sql: Sql) 
       return read(tx as unknown as Sql);
     })) as Result;
   } catch (error) {
-    if ((error as { code?: unknown }).code === '57014')
+    const { code, message } = error as { readonly code?: unknown; readonly message: string };
+    if (code === '2201B') throw new ApiError('bad_request', { reason: `query.regex: ${message}` });
+    if (code === '57014')
       throw new ApiError('bad_request', {
         reason: `The search took longer than ${ms} ms: narrow query.from and query.to`,
       });

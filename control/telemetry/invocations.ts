@@ -1,4 +1,5 @@
 // Reads stored invocations: pages from the newest on, the most expensive ones, single ones, and counts over time.
+import type { RequestDetails } from '#core/telemetry.ts';
 import type { Sql } from '#postgres/sql.ts';
 import {
   cursorOf,
@@ -66,6 +67,15 @@ const toInvocation = (row: Row) => ({
 });
 type StoredInvocation = ReturnType<typeof toInvocation>;
 
+/** The API's view of the details of a request. */
+const toRequest = ({ query, headers, client, requestBytes, responseBytes }: RequestDetails) => ({
+  query,
+  headers: headers.map(([name, value]) => ({ name, value })),
+  client: client === '' ? null : client,
+  requestBytes,
+  responseBytes,
+});
+
 /** Failures: by the platform's outcome, or by the worker's own status. */
 const isFailure = (sql: Sql): Fragment => sql`(outcome <> 'ok' OR status >= 500)`;
 
@@ -107,7 +117,9 @@ export async function readInvocations(
     order
   ];
   const rows = await sql<Row[]>`
-    SELECT *, ${timestampColumn(sql)} FROM control.invocation
+    SELECT seq, at, deployment_id, branch, invocation, kind, method, path, route, status, outcome, error, cpu_ms,
+      wall_ms, first_byte_ms, trace_id, ${timestampColumn(sql)}
+    FROM control.invocation
     WHERE ${condition(sql, projectId, asked)} AND at >= ${from} AND at < ${to}
       ${after === null ? sql`` : sql`AND (at, seq) < (${after.at}::timestamptz, ${after.seq})`}
     ORDER BY ${by} LIMIT ${limit + 1}`;
@@ -116,11 +128,12 @@ export async function readInvocations(
   return { items: shown.map(toInvocation), nextCursor: hasMore ? cursorOf(shown.at(-1)!) : null };
 }
 
-/** An invocation by id; null if it is not stored. */
-export async function findInvocation(sql: Sql, projectId: string, id: string): Promise<StoredInvocation | null> {
-  const [row] = await sql<Row[]>`
+/** An invocation by id, with the details of its request; null if it is not stored. */
+export async function findInvocation(sql: Sql, projectId: string, id: string) {
+  const [row] = await sql<(Row & { readonly request: RequestDetails | null })[]>`
     SELECT * FROM control.invocation WHERE project_id = ${projectId} AND invocation = ${id} ORDER BY at DESC LIMIT 1`;
-  return row === undefined ? null : toInvocation(row);
+  if (row === undefined) return null;
+  return { ...toInvocation(row), request: row.request === null ? null : toRequest(row.request) };
 }
 
 /** Number of invocations per interval; empty intervals are omitted. */

@@ -20,6 +20,8 @@ export interface LineQuestion extends StoredQuestion {
   readonly level?: LineLevel | undefined;
   /** Part of the text, case-insensitive. */
   readonly search?: string | undefined;
+  /** Regular expression of Postgres for the text, case-insensitive. */
+  readonly regex?: string | undefined;
   readonly invocation?: string | undefined;
 }
 
@@ -56,10 +58,11 @@ const columns = (sql: Sql): Fragment =>
   sql`seq, at, ${timestampColumn(sql)}, deployment_id, branch, level, kind, route, invocation, trace_id, text`;
 
 function condition(sql: Sql, projectId: string, asked: LineQuestion): Fragment {
-  const { level, search, invocation } = asked;
+  const { level, search, regex, invocation } = asked;
   return sql`${storedCondition(sql, projectId, asked)}
     ${level === undefined ? sql`` : sql`AND level >= ${lineLevels.indexOf(level)}`}
     ${search === undefined || search === '' ? sql`` : sql`AND text ILIKE ${`%${search.replace(/[\\%_]/g, '\\$&')}%`}`}
+    ${regex === undefined ? sql`` : sql`AND text ~* ${regex}`}
     ${invocation === undefined ? sql`` : sql`AND invocation = ${invocation}`}`;
 }
 
@@ -93,6 +96,26 @@ export async function readLinesAfter(
     SELECT ${columns(sql)} FROM control.log_line
     WHERE ${condition(sql, projectId, asked)} AND seq > ${seq} ORDER BY seq LIMIT ${limit}`;
   return rows.map(toLine);
+}
+
+/**
+ * Lines after a number, in ascending order, for a caller that continues after `last`: the number of the last line that
+ * was read, whether it matched or not.
+ */
+export async function followLines(
+  sql: Sql,
+  projectId: string,
+  asked: LineQuestion,
+  seq: number,
+  limit: number,
+): Promise<{ readonly lines: readonly StoredLine[]; readonly last: number }> {
+  // First, since numbers follow the order of commits (store.ts): the next query sees all lines below it.
+  const [newest] = await sql<{ seq: number | null }[]>`
+    SELECT max(seq) AS seq FROM control.log_line WHERE project_id = ${projectId} AND seq > ${seq}`;
+  if (newest!.seq === null) return { lines: [], last: seq };
+  const lines = await readLinesAfter(sql, projectId, asked, seq, limit);
+  const matched = Number(lines.at(-1)?.id ?? seq);
+  return { lines, last: lines.length < limit ? Math.max(matched, newest!.seq) : matched };
 }
 
 /** The number of the last line of any project. */

@@ -5,6 +5,7 @@ import type {
   DroppedRecord,
   InvocationRecord,
   LineRecord,
+  RequestDetails,
   SpanAttributes,
   SpanRecord,
   TelemetryRecord,
@@ -26,6 +27,7 @@ const TEXT_CHARS_MAX = 1024 * 1024;
 const WORD_CHARS_MAX = 2048;
 const ATTRIBUTES_MAX = 32;
 const LINKS_MAX = 32;
+const HEADERS_MAX = 32;
 const SPAN_MS_MAX = 7 * 86_400_000;
 /** A WebSocket may stay open for long. */
 const INVOCATION_MS_MAX = 1e12;
@@ -76,7 +78,7 @@ function parseRecord(text: string, now: number): TelemetryRecord | null {
       wallMs: toMicros(wallMs),
       firstByteMs: firstByteMs === null ? null : toMicros(firstByteMs),
     };
-    return { ...own, ...rounded } as unknown as InvocationRecord;
+    return { ...own, ...rounded, request: toRequest(fields['request']) } as unknown as InvocationRecord;
   }
   if (fields['record'] === 'span') {
     if (!isSpan(fields)) return null;
@@ -103,7 +105,7 @@ function isLine({ level, text, kind, route, invocation, traceId }: Fields): bool
 }
 
 function isInvocation(fields: Fields): boolean {
-  const { kind, traceId, status, cpuMs, wallMs, firstByteMs = null } = fields;
+  const { kind, traceId, status, cpuMs, wallMs, firstByteMs = null, request = null } = fields;
   return (
     kinds.includes(kind as string) &&
     ['invocation', 'method', 'path', 'route', 'outcome', 'error'].every((name) => isWord(fields[name])) &&
@@ -112,7 +114,24 @@ function isInvocation(fields: Fields): boolean {
     status < 1000 &&
     isDuration(cpuMs, INVOCATION_MS_MAX) &&
     isDuration(wallMs, INVOCATION_MS_MAX) &&
-    (firstByteMs === null || isDuration(firstByteMs, INVOCATION_MS_MAX))
+    (firstByteMs === null || isDuration(firstByteMs, INVOCATION_MS_MAX)) &&
+    (request === null || isRequest(request))
+  );
+}
+
+function isRequest(value: unknown): value is RequestDetails {
+  if (typeof value !== 'object' || value === null) return false;
+  const { query, headers, client, requestBytes, responseBytes } = value as Fields;
+  return (
+    isWord(query) &&
+    isWord(client) &&
+    isLength(requestBytes) &&
+    isLength(responseBytes) &&
+    Array.isArray(headers) &&
+    headers.length <= HEADERS_MAX &&
+    headers.every(
+      (pair) => Array.isArray(pair) && pair.length === 2 && isWord(pair[0]) && (pair[1] === null || isWord(pair[1])),
+    )
   );
 }
 
@@ -172,6 +191,10 @@ function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= COUNT_MAX;
 }
 
+function isLength(value: unknown): boolean {
+  return value === null || (Number.isSafeInteger(value) && (value as number) >= 0);
+}
+
 function isDuration(value: unknown, most: number): boolean {
   return isNumber(value) && value >= 0 && value <= most;
 }
@@ -179,6 +202,19 @@ function isDuration(value: unknown, most: number): boolean {
 /** Rounded to microseconds: `real` columns reject very large and very small numbers. */
 function toMicros(ms: number): number {
   return Math.round(ms * 1000) / 1000;
+}
+
+/** Only the known fields; null: none. */
+function toRequest(value: unknown): RequestDetails | null {
+  if (!isRequest(value)) return null;
+  const { query, headers, client, requestBytes, responseBytes } = value;
+  return {
+    query: query.toWellFormed(),
+    headers: headers.map(([name, header]) => [name.toWellFormed(), header?.toWellFormed() ?? null]),
+    client: client.toWellFormed(),
+    requestBytes,
+    responseBytes,
+  };
 }
 
 /** Postgres JSON cannot contain unpaired surrogates. */

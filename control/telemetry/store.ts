@@ -152,12 +152,15 @@ async function keepRecords(
       'wall_ms',
       'first_byte_ms',
       'trace_id',
+      'request',
     ],
     rowsOf(invocations, (of, volume) => {
+      const request = of.request === null ? null : JSON.stringify(of.request);
       volume.invocations++;
-      volume.bytes += INVOCATION_BYTES + of.path.length + of.error.length;
+      volume.bytes += INVOCATION_BYTES + of.path.length + of.error.length + (request?.length ?? 0);
       const { invocation, kind, method, path, route, status, outcome, error, cpuMs, wallMs, firstByteMs, traceId } = of;
-      return [invocation, kind, method, path, route, status, outcome, error, cpuMs, wallMs, firstByteMs, traceId];
+      const described = [invocation, kind, method, path, route, status, outcome, error];
+      return [...described, cpuMs, wallMs, firstByteMs, traceId, request];
     }),
   );
   await copyRows(

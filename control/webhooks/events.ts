@@ -1,5 +1,5 @@
-// Events of outbound webhooks. Triggers write those of deployments and promotions, in the transaction of the change;
-// the others use `enqueueEvent`.
+// Events of outbound webhooks. Triggers write those of deployments, promotions and guarded releases, in the transaction
+// of the change; the others use `enqueueEvent`.
 import type { Sql, Transaction } from '#postgres/sql.ts';
 
 /** Events that a webhook can subscribe to. */
@@ -10,6 +10,12 @@ export const webhookEvents = [
   'deployment.canceled',
   // Production points to another deployment, after a release, promotion or rollback.
   'deployment.promoted',
+  // Guarded releases.
+  'release.started',
+  'release.advanced',
+  'release.promoted',
+  'release.rolled_back',
+  'release.canceled',
   'domain.active',
 ] as const;
 type WebhookEvent = (typeof webhookEvents)[number];

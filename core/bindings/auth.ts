@@ -21,6 +21,7 @@ export const auth = {
   methods: ['getUser', 'verifyToken', 'getSession', 'createUser', 'listUsers', 'revoke', 'deleteUser'],
   isPlain: true,
   ofPreview: 'namespace',
+  isMeasured: false,
   reads: ['users.list', 'users.sessions', 'users.settings'],
   wrangler: null,
   page: { path: 'users', title: 'Users', one: 'user', area: null },

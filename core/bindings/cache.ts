@@ -13,6 +13,7 @@ export const cache = {
   methods: ['get', 'set', 'delete'],
   isPlain: true,
   ofPreview: 'namespace',
+  isMeasured: false,
   reads: ['cache.list', 'cache.get'],
   wrangler: null,
   page: { path: 'caches', title: 'Caches', one: 'cache', area: 'storage' },

@@ -14,6 +14,7 @@ export const db = {
   methods: ['prepare', 'batch', 'exec', 'transaction'],
   isPlain: false,
   ofPreview: 'resource',
+  isMeasured: true,
   reads: ['db.tables', 'db.rows', 'db.cell', 'db.explain', 'db.slow', 'db.migrations', 'db.copy', 'db.copies'],
   wrangler: {
     key: 'd1_databases',

@@ -24,6 +24,8 @@ export interface BindingDescriptor {
    * data. `namespace`: all names in a namespace of its own, for events and for data that may be dropped.
    */
   readonly ofPreview: 'resource' | 'namespace';
+  /** Whether the calls of workers are counted for each resource: rate, latency, failures. */
+  readonly isMeasured: boolean;
   /** Management operations that change nothing. */
   readonly reads: readonly string[];
   /** Its key in a Wrangler configuration, for `platform init`; null: none, or more than a list of bindings. */

@@ -13,6 +13,7 @@ export const fs = {
   methods: ['put', 'get', 'head', 'delete', 'list', 'createMultipartUpload', 'createSignedUrl'],
   isPlain: true,
   ofPreview: 'resource',
+  isMeasured: true,
   reads: ['fs.list', 'fs.get'],
   wrangler: {
     key: 'r2_buckets',

@@ -53,6 +53,13 @@ export const countedKinds = Object.values(bindings).flatMap(({ storage }): Count
   storage === null ? [] : [storage.kind],
 );
 
+/** A kind whose calls are counted for each resource. */
+export type MeasuredKind = {
+  [Name in Kind]: (typeof bindings)[Name]['isMeasured'] extends true ? Name : never;
+}[Kind];
+
+export const measuredKinds = kinds.filter((kind): kind is MeasuredKind => bindings[kind].isMeasured);
+
 /** The descriptor of a kind from outside; undefined: this version does not know it. */
 export function descriptorOf(kind: string): BindingDescriptor | undefined {
   return Object.hasOwn(bindings, kind) ? bindings[kind as Kind] : undefined;

@@ -67,6 +67,7 @@ export const queue = {
   methods: ['send', 'sendBatch', 'metrics'],
   isPlain: true,
   ofPreview: 'namespace',
+  isMeasured: false,
   reads: ['queue.stats', 'queue.list'],
   // Producers and consumers: cli/wrangler/to-platform-yaml.ts.
   wrangler: null,

@@ -14,6 +14,7 @@ export const sandbox = {
   methods: ['get', 'list', 'listSnapshots', 'deleteSnapshot'],
   isPlain: false,
   ofPreview: 'resource',
+  isMeasured: false,
   reads: ['sandbox.place'],
   wrangler: null,
   page: { path: 'sandboxes', title: 'Sandboxes', one: 'sandbox binding', area: 'storage' },

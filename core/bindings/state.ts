@@ -12,6 +12,7 @@ export const state = {
   methods: ['get', 'put', 'set', 'compareAndSet', 'delete', 'list', 'update'],
   isPlain: true,
   ofPreview: 'resource',
+  isMeasured: true,
   reads: ['state.list', 'state.get'],
   wrangler: {
     key: 'kv_namespaces',

@@ -14,6 +14,7 @@ export const timer = {
   methods: ['set', 'get', 'delete', 'list'],
   isPlain: true,
   ofPreview: 'namespace',
+  isMeasured: false,
   reads: ['timer.list'],
   wrangler: null,
   page: { path: 'timers', title: 'Timers', one: 'timer binding', area: 'jobs' },

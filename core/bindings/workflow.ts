@@ -31,6 +31,7 @@ export const workflow = {
   methods: ['trigger', 'getExecution', 'list', 'cancel', 'pause', 'resume', 'restart', 'sendEvent'],
   isPlain: true,
   ofPreview: 'namespace',
+  isMeasured: false,
   reads: ['workflow.list', 'workflow.get'],
   wrangler: {
     key: 'workflows',

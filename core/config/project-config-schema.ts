@@ -2,6 +2,7 @@
 // walks it, the TypeScript type is inferred from it, docs/platform.schema.json is printed from it. Keys of bindings
 // come from bindings/. TypeBox is imported for its types only: no command waits for the rest.
 import { bindings, schemasOf } from '../bindings/kinds.ts';
+import { defaultReleaseSettings, releaseRules } from '../release-settings.ts';
 import type { XStatic } from '../typebox/typebox.mjs';
 
 const onOff = { enum: ['on', 'off'] } as const;
@@ -129,6 +130,57 @@ const schema = {
         timer: { ...onOff, default: 'on', description: 'Whether timers fire; they wait otherwise.' },
       },
       expects: 'a map with the keys "db", "cron", "queue" and "timer", such as {db: empty, cron: on}',
+    },
+    release: {
+      type: 'object',
+      description: 'Releases production in steps, and rolls a deployment back that is worse than the one before.',
+      additionalProperties: false,
+      properties: {
+        steps: {
+          type: 'array',
+          maxItems: releaseRules.stepsMax,
+          default: defaultReleaseSettings.steps,
+          description: 'Percentages of the visitors; the last is 100. `[100]` releases at once.',
+          items: {
+            type: 'integer',
+            minimum: releaseRules.percentMin,
+            maximum: releaseRules.percentMax,
+            expects: 'a whole number of percent from 1 to 100',
+          },
+          expects: 'a list of percentages, such as [5, 25, 100]',
+        },
+        minutes: {
+          type: 'integer',
+          minimum: releaseRules.minutesMin,
+          maximum: releaseRules.minutesMax,
+          default: defaultReleaseSettings.minutes,
+          description: 'Duration of each step.',
+          expects: 'a whole number of minutes from 1 to 240',
+        },
+        errors: {
+          type: 'string',
+          pattern: releaseRules.errors,
+          default: defaultReleaseSettings.errors,
+          description: 'How many more requests may fail than before, in percentage points.',
+          expects: 'a percentage from 0% to 100%, such as 1%',
+        },
+        p99: {
+          type: 'string',
+          pattern: releaseRules.factor,
+          default: defaultReleaseSettings.p99,
+          description: 'Limit of the p99 of the time to first byte, relative to before.',
+          expects: 'a factor from 1x to 99.99x, such as 1.5x',
+        },
+        cpu: {
+          type: 'string',
+          pattern: releaseRules.factor,
+          default: defaultReleaseSettings.cpu,
+          description: 'Limit of the CPU per request, relative to before.',
+          expects: 'a factor from 1x to 99.99x, such as 2x',
+        },
+      },
+      expects:
+        'a map with the keys "steps", "minutes", "errors", "p99" and "cpu", such as {steps: [5, 25, 100], minutes: 5}',
     },
     ai: { type: 'boolean', default: false, description: 'Adds the AI binding and its variables.' },
     cron: {

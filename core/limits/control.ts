@@ -28,6 +28,9 @@ export const controlLimits = {
   domainsMax: ['API_DOMAINS_MAX', 50, 'Custom domains per project'],
   domainRecheckMs: [null, DAY_MS / 4, 'After which a custom domain that serves is looked up again'],
   domainGraceMs: [null, 3 * DAY_MS, 'How long a custom domain serves that has no proof in the DNS any more'],
+  mailProjectHourMax: ['API_MAIL_PROJECT_MAX', 200, 'Emails per hour of the apps of a project'],
+  mailHourMax: ['API_MAIL_MAX', 2000, 'Emails per hour of the apps of all projects'],
+  mailWaitingMax: [null, 5000, 'Emails that wait to be sent'],
   variablesMax: ['API_VARIABLES_MAX', 128, 'Variables per project and scope, and per branch'],
   variableBytesMax: [null, 5 * KB, 'The value of a variable'],
 } satisfies LimitDefinitions;

@@ -80,7 +80,7 @@ export function startProblem(folder: string, schema: number, upgrade: string): s
   const restore = join(folder, RESTORE_FILE);
   if (existsSync(restore)) {
     const { archive = 'the backup' } = (readJson(restore) ?? {}) as { archive?: string };
-    return `A restore of ${archive} into ${folder} was cut off: what is there is not whole. Run \`platform restore ${archive} --force\` again`;
+    return `A restore of ${archive} into ${folder} was interrupted, and its data is incomplete. Run \`platform restore ${archive} --force\` again`;
   }
   const state = readJson(join(folder, UPGRADE_FILE)) as {
     step?: string;
@@ -89,8 +89,8 @@ export function startProblem(folder: string, schema: number, upgrade: string): s
   } | null;
   if (state !== null && (state.step === 'migrate' || state.step === 'undo') && (upgrade === '' || state.id !== upgrade))
     return state.step === 'migrate'
-      ? `The upgrade of ${folder} to ${state.to?.version ?? 'a newer version'} was cut off. Run \`platform upgrade --resume\` to end it, or \`platform upgrade --undo\` to go back`
-      : `The way back from an upgrade of ${folder} was cut off. Run \`platform upgrade --undo\` again`;
+      ? `The upgrade of ${folder} to ${state.to?.version ?? 'a newer version'} was interrupted. Run \`platform upgrade --resume\` to complete it, or \`platform upgrade --undo\` to go back`
+      : `A rollback of ${folder} was interrupted. Run \`platform upgrade --undo\` again`;
   const record = readDataFolderRecord(folder);
   if (record !== null && record.schema > schema)
     return `${folder} was written by a newer version of the platform (${record.version}, in ${record.program}): start that one, or go back with its \`platform upgrade --undo\``;

@@ -14,7 +14,7 @@ interface Rounds {
 }
 
 /**
- * Runs rounds, one at a time, until `stopping` aborts. A failed round is logged.
+ * Runs rounds, one at a time, until `stopping` aborts. A failed round, or a failure to listen, is logged and repeated.
  *
  * @param round resolves with true to run again immediately.
  */
@@ -24,9 +24,10 @@ export async function runRounds(
   round: () => Promise<unknown>,
 ): Promise<void> {
   const wake = createWake(stopping);
-  const unlisten = await listen?.(wake.now);
+  let unlisten: (() => Promise<void>) | undefined;
   while (!stopping.aborted) {
     try {
+      unlisten ??= await listen?.(wake.now);
       if ((await round()) === true) continue;
     } catch (error) {
       if (!stopping.aborted) log.error({ err: error }, failure);

@@ -65,7 +65,11 @@ interface ImportProgress {
 
 /** Operations on a database. */
 export interface DatabaseOperations {
-  readonly 'db.tables': { readonly takes: Nothing; readonly gives: { readonly tables: readonly DescribedTable[] } };
+  /** `bytes`: size of the database; 0: not known. */
+  readonly 'db.tables': {
+    readonly takes: Nothing;
+    readonly gives: { readonly tables: readonly DescribedTable[]; readonly bytes: number };
+  };
   /**
    * A page of a table's rows. A value of more than 1000 bytes is truncated: `{cut: bytes, t: text}` or `{cut: bytes,
    * b: base64}`.

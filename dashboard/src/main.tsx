@@ -8,18 +8,18 @@ import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { queryClient } from './api/query-client.ts';
-import { Toaster } from './components/toast.tsx';
+import { startToasts } from './components/toast.ts';
 import { router } from './routes/router.ts';
 import { startReloads } from './shell/reload.ts';
 import { startPreferences } from './state/preferences.ts';
 
 startPreferences();
 startReloads();
+startToasts();
 createRoot(document.getElementById('root')!).render(
   <StrictMode>
     <QueryClientProvider client={queryClient}>
       <RouterProvider router={router} />
-      <Toaster />
     </QueryClientProvider>
   </StrictMode>,
 );

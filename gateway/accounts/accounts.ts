@@ -20,12 +20,13 @@ export type LimitScope = 'organization' | 'project' | 'deployment' | 'key';
 /** Limits per minute, day or month (UTC). */
 export interface Limit {
   readonly scope: LimitScope;
-  readonly of: 'requests' | 'tokens';
+  readonly of: 'requests' | 'tokens' | 'cost';
   readonly per: 'minute' | 'day' | 'month';
+  /** Of cost: millionths of the price table's currency. */
   readonly most: number;
 }
 
-/** A limit that an organization sets for itself, a project or a key. */
+/** A limit that an organization sets for itself, a project or a key. `most` of cost: units of the currency. */
 export type SetLimit = Omit<Limit, 'scope'>;
 
 /** Limits that apply to a caller. */

@@ -31,16 +31,19 @@ interface Opened {
   readonly startedAt: number;
   readonly modelRequested: string;
   readonly isStream: boolean;
+  /** Candidates, as `provider/model`: the most expensive one is reserved for. */
+  readonly models: readonly string[];
   readonly estimate: TokenCount;
 }
 
 /** @throws {GatewayError} 429 */
 export async function openBill(deps: GatewayDeps, opened: Opened): Promise<Bill> {
-  const { id, caller, startedAt, modelRequested, isStream, estimate } = opened;
-  const room = await deps.ledger.reserve(caller, estimate);
+  const { id, caller, startedAt, modelRequested, isStream, models, estimate } = opened;
+  const costMicros = Math.max(0, ...models.map((model) => costOf(deps.price(model), estimate) ?? 0));
+  const room = await deps.ledger.reserve(caller, { ...estimate, costMicros });
   if ('code' in room) {
     const error = new GatewayError(room.code, room.message, { retryAfterMs: room.retryAfterMs });
-    throw error.with(remainingHeaders(room.of, room.left));
+    throw error.with(room.of === 'cost' ? {} : remainingHeaders(room.of, room.left));
   }
   let isClosed = false;
   return {
@@ -52,7 +55,8 @@ export async function openBill(deps: GatewayDeps, opened: Opened): Promise<Bill>
       isClosed = true;
       const status = error?.status ?? 200;
       const counted = used ?? sentFor(error, estimate);
-      room.settle(counted);
+      const cost = counted === null ? 0 : costOf(model === null ? null : deps.price(model), counted);
+      room.settle(counted === null ? null : { ...counted, costMicros: cost ?? 0 });
       deps.usage.record({
         id,
         at: startedAt,
@@ -64,7 +68,7 @@ export async function openBill(deps: GatewayDeps, opened: Opened): Promise<Bill>
         cachedTokens: counted?.cachedTokens ?? 0,
         reasoningTokens: counted?.reasoningTokens ?? 0,
         isEstimated: counted?.isEstimated ?? false,
-        costMicros: counted === null ? 0 : costOf(model === null ? null : deps.price(model), counted),
+        costMicros: cost,
         status,
         isStream,
         firstByteMs: begunAt === null ? null : begunAt - startedAt,
@@ -80,7 +84,7 @@ function sentFor(error: GatewayError | null, { promptTokens }: TokenCount): Used
   return { promptTokens, completionTokens: 0, cachedTokens: 0, reasoningTokens: 0, isEstimated: true };
 }
 
-function costOf(price: Price | null, { promptTokens, completionTokens }: Used): number | null {
+function costOf(price: Price | null, { promptTokens, completionTokens }: TokenCount): number | null {
   if (price === null) return null;
   return Math.ceil((promptTokens * price.prompt + completionTokens * price.completion) / 1_000_000);
 }

@@ -1,8 +1,8 @@
 // Budget reservations in memory. A call reserves from every limit that applies to it, or from none. Reserving is
 // synchronous, so concurrent calls see each other.
-import type { Caller, Ledger, TokenCount } from '../contract/contract.ts';
+import type { Caller, Ledger, Spend } from '../contract/contract.ts';
 import type { Limit, LimitsOf } from './accounts.ts';
-import { keyOf, nearest, refusalOf, type Room } from './room.ts';
+import { amountOf, applies, keyOf, nearest, refusalOf, type Room } from './room.ts';
 import { windowOf } from './window.ts';
 
 interface Counter {
@@ -45,28 +45,29 @@ export function createMemoryLedger({
   return {
     reserve(caller, estimate) {
       sweep();
-      const applied = limitsOf(caller).flatMap((limit) => apply(caller, limit));
-      const tokens = estimate.promptTokens + estimate.completionTokens;
+      const applied = limitsOf(caller)
+        .filter((limit) => applies(limit, estimate))
+        .flatMap((limit) => apply(caller, limit));
       for (const one of applied) {
-        const refusal = refusalOf(one, tokens, now());
+        const refusal = refusalOf(one, amountOf(one.limit, estimate), now());
         if (refusal !== null) return Promise.resolve(refusal);
       }
       for (const { limit, counter } of applied) {
-        if (limit.of === 'requests') counter.used += 1;
-        else counter.reserved += tokens;
+        const amount = amountOf(limit, estimate);
+        if (amount === null) counter.used += 1;
+        else counter.reserved += amount;
       }
       let isSettled = false;
       return Promise.resolve({
-        isBounded: applied.some(({ limit }) => limit.of === 'tokens'),
+        isBounded: applied.some(({ limit }) => limit.of !== 'requests'),
         requests: nearest(applied, 'requests', now()),
         tokens: nearest(applied, 'tokens', now()),
-        settle(used: TokenCount | null) {
+        settle(used: Spend | null) {
           if (isSettled) return;
           isSettled = true;
           for (const { limit, counter } of applied) {
-            if (limit.of === 'requests') continue;
-            counter.reserved -= tokens;
-            if (used !== null) counter.used += used.promptTokens + used.completionTokens;
+            counter.reserved -= amountOf(limit, estimate) ?? 0;
+            if (used !== null) counter.used += amountOf(limit, used) ?? 0;
           }
         },
       });

@@ -1,5 +1,5 @@
 // Checks a limit for a call: whether it fits, or the reason why not. Shared by the memory and Postgres ledgers. Pure.
-import type { Caller, Refusal, Remaining } from '../contract/contract.ts';
+import type { Caller, Refusal, Remaining, Spend } from '../contract/contract.ts';
 import type { Limit } from './accounts.ts';
 
 /** One limit in one window. */
@@ -15,12 +15,26 @@ export interface Room {
 }
 
 const BUSY_RETRY_MS = 1000;
+const MICROS = 1_000_000;
 
 /** Key of its counter; null: it does not apply to this caller. */
 export function keyOf(caller: Caller, limit: Limit): string | null {
   const owner = ownerOf(caller, limit);
-  return owner === null ? null : `${limit.scope} ${owner} ${limit.of} ${limit.per}`;
+  return owner === null ? null : counterKey(limit, owner);
 }
+
+/** @param owner id of what the scope names. */
+export const counterKey = ({ scope, of, per }: Omit<Limit, 'most'>, owner: string): string =>
+  `${scope} ${owner} ${of} ${per}`;
+
+/** What a call takes of a limit; null: one request. */
+export function amountOf({ of }: Limit, { promptTokens, completionTokens, costMicros }: Spend): number | null {
+  if (of === 'requests') return null;
+  return of === 'tokens' ? promptTokens + completionTokens : costMicros;
+}
+
+/** Calls that cost nothing pass every limit on cost. */
+export const applies = ({ of }: Limit, { costMicros }: Spend): boolean => of !== 'cost' || costMicros > 0;
 
 function ownerOf(caller: Caller, { scope }: Limit): string | null {
   if (scope === 'organization') return caller.organizationId;
@@ -31,15 +45,17 @@ function ownerOf(caller: Caller, { scope }: Limit): string | null {
 /**
  * Why a call exceeds this limit; null: it fits. A call larger than the remaining budget is admitted if it is the only
  * one in progress: it alone passes the limit.
+ *
+ * @param amount as {@link amountOf} returns it.
  */
-export function refusalOf({ limit, counter }: Room, tokens: number, at: number): Refusal | null {
+export function refusalOf({ limit, counter }: Room, amount: number | null, at: number): Refusal | null {
   const { used, reserved, endsAt } = counter;
-  const isRequests = limit.of === 'requests';
-  const fits = isRequests ? used < limit.most : used + reserved + tokens <= limit.most;
-  if (fits || (!isRequests && reserved === 0 && used < limit.most)) return null;
+  const fits = amount === null ? used < limit.most : used + reserved + amount <= limit.most;
+  if (fits || (amount !== null && reserved === 0 && used < limit.most)) return null;
   const remaining = Math.max(0, limit.most - used - reserved);
   const told = { of: limit.of, left: { limit: limit.most, remaining, resetMs: endsAt - at } };
-  const message = `${limit.of} per ${limit.per} of the ${limit.scope}: ${used} of ${limit.most} used`;
+  const [usedText, mostText] = [used, limit.most].map((value) => (limit.of === 'cost' ? value / MICROS : value));
+  const message = `${limit.of} per ${limit.per} of the ${limit.scope}: ${usedText} of ${mostText} used`;
   if (used < limit.most)
     return {
       code: 'rate_limit_exceeded',

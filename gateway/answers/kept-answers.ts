@@ -169,7 +169,7 @@ function isWhole({ choices }: Json): boolean {
 async function replay({ call, body }: Question, { completion, model }: Kept, more: Json): Promise<Response> {
   const isStream = body.stream === true;
   const estimate = { promptTokens: 0, completionTokens: 0 };
-  const bill = await openBill(call.deps, { ...call, modelRequested: body.model, isStream, estimate });
+  const bill = await openBill(call.deps, { ...call, modelRequested: body.model, isStream, models: [], estimate });
   const used = { ...estimate, cachedTokens: 0, reasoningTokens: 0, isEstimated: false };
   bill.close({ used, model, error: null, begunAt: call.deps.now() });
   const headers = {

@@ -20,6 +20,12 @@ export interface TokenCount {
   readonly completionTokens: number;
 }
 
+/** What a call may use at most, or what it has used. */
+export interface Spend extends TokenCount {
+  /** Millionths of the price table's currency; 0 for models without a price. */
+  readonly costMicros: number;
+}
+
 /** Remaining budget of a limit. */
 export interface Remaining {
   readonly limit: number;
@@ -29,13 +35,13 @@ export interface Remaining {
 
 /** A reservation for a call; released by calling `settle` once. */
 export interface Reservation {
-  /** Whether a token limit applies: the response is then limited to the reserved tokens. */
+  /** Whether a limit on tokens or cost applies: the response is then limited to the reserved tokens. */
   readonly isBounded: boolean;
   /** The limit closest to being reached; null: there is none. */
   readonly requests: Remaining | null;
   readonly tokens: Remaining | null;
   /** @param used null: nothing was sent. Never throws. */
-  settle(used: TokenCount | null): void;
+  settle(used: Spend | null): void;
 }
 
 /** Why a reservation is refused. */
@@ -46,14 +52,14 @@ export interface Refusal {
   /** When to retry; null: retrying does not help. */
   readonly retryAfterMs: number | null;
   /** The exceeded limit. */
-  readonly of: 'requests' | 'tokens';
+  readonly of: 'requests' | 'tokens' | 'cost';
   readonly left: Remaining;
 }
 
 /** Budgets and rates of organization, project and deployment. */
 export interface Ledger {
   /** Reserves before a call is sent. Concurrent calls never exceed a limit together by more than one call. */
-  reserve(caller: Caller, estimate: TokenCount): Promise<Reservation | Refusal>;
+  reserve(caller: Caller, estimate: Spend): Promise<Reservation | Refusal>;
 }
 
 /** Record of a finished call. */

@@ -34,6 +34,7 @@ async function askProviders(
     ...call,
     modelRequested: body.model,
     isStream: body.stream === true,
+    models: targets.map(nameOf),
     estimate: estimateChat(body, context.limits.completionTokensDefault),
   });
   try {

@@ -28,6 +28,7 @@ export async function embeddings(call: Call, body: Json): Promise<Response> {
     ...call,
     modelRequested: request.model,
     isStream: false,
+    models: targets.map(nameOf),
     estimate: { promptTokens, completionTokens: 0 },
   });
   try {

@@ -1,8 +1,8 @@
-// Client for the Git host's REST API, using node:crypto and fetch. It authenticates as the application (a signed
-// token), as an installation (a token for one repository with minimal permissions), or as a person. Every response is
-// limited in time and size. Tokens are only sent in headers and never appear in errors or logs.
+// Client for the REST API of a Git host of GitHub's kind. It authenticates as the application (a signed token), as an
+// installation (a token for one repository with minimal permissions), or as a person.
 import { createPrivateKey, sign, type KeyObject } from 'node:crypto';
-import { Failure, isFailure } from '#core/failure.ts';
+import { Failure } from '#core/failure.ts';
+import { askRest, type HostRequest } from './rest.ts';
 
 /** A Git host, and the platform's application there. */
 interface GitHostOptions {
@@ -25,16 +25,6 @@ interface GitHostOptions {
 /** Permissions of an installation token: `{contents: 'read'}`. */
 export type Permissions = Readonly<Record<string, 'read' | 'write' | 'admin'>>;
 
-/** A request to the REST API. */
-interface HostRequest {
-  readonly method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  /** Path relative to the API's URL, with its query. */
-  readonly path: string;
-  readonly body?: unknown;
-  /** Whether to retry a request that may already have arrived. By default, only reads are retried. */
-  readonly repeatable?: boolean;
-}
-
 /** A Git host client. */
 export interface GitHost {
   readonly apiUrl: string;
@@ -50,22 +40,13 @@ export interface GitHost {
 }
 
 /** One repository of an installation, and the permissions needed. */
-export interface InstallationScope {
+interface InstallationScope {
   readonly installationId: string;
   /** The host's id of the repository. */
   readonly repositoryId: string;
   readonly permissions: Permissions;
 }
 
-const TIMEOUT_MS = 10_000;
-const PAUSE_MS = 250;
-const ATTEMPTS_MAX = 3;
-const ANSWER_BYTES_MAX = 5_000_000;
-const REDIRECTS_MAX = 3;
-/** The longest wait within a call. For a longer one, the caller has to retry. */
-const RETRY_AFTER_MS_MAX = 5000;
-/** The wait for a rate limit without a stated duration. */
-const LIMITED_MS = 1000;
 const TOKENS_MAX = 1000;
 const TOKEN_SPARE_MS = 5 * 60_000;
 
@@ -79,8 +60,8 @@ export function openGitHost(options: GitHostOptions): GitHost {
   const now = options.now ?? Date.now;
   const key = readPrivateKey(options.privateKey);
   const tokens = new Map<string, { readonly value: Promise<string>; expiresAt: number }>();
-  const ask = (request: HostRequest, token: string): Promise<unknown> =>
-    askWithRetries(apiUrl, options, request, token);
+  const ask = (request: HostRequest, authorization: string): Promise<unknown> =>
+    askRest({ ...options, apiUrl }, request, { accept: 'application/vnd.github+json', authorization });
   const asApp = (request: HostRequest): Promise<unknown> => ask(request, appToken(options.appId, key, now()));
 
   async function mint(scope: InstallationScope, entry: { expiresAt: number }): Promise<string> {
@@ -140,123 +121,4 @@ function appToken(appId: string, key: KeyObject, now: number): string {
   const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
   const text = `${part({ alg: 'RS256', typ: 'JWT' })}.${part({ iat: seconds - 60, exp: seconds + 540, iss: appId })}`;
   return `Bearer ${text}.${sign('RSA-SHA256', Buffer.from(text), key).toString('base64url')}`;
-}
-
-async function askWithRetries(
-  apiUrl: string,
-  options: GitHostOptions,
-  request: HostRequest,
-  token: string,
-): Promise<unknown> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await askOnce(apiUrl, options.timeoutMs ?? TIMEOUT_MS, request, token);
-    } catch (error) {
-      const repeatable = request.repeatable ?? (request.method ?? 'GET') === 'GET';
-      if (!isFailure(error, 'git_host') || error.reason === 'refused' || attempt === ATTEMPTS_MAX) throw error;
-      if ((error.retryAfterMs ?? 0) > RETRY_AFTER_MS_MAX || (error.reason === 'unreachable' && !repeatable))
-        throw error;
-      const pauseMs = (options.pauseMs ?? PAUSE_MS) * 2 ** (attempt - 1);
-      await new Promise((resume) => setTimeout(resume, Math.max(error.retryAfterMs ?? 0, pauseMs)));
-    }
-  }
-}
-
-async function askOnce(apiUrl: string, timeoutMs: number, request: HostRequest, token: string): Promise<unknown> {
-  const { path, body } = request;
-  let method: string = request.method ?? 'GET';
-  const signal = AbortSignal.timeout(timeoutMs);
-  let url = `${apiUrl}${path}`;
-  for (let redirects = 0; ; redirects++) {
-    let response: Response;
-    let text: string;
-    try {
-      response = await fetch(url, {
-        method,
-        signal,
-        redirect: 'manual',
-        headers: {
-          accept: 'application/vnd.github+json',
-          authorization: token,
-          'user-agent': 'platform',
-          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-        },
-        body: body === undefined || method === 'GET' ? null : JSON.stringify(body),
-      });
-      text = await readLimited(response);
-    } catch (error) {
-      if (isFailure(error, 'git_host')) throw error;
-      throw new Failure('git_host', `The Git host is not responding: ${reasonOf(error)}`, {
-        reason: 'unreachable',
-        status: 0,
-      });
-    }
-    if (response.status < 300) return parseAnswer(response.status, text);
-    const target = redirects < REDIRECTS_MAX ? redirectTarget(response, url) : null;
-    if (target === null) throw toError(response, method, path, text);
-    url = target;
-    if (response.status < 307) method = 'GET';
-  }
-}
-
-/** Follows the redirect of a renamed repository. Other origins are refused, since they would receive the token. */
-function redirectTarget(response: Response, from: string): string | null {
-  const location = response.headers.get('location');
-  if (![301, 302, 307, 308].includes(response.status) || location === null) return null;
-  const target = URL.parse(location, from);
-  return target !== null && target.origin === new URL(from).origin ? target.href : null;
-}
-
-async function readLimited(response: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of response.body ?? []) {
-    bytes += (chunk as Uint8Array).byteLength;
-    if (bytes > ANSWER_BYTES_MAX)
-      throw new Failure('git_host', `The response of the Git host is larger than ${ANSWER_BYTES_MAX} bytes`, {
-        reason: 'refused',
-        status: response.status,
-      });
-    chunks.push(chunk as Uint8Array);
-  }
-  return Buffer.concat(chunks).toString();
-}
-
-function parseAnswer(status: number, text: string): unknown {
-  if (text === '') return null;
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new Failure('git_host', 'The response of the Git host is not JSON: is GITHOST_API_URL its REST API?', {
-      reason: 'refused',
-      status,
-    });
-  }
-}
-
-/** An error for a failed response. The host's message is truncated, since it may be anything. */
-function toError({ status, headers }: Response, method: string, path: string, text: string): Failure<'git_host'> {
-  let said: unknown;
-  try {
-    said = (JSON.parse(text) as { message?: unknown } | null)?.message;
-  } catch {
-    said = undefined;
-  }
-  const place = `${method} ${path.split('?')[0]!}`;
-  const message = `The Git host answered ${status} to ${place}${typeof said === 'string' ? `: ${said.slice(0, 200)}` : ''}`;
-  const retryAfterMs = Number(headers.get('retry-after') ?? Number.NaN) * 1000;
-  const isSpent = headers.get('x-ratelimit-remaining') === '0';
-  if (status === 429 || (status === 403 && (isSpent || !Number.isNaN(retryAfterMs)))) {
-    const resetMs = Number(headers.get('x-ratelimit-reset') ?? 0) * 1000 - Date.now();
-    const waitMs =
-      Number.isNaN(retryAfterMs) && !isSpent ? LIMITED_MS : Math.max(retryAfterMs || 0, isSpent ? resetMs : 0);
-    return new Failure('git_host', message, { reason: 'limited', status, retryAfterMs: waitMs });
-  }
-  return new Failure('git_host', message, { reason: status >= 500 ? 'unreachable' : 'refused', status });
-}
-
-function reasonOf(error: unknown): string {
-  const { name, message, cause } = error as Error & { cause?: { code?: unknown } };
-  if (name === 'TimeoutError') return 'it took too long';
-  return typeof cause?.code === 'string' ? cause.code : message;
 }

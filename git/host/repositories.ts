@@ -1,7 +1,7 @@
 // Reads repositories, commits and installations from the Git host, and which of them a person may use. Responses are
 // validated field by field, since a proxy or another host may answer anything.
-import { Failure } from '#core/failure.ts';
 import type { GitHost, Permissions } from './connection.ts';
+import { answerFields, answerText, type Answer } from './answers.ts';
 
 /** A repository on the Git host. */
 export interface HostRepository {
@@ -24,8 +24,6 @@ export interface HostInstallation {
   readonly isSuspended: boolean;
 }
 
-type Fields = Readonly<Record<string, unknown>>;
-
 /** The permissions with which the platform reads a repository. */
 export const readContents: Permissions = { contents: 'read' };
 
@@ -34,60 +32,71 @@ export async function installationsOf(host: GitHost, token: string): Promise<Hos
   return (await allPages(host, token, '/user/installations', 'installations')).map(toInstallation);
 }
 
-/** The repositories of an installation that a person can see. */
-export async function repositoriesOf(host: GitHost, token: string, installationId: string): Promise<HostRepository[]> {
+/**
+ * At most 100 repositories of an installation that a person can see, and whether there are more.
+ *
+ * @param page from 1; of a larger installation, the first 50 pages are read.
+ */
+export async function repositoriesOf(
+  host: GitHost,
+  token: string,
+  installationId: string,
+  page: number,
+): Promise<{ readonly repositories: readonly HostRepository[]; readonly hasMore: boolean }> {
   const path = `/user/installations/${encodeURIComponent(installationId)}/repositories`;
-  return (await allPages(host, token, path, 'repositories')).map(toRepository);
+  const rows = await onePage(host, token, path, 'repositories', page);
+  return { repositories: rows.map(toRepository), hasMore: rows.length === PAGE_SIZE && page < PAGES_MAX };
 }
 
 /** An installation as the application sees it. */
 export async function readInstallation(host: GitHost, id: string): Promise<HostInstallation> {
-  return toInstallation(fields(await host.asApp({ path: `/app/installations/${encodeURIComponent(id)}` })));
+  return toInstallation(answerFields(await host.asApp({ path: `/app/installations/${encodeURIComponent(id)}` })));
 }
 
 /** The application itself: its slug, the permissions it requests, and the events it subscribes to. */
 export async function readApp(
   host: GitHost,
 ): Promise<{ readonly slug: string; readonly permissions: Permissions; readonly events: readonly string[] }> {
-  const app = fields(await host.asApp({ path: '/app' }));
+  const app = answerFields(await host.asApp({ path: '/app' }));
   const events = Array.isArray(app['events']) ? app['events'].map(String) : [];
-  return { slug: text(app, 'slug'), permissions: toPermissions(app['permissions']), events };
+  return { slug: answerText(app, 'slug'), permissions: toPermissions(app['permissions']), events };
 }
 
-/** `owner/name`, encoded for use in a path. */
-export function repositoryPath(fullName: string): string {
-  return fullName.split('/').map(encodeURIComponent).join('/');
-}
-
-const PAGES_MAX = 20;
+/** Pages that are read of a list. */
+const PAGES_MAX = 50;
 const PAGE_SIZE = 100;
 
-async function allPages(host: GitHost, token: string, path: string, member: string): Promise<Fields[]> {
-  const found: Fields[] = [];
+async function allPages(host: GitHost, token: string, path: string, member: string): Promise<Answer[]> {
+  const found: Answer[] = [];
   for (let page = 1; page <= PAGES_MAX; page++) {
-    const answer = fields(await host.asPerson(token, { path: `${path}?per_page=${PAGE_SIZE}&page=${page}` }));
-    const rows = Array.isArray(answer[member]) ? (answer[member] as unknown[]) : [];
-    found.push(...rows.map(fields));
+    const rows = await onePage(host, token, path, member, page);
+    found.push(...rows);
     if (rows.length < PAGE_SIZE) break;
   }
   return found;
 }
 
-function toRepository(row: Fields): HostRepository {
+async function onePage(host: GitHost, token: string, path: string, member: string, page: number): Promise<Answer[]> {
+  const answer = answerFields(await host.asPerson(token, { path: `${path}?per_page=${PAGE_SIZE}&page=${page}` }));
+  return (Array.isArray(answer[member]) ? (answer[member] as unknown[]) : []).map(answerFields);
+}
+
+/** A repository in the format of GitHub's API. */
+export function toRepository(row: Answer): HostRepository {
   return {
-    id: text(row, 'id'),
-    fullName: text(row, 'full_name'),
-    defaultBranch: text(row, 'default_branch', 'main'),
+    id: answerText(row, 'id'),
+    fullName: answerText(row, 'full_name'),
+    defaultBranch: answerText(row, 'default_branch', 'main'),
     isPrivate: row['private'] === true,
     isArchived: row['archived'] === true,
-    mayPush: (row['permissions'] as Fields | undefined)?.['push'] === true,
+    mayPush: (row['permissions'] as Answer | undefined)?.['push'] === true,
   };
 }
 
-function toInstallation(row: Fields): HostInstallation {
+function toInstallation(row: Answer): HostInstallation {
   return {
-    id: text(row, 'id'),
-    accountLogin: text(fields(row['account'] ?? {}), 'login', ''),
+    id: answerText(row, 'id'),
+    accountLogin: answerText(answerFields(row['account'] ?? {}), 'login', ''),
     permissions: toPermissions(row['permissions']),
     isSuspended: typeof row['suspended_at'] === 'string',
   };
@@ -102,19 +111,4 @@ export function toPermissions(value: unknown): Permissions {
       .filter(([, right]) => right === 'read' || right === 'write' || right === 'admin')
       .slice(0, 100),
   ) as Permissions;
-}
-
-function fields(value: unknown): Fields {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Fields;
-  throw new Failure('git_host', 'The response of the Git host has an unexpected format', {
-    reason: 'refused',
-    status: 200,
-  });
-}
-
-function text(row: Fields, name: string, otherwise?: string): string {
-  const value = row[name];
-  if (typeof value === 'string' || typeof value === 'number') return String(value);
-  if (otherwise !== undefined) return otherwise;
-  throw new Failure('git_host', `The response of the Git host has no "${name}"`, { reason: 'refused', status: 200 });
 }

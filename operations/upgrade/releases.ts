@@ -1,11 +1,13 @@
-// Versions installed by `platform upgrade <version>`: each is an npm folder in `<PLATFORM_HOME>/releases/`, installed
-// atomically. `current` links to the one in use. Called by cli/commands/upgrade.ts.
+// Versions installed by `platform upgrade <version>`: each is an npm folder, or an unpacked archive with the same
+// layout, in `<PLATFORM_HOME>/releases/`, installed atomically. `current` links to the one in use. Called by
+// cli/commands/upgrade.ts.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Failure } from '#core/failure.ts';
 import { backupError } from '../archive/backup-error.ts';
+import { isReleaseArchive, unpackRelease } from './release-archive.ts';
 
 const PACKAGE = '@platform-run/cli';
 const INSTALL_MS_MAX = 15 * 60_000;
@@ -21,9 +23,10 @@ interface Release {
 /**
  * Installs a version next to the others; an installed version is reused.
  *
- * @param wanted a version or tag of the package, or a tarball file.
+ * @param wanted a version or tag of the package, a tarball file, or a release archive.
  * @param extra additional packages of this installation, such as the embedded Postgres, as `name@version`.
- * @throws {Failure} `backup` when npm fails, or the package is not a platform that can be upgraded to.
+ * @throws {Failure} `backup` when npm fails, an archive is not the publisher's, or the package is not a platform that
+ *   can be upgraded to.
  */
 export async function installRelease(
   home: string,
@@ -35,6 +38,7 @@ export async function installRelease(
   const isFile = /\.tgz$|\.tar\.gz$/.test(wanted);
   if (isFile && !existsSync(file))
     throw backupError('settings', `There is no file ${file}`, 'Name a tarball, or a version such as 0.2.0.');
+  if (isFile && isReleaseArchive(file)) return releaseIn(await unpackRelease(home, file));
   if (!isFile && !/^[A-Za-z0-9][A-Za-z0-9.+-]{0,100}$/.test(wanted))
     throw backupError('settings', `"${wanted}" is no version`, 'Name a tarball, or a version such as 0.2.0.');
   const name = isFile ? `file-${createHash('sha256').update(readFileSync(file)).digest('hex').slice(0, 16)}` : wanted;
@@ -84,8 +88,9 @@ export function makeCurrent(home: string, folder: string): string {
 /** The release folder of a program; null: it was installed another way. */
 export function releaseOf(home: string, program: string | null): string | null {
   const releases = `${path.join(home, 'releases')}${path.sep}`;
-  if (program === null || !program.startsWith(releases)) return null;
-  return path.join(releases, program.slice(releases.length).split(path.sep)[0]!);
+  // The data folder says which program it was: of the service's user, who may not choose the folder.
+  if (program === null || !path.normalize(program).startsWith(releases)) return null;
+  return path.join(releases, path.normalize(program).slice(releases.length).split(path.sep)[0]!);
 }
 
 function npm(words: readonly string[], cwd: string): Promise<void> {

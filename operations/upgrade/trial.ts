@@ -54,7 +54,7 @@ export async function tryVersion(
       createInterface({ input: stream }).on('line', (line) => {
         last.push(line);
         if (last.length > LINES_MAX) last.shift();
-        if (/^ {2}\S+ does not answer: /.test(line)) silent.push(line.trim());
+        if (/^ {2}\S+ does not (?:answer|respond): /.test(line)) silent.push(line.trim());
         if (line === 'Ctrl-C stops it') {
           clearTimeout(late);
           resolve(true);

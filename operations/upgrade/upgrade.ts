@@ -70,8 +70,8 @@ export async function beginUpgrade(options: UpgradeOptions): Promise<UpgradeStat
   if (before !== null && before.step !== 'done')
     throw backupError(
       'unfinished',
-      `An upgrade of ${folder} to ${before.to.version ?? 'another version'} was cut off`,
-      'Run `platform upgrade --resume` to end it, or `platform upgrade --undo` to go back.',
+      `An upgrade of ${folder} to ${before.to.version ?? 'another version'} was interrupted`,
+      'Run `platform upgrade --resume` to complete it, or `platform upgrade --undo` to go back.',
     );
   checkLocations(locationsOf(environment, folder));
   const record = readDataFolderRecord(folder);
@@ -121,21 +121,21 @@ export async function upgrade(options: UpgradeOptions, resume: boolean): Promise
   const { folder, environment, launcher, say } = options;
   const found = readUpgrade(folder);
   if (resume && found?.step !== 'migrate')
-    throw backupError('settings', `No upgrade of ${folder} was cut off`, '`platform upgrade` begins one.');
+    throw backupError('settings', `No upgrade of ${folder} was interrupted`, '`platform upgrade` starts one.');
   if (resume && found!.to.schema !== schemaVersion())
     throw backupError(
       'settings',
-      `The upgrade that was cut off was to ${found!.to.version} in ${found!.to.program}, and this is another version`,
+      `The interrupted upgrade was to ${found!.to.version} in ${found!.to.program}, and this is another version`,
       'Run it with that one, or go back with `platform upgrade --undo`.',
     );
   const release = stopped(folder);
   const state = await (resume ? Promise.resolve(found!) : beginUpgrade(options)).finally(release);
-  say('Starting this version to see whether it is well');
+  say('Trying this version');
   try {
     const silent = await tryVersion(launcher, environment, folder, state.id);
     return { state: endUpgrade(folder, state), silent };
   } catch (error) {
-    say('It is not well: going back');
+    say('It failed the trial: going back');
     await undoUpgrade(options);
     throw backupError(
       'failed',

@@ -37,6 +37,8 @@ export interface OpenApiOptions {
   /** `components.securitySchemes`. */
   readonly securitySchemes?: Readonly<Record<string, object>>;
   readonly tags?: readonly { readonly name: string; readonly description?: string }[];
+  /** Command that calls an operation, for code samples; method, path and `--body` follow. @example 'shop api' */
+  readonly cli?: string;
   /** JSON Schema of failures, if `onError` responds with its own format; every operation then has it as `default`. */
   readonly failure?: object;
   /**

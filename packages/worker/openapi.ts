@@ -58,13 +58,14 @@ export function describeApi(routes: readonly Route[], options: OpenApiOptions): 
       );
     }
   }
-  const { info, servers, security, securitySchemes, tags } = options;
+  const { info, servers, security, securitySchemes, tags, cli } = options;
   return {
     openapi: '3.1.0',
     info,
     ...(servers === undefined ? {} : { servers }),
     ...(security === undefined ? {} : { security }),
     ...(tags === undefined ? {} : { tags }),
+    ...(cli === undefined ? {} : { 'x-cli': cli }),
     paths,
     components: { schemas: components.schemas, ...(securitySchemes === undefined ? {} : { securitySchemes }) },
   };

@@ -173,7 +173,7 @@ export async function startDev(options: DevOptions): Promise<OpenDevEngine> {
     work,
     secret,
     protocol: 'http',
-    deliversMail: false,
+    deliversMail: () => Promise.resolve(false),
     // Emails are not sent in development, but printed for the author.
     sendMail: async ({ to, subject, text }) => log('info', `Mail to ${to}: ${subject}\n${text}`),
     log,

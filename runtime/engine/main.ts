@@ -22,7 +22,7 @@ import { createLastResort } from './process/uncaught-errors.ts';
 import { RecentLog } from './process/recent-log.ts';
 import { RouteWaits } from './process/route-waits.ts';
 import { failed, failureResponse, type Outcome } from './invocation/outcome.ts';
-import { createClientHeaders } from './http/client-address.ts';
+import { createClientAddress, createClientHeaders } from './http/client-address.ts';
 import { createExposedPorts, type ExposedPorts } from './servers/exposed-ports.ts';
 import { sendFailure } from './http/error-pages.ts';
 import { publicOrigin } from './http/public-origin.ts';
@@ -144,7 +144,11 @@ async function start(running: RunningProcess): Promise<() => Promise<void>> {
     bytesMax: config.limits.logKeptBytesMax,
     projectsMax: config.limits.logKeptProjectsMax,
   });
-  const telemetry = new TelemetryRecorder(config.limits.telemetry, config.traceSampleRate);
+  const telemetry = new TelemetryRecorder(
+    config.limits.telemetry,
+    config.traceSampleRate,
+    createClientAddress(config.trustedProxies, config.edgeToken),
+  );
   if (config.supervision === null) telemetry.stop();
   const openArtifact = createArtifactSource(config.folder);
   const callsPath = bindingCallsPath(config);

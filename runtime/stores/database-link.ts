@@ -13,7 +13,7 @@ export interface Sent {
   readonly op: number;
   readonly name: string;
   readonly transaction: number;
-  readonly payload: string;
+  payload: string;
   /** Processes that ended during it. */
   attempts: number;
   /** The charged owner; absent for requests of the platform itself. */

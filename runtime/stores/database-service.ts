@@ -113,8 +113,8 @@ const ATTEMPTS_MAX = 3;
 const LEAST_MS = 0.01;
 const CONNECT_MS = 5000;
 const ROUTES_KEPT = 10_000;
-/** Everything in them is rolled back when their process ends. */
-const atomic = new Set<number>([ops.query, ops.batch, ops.begin, ops.migrate]);
+/** What they have not completed is rolled back when their process ends: scripts continue after what is applied. */
+const repeatable = new Set<number>([ops.query, ops.batch, ops.exec, ops.begin, ops.migrate]);
 const readOnly = /^\s*(?:(?:select|values|explain)\b|with\b(?![^]*\b(?:insert|update|delete|replace)\b))/i;
 
 /** Connects on first use, and again after the service was replaced. */
@@ -264,6 +264,8 @@ export function createDatabaseClient(
       if (answer !== 'again') request.resolve(answer);
       else if (closed) request.reject(new PlatformError('database_unavailable', { reason: 'its client is closed' }));
       else {
+        if (request.op === ops.exec && verdict?.blamed === request.id)
+          request.payload = JSON.stringify([(JSON.parse(request.payload) as unknown[])[0], verdict.applied]);
         request.attempts++;
         send(request);
       }
@@ -357,7 +359,7 @@ function fate(request: Sent, verdict: Verdict | null): string {
     return new SqlRefusal('SQLITE_ABORT', `the transaction ${what}: the database process ended`).toJson();
   }
   if (verdict?.blamed === id) {
-    if (verdict.again && request.owner?.isOver !== true && atomic.has(op) && request.attempts < ATTEMPTS_MAX)
+    if (verdict.again && request.owner?.isOver !== true && repeatable.has(op) && request.attempts < ATTEMPTS_MAX)
       return 'again';
     if (verdict.reason === 'memory')
       return new SqlRefusal('SQLITE_NOMEM', 'the statement took too much memory and was ended').toJson();

@@ -152,7 +152,7 @@ export class FileRows {
 
   /** The resources of a namespace with files or uploads. */
   resources(namespace: string): string[] {
-    return this.#statements.resources.all(namespace, namespace).map(({ resource }) => resource);
+    return this.#statements.resources.all(namespace, namespace, namespace).map(({ resource }) => resource);
   }
 
   /** Deletes some files and uploads of a resource, and returns how many files there were. */
@@ -285,8 +285,14 @@ function prepare(db: Database.Database) {
     uploads: db.prepare<unknown[], FileTexts & { readonly id: string }>(
       `SELECT id, key, headers, metadata FROM uploads WHERE namespace = ? AND resource = ? LIMIT ${CLEARED_AT_ONCE}`,
     ),
+    // Goes from one resource to the next in the primary key, instead of reading all files on the main thread.
     resources: db.prepare<unknown[], { readonly resource: string }>(
-      'SELECT resource FROM files WHERE namespace = ? UNION SELECT resource FROM uploads WHERE namespace = ?',
+      `WITH RECURSIVE known (namespace, resource) AS (
+         SELECT ?, (SELECT min(resource) FROM files WHERE namespace = ?)
+         UNION ALL SELECT namespace, (SELECT min(resource) FROM files
+           WHERE files.namespace = known.namespace AND files.resource > known.resource)
+         FROM known WHERE resource IS NOT NULL)
+       SELECT resource FROM known WHERE resource IS NOT NULL UNION SELECT resource FROM uploads WHERE namespace = ?`,
     ),
     dropUpload: db.prepare('DELETE FROM uploads WHERE id = ?'),
     addPart: db.prepare('INSERT OR REPLACE INTO parts VALUES (?, ?, ?, ?, ?)'),

@@ -98,6 +98,7 @@ async function start(config: SupervisorConfig, running: RunningProcess): Promise
   const group = createEngineGroup({
     config,
     port: place.port,
+    socket: place.socket,
     environment: engineVariables,
     sockets,
     ledgerFolder: place.ledgerFolder,

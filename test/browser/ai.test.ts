@@ -42,7 +42,8 @@ test('a key is made by its form, serves a program, and its calls are counted', a
   await dialog.getByRole('button', { name: 'Create key' }).click();
   await page.getByText('New key: shown only once').waitFor();
   const key = (await page.locator('pre', { hasText: 'pk_ai_' }).textContent())!;
-  await page.getByRole('cell', { name: '2 requests per day' }).waitFor();
+  // What lies under a dialog has no roles.
+  await page.locator('td', { hasText: '2 requests per day' }).waitFor();
 
   const answered = await chat(key, { model: 'auto' });
   assert.equal(answered.status, 200);
@@ -103,6 +104,20 @@ test('names of models and limits are set by a form', async () => {
   await page.getByRole('definition').getByText('fast = mock/echo').waitFor();
   const settings = await dashboard.platform.call('GET', `/orgs/${organization.id}/ai`);
   assert.deepEqual([settings.aliases, settings.auto, settings.limits], [{ fast: 'mock/echo' }, [], []]);
+});
+
+test('the budget of a project is set by its form, and shown with what is spent', async () => {
+  const page = await dashboard.visit('/projects/ai-shop/ai');
+  await page.getByRole('button', { name: 'Edit limits' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('button', { name: 'Add limit' }).click();
+  await dialog.getByLabel('Unit: tokens per minute').selectOption('cost per month');
+  await dialog.getByLabel('Maximum cost per month').fill('12.5');
+  await dialog.getByRole('button', { name: 'Save limits' }).click();
+  await page.getByText('a cost of 12.5 per month').waitFor();
+  const month = page.getByRole('region', { name: 'Cost this month' });
+  await month.getByText('0 of 12.5').waitFor();
+  await month.getByText('Forecast: 0').waitFor();
 });
 
 test('a run of an agent is shown as what it said and did, and its calls lead to it', async () => {

@@ -106,6 +106,27 @@ test('a promote says what it changes before it is done, and a rollback leads bac
   assert.equal((await dashboard.platform.open(PROJECT)).text, 'two');
 });
 
+test('with steps in the settings, a promotion starts a guarded release, and a rollback ends it', async () => {
+  const settings = await dashboard.visit(`/projects/${PROJECT}/settings`);
+  await settings.getByLabel('Steps').fill('10, 100');
+  await settings.getByRole('button', { name: 'Enable' }).click();
+  await settings.getByRole('button', { name: 'Disable' }).waitFor();
+
+  const page = await dashboard.visit(`/deployments/${shop.preview}`);
+  await page.getByRole('button', { name: 'Promote to production' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText('It gets 10 % of the visitors, then 100 %, for 5 min each.').waitFor();
+  await dialog.getByRole('button', { name: 'Promote to production' }).click();
+  await page.getByText('Guarded release started').waitFor();
+  await page.getByText('10 % of visitors').first().waitFor();
+  await page.getByRole('table', { name: 'Steps' }).getByRole('row', { name: /^10 %/ }).waitFor();
+  await dashboard.inspect('deployment-guarded', `/deployments/${shop.preview}`);
+  await page.getByRole('button', { name: 'Roll back' }).click();
+  await dialog.getByRole('button', { name: 'Roll back' }).click();
+  await page.getByText('Rolled back by hand').waitFor();
+  assert.equal((await dashboard.platform.open(PROJECT)).text, 'two');
+});
+
 test('what others wrote is text', async () => {
   const page = await dashboard.visit(`/projects/${PROJECT}/deployments`);
   await page.getByRole('link', { name: MARKUP }).waitFor();
@@ -154,6 +175,23 @@ test('the command palette fits every width in both themes, without a serious fau
   dashboard.inspect('palette', `/projects/${PROJECT}`, (page) =>
     page.keyboard.press('Control+k').then(() => page.getByRole('dialog').waitFor()),
   ));
+
+test('the palette rolls back after a look at what changes, and opens the form of a variable', async () => {
+  const page = await dashboard.visit(`/projects/${PROJECT}`);
+  await page.keyboard.press('Control+k');
+  await page.getByPlaceholder('Search pages').fill('roll back');
+  await page.getByRole('option', { name: 'Roll back', exact: true }).click();
+  const question = page.getByRole('dialog', { name: /^Roll back to “/ });
+  await question.getByRole('button', { name: 'Cancel' }).click();
+  await question.waitFor({ state: 'detached' });
+  await page.keyboard.press('Control+k');
+  await page.getByPlaceholder('Search pages').fill('add variable');
+  await page.keyboard.press('Enter');
+  await page.waitForURL(/\/settings\/variables\?new=true$/);
+  await page.getByRole('dialog').getByLabel('Name').waitFor();
+  await page.keyboard.press('Escape');
+  await page.waitForURL(/\/settings\/variables$/);
+});
 
 test('no page complains', () => {
   assert.deepEqual(dashboard.complaints, []);

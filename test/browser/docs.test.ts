@@ -7,6 +7,7 @@ import path from 'node:path';
 import { after, afterEach, before, test } from 'node:test';
 import { openLog } from '#core/log/log.ts';
 import { assertFits, openDashboardBrowser, settled, type DashboardBrowser } from '#test/setup/dashboard-browser.ts';
+import { newcomerSearches } from '#test/setup/newcomer-searches.ts';
 import { docsFolder } from '#web/docs-site/folder.ts';
 import { listen, type Listener } from '#web/serve/listener.ts';
 import { openSite } from '#web/serve/serve-site.ts';
@@ -68,6 +69,19 @@ test('search finds a word of a page and leads to it, by keyboard alone', async (
   await page.keyboard.press('Enter');
   await page.waitForURL(to.href, { waitUntil: 'commit' });
   await page.locator('main').getByText(/dead/i).first().waitFor();
+});
+
+test('the searches of newcomers find the page about their words first', async () => {
+  const page = await docs.visit('/');
+  await page.keyboard.press('Control+k');
+  for (const [words, to] of Object.entries(newcomerSearches)) {
+    await page.locator('input[type=search]').fill('');
+    await page.locator('[role=option]').first().waitFor({ state: 'detached' });
+    await page.locator('input[type=search]').fill(words);
+    const first = page.locator('[role=option] a').first();
+    await first.waitFor();
+    assert.equal(new URL((await first.getAttribute('href'))!, docs.origin).pathname, to, words);
+  }
 });
 
 test('a page that is not there says so and leads back', async () => {

@@ -122,7 +122,7 @@ const pages: readonly (readonly [at: string, isShown: boolean])[] = [
   ['/projects/PROJECT/settings/drains', true],
   ['/projects/PROJECT/settings/alerts', true],
   ['/projects/PROJECT/settings/variables', true],
-  ['/orgs/ORG', false],
+  ['/orgs/ORG/members', false],
   ['/orgs/ORG/tokens', true],
   ['/orgs/ORG/audit', false],
   ['/orgs/ORG/ai', true],

@@ -134,14 +134,38 @@ test('a domain is added, and says which records to make', async () => {
 });
 
 test('a member is invited, and the invitation withdrawn', async () => {
-  const page = await dashboard.visit(`/orgs/${organization.slug}`);
+  const page = await dashboard.visit(`/orgs/${organization.slug}/members`);
   await page.getByRole('button', { name: 'Invite' }).click();
+  await page.getByLabel('By').selectOption('login');
   await page.getByLabel('Git host username').fill('ada');
   await page.getByLabel('Role').selectOption('viewer');
   await page.getByRole('dialog').getByRole('button', { name: 'Invite' }).click();
   await page.getByRole('cell', { name: 'ada', exact: true }).waitFor();
   const { items } = await dashboard.platform.call('GET', `/orgs/${organization.id}/invitations`);
   assert.equal((items as Json[]).find(({ login }) => login === 'ada')?.role, 'viewer');
+  await page.getByRole('button', { name: 'Invite' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Invite' }).click();
+  const url = await page.locator('pre').filter({ hasText: '/api/auth/invitation?code=pli_' }).innerText();
+  await page.getByRole('button', { name: 'I copied it' }).click();
+  await page.getByRole('button', { name: 'Revoke the invitation of link' }).waitFor();
+  assert.equal(await page.getByText(url).count(), 0);
+});
+
+test('an operator creates a recovery link, which is shown once', async () => {
+  const page = await dashboard.visit(`/orgs/${organization.slug}/members`);
+  await page.getByRole('button', { name: 'Actions for admin' }).click();
+  await page.getByRole('menuitem', { name: 'Create recovery link' }).click();
+  const url = await page.locator('pre').filter({ hasText: '/api/auth/recovery/set?code=' }).innerText();
+  await page.getByRole('button', { name: 'I copied it' }).click();
+  assert.equal(await page.getByText(url).count(), 0);
+  await page.goto(url);
+  await says(page, 'Set a new password');
+});
+
+test('the account shows how it signs in', async () => {
+  const page = await dashboard.visit('/account');
+  await page.getByRole('link', { name: 'Set a password' }).click();
+  await says(page, 'You are signed in as admin');
 });
 
 test('a token is made, shown once, and revoked', async () => {
@@ -164,7 +188,7 @@ test('a token is made, shown once, and revoked', async () => {
 });
 
 test('the invocation nearest to its budget is found, and its log', async () => {
-  const page = await dashboard.visit(`/projects/${PROJECT}/analytics`);
+  const page = await dashboard.visit(`/projects/${PROJECT}/analytics/usage`);
   const [first] = await page.getByRole('table', { name: 'Routes' }).getByRole('row').filter({ hasText: '/' }).all();
   assert.match(await first!.innerText(), /\/burn/);
   await first!.click();
@@ -183,6 +207,8 @@ test('a line leads to its request, with its other lines; what it says is text', 
   await sheet.getByText('GET /log').waitFor();
   await sheet.getByText(MARKUP).waitFor();
   await sheet.getByText('مرحبا بالعالم').waitFor();
+  await sheet.getByRole('region', { name: 'Request headers' }).getByText('settled-shop.localhost').waitFor();
+  await sheet.getByText('127.0.0.1').waitFor();
   assert.equal(await page.locator('img[src="x"]').count(), 0);
 });
 
@@ -228,17 +254,16 @@ const pages: readonly (readonly [name: string, at: () => string])[] = [
   ['settings-domains', () => `/projects/${PROJECT}/settings/domains`],
   ['settings-git', () => `/projects/${PROJECT}/settings/git`],
   ['settings-hooks', () => `/projects/${PROJECT}/settings/hooks`],
-  ['analytics', () => `/projects/${PROJECT}/analytics`],
+  ['analytics-usage', () => `/projects/${PROJECT}/analytics/usage`],
   ['logs', () => `/projects/${PROJECT}/logs`],
   ['requests', () => `/projects/${PROJECT}/logs/requests`],
-  ['members', () => `/orgs/${organization.slug}`],
+  ['members', () => `/orgs/${organization.slug}/members`],
   ['organization-usage', () => `/orgs/${organization.slug}/usage`],
   ['organization-tokens', () => `/orgs/${organization.slug}/tokens`],
   ['webhooks', () => `/orgs/${organization.slug}/webhooks`],
   ['audit', () => `/orgs/${organization.slug}/audit`],
   ['organization-settings', () => `/orgs/${organization.slug}/settings`],
   ['account', () => '/account'],
-  ['health', () => '/operator/health'],
   ['backups', () => '/operator/backups'],
 ];
 for (const [name, at] of pages)

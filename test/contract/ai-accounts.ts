@@ -23,7 +23,7 @@ const caller: Caller = {
   runId: null,
 };
 const other: Caller = { ...caller, organizationId: 'other', projectId: 'blog', deploymentId: 'd000000000002' };
-const tokens = (promptTokens: number, completionTokens = 0) => ({ promptTokens, completionTokens });
+const tokens = (promptTokens: number, completionTokens = 0) => ({ promptTokens, completionTokens, costMicros: 0 });
 const isRoom = (answer: Reservation | Refusal): answer is Reservation => !('code' in answer);
 
 export function testAiAccounts(form: string, open: OpenAccounts): void {
@@ -123,6 +123,31 @@ export function testAiAccounts(form: string, open: OpenAccounts): void {
       });
       clock.at += 12 * 60 * MINUTE;
       assert.ok(isRoom(await ledger.reserve(caller, tokens(1))));
+    },
+  );
+
+  const budget: Limit = { scope: 'project', of: 'cost', per: 'month', most: 2_000_000 };
+  withAccounts(
+    'a budget is held and spent in millionths, and calls that cost nothing pass it',
+    [budget],
+    async ({ ledger }) => {
+      const spend = (costMicros: number) => ({ promptTokens: 1000, completionTokens: 1000, costMicros });
+      const room = await ledger.reserve(caller, spend(1_500_000));
+      assert.ok(isRoom(room));
+      assert.deepEqual([room.isBounded, room.requests, room.tokens], [true, null, null]);
+      assert.equal(((await ledger.reserve(caller, spend(500_001))) as Refusal).code, 'rate_limit_exceeded');
+      assert.ok(isRoom(await ledger.reserve({ ...caller, projectId: 'other' }, spend(1_500_000))));
+      room.settle(spend(2_500_000));
+      assert.deepEqual(await ledger.reserve(caller, spend(1)), {
+        code: 'insufficient_quota',
+        message: 'cost per month of the project: 2.5 of 2 used',
+        retryAfterMs: null,
+        of: 'cost',
+        left: { limit: 2_000_000, remaining: 0, resetMs: 12 * 60 * MINUTE },
+      });
+      const free = await ledger.reserve(caller, spend(0));
+      assert.ok(isRoom(free));
+      assert.equal(free.isBounded, false);
     },
   );
 

@@ -37,6 +37,34 @@ export function wholeResponseCases(fact: Fact): void {
       assert.deepEqual(got, ['3:\x00\xff\n', '0:', '0:', '0:']);
     });
 
+    fact('is counted by the bytes of its body, as a stream too', async (open) => {
+      const counted: (readonly [target: string, bytes: number])[] = [];
+      const { client } = await open((exchange) => {
+        const { target } = exchange;
+        if (target === '/text') exchange.send(200, textPlain, 'Zür €');
+        else if (target === '/large') exchange.send(200, '', new Uint8Array(100_000));
+        else if (target === '/none') exchange.send(200, '', null);
+        else {
+          exchange.begin(200, '');
+          exchange.write('Zür €');
+          exchange.write(new Uint8Array(10));
+          exchange.end();
+        }
+        counted.push([target, exchange.sentBytes]);
+      });
+      const raw = await client();
+      for (const target of ['/text', '/large', '/none', '/stream']) {
+        raw.send(`GET ${target} HTTP/1.1\r\nHost: a\r\n\r\n`);
+        await raw.response();
+      }
+      assert.deepEqual(counted, [
+        ['/text', 8],
+        ['/large', 100_000],
+        ['/none', 0],
+        ['/stream', 18],
+      ]);
+    });
+
     fact('of many bytes arrives whole, and leaves them as they were unless they are transferred', async (open) => {
       const kept = new Uint8Array(3_000_000).fill(107);
       const { client } = await open((exchange) => {

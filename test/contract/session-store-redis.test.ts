@@ -28,7 +28,9 @@ test('a Redis that cannot be reached ends the start, and its URL is in no messag
     cacheUrl: 'redis://:hunter2@127.0.0.1:1',
     authSecret: '0123456789abcdef0123456789abcdef',
     gitHost: { url: 'https://git.example', apiUrl: 'https://git.example/api/v3', oauth: null },
+    oidc: null,
     signUp: 'invited',
+    signInWays: [],
   } as const;
   const lines: string[] = [];
   const log = openLog('test', {}, { write: (line: string) => void lines.push(line) });

@@ -147,8 +147,8 @@ let first = '';
 test('a push of a server is seen as one, built, migrated and started, and answers under all of its URLs', async () => {
   const said = await push();
   first = idOf(said);
-  assert.match(said, /remote: \[build\] Kind: ssr \(its script "start" runs a server \(Node\.js\)\)/);
-  assert.match(said, /remote: \[build\] Build command: npm run build \(package\.json has a script "build"\)/);
+  assert.match(said, /remote: \[clone\] Kind: ssr \(its script "start" runs a server \(Node\.js\)\)/);
+  assert.match(said, /remote: \[clone\] Build command: npm run build \(package\.json has a script "build"\)/);
   assert.match(said, /remote: Live at http:\/\/shop\.localhost/);
   for (const label of ['shop', 'shop--main', `shop--${first}`]) assert.equal(await json(label, '/'), 'first', label);
   assert.deepEqual(await json('shop', '/notes'), []);

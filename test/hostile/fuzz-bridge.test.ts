@@ -196,6 +196,7 @@ function exchange(bodyBytes: number, onEnd: () => void): Exchange {
     onAbort: null,
     onDrain: null,
     refusedCookies: '',
+    sentBytes: 0,
     header: () => null,
     readBody(sink) {
       if (bodyBytes > 0) sink.chunk(new Uint8Array(bodyBytes));

@@ -10,6 +10,7 @@ import { createApi } from '#control/api/app.ts';
 import { serveApi } from '#control/process/servers.ts';
 import { newId } from '#control/records/ids.ts';
 import type { PrivatePort } from '#control/process/private-port.ts';
+import { measure } from '#control/alerts/measure.ts';
 import { addUsage } from '#control/usage/store.ts';
 import { takeUsage } from '#control/usage/collect.ts';
 import { startControl, type TestControl } from '#test/setup/control.ts';
@@ -123,7 +124,7 @@ test('status classes and failures are those that the client counted, by minute a
   assert.ok(failing.firstByteMs.p50 > 0);
 });
 
-test('routes are sorted by requests, errors, latency and CPU', async () => {
+test('routes are sorted by requests, errors and CPU', async () => {
   const { routes } = await analytics('order=requests');
   assert.deepEqual(routes.map(({ route, requests: count, failures }: Json) => [route, count, failures]).toSorted(), [
     ['/', 7, 0],
@@ -141,11 +142,27 @@ test('routes are sorted by requests, errors, latency and CPU', async () => {
   );
   const byErrors = (await analytics('order=errors')).routes;
   assert.deepEqual([byErrors[0].route, byErrors[1].route], ['/e500', '/throw']);
-  assert.equal((await analytics('order=latency')).routes[0].route, '/slow');
+  const { cpuBudgetMs, totals } = await analytics('order=cpu');
+  assert.equal(cpuBudgetMs, 1000);
+  assert.ok(totals.cpuMsMax > 0 && totals.cpuMsMax < totals.cpuMs, `${totals.cpuMsMax} of ${totals.cpuMs}`);
   const cpu = (await analytics('order=cpu')).routes.map(({ cpuMs }: Json) => cpuMs);
   assert.deepEqual(
     cpu,
     cpu.toSorted((a: number, b: number) => b - a),
+  );
+});
+
+test('the route with the slowest first byte is first by latency', async () => {
+  const timed = newId('project');
+  await control.sql`
+    INSERT INTO control.project (id, organization_id, name) VALUES (${timed}, ${control.organizationId}, 'timed')`;
+  const row = (route: string, ms: number) =>
+    usageRow('timed', { route, invocations: 1, firstByte: { buckets: [bucketOf(latencyScale, ms)], counts: [1] } });
+  await control.sql.begin((tx) => addUsage(tx, [row('/', 20), row('/slow', 3000), row('/users/*', 100)]));
+  const { body } = await control.call('GET', `/projects/${timed}/analytics?order=latency`);
+  assert.deepEqual(
+    body.routes.map(({ route }: Json) => route),
+    ['/slow', '/users/*', '/'],
   );
 });
 
@@ -225,6 +242,39 @@ test('a batch is counted once, and one of an old minute only where its hour is',
   for (let times = 0; times < 2; times++) await takeUsage({ ...control.deps, privatePort }, null);
   assert.equal((await analytics('')).totals.requests, totals.requests);
   assert.equal((await analytics('range=7d')).totals.requests, totals.requests + 5);
+});
+
+test('calls of bindings are told by resource, and are no invocations', async () => {
+  const rule = { project_id: projectId, kind: 'error_rate', threshold: 1, window_seconds: 3600 } as const;
+  const before = await Promise.all([
+    analytics(''),
+    control.call('GET', `/projects/${projectId}/usage?groupBy=kind`),
+    measure(control.deps, control.sql, rule),
+  ]);
+  const answer = { buckets: [bucketOf(latencyScale, 20)], counts: [100] };
+  const calls = { invocations: 100, failures: 60, answer };
+  await control.sql.begin((tx) =>
+    addUsage(tx, [
+      usageRow('shop', { ...calls, kind: 'db', route: 'guests' }),
+      usageRow('shop', { ...calls, kind: 'db', route: 'guests', deployment: 'd2' }),
+      usageRow('shop', { ...calls, kind: 'db', route: 'others' }),
+      usageRow('shop', { ...calls, kind: 'state', route: 'guests' }),
+    ]),
+  );
+  for (const range of ['1h', '7d']) {
+    const { totals, cpuBudgetMs } = await analytics(`range=${range}&kind=db&route=guests`);
+    assert.deepEqual([totals.requests, totals.failures, totals.firstByteMs, cpuBudgetMs], [200, 120, null, 0]);
+    assert.ok(totals.answerMs.p50 > 18 && totals.answerMs.p99 < 23, JSON.stringify(totals.answerMs));
+  }
+  const [{ totals }, { body: usage }, measured] = await Promise.all([
+    analytics(''),
+    control.call('GET', `/projects/${projectId}/usage?groupBy=kind`),
+    measure(control.deps, control.sql, rule),
+  ]);
+  assert.deepEqual(
+    [totals, usage.items, usage.totals, measured],
+    [before[0].totals, before[1].body.items, before[1].body.totals, before[2]],
+  );
 });
 
 test('a time is refused that is negative, too long or given twice', async () => {

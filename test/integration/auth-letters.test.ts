@@ -26,7 +26,7 @@ before(async () => {
     work,
     ...cheap,
     protocol: 'http',
-    deliversMail: true,
+    deliversMail: () => Promise.resolve(true),
     sendMail: (mail) => {
       mails.push(mail);
       // It fails later, which nobody who asked hears of.

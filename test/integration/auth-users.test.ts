@@ -25,7 +25,7 @@ test('over https sessions have cookies that no other host can set, and only thes
     work,
     ...cheap,
     protocol: 'https',
-    deliversMail: false,
+    deliversMail: () => Promise.resolve(false),
     sendMail: async () => {},
     log: () => {},
   });
@@ -78,7 +78,7 @@ test('nothing of sign-in is printed past the log, and what goes wrong is in it w
     work,
     ...cheap,
     protocol: 'http',
-    deliversMail: false,
+    deliversMail: () => Promise.resolve(false),
     sendMail: () => Promise.reject(new Error('no postman')),
     log: (level, message) => logged.push(`${level} ${message}`),
   });

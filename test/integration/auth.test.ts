@@ -36,7 +36,7 @@ before(async () => {
     work,
     ...cheap,
     protocol: 'http',
-    deliversMail: false,
+    deliversMail: () => Promise.resolve(false),
     sendMail: async (mail) => void mails.push(mail),
     log: () => {},
   });

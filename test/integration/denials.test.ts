@@ -6,6 +6,7 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { root } from '#cli/tasks/tools/processes.ts';
 import { command as dev } from '#cli/commands/dev.ts';
+import { findEntry } from '#cli/commands/tree.ts';
 import { readWrangler } from '#cli/wrangler/read-wrangler.ts';
 import { toPlatformYaml } from '#cli/wrangler/to-platform-yaml.ts';
 import { parseProjectConfig } from '#core/config/project-config.ts';
@@ -132,6 +133,18 @@ const probes: Readonly<Record<string, Probe>> = {
     ),
   'There is no file system to write to': throws({ "fs.writeFileSync('/tmp/x', '')": /file system|disk|fs/i }),
   'There is no network of regions': regions,
+
+  // docs/coming-from-netlify.md
+  'build plugins': unknownTo('plugins: []', 'build: { plugins: [] }'),
+  'Image CDN': unknownTo('images: {}'),
+
+  // docs/coming-from-heroku.md
+  '`heroku ps:scale web=3`': unknownTo('scale: { web: 3 }', 'processes: 3'),
+  'buildpacks, Docker images': unknownTo('buildpacks: []', 'image: node', 'dockerfile: Dockerfile'),
+  '`heroku run`': () => assert.equal(findEntry(['run']), null),
+
+  // docs/coming-from-railway.md
+  '`numReplicas`': unknownTo('replicas: 2'),
 
   // docs/coming-from-wrangler.md
   'There are no ids': unknownTo('db: { DB: { id: 3a6f3a66 } }'),

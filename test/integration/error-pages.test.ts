@@ -40,7 +40,7 @@ before(async () => {
         yaml: ownPages,
       },
     },
-    { wallMs: 300 },
+    { wallMs: 2000 },
   );
 });
 after(() => handler.close());

@@ -196,4 +196,5 @@ test('the description and its page are served', async () => {
     '/signed',
   ]);
   assert.match((await handler.fetch('app', '/docs')).text, /<script type="module" src="\/docs\/page\.js">/);
+  assert.match((await handler.fetch('app', '/docs/page.js')).text, /OpenAPI description/);
 });

@@ -63,7 +63,7 @@ for (const kind of kinds) {
     for (let round = 0; round < 2; round++) {
       let end: { outcome: string } | null = null;
       const delivered = handler.deliver(kind, kind, events[kind]('spin')).then((ended) => (end = ended));
-      await until(async () => handler.handler.running().some((key) => key.startsWith(`${kind}/`)));
+      await until(() => end !== null || handler.handler.running().some((key) => key.startsWith(`${kind}/`)));
       for (let more = 0; more < 10; more++)
         assert.equal((await handler.fetch(kind)).text, String(++asked), 'the same isolate goes on');
       assert.equal(end, null, 'the event spins');
@@ -81,7 +81,7 @@ test('events of all kinds that spin at once leave the site alone', async () => {
     running--;
     return outcome;
   });
-  await until(async () => handler.handler.running().some((key) => key.startsWith('queue/')));
+  await until(() => running === 0 || handler.handler.running().some((key) => key.startsWith('queue/')));
   for (let more = 0; more < 10; more++) assert.equal((await handler.fetch('queue')).status, 200);
   assert.ok(running > 0);
   // Those that had not begun are lost with their isolate, which the broker takes for no attempt.
@@ -95,7 +95,9 @@ test('sites whose requests last are answered while two events burn', async () =>
     return outcome;
   });
   let ended = 0;
-  await until(() => burning.every((name) => handler.handler.running().some((key) => key.startsWith(`${name}/`))));
+  await until(
+    () => ended > 0 || burning.every((name) => handler.handler.running().some((key) => key.startsWith(`${name}/`))),
+  );
   // Three at a time take each other's places.
   for (let round = 0; round < 2; round++) {
     const answers = await Promise.all(busy.map((name) => handler.fetch(name)));

@@ -1,6 +1,7 @@
 // Every binding as production has it: engine, broker, database service, Postgres. As processes there are two engines.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import type { UsageBatch } from '#core/usage-row.ts';
 import { startPlatformHere, type PlatformHere } from '#test/setup/platform-here.ts';
 import { createTestDatabase } from '#test/setup/postgres.ts';
 import type { TestResponse } from '#test/setup/handler.ts';
@@ -26,6 +27,7 @@ export default {
         await env.DB.exec('CREATE TABLE IF NOT EXISTS guests (name TEXT)');
         await env.DB.prepare('INSERT INTO guests VALUES (?)').bind('ada').run();
         return text((await env.DB.prepare('SELECT count(*) AS n FROM guests').first('n')));
+      case '/refused': return text(await env.DB.prepare('SELECT * FROM none').all().catch((error) => error.message));
       case '/state': return text(await env.KV.update('visits', { $inc: { n: 1 } }));
       case '/seen': return text(await env.KV.get(searchParams.get('key'), 'json'));
       case '/files': await env.FILES.put('a', 'stored'); return text([await (await env.FILES.get('a')).text(), await env.FILES.createSignedUrl('a')]);
@@ -102,6 +104,30 @@ test('db, state, files and the cache keep what a worker puts into them', async (
   assert.equal(await json('/cache'), 'v');
   assert.equal(await json('/caches'), null);
   assert.equal(await json('/caches'), 'cached');
+});
+
+test('calls of databases, state and files are counted by resource, refused statements as failures', async () => {
+  assert.match((await json('/refused')) as string, /no such table: none/);
+  const counted = new Map<string, { calls: number; failures: number; measured: number }>();
+  let acknowledged: string | null = null;
+  await until(async () => {
+    const batch = (await platform.ask('/_platform/usage', { acknowledged })).json() as UsageBatch;
+    acknowledged = batch.id;
+    for (const { kind, route, invocations, failures, answer } of batch.rows) {
+      const before = counted.get(`${kind} ${route}`) ?? { calls: 0, failures: 0, measured: 0 };
+      counted.set(`${kind} ${route}`, {
+        calls: before.calls + invocations,
+        failures: before.failures + failures,
+        measured: before.measured + answer.counts.reduce((sum, count) => sum + count, 0),
+      });
+    }
+    return (counted.get('db guests')?.failures ?? 0) > 0 && counted.has('fs uploads');
+  });
+  // Twice three statements and a refused one; a file that was put, got and signed.
+  assert.deepEqual(counted.get('db guests'), { calls: 7, failures: 1, measured: 7 });
+  assert.deepEqual(counted.get('fs uploads'), { calls: 3, failures: 0, measured: 3 });
+  const { calls, failures } = counted.get('state counters')!;
+  assert.ok(calls >= 2 && failures === 0, `${calls} ${failures}`);
 });
 
 test('a message, a timer and a workflow reach their handlers', async () => {

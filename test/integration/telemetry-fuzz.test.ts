@@ -51,6 +51,16 @@ const valid: readonly (() => Fields)[] = [
     cpuMs: 0.25,
     wallMs: 2,
     firstByteMs: 1.5,
+    request: {
+      query: 'a=1',
+      headers: [
+        ['accept', '*/*'],
+        ['cookie', null],
+      ],
+      client: '192.0.2.1',
+      requestBytes: 0,
+      responseBytes: 5,
+    },
   }),
   () => ({
     record: 'span',

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { TelemetryBatch } from '#core/telemetry.ts';
+import { lineEvents } from '#control/api/events/line-events.ts';
 import { newId } from '#control/records/ids.ts';
 import { takeTelemetry } from '#control/telemetry/collect.ts';
 import { createTelemetryStore, type TelemetryStore } from '#control/telemetry/store.ts';
@@ -73,8 +74,14 @@ async function found(path: string): Promise<any[]> {
 
 test('a line is found by its text, its level, its route, its invocation and its trace', async () => {
   const trace = '0123456789abcdef0123456789abcdef';
-  const headers = { traceparent: `00-${trace}-0123456789abcdef-00` };
-  const { headers: answered } = await platform.fetch('shop', '/api/users/7?token=hush', { headers });
+  const headers = {
+    traceparent: `00-${trace}-0123456789abcdef-00`,
+    'user-agent': 'tester/1',
+    referer: 'https://example.com/page?secret=hush',
+    cookie: 'session=hush',
+    'x-api-key': 'hush',
+  };
+  const { headers: answered } = await platform.fetch('shop', '/api/users/7?page=2&token=hush', { headers });
   const invocation = String(answered['x-request-id']);
   for (const filter of [
     'search=ASKED%20for',
@@ -109,6 +116,18 @@ test('a line is found by its text, its level, its route, its invocation and its 
     body.lines.map(({ text }: { text: string }) => text),
     ['asked for /api/users/7'],
   );
+  const { headers: stored, ...request } = body.request;
+  assert.deepEqual(request, {
+    query: 'page=2&token=***',
+    client: '127.0.0.1',
+    requestBytes: 0,
+    responseBytes: 5,
+  });
+  const valueOf = new Map(stored.map(({ name, value }: { name: string; value: string | null }) => [name, value]));
+  assert.equal(valueOf.get('user-agent'), 'tester/1');
+  assert.equal(valueOf.get('referer'), 'https://example.com/page');
+  assert.equal(valueOf.get('cookie'), null);
+  assert.deepEqual([valueOf.has('cookie'), valueOf.has('x-api-key')], [true, false]);
   assert.equal(JSON.stringify(body).includes('hush'), false);
   for (const none of ['search=100%25', 'level=warn', 'route=/other', 'branch=login', 'to=2020-01-01T00:00:00Z'])
     assert.deepEqual((await control.call('GET', `/projects/${shop}/logs?${none}`)).body.items, [], none);
@@ -187,6 +206,23 @@ test('pages lead through all lines once, the newest first', async () => {
   assert.equal((await control.call('GET', `/projects/${shop}/logs?cursor=WzEsMl0`)).status, 400);
 });
 
+test('lines are found by a regular expression, and an invalid one is refused', async () => {
+  await platform.fetch('shop', '/order/417');
+  const [line] = await found(`/projects/${shop}/logs?regex=${encodeURIComponent('ORDER/[0-9]{3}$')}`);
+  assert.match(line.text, /\/order\/417$/);
+  for (const path of ['logs', 'logs/histogram', 'logs/stream']) {
+    const headers = { authorization: `Bearer ${control.owner.token}`, accept: 'text/event-stream' };
+    const url = `${control.deps.addresses.api}/projects/${shop}/${path}?regex=(`;
+    const response = await control.fetch(new Request(url, { headers }));
+    assert.match(
+      await response.text(),
+      /query\.regex: invalid regular expression: parentheses \(\) not balanced/,
+      path,
+    );
+    assert.equal(response.status, 400, path);
+  }
+});
+
 test('lines are followed as they come, from the one that is known', async () => {
   const [last] = await found(`/projects/${shop}/logs?limit=1`);
   const url = `${control.deps.addresses.api}/projects/${shop}/logs/stream?search=follow&after=${last.id}`;
@@ -202,6 +238,26 @@ test('lines are followed as they come, from the one that is known', async () => 
   }
   stop.abort();
   assert.match(text, /\nid: \d+\nevent: line\ndata: {.*"text":"asked for \/follow\/me".*}\n\n/);
+});
+
+test('lines are followed without reading older ones again', async () => {
+  await platform.fetch('shop', '/older');
+  const [older] = await found(`/projects/${shop}/logs?search=/older`);
+  const stop = new AbortController();
+  const events = lineEvents(control.deps, shop, { search: 'needle' }, 0, stop.signal);
+  assert.deepEqual([(await events.next()).value, (await events.next()).value], [': lines\n\n', '']);
+  // It matches from now on, but has been read.
+  await control.sql`UPDATE control.log_line SET text = 'an old needle' WHERE seq = ${older.id}`;
+  await platform.fetch('shop', '/needle');
+  await found(`/projects/${shop}/logs?search=/needle`);
+  let text = '';
+  while (text === '') text = (await events.next()).value ?? 'ended';
+  stop.abort();
+  await events.return();
+  assert.deepEqual(
+    [...text.matchAll(/"text":"(.*?)"/g)].map((match) => match[1]),
+    ['asked for /needle'],
+  );
 });
 
 test('a long line is cut, one of a megabyte already in its isolate, and both say so', async () => {

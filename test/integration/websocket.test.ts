@@ -278,7 +278,7 @@ describe('a WebSocket that a worker accepts', () => {
 
 describe('bounds of WebSockets', () => {
   it('the wall limit of a request does not end an open socket', async () => {
-    const short = await startHandler({ echo }, { wallMs: 100 });
+    const short = await startHandler({ echo }, { wallMs: 1000 });
     try {
       const socket = new WebSocket(`ws://127.0.0.1:${short.port}/`, { headers: { host: 'echo.localhost' } });
       await once(socket, 'open');

@@ -66,7 +66,11 @@ export const caller: Caller = {
   runId: null,
 };
 export const AT = Date.UTC(2026, 0, 1);
-export const tokens = (promptTokens: number, completionTokens = 0) => ({ promptTokens, completionTokens });
+export const tokens = (promptTokens: number, completionTokens = 0) => ({
+  promptTokens,
+  completionTokens,
+  costMicros: 0,
+});
 export const daily: Limit = { scope: 'organization', of: 'tokens', per: 'day', most: 1000 };
 export const rpm: Limit = { scope: 'deployment', of: 'requests', per: 'minute', most: 1_000_000 };
 

@@ -83,6 +83,38 @@ export function testBindingTasks(place: () => TaskPlace): void {
     await page.locator('[role=grid]').getByText("O'Neill").waitFor();
   });
 
+  test('a cell is changed after one click, and a tab beside shows it', async () => {
+    const [page, beside] = [
+      await visit('/storage/databases/DB?table=guests'),
+      await visit('/storage/databases/DB?table=guests'),
+    ];
+    await page
+      .getByRole('gridcell')
+      .filter({ hasText: /^guest 6$/ })
+      .click();
+    const field = page.getByRole('dialog').getByLabel('Value', { exact: true });
+    await field.fill('Grace');
+    await field.press('Control+Enter');
+    await agree(page);
+    await says(page, 'name updated');
+    assert.equal(await value('SELECT name FROM guests WHERE id = 6'), 'Grace');
+    await beside.getByRole('gridcell', { name: 'Grace', exact: true }).waitFor();
+  });
+
+  test('a row is inserted, its statement shown before it runs', async () => {
+    const page = await visit('/storage/databases/DB?table=guests&offset=99900');
+    await page.getByRole('button', { name: 'Insert row' }).click();
+    const form = page.getByRole('dialog');
+    await form.getByLabel('name', { exact: true }).fill('the last guest');
+    await form.getByText(`INSERT INTO "guests" ("name") VALUES ('the last guest')`).waitFor();
+    await form.getByRole('button', { name: 'Insert row' }).click();
+    await agree(page);
+    await says(page, 'Row inserted');
+    assert.equal(await value('SELECT max(id) FROM guests'), ROWS + 1);
+    assert.equal(await value(`SELECT name FROM guests WHERE id = ${ROWS + 1}`), 'the last guest');
+    await place().ask('POST', '/databases/DB/query', { sql: `DELETE FROM guests WHERE id > ${ROWS}`, params: [] });
+  });
+
   test('a change that the database refuses says why, and the row is what it was', async () => {
     const page = await visit('/storage/databases/DB?table=guests&row=4');
     const sheet = page.getByRole('dialog');

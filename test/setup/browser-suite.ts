@@ -2,6 +2,7 @@
 // shared-dashboard.ts, one platform with a collector of spans and a sandbox service. Called by global.ts; the files
 // find them by variables.
 import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import { chromium as engine } from 'playwright-core';
 import { windowlessChromium } from '#cli/tasks/tools/chromium.ts';
 import { buildDashboardSite } from '#web/build/dashboard-site.ts';
@@ -59,6 +60,7 @@ async function startSharedPlatform(running: Stoppable[]): Promise<void> {
     HANDLER_SPARES: '0',
     AI_PROVIDER_MOCK_KIND: 'mock',
     AI_AUTO: 'mock/echo',
+    AI_PRICES_FILE: path.join(import.meta.dirname, '../fixtures/ai-prices.json'),
     DB_MIGRATIONS_EXECUTOR: 'migrator',
     SANDBOX_URL: sandboxes.address.url,
     SANDBOX_AUTH_TOKEN: sandboxes.address.token,

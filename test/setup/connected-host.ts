@@ -79,7 +79,7 @@ export async function startConnectedHost(variables: Readonly<Record<string, stri
 
   const work: ConnectedHost['work'] = async () => {
     while ((await workOnDeliveries(deps)) > 0);
-    while ((await workOnReports(deps, deps.git.gitHost!)) > 0);
+    while ((await workOnReports(deps)) > 0);
   };
   const send: ConnectedHost['send'] = async ({ headers, body }) => {
     const response = await control.fetch(new Request(url, { method: 'POST', headers, body }));

@@ -5,15 +5,19 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { encryptionKeys } from '#core/encryption.ts';
 import { defaultLimits } from '#core/limits.ts';
+import { mailSettingsFrom, type MailSettings } from '#core/mail-target.ts';
 import { openLog } from '#core/log/log.ts';
 import { gitConfigurationFrom } from '#git/configuration.ts';
 import { openSql, type Sql } from '#postgres/sql.ts';
 import { createApi } from '#control/api/app.ts';
 import type { Role, TokenScope } from '#control/access/permissions.ts';
 import type { Dependencies } from '#control/process/dependencies.ts';
+import { openLiveSettings } from '#control/process/live-settings.ts';
+import { createMailer } from '#control/outbound/send-mail.ts';
 import type { PrivatePort } from '#control/process/private-port.ts';
 import { createKeyedMutex } from '#control/process/keyed-mutex.ts';
 import { newId } from '#control/records/ids.ts';
+import { createPasswords } from '#control/access/passwords.ts';
 import { newSecret } from '#control/access/secrets.ts';
 import { createPostgresSessions } from '#control/sessions/session-store-postgres.ts';
 import { createSessions } from '#control/sessions/sessions.ts';
@@ -38,6 +42,8 @@ export interface TestControl {
   readonly deps: Dependencies;
   readonly sql: Sql;
   readonly databaseUrl: string;
+  /** Of the role that engines have. */
+  readonly engineUrl: string;
   readonly organizationId: string;
   readonly owner: TestAccount;
   /** Calls the API as the owner, or with another token (null: none). */
@@ -49,6 +55,8 @@ export interface TestControl {
   /** An account with a role in an organization, and a token of it. */
   account(login: string, memberships?: Readonly<Record<string, Role>>, scope?: TokenScope): Promise<TestAccount>;
   organization(slug: string): Promise<string>;
+  /** As if the platform had been started with another AUTH_MAIL_URL; null: none. */
+  mailBy(url: string | null): void;
   close(): Promise<void>;
 }
 
@@ -63,10 +71,13 @@ export async function startControl(overrides: Partial<Dependencies> = {}): Promi
   const stopping = new AbortController();
   const running = new Set<Promise<void>>();
   const log = openLog('api', {}, { write: () => {} });
+  const keys = encryptionKeys('0123456789abcdef0123456789abcdef');
+  const settings = await openLiveSettings({ sql, keys, log, environment: {} });
+  let mailSettings: MailSettings | null = null;
   const deps: Dependencies = {
     sql,
     log,
-    keys: encryptionKeys('0123456789abcdef0123456789abcdef'),
+    keys,
     folder,
     privatePort: noPlatform,
     addresses: {
@@ -81,7 +92,8 @@ export async function startControl(overrides: Partial<Dependencies> = {}): Promi
     cpuLimits: defaultLimits.cpu,
     telemetryLimits: defaultLimits.telemetry,
     storage: { limits: defaultLimits.storage, diskFreeBytesMin: 0, isPostgresLocal: true },
-    mailUrl: null,
+    settings,
+    mail: createMailer({ sql, log, keys, settings: () => mailSettings ?? settings.current().mail }),
     names: { txt: none, cname: none, addresses: none },
     edgeState: () => null,
     clientAddress: () => null,
@@ -90,7 +102,10 @@ export async function startControl(overrides: Partial<Dependencies> = {}): Promi
       sessions: createSessions(createPostgresSessions(sql), AUTH_SECRET),
       secret: AUTH_SECRET,
       gitHost: { url: 'https://git.example', apiUrl: 'https://git.example/api/v3', oauth: null },
+      oidc: null,
       signUp: 'invited',
+      ways: ['password', 'passkey', 'git-host', 'oidc'],
+      passwords: createPasswords(2),
     },
     uploadLimits: defaultLimits,
     databaseLimits: defaultLimits.database,
@@ -138,10 +153,15 @@ export async function startControl(overrides: Partial<Dependencies> = {}): Promi
     deps,
     sql,
     databaseUrl: database.url,
+    engineUrl: database.engineUrl,
     organizationId,
     owner,
     organization,
     account,
+    mailBy(url) {
+      const given: Record<string, string> = { AUTH_MAIL_URL: url ?? '', MAIL_FROM: 'Platform <platform@example.com>' };
+      mailSettings = mailSettingsFrom((name) => given[name] ?? '');
+    },
     fetch: async (request) => api.fetch(request, deps),
     call(method, at, body, token = owner.token) {
       const headers = {

@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import { openGitPush, type GitPush } from '#control/git-push/git-push.ts';
 import { serveApi } from '#control/process/servers.ts';
 import { startControl, type TestControl } from './control.ts';
+import { until } from './until.ts';
 
 const run = promisify(execFile);
 
@@ -22,6 +23,8 @@ export interface TestGitPush {
   /** Runs Git in the clone. @returns standard error, where Git shows messages of the remote. */
   git(...args: string[]): Promise<string>;
   remote(name: string, token: string): string;
+  /** Pushes `main` to the project `shop`, and ends its deployment. */
+  pushShop(): Promise<void>;
   /** Ends the next deployment, as builder and release do. @returns its id. */
   buildNext(status: string): Promise<string>;
   close(): Promise<void>;
@@ -51,13 +54,17 @@ export async function startGitPush(): Promise<TestGitPush> {
       return stderr;
     },
     remote: (name, token) => `http://x:${token}@127.0.0.1:${server.port}/git/${name}.git`,
+    async pushShop() {
+      const built = started.buildNext('success');
+      await started.git('push', started.remote('shop', control.owner.token), 'main');
+      await built;
+    },
     async buildNext(status) {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      const listening = await control.sql.listen('control_job', () => resolve());
-      await promise;
-      await listening.unlisten();
-      const [job] = await control.sql<{ deployment_id: string }[]>`DELETE FROM control.job RETURNING deployment_id`;
-      const id = job!.deployment_id;
+      // No LISTEN: the job may be there before it takes effect.
+      const { deployment_id: id } = await until(async () => {
+        const jobs = await control.sql<{ deployment_id: string }[]>`DELETE FROM control.job RETURNING deployment_id`;
+        return jobs[0];
+      });
       await control.sql`INSERT INTO control.build_log (deployment_id, seq, step, text)
         VALUES (${id}, 1, 'build', 'made of glass')`;
       await control.sql`UPDATE control.deployment SET status = ${status} WHERE id = ${id}`;

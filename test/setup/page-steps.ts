@@ -101,7 +101,7 @@ function escaped(text: string): string {
 /** Ids, times, sizes and other numbers differ from run to run; `...` stands for anything. */
 function patternOf(line: string): RegExp {
   const differs =
-    /\.\.\.|\bd[0-9a-z]{12}\b|\b[0-9a-f]{12}\b|\d+(?:\.\d+)?(?= (?:ms|kB|files|MB)\b)|\b\d{4}-\d\d-\d\d \d\d:\d\d\b|\b\d\d:\d\d:\d\d\.\d{3}\b|(?<=process )\d+/g;
+    /\.\.\.|\bd[0-9a-z]{12}\b|\b[0-9a-f]{12}\b|\d+(?:\.\d+)?(?= (?:ms|kB|files|MB)\b)|\b\d{4}-\d\d-\d\d \d\d:\d\d(?::\d\d\.\d{3})?\b|(?<=process )\d+/g;
   let pattern = '';
   let end = 0;
   for (const found of line.matchAll(differs)) {

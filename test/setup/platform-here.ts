@@ -16,6 +16,7 @@ import { createRecipients } from '#runtime/broker/delivery/recipients.ts';
 import { createAssetServer } from '#runtime/engine/assets/assets.ts';
 import { createEngine } from '#runtime/engine/engine.ts';
 import { createHandler } from '#runtime/engine/handler.ts';
+import { createClientAddress } from '#runtime/engine/http/client-address.ts';
 import { openNodeListener } from '#runtime/engine/http/listener-node.ts';
 import { openInternal } from '#runtime/engine/process/internal-server.ts';
 import { internalRoutes } from '#runtime/engine/process/internal-routes.ts';
@@ -127,7 +128,7 @@ export async function startPlatformHere(
     passwordCost: 128,
   });
   const recent = new RecentLog({ bytesMax: limits.logKeptBytesMax, projectsMax: limits.logKeptProjectsMax });
-  const recorder = new TelemetryRecorder(limits.telemetry, 1);
+  const recorder = new TelemetryRecorder(limits.telemetry, 1, createClientAddress(trustedProxies));
   const openArtifact = createArtifactSource(folder);
   const { onRequest } = logging;
   const handler = createHandler({

@@ -25,14 +25,22 @@ export interface SharedDashboard extends DashboardBrowser {
   /** Calls are made by the owner; what the file writes lies below `folder`. */
   readonly platform: ReturnType<typeof platformAt>;
   readonly organization: Json;
+  /** Of the platform: its Postgres is in it. */
+  readonly dataFolder: string;
   /** Where the operator's collector says what it got. */
   readonly collectorUrl: string;
 }
 
-/** Signs in as the owner of an organization that is made now. @param name of the organization; of one file */
-export async function openSharedDashboard(name: string): Promise<SharedDashboard> {
+/**
+ * Signs in as the owner of an organization that is made now.
+ *
+ * @param name of the organization; of one file
+ * @param login of the owner
+ */
+export async function openSharedDashboard(name: string, login = `admin-of-${name}`): Promise<SharedDashboard> {
   const { folder: whole, ports, collectorUrl } = JSON.parse(process.env[platformVariable]!) as SharedPlatform;
-  const token = await addOwner(path.join(whole, 'data'), name);
+  const dataFolder = path.join(whole, 'data');
+  const token = await addOwner(dataFolder, name, login);
   const folder = path.join(whole, 'files', name);
   mkdirSync(folder, { recursive: true });
   const environment: NodeJS.ProcessEnv = {
@@ -46,11 +54,11 @@ export async function openSharedDashboard(name: string): Promise<SharedDashboard
   const { organizations } = await platform.call('GET', '/user');
   const origin = `http://localhost:${ports.ui}`;
   const dashboard = await openDashboardBrowser(origin, (page) => signIn(page, origin, token));
-  return { ...dashboard, platform, organization: organizations[0], collectorUrl };
+  return { ...dashboard, platform, organization: organizations[0], dataFolder, collectorUrl };
 }
 
 /** An organization with its owner, as the first start makes them. @returns the owner's token */
-async function addOwner(dataFolder: string, name: string): Promise<string> {
+async function addOwner(dataFolder: string, name: string, login: string): Promise<string> {
   const { url } = findEmbeddedPostgres(path.join(dataFolder, 'postgres'))!;
   const sql = openSql({ url, name: 'test', connectionsMax: 1 });
   try {
@@ -61,10 +69,12 @@ async function addOwner(dataFolder: string, name: string): Promise<string> {
         INSERT INTO control.organization (id, slug, name, is_first) VALUES (${organizationId}, ${name}, ${name}, true)`;
       await tx`
         INSERT INTO control.account (id, login, name, is_admin)
-        VALUES (${accountId}, ${`admin-of-${name}`}, 'Administrator', true)`;
+        VALUES (${accountId}, ${login}, 'Administrator', true)`;
       await tx`
         INSERT INTO control.membership (organization_id, account_id, role)
         VALUES (${organizationId}, ${accountId}, 'owner')`;
+      // Signing in leads to the projects.
+      await tx`INSERT INTO control.setup (step) VALUES ('finished') ON CONFLICT DO NOTHING`;
       // All files sign in from one address, where few tokens are taken.
       await tx`DELETE FROM control.rate WHERE key LIKE 'token:%'`;
       const issued = await issueToken(tx, { accountId, tokenId: null, name: 'First start', days: null });

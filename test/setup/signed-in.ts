@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { OidcProvider } from '#control/access/oidc/provider.ts';
 import { createClientAddress } from '#control/http/client-address.ts';
 import { createApi } from '#control/api/app.ts';
 import type { Dependencies } from '#control/process/dependencies.ts';
@@ -22,6 +23,8 @@ import { startGitHost, type TestGitHost } from './git-host.ts';
 export interface TestSignIn {
   readonly control: TestControl;
   readonly deps: Dependencies;
+  /** Those of the sign-in pages. */
+  readonly forPages: Dependencies;
   readonly host: TestGitHost;
   /** Origin of the API, and of the sign-in pages. */
   readonly api: string;
@@ -33,7 +36,16 @@ export interface TestSignIn {
 /** Starts it, with a Git host that knows us. */
 export async function startSignIn(
   signUp: SignUp = 'invited',
-  { trustedProxies = [], limits = {} }: { trustedProxies?: readonly string[]; limits?: Partial<WebLimits> } = {},
+  {
+    trustedProxies = [],
+    limits = {},
+    oidc = () => null,
+  }: {
+    trustedProxies?: readonly string[];
+    limits?: Partial<WebLimits>;
+    /** Makes the OpenID Connect provider, which redirects to pages of `ui`. */
+    oidc?: (ui: string) => OidcProvider | null | Promise<OidcProvider | null>;
+  } = {},
 ): Promise<TestSignIn> {
   const [host, apiPort, uiPort] = await Promise.all([startGitHost(), freePort(), freePort()]);
   const folder = mkdtempSync(join(tmpdir(), 'platform-signed-in-'));
@@ -49,7 +61,10 @@ export async function startSignIn(
     apiUrl: host.apiUrl,
     oauth: { clientId: host.clientId, clientSecret: host.clientSecret },
   };
-  const deps: Dependencies = { ...control.deps, signIn: { ...control.deps.signIn, gitHost, signUp } };
+  const deps: Dependencies = {
+    ...control.deps,
+    signIn: { ...control.deps.signIn, gitHost, oidc: await oidc(ui), signUp },
+  };
   const app = createApi();
   const forPages: Dependencies = { ...deps, clientAddress: createClientAddress(trustedProxies, webClient) };
   const apiProxy = createApiProxy({
@@ -76,6 +91,7 @@ export async function startSignIn(
   return {
     control,
     deps,
+    forPages,
     host,
     api,
     ui,
@@ -98,9 +114,11 @@ interface Visit {
   readonly text: string;
 }
 
-/** A browser without scripts: keeps the cookies of our origin, follows redirects, sends forms with their origin. */
+/** A browser without scripts: keeps cookies by origin, follows redirects, sends forms with their origin. */
 export class TestBrowser {
+  /** Those of our origin. */
   readonly cookies = new Map<string, string>();
+  readonly #others = new Map<string, Map<string, string>>();
   readonly #ui: string;
 
   constructor(ui: string) {
@@ -126,10 +144,12 @@ export class TestBrowser {
   async request(address: string, init: RequestInit = {}): Promise<Response> {
     const url = new URL(address, this.#ui);
     const headers = new Headers(init.headers);
-    if (url.origin === this.#ui && this.cookies.size > 0)
-      headers.set('cookie', [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; '));
+    const cookies =
+      url.origin === this.#ui ? this.cookies : (this.#others.get(url.origin) ?? new Map<string, string>());
+    this.#others.set(url.origin, cookies);
+    if (cookies.size > 0) headers.set('cookie', [...cookies].map(([name, value]) => `${name}=${value}`).join('; '));
     const response = await fetch(url, { ...init, headers, redirect: 'manual' });
-    if (url.origin === this.#ui) for (const cookie of response.headers.getSetCookie()) this.#keep(cookie);
+    for (const cookie of response.headers.getSetCookie()) keepCookie(cookies, cookie);
     return response;
   }
 
@@ -138,7 +158,8 @@ export class TestBrowser {
     let next = init;
     for (let hops = 0; hops < 10; hops++) {
       const response = await this.request(url, next);
-      const location = response.headers.get('location');
+      const refresh = /^0;url=(.*)$/.exec(response.headers.get('refresh') ?? '')?.[1];
+      const location = response.headers.get('location') ?? refresh ?? null;
       const text = await response.text();
       if (location === null) return { url, status: response.status, headers: response.headers, text };
       url = new URL(location, url).href;
@@ -147,10 +168,10 @@ export class TestBrowser {
     }
     throw new Error(`Too many redirects, the last to ${url}`);
   }
+}
 
-  #keep(cookie: string): void {
-    const [, name, value, attributes] = /^([^=]+)=([^;]*)(.*)$/.exec(cookie)!;
-    if (value === '' || /Max-Age=0/.test(attributes!)) this.cookies.delete(name!);
-    else this.cookies.set(name!, value!);
-  }
+function keepCookie(cookies: Map<string, string>, cookie: string): void {
+  const [, name, value, attributes] = /^([^=]+)=([^;]*)(.*)$/.exec(cookie)!;
+  if (value === '' || /Max-Age=0/.test(attributes!)) cookies.delete(name!);
+  else cookies.set(name!, value!);
 }

@@ -6,7 +6,7 @@ import type { Finding } from './findings.ts';
 
 /** Files that may list kinds, and why. The list may only shrink. */
 const tables: Readonly<Record<string, string>> = {
-  'core/config/project-config.ts': 'the bindings of the agent library',
+  'core/config/written-bindings.ts': 'the bindings of the agent library',
   'dashboard/src/routes/storage.ts': 'the page of each kind',
   'packages/dev/bindings.ts': 'a package of users imports nothing of ours; it passes unknown kinds through',
   'packages/dev/env.ts': 'kinds whose methods return objects, in Node',

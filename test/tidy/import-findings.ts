@@ -1,13 +1,16 @@
-// Applies the table of import-rules.ts: forbidden imports, import cycles, rows that nothing uses. No I/O.
+// Applies the tables of import-rules.ts and library-rules.ts: forbidden imports, import cycles, rows that nothing
+// uses. No I/O.
 import path from 'node:path';
 import { builtinModules } from 'node:module';
 import { arrowsOf, importCycles, readModules, resolveOwn } from '#cli/tasks/tools/import-graph.ts';
 import { readImports, type ImportSpecifier } from '#cli/tasks/tools/imports.ts';
 import { isOwnModule, type Sources } from '#cli/tasks/tools/sources.ts';
 import { lineAt, type Finding } from './findings.ts';
-import { homes, quickly, unquarantined, zones, type Zone } from './import-rules.ts';
+import { zones, type Zone } from './import-rules.ts';
+import { homes, quickly, unquarantined } from './library-rules.ts';
 
 const TABLE = 'test/tidy/import-rules.ts';
+const LIBRARY_TABLE = 'test/tidy/library-rules.ts';
 
 /** Every import that the table forbids, and every import cycle. */
 export function importFindings(sources: Sources): Finding[] {
@@ -135,7 +138,7 @@ function listed(zone: Zone): string {
 /** Rows of the table that no import needs: zones without files, permissions, and homes of libraries. */
 export function unusedRowFindings(sources: Sources): Finding[] {
   const findings: Finding[] = [];
-  const add = (message: string): void => void findings.push({ file: TABLE, line: 0, message });
+  const add = (message: string, file = TABLE): void => void findings.push({ file, line: 0, message });
   const modules = readModules(sources);
   const arrows = arrowsOf(modules).map(({ from, to, kind }) => ({ zone: zoneOf(from), to, isType: kind === 'type' }));
   for (const zone of zones) {
@@ -156,7 +159,7 @@ export function unusedRowFindings(sources: Sources): Finding[] {
   for (const [name, places] of Object.entries(homes))
     for (const place of places)
       if (!bare.some(({ file, specifier }) => file.startsWith(place) && nameOf(specifier) === name))
-        add(`gives ${name} a home in ${place}, where nothing imports it: remove that`);
+        add(`gives ${name} a home in ${place}, where nothing imports it: remove that`, LIBRARY_TABLE);
   return findings;
 }
 

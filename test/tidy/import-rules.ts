@@ -290,11 +290,17 @@ export const zones: readonly Zone[] = [
     'control/repositories/',
   ]),
   controlFeature('git-host', ['git/', 'control/releases/', 'control/sign-in/']),
-  controlFeature('releases', ['artifacts/', 'gateway/accounts/', 'control/storage/', 'control/repositories/']),
+  controlFeature('releases', [
+    'artifacts/',
+    'gateway/accounts/',
+    'control/alerts/events.ts',
+    'control/storage/',
+    'control/repositories/',
+  ]),
   controlFeature('storage', ['git/']),
   // Repositories on the platform itself.
   controlFeature('repositories', ['git/']),
-  controlFeature('alerts', ['operations/doctor/', 'control/outbound/']),
+  controlFeature('alerts', ['gateway/accounts/', 'operations/doctor/', 'control/outbound/']),
   controlFeature('drains', ['control/outbound/', 'control/telemetry/']),
   controlFeature('domains', ['control/webhooks/']),
   controlFeature('webhooks', ['control/outbound/']),
@@ -362,7 +368,10 @@ export const zones: readonly Zone[] = [
   { prefix: 'cli/local/', may: ['core/', 'cli/terminal/'] },
   { prefix: 'cli/terminal/', may: ['core/'] },
   // What runs the tests reads their table.
-  { prefix: 'cli/tasks/', may: ['core/', 'cli/tasks/', 'dashboard/build/', 'web/', 'test/suites.ts'] },
+  {
+    prefix: 'cli/tasks/',
+    may: ['core/', 'cli/tasks/', 'dashboard/build/', 'web/', 'packages/worker/', 'test/suites.ts'],
+  },
   { prefix: 'cli/tasks/suites/', may: ['core/', 'cli/tasks/tools/', 'test/suites.ts'] },
   { prefix: 'cli/tasks/tools/', may: ['core/'] },
   { prefix: 'web/', may: ['core/'] },
@@ -388,7 +397,7 @@ export const zones: readonly Zone[] = [
   { prefix: 'dashboard/src/shell/', may: [], floor: dashboardFloors('state', 'api', 'components', 'queries') },
   {
     prefix: 'dashboard/src/pages/',
-    may: ['core/bindings/'],
+    may: ['core/bindings/', 'core/release-settings.ts'],
     floor: dashboardFloors('state', 'api', 'components', 'records', 'queries', 'shell'),
   },
   {
@@ -401,41 +410,3 @@ export const zones: readonly Zone[] = [
   { prefix: 'bench/', may: [''] },
   { prefix: 'test/', may: [''] },
 ];
-
-/**
- * The third-party libraries that stay in their folder. One that has no row may be used wherever its package.json
- * declares it.
- */
-export const homes: Readonly<Record<string, readonly string[]>> = {
-  'isolated-vm': ['runtime/engine/isolates/'],
-  // docs/decisions/76-two-sqlite-libraries.md
-  'better-sqlite3': ['runtime/stores/'],
-  'node:sqlite': ['runtime/databases/', 'artifacts/file-lock.ts'],
-  pg: ['postgres/'],
-  postgres: ['postgres/'],
-  srvx: ['core/process/serve-http.ts'],
-  '@netlify/build-info': ['builder/steps/'],
-  'pg-connection-string': ['postgres/'],
-  'better-auth': ['runtime/engine/auth/'],
-  kysely: ['runtime/engine/auth/'],
-  redis: ['runtime/stores/', 'runtime/supervisor/', 'control/sessions/'],
-  aws4fetch: ['runtime/stores/', 'control/outbound/'],
-  rolldown: ['builder/', 'runtime/engine/isolates/', 'cli/tasks/'],
-  unenv: ['builder/'],
-  undici: ['runtime/', 'sandbox/backends/hosted/', 'gateway/process/', 'control/process/'],
-  citty: ['cli/', 'web/docs-site/'],
-  pino: ['core/', 'runtime/', 'control/', 'builder/service/', 'web/'],
-  croner: ['core/schedules/'],
-  mrmime: ['builder/assets/', 'web/build/'],
-  saxes: ['runtime/stores/'],
-  jose: ['packages/'],
-  yaml: ['core/', 'packages/vite/'],
-  'urlpattern-polyfill': ['runtime/engine/guest/'],
-  'web-streams-polyfill': ['runtime/engine/guest/'],
-};
-
-/** What every engine and supervisor loads when it starts. */
-export const quickly = ['runtime/engine/http/', 'runtime/engine/process/', 'runtime/supervisor/'];
-
-/** Folders whose third-party imports are judged by nobody: they try things out. */
-export const unquarantined = ['test/', 'bench/'];

@@ -123,7 +123,7 @@ test(`after ${ROUNDS} restores that were killed all is as before, or the same co
     if (typeof platform === 'string') {
       assert.match(
         platform,
-        /was cut off: what is there is not whole\. Run `platform restore .* --force` again/,
+        /was interrupted, and its data is incomplete\. Run `platform restore .* --force` again/,
         place,
       );
       const again = await insist(now, words);

@@ -104,6 +104,7 @@ function answer(deployment: Deployment): Promise<{ status: number; body: string 
     const end = (): void => resolve({ status, body: Buffer.concat(chunks).toString() });
     const exchange: Exchange = {
       requestId: '',
+      sentBytes: 0,
       method: 'GET',
       target: '/',
       host: 'wpt.localhost',

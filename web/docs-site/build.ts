@@ -5,9 +5,10 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { finishSite } from '../build/finish-site.ts';
 import { deadLinks } from './dead-links.ts';
-import { readPages, root, titleOf } from './sources.ts';
+import { isSearched, readPages, root, titleOf } from './sources.ts';
 
 const ICON = 'dashboard/src/icon.svg';
+const PICTURES = 'docs/pictures';
 /** Style injected by VueUse while it switches the theme: `transition: none` for all elements. */
 const NO_TRANSITION_STYLE = "'sha256-skqujXORqzxt1aE0NNXxujEanPTX6raoqSscTV/Ww/Y='";
 
@@ -15,7 +16,7 @@ const NO_TRANSITION_STYLE = "'sha256-skqujXORqzxt1aE0NNXxujEanPTX6raoqSscTV/Ww/Y
  * Builds into a folder, which is emptied first.
  *
  * @param quality of compression, 0 to 11.
- * @throws {Error} with the page and the link of each dead link.
+ * @throws {Error} with the page and the link of each dead link or missing picture.
  */
 export async function buildDocs(out: string, quality?: number): Promise<void> {
   const stage = mkdtempSync(path.join(tmpdir(), 'platform-docs-'));
@@ -24,8 +25,9 @@ export async function buildDocs(out: string, quality?: number): Promise<void> {
     for (const [page, text] of pages) {
       const file = path.join(stage, `${page}.md`);
       mkdirSync(path.dirname(file), { recursive: true });
-      writeFileSync(file, text);
+      writeFileSync(file, isSearched(page) ? text : `---\nsearch: false\n---\n\n${text}`);
     }
+    cpSync(path.join(root, PICTURES), path.join(stage, 'public/pictures'), { recursive: true });
     const own = path.join(stage, '.vitepress');
     cpSync(path.join(import.meta.dirname, 'theme'), path.join(own, 'theme'), { recursive: true });
     cpSync(path.join(root, 'dashboard/src/styles/tokens.css'), path.join(own, 'theme/tokens.css'));
@@ -39,7 +41,15 @@ export async function buildDocs(out: string, quality?: number): Promise<void> {
     await build(stage);
     const dead = deadLinks(out);
     if (dead.length > 0) throw new Error(`Links of the documentation lead nowhere:\n${dead.join('\n')}`);
-    writeFileSync(path.join(out, CODE_STYLE_FILE), codeStyles.getCSS());
+    // In order: pages are rendered at the same time, and the archive of a release is the same for the same commit.
+    writeFileSync(
+      path.join(out, CODE_STYLE_FILE),
+      codeStyles
+        .getCSS()
+        .split(/(?<=\})/)
+        .toSorted()
+        .join(''),
+    );
     cpSync(path.join(root, ICON), path.join(out, 'icon.svg'));
     await finishSite(out, {
       notFound: '404.html',

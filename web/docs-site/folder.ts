@@ -10,7 +10,7 @@ const root = path.join(import.meta.dirname, '../..');
 /** All inputs, including the sources of commands and the API, from which pages are generated. */
 const SOURCES = [
   'docs/**/*',
-  '{ARCHITECTURE,CONTRIBUTING,SECURITY}.md',
+  '{ARCHITECTURE,CHANGELOG,CONTRIBUTING,SECURITY}.md',
   'bench/results/**/*.md',
   'web/{build,docs-site}/**/*',
   'cli/commands/**/*.ts',

@@ -16,6 +16,7 @@ export const root = path.join(import.meta.dirname, '../..');
 /** Pages in the repository root, by file name. */
 const fromRoot: Readonly<Record<string, string>> = {
   'ARCHITECTURE.md': 'architecture',
+  'CHANGELOG.md': 'changelog',
   'CONTRIBUTING.md': 'contributing',
   'SECURITY.md': 'security',
 };
@@ -42,6 +43,11 @@ export function titleOf(text: string): string {
   return /^# (.+)$/m.exec(text)?.[1]?.replaceAll('`', '') ?? '';
 }
 
+/** Whether search finds a page: not what was decided or measured, which mentions everything. */
+export function isSearched(page: string): boolean {
+  return !page.startsWith('decisions/') && page !== 'benchmarks' && page !== 'security-review';
+}
+
 /** The page of a repository file, or null. `docs/decisions/README.md` is `decisions/index`. */
 function pageOf(file: string): string | null {
   if (fromRoot[file] !== undefined) return fromRoot[file];
@@ -54,7 +60,7 @@ function pageOf(file: string): string | null {
     .replace(/(^|\/)README$/, '$1index');
 }
 
-/** Rewrites links to URLs of the site. Links into the repository become text. */
+/** Rewrites links and pictures to URLs of the site. Links into the repository become text. */
 function linked(file: string, text: string): string {
   return text
     .split(/(^```[\s\S]*?^```)/m)
@@ -62,8 +68,10 @@ function linked(file: string, text: string): string {
       at % 2 === 1
         ? part
         : part.replace(
-            /\[([^\]]*)\]\((?!https?:|mailto:|#)([^)#\s]+)(#[^)\s]*)?\)/g,
-            (_, label: string, to: string, hash = '') => {
+            /(!?)\[([^\]]*)\]\((?!https?:|mailto:|#)([^)#\s]+)(#[^)\s]*)?\)/g,
+            (_, mark: string, label: string, to: string, hash = '') => {
+              if (mark === '!')
+                return `![${label}](/${path.posix.join(path.posix.dirname(file), to).slice('docs/'.length)})`;
               const page = pageOf(path.posix.join(path.posix.dirname(file), to));
               return page === null
                 ? label

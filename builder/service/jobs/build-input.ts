@@ -23,6 +23,8 @@ export interface RepositoryRow {
   readonly source: 'git-host' | 'remote' | 'builtin';
   readonly hostId: string | null;
   readonly installationId: string | null;
+  /** Null: of the host of `GITHOST_URL`, or of none. */
+  readonly gitHostId: string | null;
   readonly fullName: string;
   readonly url: string;
   readonly credentials: Uint8Array | null;
@@ -73,7 +75,7 @@ export async function readBuildInput(
   const repositoryId = job.input.repositoryId ?? null;
   const [repository] = await sql<RepositoryRow[]>`
     SELECT r.id, r.organization_id AS "organizationId", r.source, r.host_id AS "hostId",
-      r.installation_id AS "installationId", r.full_name AS "fullName", r.url, r.credentials,
+      r.installation_id AS "installationId", r.git_host_id AS "gitHostId", r.full_name AS "fullName", r.url, r.credentials,
       CASE WHEN r.disconnected_at IS NULL THEN NULL ELSE coalesce(r.disconnect_reason, 'disconnected') END
         AS "disconnectReason"
     FROM control.repository r WHERE r.id = ${repositoryId} AND r.organization_id = ${row.organization_id}`;

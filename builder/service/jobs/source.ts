@@ -42,10 +42,12 @@ export async function findSource(
  */
 export function refuseUnscoped(repository: RepositoryRow | null): void {
   if (repository === null || repository.source === 'builtin') return;
-  if (repository.source === 'git-host' && repository.installationId !== null) return;
-  const why =
-    repository.source === 'git-host'
-      ? 'the application of the Git host is not installed for it'
+  const isHosted = repository.source === 'git-host' && repository.gitHostId === null;
+  if (isHosted && repository.installationId !== null) return;
+  const why = isHosted
+    ? 'the application of the Git host is not installed for it'
+    : repository.source === 'git-host'
+      ? 'it is connected by an access token, which also reaches other repositories'
       : 'it is connected by its address, not by the application of a Git host';
   throw buildFailure(
     'credentials_not_scoped',

@@ -7,7 +7,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import { CHILD } from '../own-folders.ts';
+import { CHILD, packageHome } from '../own-folders.ts';
 import type { PackedProgram } from '../types.ts';
 
 /** Our own folders, relative to the root. */
@@ -35,9 +35,7 @@ export function buildProgram(): Promise<PackedProgram> {
 }
 
 async function findProgram(root: string): Promise<PackedProgram> {
-  // If the platform is itself a package, its dependencies are next to it.
-  const [, beside] = /^(.*)\/node_modules\/(?:@[^/]+\/)?[^/]+$/.exec(root) ?? [];
-  const base = beside ?? root;
+  const base = packageHome(root) ?? root;
   const found: string[] = [join(root, 'package.json')];
   for (const folder of FOLDERS)
     if (existsSync(join(root, folder))) await addFiles(join(root, folder), found, () => true);

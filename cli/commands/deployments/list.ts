@@ -1,7 +1,7 @@
 // `platform deployments list`: lists the deployments of a project with status and URLs.
 import { defineCommand } from 'citty';
 import { projectOf, targetFlags } from '../../api/project.ts';
-import { statusText } from '../../api/deployment-text.ts';
+import { guardedText, statusText } from '../../api/deployment-text.ts';
 import type { Deployment } from '../../api/records.ts';
 import { allOf } from '../../api/requests.ts';
 import { findApi } from '../../api/target.ts';
@@ -35,6 +35,7 @@ export const command = defineCommand({
       commit: one.commitSha,
       production: project.productionDeploymentId === one.id,
       preview: one.target === 'preview',
+      guardedRelease: one.guardedRelease ?? null,
       urls: [...one.aliasUrls, ...(one.url === null ? [] : [one.url])],
     }));
     if (args.json)
@@ -46,7 +47,7 @@ export const command = defineCommand({
       rows: deployments.map((one) => [
         one.deployment,
         one.branch,
-        one.production ? 'production' : statusText(one),
+        one.production ? 'production' : (guardedText(one) ?? statusText(one)),
         formatTime(one.createdAt),
         one.status === 'success' ? (one.urls[0] ?? null) : null,
       ]),

@@ -2,7 +2,8 @@
 // fallback. Sent by event-stream.ts.
 import { createWake } from '#core/process/wake.ts';
 import type { Dependencies } from '../../process/dependencies.ts';
-import { lastSeq, readLinesAfter, type LineQuestion } from '../../telemetry/lines.ts';
+import { readWithin } from '../../telemetry/filter.ts';
+import { followLines, lastSeq, type LineQuestion } from '../../telemetry/lines.ts';
 
 const POLL_MS = 5000;
 const LINES_TOGETHER = 500;
@@ -24,8 +25,10 @@ export async function* lineEvents(
     let seq = after ?? (await lastSeq(deps.sql));
     yield ': lines\n\n';
     while (!gone.aborted) {
-      const lines = await readLinesAfter(deps.sql, projectId, asked, seq, LINES_TOGETHER);
-      seq = Number(lines.at(-1)?.id ?? seq);
+      const { lines, last } = await readWithin(deps.sql, deps.telemetryLimits.scanMs, (sql) =>
+        followLines(sql, projectId, asked, seq, LINES_TOGETHER),
+      );
+      seq = last;
       yield lines.map((line) => `id: ${line.id}\nevent: line\ndata: ${JSON.stringify(line)}\n\n`).join('');
       if (lines.length < LINES_TOGETHER) await wake.wait(POLL_MS);
     }

@@ -18,8 +18,7 @@ interface ResourceQuestion<Operation extends ResourceOperation> {
  * Calls the binding's resource and returns its response.
  *
  * @throws {ApiError} `conflict` if nothing is deployed, and for migrations that the migrator applies; `not_found` for
- * an
- *   unknown branch; `bad_request` with the reason for an undeclared binding or a call that the resource refuses;
+ *   an unknown branch; `bad_request` with the reason for an undeclared binding or a call that the resource refuses;
  *   `unavailable` while no engine responds.
  * @example await callResource(ctx.env, 'db.tables', { projectId, binding: 'DB', args: {} })
  */

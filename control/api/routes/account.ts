@@ -3,10 +3,16 @@ import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import type { Actor } from '../../access/actor.ts';
 import { roles, tokenScopes } from '../../access/permissions.ts';
+import { listPasskeys } from '../../records/passkeys.ts';
+import { oidcLoginOf } from '../../records/oidc-identities.ts';
+import { readPassword } from '../../records/passwords.ts';
+import { hasSecondFactor } from '../../records/second-factors.ts';
+import type { SignInWay } from '../../process/configuration.ts';
 import type { Dependencies } from '../../process/dependencies.ts';
 import type { RequestState } from '../request/middleware.ts';
 import { ApiError } from '../../http/errors.ts';
 import { needs } from '../request/needs.ts';
+import { offersPasskeys } from '../../sign-in/passkey-offer.ts';
 
 const User = Type.Object({
   id: Type.String(),
@@ -36,6 +42,7 @@ const UserSession = Type.Object({
   expiresAt: Type.String(),
   userAgent: Type.Union([Type.String(), Type.Null()]),
   address: Type.Union([Type.String(), Type.Null()]),
+  isCurrent: Type.Boolean({ description: 'Whether it is the session of this request' }),
 });
 
 interface UserRow {
@@ -93,10 +100,51 @@ export const account = platform<Dependencies, RequestState>()
     };
   })
   .get(
+    '/user/sign-in',
+    {
+      ...needs('account:read'),
+      summary: 'How the account signs in, and the ways that the platform offers',
+      response: Type.Object({
+        offered: Type.Array(Type.String({ description: '`password`, `passkey`, `git-host`, `oidc`' })),
+        username: Type.Union([Type.String(), Type.Null()], { description: 'Null without a password' }),
+        hasSecondFactor: Type.Boolean({ description: 'Whether sign-in with the password needs a code' }),
+        passkeys: Type.Integer({ description: 'How many the account has' }),
+        confirmedEmail: Type.Union([Type.String(), Type.Null()], { description: 'Gets links for a lost password' }),
+        gitHostLogin: Type.Union([Type.String(), Type.Null()], { description: 'Null if no account of it is linked' }),
+        oidcName: Type.Union([Type.String(), Type.Null()], { description: 'Name of the OpenID Connect provider' }),
+        oidcLogin: Type.Union([Type.String(), Type.Null()], { description: 'Null if no identity of it is linked' }),
+      }),
+    },
+    async (ctx) => {
+      const { accountId } = wholeAccount(ctx.state.access.account('account:read'));
+      const { sql, signIn } = ctx.env;
+      const password = await readPassword(sql, accountId);
+      const [row] = await sql<{ email: string }[]>`
+        SELECT email FROM control.account WHERE id = ${accountId} AND email_proven_at IS NOT NULL`;
+      const [identity] = await sql<{ login: string }[]>`
+        SELECT login FROM control.identity WHERE account_id = ${accountId} ORDER BY provider, subject LIMIT 1`;
+      const isSet: Partial<Record<SignInWay, boolean>> = {
+        'git-host': signIn.gitHost.oauth !== null,
+        oidc: signIn.oidc !== null,
+        passkey: offersPasskeys(ctx.env),
+      };
+      return {
+        offered: signIn.ways.filter((way) => isSet[way] ?? true),
+        username: password?.username ?? null,
+        hasSecondFactor: await hasSecondFactor(sql, accountId),
+        passkeys: (await listPasskeys(sql, accountId)).length,
+        confirmedEmail: row?.email ?? null,
+        gitHostLogin: identity?.login ?? null,
+        oidcName: signIn.oidc?.settings.name ?? null,
+        oidcLogin: signIn.oidc === null ? null : await oidcLoginOf(sql, accountId, signIn.oidc.settings.issuer),
+      };
+    },
+  )
+  .get(
     '/user/sessions',
     { ...needs('account:read'), summary: 'List the sessions of the account', response: Type.Array(UserSession) },
     async (ctx) => {
-      const { accountId } = wholeAccount(ctx.state.access.account('account:read'));
+      const { accountId, sessionId } = wholeAccount(ctx.state.access.account('account:read'));
       const sessions = await ctx.env.signIn.sessions.list(accountId);
       return sessions.map(({ id, createdAt, expiresAt, userAgent, address }) => ({
         id,
@@ -104,7 +152,28 @@ export const account = platform<Dependencies, RequestState>()
         expiresAt: expiresAt.toISOString(),
         userAgent,
         address,
+        isCurrent: id === sessionId,
       }));
+    },
+  )
+  .delete(
+    '/user/sessions',
+    {
+      ...needs('account:write'),
+      summary: 'End all sessions of the account',
+      description: 'Also the session of the request. Tokens stay valid.',
+      response: { 204: null },
+    },
+    async (ctx) => {
+      const { accountId } = wholeAccount(ctx.state.access.account('account:write'));
+      await ctx.env.signIn.sessions.endAll(accountId);
+      await ctx.state.audit(ctx.env.sql, {
+        organizationId: null,
+        action: 'account.sign_out_everywhere',
+        subjectKind: 'account',
+        subjectId: accountId,
+      });
+      return ctx.json(undefined, 204);
     },
   )
   .delete(

@@ -3,7 +3,9 @@
 // Table triggers notify the gateway of changes.
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
+import { statementsOf } from '#postgres/sql.ts';
 import type { SetLimit } from '#gateway/accounts/accounts.ts';
+import { countSpent } from '#gateway/accounts/postgres/spent.ts';
 import type { Dependencies } from '../../process/dependencies.ts';
 import { readReadiness, ReadinessSchema } from '../../records/ai-readiness.ts';
 import type { RequestState } from '../request/middleware.ts';
@@ -79,6 +81,7 @@ export const aiSettings = platform<Dependencies, RequestState>()
           VALUES (${id}, ${tx.json(aliases)}, ${auto}, ${tx.json(limits)})
           ON CONFLICT (organization_id) WHERE project_id IS NULL
           DO UPDATE SET aliases = excluded.aliases, auto = excluded.auto, limits = excluded.limits, updated_at = now()`;
+        await countSpent(statementsOf(tx), { organizationId: id, projectId: null }, limits, Date.now());
         await ctx.state.audit(tx, {
           ...subject(id, 'organization', id, 'ai.settings'),
           details: {
@@ -126,6 +129,7 @@ export const aiSettings = platform<Dependencies, RequestState>()
           VALUES (${organizationId}, ${projectId}, ${tx.json(limits)})
           ON CONFLICT (project_id) WHERE project_id IS NOT NULL
           DO UPDATE SET limits = excluded.limits, updated_at = now()`;
+        await countSpent(statementsOf(tx), { organizationId, projectId }, limits, Date.now());
         await ctx.state.audit(tx, {
           ...subject(organizationId, 'project', projectId, 'ai.settings'),
           projectId,

@@ -9,6 +9,7 @@ import {
   type AiCallRow,
   type AiUsageQuestion,
 } from '../../records/ai-usage.ts';
+import { readAiMonth } from '../../records/ai-budget.ts';
 import type { RequestState } from '../request/middleware.ts';
 import { ApiError } from '../../http/errors.ts';
 import { needs } from '../request/needs.ts';
@@ -53,6 +54,19 @@ const Usage = Type.Object({
       ...counts,
     }),
   ),
+});
+
+// Amounts in millionths of the currency of the prices.
+const Month = Type.Object({
+  from: Timestamp,
+  to: Timestamp,
+  spentMicros: Type.Integer(),
+  forecastMicros: Type.Integer({
+    description: 'Spent at the end of the month, if each remaining day costs as much as the average of the last seven',
+  }),
+  budgetMicros: nullable(Type.Integer({ description: 'The limit on cost per month; null: none' })),
+  // Calls of the month to models without a price.
+  unpriced: Type.Integer(),
 });
 
 const callQuery = Type.Object({
@@ -151,6 +165,16 @@ export const aiUsage = platform<Dependencies, RequestState>()
     (ctx) => readAiUsage(ctx.env.sql, { ...toQuestion(ctx.query), organizationId: ctx.params.id, projectId: null }),
   )
   .get(
+    '/orgs/:id/ai/month',
+    {
+      ...needs('usage:read', 'organization'),
+      tags,
+      summary: 'Read what the AI calls of an organization cost this month, with a forecast and the budget',
+      response: Month,
+    },
+    (ctx) => readAiMonth(ctx.env.sql, { organizationId: ctx.params.id, projectId: null }),
+  )
+  .get(
     '/orgs/:id/ai/calls',
     {
       ...needs('usage:read', 'organization'),
@@ -174,6 +198,16 @@ export const aiUsage = platform<Dependencies, RequestState>()
       const { organizationId, projectId } = await ctx.state.access.project('usage:read', ctx.params.id);
       return readAiUsage(ctx.env.sql, { ...toQuestion(ctx.query), organizationId, projectId });
     },
+  )
+  .get(
+    '/projects/:id/ai/month',
+    {
+      ...needs('usage:read', 'project'),
+      tags,
+      summary: 'Read what the AI calls of a project cost this month, with a forecast and the budget',
+      response: Month,
+    },
+    async (ctx) => readAiMonth(ctx.env.sql, await ctx.state.access.project('usage:read', ctx.params.id)),
   )
   .get(
     '/projects/:id/ai/calls',

@@ -2,11 +2,12 @@
 import Type, { type Static } from '#core/typebox/typebox.mjs';
 import type { Sql } from '#postgres/sql.ts';
 import { newSecret } from '../../access/secrets.ts';
-import { channelKinds, NO_MAIL, type ChannelSecret } from '../../alerts/channel.ts';
-import { writeEvent } from '../../alerts/evaluate.ts';
+import { channelKinds, type ChannelSecret } from '../../alerts/channel.ts';
+import { writeEvent } from '../../alerts/events.ts';
 import { ApiError } from '../../http/errors.ts';
-import { Id, Label, nullable, Timestamp } from '../../http/schemas.ts';
+import { EmailAddress, Id, Label, nullable, Timestamp } from '../../http/schemas.ts';
 import { viewOf } from '../../http/view.ts';
+import { NO_MAIL } from '../../outbound/send-mail.ts';
 import { channelKind, sealSecret } from '../../outbound/subscription.ts';
 import { AllowPrivate, checkTargetUrl } from '../../outbound/target-url.ts';
 import { newId } from '../../records/ids.ts';
@@ -28,9 +29,7 @@ export const NewChannelSchema = Type.Object(
     name: Label,
     kind: Type.Enum([...channelKinds]),
     url: Type.Optional(Type.String({ maxLength: 2048, description: 'For all kinds but mail. Never shown again' })),
-    to: Type.Optional(
-      Type.String({ maxLength: 254, pattern: '^[^\\s@<>,;"]+@[^\\s@<>,;"]+$', description: 'For mail' }),
-    ),
+    to: Type.Optional({ ...EmailAddress, description: 'For mail' }),
     allowPrivate: AllowPrivate,
   },
   { additionalProperties: false },
@@ -61,12 +60,12 @@ export async function createChannel(scope: RequestScope, owner: Owner, body: Sta
 
 /** The visible and the sealed part of a channel. */
 function targetOf(
-  { env: { mailUrl } }: RequestScope,
+  { env: { mail } }: RequestScope,
   { kind, url, to }: Static<typeof NewChannelSchema>,
   isPrivate: boolean,
 ): { readonly target: string; readonly secret: ChannelSecret } {
   if (kind === 'mail') {
-    if (mailUrl === null) throw new ApiError('not_available', { reason: NO_MAIL });
+    if (!mail.isOn()) throw new ApiError('not_available', { reason: NO_MAIL });
     if (to === undefined) throw new ApiError('bad_request', { reason: 'body.to: is required: an email address' });
     return { target: to, secret: { to } };
   }

@@ -1,12 +1,15 @@
 // Alert rules of a project or of the operator: schemas and operations. The routes of alerts.ts check access.
 import Type, { type Static } from '#core/typebox/typebox.mjs';
 import type { Sql, Transaction } from '#postgres/sql.ts';
-import { operatorRuleKinds, projectRuleKinds, type RuleKind } from '../../alerts/measure.ts';
+import { operatorRuleKinds, projectRuleKinds, type Measured, type RuleKind } from '../../alerts/measure.ts';
+import { readAlertSeries } from '../../alerts/series.ts';
 import { ApiError } from '../../http/errors.ts';
 import { Id, Label, nullable, Timestamp } from '../../http/schemas.ts';
 import { viewOf } from '../../http/view.ts';
+import type { Dependencies } from '../../process/dependencies.ts';
 import { newId } from '../../records/ids.ts';
 import type { OwnedTable, Owner } from '../../records/owned-table.ts';
+import { readWithin } from '../../telemetry/filter.ts';
 import { changeOwned, createOwned, deleteOwned, listOwned, type RequestScope } from './owned-rows.ts';
 
 const table: OwnedTable = {
@@ -17,12 +20,14 @@ const table: OwnedTable = {
   limit: { what: 'alert rules', of: 'alertRulesMax' },
 };
 const CHANNELS_OF_RULE_MAX = 5;
+const FIRING_MAX = 50;
 const MINUTE = 60;
 /** Default thresholds: days for certificates, milliseconds for latency, percent for the others. */
 const thresholds: Readonly<Record<RuleKind, number>> = {
   error_rate: 5,
   latency: 1000,
   cpu_budget: 80,
+  ai_budget: 80,
   certificate: 14,
   disk: 90,
 };
@@ -48,6 +53,30 @@ export const RuleSchema = Type.Object({
   firedAt: nullable(Timestamp),
   createdAt: Timestamp,
 });
+
+const FiringRule = Type.Object({
+  ruleId: Id,
+  projectId: Id,
+  project: Type.String(),
+  name: Type.String(),
+  message: Type.String(),
+  firedAt: Timestamp,
+});
+export const FiringSchema = Type.Object({
+  total: Type.Integer(),
+  items: Type.Array(FiringRule, { description: 'At most fifty' }),
+});
+
+/** Values of consecutive windows. */
+export const SeriesSchema = nullable(
+  Type.Object({
+    from: Timestamp,
+    to: Timestamp,
+    stepMs: Type.Integer(),
+    // Oldest first; windows with too little data are omitted.
+    items: Type.Array(Type.Object({ at: Timestamp, value: Type.Number() })),
+  }),
+);
 
 const settings = {
   name: Label,
@@ -115,6 +144,17 @@ export async function listRules(sql: Sql, owner: Owner) {
   return (await listOwned<RuleRow>(sql, table, owner)).map(toRule);
 }
 
+/** Rules that fire now in any project of an organization, the newest first. */
+export async function listFiring(sql: Sql, organizationId: string) {
+  const rows = await sql<{ total: number }[]>`
+    SELECT count(*) OVER ()::int AS total, rule.id AS rule_id, rule.project_id, project.name AS project, rule.name,
+      rule.message, rule.fired_at
+    FROM control.alert_rule AS rule JOIN control.project ON project.id = rule.project_id
+    WHERE project.organization_id = ${organizationId} AND project.deleted_at IS NULL AND rule.enabled AND rule.is_firing
+    ORDER BY rule.fired_at DESC, rule.id LIMIT ${FIRING_MAX}`;
+  return { total: rows[0]?.total ?? 0, items: rows.map(viewOf(FiringRule)) };
+}
+
 /** @throws {ApiError} `limit_reached`; `not_found` for a channel of somebody else. */
 export async function createRule(scope: RequestScope, owner: Owner, body: NewRule) {
   const { name, kind, channels, windowMinutes = 5, evaluations = 2, quietMinutes = 15 } = body;
@@ -160,6 +200,17 @@ export async function changeRule(scope: RequestScope, owner: Owner, id: string, 
     return { columns, details: { enabled } };
   });
   return toRule(row);
+}
+
+/** What a rule measured; null if it has no window. @throws {ApiError} `not_found`. */
+export async function readSeries(env: Dependencies, { projectId }: Owner, id: string) {
+  return readWithin(env.sql, env.telemetryLimits.scanMs, async (sql) => {
+    const [rule] = await sql<Measured[]>`
+      SELECT project_id, kind, threshold, window_seconds FROM control.alert_rule
+      WHERE id = ${id} AND project_id IS NOT DISTINCT FROM ${projectId}`;
+    if (rule === undefined) throw new ApiError('not_found');
+    return readAlertSeries(env, sql, rule);
+  });
 }
 
 /** Deletes a rule with its events. @throws {ApiError} `not_found`. */

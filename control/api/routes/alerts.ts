@@ -1,5 +1,5 @@
 // Alerts of a project and of the operator: rules, channels, events and deliveries. The two sets of routes differ in
-// access and in what a rule may watch.
+// access and in what a rule may watch. For an organization, what fires in its projects.
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import type { RequestContext } from '#packages/worker/route-types.ts';
@@ -24,11 +24,15 @@ import {
   changeRule,
   createRule,
   deleteRule,
+  FiringSchema,
+  listFiring,
   listRules,
   NewOperatorRule,
   NewProjectRule,
+  readSeries,
   RuleChange,
   RuleSchema,
+  SeriesSchema,
 } from './alert-rules.ts';
 
 const tags = ['alerts'];
@@ -89,6 +93,17 @@ function alerts<const NewRule extends typeof NewProjectRule | typeof NewOperator
       },
       async (ctx) => changeRule(ctx, await ownerOf(ctx, 'alert:write'), ctx.params.ruleId, ctx.body),
     )
+    .get(
+      '/alert-rules/:ruleId/series',
+      {
+        ...reads,
+        tags,
+        summary: 'Read what a rule measured in each of its last sixty windows, at most two days',
+        description: 'Null for rules of AI budgets, certificates and the disk: their values are not stored.',
+        response: SeriesSchema,
+      },
+      async (ctx) => readSeries(ctx.env, await ownerOf(ctx, 'project:read'), ctx.params.ruleId),
+    )
     .delete(
       '/alert-rules/:ruleId',
       { ...writes, tags, summary: 'Delete an alert rule and its history', response: { 204: null } },
@@ -101,7 +116,7 @@ function alerts<const NewRule extends typeof NewProjectRule | typeof NewOperator
       '/alert-channels',
       { ...reads, tags, summary: 'List the channels of alerts', response: Channels },
       async (ctx) => ({
-        sendsMail: ctx.env.mailUrl !== null,
+        sendsMail: ctx.env.mail.isOn(),
         items: await listChannels(ctx.env.sql, await ownerOf(ctx, 'project:read')),
       }),
     )
@@ -155,4 +170,15 @@ export const projectAlerts = platform<Dependencies, RequestState>().route(
 export const operatorAlerts = platform<Dependencies, RequestState>().route(
   '/operator',
   alerts(ofOperator, NewOperatorRule),
+);
+
+export const organizationAlerts = platform<Dependencies, RequestState>().get(
+  '/orgs/:id/alerts',
+  {
+    ...needs('project:read', 'organization'),
+    tags,
+    summary: 'List the alert rules that fire now in the projects of an organization, the newest first',
+    response: FiringSchema,
+  },
+  (ctx) => listFiring(ctx.env.sql, ctx.params.id),
 );

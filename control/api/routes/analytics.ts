@@ -1,11 +1,14 @@
 // Analytics of a project: requests by status class, failures, latency and CPU, over time, by route, and of two
-// deployments side by side.
+// deployments side by side; the same of the calls of its bindings.
 import Type from '#core/typebox/typebox.mjs';
-import { invocationKinds } from '#core/plans.ts';
+import { measuredKinds } from '#core/bindings/kinds.ts';
+import { invocationKinds, type InvocationKind } from '#core/plans.ts';
 import { statusClasses } from '#core/usage-row.ts';
 import { platform } from '#packages/worker/index.ts';
 import type { Dependencies } from '../../process/dependencies.ts';
 import { analyticsTime, readAnalytics, readServing, routeOrders } from '../../records/analytics.ts';
+import { readProductionChanges } from '../../records/production-changes.ts';
+import { readBudget } from '../../records/usage.ts';
 import { readWithin } from '../../telemetry/filter.ts';
 import type { RequestState } from '../request/middleware.ts';
 import { ApiError } from '../../http/errors.ts';
@@ -20,7 +23,7 @@ const DeploymentId = Type.String({ maxLength: 64 });
 
 /** Milliseconds, within 6.25 %; null: nothing was measured. */
 export const LatencySchema = nullable(Type.Object({ p50: Type.Number(), p95: Type.Number(), p99: Type.Number() }));
-/** Requests by status class. `other`: open WebSockets, and clients that left before a response. */
+/** Requests by status class. `4xx`: also clients that left before a response. `other`: open WebSockets. */
 export const StatusSchema = Type.Object(
   Object.fromEntries(statusClasses.map((name) => [name, Type.Integer()])) as Record<
     (typeof statusClasses)[number],
@@ -33,6 +36,8 @@ const counts = {
   failures: Type.Integer(),
   status: StatusSchema,
   cpuMs: Type.Number(),
+  // Of the most expensive invocation; the budget limits each one.
+  cpuMsMax: Type.Number(),
   firstByteMs: LatencySchema,
   // To the end of the response; without WebSockets.
   answerMs: LatencySchema,
@@ -69,12 +74,13 @@ export const analytics = platform<Dependencies, RequestState>().get(
     ...needs('usage:read', 'project'),
     tags: ['usage'],
     summary: 'Requests by status class, failures, latency and CPU of a project',
-    description: 'All requests are counted. Without `from`, the last hour. Up to 25 hours are counted by minute.',
+    description:
+      'All requests are counted. Without `from`, the last hour. Up to 25 hours are counted by minute. For `db`, `state` and `fs`, calls of bindings are counted, by resource: `route` is its name, and `answerMs` how long the calls took.',
     query: Type.Object({
       range: Type.Optional(Type.Enum(Object.keys(ranges) as (keyof typeof ranges)[])),
       from: Type.Optional(Timestamp),
       to: Type.Optional(Timestamp),
-      kind: Type.Optional(Type.Enum([...invocationKinds], { description: '`http` by default' })),
+      kind: Type.Optional(Type.Enum([...invocationKinds, ...measuredKinds], { description: '`http` by default' })),
       route: Type.Optional(Type.String({ maxLength: 300, description: 'Such as `/api/users/*`' })),
       deploymentId: Type.Optional(DeploymentId),
       compareTo: Type.Optional(Type.String({ maxLength: 64, description: 'Id of another deployment' })),
@@ -87,6 +93,8 @@ export const analytics = platform<Dependencies, RequestState>().get(
       to: Timestamp,
       stepMs: Type.Integer(),
       deploymentId: nullable(Type.String()),
+      // CPU milliseconds that one invocation of this kind may use; 0: no limit.
+      cpuBudgetMs: Type.Integer(),
       ...measured,
       // Deployments with requests, those that served last first; at most 20.
       deployments: Type.Array(
@@ -98,21 +106,33 @@ export const analytics = platform<Dependencies, RequestState>().get(
           lastAt: Timestamp,
         }),
       ),
+      // When production moved to another deployment, oldest first; the last 100.
+      releases: Type.Array(
+        Type.Object({
+          at: Timestamp,
+          deploymentId: Type.String(),
+          commitSha: nullable(Type.String()),
+          isRollback: Type.Boolean(),
+        }),
+      ),
       compared: nullable(Type.Object({ deploymentId: Type.String(), ...measured })),
     }),
   },
   async (ctx) => {
-    const { projectId } = await ctx.state.access.project('usage:read', ctx.params.id);
+    const { organizationId, projectId } = await ctx.state.access.project('usage:read', ctx.params.id);
     const { kind = 'http', route, deploymentId, compareTo, order = 'requests' } = ctx.query;
     const time = timeOf(ctx.query);
     const scope = { projectId, kind, route, deploymentId };
+    const budget = await readBudget(ctx.env, organizationId);
     return readWithin(ctx.env.sql, ctx.env.telemetryLimits.scanMs, async (sql) => ({
       from: time.from.toISOString(),
       to: time.to.toISOString(),
       stepMs: time.stepMs,
       deploymentId: deploymentId ?? null,
+      cpuBudgetMs: budget.cpuMs[kind as InvocationKind] ?? 0,
       ...(await readAnalytics(sql, scope, time, order)),
       deployments: await readServing(sql, scope, time),
+      releases: await readProductionChanges(sql, projectId, time),
       compared:
         compareTo === undefined
           ? null

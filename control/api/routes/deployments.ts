@@ -21,11 +21,45 @@ import { buildLogEvents } from '../events/build-log-events.ts';
 import type { EventStreams } from '../events/event-stream.ts';
 import { needs } from '../request/needs.ts';
 import { pageOf, pageQuery, readTimePage, toTimePage } from '../../http/page.ts';
-import { Id, nullable, Timestamp } from '../../http/schemas.ts';
+import { Id, nullable, ReleaseSettingsSchema, Timestamp } from '../../http/schemas.ts';
+import { guardedStates } from '../../records/guarded-releases.ts';
 
 const Status = Type.Enum([...deploymentStates]);
 const Target = Type.Enum(['production', 'preview']);
 const Text = nullable(Type.String());
+// What the visitors of one deployment saw.
+const Seen = nullable(
+  Type.Object({
+    requests: Type.Integer(),
+    // Answered with a status of 5xx.
+    failures: Type.Integer(),
+    p99Ms: nullable(Type.Number()),
+    cpuMs: nullable(Type.Number()),
+  }),
+);
+const GuardedReleaseSchema = Type.Object({
+  state: Type.Enum([...guardedStates]),
+  // The deployment that is production meanwhile.
+  previousDeploymentId: Id,
+  // Current share of the visitors.
+  percent: Type.Integer(),
+  settings: ReleaseSettingsSchema,
+  // Steps that have begun; the last one is the current one.
+  steps: Type.Array(
+    Type.Object({
+      percent: Type.Integer(),
+      startedAt: Timestamp,
+      endedAt: nullable(Timestamp),
+      now: Seen,
+      before: Seen,
+      verdict: Text,
+    }),
+  ),
+  // Why it ended.
+  reason: Text,
+  startedAt: Timestamp,
+  endedAt: nullable(Timestamp),
+});
 export const DeploymentSchema = Type.Object({
   id: Id,
   projectId: Id,
@@ -43,6 +77,8 @@ export const DeploymentSchema = Type.Object({
   isFork: Type.Boolean(),
   // Whether it is production.
   isLive: Type.Boolean(),
+  // Its newest guarded release; null: none.
+  guardedRelease: nullable(GuardedReleaseSchema),
   source: Type.String(),
   createdBy: Text,
   kind: Text,

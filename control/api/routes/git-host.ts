@@ -5,13 +5,17 @@ import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import { readApp } from '#git/host/repositories.ts';
 import { approveDeployment } from '../../git-host/approval.ts';
-import { connectable, gitHostOf } from '../../git-host/connect.ts';
+import { gitHostOf } from '../../git-host/connect.ts';
+import { installUrlOf, listConnectable } from '../../git-host/connectable.ts';
 import { missingPermissions } from '../../git-host/missing-permissions.ts';
 import { receiveDelivery } from '../../git-host/receive.ts';
+import { listByToken } from '../../git-host/token-repositories.ts';
 import { personToken } from '../../git-host/person-token.ts';
 import type { Dependencies } from '../../process/dependencies.ts';
 import type { RequestState } from '../request/middleware.ts';
 import { needs, openToAll } from '../request/needs.ts';
+import { pageQuery } from '../../http/page.ts';
+import { nullable } from '../../http/schemas.ts';
 
 const Connectable = Type.Object({
   installationId: Type.String(),
@@ -64,27 +68,48 @@ export const gitHost = platform<Dependencies, RequestState>()
     '/git-host/repositories',
     {
       ...needs('project:create'),
-      summary: 'List the repositories of the Git host that you can connect',
-      query: Type.Object({ organizationId: Type.String(), search: Type.Optional(Type.String({ maxLength: 200 })) }),
-      response: Type.Object({ repositories: Type.Array(Connectable) }),
+      summary: 'List the repositories of a Git host that you can connect',
+      description:
+        'Without `accountId`, those of the host of GITHOST_URL: requires a sign-in there. `nextCursor` leads to the next page; null: there is none. A page has at most 129 repositories, and may have none where a search finds little.',
+      query: Type.Object({
+        organizationId: Type.String(),
+        accountId: Type.Optional(
+          Type.String({ maxLength: 64, description: 'Account of another Git host, from `GET /git-accounts`' }),
+        ),
+        search: Type.Optional(Type.String({ maxLength: 200, description: 'Part of `owner/name`' })),
+        cursor: pageQuery.cursor,
+      }),
+      response: Type.Object({
+        repositories: Type.Array(Connectable),
+        nextCursor: nullable(Type.String()),
+        // Accounts of the Git host whose repositories cannot be deployed.
+        problems: Type.Array(Type.Object({ account: Type.String(), reason: Type.String() })),
+        // Where the application gets access to repositories; null: not known, and after the first page.
+        installUrl: nullable(Type.String()),
+      }),
     },
     async (ctx) => {
       const actor = ctx.state.access.organization('project:create', ctx.query.organizationId);
+      const { organizationId, accountId, search = '', cursor = null } = ctx.query;
+      if (accountId !== undefined) {
+        const page = await listByToken(ctx.env, organizationId, accountId, { search, cursor });
+        const repositories = page.repositories.map(({ id, ...repository }) => {
+          return { installationId: accountId, hostId: id, ...repository };
+        });
+        return { repositories, nextCursor: page.nextCursor, problems: [], installUrl: null };
+      }
       gitHostOf(ctx.env);
-      const found = await connectable(ctx.env, await personToken(ctx.env, actor.accountId));
-      const search = ctx.query.search?.toLowerCase() ?? '';
-      const repositories = found
-        .filter(({ repository }) => repository.fullName.toLowerCase().includes(search))
-        .map(({ installation, repository: { id, fullName, defaultBranch, isPrivate, isArchived, mayPush } }) => ({
-          installationId: installation.id,
-          hostId: id,
-          fullName,
-          defaultBranch,
-          isPrivate,
-          isArchived,
-          mayPush,
-        }));
-      return { repositories };
+      const token = await personToken(ctx.env, actor.accountId);
+      const { repositories, nextCursor, problems, installUrl } = await listConnectable(ctx.env, token, {
+        search,
+        cursor,
+      });
+      return {
+        repositories: repositories.map(({ id, ...repository }) => ({ hostId: id, ...repository })),
+        nextCursor,
+        problems: [...problems],
+        installUrl,
+      };
     },
   )
   .get(
@@ -106,7 +131,7 @@ export const gitHost = platform<Dependencies, RequestState>()
       try {
         const { slug } = await readApp(git.gitHost);
         const missing = await missingPermissions(git.gitHost);
-        return { ...status, installUrl: `${git.gitHost.url}/apps/${slug}/installations/new`, missing };
+        return { ...status, installUrl: installUrlOf(git.gitHost, slug), missing };
       } catch (error) {
         if (!isFailure(error, 'git_host')) throw error;
         return { ...status, problem: error.message };

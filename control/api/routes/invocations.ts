@@ -38,12 +38,22 @@ const fields = {
   error: Type.String(),
   cpuMs: Type.Number(),
   wallMs: Type.Number(),
-  firstByteMs: nullable(Type.Number({ description: 'Time to first byte; null: no request' })),
+  firstByteMs: nullable(Type.Number({ description: 'Time to first byte; null: no response' })),
   deploymentId: Type.String(),
   branch: Type.String(),
   traceId: nullable(Type.String()),
 };
 const Invocation = Type.Object(fields);
+const Request = Type.Object({
+  query: Type.String({ description: 'Without `?`; values that may be secret are `***`' }),
+  headers: Type.Array(
+    Type.Object({ name: Type.String(), value: nullable(Type.String({ description: 'Null: it is not stored' })) }),
+    { description: 'A fixed list of headers, without secrets' },
+  ),
+  client: nullable(Type.String({ description: 'Address of the client, as the worker sees it' })),
+  requestBytes: nullable(Type.Integer({ description: 'Length of the body; null: unknown' })),
+  responseBytes: nullable(Type.Integer({ description: 'Length of the body; null: a WebSocket' })),
+});
 
 const invocationQuery = {
   ...storedQuery,
@@ -129,8 +139,13 @@ export const invocations = platform<Dependencies, RequestState>()
     {
       ...needs('log:read', 'project'),
       tags,
-      summary: 'Read one invocation, with its first 1000 lines',
-      response: Type.Object({ ...fields, lines: Type.Array(StoredLineSchema) }),
+      summary: 'Read one invocation, with its request and its first 1000 lines',
+      response: Type.Object({
+        ...fields,
+        // Null: an event, or from before this field.
+        request: nullable(Request),
+        lines: Type.Array(StoredLineSchema),
+      }),
     },
     async (ctx) => {
       const { projectId } = await ctx.state.access.project('log:read', ctx.params.id);

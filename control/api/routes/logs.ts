@@ -48,6 +48,9 @@ const lineQuery = {
   ...storedQuery,
   level: Type.Optional(Type.Enum([...lineLevels], { description: 'This level and higher' })),
   search: Type.Optional(Type.String({ maxLength: 200, description: 'Part of the text, case-insensitive' })),
+  regex: Type.Optional(
+    Type.String({ maxLength: 200, description: 'Regular expression for the text, case-insensitive, as in Postgres' }),
+  ),
   invocation: Type.Optional(Type.String({ maxLength: 64 })),
 };
 
@@ -125,6 +128,10 @@ export const logs = (streams: EventStreams) =>
         const { projectId } = await ctx.state.access.project('log:read', ctx.params.id);
         if (!(ctx.req.headers.get('accept') ?? '').includes('text/event-stream'))
           throw new ApiError('bad_request', { reason: 'header accept: must include text/event-stream' });
+        const { regex } = ctx.query;
+        // An invalid one must not end an open stream.
+        if (regex !== undefined)
+          await readWithin(ctx.env.sql, ctx.env.telemetryLimits.scanMs, (sql) => sql`SELECT '' ~* ${regex}`);
         const given = ctx.req.headers.get('last-event-id') ?? ctx.query.after ?? '';
         const after = /^\d{1,15}$/.test(given) ? Number(given) : null;
         return streams.answer(

@@ -3,11 +3,17 @@ import Type from '#core/typebox/typebox.mjs';
 import { backupPlan, backupRuns, requestBackup } from '#core/process/backup-runs.ts';
 import { platform } from '#packages/worker/index.ts';
 import { checkHealth } from '../../operator/health.ts';
+import { readBusiest, readEngines, readMachine } from '../../operator/overview.ts';
 import type { Dependencies } from '../../process/dependencies.ts';
 import { resealAll } from '../../operator/reseal.ts';
+import { checkOffered } from '../../sign-in/new-password.ts';
+import { makeRecoveryUrl } from '../../sign-in/recovery.ts';
+import { readWithin } from '../../telemetry/filter.ts';
 import type { RequestState } from '../request/middleware.ts';
 import { ApiError } from '../../http/errors.ts';
 import { needs } from '../request/needs.ts';
+
+const RECOVERY_SECONDS = 24 * 3600;
 
 const Finding = Type.Object({
   name: Type.String(),
@@ -15,6 +21,45 @@ const Finding = Type.Object({
   message: Type.String(),
   // Null if there is nothing to do.
   advice: Type.Union([Type.String(), Type.Null()]),
+});
+
+const Overview = Type.Object({
+  // Where the API process runs.
+  machine: Type.Object({
+    cores: Type.Integer(),
+    // Average of processes that run or wait for a core, over the last minute.
+    load: Type.Number(),
+    memoryBytes: Type.Integer(),
+    memoryFreeBytes: Type.Integer(),
+    // Of the disk with the data.
+    diskBytes: Type.Integer(),
+    diskFreeBytes: Type.Integer(),
+  }),
+  // Null if the handler does not respond.
+  engines: Type.Union([
+    Type.Null(),
+    Type.Array(
+      Type.Object({
+        id: Type.Integer(),
+        role: Type.String({ description: '`serving`, `quarantine` or `spare`' }),
+        state: Type.String(),
+        restarts: Type.Integer({ description: 'Earlier processes in its place' }),
+        rssBytes: Type.Integer(),
+        load: Type.Integer({ description: 'Running and waiting requests' }),
+      }),
+    ),
+  ]),
+  // Of the last hour: the twenty with the most invocations, and the twenty with the most failures.
+  projects: Type.Array(
+    Type.Object({
+      projectId: Type.String(),
+      name: Type.String(),
+      organization: Type.String({ description: 'Its slug' }),
+      invocations: Type.Integer(),
+      failures: Type.Integer(),
+      cpuMs: Type.Number(),
+    }),
+  ),
 });
 
 const Moment = Type.String({ format: 'date-time' });
@@ -51,6 +96,61 @@ export const operator = platform<Dependencies, RequestState>()
     async (ctx) => {
       ctx.state.access.operator();
       return { findings: await checkHealth(ctx.env) };
+    },
+  )
+  .get(
+    '/operator/overview',
+    {
+      ...needs('operator'),
+      tags: ['operator'],
+      summary: 'Read the load of the machine, its engines, and the busiest and most failing projects of the last hour',
+      response: Overview,
+    },
+    async (ctx) => {
+      ctx.state.access.operator();
+      const { folder, privatePort, sql, telemetryLimits } = ctx.env;
+      const [machine, engines, projects] = await Promise.all([
+        readMachine(folder),
+        readEngines(privatePort),
+        readWithin(sql, telemetryLimits.scanMs, readBusiest),
+      ]);
+      return { machine, engines, projects };
+    },
+  )
+  .post(
+    '/operator/accounts/:accountId/recovery-link',
+    {
+      ...needs('operator'),
+      tags: ['operator'],
+      summary: 'Create a link with which an account sets a new password once',
+      description: 'It expires after a day. Pass it to the person only: it gives access to the account.',
+      body: Type.Object({
+        removeSecondFactor: Type.Optional(
+          Type.Boolean({ description: 'Whether using it also turns off two-factor authentication' }),
+        ),
+      }),
+      response: { 201: Type.Object({ url: Type.String(), expiresAt: Moment }) },
+    },
+    async (ctx) => {
+      ctx.state.access.operator();
+      checkOffered(ctx.env);
+      const { accountId } = ctx.params;
+      const removesFactor = ctx.body.removeSecondFactor === true;
+      const made = await ctx.env.sql.begin(async (tx) => {
+        const [account] = await tx`SELECT 1 FROM control.account WHERE id = ${accountId}`;
+        if (account === undefined) throw new ApiError('not_found');
+        await ctx.state.audit(tx, {
+          organizationId: null,
+          action: 'account.recovery_link',
+          subjectKind: 'account',
+          subjectId: accountId,
+          details: { removesFactor },
+        });
+        const expiresAt = new Date(Date.now() + RECOVERY_SECONDS * 1000).toISOString();
+        const url = await makeRecoveryUrl(tx, ctx.env.addresses.ui, { accountId, removesFactor }, RECOVERY_SECONDS);
+        return { url, expiresAt };
+      });
+      return ctx.json(made, 201);
     },
   )
   .get(

@@ -1,5 +1,6 @@
 // Projects: list, create, read, change, delete; and builds of a branch on request.
 import Type from '#core/typebox/typebox.mjs';
+import { defaultReleaseSettings, stepsProblem, type ReleaseSettings } from '#core/release-settings.ts';
 import { hashPreviewBypass, hashPreviewPassword } from '#core/preview-access.ts';
 import { platform } from '#packages/worker/index.ts';
 import { createProject } from '../../releases/create-project.ts';
@@ -20,7 +21,7 @@ import type { RequestState } from '../request/middleware.ts';
 import { ApiError } from '../../http/errors.ts';
 import { needs } from '../request/needs.ts';
 import { pageOf, pageQuery, readTimePage, toTimePage } from '../../http/page.ts';
-import { Id, nullable, Timestamp } from '../../http/schemas.ts';
+import { Id, nullable, releaseKeys, ReleaseSettingsSchema, Timestamp } from '../../http/schemas.ts';
 import { DeploymentSchema } from './deployments.ts';
 
 const Visibility = Type.Enum(['private', 'public']);
@@ -43,6 +44,8 @@ const fields = {
     installCommand: Text,
     redeployOnVariables: Type.Boolean(),
     keepDeployments: nullable(Type.Integer()),
+    // Guarded releases, unless platform.yaml has its own; null: production moves at once.
+    release: nullable(ReleaseSettingsSchema),
     hasPreviewPassword: Type.Boolean(),
     hasPreviewBypass: Type.Boolean(),
   }),
@@ -65,6 +68,14 @@ function checkFolder(name: string, field: string, value: string): string {
   // oxlint-disable-next-line no-control-regex -- rejects control characters
   if (/[\x00-\x1f]/.test(value)) refuse('contains a control character');
   return value.replace(/\/+$/, '');
+}
+
+/** Adds the defaults. @throws {ApiError} if the steps do not rise to 100. */
+function checkRelease(written: Partial<ReleaseSettings>): ReleaseSettings {
+  const settings = { ...defaultReleaseSettings, ...written };
+  const problem = stepsProblem(settings.steps);
+  if (problem !== null) throw new ApiError('bad_request', { reason: `body.release.steps: ${problem}` });
+  return settings;
 }
 
 export const projects = platform<Dependencies, RequestState>()
@@ -172,6 +183,9 @@ export const projects = platform<Dependencies, RequestState>()
           installCommand: Type.Optional(Text),
           redeployOnVariables: Type.Optional(Type.Boolean()),
           keepDeployments: Type.Optional(nullable(Type.Integer({ minimum: 1, maximum: 1000 }))),
+          release: Type.Optional(
+            nullable(Type.Object(Type.Partial(Type.Object(releaseKeys)).properties, { additionalProperties: false })),
+          ),
           previewPassword: Type.Optional(nullable(Type.String({ minLength: 8, maxLength: 200 }))),
         },
         { additionalProperties: false },
@@ -180,20 +194,24 @@ export const projects = platform<Dependencies, RequestState>()
     },
     async (ctx) => {
       const { projectId, organizationId } = await ctx.state.access.project('project:write', ctx.params.id);
-      const { description, visibility, defaultBranch, configPath, previewPassword, ...rest } = ctx.body;
+      const { description, visibility, defaultBranch, configPath, previewPassword, release, ...rest } = ctx.body;
       if (rest.outputDirectory != null)
         rest.outputDirectory = checkFolder('outputDirectory', 'Out', rest.outputDirectory);
       const folder = configPath === undefined ? undefined : checkFolder('configPath', 'Base', configPath);
       // Hashing is slow: do it outside the transaction.
       const password = previewPassword == null ? previewPassword : await hashPreviewPassword(previewPassword);
-      const settings = { ...rest, ...(password !== undefined && { previewPassword: password }) };
+      const settings = {
+        ...rest,
+        ...(password !== undefined && { previewPassword: password }),
+        ...(release !== undefined && { release: release === null ? null : checkRelease(release) }),
+      };
       const row = await ctx.env.sql.begin(async (tx) => {
         await changeProject(tx, projectId, {
           description,
           visibility,
           defaultBranch,
           configPath: folder,
-          settings: settings as Record<string, string | number | boolean | null>,
+          settings: settings as Record<string, string | number | boolean | object | null>,
         });
         await ctx.state.audit(tx, {
           organizationId,

@@ -7,6 +7,7 @@ import { promote, rollback, split } from '../../releases/promote.ts';
 import { previewPromotion } from '../../releases/promotion-preview.ts';
 import { redeploy } from '../../releases/redeploy.ts';
 import type { Dependencies } from '../../process/dependencies.ts';
+import { nullable, ReleaseSettingsSchema } from '../../http/schemas.ts';
 import type { RequestState } from '../request/middleware.ts';
 import { needs } from '../request/needs.ts';
 
@@ -18,6 +19,8 @@ const promoted = {
   migrations: Type.Array(Type.Object(Ran)),
   warnings: Type.Array(Type.String()),
   routed: Type.Boolean(),
+  // Whether a guarded release of the deployment runs: production moves when it succeeds.
+  guarded: Type.Boolean(),
 };
 const Promoted = Type.Object(promoted);
 const RolledBack = Type.Object({
@@ -25,6 +28,9 @@ const RolledBack = Type.Object({
   migrationsSince: Type.Array(Type.Object({ ...Ran, deploymentId: Type.String() })),
   restored: Type.Array(Type.String()),
 });
+const now = Type.Optional(
+  Type.Boolean({ description: 'Send all visitors to it at once, even if a guarded release is configured' }),
+);
 const confirm = Type.Optional(Type.Boolean({ description: 'Continue even if a running deployment may break' }));
 
 const Files = Type.Object(Ran);
@@ -51,6 +57,8 @@ const Preview = Type.Object({
   // Null if no engine responded.
   migrations: Type.Union([Type.Array(Files), Type.Null()]),
   risky: Names,
+  // The steps in which production would move; null: at once.
+  release: nullable(ReleaseSettingsSchema),
   migrationsSince: Type.Array(Type.Object({ ...Ran, deploymentId: Type.String() })),
 });
 
@@ -72,14 +80,14 @@ export const releases = platform<Dependencies, RequestState>()
     '/projects/:id/promote',
     {
       ...needs('deployment:promote', 'project'),
-      summary: 'Promote a deployment to production',
-      body: Type.Object({ deploymentId: DeploymentId, confirm }),
+      summary: 'Promote a deployment to production, in steps if a guarded release is configured',
+      body: Type.Object({ deploymentId: DeploymentId, now, confirm }),
       response: Promoted,
     },
     async (ctx) => {
       const { projectId, actor } = await ctx.state.access.project('deployment:promote', ctx.params.id);
-      const { deploymentId, confirm: isConfirmed = false } = ctx.body;
-      const asked = { projectId, deploymentId, confirm: isConfirmed, requestedBy: actor.accountId };
+      const { deploymentId, now: isNow = false, confirm: isConfirmed = false } = ctx.body;
+      const asked = { projectId, deploymentId, now: isNow, confirm: isConfirmed, requestedBy: actor.accountId };
       return toJson(await promote(ctx.env, asked, ctx.state.audit));
     },
   )
@@ -87,14 +95,15 @@ export const releases = platform<Dependencies, RequestState>()
     '/deployments/:id/promote',
     {
       ...needs('deployment:promote', 'deployment'),
-      summary: 'Promote this deployment to production',
-      body: Type.Object({ confirm }),
+      summary: 'Promote this deployment to production, in steps if a guarded release is configured',
+      body: Type.Object({ now, confirm }),
       response: Promoted,
     },
     async (ctx) => {
       const deploymentId = ctx.params.id;
       const { projectId, actor } = await ctx.state.access.deployment('deployment:promote', deploymentId);
-      const asked = { projectId, deploymentId, confirm: ctx.body.confirm ?? false, requestedBy: actor.accountId };
+      const { now: isNow = false, confirm: isConfirmed = false } = ctx.body;
+      const asked = { projectId, deploymentId, now: isNow, confirm: isConfirmed, requestedBy: actor.accountId };
       return toJson(await promote(ctx.env, asked, ctx.state.audit));
     },
   )
@@ -102,7 +111,7 @@ export const releases = platform<Dependencies, RequestState>()
     '/projects/:id/rollback',
     {
       ...needs('deployment:promote', 'project'),
-      summary: 'Roll back to the previous production deployment, or to a named one',
+      summary: 'Roll back to the previous production deployment, or to a named one; cancels a guarded release',
       body: Type.Object({
         deploymentId: Type.Optional(DeploymentId),
         restoreDatabase: Type.Optional(

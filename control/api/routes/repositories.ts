@@ -2,16 +2,18 @@
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import { isBranchName } from '#git/remote-url.ts';
-import type { Transaction } from '#postgres/sql.ts';
+import type { Sql, Transaction } from '#postgres/sql.ts';
 import { connectHosted, connectRemote } from '../../git-host/connect.ts';
 import { createDeployment } from '../../releases/create-deployment.ts';
 import { touchRoute } from '../../releases/project-routes.ts';
 import { personToken } from '../../git-host/person-token.ts';
 import { askForRefresh } from '../../git-host/remote-refresh.ts';
+import { checkNow, connectByToken, webhookRemoval } from '../../git-host/token-repositories.ts';
 import type { Dependencies } from '../../process/dependencies.ts';
 import { hashOf } from '../../access/secrets.ts';
 import type { RequestState } from '../request/middleware.ts';
 import { ApiError } from '../../http/errors.ts';
+import { nullable } from '../../http/schemas.ts';
 import { needs, openToAll } from '../request/needs.ts';
 
 const Repository = Type.Object({
@@ -20,6 +22,9 @@ const Repository = Type.Object({
   source: Type.Union([Type.Literal('git-host'), Type.Literal('remote'), Type.Literal('builtin')]),
   fullName: Type.String(),
   defaultBranch: Type.String(),
+  /** Of a Git host: which kind it is, and the repository's page. */
+  hostKind: nullable(Type.String()),
+  url: nullable(Type.String()),
   /** Why the repository is disconnected; null: it is connected. */
   disconnectReason: Type.Union([Type.String(), Type.Null()]),
   createdAt: Type.String(),
@@ -31,6 +36,9 @@ interface Row {
   readonly source: 'git-host' | 'remote' | 'builtin';
   readonly full_name: string;
   readonly default_branch: string;
+  readonly url: string;
+  /** Null: of the host of GITHOST_URL. */
+  readonly host_kind: string | null;
   readonly disconnected_at: Date | null;
   readonly disconnect_reason: string | null;
   readonly created_at: Date;
@@ -42,15 +50,28 @@ const toRepository = (row: Row) => ({
   source: row.source,
   fullName: row.full_name,
   defaultBranch: row.default_branch,
+  hostKind: row.source === 'git-host' ? (row.host_kind ?? 'github') : null,
+  url: row.source === 'git-host' ? row.url : null,
   disconnectReason: row.disconnected_at === null ? null : (row.disconnect_reason ?? 'disconnected'),
   createdAt: row.created_at.toISOString(),
 });
 
+/** Rows of repositories, with the kind of their host. */
+function repositoryRows(sql: Sql, condition: ReturnType<Sql>) {
+  return sql<Row[]>`
+    SELECT repository.*, git_host.kind AS host_kind
+      FROM control.repository LEFT JOIN control.git_host ON git_host.id = repository.git_host_id
+     WHERE ${condition} ORDER BY repository.full_name LIMIT 1000`;
+}
+
 const HostedBody = Type.Object({
   organizationId: Type.String(),
   source: Type.Literal('git-host'),
-  installationId: Type.String({ pattern: '^[0-9]{1,16}$' }),
-  hostId: Type.String({ pattern: '^[0-9]{1,16}$' }),
+  installationId: Type.String({
+    pattern: '^(?:[0-9]{1,16}|gac_[a-z0-9]{20})$',
+    description: 'Of the application, or the ID of an account from `GET /git-accounts`',
+  }),
+  hostId: Type.String({ pattern: '^(?:[0-9]{1,16}|[0-9a-f-]{36})$' }),
 });
 
 const RemoteBody = Type.Object({
@@ -71,9 +92,9 @@ export const repositories = platform<Dependencies, RequestState>()
     '/repositories',
     {
       ...needs('project:create'),
-      summary: 'Connect a repository of the Git host, or a plain Git remote',
+      summary: 'Connect a repository of a Git host, or a plain Git remote',
       description:
-        'To connect a repository of the Git host, you need push access to it. For a remote, `webhookUrl` is shown once: a POST to it deploys the pushed commit.',
+        'To connect a repository of the host of GITHOST_URL, you need push access to it; for other hosts, the account must administer it. For a remote, `webhookUrl` is shown once: a POST to it deploys the pushed commit.',
       body: Type.Union([HostedBody, RemoteBody]),
       response: {
         201: Type.Object({ repository: Repository, webhookUrl: Type.Union([Type.String(), Type.Null()]) }),
@@ -96,8 +117,12 @@ export const repositories = platform<Dependencies, RequestState>()
       let webhookUrl: string | null = null;
       if (body.source === 'git-host') {
         const { installationId, hostId } = body;
-        const token = await personToken(ctx.env, actor.accountId);
-        id = await connectHosted(ctx.env, { organizationId, installationId, hostId }, token, note);
+        if (installationId.startsWith('gac_'))
+          id = await connectByToken(ctx.env, { organizationId, accountId: installationId, hostId }, note);
+        else {
+          const token = await personToken(ctx.env, actor.accountId);
+          id = await connectHosted(ctx.env, { organizationId, installationId, hostId }, token, note);
+        }
       } else {
         const { url, defaultBranch = null, username, password, sshKey, knownHosts } = body;
         const given = Object.entries({ username, password, sshKey, knownHosts });
@@ -106,7 +131,7 @@ export const repositories = platform<Dependencies, RequestState>()
         id = made.id;
         webhookUrl = `${addresses.api}/webhooks/remote/${made.webhookToken}`;
       }
-      const [row] = await sql<Row[]>`SELECT * FROM control.repository WHERE id = ${id}`;
+      const [row] = await repositoryRows(sql, sql`repository.id = ${id}`);
       return ctx.json({ repository: toRepository(row!), webhookUrl }, 201);
     },
   )
@@ -121,9 +146,38 @@ export const repositories = platform<Dependencies, RequestState>()
     async (ctx) => {
       const { organizationId } = ctx.query;
       ctx.state.access.organization('project:read', organizationId);
-      const rows = await ctx.env.sql<Row[]>`
-        SELECT * FROM control.repository WHERE organization_id = ${organizationId} ORDER BY full_name LIMIT 1000`;
+      const { sql } = ctx.env;
+      const rows = await repositoryRows(sql, sql`repository.organization_id = ${organizationId}`);
       return { repositories: rows.map(toRepository) };
+    },
+  )
+  .post(
+    '/repositories/:id/check',
+    {
+      ...needs('project:write'),
+      summary: 'Check a repository that an account of a Git host connects, and repair its webhook',
+      description: 'Follows a new name, an archived or a deleted repository. The platform does so about once a day.',
+      response: Type.Object({
+        repository: Repository,
+        webhook: nullable(Type.Enum(['created', 'updated', 'kept'], { description: 'Null: the repository is gone' })),
+      }),
+    },
+    async (ctx) => {
+      const { sql } = ctx.env;
+      ctx.state.access.account('project:write');
+      const [row] = await repositoryRows(sql, sql`repository.id = ${ctx.params.id}`);
+      if (row === undefined) throw new ApiError('not_found');
+      ctx.state.access.organization('project:write', row.organization_id);
+      const { webhook } = await checkNow(ctx.env, row.id);
+      await ctx.state.audit(sql, {
+        organizationId: row.organization_id,
+        action: 'repository.check',
+        subjectKind: 'repository',
+        subjectId: row.id,
+        details: { webhook },
+      });
+      const [after] = await repositoryRows(sql, sql`repository.id = ${row.id}`);
+      return { repository: toRepository(after!), webhook };
     },
   )
   .delete(
@@ -140,6 +194,7 @@ export const repositories = platform<Dependencies, RequestState>()
         SELECT organization_id FROM control.repository WHERE id = ${ctx.params.id} AND source <> 'builtin'`;
       if (row === undefined) throw new ApiError('not_found');
       ctx.state.access.organization('project:write', row.organization_id);
+      const removeWebhook = await webhookRemoval(ctx.env, ctx.params.id);
       await sql.begin(async (tx) => {
         await tx`DELETE FROM control.repository WHERE id = ${ctx.params.id}`;
         await ctx.state.audit(tx, {
@@ -149,6 +204,7 @@ export const repositories = platform<Dependencies, RequestState>()
           subjectId: ctx.params.id,
         });
       });
+      ctx.env.background('Removal of a webhook', removeWebhook);
       return ctx.json(null, 204);
     },
   )
@@ -178,8 +234,10 @@ export const repositories = platform<Dependencies, RequestState>()
       const folder = configPath.replace(/^\.\/?|\/+$/g, '');
       if (folder !== '' && !FOLDER.test(folder))
         throw new ApiError('bad_request', { reason: `"${configPath}" is not a valid folder in a repository` });
-      const [row] = await sql<Row[]>`
-        SELECT * FROM control.repository WHERE id = ${repositoryId} AND organization_id = ${organizationId}`;
+      const [row] = await repositoryRows(
+        sql,
+        sql`repository.id = ${repositoryId} AND repository.organization_id = ${organizationId}`,
+      );
       if (row === undefined) throw new ApiError('not_found');
       const branch = ctx.body.defaultBranch ?? row.default_branch;
       if (!isBranchName(branch))

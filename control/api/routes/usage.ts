@@ -1,11 +1,11 @@
 // Usage: requests and CPU by project, kind of invocation, route and time, as reported by engines; and plans.
 import Type from '#core/typebox/typebox.mjs';
-import { invocationKinds, plans as planNames, type Plan } from '#core/plans.ts';
+import { invocationKinds, plans as planNames } from '#core/plans.ts';
 import { platform } from '#packages/worker/index.ts';
 import type { Dependencies } from '../../process/dependencies.ts';
 import { readOrganization } from '../../records/organizations.ts';
 import { touchProjects } from '../../records/projects.ts';
-import { budgetsOf, readCostliest, readUsage, usageGroups, type UsageQuestion } from '../../records/usage.ts';
+import { readBudget, readCostliest, readUsage, usageGroups, type UsageQuestion } from '../../records/usage.ts';
 import type { RequestState } from '../request/middleware.ts';
 import { touchStorage } from '../../storage/follow.ts';
 import { storageLimitOf } from '../../storage/left.ts';
@@ -98,14 +98,8 @@ function toQuestion(query: UsageQuery): Omit<UsageQuestion, 'organizationId' | '
   return { from, to, groupBy: query.groupBy ?? 'kind', kind: query.kind ?? null, route: query.route ?? null };
 }
 
-async function budgetOf({ sql, cpuLimits }: Dependencies, organizationId: string) {
-  const [row] = await sql<{ plan: Plan }[]>`SELECT plan FROM control.organization WHERE id = ${organizationId}`;
-  const plan = row!.plan;
-  return { plan, cpuMs: budgetsOf(cpuLimits, plan) };
-}
-
 async function usageOf(deps: Dependencies, question: UsageQuestion) {
-  const [budget, used] = await Promise.all([budgetOf(deps, question.organizationId), readUsage(deps.sql, question)]);
+  const [budget, used] = await Promise.all([readBudget(deps, question.organizationId), readUsage(deps.sql, question)]);
   return { budget, ...used };
 }
 
@@ -155,7 +149,7 @@ export const usage = platform<Dependencies, RequestState>()
     async (ctx) => {
       const { organizationId, projectId } = await ctx.state.access.project('usage:read', ctx.params.id);
       const { limit = 20, ...asked } = ctx.query;
-      const budget = await budgetOf(ctx.env, organizationId);
+      const budget = await readBudget(ctx.env, organizationId);
       const scope = { ...toQuestion(asked), organizationId, projectId };
       return { budget, items: await readCostliest(ctx.env.sql, scope, budget.cpuMs, limit) };
     },

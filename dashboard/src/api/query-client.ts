@@ -1,11 +1,16 @@
-// Defaults of all queries: retries, stale time, and a refetch when the API is reachable again.
-import { QueryClient } from '@tanstack/react-query';
+// Defaults of all queries: retries, stale time, and a refetch when the API is reachable again or another tab changed
+// something.
+import { MutationCache, QueryClient } from '@tanstack/react-query';
 import { whenItReturns } from './connection.ts';
 import { ApiFailure } from './failure.ts';
 
 const RETRIES_MAX = 3;
 
+/** Tells the other tabs of this browser that something was changed. */
+const tabs = new BroadcastChannel('platform-changes');
+
 export const queryClient = new QueryClient({
+  mutationCache: new MutationCache({ onSuccess: () => tabs.postMessage(null) }),
   defaultOptions: {
     queries: {
       staleTime: 5000,
@@ -19,3 +24,4 @@ export const queryClient = new QueryClient({
 });
 
 whenItReturns(() => void queryClient.invalidateQueries());
+tabs.onmessage = () => void queryClient.invalidateQueries();

@@ -1,19 +1,22 @@
 // Draws a chart with uPlot. chart.tsx loads it.
-import { useEffect, useEffectEvent, useRef } from 'react';
+import { useEffect, useEffectEvent, useRef, useSyncExternalStore } from 'react';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { usePreferences } from '../state/preferences.ts';
 import styles from './chart.module.css';
 import type { ChartProps } from './chart.tsx';
+import { isolatedPoints, ownValue, stackedFromTop, type Mark } from './chart-series.ts';
 import { countText } from './text.ts';
 import { axisTimes, exactTime } from './time.tsx';
 
 const SECOND_MS = 1000;
+const NONE: readonly Mark[] = [];
 const FONT = '11px "Inter Variable", sans-serif';
 
 export default function ChartDrawn(props: ChartProps & { readonly height: number }) {
-  const { label, times, series, height, format = countText, limit, marks = [], onRange } = props;
+  const { label, times, series, isStacked = false, height, format = countText, limit, marks = NONE, onRange } = props;
   const { theme, timeZone } = usePreferences();
+  const isDark = useSyncExternalStore(followScheme, isSchemeDark);
   const frame = useRef<HTMLDivElement>(null);
   const select = useEffectEvent((from: number, to: number) => onRange?.(from, to));
   useEffect(() => {
@@ -25,6 +28,7 @@ export default function ChartDrawn(props: ChartProps & { readonly height: number
       grid: { stroke: color('--chart-grid'), width: 1 },
       ticks: { show: false },
     };
+    const layers = isStacked ? stackedFromTop(series) : series;
     const across = limit === undefined ? [] : [times.map(() => limit.value)];
     const plot = new uPlot(
       {
@@ -38,8 +42,9 @@ export default function ChartDrawn(props: ChartProps & { readonly height: number
         axes: [
           {
             ...axis,
+            size: 28,
             grid: { show: false },
-            space: 72,
+            space: 64,
             values: (_, seconds) =>
               axisTimes(
                 seconds.map((at) => at * SECOND_MS),
@@ -54,12 +59,17 @@ export default function ChartDrawn(props: ChartProps & { readonly height: number
             label: 'Time',
             value: (_, seconds) => (seconds == null ? '' : exactTime(new Date(seconds * SECOND_MS), timeZone)),
           },
-          ...series.map((one): uPlot.Series => ({
+          ...layers.map((one): uPlot.Series => ({
             label: one.label,
             stroke: color(one.color),
             width: 1.5,
-            points: { show: false },
-            value: (_, value) => (value == null ? '' : format(value)),
+            points: {
+              show: false,
+              size: 5,
+              fill: color(one.color),
+              filter: one.isBars === true ? [] : isolatedPoints(one.values),
+            },
+            value: (_, value, _series, at) => (value == null || at == null ? '' : format(ownValue(one, at) ?? value)),
             ...((one.isFilled === true || one.isBars === true) && {
               fill: `color-mix(in oklch, ${color(one.color)}, transparent ${one.isBars === true ? 0 : 84}%)`,
             }),
@@ -86,7 +96,7 @@ export default function ChartDrawn(props: ChartProps & { readonly height: number
           ],
         },
       },
-      [times.map((at) => at / SECOND_MS), ...series.map(({ values }) => [...values]), ...across] as uPlot.AlignedData,
+      [times.map((at) => at / SECOND_MS), ...layers.map(({ values }) => [...values]), ...across] as uPlot.AlignedData,
       element,
     );
     const observer = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height }));
@@ -96,8 +106,17 @@ export default function ChartDrawn(props: ChartProps & { readonly height: number
       plot.destroy();
     };
     // Recreated on every change, including theme and time zone: charts are cheap.
-  }, [times, series, height, format, limit, marks, theme, timeZone, onRange === undefined]);
+  }, [times, series, isStacked, height, format, limit, marks, theme, isDark, timeZone, onRange === undefined]);
   return <div ref={frame} className={styles.chart} role="img" aria-label={label} />;
+}
+
+const darkScheme = matchMedia('(prefers-color-scheme: dark)');
+const isSchemeDark = (): boolean => darkScheme.matches;
+
+/** Calls a listener when the system changes between light and dark. */
+function followScheme(listener: () => void): () => void {
+  darkScheme.addEventListener('change', listener);
+  return () => darkScheme.removeEventListener('change', listener);
 }
 
 /** A resolved colour for canvas, which supports neither variables nor light-dark(). */
@@ -111,21 +130,29 @@ function toneOf(element: HTMLElement, name: string): string {
   return color;
 }
 
-function drawMarks(plot: uPlot, marks: NonNullable<ChartProps['marks']>, color: string): void {
+function drawMarks(plot: uPlot, marks: readonly Mark[], color: string): void {
   const { ctx, bbox } = plot;
   ctx.save();
   ctx.strokeStyle = color;
   ctx.fillStyle = color;
   ctx.font = `${11 * devicePixelRatio}px "Inter Variable", sans-serif`;
+  ctx.textAlign = 'left';
+  ctx.textBaseline = 'alphabetic';
   ctx.setLineDash([3, 3]);
-  for (const { at, label } of marks) {
+  let labelEnd = 0;
+  for (const { at, label } of marks.toSorted((one, other) => one.at - other.at)) {
     const x = Math.round(plot.valToPos(at / SECOND_MS, 'x', true));
     if (x < bbox.left || x > bbox.left + bbox.width) continue;
     ctx.beginPath();
     ctx.moveTo(x, bbox.top);
     ctx.lineTo(x, bbox.top + bbox.height);
     ctx.stroke();
-    ctx.fillText(label, x + 4, bbox.top + 11 * devicePixelRatio);
+    // A label without room for it is left out; near the right edge it is left of its line.
+    const width = ctx.measureText(label).width;
+    const left = x + 4 + width > bbox.left + bbox.width ? x - 4 - width : x + 4;
+    if (label === '' || left < labelEnd) continue;
+    ctx.fillText(label, left, bbox.top + 11 * devicePixelRatio);
+    labelEnd = left + width + 8;
   }
   ctx.restore();
 }

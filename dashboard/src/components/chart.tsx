@@ -1,18 +1,7 @@
 // A time series chart. The chart library is loaded with the first chart.
 import { lazy, Suspense } from 'react';
+import type { Mark, Series } from './chart-series.ts';
 import { SkeletonBlock } from './skeleton.tsx';
-
-/** One line of a chart. */
-interface Series {
-  readonly label: string;
-  /** A variable of styles/tokens.css, such as `--ok`. */
-  readonly color: string;
-  /** One value per time; null for a gap. */
-  readonly values: readonly (number | null)[];
-  /** Filled area. */
-  readonly isFilled?: boolean;
-  readonly isBars?: boolean;
-}
 
 export interface ChartProps {
   /** Accessible name. */
@@ -20,13 +9,15 @@ export interface ChartProps {
   /** Ascending, ms since 1970. */
   readonly times: readonly number[];
   readonly series: readonly Series[];
+  /** Draws the series on top of each other, the first at the bottom. */
+  readonly isStacked?: boolean;
   readonly height?: number;
   /** Formats values of the axis and the legend. @example (ms) => `${ms} ms` */
   readonly format?: (value: number) => string;
   /** A horizontal line at the limit. */
   readonly limit?: { readonly value: number; readonly label: string };
   /** Vertical lines at points in time, such as deployments. */
-  readonly marks?: readonly { readonly at: number; readonly label: string }[];
+  readonly marks?: readonly Mark[];
   /** Called when the user selects a range by dragging: ms since 1970. */
   readonly onRange?: (from: number, to: number) => void;
 }

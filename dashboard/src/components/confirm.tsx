@@ -1,4 +1,4 @@
-// Confirmation dialogs for irreversible actions. Reversible ones offer undo for ten seconds instead (toast.tsx).
+// Confirmation dialogs for irreversible actions. Reversible ones offer undo for ten seconds instead (toast.ts).
 import { useState, type ReactNode } from 'react';
 import { Button } from './button.tsx';
 import { Dialog } from './dialog.tsx';
@@ -41,7 +41,7 @@ export function Confirm({
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" variant={isDanger ? 'danger' : 'primary'} isPending={isPending}>
+          <Button type="submit" variant={isDanger ? 'danger' : 'primary'} isPending={isPending} autoFocus={!isDanger}>
             {action}
           </Button>
         </>

@@ -19,6 +19,8 @@ interface OverlayProps {
 
 interface DialogProps extends OverlayProps {
   readonly isWide?: boolean;
+  /** Only screen readers read its title; the close button lies over the first line. */
+  readonly isTitleHidden?: boolean;
   /** A click outside does not close it. */
   readonly isKept?: boolean;
   /** Makes the dialog a form; called on Enter and by the submit button. */
@@ -39,6 +41,7 @@ export function Dialog({
   children,
   footer,
   isWide = false,
+  isTitleHidden = false,
   isKept = false,
   onSubmit,
 }: DialogProps) {
@@ -55,7 +58,7 @@ export function Dialog({
     event.stopPropagation();
     onSubmit?.();
   };
-  const className = joined(styles.dialog, isWide && styles.wide);
+  const className = joined(styles.dialog, isWide && styles.wide, isTitleHidden && styles.untitled);
   return (
     <Overlay isOpen={isOpen} onClose={onClose}>
       <Radix.Content
@@ -82,10 +85,11 @@ export function Sheet({ isOpen, onClose, title, description, children, footer, s
     <Overlay isOpen={isOpen} onClose={onClose}>
       <Radix.Content
         className={joined(styles.sheet, side === 'left' && styles.left)}
-        // Focus the sheet itself rather than its first button.
+        // Focus the sheet itself rather than its first button, unless a field of it asked for the focus.
         onOpenAutoFocus={(event) => {
           event.preventDefault();
-          (event.currentTarget as HTMLElement).focus();
+          const sheet = event.currentTarget as HTMLElement;
+          if (!sheet.contains(document.activeElement)) sheet.focus();
         }}
         {...(description === undefined && { 'aria-describedby': undefined })}
       >

@@ -76,10 +76,16 @@ export function Facts({ facts }: { readonly facts: readonly (readonly [name: str
   );
 }
 
+interface FiltersProps {
+  /** Accessible name, on a page with several. */
+  readonly label?: string;
+  readonly children: ReactNode;
+}
+
 /** Filter fields of a list; their values are kept in the URL. */
-export function Filters({ children }: { readonly children: ReactNode }) {
+export function Filters({ label, children }: FiltersProps) {
   return (
-    <div className={styles.filters} role="search">
+    <div className={styles.filters} role="search" aria-label={label}>
       {children}
     </div>
   );

@@ -1,148 +1,34 @@
 // A table of records. On phones each row becomes two lines: the `first` columns, then the others. Long tables render
-// only the rows near the viewport.
-import { useRef, type KeyboardEvent, type MouseEvent, type ReactNode } from 'react';
-import { joined } from './class-names.ts';
-import styles from './table.module.css';
-import { useShownRows } from './use-shown-rows.ts';
+// only the rows near the viewport; what does that is loaded with the first of them.
+import { lazy, Suspense, type ComponentType } from 'react';
+import { TableFrame, type Column, type ShownRows, type TableProps } from './table-frame.tsx';
 
-/** A column. */
-export interface Column<Row> {
-  readonly id: string;
-  /** The heading; must not be empty, also for actions. */
-  readonly header: string;
-  readonly cell: (row: Row) => ReactNode;
-  /** `end` for numbers; on phones their heading is shown before them. */
-  readonly align?: 'start' | 'end';
-  /** As wide as its content; the other columns share the rest. */
-  readonly isFitted?: boolean;
-  /** Share of the remaining width, such as `30%`; even by default. */
-  readonly width?: string;
-  /** Hidden if the table is narrower than 860 pixels. */
-  readonly isExtra?: boolean;
-  /** Position on phones: first line, end of the first line, second line (default), or hidden. */
-  readonly phone?: 'first' | 'first-end' | 'second' | 'hidden';
-  /** Visible to screen readers only. */
-  readonly isHeaderHidden?: boolean;
-}
+export type { Column, TableProps };
 
-export interface TableProps<Row> {
-  /** Accessible name. */
-  readonly label: string;
-  readonly columns: readonly Column<Row>[];
-  readonly rows: readonly Row[];
-  readonly rowKey: (row: Row) => string;
-  /** Buttons or the menu of a row, in the last column. Its heading is for screen readers. */
-  readonly actions?: ((row: Row) => ReactNode) | undefined;
-  /** Called on a click on a row, or Enter. Links inside a row keep working. */
-  readonly onOpen?: (row: Row) => void;
-  /** Key of the open row. */
-  readonly selectedKey?: string | null;
-}
-
-const ACTIONS_COLUMN = {
-  id: 'actions',
-  header: 'Actions',
-  isHeaderHidden: true,
-  isFitted: true,
-  phone: 'first-end',
-} as const;
+const LongTable = lazy(() => import('./long-table.tsx'));
+/** Tables with more rows are virtualized. */
+const WHOLE_MAX = 200;
+/** Rows that a long table shows until it is loaded. */
+const FIRST_ROWS = 60;
 
 /** @example <Table label="Deployments" columns={columns} rows={rows} rowKey={({ id }) => id} onOpen={open} /> */
 export function Table<Row>(props: TableProps<Row>) {
-  const { label, rows, rowKey, actions, onOpen, selectedKey = null } = props;
-  const columns = actions === undefined ? props.columns : [...props.columns, { ...ACTIONS_COLUMN, cell: actions }];
-  const body = useRef<HTMLTableSectionElement>(null);
-  const shown = useShownRows(rows.length, body);
-  const onKeyDown = (event: KeyboardEvent<HTMLTableRowElement>, row: Row): void => {
-    if (event.target !== event.currentTarget) return;
-    if (event.key === 'Enter') onOpen?.(row);
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (step === undefined) return;
-    const next = step === 1 ? event.currentTarget.nextElementSibling : event.currentTarget.previousElementSibling;
-    (next as HTMLElement | null)?.focus();
-    event.preventDefault();
-  };
+  const count = props.rows.length;
+  if (count <= WHOLE_MAX) return <TableFrame {...props} shown={firstRows(count, count)} />;
+  // A lazy component has no type parameter.
+  const Long = LongTable as ComponentType<TableProps<Row>>;
   return (
-    <div className={styles.wrap}>
-      {/* Explicit roles: the phone layout removes the implicit ones. */}
-      <table
-        className={styles.table}
-        role="table"
-        aria-label={label}
-        aria-rowcount={shown.isPart ? rows.length + 1 : undefined}
-      >
-        <thead role="rowgroup">
-          <tr role="row">
-            {columns.map(({ id, header, align, isFitted, isExtra, isHeaderHidden, width }) => (
-              <th
-                key={id}
-                role="columnheader"
-                scope="col"
-                style={width === undefined ? undefined : { width }}
-                className={joined(align === 'end' && styles.end, isFitted && styles.fit, isExtra && styles.extra)}
-              >
-                {isHeaderHidden ? <span className="visually-hidden">{header}</span> : header}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody role="rowgroup" ref={body}>
-          <Gap px={shown.beforePx} />
-          {rows.slice(shown.from, shown.to).map((row, at) => {
-            const key = rowKey(row);
-            return (
-              <tr
-                key={key}
-                ref={shown.measure}
-                data-index={shown.from + at}
-                role="row"
-                aria-rowindex={shown.isPart ? shown.from + at + 2 : undefined}
-                className={onOpen && styles.opens}
-                tabIndex={onOpen === undefined ? undefined : 0}
-                aria-selected={selectedKey === null ? undefined : selectedKey === key}
-                onClick={(event) => !isOfControl(event) && onOpen?.(row)}
-                onKeyDown={(event) => onKeyDown(event, row)}
-              >
-                {columns.map(({ id, header, cell, align, isFitted, isExtra, phone }) => (
-                  <td
-                    key={id}
-                    role="cell"
-                    data-label={align === 'end' ? header : undefined}
-                    className={joined(
-                      align === 'end' && styles.end,
-                      isFitted && styles.fit,
-                      isExtra && styles.extra,
-                      phone === 'first' && styles.first,
-                      phone === 'first-end' && styles.firstEnd,
-                      phone === 'hidden' && styles.hidden,
-                    )}
-                  >
-                    {cell(row)}
-                  </td>
-                ))}
-              </tr>
-            );
-          })}
-          <Gap px={shown.afterPx} />
-        </tbody>
-      </table>
-    </div>
+    <Suspense fallback={<TableFrame {...props} shown={firstRows(FIRST_ROWS, count)} />}>
+      <Long {...props} />
+    </Suspense>
   );
 }
 
-/** Space of rows that are not rendered. */
-function Gap({ px }: { readonly px: number }) {
-  return px === 0 ? null : (
-    <tr aria-hidden className={styles.gap}>
-      <td style={{ height: px }} />
-    </tr>
-  );
-}
-
-/** Whether the click hit a control, or ended a text selection. */
-function isOfControl(event: MouseEvent<HTMLElement>): boolean {
-  const target = event.target as HTMLElement;
-  // Menus are portals: React still bubbles their events through the row.
-  if (!event.currentTarget.contains(target)) return true;
-  return target.closest('a, button, input, select, label') !== null || String(getSelection()) !== '';
-}
+const firstRows = (to: number, count: number): ShownRows => ({
+  from: 0,
+  to,
+  beforePx: 0,
+  afterPx: 0,
+  isPart: to < count,
+  measure: undefined,
+});

@@ -12,6 +12,11 @@ export function shortCountText(value: number): string {
   return Math.round(value).toLocaleString(LOCALE, { notation: 'compact' });
 }
 
+/** Labels of an axis of counts: nothing between whole numbers. @example wholeText(0.5) // '' */
+export function wholeText(value: number): string {
+  return Number.isInteger(value) ? shortCountText(value) : '';
+}
+
 /** An enum value as a label. @example sentenceText('dead_letter') // 'Dead letter' */
 export function sentenceText(word: string): string {
   return `${word.charAt(0).toUpperCase()}${word.slice(1).replaceAll(/[-_]/g, ' ')}`;

@@ -3,7 +3,7 @@ import { useSyncExternalStore } from 'react';
 import { usePreferences } from '../state/preferences.ts';
 import { durationText, exactTime, relativeTime } from '../state/time-text.ts';
 
-export { axisTimes, clockText, durationText, exactTime } from '../state/time-text.ts';
+export { axisTimes, clockText, durationText, exactTime, latencyText } from '../state/time-text.ts';
 
 const TICK_MS = 1000;
 

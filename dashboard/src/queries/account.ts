@@ -1,5 +1,5 @@
 // The signed-in user and their projects.
-import { queryOptions } from '@tanstack/react-query';
+import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { api, dataOf } from '../api/client.ts';
 import { ApiFailure } from '../api/failure.ts';
 import { mode } from '../state/mode.ts';
@@ -45,6 +45,21 @@ async function projectsWith(search: string, signal: AbortSignal): Promise<readon
   } while (cursor !== undefined && found.length < PROJECTS_SHOWN_MAX);
   return found;
 }
+
+/** Icons of the live sites, by project. They change with the deployment of production only. */
+export const projectIconsQuery = (projects: readonly ListedProject[]) => {
+  const live = projects.flatMap(({ productionDeploymentId }) => productionDeploymentId ?? []);
+  return queryOptions({
+    queryKey: ['project-icons', live.toSorted()],
+    queryFn: async ({ signal }): Promise<ReadonlyMap<string, string>> => {
+      const { items } = await dataOf(api.get('/projects/icons', { signal }));
+      return new Map(items.map(({ projectId, icon }) => [projectId, icon]));
+    },
+    enabled: live.length > 0,
+    staleTime: Infinity,
+    placeholderData: keepPreviousData,
+  });
+};
 
 /** A project by name or ID; under `platform dev`, the only project. */
 export const projectQuery = (ref: string) =>

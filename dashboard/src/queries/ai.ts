@@ -3,7 +3,8 @@ import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { api, dataOf } from '../api/client.ts';
 import { byCursor } from '../components/cursor-list.tsx';
 import { countText } from '../components/text.ts';
-import { spanOf, type Range, type UsageOf } from './usage.ts';
+import { spanOf, type UsageOf } from './usage.ts';
+import type { Range } from './usage-search.ts';
 
 const STALE_MS = 30_000;
 const PAGE = 50;
@@ -32,6 +33,20 @@ export const aiUsageQuery = (of: UsageOf, range: Range, groupBy: AiGroup) =>
   queryOptions({
     queryKey: ['ai-usage', of, range, groupBy],
     queryFn: ({ signal }) => readAiUsage(of, range, groupBy, signal),
+    staleTime: STALE_MS,
+    refetchInterval: STALE_MS,
+  });
+
+const readAiMonth = (of: UsageOf, signal: AbortSignal) =>
+  'projectId' in of
+    ? dataOf(api.get('/projects/:id/ai/month', { params: { id: of.projectId }, signal }))
+    : dataOf(api.get('/orgs/:id/ai/month', { params: { id: of.organizationId }, signal }));
+
+/** Cost of the current month, its forecast and its budget. */
+export const aiMonthQuery = (of: UsageOf) =>
+  queryOptions({
+    queryKey: ['ai-month', of],
+    queryFn: ({ signal }) => readAiMonth(of, signal),
     staleTime: STALE_MS,
     refetchInterval: STALE_MS,
   });
@@ -80,7 +95,8 @@ export const projectAiQuery = (id: string) =>
   });
 
 /** @example limitText({ of: 'tokens', per: 'day', most: 1000 }) // '1,000 tokens per day' */
-export const limitText = ({ of, per, most }: AiLimit): string => `${countText(most)} ${of} per ${per}`;
+export const limitText = ({ of, per, most }: AiLimit): string =>
+  of === 'cost' ? `a cost of ${countText(most)} per ${per}` : `${countText(most)} ${of} per ${per}`;
 
 /** Millionths of a currency; the price table does not name the currency. @example costText(1_234_567) // '1.2346' */
 export function costText(micros: number | null): string {

@@ -16,6 +16,8 @@ const readPromotion = (id: string, signal: AbortSignal) =>
 const PAGE = 30;
 const RUNNING_LOOK_MS = 2000;
 const STILL_LOOK_MS = 15_000;
+/** A guarded release is judged every few seconds. */
+const GUARDED_LOOK_MS = 5000;
 
 /** Whether the deployment has finished. */
 export function hasEnded({ status }: Pick<Deployment, 'status'>): boolean {
@@ -48,12 +50,19 @@ function given<Values extends object>(values: Values) {
   };
 }
 
+/** Whether a share of the visitors gets it, until it is promoted or rolled back. */
+export const isGuarded = ({ guardedRelease }: Pick<Deployment, 'guardedRelease'>): boolean =>
+  guardedRelease?.state === 'running';
+
 /** One deployment; refetched while in progress. */
 export const deploymentQuery = (id: string) =>
   queryOptions({
     queryKey: ['deployment', id],
     queryFn: ({ signal }) => readDeployment(id, signal),
-    refetchInterval: ({ state }) => (state.data !== undefined && !hasEnded(state.data) ? RUNNING_LOOK_MS : false),
+    refetchInterval: ({ state: { data } }) => {
+      if (data === undefined) return false;
+      return hasEnded(data) ? isGuarded(data) && GUARDED_LOOK_MS : RUNNING_LOOK_MS;
+    },
   });
 
 /** Changes that promoting it would make. */
@@ -79,9 +88,12 @@ const states: Readonly<Record<Deployment['status'], readonly [tone: Tone, word: 
 };
 
 /** Tone and label of the status. */
-export function stateOf({ status, url, reason }: Deployment): readonly [tone: Tone, word: string] {
+export function stateOf(deployment: Deployment): readonly [tone: Tone, word: string] {
+  const { status, url, reason, isLive, guardedRelease } = deployment;
+  if (isGuarded(deployment)) return ['running', `${guardedRelease?.percent} % of visitors`];
   if (status === 'queued' && reason === 'approval_required') return ['warning', 'Needs approval'];
   if (status === 'success' && url === null) return ['neutral', 'Removed'];
+  if (guardedRelease?.state === 'rolled_back' && !isLive) return ['failed', 'Rolled back'];
   return states[status];
 }
 

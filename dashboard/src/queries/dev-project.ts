@@ -26,6 +26,7 @@ export async function devProject(signal: AbortSignal) {
       installCommand: null,
       redeployOnVariables: false,
       keepDeployments: null,
+      release: null,
       hasPreviewPassword: false,
       hasPreviewBypass: false,
     },

@@ -1,56 +1,11 @@
 // Stored log lines, invocations and traces of a project, with their filters.
+import { logRanges, type LogSearch } from './log-search.ts';
 import { queryOptions } from '@tanstack/react-query';
 import { api, dataOf } from '../api/client.ts';
 
-/** Time ranges that end now. */
-export const logRanges = {
-  '15m': ['15 minutes', 15 * 60_000],
-  '1h': ['hour', 3_600_000],
-  '24h': ['24 hours', 86_400_000],
-  '7d': ['7 days', 7 * 86_400_000],
-} as const;
-export type LogRange = keyof typeof logRanges;
-
-export const levels = ['debug', 'info', 'warn', 'error'] as const;
-export type Level = (typeof levels)[number];
-
-export const statusClasses = ['2xx', '3xx', '4xx', '5xx'] as const;
-export type StatusClass = (typeof statusClasses)[number];
-
-/** Triggers of an invocation. */
-export const kinds = { http: 'Requests', queue: 'Queues', timer: 'Timers', cron: 'Schedules', workflow: 'Workflows' };
-export type Kind = keyof typeof kinds;
-
-export const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
-
-/** Search parameters. */
-export interface LogSearch {
-  readonly range?: LogRange | undefined;
-  /** ISO times, if a part of the histogram is selected. */
-  readonly from?: string | undefined;
-  readonly to?: string | undefined;
-  readonly level?: Level | undefined;
-  readonly search?: string | undefined;
-  readonly route?: string | undefined;
-  readonly branch?: string | undefined;
-  readonly deployment?: string | undefined;
-  readonly trace?: string | undefined;
-  /** Requests: only failures. */
-  readonly outcome?: 'failed' | undefined;
-  readonly order?: 'cpu' | 'wall' | undefined;
-  /** Traces: status class. `least` is the minimum duration in ms. */
-  readonly status?: StatusClass | undefined;
-  readonly least?: number | undefined;
-  readonly kind?: Kind | undefined;
-  /** Requests: the HTTP method. */
-  readonly method?: (typeof methods)[number] | undefined;
-  /** Lines: new ones are shown as they arrive. */
-  readonly live?: boolean | undefined;
-  /** The open invocation. */
-  readonly invocation?: string | undefined;
-}
-
 const RANGE_STEP_MS = 10_000;
+const LOOK_MS = 15_000;
+const DROPPED_STALE_MS = 60_000;
 const PAGE = 300;
 const BUCKETS = 60;
 
@@ -72,9 +27,15 @@ function shared({ route, branch, deployment, trace, kind }: LogSearch) {
   };
 }
 
+/** A text between slashes is a regular expression. */
+const ofText = (text: string) => {
+  const regex = /^\/(.+)\/$/.exec(text)?.[1];
+  return regex === undefined ? { search: text } : { regex };
+};
+
 const ofLines = ({ level, search }: LogSearch) => ({
   ...(level !== undefined && { level }),
-  ...(search !== undefined && { search }),
+  ...(search !== undefined && ofText(search)),
 });
 
 const readLines = (id: string, asked: LogSearch, cursor?: string, signal?: AbortSignal) =>
@@ -151,12 +112,41 @@ export const invocationsQuery = (id: string, asked: LogSearch) => ({
     readInvocations(id, asked, pageParam, signal),
 });
 
-/** An invocation with its lines. */
+/** How many lines, invocations and spans of a period were not stored. */
+export const droppedQuery = (id: string, { range, from, to }: LogSearch) =>
+  queryOptions({
+    queryKey: ['dropped', id, range, from, to],
+    queryFn: async ({ signal }) => {
+      const query = { ...spanOf({ range, from, to }), buckets: 1 };
+      const data = await dataOf(api.get('/projects/:id/invocations/histogram', { params: { id }, query, signal }));
+      return data.dropped;
+    },
+    staleTime: DROPPED_STALE_MS,
+  });
+
+/** The last failure of a day; null: none. */
+export const lastFailureQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['last-failure', id],
+    queryFn: async ({ signal }) => {
+      const query = { ...spanOf({ range: '24h' }), outcome: 'failed', limit: 1 };
+      const { items } = await dataOf(api.get('/projects/:id/invocations', { params: { id }, query, signal }));
+      return items[0] ?? null;
+    },
+    refetchInterval: LOOK_MS,
+  });
+
+const readInvocation = (id: string, invocationId: string, signal: AbortSignal) =>
+  dataOf(api.get('/projects/:id/invocations/:invocationId', { params: { id, invocationId }, signal }));
+
+/** More about a request: query, headers, client, sizes. */
+export type RequestDetails = NonNullable<Awaited<ReturnType<typeof readInvocation>>['request']>;
+
+/** An invocation with its request and its lines. */
 export const invocationQuery = (id: string, invocationId: string) =>
   queryOptions({
     queryKey: ['invocation', id, invocationId],
-    queryFn: ({ signal }) =>
-      dataOf(api.get('/projects/:id/invocations/:invocationId', { params: { id, invocationId }, signal })),
+    queryFn: ({ signal }) => readInvocation(id, invocationId, signal),
     staleTime: 60_000,
   });
 
@@ -206,6 +196,3 @@ export type Span = Trace['spans'][number];
 /** A trace with its spans and lines; it grows while work continues. */
 export const traceQuery = (id: string, traceId: string) =>
   queryOptions({ queryKey: ['trace', id, traceId], queryFn: ({ signal }) => readTrace(id, traceId, signal) });
-
-/** Changes search parameters; undefined removes one. */
-export type Narrow = (change: LogSearch, isReplacing?: boolean) => void;

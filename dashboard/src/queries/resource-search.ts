@@ -5,7 +5,7 @@ interface Branched {
   readonly branch?: string | undefined;
 }
 
-const databaseViews = ['columns', 'sql', 'slow', 'copies', 'migrations'] as const;
+const databaseViews = ['columns', 'sql', 'slow', 'copies', 'migrations', 'metrics'] as const;
 
 /** Search parameters of a database. */
 export interface DatabaseSearch extends Branched {

@@ -1,18 +1,8 @@
 // Usage of a project or organization: sums by kind, route and time, with the plan's budgets.
+import { ranges, type Kind, type Range } from './usage-search.ts';
 import { queryOptions } from '@tanstack/react-query';
 import { api, dataOf } from '../api/client.ts';
 import { countText } from '../components/text.ts';
-
-/** Time ranges. */
-export const ranges = {
-  day: ['24 hours', 24, 'hour'],
-  week: ['7 days', 24 * 7, 'hour'],
-  month: ['30 days', 24 * 30, 'day'],
-} as const;
-export type Range = keyof typeof ranges;
-
-export const kinds = ['http', 'queue', 'timer', 'cron', 'workflow'] as const;
-export type Kind = (typeof kinds)[number];
 
 /** Usage of one project, or of all projects of an organization. */
 export type UsageOf = { readonly projectId: string } | { readonly organizationId: string };
@@ -27,7 +17,7 @@ export function spanOf(range: Range): { readonly from: string; readonly to: stri
 }
 
 interface UsageFilter {
-  readonly groupBy: 'hour' | 'day' | 'kind' | 'route';
+  readonly groupBy: 'hour' | 'day' | 'kind' | 'route' | 'project';
   readonly kind?: Kind;
 }
 

@@ -2,7 +2,7 @@
 // a refetch.
 import { useQueryClient, type QueryKey } from '@tanstack/react-query';
 import { useSyncExternalStore } from 'react';
-import { doUnlessUndone, noteFailed } from '../components/toast.tsx';
+import { doUnlessUndone, noteFailed } from '../components/toast.ts';
 
 let removed: ReadonlySet<string> = new Set();
 const listeners = new Set<() => void>();

@@ -1,6 +1,6 @@
 // Optimistic updates: the page shows a change before the API confirms it, and reverts it if the API refuses.
 import { useMutation, useQueryClient, type QueryKey } from '@tanstack/react-query';
-import { noteFailed } from '../components/toast.tsx';
+import { noteFailed } from '../components/toast.ts';
 import { wordsOf } from '../api/failure.ts';
 
 interface Change<Data, Input, Result> {

@@ -1,7 +1,7 @@
 // Routes of the AI pages and their search parameters.
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import type { AiSearch } from '../queries/ai.ts';
-import { ranges } from '../queries/usage.ts';
+import { ranges } from '../queries/usage-search.ts';
 import { projectRoute } from './root.ts';
 
 /** Validates search parameters. */

@@ -16,9 +16,14 @@ const deploymentsRoute = createRoute({
   component: lazyRouteComponent(() => import('../pages/deployments/deployments.tsx'), 'DeploymentsPage'),
 });
 
+const offered = ['promote', 'redeploy'] as const;
+
 const deploymentRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/deployments/$deployment',
+  // An action whose confirmation opens with the page.
+  validateSearch: ({ action }: Record<string, unknown>): { readonly action?: (typeof offered)[number] } =>
+    offered.some((one) => one === action) ? { action: action as (typeof offered)[number] } : {},
   component: lazyRouteComponent(() => import('../pages/deployments/deployment.tsx'), 'DeploymentPage'),
 });
 

@@ -1,6 +1,6 @@
 // Routes of logs, requests and traces, and their search parameters.
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
-import { kinds, levels, logRanges, methods, statusClasses, type LogSearch } from '../queries/logs.ts';
+import { kinds, levels, logRanges, methods, statusClasses, type LogSearch } from '../queries/log-search.ts';
 import { projectRoute } from './root.ts';
 
 const words = ['search', 'route', 'branch', 'deployment', 'trace', 'invocation'] as const;

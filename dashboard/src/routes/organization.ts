@@ -1,14 +1,30 @@
 // Routes of organizations, the account and the operator.
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { alertSearch } from '../queries/alert-search.ts';
+import { routeOrders, type RouteOrder } from '../queries/analytics-search.ts';
 import { aiSearch } from './ai.ts';
 import { rootRoute } from './root.ts';
 import { usageSearch } from './usage.ts';
 
 const organizationRoute = createRoute({ getParentRoute: () => rootRoute, path: '/orgs/$org' });
 
-const membersRoute = createRoute({
+/** The order of a list of projects. */
+const orderSearch = ({ order }: Record<string, unknown>): { readonly order?: RouteOrder | undefined } =>
+  typeof order === 'string' && Object.hasOwn(routeOrders, order) ? { order: order as RouteOrder } : {};
+
+const overviewRoute = createRoute({
   getParentRoute: () => organizationRoute,
   path: '/',
+  validateSearch: orderSearch,
+  component: lazyRouteComponent(
+    () => import('../pages/organization/organization-overview.tsx'),
+    'OrganizationOverviewPage',
+  ),
+});
+
+const membersRoute = createRoute({
+  getParentRoute: () => organizationRoute,
+  path: '/members',
   component: lazyRouteComponent(() => import('../pages/organization/members.tsx'), 'MembersPage'),
 });
 
@@ -24,6 +40,12 @@ const webhooksRoute = createRoute({
   validateSearch: ({ webhook }: Record<string, unknown>): { webhook?: string | undefined } =>
     typeof webhook === 'string' ? { webhook } : {},
   component: lazyRouteComponent(() => import('../pages/organization/webhooks.tsx'), 'WebhooksPage'),
+});
+
+const gitHostsRoute = createRoute({
+  getParentRoute: () => organizationRoute,
+  path: '/git-hosts',
+  component: lazyRouteComponent(() => import('../pages/organization/git-hosts.tsx'), 'GitHostsPage'),
 });
 
 /** Filters of the audit log, and the open event. */
@@ -79,6 +101,7 @@ const accountRoute = createRoute({
 const healthRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/operator/health',
+  validateSearch: orderSearch,
   component: lazyRouteComponent(() => import('../pages/operator/health.tsx'), 'HealthPage'),
 });
 
@@ -88,24 +111,41 @@ const backupsRoute = createRoute({
   component: lazyRouteComponent(() => import('../pages/operator/backups.tsx'), 'BackupsPage'),
 });
 
+const setupRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/setup',
+  component: lazyRouteComponent(() => import('../pages/setup/setup.tsx'), 'SetupPage'),
+});
+
+const mailRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/operator/mail',
+  component: lazyRouteComponent(() => import('../pages/operator/mail.tsx'), 'MailPage'),
+});
+
 const operatorAlertsRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/operator/alerts',
+  validateSearch: alertSearch,
   component: lazyRouteComponent(() => import('../pages/alerts/alerts.tsx'), 'OperatorAlertsPage'),
 });
 
 export const organizationRoutes = [
   organizationRoute.addChildren([
+    overviewRoute,
     membersRoute,
     usageRoute,
     aiRoute,
     tokensRoute,
     webhooksRoute,
+    gitHostsRoute,
     auditRoute,
     settingsRoute,
   ]),
   accountRoute,
   healthRoute,
   backupsRoute,
+  mailRoute,
+  setupRoute,
   operatorAlertsRoute,
 ] as const;

@@ -1,5 +1,6 @@
 // Parent routes: the shell, and within it a project. Pages add their routes below these.
 import { createRootRoute, createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { newProjectSearch } from '../queries/new-project-search.ts';
 import { NotFoundPage, PageFailure } from '../shell/failures.tsx';
 import { Shell } from '../shell/shell.tsx';
 
@@ -24,5 +25,6 @@ export const homeRoute = createRoute({
 export const newProjectRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/new',
+  validateSearch: newProjectSearch,
   component: lazyRouteComponent(() => import('../pages/projects/new-project.tsx'), 'NewProjectPage'),
 });

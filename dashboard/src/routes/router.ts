@@ -10,7 +10,7 @@ import { organizationRoutes } from './organization.ts';
 import { homeRoute, newProjectRoute, projectRoute, rootRoute } from './root.ts';
 import { settingsRoutes } from './settings.ts';
 import { resourceRoutes } from './storage.ts';
-import { analyticsRoute } from './usage.ts';
+import { analyticsRoutes } from './usage.ts';
 
 const productionTree = () =>
   rootRoute.addChildren([
@@ -21,7 +21,7 @@ const productionTree = () =>
       ...settingsRoutes,
       ...logRoutes,
       ...resourceRoutes,
-      analyticsRoute,
+      ...analyticsRoutes,
       projectAiRoute,
     ]),
     ...deploymentRoutes.ofRoot,

@@ -1,5 +1,6 @@
 // Routes of a project's settings.
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { alertSearch } from '../queries/alert-search.ts';
 import { projectRoute } from './root.ts';
 
 const scopes = ['production', 'preview', 'branch', 'dev'] as const;
@@ -7,6 +8,8 @@ const scopes = ['production', 'preview', 'branch', 'dev'] as const;
 interface VariableSearch {
   readonly search?: string | undefined;
   readonly scope?: (typeof scopes)[number] | undefined;
+  /** The form of a new variable is open. */
+  readonly new?: true | undefined;
 }
 
 const generalRoute = createRoute({
@@ -18,9 +21,10 @@ const generalRoute = createRoute({
 const variablesRoute = createRoute({
   getParentRoute: () => projectRoute,
   path: '/settings/variables',
-  validateSearch: ({ search, scope }: Record<string, unknown>): VariableSearch => ({
+  validateSearch: ({ search, scope, new: isNew }: Record<string, unknown>): VariableSearch => ({
     ...(typeof search === 'string' && search !== '' && { search }),
     ...(scopes.some((one) => one === scope) && { scope: scope as (typeof scopes)[number] }),
+    ...(isNew === true && { new: true }),
   }),
   component: lazyRouteComponent(() => import('../pages/settings/variables.tsx'), 'VariablesPage'),
 });
@@ -46,6 +50,7 @@ const drainsRoute = createRoute({
 const alertsRoute = createRoute({
   getParentRoute: () => projectRoute,
   path: '/settings/alerts',
+  validateSearch: alertSearch,
   component: lazyRouteComponent(() => import('../pages/alerts/alerts.tsx'), 'AlertsPage'),
 });
 

@@ -70,7 +70,12 @@ function crumbsOf(path: string, { project, organization, trace }: Names): { titl
 const TRACE_CHARS = 16;
 
 /** Pages whose name differs from their path. */
-const pageNames: Readonly<Record<string, string>> = { ai: 'AI', audit: 'Audit log', hooks: 'Deploy hooks' };
+const pageNames: Readonly<Record<string, string>> = {
+  ai: 'AI',
+  audit: 'Audit log',
+  drains: 'Log drains',
+  hooks: 'Deploy hooks',
+};
 
 /** Names of bindings are shown unchanged. */
 function pageText(part: string): string {

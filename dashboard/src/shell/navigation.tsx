@@ -5,9 +5,11 @@ import {
   CaretSortIcon,
   CubeIcon,
   FileTextIcon,
+  EnvelopeClosedIcon,
   HeartIcon,
   LockClosedIcon,
   PersonIcon,
+  RocketIcon,
 } from '@radix-ui/react-icons';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useRouterState } from '@tanstack/react-router';
@@ -66,6 +68,10 @@ function PlatformEntries() {
       </Link>
       {user?.isOperator === true && (
         <>
+          <Link to="/setup" className={styles.entry}>
+            <RocketIcon />
+            Setup
+          </Link>
           <Link to="/operator/health" className={styles.entry}>
             <HeartIcon />
             Health
@@ -73,6 +79,10 @@ function PlatformEntries() {
           <Link to="/operator/backups" className={styles.entry}>
             <ArchiveIcon />
             Backups
+          </Link>
+          <Link to="/operator/mail" className={styles.entry}>
+            <EnvelopeClosedIcon />
+            Mail
           </Link>
           <Link to="/operator/alerts" className={styles.entry}>
             <BellIcon />
@@ -206,8 +216,10 @@ function PersonMenu() {
         </MenuLink>
       ))}
       <MenuLink to="/account">Tokens and sessions</MenuLink>
+      {user?.isOperator === true && <MenuLink to="/setup">Platform setup</MenuLink>}
       {user?.isOperator === true && <MenuLink to="/operator/health">Platform health</MenuLink>}
       {user?.isOperator === true && <MenuLink to="/operator/backups">Platform backups</MenuLink>}
+      {user?.isOperator === true && <MenuLink to="/operator/mail">Platform mail</MenuLink>}
       <MenuLine />
       <Choices />
       <MenuLine />

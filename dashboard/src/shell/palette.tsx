@@ -1,4 +1,4 @@
-// The command palette: pages, projects, deployments by ID, preferences. shell.tsx loads it when first opened.
+// The command palette: pages, actions, projects, deployments by ID, preferences. shell.tsx loads it when first opened.
 import { ActivityLogIcon, CubeIcon, GearIcon, RocketIcon } from '@radix-ui/react-icons';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
@@ -10,6 +10,7 @@ import { projectsQuery } from '../queries/account.ts';
 import { prefer } from '../state/preferences.ts';
 import { navigationEntries, settingsPages } from './navigation-entries.ts';
 import styles from './palette.module.css';
+import { PaletteActions } from './palette-actions.tsx';
 import { usePlace } from './use-place.ts';
 
 const DEPLOYMENT_ID = /^d[0-9a-z]{12}$/;
@@ -30,12 +31,7 @@ export default function Palette({ onClose }: { readonly onClose: () => void }) {
   };
   const word = typed.trim();
   return (
-    <Dialog
-      isOpen
-      onClose={onClose}
-      title={<span className="visually-hidden">Search pages, projects and actions</span>}
-      isWide
-    >
+    <Dialog isOpen onClose={onClose} title="Search pages, projects and actions" isTitleHidden isWide>
       <Command className={styles.palette} label="Search" loop>
         <Command.Input
           value={typed}
@@ -83,6 +79,9 @@ export default function Palette({ onClose }: { readonly onClose: () => void }) {
                 </>
               )}
             </Command.Group>
+          )}
+          {project !== null && mode === 'production' && (
+            <PaletteActions project={project} withRoutes={word !== ''} onClose={onClose} />
           )}
           {mode === 'production' && (
             <Command.Group heading="Projects">

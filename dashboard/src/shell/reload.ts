@@ -1,6 +1,6 @@
 // Handles missing application files after an upgrade of the platform: reloads the page once, then shows a toast.
 import { wordsOf } from '../api/failure.ts';
-import { noteDone } from '../components/toast.tsx';
+import { noteDone } from '../components/toast.ts';
 
 const RELOADED_KEY = 'platform-reloaded-at';
 const NOTICE_KEY = 'platform-reload-notice';

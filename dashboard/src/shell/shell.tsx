@@ -55,9 +55,9 @@ export function Shell() {
       <a className={styles.skip} href="#main">
         Skip to content
       </a>
-      <div className={styles.left}>
+      <aside className={styles.left} aria-label="Sidebar">
         <Navigation />
-      </div>
+      </aside>
       <div className={styles.right}>
         <header className={styles.top}>
           <IconButton label="Navigation" className={styles.menuButton} onClick={() => setOpened('navigation')}>

@@ -21,6 +21,13 @@ export function durationText(ms: number): string {
   return `${Math.floor(all / DAY_MS)} d ${Math.floor((all % DAY_MS) / HOUR_MS)} h`;
 }
 
+/** A latency, with fractions of milliseconds below 10 ms. @example latencyText(0.42) // '0.42 ms' */
+export function latencyText(ms: number): string {
+  if (ms === 0) return '0 ms';
+  if (ms < 1) return `${ms.toFixed(2)} ms`;
+  return ms < 10 ? `${ms.toFixed(1)} ms` : durationText(ms);
+}
+
 /** @example relativeTime(Date.now() - 240_000, Date.now()) // '4 min ago' */
 export function relativeTime(at: number, now: number, timeZone: TimeZone = 'local'): string {
   const ms = now - at;
@@ -61,13 +68,30 @@ export function axisTimes(moments: readonly number[], timeZone: TimeZone): strin
     return moments.map((at) => format.format(at));
   };
   const days = texts({ day: 'numeric', month: 'short' });
-  const stepMs = (moments[1] ?? 0) - (moments[0] ?? 0);
+  const stepMs = moments.length > 1 ? moments[1]! - moments[0]! : MINUTE_MS;
   const clocks = texts({ hour: '2-digit', minute: '2-digit', ...(stepMs < MINUTE_MS && { second: '2-digit' }) });
   return days.map((day, at) => {
     if (stepMs >= DAY_MS) return day;
     if (at === 0 || day === days[at - 1]) return clocks[at]!;
     return clocks[at]!.startsWith('00:00') ? day : `${day}, ${clocks[at]}`;
   });
+}
+
+/**
+ * The value of a `datetime-local` field.
+ *
+ * @example fieldTime('2026-01-02T03:04:05.000Z', 'UTC') // '2026-01-02T03:04'
+ */
+export function fieldTime(iso: string, timeZone: TimeZone): string {
+  const date = new Date(iso);
+  const shown = timeZone === 'UTC' ? date : new Date(date.getTime() - date.getTimezoneOffset() * MINUTE_MS);
+  return shown.toISOString().slice(0, 16);
+}
+
+/** The ISO time of the value of such a field; null if the field is empty. */
+export function timeOfField(value: string, timeZone: TimeZone): string | null {
+  const at = Date.parse(timeZone === 'UTC' ? `${value}Z` : value);
+  return Number.isNaN(at) ? null : new Date(at).toISOString();
 }
 
 function zoned(timeZone: TimeZone): { timeZone?: string } {

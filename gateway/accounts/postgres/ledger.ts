@@ -4,9 +4,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Postgres } from '#postgres/connection.ts';
 import { isConnectionError, sqlState } from '#postgres/postgres-error.ts';
-import type { Caller, GatewayDeps, Ledger, TokenCount } from '../../contract/contract.ts';
+import type { Caller, GatewayDeps, Ledger, Spend } from '../../contract/contract.ts';
 import type { Limit } from '../accounts.ts';
-import { keyOf, nearest, refusalOf, type Room } from '../room.ts';
+import { amountOf, applies, keyOf, nearest, refusalOf, type Room } from '../room.ts';
 import { windowOf } from '../window.ts';
 import { count } from './usage.ts';
 
@@ -29,6 +29,8 @@ interface Window {
 /** A limit in the current window. */
 interface Wanted extends Window {
   readonly limit: Limit;
+  /** What the call takes of it; null: one request. */
+  readonly amount: number | null;
 }
 
 /** Changes to a counter that are not written yet. */
@@ -42,12 +44,12 @@ const SIGNS_A_LEASE = 3;
 const SETTLE_MS = 250;
 /** Pause between attempts while the database is unavailable. */
 const AGAIN_MS = 2000;
-/** More than any call uses; sums of it stay within the range of a column. */
-const TOKENS_MAX = 1e12;
+/** More tokens or millionths than any call uses; sums of it stay within the range of a column. */
+const AMOUNT_MAX = 1e12;
 const HELD_MAX = 1e15;
 
 const RESERVE = `SELECT * FROM control.ai_reserve($1, $2::text[], $3::timestamptz[], $4::timestamptz[], $5::bigint[],
-  $6::bigint[], $7::boolean[], $8::bigint[], $9)`;
+  $6::bigint[], $7::bigint[], $8::bigint[])`;
 const SETTLE = `SELECT control.ai_settle($1, $2::text[], $3::timestamptz[], $4::timestamptz[], $5::bigint[], $6::bigint[])`;
 const LIVE = `
   INSERT INTO control.ai_holder (id, lease_until) VALUES ($1, clock_timestamp() + $2 * interval '1 ms')
@@ -133,10 +135,9 @@ export async function createPostgresLedger(deps: Deps): Promise<Ledger & { close
   return {
     async reserve(caller, estimate) {
       const at = now();
-      const wanted = wantedOf(caller, await deps.limitsOf(caller), at);
+      const wanted = wantedOf(caller, await deps.limitsOf(caller), estimate, at);
       if (wanted.length === 0) return { isBounded: false, requests: null, tokens: null, settle() {} };
-      const tokens = tokensOf(estimate);
-      const held = wanted.flatMap(({ limit, ...window }) => (limit.of === 'tokens' ? [window] : []));
+      const held = wanted.flatMap(({ amount, ...window }) => (amount === null ? [] : [{ ...window, amount }]));
       for (const window of held) holding.set(idOf(window), (holding.get(idOf(window)) ?? 0) + 1);
       const due = wanted.map((one) => take(idOf(one)));
       let rows: readonly { readonly used: number; readonly held: number; readonly is_taken: boolean }[];
@@ -147,9 +148,8 @@ export async function createPostgresLedger(deps: Deps): Promise<Ledger & { close
           ...columnsOf(wanted),
           due.map((one) => one?.used ?? 0),
           due.map((one) => one?.freed ?? 0),
-          wanted.map(({ limit }) => limit.of === 'tokens'),
           wanted.map(({ limit }) => limit.most),
-          tokens,
+          wanted.map(({ amount }) => amount),
         );
       } catch (error) {
         for (const one of due) if (one !== undefined) owe(one);
@@ -158,15 +158,14 @@ export async function createPostgresLedger(deps: Deps): Promise<Ledger & { close
         throw error;
       }
       const isTaken = rows[0]!.is_taken;
-      const rooms = wanted.map(({ limit, endsAt }, n): Room => {
+      const rooms = wanted.map(({ limit, amount, endsAt }, n): Room => {
         const { used, held } = rows[n]!;
-        const isRequests = limit.of === 'requests';
-        const [more, moreHeld] = !isTaken ? [0, 0] : isRequests ? [1, 0] : [0, tokens];
+        const [more, moreHeld] = !isTaken ? [0, 0] : amount === null ? [1, 0] : [0, amount];
         return { limit, counter: { endsAt, used: used + more, reserved: held + moreHeld } };
       });
       if (!isTaken) {
         for (const window of held) leave(window, 0, 0);
-        return rooms.map((room) => refusalOf(room, tokens, at)).find((refusal) => refusal !== null)!;
+        return rooms.map((room, n) => refusalOf(room, wanted[n]!.amount, at)).find((refusal) => refusal !== null)!;
       }
       let isSettled = false;
       return {
@@ -176,8 +175,8 @@ export async function createPostgresLedger(deps: Deps): Promise<Ledger & { close
         settle(used) {
           if (isSettled) return;
           isSettled = true;
-          const spent = used === null ? 0 : tokensOf(used);
-          for (const window of held) leave(window, spent, tokens);
+          for (const { limit, amount, ...window } of held)
+            leave(window, used === null ? 0 : countedOf(limit, used)!, amount);
         },
       };
     },
@@ -191,12 +190,12 @@ export async function createPostgresLedger(deps: Deps): Promise<Ledger & { close
 }
 
 /** Merges limits on the same counter into the smallest. */
-function wantedOf(caller: Caller, limits: readonly Limit[], at: number): Wanted[] {
+function wantedOf(caller: Caller, limits: readonly Limit[], estimate: Spend, at: number): Wanted[] {
   const byKey = new Map<string, Wanted>();
   for (const limit of limits) {
     const key = keyOf(caller, limit);
-    if (key === null || (byKey.get(key)?.limit.most ?? Infinity) <= limit.most) continue;
-    byKey.set(key, { limit, key, ...windowOf(limit.per, at) });
+    if (key === null || !applies(limit, estimate) || (byKey.get(key)?.limit.most ?? Infinity) <= limit.most) continue;
+    byKey.set(key, { limit, amount: countedOf(limit, estimate), key, ...windowOf(limit.per, at) });
   }
   return [...byKey.values()];
 }
@@ -210,5 +209,13 @@ const columnsOf = (all: readonly Window[]) =>
     all.map(({ endsAt }) => new Date(endsAt).toISOString()),
   ] as const;
 
-const tokensOf = ({ promptTokens, completionTokens }: TokenCount): number =>
-  Math.min(TOKENS_MAX, count(promptTokens) + count(completionTokens));
+/** The amount as an integer that the columns can store. */
+function countedOf(limit: Limit, { promptTokens, completionTokens, costMicros }: Spend): number | null {
+  const spend = {
+    promptTokens: count(promptTokens),
+    completionTokens: count(completionTokens),
+    costMicros: count(costMicros),
+  };
+  const amount = amountOf(limit, spend);
+  return amount === null ? null : Math.min(AMOUNT_MAX, amount);
+}

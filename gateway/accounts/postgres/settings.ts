@@ -30,6 +30,9 @@ interface OrganizationSettings {
   forget(organizationId: string | null): void;
 }
 
+/** Units of a currency in millionths. */
+const toMicros = (units: number): number => Math.round(units * 1_000_000);
+
 interface Deps {
   readonly sql: Statements;
   readonly keys: EncryptionKeys;
@@ -66,7 +69,11 @@ export function createSettings(deps: Deps): OrganizationSettings {
       }
       const { limits, projectLimits, keyLimits } = found;
       const scoped = (scope: LimitScope, set: readonly SetLimit[] | undefined): Limit[] =>
-        (set ?? []).map((limit) => ({ ...limit, scope }));
+        (set ?? []).map((limit) => ({
+          ...limit,
+          scope,
+          most: limit.of === 'cost' ? toMicros(limit.most) : limit.most,
+        }));
       return [
         ...scoped('organization', limits),
         ...(projectId === null ? [] : scoped('project', projectLimits.get(projectId))),

@@ -77,6 +77,8 @@ export interface Verdict {
   readonly limitMs: number;
   /** The request may be retried: its database now has a process of its own. */
   readonly again: boolean;
+  /** Statements of the blamed request, a script, that are applied. */
+  readonly applied: number;
   /** Requests of this connection with a higher id were never started; null if unknown. */
   readonly begun: number | null;
 }

@@ -63,6 +63,7 @@ export async function startCloudService({
         reason: null,
         limitMs: 0,
         again: false,
+        applied: 0,
         begun: null,
       } satisfies Verdict);
     if (!isDatabaseName(name)) throw new SqlRefusal('SQLITE_CANTOPEN', 'this is not a database name');

@@ -85,11 +85,12 @@ export async function startDatabaseService(options: DatabaseServiceOptions): Pro
   const verdictOf = async (shardName: string, key: number, names: readonly string[]): Promise<Verdict> => {
     const shard = allShards().find((candidate) => candidate.knows(shardName));
     const ended = shard === undefined ? null : await shard.endOf(shardName);
-    if (ended === 'alive') return { alive: true, blamed: null, reason: null, limitMs: 0, again: false, begun: null };
+    if (ended === 'alive')
+      return { alive: true, blamed: null, reason: null, limitMs: 0, again: false, applied: 0, begun: null };
     if (ended === null || ended === undefined) {
       // Every engine reports the databases that it had in flight; two deaths make a suspect.
       routes.died(names.filter(isDatabaseName), Date.now());
-      return { alive: false, blamed: null, reason: null, limitMs: 0, again: false, begun: null };
+      return { alive: false, blamed: null, reason: null, limitMs: 0, again: false, applied: 0, begun: null };
     }
     const begun = ended.begun.find(([candidate]) => candidate === key)?.[1] ?? null;
     const isBlamed = ended.running !== null && ended.running[0] === key && ended.reason !== 'stopped';
@@ -99,6 +100,7 @@ export async function startDatabaseService(options: DatabaseServiceOptions): Pro
       reason: ended.reason === 'stopped' ? null : ended.reason,
       limitMs: ended.limitMs,
       again: ended.reason === 'time' && ended.limitMs < limits.statementMs,
+      applied: isBlamed ? ended.applied : 0,
       begun,
     };
   };

@@ -19,8 +19,10 @@ export const field = {
   database: 3,
   /** Time limit in ms. */
   limit: 4,
+  /** Statements of a script that are applied. */
+  applied: 5,
   /** From here two numbers per connection: its key, and its last started request. */
-  connections: 5,
+  connections: 6,
 } as const;
 
 /** The note of an ending shard. */
@@ -31,6 +33,8 @@ export interface ShardNote {
   readonly database: string | null;
   /** Key of the connection, and id, of that request. */
   readonly running: readonly [key: number, request: number] | null;
+  /** Statements of that request, a script, that are applied. */
+  readonly applied: number;
   /** Key of a connection -> its last started request. */
   readonly begun: readonly (readonly [key: number, request: number])[];
 }
@@ -40,12 +44,16 @@ export function newMemory(): SharedArrayBuffer {
 }
 
 /** The part of the note that is in the shared memory. */
-export function noteOf(view: Int32Array): Pick<ShardNote, 'running' | 'begun'> {
+export function noteOf(view: Int32Array): Pick<ShardNote, 'running' | 'applied' | 'begun'> {
   const begun: [number, number][] = [];
   for (let at: number = field.connections; at < view.length; at += 2) {
     if (view[at] !== 0) begun.push([(view[at] as number) >>> 0, (view[at + 1] as number) >>> 0]);
   }
   const place = field.connections + 2 * (view[field.connection] as number);
   const isRunning = (view[field.turn] as number) % 2 !== 0;
-  return { running: isRunning ? [(view[place] as number) >>> 0, (view[field.request] as number) >>> 0] : null, begun };
+  return {
+    running: isRunning ? [(view[place] as number) >>> 0, (view[field.request] as number) >>> 0] : null,
+    applied: view[field.applied] as number,
+    begun,
+  };
 }

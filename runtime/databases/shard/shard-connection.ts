@@ -86,17 +86,26 @@ export class ShardConnection {
       this.#send(id, kinds.json, new SqlRefusal('SQLITE_MISUSE', 'the request is not a JSON list').toJson());
       return;
     }
+    // Counted by the client, of a script whose process ended.
+    let applied = op === ops.exec && Number.isSafeInteger(args[1]) ? Math.max(0, args[1] as number) : 0;
     const job: Job = {
       op,
       transaction,
       args,
       owner: this,
+      get applied() {
+        return applied;
+      },
+      set applied(count) {
+        view[field.applied] = applied = count;
+      },
       answer: (kind, answer) => this.#send(id, kind, answer, meter.cpuMs),
       begin: () => {
         if (this.#answers.length > 0 && performance.now() - this.#oldest > FLUSH_AFTER_MS) this.#flush();
         if (unwatched.has(op)) return;
         view[field.connection] = place;
         view[field.request] = id;
+        view[field.applied] = applied;
         view[field.database] = files.numberOf(name);
         // Twice its CPU budget: on a busy machine CPU time passes slower than wall time.
         view[field.limit] = isOwn && cpuLeftMs > 0 ? Math.min(limitMs, 2 * cpuLeftMs + LEAST_MS) : limitMs;

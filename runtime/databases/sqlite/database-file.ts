@@ -2,19 +2,16 @@
 // writes wait. Called by the shard; runs no SQL outside a Connection, and is independent of sockets.
 import { randomInt } from 'node:crypto';
 import { statSync } from 'node:fs';
-import type { DatabaseLimits } from '#core/limits.ts';
 import { SqlRefusal } from '#core/database-request.ts';
 import { PlatformError } from '#core/errors.ts';
-import type { FreeSpace } from '#core/process/free-space.ts';
-import type { StorageGuard } from '#core/storage-left.ts';
 import { Connection } from './connection.ts';
-import { backupTo, branchTo, checkFile, isThere, setAside } from './copies.ts';
+import { checkFile, setAside } from './copies.ts';
 import { kinds, ops } from '../protocol/frames.ts';
-import { knownMigrations, migrate } from './migrations.ts';
-import { pendingInOutbox, putIntoOutbox, removeFromOutbox } from './outbox-rows.ts';
+import { putIntoOutbox } from './outbox-rows.ts';
+import { OwnerOperations, type OwnerOperationsDeps } from './owner-operations.ts';
 import { explainFull, isBusy, isCorruption, toRefusal } from './sqlite-errors.ts';
 import { SlowStatements } from './slow-statements.ts';
-import { Statements, textOf } from './statements.ts';
+import { Statements } from './statements.ts';
 
 /** A request for a database. */
 export interface Job {
@@ -24,6 +21,8 @@ export interface Job {
   readonly args: readonly unknown[];
   /** Its connection: transactions left open end with it. */
   readonly owner: object;
+  /** Statements of a script that are applied; it continues after them. */
+  applied: number;
   /** Called once. */
   answer(kind: number, payload: string | Uint8Array): void;
   /** Marks the time in which SQL of the job runs. */
@@ -32,20 +31,10 @@ export interface Job {
 }
 
 /** Dependencies of a database file. */
-interface DatabaseFileDeps {
-  readonly path: string;
-  /** Namespace that owns it. */
-  readonly namespace: string;
-  readonly limits: DatabaseLimits;
-  /** Free space of the disk. */
-  readonly space: FreeSpace;
-  /** Remaining storage of organizations. */
-  readonly storage: StorageGuard;
+interface DatabaseFileDeps extends OwnerOperationsDeps {
   readonly synchronous: 'normal' | 'full';
   /** Number of the process, for `meta.served_by`. */
   readonly shard: number;
-  /** The path of another database of the same project, for a branch. */
-  pathOf(name: string): string;
   /** The file is damaged, and was closed. */
   damaged(): void;
   /** Reports a message for the operator. */
@@ -76,6 +65,7 @@ export class DatabaseFile {
   readonly #main: Connection;
   readonly #statements: Statements;
   readonly #slow: SlowStatements;
+  readonly #owner: OwnerOperations;
   /** Bytes recorded in its organization's account. */
   #noted: number;
   /** For interactive transactions: others read the committed state through the main connection meanwhile. */
@@ -87,10 +77,6 @@ export class DatabaseFile {
   /** Another process, an import, writes to the file: no writes are attempted until this fires. */
   #heldTimer: NodeJS.Timeout | null = null;
   #heldPauseMs = HELD_PAUSE_MS;
-  /** A copy is being made: the file must not be closed. */
-  #copying = 0;
-  /** Branches being made, by path. */
-  readonly #branches = new Map<string, Promise<string>>();
 
   /** @throws {PlatformError} `database_corrupt` for a damaged file, which is set aside. */
   constructor(deps: DatabaseFileDeps) {
@@ -110,11 +96,12 @@ export class DatabaseFile {
         if (this.#transaction !== null) this.#transaction.schema = true;
       },
     });
+    this.#owner = new OwnerOperations(deps, this.#main, this.#statements);
     this.#noted = this.#statements.bytes;
   }
 
   get isIdle(): boolean {
-    return this.#transaction === null && this.#waiting.length === 0 && this.#copying === 0;
+    return this.#transaction === null && this.#waiting.length === 0 && !this.#owner.isCopying;
   }
 
   #connect(): Connection {
@@ -290,7 +277,7 @@ export class DatabaseFile {
       case ops.batch:
         return this.#statements.batch(connection, args);
       case ops.exec:
-        return this.#statements.exec(connection, args);
+        return this.#statements.exec(connection, args, job);
       case ops.dump:
         return this.#statements.dump(connection);
       case ops.begin:
@@ -307,7 +294,7 @@ export class DatabaseFile {
       case ops.slow:
         return JSON.stringify({ statements: this.#slow.list() });
       default:
-        return this.#ownerOp(op, args);
+        return this.#owner.run(op, args);
     }
   }
 
@@ -369,51 +356,6 @@ export class DatabaseFile {
     if (this.#ended.size > 64) this.#ended.delete(this.#ended.keys().next().value as number);
     if (this.#transaction.schema) this.#main.forget();
     this.#transaction = null;
-  }
-
-  #ownerOp(op: number, args: readonly unknown[]): string | Promise<string> {
-    const { path } = this.#deps;
-    switch (op) {
-      case ops.migrate: {
-        const applied = migrate(this.#main, args, this.#deps.limits);
-        this.#statements.touched(this.#main, true);
-        return JSON.stringify({ applied });
-      }
-      case ops.migrations:
-        return JSON.stringify(knownMigrations(this.#main, args));
-      case ops.pending:
-        return pendingInOutbox(this.#main);
-      case ops.dequeue:
-        if (removeFromOutbox(this.#main, args[0])) this.#statements.touched(this.#main, false);
-        return begun;
-      case ops.backup:
-        return this.#copy(backupTo(path, textOf(args[0])).then((bytes) => JSON.stringify({ bytes })));
-      case ops.branch:
-        return this.#branch(this.#deps.pathOf(textOf(args[0])), args[1] === true);
-      default:
-        throw new SqlRefusal('SQLITE_MISUSE', `there is no operation ${op}`);
-    }
-  }
-
-  /** Engines that request the same branch at once share it. */
-  #branch(target: string, unlessThere: boolean): Promise<string> {
-    const underWay = unlessThere ? this.#branches.get(target) : undefined;
-    if (underWay !== undefined) return underWay;
-    const { path, limits, space, storage, namespace } = this.#deps;
-    if (space.isLow) throw new SqlRefusal('SQLITE_FULL', 'the disk is full: no copy is made');
-    // If a branch exists, nothing is copied.
-    if (!unlessThere || !isThere(target)) storage.take(namespace, this.#main.bytes);
-    const copy = branchTo(this.#main, path, target, { branchBytesMax: limits.branchBytesMax, unlessThere });
-    const branch = this.#copy(copy.then((made) => JSON.stringify(made)));
-    this.#branches.set(target, branch);
-    const over = (): void => void this.#branches.delete(target);
-    branch.then(over, over);
-    return branch;
-  }
-
-  #copy(copy: Promise<string>): Promise<string> {
-    this.#copying++;
-    return copy.finally(() => this.#copying--);
   }
 
   /** A connection is gone: its transaction is rolled back, and its waiting jobs are dropped. */

@@ -85,19 +85,24 @@ export class Statements {
     return `[${json}]`;
   }
 
-  /** Runs a script. */
-  exec(connection: Connection, [text]: readonly unknown[]): string {
+  /**
+   * Runs a script, each statement on its own.
+   *
+   * @param progress statements that are applied: they are skipped, and the number grows with each one.
+   */
+  exec(connection: Connection, [text]: readonly unknown[], progress: { applied: number }): string {
     const startedAt = performance.now();
     const { execBytesMax, execStatementsMax } = this.#deps.limits;
     const sql = textOf(text);
     const bytes = Buffer.byteLength(sql);
     if (bytes > execBytesMax) throw new SqlRefusal('SQLITE_TOOBIG', `the SQL text exceeds ${execBytesMax} bytes`);
     const statements = splitStatements(sql, execStatementsMax);
-    for (const statement of statements) {
+    for (const statement of statements.slice(progress.applied)) {
       const statementAt = performance.now();
       try {
         const prepared = connection.compile(statement);
         this.#result(connection, prepared, connection.run(prepared, []), statementAt, statement.sql);
+        progress.applied++;
       } catch (error) {
         if (isCorruption(error)) throw error;
         const { code, message } = toRefusal(error);

@@ -96,6 +96,7 @@ export function createRpcExchange(
     onAbort: null,
     onDrain: null,
     refusedCookies: '',
+    sentBytes: 0,
   };
   response.on('drain', () => exchange.onDrain?.());
   response.on('close', abort);

@@ -1,7 +1,7 @@
 // Responses of `platform dev` when the project has errors: the errors themselves, only for its author. Made by
 // dev.ts.
 import { errorTable } from '#core/errors.ts';
-import type { Explain } from '../../engine/serving/deployment.ts';
+import type { Explain } from '../../engine/serving/failed-requests.ts';
 import type { FailureResponse } from '../../engine/invocation/outcome.ts';
 import type { Exchange } from '../../engine/http/listener.ts';
 import { changesPath, type ChangeStream } from './change-stream.ts';

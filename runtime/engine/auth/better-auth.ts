@@ -25,9 +25,12 @@ const readToken = createAuthEndpoint('/session-token', { method: 'GET', requireH
   return (await ctx.getSignedCookie(authCookies.sessionToken.name, secret)) || null;
 });
 
+/** As {@link UsersDeps}, at the time a site is opened. */
+type OpenDeps = Omit<UsersDeps, 'deliversMail'> & { readonly deliversMail: boolean };
+
 /** @param prepared namespaces whose tables exist. */
 export async function openAuth(
-  deps: UsersDeps,
+  deps: OpenDeps,
   site: AuthSite,
   prepared: Set<string>,
   queue: PasswordQueue,
@@ -52,13 +55,13 @@ export async function openAuth(
 }
 
 function optionsOf(
-  { databases, work, secret, deliversMail, sendMail, log, passwordCost }: UsersDeps,
+  { databases, work, secret, deliversMail, sendMail, log, passwordCost }: OpenDeps,
   { namespace, origin, askedAt = origin, vars }: AuthSite,
   queue: PasswordQueue,
 ): BetterAuthOptions {
   // Not awaited: neither the duration nor a failure may reveal whether an email is sent.
   const post = async (mail: Mail): Promise<void> => {
-    sendMail(mail).catch((error: Error) => log('error', `auth: ${error.message}`));
+    sendMail(mail, namespace).catch((error: Error) => log('error', `auth: ${error.message}`));
   };
   // With verification, signing up does not reveal existing accounts: only the email does, to the owner of the
   // address.

@@ -18,9 +18,9 @@ export interface UsersDeps {
   readonly secret: Uint8Array;
   /** Of all sites. */
   readonly protocol: 'http' | 'https';
-  readonly sendMail: (mail: Mail) => Promise<void>;
-  /** Whether emails are delivered: then addresses are verified by email, unless a project disables it. */
-  readonly deliversMail: boolean;
+  readonly sendMail: (mail: Mail, namespace: string) => Promise<void>;
+  /** Whether emails are delivered: then addresses are verified by email, unless a project disables it. May change. */
+  readonly deliversMail: () => Promise<boolean>;
   readonly log: (level: 'warn' | 'error', message: string) => void;
   /** N of scrypt; better-auth's default if absent. Tests hash many passwords, and set it lower. */
   readonly passwordCost?: number;

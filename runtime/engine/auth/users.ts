@@ -9,7 +9,7 @@ import { Sites } from './sites.ts';
 /** Users of all projects. */
 export interface Users extends AuthStore {
   /** Minimum response time of routes that may send an email: the time must not reveal whether the address exists. */
-  readonly answersAfterMs: number;
+  answersAfterMs(): Promise<number>;
   /** Answers a request below `/auth/` as better-auth does. */
   handle(site: AuthSite, request: Request): Promise<Response>;
   /** @param metadata JSON. No effect if the user does not exist. */
@@ -35,8 +35,10 @@ export function createUsers(deps: UsersDeps): Users {
     return queue;
   }
 
-  function authOf(site: AuthSite): Promise<Auth> {
+  async function authOf(site: AuthSite): Promise<Auth> {
+    const deliversMail = await deps.deliversMail();
     const key = JSON.stringify([
+      deliversMail,
       site.namespace,
       site.origin,
       site.askedAt,
@@ -46,16 +48,15 @@ export function createUsers(deps: UsersDeps): Users {
     const isChosen = /:\d+$/.test(site.askedAt ?? '');
     const found = sites.get(site.namespace, key, isChosen, () => {
       const opening = import('./better-auth.ts').then(({ openAuth }) =>
-        openAuth(deps, site, prepared, queueOf(site.namespace)),
+        openAuth({ ...deps, deliversMail }, site, prepared, queueOf(site.namespace)),
       );
       // Retried after a failure to open.
       opening.catch(() => sites.forget(site.namespace, key));
       return opening;
     });
-    return (
-      found ??
-      Promise.reject(Object.assign(new Error('Too many addresses of this site are asked for'), { status: 429 }))
-    );
+    if (found === null)
+      throw Object.assign(new Error('Too many addresses of this site are asked for'), { status: 429 });
+    return found;
   }
 
   // A context independent of any site, for calls that do not depend on one.
@@ -64,7 +65,7 @@ export function createUsers(deps: UsersDeps): Users {
   const contextOf = async (namespace: string) => (await ofNoSite(namespace)).$context;
 
   return {
-    answersAfterMs: deps.deliversMail ? MAIL_MS : 0,
+    answersAfterMs: async () => ((await deps.deliversMail()) ? MAIL_MS : 0),
     async handle(site, request) {
       try {
         return await (await authOf(site)).handler(request);

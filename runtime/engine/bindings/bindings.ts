@@ -47,6 +47,6 @@ export interface BranchStores {
   readonly databases: { remove(place: DatabasePlace): Promise<boolean> } | null;
   readonly state: Pick<StateStore, 'list' | 'delete'> | null;
   readonly files: Pick<FileStore, 'clear'> | null;
-  readonly events: Pick<EventStores, 'clear' | 'outboxes' | keyof BindingEventStores> | null;
+  readonly events: Pick<EventStores, 'clear' | 'outboxes'> | null;
   readonly sandboxes: SandboxRemoval | null;
 }

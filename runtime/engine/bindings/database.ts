@@ -134,6 +134,12 @@ export function createDatabaseCalls(
   };
 }
 
+/** Whether the database refused the request (`WireRefusal` of core/database-request.ts). */
+export function isRefusal({ parts = [] }: HostReply): boolean {
+  const [answer] = parts;
+  return typeof answer === 'string' && answer.startsWith('{"e":');
+}
+
 function toReply(answer: string | Uint8Array): HostReply {
   return { parts: [answer] };
 }

@@ -4,6 +4,7 @@ import { PlatformError } from '#core/errors.ts';
 import { isWhole } from '#core/free-buffers.ts';
 import {
   toFailure,
+  type CallMeter,
   type CallScope,
   type HostCall,
   type HostFunction,
@@ -109,6 +110,9 @@ class Call implements HostCall {
   readonly isolate: CallScope;
   readonly owner: CallOwner;
   span: CallSpan | null = null;
+  meter: CallMeter | null = null;
+  /** `performance.now()`. */
+  began = 0;
   #controller: AbortController | null = null;
   #isDropped = false;
 
@@ -189,7 +193,7 @@ export class GuestCalls {
   }
 
   #run(id: number, name: string, call: Call, hostFunction: HostFunction, args: string, bytes: number): void {
-    const began = performance.now();
+    const began = (call.began = performance.now());
     let answer: HostReply | Promise<HostReply>;
     try {
       if (call.isDropped) call.signal.throwIfAborted();
@@ -215,12 +219,14 @@ export class GuestCalls {
   #answered(id: number, call: Call, bytes: number, reply: HostReply): void {
     this.#over(id, call, bytes);
     if (call.span !== null) call.owner.spans?.finish(call.span, null);
+    if (call.meter !== null) call.meter.ended(performance.now() - call.began, reply);
     this.#deps.answered(id, reply);
   }
 
   #failed(id: number, call: Call, bytes: number, error: unknown): void {
     this.#over(id, call, bytes);
     const failure = toFailure(error);
+    if (call.meter !== null) call.meter.ended(performance.now() - call.began, null);
     if (call.span !== null) call.owner.spans?.finish(call.span, `${failure.code}: ${failure.message}`);
     this.#deps.failed(id, failure);
   }

@@ -56,6 +56,12 @@ export interface CallScope {
   mapStack(text: string): string | null;
 }
 
+/** Counts the calls of a resource. */
+export interface CallMeter {
+  /** A call has ended. @param reply null: it failed. */
+  ended(ms: number, reply: HostReply | null): void;
+}
+
 /** One call. */
 export interface HostCall {
   readonly args: unknown;
@@ -64,6 +70,8 @@ export interface HostCall {
   readonly owner: CallOwner;
   /** Span of the call; absent or null: not sampled. */
   readonly span?: CallSpan | null;
+  /** Set by calls of resources whose duration is counted. */
+  meter?: CallMeter | null;
   /** Aborted when the reply is no longer needed: the guest dropped the call, or its isolate is gone. */
   readonly signal: AbortSignal;
   /** The state of the signal, without the cost of creating one. */

@@ -70,8 +70,11 @@ export class FrameWriter {
     this.#at += 4 + bytes;
   }
 
-  text(value: string): void {
-    this.#at += this.#batch.write(value, this.#at);
+  /** Returns its bytes. */
+  text(value: string): number {
+    const bytes = this.#batch.write(value, this.#at);
+    this.#at += bytes;
+    return bytes;
   }
 
   /** Ends a frame; `bytes` are its last part. */

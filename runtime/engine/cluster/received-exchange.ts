@@ -46,6 +46,7 @@ export class ReceivedExchange implements Exchange {
   requestId = '';
   memory: HostMemory | null = null;
   refusedCookies = '';
+  sentBytes = 0;
   onAbort: (() => void) | null = null;
   onDrain: (() => void) | null = null;
   readonly #id: number;
@@ -110,9 +111,10 @@ export class ReceivedExchange implements Exchange {
     } else if (body.length <= WHOLE_BYTES_MAX) {
       if (typeof body === 'string') {
         this.#head(WHOLE_TEXT, status, headerBlock, body.length * 3);
-        writer.text(body);
+        this.sentBytes = writer.text(body);
         writer.end();
       } else {
+        this.sentBytes = body.byteLength;
         this.#head(WHOLE_BYTES, status, headerBlock, 0);
         writer.end(body);
       }
@@ -212,6 +214,7 @@ export class ReceivedExchange implements Exchange {
 
   #chunk(bytes: Uint8Array): void {
     this.#credit -= bytes.byteLength;
+    this.sentBytes += bytes.byteLength;
     this.#link.sayBytes(CHUNK, this.#id, bytes);
   }
 

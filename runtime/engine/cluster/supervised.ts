@@ -11,7 +11,7 @@ import type { Handler } from '../handler.ts';
 import type { Listener, ListenerOptions } from '../http/listener.ts';
 import type { LostThreads } from '../isolates/lost-threads.ts';
 import { openInternal, type InternalRoutes } from '../process/internal-server.ts';
-import type { SentHandle } from '../../supervisor/engines/engine-process.ts';
+import type { SentHandle } from '#core/process/socket-activation.ts';
 import type { FromEngine, ToEngine } from '../../supervisor/engines/messages.ts';
 
 /** Dependencies of supervision. */

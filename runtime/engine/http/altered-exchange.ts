@@ -81,6 +81,10 @@ export class AlteredExchange implements Exchange {
     this.#inner.refusedCookies = names;
   }
 
+  get sentBytes(): number {
+    return this.#inner.sentBytes;
+  }
+
   get memory(): HostMemory | null {
     return this.#inner.memory ?? null;
   }

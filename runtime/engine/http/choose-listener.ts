@@ -2,16 +2,21 @@
 import { Failure } from '#core/failure.ts';
 import type { OpenListener } from './listener.ts';
 import { openNodeListener } from './listener-node.ts';
+import type { loadUws } from './listener-uws.ts';
 
-/** @throws {Failure} `configuration` when `uws` is asked for and does not load. */
+/**
+ * @param load loads uWebSockets.js; default: from the installed packages.
+ * @throws {Failure} `configuration` when `uws` is asked for and does not load.
+ */
 export async function chooseListener(
   wanted: 'auto' | 'node' | 'uws',
+  load?: typeof loadUws,
 ): Promise<{ open: OpenListener; reason: string | null }> {
   if (wanted === 'node') return { open: openNodeListener, reason: null };
-  const { loadUws, openUwsListener } = await import('./listener-uws.ts');
+  const uws = await import('./listener-uws.ts');
   // The copy of bench/ is used only when `uws` is requested by name.
-  const loaded = loadUws(wanted === 'uws' ? 'anywhere' : 'installed');
-  if (loaded.uws !== null) return { open: openUwsListener(loaded.uws), reason: null };
+  const loaded = (load ?? uws.loadUws)(wanted === 'uws' ? 'anywhere' : 'installed');
+  if (loaded.uws !== null) return { open: uws.openUwsListener(loaded.uws), reason: null };
   if (wanted === 'uws')
     throw new Failure('configuration', `HANDLER_LISTENER is uws, but uWebSockets.js does not load: ${loaded.reason}`);
   return { open: openNodeListener, reason: `uWebSockets.js does not load: ${loaded.reason}` };

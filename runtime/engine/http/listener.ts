@@ -62,6 +62,8 @@ export interface Exchange {
   requestId: string;
   /** Set by the listener when it answers: names of removed cookies, which were for other hosts. Mostly empty. */
   refusedCookies: string;
+  /** Set by the listener: bytes of the response's body so far, before any framing. */
+  readonly sentBytes: number;
   /**
    * Set by the handler: counts the part of a response that its client has not received. A response that exceeds it is
    * cut.

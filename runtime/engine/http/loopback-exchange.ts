@@ -40,6 +40,7 @@ export class LoopbackExchange implements Exchange {
   readonly bodyBytes: number;
   requestId = '';
   refusedCookies = '';
+  sentBytes = 0;
   memory: HostMemory | null = null;
   onAbort: (() => void) | null = null;
   onDrain: (() => void) | null = null;
@@ -153,6 +154,7 @@ export class LoopbackExchange implements Exchange {
   /** In pieces, as from a network: a single one that fills the window of a stream would never return its credit. */
   #push(bytes: Uint8Array): boolean {
     let goesOn = true;
+    this.sentBytes += bytes.byteLength;
     for (let at = 0; at < bytes.byteLength; at += READ_BYTES)
       goesOn = this.#body!.push(bytes.subarray(at, at + READ_BYTES));
     return goesOn;

@@ -79,6 +79,7 @@ export class NodeExchange implements Exchange {
   requestId = '';
   memory: HostMemory | null = null;
   refusedCookies = '';
+  sentBytes = 0;
   onAbort: (() => void) | null = null;
   onDrain: (() => void) | null = null;
   /** Data that the client sent after a WebSocket handshake. The parser has detached from the connection. */
@@ -205,6 +206,7 @@ export class NodeExchange implements Exchange {
         ? ''
         : `content-length: ${bytes}\r\n`;
     if (this.#isLast() || this.#awaitsContinue || this.#unreadIsMuch()) this.#closes = true;
+    if (sendsBody) this.sentBytes = bytes;
     this.#response._header = this.#headText(status, head, framed);
     this.#state = ENDED;
     this.#leaveConnection();
@@ -252,6 +254,7 @@ export class NodeExchange implements Exchange {
       }
       this.#owedBytes -= bytes;
     }
+    this.sentBytes += bytes;
     const isFreed = transfer && typeof chunk !== 'string' && bytes >= FREED_BYTES_MIN;
     if (
       this.#response.write(

@@ -56,6 +56,7 @@ export class UwsExchange implements Exchange, UwsBodyExchange {
   requestId = '';
   memory: HostMemory | null = null;
   refusedCookies = '';
+  sentBytes = 0;
   onAbort: (() => void) | null = null;
   onDrain: (() => void) | null = null;
 
@@ -172,13 +173,16 @@ export class UwsExchange implements Exchange, UwsBodyExchange {
       return;
     }
     if (body === null || body.length <= WHOLE_BYTES_MAX || this.#closes) {
+      const sent = typeof body === 'string' ? utf8(body) : (body ?? '');
+      this.sentBytes = sent.length;
       this.#finish(ENDED);
-      native.end(typeof body === 'string' ? utf8(body) : (body ?? ''), this.#closes);
+      native.end(sent, this.#closes);
       return;
     }
     const bytes = typeof body === 'string' ? Buffer.from(body) : body;
     if (transfer) this.#transferred = bytes;
     this.#totalBytes = bytes.byteLength;
+    this.sentBytes = bytes.byteLength;
     this.#state = FLUSHING;
     native.onWritable(() => this.#writable());
     this.#push(bytes);
@@ -211,6 +215,7 @@ export class UwsExchange implements Exchange, UwsBodyExchange {
     if (this.#state !== STREAMING || !this.#sendsBody) return true;
     const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
     if (bytes.byteLength === 0) return !this.#waits;
+    this.sentBytes += bytes.byteLength;
     if (this.#totalBytes < 0) {
       let taken = true;
       this.#native.cork(() => {

@@ -129,9 +129,19 @@ export class Invocation<Answer> {
     return this.cpuMs + this.hostCpuMs + this.reservedCpuMs;
   }
 
-  /** From its arrival to the head of its response, or to its end at `now` if the whole response is sent then. */
+  /**
+   * From its arrival to the head of its response, or to its end at `now` if the whole response is sent then; -1: its
+   * client left before.
+   */
   firstByteMs(now: number): number {
-    return (this.firstByteAt === 0 ? now : this.firstByteAt) - this.startedAt;
+    return this.isClientGone ? -1 : (this.firstByteAt === 0 ? now : this.firstByteAt) - this.startedAt;
+  }
+
+  /** From its arrival to the end of its response; -1: its client left before, or it opened a WebSocket. */
+  answerMs(now: number): number {
+    // How long a WebSocket was open is no latency.
+    if (this.isClientGone || this.status === 101) return -1;
+    return (this.answeredAt === 0 ? now : this.answeredAt) - this.startedAt;
   }
 
   get isOver(): boolean {

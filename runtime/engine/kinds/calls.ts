@@ -1,27 +1,65 @@
 // The host calls of a deployment's bindings, made once per deployment: for each declared kind its half of table.ts.
-import { bindings, descriptorOf, type Kind } from '#core/bindings/kinds.ts';
+import { bindings, descriptorOf, type Kind, type MeasuredKind } from '#core/bindings/kinds.ts';
 import { PlatformError } from '#core/errors.ts';
 import { ofPreview } from '#core/preview.ts';
 import type { BindingStores, BindingTools } from '../bindings/bindings.ts';
 import { createScope, type BindingOwner, type BindingScope } from '../bindings/scope.ts';
 import { callsOf } from '../bridge/call-names.ts';
-import type { HostFunction } from '../bridge/host-calls.ts';
+import type { CallMeter, HostFunction } from '../bridge/host-calls.ts';
+import type { DeploymentUsage } from '../metrics/usage.ts';
 import { engineKinds, type Calls, type Declared } from './table.ts';
 
-/** @param manifest of the deployment. */
+/**
+ * @param manifest of the deployment.
+ * @param usage counts the calls of measured kinds; absent: they are not counted.
+ */
 export function createBindingCalls(
   owner: BindingOwner,
   manifest: Declared,
   stores: BindingStores,
   tools: BindingTools,
+  usage: Pick<DeploymentUsage, 'calls'> | null = null,
 ): Calls {
   const { bindings: declared } = manifest;
   const scopeOf = (kind: Kind): BindingScope => ofBranch(createScope(owner, kind, declared[kind] ?? {}), kind);
   const made = (Object.keys(declared) as Kind[]).filter(descriptorOf).map((kind) => {
-    const calls = engineKinds[kind].calls({ scope: scopeOf(kind), stores, tools, manifest, scopeOf });
-    return calls ?? unavailable(kind);
+    const scope = scopeOf(kind);
+    const calls = engineKinds[kind].calls({ scope, stores, tools, manifest, scopeOf });
+    if (calls === null) return unavailable(kind);
+    return usage !== null && isMeasured(kind) ? measured(calls, metersOf(kind, scope, declared[kind]!, usage)) : calls;
   });
   return Object.assign({}, ...made) as Calls;
+}
+
+function isMeasured(kind: Kind): kind is MeasuredKind {
+  return bindings[kind].isMeasured;
+}
+
+/** Binding name -> what counts the calls of its resource. */
+function metersOf(
+  kind: MeasuredKind,
+  scope: BindingScope,
+  declared: Readonly<Record<string, string>>,
+  usage: Pick<DeploymentUsage, 'calls'>,
+): ReadonlyMap<unknown, CallMeter> {
+  const { isFailure } = engineKinds[kind];
+  return new Map(
+    Object.keys(declared).map((binding) => {
+      const counted = usage.calls(kind, scope.resource(binding));
+      return [binding, { ended: (ms, reply) => counted.ended(ms, reply === null || isFailure?.(reply) === true) }];
+    }),
+  );
+}
+
+/** The bridge (bridge/guest-calls.ts) times the calls: wrapping their promises would cost more. */
+function measured(calls: Calls, meters: ReadonlyMap<unknown, CallMeter>): Calls {
+  const withMeter =
+    (run: HostFunction): HostFunction =>
+    (call) => {
+      call.meter = meters.get((call.args as { readonly binding?: unknown } | null)?.binding) ?? null;
+      return run(call);
+    };
+  return Object.fromEntries(Object.entries(calls).map(([name, run]) => [name, withMeter(run)]));
 }
 
 /** What a preview has of its own, as the kind's descriptor says. */

@@ -3,9 +3,11 @@
 import { branchSlug } from '#core/names.ts';
 import { ofPreview, withoutPreview } from '#core/preview.ts';
 import { usersResource } from '../bindings/auth.ts';
+import type { BranchStores } from '../bindings/bindings.ts';
 import type { FileStore } from '../bindings/files.ts';
 import type { DatabasePlace } from '../bindings/scope.ts';
 import type { StateStore } from '../bindings/state.ts';
+import { removeDatabase } from './database-removal.ts';
 
 /** The stores with data of projects; null if there is no such store. */
 export interface ProjectStores {
@@ -19,11 +21,7 @@ export interface ProjectStores {
   } | null;
   readonly state: Pick<StateStore, 'clear'> | null;
   readonly files: Pick<FileStore, 'clear' | 'resources'> | null;
-  readonly events: {
-    /** Deletes messages, timers and runs of a namespace and its previews. */
-    clear(namespace: string): Promise<{ messages: number; timers: number; runs: number }>;
-    readonly outboxes: { forget(place: DatabasePlace): Promise<void> };
-  } | null;
+  readonly events: BranchStores['events'];
 }
 
 /** A deleted project. */
@@ -49,11 +47,7 @@ export async function removeProject(
   let fileCount = 0;
   for (const resource of (await files?.resources(project)) ?? [])
     fileCount += (await files?.clear({ namespace: project, resource })) ?? 0;
-  const remove = async (place: DatabasePlace): Promise<number> => {
-    // First: looking for messages in a deleted database would recreate it, empty.
-    await events?.outboxes.forget(place);
-    return (await databases?.remove(place)) === true ? 1 : 0;
-  };
+  const remove = (place: DatabasePlace): Promise<number> => removeDatabase({ databases, events }, place);
   let databaseCount = 0;
   const kept = (await databases?.kept()) ?? null;
   if (databases !== null && kept !== null)

@@ -5,7 +5,7 @@ import type { Manifest } from '#core/manifest.ts';
 import { createAuthCalls } from '../bindings/auth.ts';
 import type { BindingStores, BindingTools, BranchStores } from '../bindings/bindings.ts';
 import { createCacheValueCalls } from '../bindings/cache-values.ts';
-import { createDatabaseCalls } from '../bindings/database.ts';
+import { createDatabaseCalls, isRefusal } from '../bindings/database.ts';
 import { createFileCalls } from '../bindings/files.ts';
 import { createQueueCalls } from '../bindings/queue.ts';
 import { createSandboxCalls } from '../bindings/sandbox.ts';
@@ -13,13 +13,14 @@ import type { BindingScope, DatabasePlace } from '../bindings/scope.ts';
 import { clearState, createStateCalls } from '../bindings/state.ts';
 import { createTimerCalls } from '../bindings/timer.ts';
 import { createWorkflowCalls } from '../bindings/workflow.ts';
-import type { HostFunction } from '../bridge/host-calls.ts';
+import type { HostFunction, HostReply } from '../bridge/host-calls.ts';
 import type { RequestScope } from '../resources/request-scope.ts';
 import { databaseOperations } from '../resources/databases.ts';
 import { sandboxOperations } from '../resources/sandboxes.ts';
 import { cacheOperations, fileOperations, stateOperations } from '../resources/storage.ts';
 import { userOperations } from '../resources/users.ts';
 import { queueOperations, timerOperations, workflowOperations } from '../resources/waiting.ts';
+import { removeDatabase } from './database-removal.ts';
 
 /** Host calls by name. */
 export type Calls = Readonly<Record<string, HostFunction>>;
@@ -41,6 +42,8 @@ interface CallDeps {
 interface EngineKind<Name extends Kind> {
   /** Its host calls; null when its store is missing. */
   readonly calls: (deps: CallDeps) => Calls | null;
+  /** Whether a reply says that the call failed; absent: such calls reject. */
+  readonly isFailure?: (reply: HostReply) => boolean;
   /** Deletes a resource of a branch; absent: it expires, or is deleted with the branch's namespace. */
   readonly removal?: {
     /** Name of the count in the answer. */
@@ -65,14 +68,8 @@ export const engineKinds: { readonly [Name in Kind]: EngineKind<Name> } = {
         : null;
       return database ? createDatabaseCalls(scope, database, messages) : null;
     },
-    removal: {
-      counter: 'databases',
-      async clear({ databases, events }, place) {
-        // First: looking for messages in a deleted database would recreate it, empty.
-        await events?.outboxes.forget(place);
-        return (await databases?.remove(place)) === true ? 1 : 0;
-      },
-    },
+    isFailure: isRefusal,
+    removal: { counter: 'databases', clear: removeDatabase },
     operations: databaseOperations,
   },
   state: {

@@ -3,8 +3,9 @@
 // once a second, so that a dying engine loses at most that. Nothing is allocated for a request whose path was seen
 // before.
 import { bucketOf, cpuScale, latencyScale, NO_COUNTS, toSparse } from '#core/histogram.ts';
+import type { MeasuredKind } from '#core/bindings/kinds.ts';
 import type { InvocationKind } from '#core/plans.ts';
-import { statusClasses, type UsageRow } from '#core/usage-row.ts';
+import { statusClasses, type UsageKind, type UsageRow } from '#core/usage-row.ts';
 import { routeOf } from './routes.ts';
 
 /** Routes of a deployment with rows of their own; others are `*`. */
@@ -42,7 +43,7 @@ function classOf(status: number): number {
 class Count {
   readonly project: string;
   readonly deployment: string;
-  readonly kind: InvocationKind;
+  readonly kind: UsageKind;
   readonly route: string;
   invocations = 0;
   failures = 0;
@@ -59,7 +60,7 @@ class Count {
   /** Whether it is queued to be taken. */
   isWaiting = false;
 
-  constructor(project: string, deployment: string, kind: InvocationKind, route: string) {
+  constructor(project: string, deployment: string, kind: UsageKind, route: string) {
     this.project = project;
     this.deployment = deployment;
     this.kind = kind;
@@ -102,6 +103,14 @@ export interface DeploymentUsage {
   burnt(kind: InvocationKind, target: string, cpuMs: number): void;
   /** A file was served, or a redirect or an error in its place. */
   served(status: number): void;
+  /** Counts calls of bindings. @param resource of the binding. */
+  calls(kind: MeasuredKind, resource: string): ResourceUsage;
+}
+
+/** Calls of one resource. */
+interface ResourceUsage {
+  /** A call has ended. */
+  ended(ms: number, isFailure: boolean): void;
 }
 
 /** Usage of all deployments of an engine. */
@@ -183,6 +192,17 @@ export class EngineUsage {
         count.statuses[classOf(status)]!++;
         if (status >= 500) count.failures++;
         wait(count);
+      },
+      calls(kind, resource) {
+        const count = new Count(project, deployment, kind, resource);
+        return {
+          ended(ms, isFailure) {
+            count.invocations++;
+            if (isFailure) count.failures++;
+            (count.histograms ??= histograms()).answer[bucketOf(latencyScale, ms)]!++;
+            wait(count);
+          },
+        };
       },
     };
   }

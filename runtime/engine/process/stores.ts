@@ -9,7 +9,6 @@ import { FreeSpace, whereThereIsSpace } from '#core/process/free-space.ts';
 import { StorageGuard, type KeptBytes } from '#core/storage-left.ts';
 import type { HostWork } from '../work/host-work.ts';
 import { createAuthRoutes, type AuthRoutes } from '../auth/routes.ts';
-import { type Mail } from '../auth/site.ts';
 import { createUsers } from '../auth/users.ts';
 import type { BindingStores, BranchStores } from '../bindings/bindings.ts';
 import type { ProjectStores } from '../kinds/project-removal.ts';
@@ -21,12 +20,14 @@ import { PreviewAttempts } from '../http/preview-attempts.ts';
 import { createSignedFiles, type SignedFiles } from '../http/signed-files.ts';
 import { createMemoryCache } from '../../stores/cache-memory.ts';
 import { createCachePostgres } from '../../stores/cache-postgres.ts';
+import { createMailByPost } from './mail-by-post.ts';
 import { createDatabaseClient, databaseAddress, type DatabaseClient } from '../../stores/database-service.ts';
 import { limitedStores, type EventStores } from '../../stores/event-stores.ts';
 import { openEventsPostgres } from '../../stores/event-stores-postgres.ts';
 import { openFilesDisk } from '../../stores/files-disk.ts';
 import { createOutbox } from '../../stores/outbox.ts';
 import { limitState, stateLimit, stateBytesOf } from '../../stores/project-limits.ts';
+import { createMailPostgres } from '../../stores/mail-postgres.ts';
 import { createStatePostgres } from '../../stores/state-postgres.ts';
 import { limitByProject } from '../../stores/project-concurrency.ts';
 
@@ -119,8 +120,9 @@ export async function openEngineStores({
           work,
           secret: keyFor('auth'),
           protocol,
-          deliversMail: get('AUTH_MAIL_URL') !== '',
-          sendMail: (mail) => sendMail(get('AUTH_MAIL_URL'), mail, log),
+          ...(events === null || get('AUTH_MAIL_URL') !== ''
+            ? createMailByPost(get('AUTH_MAIL_URL'), log)
+            : createMailPostgres(events.sql, log)),
           log,
           ...(passwordCost === undefined ? {} : { passwordCost }),
         });
@@ -235,24 +237,4 @@ async function openFiles(
     uploadBytesHeldMax: limits.uploadBytesHeldMax,
     storage,
   });
-}
-
-/** Sends an email through the operator's endpoint: `POST` of JSON `{to, subject, text}`. */
-async function sendMail(address: string, mail: Mail, log: EngineStoresDeps['log']): Promise<void> {
-  if (address === '') {
-    // Not its content: readers of logs must not be able to sign in with it.
-    log('warn', `mail not sent, AUTH_MAIL_URL is not set: "${mail.subject}"`);
-    return;
-  }
-  const response = await fetch(address, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(mail),
-    signal: AbortSignal.timeout(10_000),
-  }).catch((error: Error) => {
-    // The original message may contain the URL, and that a password.
-    throw new Error(`mail not sent, AUTH_MAIL_URL is unreachable: ${error.name}`);
-  });
-  await response.body?.cancel();
-  if (!response.ok) throw new Error(`mail not sent, AUTH_MAIL_URL answered ${response.status}`);
 }

@@ -32,7 +32,7 @@ interface Opened {
 /** Operations by name. */
 export const databaseOperations: OperationsOf<'db'> = {
   async 'db.tables'(scope) {
-    return { tables: await tables(scope) };
+    return tables(scope);
   },
   async 'db.rows'(scope) {
     const { args } = scope;
@@ -242,9 +242,12 @@ function noCopy(name: string): PlatformError {
   return new PlatformError('dashboard_not_found', { reason: `This database has no snapshot ${name}` });
 }
 
-async function tables(scope: RequestScope, name: string | null = null): Promise<DescribedTable[]> {
+async function tables(
+  scope: RequestScope,
+  name: string | null = null,
+): Promise<{ readonly tables: DescribedTable[]; readonly bytes: number }> {
   const wanted = name === null ? '' : ' AND name = ?1';
-  const { r } = await query(
+  const { r, m } = await query(
     scope,
     `${OWN_STATEMENT}SELECT t.name, t.type, t.sql, c.name, c.type, c."notnull", c.pk FROM (${TABLES}${wanted} ORDER BY name LIMIT ${TABLES_MAX}) t
      JOIN pragma_table_info(t.name) c ORDER BY t.name, c.cid`,
@@ -264,12 +267,15 @@ async function tables(scope: RequestScope, name: string | null = null): Promise<
       primaryKey: Number(key),
     });
   }
-  return [...found.values()];
+  const [, , , , , , bytes] = m;
+  return { tables: [...found.values()], bytes };
 }
 
 async function tableOf(scope: RequestScope): Promise<DescribedTable> {
   const name = toName(scope.args['table'], 'The name of the table', 256);
-  const [found] = await tables(scope, name);
+  const {
+    tables: [found],
+  } = await tables(scope, name);
   if (found === undefined)
     throw new PlatformError('dashboard_not_found', { reason: `The database has no table ${name.slice(0, 100)}` });
   return found;

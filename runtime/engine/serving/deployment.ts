@@ -1,7 +1,7 @@
 // One deployment on this engine: gives requests to one lane and events to another (lane.ts), each with its own
 // isolate, and ends every invocation. handler.ts makes one per deployment it serves.
 import { performance } from 'node:perf_hooks';
-import { errorMessage, type PlatformError } from '#core/errors.ts';
+import type { PlatformError } from '#core/errors.ts';
 import type { InvocationKind } from '#core/plans.ts';
 import type { EngineMemory, HostMemory } from '../bridge/host-memory.ts';
 import type { Part } from '../bridge/protocol.ts';
@@ -15,25 +15,17 @@ import {
   type EventInvocation,
   type HttpInvocation,
 } from '../invocation/invocation.ts';
-import { StackMapper, type LogLine, type SourceFrame } from '../invocation/log.ts';
-import {
-  failed,
-  failureResponse,
-  isFailure,
-  isFailureCode,
-  ok,
-  type FailureResponse,
-  type Outcome,
-} from '../invocation/outcome.ts';
+import { StackMapper, type LogLine } from '../invocation/log.ts';
+import { failed, isFailure, isFailureCode, ok, type Outcome } from '../invocation/outcome.ts';
 import { ServerLane } from '../servers/server-lane.ts';
 import type { ServerLink } from '../servers/server-link.ts';
-import { sendFailure } from '../http/error-pages.ts';
 import type { Exchange } from '../http/listener.ts';
 import type { DeploymentUsage } from '../metrics/usage.ts';
 import { InvocationSpans } from '../telemetry/invocation-spans.ts';
 import type { DeploymentTelemetry } from '../telemetry/recorder.ts';
 import type { ProxyRequestIds } from '../http/request-id.ts';
 import type { BurningInvocation, DeploymentConfig, ServedDeployment } from './config.ts';
+import { answerFailedRequest, type Explain, type FailedRequestDeps } from './failed-requests.ts';
 import { Lane, type LaneDeps } from './lane.ts';
 import { collectBody } from './request-body.ts';
 
@@ -58,21 +50,6 @@ export interface RequestRecord {
   readonly cpuMs: number;
   readonly wallMs: number;
 }
-
-/** Why a request failed, as the author of its worker sees it. */
-interface Explained {
-  /** In words, without the worker's own message. */
-  readonly title: string;
-  /** Name of a thrown error. */
-  readonly name?: string;
-  readonly message: string;
-  /** Mapped to the sources. */
-  readonly stack: string | null;
-  readonly place: SourceFrame | null;
-}
-
-/** Makes the response of a failed request. @param plain the response that visitors may see. */
-export type Explain = (exchange: Exchange, plain: FailureResponse, failure: Explained) => FailureResponse;
 
 /** Dependencies of a deployment. */
 export interface DeploymentDeps extends LaneDeps {
@@ -103,6 +80,7 @@ export class Deployment implements ServedDeployment {
   readonly openSockets = { count: 0 };
   #deps: DeploymentDeps;
   #mapper: StackMapper;
+  #failedRequests: FailedRequestDeps;
   #http: Lane;
   /**
    * Queues, timers, schedules and workflows. They run apart, so that their CPU use and failures do not delay
@@ -125,6 +103,8 @@ export class Deployment implements ServedDeployment {
     this.#prepare = config.prepare ?? null;
     this.#deps = deps;
     this.#mapper = new StackMapper(config.sourceMap);
+    const { explain, sendErrorPage } = deps;
+    this.#failedRequests = { config, mapper: this.#mapper, explain, sendErrorPage };
     this.#http = new Lane(this, deps, 1);
     this.#events = new Lane(this, deps, EVENTS_MEMORY_SHARE);
     const { server: spec = null } = config;
@@ -293,7 +273,8 @@ export class Deployment implements ServedDeployment {
     let requestId = '';
     if (isHttp(invocation)) {
       ({ method, target, requestId } = invocation.answer);
-      if (outcome.kind === 'failed' && invocation.failure === null) this.#endFailed(invocation, outcome);
+      if (outcome.kind === 'failed' && invocation.failure === null)
+        answerFailedRequest(invocation, outcome, this.#failedRequests);
       invocation.close();
     } else {
       invocation.close();
@@ -337,8 +318,7 @@ export class Deployment implements ServedDeployment {
       isFailure(outcome, status),
       cpuMs + hostCpuMs - cpuBefore - hostCpuBefore,
       kind === 'http' ? invocation.firstByteMs(now) : -1,
-      // How long a WebSocket was open is no latency.
-      status === 101 ? -1 : (invocation.answeredAt === 0 ? now : invocation.answeredAt) - startedAt,
+      invocation.answerMs(now),
     );
   }
 
@@ -348,44 +328,10 @@ export class Deployment implements ServedDeployment {
 
   /** Answers a request whose handler failed while its other work continues. */
   answerFailed(invocation: HttpInvocation, outcome: Outcome & { kind: 'failed' }): void {
-    this.#endFailed(invocation, outcome);
+    answerFailedRequest(invocation, outcome, this.#failedRequests);
     invocation.failure = outcome;
     invocation.phase = 'answered';
     invocation.firstByteAt = invocation.answeredAt = performance.now();
-  }
-
-  #endFailed(invocation: HttpInvocation, outcome: Outcome & { kind: 'failed' }): void {
-    const exchange = invocation.answer;
-    if (invocation.phase === 'answered' && !invocation.isClientGone) {
-      exchange.destroy();
-      return;
-    }
-    const { explain, sendErrorPage } = this.#deps;
-    const plain = failureResponse(outcome);
-    invocation.status = plain.status;
-    exchange.onAbort = null;
-    if (outcome.code === 'client_gone') return;
-    if (explain === null) {
-      if (!sendErrorPage(exchange, this.config, plain)) sendFailure(exchange, plain);
-      return;
-    }
-    const { status, headerBlock, body } = explain(exchange, plain, this.#explained(outcome));
-    exchange.send(status, headerBlock, body);
-  }
-
-  #explained({ code, details, thrown }: Outcome & { kind: 'failed' }): Explained {
-    const { reason = '', ...others } = details;
-    const title = errorMessage(code, others).replace(/: \{reason\}$/, '');
-    // When a worker does not start, `reason` holds the cause.
-    const stack = thrown === undefined ? String(reason) : (thrown.stack ?? '');
-    const [said] = this.#mapper.map(String(reason)).split('\n', 1);
-    return {
-      title,
-      message: thrown?.message ?? (said || title),
-      ...(thrown !== undefined && { name: thrown.name }),
-      stack: stack.includes('\n') ? this.#mapper.map(stack) : null,
-      place: this.#mapper.frame(stack),
-    };
   }
 
   /** A text with its bundle positions mapped to the sources. */

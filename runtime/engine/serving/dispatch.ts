@@ -1,6 +1,7 @@
 // Passes requests and events to one isolate and reads its records, each of which goes to the one file that handles
 // it. Made by serving.ts. responses.ts handles responses; the link (bridge/link.ts) handles streams, sockets and host
 // calls.
+import { performance } from 'node:perf_hooks';
 import { errorMessage, PlatformError } from '#core/errors.ts';
 import type { Link } from '../bridge/link.ts';
 import { RecordReader, toHost, type Failure, type Part } from '../bridge/protocol.ts';
@@ -204,6 +205,7 @@ export class Dispatch {
       if (status !== 0) {
         invocation.phase = 'answered';
         invocation.status = status;
+        invocation.firstByteAt = invocation.answeredAt = performance.now();
         if (isOver) this.#running.end(id, ok);
         return;
       }

@@ -31,7 +31,8 @@ import type { TelemetryRecorder } from '../telemetry/recorder.ts';
 import { noServers, type ServerLink } from '../servers/server-link.ts';
 import type { DeploymentConfig, ServingDeps } from './config.ts';
 import { prepareDatabases, type ProjectDatabases } from './database-preparation.ts';
-import { Deployment, type DeploymentDeps, type Explain, type RequestRecord } from './deployment.ts';
+import { Deployment, type DeploymentDeps, type RequestRecord } from './deployment.ts';
+import type { Explain } from './failed-requests.ts';
 
 /** For deployments without a worker. */
 const NO_TEXT = toWorkerText(Buffer.alloc(0));
@@ -108,20 +109,21 @@ export function createRouteDeployments(
   };
 
   /** The engine's host functions, and the project's own: its cache and its files. */
-  function hostFunctionsOf(route: Route, artifact: OpenArtifact): HostFunctions {
+  function hostFunctionsOf(route: Route, artifact: OpenArtifact, usage: DeploymentUsage): HostFunctions {
     const { hostFunctions, counters, work } = engine;
     const { project, branch, deployment, preview } = route;
     const cache = createCacheCalls(ofPreview(project, preview), deps.cache, {
       entryBytesMax: deps.limits.cacheEntryBytesMax,
     });
     const owner = { namespace: deps.namespaceOf(project), project, branch, deployment, preview };
-    const bindings = createBindingCalls(owner, artifact.manifest, deps.stores, {
+    const tools: BindingTools = {
       signUrl: signUrlOf(route),
       work,
       cache: deps.cache,
       cacheEntryBytesMax: deps.limits.cacheEntryBytesMax,
       sandboxes: engine.sandboxes === null ? null : { transport: engine.sandboxes, places: engine.openFetches },
-    });
+    };
+    const bindings = createBindingCalls(owner, artifact.manifest, deps.stores, tools, usage);
     const own = counters.calls.count({ ...cache, ...bindings, ...assetCalls(artifact), ...aiCalls(route, artifact) });
     return { ...hostFunctions, async: { ...hostFunctions.async, ...own } };
   }
@@ -163,7 +165,7 @@ export function createRouteDeployments(
               artifact,
               () => deps.isProduction?.(route) ?? false,
             );
-      const hostFunctions = hostFunctionsOf(route, artifact);
+      const hostFunctions = hostFunctionsOf(route, artifact, usage);
       const telemetry = deps.telemetry?.open(route.project, route.deployment) ?? null;
       return new Deployment(
         { ...configOf(route, artifact, deps.appVariablesOf), prepare },
@@ -171,11 +173,12 @@ export function createRouteDeployments(
       );
     },
     openForCheck(route, artifact, counters, onLog) {
-      const hostFunctions = hostFunctionsOf(route, artifact);
+      const usage = engine.usage.open(route.project, route.deployment);
+      const hostFunctions = hostFunctionsOf(route, artifact, usage);
       return new Deployment(configOf(route, artifact, deps.appVariablesOf), {
         ...shared,
         counters,
-        usage: engine.usage.open(route.project, route.deployment),
+        usage,
         hostFunctions,
         telemetry: null,
         onLog: (_deployment, line) => onLog(line),

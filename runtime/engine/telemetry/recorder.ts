@@ -7,6 +7,7 @@ import {
   spanKinds,
   type InvocationRecord,
   type LineRecord,
+  type RequestDetails,
   type SpanAttributes,
   type SpanKind,
   type SpanRecord,
@@ -14,11 +15,13 @@ import {
 } from '#core/telemetry.ts';
 import { eventRecord } from '../invocation/event-record.ts';
 import { isHttp, type AnyInvocation } from '../invocation/invocation.ts';
+import type { Exchange } from '../http/listener.ts';
 import type { LogLine } from '../invocation/log.ts';
 import { isFailure, outcomeLabel, type Outcome } from '../invocation/outcome.ts';
 import { routeOf } from '../metrics/routes.ts';
 import { Allowance } from './allowance.ts';
 import { newSpanId, newTraceId } from './invocation-spans.ts';
+import { requestDetails } from './request-details.ts';
 
 /** Limit per batch, in characters. */
 const TAKEN_CHARS_MAX = 4 * 1024 * 1024;
@@ -50,14 +53,19 @@ export class TelemetryRecorder {
   isOn = true;
   #limits: TelemetryLimits;
   #sampleRate: number;
+  #addressOf: (exchange: Exchange) => string;
   #allowances = new Map<string, Allowance>();
   #waiting: string[] = [];
   #chars = 0;
 
-  /** @param sampleRate share of invocations that are sampled, within `tracesPerSecond`. */
-  constructor(limits: TelemetryLimits, sampleRate: number) {
+  /**
+   * @param sampleRate share of invocations that are sampled, within `tracesPerSecond`.
+   * @param addressOf the client's address, as reported by trusted proxies.
+   */
+  constructor(limits: TelemetryLimits, sampleRate: number, addressOf: (exchange: Exchange) => string) {
     this.#limits = limits;
     this.#sampleRate = sampleRate;
+    this.#addressOf = addressOf;
   }
 
   open(project: string, deployment: string): DeploymentTelemetry {
@@ -93,12 +101,13 @@ export class TelemetryRecorder {
         if (invocation.spans !== null) invocation.spans.end(name, kind, error, attributes);
         if (!isKept) return;
         const hasTrace = invocation.spans !== null || this.#sampleRate === 0;
-        if (hasTrace || !(hasFailed || isSlow)) return this.#add({ ...record, ...of });
+        const whole = { ...record, ...of, request: this.#requestOf(invocation) };
+        if (hasTrace || !(hasFailed || isSlow)) return this.#add(whole);
         // A failed or slow invocation gets a trace of one span even if it was not sampled.
         const traceId = invocation.trace?.traceId ?? newTraceId();
         const own = { spanId: newSpanId(), parentId: invocation.trace?.parentId ?? null, isRoot: true, links: [] };
         const { at, invocation: id } = record;
-        this.#add({ ...record, ...of, traceId });
+        this.#add({ ...whole, traceId });
         const span = { ...of, ...own, traceId, at, ms: wallMs, name, kind, error, attributes, invocation: id };
         this.#span(project, span, hasFailed);
       },
@@ -132,6 +141,12 @@ export class TelemetryRecorder {
     this.#waiting = [];
     this.#chars = 0;
     this.#allowances.clear();
+  }
+
+  #requestOf(invocation: AnyInvocation): RequestDetails | null {
+    if (!isHttp(invocation)) return null;
+    const { answer: exchange, status } = invocation;
+    return requestDetails(exchange, status, this.#addressOf(exchange));
   }
 
   #span(project: string, span: Omit<SpanRecord, 'record'>, hasFailed: boolean): void {
@@ -173,9 +188,10 @@ function invocationRecord(
   outcome: Outcome,
   target: string,
   now: number,
-): Omit<InvocationRecord, 'project' | 'deployment'> {
+): Omit<InvocationRecord, 'project' | 'deployment' | 'request'> {
   const error = outcome.kind === 'ok' ? '' : errorMessage(outcome.code, outcome.details).split('\n', 1)[0]!;
   const wallMs = now - invocation.startedAt;
+  const firstByteMs = isHttp(invocation) ? invocation.firstByteMs(now) : -1;
   return {
     record: 'invocation',
     at: Date.now() - wallMs,
@@ -190,13 +206,13 @@ function invocationRecord(
     error: storable(error.slice(0, ERROR_CHARS_MAX)),
     cpuMs: rounded(invocation.totalCpuMs),
     wallMs: rounded(wallMs),
-    firstByteMs: isHttp(invocation) ? rounded(invocation.firstByteMs(now)) : null,
+    firstByteMs: firstByteMs < 0 ? null : rounded(firstByteMs),
   };
 }
 
 /** Attributes of an invocation's span, from its record. */
 function rootSpan(
-  record: Omit<InvocationRecord, 'project' | 'deployment'>,
+  record: Omit<InvocationRecord, 'project' | 'deployment' | 'request'>,
   hasFailed: boolean,
 ): {
   readonly name: string;
@@ -217,7 +233,7 @@ function rootSpan(
   return { name: `${kind} ${route}`, kind: spanKind, error, attributes: { ...own, 'platform.name': route } };
 }
 
-/** Without the query, which may contain secrets. */
+/** Without the query. */
 function pathOf(target: string): string {
   const end = target.indexOf('?');
   return end < 0 ? target : target.slice(0, end);

@@ -3,6 +3,7 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { SentHandle } from '#core/process/socket-activation.ts';
 import { nodeCommand } from '#core/process/node-command.ts';
 import type { FromEngine, ToEngine } from './messages.ts';
 import type { DeploymentKey, EngineRole, EngineState } from '../private-port/state.ts';
@@ -20,11 +21,6 @@ export interface EngineDeps {
   readonly onExit: (engine: EngineProcess, code: number | null, signal: NodeJS.Signals | null) => void;
   /** All its messages have been read. */
   readonly onClosed: (engine: EngineProcess) => void;
-}
-
-/** A system socket without Node's object for it. */
-export interface SentHandle {
-  close(): void;
 }
 
 /** The descriptor on which a dying engine names the deployment whose code was running. */

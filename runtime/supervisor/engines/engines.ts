@@ -1,10 +1,11 @@
 // The engine processes: their number, replacement, and how to replace one without dropping a request. A spare is
 // always booted, so that a dead engine is replaced within milliseconds. Independent of crash ledgers: main.ts is
 // notified of every death.
-import type { EngineDeps, EngineProcess, SentHandle } from './engine-process.ts';
+import type { EngineDeps, EngineProcess } from './engine-process.ts';
 import { ListeningSockets } from './listening-sockets.ts';
 import type { FromEngine, ToEngine } from './messages.ts';
 import type { DeploymentKey, EngineState } from '../private-port/state.ts';
+import type { SentHandle } from '#core/process/socket-activation.ts';
 import { EXIT_CONFIGURATION } from '#core/process/run-process.ts';
 
 /** Dependencies of the engines. */
@@ -15,6 +16,8 @@ interface EnginesDeps {
   readonly processes: number;
   readonly spares: number;
   readonly port: number;
+  /** The listening socket that all of them share; null: each opens its own. */
+  readonly socket: SentHandle | null;
   readonly drainMs: number;
   /** Engines started or stopped. */
   readonly onChange: () => void;
@@ -49,7 +52,7 @@ export class Engines {
   /** Unassigned: booting, or ready. */
   #free: EngineProcess[] = [];
   #leaving = new Set<EngineProcess>();
-  #sockets = new ListeningSockets();
+  #sockets: ListeningSockets;
   #lastId = 0;
   #youngDeaths = 0;
   #hasServed = false;
@@ -58,6 +61,7 @@ export class Engines {
 
   constructor(deps: EnginesDeps) {
     this.#deps = deps;
+    this.#sockets = new ListeningSockets(deps.socket);
     this.#places = Array.from({ length: deps.processes }, (_, index) => ({
       key: index,
       engine: null,
@@ -139,7 +143,8 @@ export class Engines {
     this.#sockets.close();
     for (const engine of this.#free) engine.kill();
     for (const { engine, successor } of [...this.#places, ...this.#apart.values()]) {
-      engine?.drain(this.#deps.drainMs + KILL_MS, false);
+      // Of a shared socket, new connections wait for the next start: then no request may meet a closed one.
+      engine?.drain(this.#deps.drainMs + KILL_MS, this.#deps.socket !== null);
       if (successor !== null && successor !== 'wanted') successor.kill();
     }
     this.#whenGone();

@@ -43,5 +43,7 @@ export function engineEnvironment(environment: Readonly<Record<string, string | 
   const kept: Record<string, string> = { ...engineProcessSettings };
   for (const [name, value] of Object.entries(environment))
     if (value !== undefined && names.has(name)) kept[name] = value;
+  // The password of a mail server: emails go through Postgres.
+  if (!/^\s*https?:/i.test(kept['AUTH_MAIL_URL'] ?? 'http:')) delete kept['AUTH_MAIL_URL'];
   return kept;
 }

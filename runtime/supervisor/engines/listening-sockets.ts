@@ -1,7 +1,9 @@
 // Copies of the engines' listening sockets, for engines.ts. The system distributes new connections over all of them
 // randomly, and resets those waiting in a closed one. So a dead engine's socket stays open, and another engine
-// accepts its connections until its replacement listens. If no engine is left, connections wait.
-import type { EngineProcess, SentHandle } from './engine-process.ts';
+// accepts its connections until its replacement listens. If no engine is left, connections wait. A socket that systemd
+// opened is shared by all engines: then none is orphaned.
+import type { SentHandle } from '#core/process/socket-activation.ts';
+import type { EngineProcess } from './engine-process.ts';
 
 /** The socket of a slot whose engine died. */
 interface Orphan {
@@ -11,12 +13,18 @@ interface Orphan {
 }
 
 export class ListeningSockets {
+  #shared: SentHandle | null;
   #owned = new Map<EngineProcess, SentHandle>();
   #orphans = new Map<number, Orphan>();
+
+  constructor(shared: SentHandle | null) {
+    this.#shared = shared;
+  }
 
   /** An engine listens at a slot. @param socket a copy of its socket, if its listener can share one. */
   onListening(engine: EngineProcess, socket: SentHandle | null): void {
     this.release(engine);
+    if (this.#shared !== null) return socket?.close();
     if (socket !== null) this.#owned.set(engine, socket);
     if (typeof engine.place === 'number') this.#end(engine.place);
   }
@@ -38,7 +46,7 @@ export class ListeningSockets {
 
   /** The socket for the next engine at a slot. */
   ofPlace(place: number): SentHandle | null {
-    return this.#orphans.get(place)?.socket ?? null;
+    return this.#shared ?? this.#orphans.get(place)?.socket ?? null;
   }
 
   /** Engines started or stopped: assigns orphaned sockets to the engine with the fewest of them. */
@@ -56,6 +64,7 @@ export class ListeningSockets {
   close(): void {
     for (const engine of this.#owned.keys()) this.release(engine);
     for (const place of this.#orphans.keys()) this.#end(place);
+    this.#shared?.close();
   }
 
   #end(place: number): void {

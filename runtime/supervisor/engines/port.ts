@@ -11,12 +11,13 @@ interface ClaimedPort {
 /**
  * Claims a port, 0 for a free one; engines listen on it afterwards.
  *
+ * @param isOpen a socket listens on it already, which systemd opened for this platform.
  * @throws {Error} `EADDRINUSE`, `EACCES` from the system.
  */
-export async function claimPort(host: string, port: number): Promise<ClaimedPort> {
+export async function claimPort(host: string, port: number, isOpen = false): Promise<ClaimedPort> {
   const probe = createServer();
-  await listen(probe, { host, port });
-  const chosen = (probe.address() as AddressInfo).port;
+  if (!isOpen) await listen(probe, { host, port });
+  const chosen = isOpen ? port : (probe.address() as AddressInfo).port;
   let guard: Server | null = null;
   if (process.platform === 'linux') {
     // An abstract socket: it disappears with its holder, and is unique per network namespace, like ports. It also
@@ -30,7 +31,7 @@ export async function claimPort(host: string, port: number): Promise<ClaimedPort
     }
     guard.unref();
   }
-  await new Promise((resolve) => void probe.close(resolve));
+  if (!isOpen) await new Promise((resolve) => void probe.close(resolve));
   return { port: chosen, release: () => void guard?.close() };
 }
 

@@ -129,6 +129,8 @@ function planOf(deps: ServiceGroupDeps): Plan {
   const servers = serverParts(environment, { parts, folder, sockets, limits });
   Object.assign(engineVariables, servers.engineEnvironment);
   const runsControl = hasPrivatePort && parts.has('api') && (parts.isChosen || hasControl(environment, folder));
+  // Engines hand emails to the API process, which sends them.
+  if (runsControl) delete engineVariables['AUTH_MAIL_URL'];
   return { ...deps, urls, aiSockets, ofDatabase, servers, runsGateway, runsControl };
 }
 

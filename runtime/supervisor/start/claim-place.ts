@@ -2,6 +2,7 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { cacheFolder } from '#core/process/cache-folder.ts';
+import { receiveSocket, type SentHandle } from '#core/process/socket-activation.ts';
 import type { SupervisorConfig } from '../engines/configuration.ts';
 import { claimPort } from '../engines/port.ts';
 import { claimFolder } from '../data-folder/folder-claim.ts';
@@ -12,6 +13,8 @@ import { keepPrivate } from '../data-folder/private-folders.ts';
 interface ClaimedPlace {
   /** The public port; the configured one if no engines run here. */
   readonly port: number;
+  /** Its listening socket, if systemd opened it. */
+  readonly socket: SentHandle | null;
   /** Version of the program. */
   readonly version: string;
   /** Folder of the crash ledger; '' stores none. */
@@ -32,7 +35,10 @@ export async function claimPlace(
   onLost: (reason: string) => void,
 ): Promise<ClaimedPlace> {
   const ownsFolder = folder !== '' && parts.has('databases');
-  const { port } = parts.has('handler') ? await claimPort(host, wanted) : { port: wanted };
+  const given = await receiveSocket(environment);
+  const { port } = parts.has('handler')
+    ? await claimPort(host, given?.port ?? wanted, given !== null)
+    : { port: wanted };
   if (folder !== '') keepPrivate(folder);
   if (ownsFolder) process.on('exit', await claimFolder(folder, { onLost }));
   // With the lock, so that no restore begins afterwards.
@@ -42,6 +48,7 @@ export async function claimPlace(
   if (ownsFolder) leaveFirstRecord(environment, folder, about);
   return {
     port,
+    socket: given?.socket ?? null,
     version,
     // One of several handlers on the folder keeps its own ledger.
     ledgerFolder: folder === '' || ownsFolder ? folder : cacheFolder(environment),

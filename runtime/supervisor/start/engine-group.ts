@@ -1,6 +1,7 @@
 // All engines of this supervisor, their crash ledger, and what they report: usage and telemetry. Made by main.ts.
 import { join } from 'node:path';
 import type { Logger } from 'pino';
+import type { SentHandle } from '#core/process/socket-activation.ts';
 import type { UsageLedger } from '../private-port/usage.ts';
 import { TelemetryBuffer } from '../private-port/telemetry.ts';
 import { EngineWatch } from '../quarantine/watch.ts';
@@ -14,6 +15,8 @@ interface EngineGroupDeps {
   readonly config: SupervisorConfig;
   /** The claimed public port. */
   readonly port: number;
+  /** The listening socket that engines share; null: each opens its own. */
+  readonly socket: SentHandle | null;
   /** Variables of engines that start from now on. */
   readonly environment: Readonly<Record<string, string>>;
   /** Private folder of sockets. */
@@ -72,6 +75,7 @@ export function createEngineGroup(deps: EngineGroupDeps): EngineGroup {
     processes: config.processes,
     spares: config.spares,
     port,
+    socket: deps.socket,
     drainMs: limits.drainMs,
     onChange: () => watch.tell(),
     onAssigned(engine) {

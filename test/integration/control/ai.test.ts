@@ -160,7 +160,7 @@ test("an organization's own names stand before the operator's, and each limit ap
       auto: ['own/small', 'openai/large'],
     }),
   );
-  const tokens = { promptTokens: 0, completionTokens: 0 };
+  const tokens = { promptTokens: 0, completionTokens: 0, costMicros: 0 };
   const limitsOf = async (caller: Caller): Promise<unknown> => {
     const room = await gateway.ledger.reserve(caller, tokens);
     assert.ok(!('code' in room));
@@ -176,6 +176,9 @@ test("an organization's own names stand before the operator's, and each limit ap
     { ...settings, limits: [...limits, ...limits] },
     { ...settings, limits: [{ of: 'tokens', per: 'month', most: -1 }] },
     { ...settings, limits: [{ of: 'tokens', per: 'year', most: 1 }] },
+    { ...settings, limits: [{ of: 'tokens', per: 'month', most: 1.5 }] },
+    { ...settings, limits: [{ of: 'cost', per: 'minute', most: 1 }] },
+    { ...settings, limits: [{ of: 'cost', per: 'month', most: 100_000_001 }] },
   ])
     assert.equal((await control.call('PUT', `/orgs/${org}/ai`, body)).status, 400, JSON.stringify(body));
 });
@@ -190,7 +193,7 @@ test('a key is shown once, has limits of its own, and ends at once when it is re
   assert.deepEqual(listed, [shown]);
   const found = (await gateway.tokens.authenticate(key)) as Caller;
   assert.deepEqual(found, { ...callerOf({ kind: 'key', projectId: null, branch: null }), keyId: made.id });
-  const tokens = { promptTokens: 1, completionTokens: 1 };
+  const tokens = { promptTokens: 1, completionTokens: 1, costMicros: 0 };
   const room = await gateway.ledger.reserve(found, tokens);
   assert.ok(!('code' in room));
   assert.equal(room.requests?.limit, 1);
@@ -302,4 +305,49 @@ test('usage is added up by what is asked for, and calls are listed by pages, of 
   assert.deepEqual(await idsOf('&run=run-1'), ['req_3']);
   assert.deepEqual(await idsOf('&failed=true'), ['req_2']);
   assert.deepEqual(await idsOf('&model=openai/large'), ['req_1']);
+});
+
+test('a budget includes what the month has cost already, and refuses calls when it is spent', async () => {
+  const caller = callerOf();
+  const usage = { promptTokens: 10, completionTokens: 5, cachedTokens: 0, reasoningTokens: 0, isEstimated: false };
+  const call = { caller, modelRequested: 'auto', status: 200, isStream: false, firstByteMs: 1, totalMs: 2, ...usage };
+  const at = Date.now();
+  gateway.usage.record({ ...call, id: 'req_priced', at, model: 'openai/large', costMicros: 6_000_000 });
+  gateway.usage.record({ ...call, id: 'req_free', at, model: 'mock/echo', costMicros: null });
+  await gateway.usage.flush();
+  await change('PUT', `/orgs/${org}/ai`, { aliases: {}, auto: [], limits: [] });
+  await change('PUT', `/projects/${project}/ai`, { limits: [{ of: 'cost', per: 'month', most: 10.5 }] });
+  for (const path of [`/projects/${project}/ai/month`, `/orgs/${org}/ai/month`]) {
+    const { body } = await control.call('GET', path);
+    assert.deepEqual([body.spentMicros, body.unpriced], [6_000_000, 1]);
+    assert.equal(body.budgetMicros, path.startsWith('/projects') ? 10_500_000 : null);
+    assert.ok(body.forecastMicros >= 6_000_000 && Date.parse(body.from) <= at && at < Date.parse(body.to));
+  }
+  const spend = (costMicros: number) => ({ promptTokens: 1, completionTokens: 1, costMicros });
+  const reserved = async () => {
+    const room = await gateway.ledger.reserve(caller, spend(1_000_000));
+    if (!('code' in room)) return room;
+    throw new Error(room.message);
+  };
+  // Until the gateway knows of the budget.
+  const room = await until(async () => {
+    const found = await reserved();
+    if (found.isBounded && found.tokens === null) return found;
+    found.settle(null);
+    return null;
+  });
+  room.settle(spend(5_000_000));
+  const refused = await gateway.ledger.reserve(caller, spend(1));
+  assert.ok('code' in refused);
+  assert.deepEqual(
+    [refused.code, refused.message],
+    ['insufficient_quota', 'cost per month of the project: 11 of 10.5 used'],
+  );
+  const free = await gateway.ledger.reserve(caller, spend(0));
+  assert.ok(!('code' in free));
+  free.settle(null);
+  // A budget that is set again forgets nothing.
+  await change('PUT', `/projects/${project}/ai`, { limits: [] });
+  await change('PUT', `/projects/${project}/ai`, { limits: [{ of: 'cost', per: 'month', most: 11 }] });
+  await until(async () => 'code' in (await gateway.ledger.reserve(caller, spend(1))));
 });

@@ -25,6 +25,7 @@ const openRoutes: Readonly<Record<string, string>> = {
   'POST /oauth/token': 'takes a code, once',
   'POST /oauth/revoke': 'takes the token that is to end',
   'POST /webhooks/git-host': 'takes a signature',
+  'POST /webhooks/git-host/{hostId}/{repositoryId}': 'takes a signature',
   'POST /webhooks/remote/{token}': 'the URL is the secret, and only asks to look at the remote',
   'POST /deploy-hooks/{token}': 'the URL is the secret',
 };

@@ -129,6 +129,7 @@ const routes: Readonly<Record<string, Route>> = {
         { installCommand: 'make deps' },
         { redeployOnVariables: false },
         { keepDeployments: 5 },
+        { release: { steps: [10, 100], minutes: 1 } },
         { previewPassword: 'long enough' },
       ],
       'member',
@@ -218,6 +219,18 @@ const routes: Readonly<Record<string, Route>> = {
   'PUT /orgs/{id}/plan': {
     rows: { organization: async () => `/orgs/${org}/plan` },
     changes: all([{ plan: 'pro' }], 'operator'),
+  },
+  'PATCH /operator/settings': {
+    rows: { settings: () => Promise.resolve('/operator/settings') },
+    changes: all(
+      [
+        { SIGN_UP: 'open' },
+        { SIGN_IN: 'password' },
+        { MAIL_FROM: 'platform@example.com' },
+        { AUTH_MAIL_URL: 'https://hooks.example.com/' },
+      ],
+      'operator',
+    ),
   },
 };
 

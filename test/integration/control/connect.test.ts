@@ -51,6 +51,10 @@ test('a person is offered the repositories that are theirs on the Git host', asy
     body.repositories.map(({ fullName, mayPush }: { fullName: string; mayPush: boolean }) => [fullName, mayPush]),
     [['acme/one', true]],
   );
+  assert.deepEqual(
+    [body.nextCursor, body.problems, body.installUrl],
+    [null, [], `${host.url}/apps/platform-test/installations/new`],
+  );
   const nobody = await control.account('new', { [control.organizationId]: 'member' });
   const answer = await list(nobody.token);
   assert.deepEqual(
@@ -58,6 +62,73 @@ test('a person is offered the repositories that are theirs on the Git host', asy
     [422, 'Sign in with the Git host first, which lists your repositories'],
   );
   assert.equal((await list(null)).status, 401);
+});
+
+test('repositories are listed page by page, searched, and connected from any page', async () => {
+  const { host, control } = connected;
+  const { organizationId } = control;
+  const large = host.installation('large', ['ada']);
+  const first = host.repository('large/site-0', large);
+  for (let index = 1; index < 150; index++)
+    host.state.repositories.push({ ...first, id: first.id + 20_000 + index, fullName: `large/site-${index}` });
+  const list = async (query: string) => {
+    const { status, body } = await control.call(
+      'GET',
+      `/git-host/repositories?organizationId=${organizationId}${query}`,
+    );
+    assert.equal(status, 200, JSON.stringify(body));
+    return body as { repositories: { hostId: string; fullName: string }[]; nextCursor: string | null };
+  };
+  const found: string[] = [];
+  const sizes: number[] = [];
+  for (let cursor: string | null = ''; cursor !== null;) {
+    const page = await list(`&search=LARGE/${cursor === '' ? '' : `&cursor=${cursor}`}`);
+    sizes.push(page.repositories.length);
+    found.push(...page.repositories.map(({ fullName }) => fullName));
+    cursor = page.nextCursor;
+  }
+  assert.deepEqual(sizes, [100, 50]);
+  assert.equal(new Set(found).size, 150);
+  const { repositories, nextCursor } = await list('&search=site-149');
+  assert.deepEqual([repositories.map(({ fullName }) => fullName), nextCursor], [['large/site-149'], null]);
+  const made = await control.call('POST', '/repositories', {
+    organizationId,
+    source: 'git-host',
+    installationId: String(large.id),
+    hostId: repositories[0]!.hostId,
+  });
+  assert.equal(made.status, 201);
+  const broken = await control.call('GET', `/git-host/repositories?organizationId=${organizationId}&cursor=x`);
+  assert.equal(broken.status, 400);
+});
+
+test('the list says what the application lacks, and why the Git host does not list', async () => {
+  const { host, control } = connected;
+  const list = () => control.call('GET', `/git-host/repositories?organizationId=${control.organizationId}&search=none`);
+  const suspended = host.installation('asleep', ['ada']);
+  suspended.isSuspended = true;
+  const blind = host.installation('blind', ['ada'], { metadata: 'read' });
+  assert.deepEqual((await list()).body.problems, [
+    { account: 'asleep', reason: 'The application is suspended for this account: unsuspend it on the Git host' },
+    {
+      account: 'blind',
+      reason: 'The application lacks the permission "Contents: read": accept its permissions on the Git host',
+    },
+  ]);
+  for (const { id } of [suspended, blind]) host.state.installations.delete(id);
+  host.state.failures.push(500, 500, 500);
+  const away = await list();
+  assert.deepEqual(
+    [away.status, away.body.message],
+    [503, 'The Git host answered 500 to GET /user/installations: Told to fail'],
+  );
+  host.state.failures.push(401);
+  const expired = await list();
+  assert.deepEqual(
+    [expired.status, expired.body.message],
+    [422, 'Your sign-in with the Git host has expired: sign in again'],
+  );
+  assert.equal((await list()).status, 200);
 });
 
 test('only who may push to a repository connects it, and to their own organization', async () => {

@@ -1,6 +1,8 @@
 // What the Git host shows of deployments: commit statuses, and one comment a pull request.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { endGuarded, startGuarded } from '#control/releases/guarded/changes.ts';
+import { pointProduction } from '#control/releases/pointers.ts';
 import { workOnReports } from '#control/git-host/reports.ts';
 import { startConnectedHost, type ConnectedHost } from '#test/setup/connected-host.ts';
 import type { HostedRepository } from '#test/setup/git-host-state.ts';
@@ -42,6 +44,30 @@ test('a commit has the status of its deployment, each state once', async () => {
   const [first] = repository.statuses;
   assert.equal(first!.sha, sha);
   assert.equal(first!['target_url'], `http://localhost:3002/deployments/${await newest(projectId)}`);
+});
+
+test('a guarded release is pending until it ends, and a rollback is a failure until the deployment is promoted', async () => {
+  const { sql } = connected.control;
+  const { projectId, repository } = await connected.connect('guarded');
+  await connected.push(repository, 'main', { a: '1' });
+  const release = {
+    deploymentId: await newest(projectId),
+    previousId: 'd000000000000',
+    settings: { steps: [5, 100], minutes: 5, errors: '1%', p99: '1.5x', cpu: '2x' },
+  };
+  await sql.begin((tx) => startGuarded(tx, projectId, release));
+  await end(projectId, 'success');
+  await sql.begin((tx) => endGuarded(tx, projectId, 'rolled_back', 'Errors: 3.3 % of 300 requests failed'));
+  await connected.work();
+  const before = { production_deployment_id: null, production_history: [] };
+  await sql.begin((tx) => pointProduction(tx, projectId, before, release.deploymentId));
+  await connected.work();
+  assert.deepEqual(statuses(repository), [
+    ['pending', 'Waits to be built', 'platform/guarded'],
+    ['pending', 'Guarded release: 5 % of the visitors', 'platform/guarded'],
+    ['failure', 'Rolled back. Errors: 3.3 % of 300 requests failed', 'platform/guarded'],
+    ['success', 'Deployed', 'platform/guarded'],
+  ]);
 });
 
 test('failed, superseded and skipped commits say so', async () => {
@@ -165,7 +191,7 @@ test('a host that is away is told later, as things are by then', async () => {
   assert.deepEqual(await report(), { due: true, attempt: 1 });
   host.state.failures.length = 0;
   await control.sql`UPDATE control.git_report SET due_at = now() WHERE due_at IS NOT NULL`;
-  await workOnReports(control.deps, control.deps.git.gitHost!);
+  await workOnReports(control.deps);
   assert.deepEqual(statuses(repository), [['pending', 'Waits to be built', 'platform/away']]);
   assert.deepEqual((await report()).due, false);
 });

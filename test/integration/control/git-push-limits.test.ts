@@ -17,9 +17,7 @@ let control: TestControl;
 before(async () => {
   pushes = await startGitPush();
   ({ control } = pushes);
-  const built = pushes.buildNext('success');
-  await pushes.git('push', pushes.remote('shop', control.owner.token), 'main');
-  await built;
+  await pushes.pushShop();
 });
 after(() => pushes.close());
 
@@ -100,10 +98,10 @@ test('a push of more branches and tags than a repository may have is refused bef
   assert.equal((await run('git', ['ls-remote', remote('shop', control.owner.token), 'refs/tags/much/*'])).stdout, '');
 });
 
-test('one account takes a quarter of the slots of Git, and gives them back', async () => {
+/** A remote where an account may have one call at a time. `ask` fetches, or pushes a body. */
+async function openLimited() {
   const limits = { ...control.deps.limits, gitCallsMax: 4 };
   const limited = await openGitPush({ ...control.deps, limits });
-  const other = await control.account('otto', { [control.organizationId]: 'owner' });
   const ask = async (token: string, body: ReadableStream | null, signal?: AbortSignal): Promise<Response> =>
     (await limited.fetch(
       new Request(`http://x/git/shop.git/${body === null ? 'info/refs?service=git-upload-pack' : 'git-receive-pack'}`, {
@@ -112,6 +110,27 @@ test('one account takes a quarter of the slots of Git, and gives them back', asy
         ...(signal !== undefined && { signal }),
       } as RequestInit),
     ))!;
+  return { ask, close: () => limited.close() };
+}
+
+test('a client that left before Git starts gives its slot back', async () => {
+  const { ask, close } = await openLimited();
+  try {
+    // Git may have sent its headers by then.
+    await (await ask(control.owner.token, new ReadableStream(), AbortSignal.abort())).text().catch(() => '');
+    await until(async () => {
+      const answered = await ask(control.owner.token, null);
+      await answered.text();
+      return answered.status === 200;
+    });
+  } finally {
+    await close();
+  }
+});
+
+test('one account takes a quarter of the slots of Git, and gives them back', async () => {
+  const { ask, close } = await openLimited();
+  const other = await control.account('otto', { [control.organizationId]: 'owner' });
   try {
     const gone = new AbortController();
     // Its head is sent, its body never ends.
@@ -143,6 +162,6 @@ test('one account takes a quarter of the slots of Git, and gives them back', asy
       return again.status === 200;
     });
   } finally {
-    await limited.close();
+    await close();
   }
 });

@@ -2,8 +2,8 @@
 // and ends the deployment.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { randomBytes, randomUUID } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import path from 'node:path';
@@ -11,7 +11,6 @@ import { after, before, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { openGitPush } from '#control/git-push/git-push.ts';
-import { shrinkRepositories } from '#control/repositories/shrink.ts';
 import { repositoryFolder } from '#git/builtin-repositories.ts';
 import { type TestControl } from '#test/setup/control.ts';
 import { until } from '#test/setup/until.ts';
@@ -177,75 +176,6 @@ test('paths that leave the repositories are no repositories', async () => {
     );
 });
 
-test('what was pushed while no API process ran is deployed when one starts', async () => {
-  await pushes.gitPush.close();
-  const folderOfIt = control.deps.folder;
-  const [row] = await control.sql<{ repository_id: string }[]>`
-    SELECT repository_id FROM control.project WHERE name = 'shop'`;
-  const said = await git('push', path.join(folderOfIt, 'repositories', `${row!.repository_id}.git`), 'main:later');
-  assert.match(said, /remote: The platform does not run: what was pushed is deployed when it starts/);
-  const built = buildNext('success');
-  pushes.gitPush = await openGitPush(control.deps);
-  const id = await built;
-  const [made] = await control.sql`SELECT branch, source, created_by FROM control.deployment WHERE id = ${id}`;
-  assert.deepEqual({ ...made }, { branch: 'later', source: 'push', created_by: null });
-});
-
-test('a push that cannot be taken keeps no other back', async () => {
-  await pushes.gitPush.close();
-  const repositories = path.join(control.deps.folder, 'repositories');
-  // Many, since folders are read in any order.
-  for (let count = 0; count < 20; count++)
-    writeFileSync(path.join(repositories, 'pushes', `${randomUUID()}.json`), '{"repository":');
-  const [row] = await control.sql<{ repository_id: string }[]>`
-    SELECT repository_id FROM control.project WHERE name = 'shop'`;
-  await git('push', path.join(repositories, `${row!.repository_id}.git`), 'main:behind');
-  const built = buildNext('success');
-  pushes.gitPush = await openGitPush(control.deps);
-  const [made] = await control.sql`SELECT branch FROM control.deployment WHERE id = ${await built}`;
-  assert.equal(made!.branch, 'behind');
-});
-
-test('a push whose deployment cannot be made at first is deployed once it can be', async () => {
-  await control.sql`ALTER TABLE control.deployment RENAME TO deployment_away`;
-  const said = await git('push', remote('shop', control.owner.token), 'main:again').finally(
-    () => control.sql`ALTER TABLE control.deployment_away RENAME TO deployment`,
-  );
-  assert.match(said, /remote: The deployment cannot be made at the moment: it is tried again/);
-  const [made] = await control.sql`SELECT branch FROM control.deployment WHERE id = ${await buildNext('success')}`;
-  assert.equal(made!.branch, 'again');
-  const notes = path.join(control.deps.folder, 'repositories', 'pushes');
-  // The note goes after the deployment is there.
-  await until(async () =>
-    readdirSync(notes).every((name) => {
-      try {
-        return !readFileSync(path.join(notes, name), 'utf8').includes('again');
-      } catch {
-        return true;
-      }
-    }),
-  );
-});
-
-test('of a push that is tried again, only the branches are deployed that were not', async () => {
-  await control.sql.unsafe(`
-    CREATE FUNCTION control.refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'not now'; END $$;
-    CREATE TRIGGER refuse BEFORE INSERT ON control.deployment
-      FOR EACH ROW WHEN (NEW.branch = 'two') EXECUTE FUNCTION control.refuse()`);
-  const first = buildNext('success');
-  await git('push', remote('shop', control.owner.token), 'main:one', 'main:two');
-  await first;
-  const second = buildNext('success');
-  await control.sql.unsafe('DROP TRIGGER refuse ON control.deployment; DROP FUNCTION control.refuse()');
-  await second;
-  const made = await control.sql`
-    SELECT branch FROM control.deployment WHERE branch IN ('one', 'two') ORDER BY created_at`;
-  assert.deepEqual(
-    made.map(({ branch }) => branch),
-    ['one', 'two'],
-  );
-});
-
 test('a push of more branches than are deployed says how many are left', async () => {
   const [row] = await control.sql<{ repository_id: string }[]>`
     SELECT repository_id FROM control.project WHERE name = 'shop'`;
@@ -304,7 +234,10 @@ test('a push whose client goes away leaves no program of Git behind', async () =
 });
 
 test('a branch that is deleted is removed here too; Git keeps that of production', async () => {
-  assert.match(await git('push', remote('shop', control.owner.token), ':later'), /remote: Branch later is removed/);
+  assert.match(
+    await git('push', remote('shop', control.owner.token), ':feature/login'),
+    /remote: Branch feature\/login is removed/,
+  );
   await assert.rejects(git('push', remote('shop', control.owner.token), ':main'), /deletion of the current branch/);
 });
 
@@ -364,50 +297,6 @@ test('a first push of a full organization is refused before anything is sent', a
   );
   assert.match(said, /^remote: The organization stores 0 bytes/m);
   await control.sql`UPDATE control.organization SET storage_full = false`;
-});
-
-test('what deleted branches and deleted projects kept is given back, and nothing that a branch leads to', async () => {
-  const to = remote('shrunk', control.owner.token);
-  const push = async (ref: string): Promise<void> => {
-    const built = buildNext('success');
-    await git('push', to, ref);
-    await built;
-  };
-  await push('HEAD~1:refs/heads/main');
-  await push('HEAD:refs/heads/large');
-  const [{ id: projectId, repository } = { id: '', repository: '' }] = await control.sql<
-    { id: string; repository: string }[]
-  >`SELECT id, repository_id AS repository FROM control.project WHERE name = 'shrunk'`;
-  const bare = repositoryFolder(control.deps.folder, repository);
-  const bytes = (): number =>
-    readdirSync(path.join(bare, 'objects'), { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile())
-      .reduce((sum, { parentPath, name }) => sum + statSync(path.join(parentPath, name)).size, 0);
-  const age = async (): Promise<void> => {
-    await run('find', [bare, '-exec', 'touch', '-d', '2 hours ago', '{}', '+']);
-  };
-  const later = (): number => Date.now() + 2 * 3_600_000;
-  await age();
-  // What other tests have deleted.
-  await shrinkRepositories(control.deps, later());
-  assert.equal(await shrinkRepositories(control.deps, later()), 0);
-  assert.ok(bytes() > 3_000_000, String(bytes()));
-  await git('push', to, '--delete', 'large');
-  await age();
-  // It may be that a push which is under way builds on it.
-  assert.equal(await shrinkRepositories(control.deps), 0);
-  assert.equal(await shrinkRepositories(control.deps, later()), 1);
-  assert.ok(bytes() < 1_000_000, String(bytes()));
-  const { stdout } = await run('git', ['--git-dir', bare, 'show', 'main:index.html']);
-  assert.equal(stdout, '<h1>hello</h1>');
-  assert.equal(await shrinkRepositories(control.deps, later()), 0);
-  // It can be connected again.
-  await control.sql`UPDATE control.project SET repository_id = NULL WHERE id = ${projectId}`;
-  assert.equal(await shrinkRepositories(control.deps), 0);
-  await push('HEAD~1:refs/heads/main');
-  assert.equal((await control.call('DELETE', `/projects/${projectId}?name=shrunk`)).status, 204);
-  assert.equal(await shrinkRepositories(control.deps), 2);
-  assert.equal(existsSync(bare), false);
 });
 
 test('who asks too often is told when to come back: with a token, and without one by address', async () => {

@@ -117,7 +117,7 @@ test('a worker’s lines in `platform logs` have no colours, and are marked afte
   assert.equal(await run(['logs', '--name', 'shop'], shell), 0);
   assert.match(
     shell.output.join('\n'),
-    /^\d\d:\d\d:\d\d\.\d{3} d\w{12} info {2}text\n {2}\| FORGEDFORGEDFORGED\n {2}\| FORGED 12:00:00 Deployed$/,
+    /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} d\w{12} info {2}text\n {2}\| FORGEDFORGEDFORGED\n {2}\| FORGED 12:00:00 Deployed$/,
   );
   const json = recordingShell(home, env, { isTerminal: true });
   await run(['logs', '--name', 'shop', '--json'], json);

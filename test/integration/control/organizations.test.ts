@@ -5,8 +5,10 @@ import { existsSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { backupRequestFile, beginRun, endRun, writeBackupPlan } from '#core/process/backup-runs.ts';
 import type { UsageBatch } from '#core/usage-row.ts';
+import { readEngines } from '#control/operator/overview.ts';
 import { newId } from '#control/records/ids.ts';
 import { takeUsage } from '#control/usage/collect.ts';
+import { addUsage } from '#control/usage/store.ts';
 import { usageRow } from '#test/setup/usage-row.ts';
 import { startControl, type TestControl } from '#test/setup/control.ts';
 
@@ -321,10 +323,46 @@ test('the operator reads what the platform finds of its own health, a silent par
     'engines',
     'file modes',
     'git host',
+    'mail',
     'memory',
   ]);
   assert.match(by.get('database')!.message, /^Postgres \d+\.\d+ answers in \d+ ms and holds \d+ MB$/);
   // No platform runs in this test.
   assert.equal(by.get('engines')!.status, 'fail');
   assert.match(by.get('engines')!.advice!, /API_HANDLER_URL/);
+});
+
+test('the operator reads the load of the machine, the engines, and the busiest and most failing projects', async () => {
+  assert.equal((await control.call('GET', '/operator/overview')).status, 403);
+  const operator = await control.account('watcher');
+  await control.sql`UPDATE control.account SET is_admin = true WHERE id = ${operator.accountId}`;
+  for (const [name, invocations, failures] of [
+    ['busy-shop', 500, 0],
+    ['failing-shop', 20, 15],
+  ] as const) {
+    await control.call('POST', '/projects', { name, organizationId: control.organizationId });
+    await control.sql.begin((tx) =>
+      addUsage(tx, [
+        usageRow(name, { invocations, failures, statuses: [invocations - failures, 0, 0, failures, 0], cpuMs: 7 }),
+      ]),
+    );
+  }
+  const engine = { id: 4, role: 'serving', state: 'listening', restarts: 1, load: 3, status: { rssBytes: 1024 } };
+  const ask = async () => ({ status: 200, body: { engines: [engine] } as never });
+  const { body } = await control.call('GET', '/operator/overview', undefined, operator.token);
+  assert.deepEqual(
+    [body.engines, body.machine.cores > 0, body.machine.memoryBytes > body.machine.memoryFreeBytes],
+    [null, true, true],
+  );
+  assert.ok(body.machine.diskBytes > body.machine.diskFreeBytes);
+  const shown = (body.projects as { name: string; invocations: number; failures: number; organization: string }[])
+    .filter(({ name }) => name.endsWith('-shop'))
+    .map(({ name, invocations, failures }) => [name, invocations, failures]);
+  assert.deepEqual(shown, [
+    ['busy-shop', 500, 0],
+    ['failing-shop', 20, 15],
+  ]);
+  assert.deepEqual(await readEngines({ ask }), [
+    { id: 4, role: 'serving', state: 'listening', restarts: 1, load: 3, rssBytes: 1024 },
+  ]);
 });

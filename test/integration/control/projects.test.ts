@@ -1,5 +1,7 @@
 // Projects over the API, with a real database.
 import assert from 'node:assert/strict';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { startControl, type TestControl } from '#test/setup/control.ts';
 
@@ -72,4 +74,32 @@ test('the projects of all organizations are listed by their last deployment', as
   assert.equal(rest.nextCursor, null);
   assert.deepEqual(told(await list('?search=new')), [expected[2]]);
   assert.equal((await control.call('GET', '/projects', undefined, null)).status, 401);
+});
+
+test('the icons of live sites come in one response, to those who see the projects', async () => {
+  const organizationId = await control.organization('iconic');
+  const account = await control.account('viewer-of-icons', { [organizationId]: 'viewer' });
+  const icon = Buffer.from('89504e470d0a1a0a00', 'hex');
+  for (const [name, artifact] of [
+    ['withicon', 'a'.repeat(64)],
+    ['noicon', 'b'.repeat(64)],
+  ] as const) {
+    const assets = path.join(control.deps.folder, 'artifacts', artifact, 'assets');
+    mkdirSync(assets, { recursive: true });
+    if (name === 'withicon') writeFileSync(path.join(assets, 'favicon.png'), icon);
+    await control.sql`
+      INSERT INTO control.project (id, organization_id, name) VALUES (${`prj_${name}`}, ${organizationId}, ${name})`;
+    await control.sql`
+      INSERT INTO control.deployment (id, project_id, organization_id, status, target, branch, source, artifact)
+      VALUES (${`d${name}`}, ${`prj_${name}`}, ${organizationId}, 'success', 'production', 'main', 'push', ${artifact})`;
+    await control.sql`
+      UPDATE control.project SET production_deployment_id = ${`d${name}`} WHERE id = ${`prj_${name}`}`;
+  }
+  const read = (token: string | null) => control.call('GET', '/projects/icons', undefined, token);
+  assert.deepEqual((await read(account.token)).body, {
+    items: [{ projectId: 'prj_withicon', icon: `data:image/png;base64,${icon.toString('base64')}` }],
+  });
+  const stranger = await control.account('mallory', { [await control.organization('strange')]: 'owner' });
+  assert.deepEqual((await read(stranger.token)).body, { items: [] });
+  assert.equal((await read(null)).status, 401);
 });

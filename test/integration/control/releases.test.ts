@@ -179,6 +179,7 @@ test('promoting a preview applies its migrations to production, and asks where w
     variables: { added: ['KEY'], changed: [], removed: [] },
     migrations: [{ resource: 'orders', files: ['2.sql'] }],
     risky: ['2.sql: ALTER TABLE t RENAME COLUMN a TO b'],
+    release: null,
     migrationsSince: [],
   });
   assert.equal(await query('promoted', 'SELECT a FROM t'), '[{"a":1}]');

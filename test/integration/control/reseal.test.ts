@@ -45,28 +45,41 @@ test('what an earlier key has sealed is readable with the new key alone', async 
   await sql`
     INSERT INTO control.ai_provider (id, organization_id, name, kind, url, key)
     VALUES (${provider}, ${organizationId}, 'own', 'openai', 'https://x', ${sealed(`ai_provider:${provider}`)})`;
+  await sql`INSERT INTO control.setting (name, value) VALUES ('MAIL_FROM', ${sealed('setting:MAIL_FROM')})`;
+  const [host, account] = [newId('gitHost'), newId('gitAccount')];
+  await sql`
+    INSERT INTO control.git_host (id, kind, name, url, webhook_secret)
+    VALUES (${host}, 'gitea', 'g', 'https://x', ${sealed(`git-host:${host}`)})`;
+  await sql`
+    INSERT INTO control.installation (id, organization_id, account_login, git_host_id, token)
+    VALUES (${account}, ${organizationId}, 'ada', ${host}, ${sealed(`git-account:${account}`)})`;
   const both = encryptionKeys(`${NEW},${OLD}`);
-  assert.deepEqual(await resealAll(sql, both), { resealed: 7, unreadable: 0 });
+  assert.deepEqual(await resealAll(sql, both), { resealed: 10, unreadable: 0 });
   assert.deepEqual(await resealAll(sql, both), { resealed: 0, unreadable: 0 });
   const alone = encryptionKeys(NEW);
   const [row] = await sql<Record<string, Buffer>[]>`
     SELECT (SELECT variables FROM control.deployment) AS deployment, (SELECT secret FROM control.webhook) AS webhook,
       (SELECT credentials FROM control.repository) AS repository, (SELECT access_token FROM control.identity) AS identity,
       (SELECT secret FROM control.log_drain) AS drain,
-      (SELECT secret FROM control.alert_channel) AS channel, (SELECT key FROM control.ai_provider) AS provider`;
+      (SELECT secret FROM control.alert_channel) AS channel, (SELECT key FROM control.ai_provider) AS provider,
+      (SELECT webhook_secret FROM control.git_host) AS "gitHost", (SELECT token FROM control.installation) AS "gitAccount",
+      (SELECT value FROM control.setting) AS setting`;
   const contexts = {
     deployment: `deployment:${ids.deployment}`,
     webhook: `webhook:${ids.webhook}`,
     repository: `repository:${repository}`,
+    gitHost: `git-host:${host}`,
+    gitAccount: `git-account:${account}`,
     identity: 'identity:git-host:7',
     drain: `drain:${drain}`,
     channel: `alert_channel:${channel}`,
     provider: `ai_provider:${provider}`,
+    setting: 'setting:MAIL_FROM',
   };
   for (const [name, context] of Object.entries(contexts))
     assert.equal(unseal(alone, row![name]!, context), `value of ${context}`);
   assert.deepEqual(await resealAll(sql, encryptionKeys('another-key-of-32-characters-here!')), {
     resealed: 0,
-    unreadable: 7,
+    unreadable: 10,
   });
 });

@@ -304,7 +304,7 @@ test('a domain is active when its TXT record proves it, for one project alone', 
   const at = `/projects/${projectId}/domains`;
   const { body: domain } = await control.call('POST', at, { hostname: 'WWW.Example.com' });
   assert.deepEqual([domain.hostname, domain.status], ['www.example.com', 'pending_verification']);
-  assert.match(domain.note, /Certificates are not issued by this platform/);
+  assert.match(domain.note, /This platform issues no certificates/);
   const verify = async (id: string) => control.call('POST', `/domains/${id}/verify`);
   assert.deepEqual(
     [(await verify(domain.id)).body.status, (await verify(domain.id)).body.problem],

@@ -178,7 +178,13 @@ test('an identity is linked to the account that asked for it, and to no second o
   const owner = await sessionOf(browser);
   assert.equal(owner?.login, 'ada');
   asHostUser('ada-at-host');
-  await browser.submit('/api/auth/link/git-host', {});
+  const asked = await browser.visit('/api/auth/link/git-host?redirect=/new%3Ffrom=git-host');
+  assert.match(asked.text, /<h1>Link 127\.0\.0\.1:\d+<\/h1>/);
+  const [, action] = /action="([^"]+)"/.exec(asked.text)!;
+  // A form of the page may lead to the Git host.
+  assert.match(asked.headers.get('content-security-policy')!, new RegExp(`form-action 'self' ${site.host.url};`));
+  const linked = await browser.submit(action!, {}, (url) => url.startsWith(`${site.ui}/new`));
+  assert.equal(linked.url, `${site.ui}/new?from=git-host`);
   const other = site.browser();
   await other.visit('/api/auth/sign-in/git-host');
   assert.deepEqual(await sessionOf(other), owner);
@@ -273,6 +279,29 @@ test('an account sees where it is signed in, and ends sessions of its own', asyn
   assert.equal(await sessionOf(browser), null);
 });
 
+test('an account signs out everywhere, from a session or by a token, and others stay signed in', async () => {
+  const { call, account, owner } = site.control;
+  const { sessions } = site.deps.signIn;
+  await sessions.endAll(owner.accountId);
+  const browsers = [site.browser(), site.browser()];
+  for (const browser of browsers) await browser.submit('/api/auth/sign-in/token', { token: owner.token });
+  const listed = (await (await browsers[1]!.request('/api/user/sessions')).json()) as { isCurrent: boolean }[];
+  assert.deepEqual(
+    listed.map(({ isCurrent }) => isCurrent),
+    [true, false],
+  );
+  const stranger = await account('mallory');
+  const theirs = { accountId: stranger.accountId, tokenId: null, userAgent: null, address: null };
+  const value = await sessions.open(theirs);
+  const headers = { origin: site.ui };
+  assert.equal((await browsers[0]!.request('/api/user/sessions', { method: 'DELETE', headers })).status, 204);
+  for (const browser of browsers) assert.equal(await sessionOf(browser), null);
+  assert.notEqual(await sessions.find(value), null);
+  await browsers[0]!.submit('/api/auth/sign-in/token', { token: owner.token });
+  assert.equal((await call('DELETE', '/user/sessions')).status, 204);
+  assert.equal(await sessionOf(browsers[0]!), null);
+});
+
 test('a session that has expired opens nothing, and one that is a day old gets a new cookie', async () => {
   const { sql } = site.deps;
   const browser = site.browser();
@@ -328,4 +357,7 @@ test('pages of sign-in cannot be framed, kept or scripted', async () => {
   assert.equal(headers.get('x-frame-options'), 'DENY');
   assert.equal(headers.get('cache-control'), 'no-store');
   assert.doesNotMatch(text, /<script/);
+  // Codes of errors are names of ours alone.
+  for (const error of ['constructor', '__proto__', 'toString'])
+    assert.equal((await site.browser().visit(`/api/auth/sign-in?error=${error}`)).status, 200);
 });

@@ -100,10 +100,14 @@ async function count(): Promise<void> {
   assert.deepEqual(await countStorage(control.deps), []);
   await publishStorageLeft(control.deps, 3_600_000);
 }
-/** Engines look at what is left once a second. */
-const untilRefused = (work: () => Promise<unknown>): Promise<unknown> =>
+let files = 0;
+/**
+ * Engines look at what is left once a second. A new file each time: an engine that reads the count between a write and
+ * its replacement believes that the replacement freed space, and would accept the same write for ever.
+ */
+const untilRefused = (bytes: number): Promise<unknown> =>
   until(() =>
-    work().then(
+    put('shop', `more-${files++}`, bytes).then(
       () => false,
       (error: unknown) => error,
     ),
@@ -190,10 +194,7 @@ test('what was written is counted by kind and by project, and everybody of the o
 });
 
 test('a full organization writes nothing of any kind, reads and deletes, and its neighbour writes', async () => {
-  // A new file each time: an engine that reads the count between a write and its replacement believes that the
-  // replacement freed space, and would accept the same write for ever.
-  let tries = 0;
-  const error = await untilRefused(() => put('shop', `more-${tries++}`, 1));
+  const error = await untilRefused(1);
   assert.deepEqual(String(error), `PlatformError: ${TEXT}`);
   await assert.rejects(remember('blog', 'more', 1), refused);
   await assert.rejects(send('mail', 'm2', 1), refused);
@@ -286,7 +287,7 @@ test('after a restart what was counted a moment ago is published, and not counte
 });
 
 test('a larger plan takes effect without a count', async () => {
-  await untilRefused(() => put('shop', 'more', LIMIT - 1));
+  await untilRefused(LIMIT - 1);
   const boss = await control.account('boss');
   await control.sql`UPDATE control.account SET is_admin = true WHERE id = ${boss.accountId}`;
   control.deps.background('Counting storage', () => followStorage(control.deps));

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { after, before, test } from 'node:test';
+import { projectRepository } from '#control/git-push/project-repository.ts';
 import { repositoryFolder } from '#git/builtin-repositories.ts';
 import { startControl, type TestControl } from '#test/setup/control.ts';
 
@@ -63,4 +64,14 @@ test('a template that does not exist is refused', async () => {
   const id = await makeProject('nothing');
   assert.equal((await control.call('POST', `/projects/${id}/template`, { template: '../../core' })).status, 400);
   assert.equal((await control.call('GET', `/projects/${id}`)).body.repositoryId, null);
+});
+
+test('a full organization gets no template, even where a repository exists', async () => {
+  const id = await makeProject('full');
+  // As a Git client that only reads.
+  await control.sql.begin((tx) => projectRepository(tx, id));
+  await control.sql`UPDATE control.organization SET storage_full = true`;
+  const { status, body } = await control.call('POST', `/projects/${id}/template`, { template: 'worker' });
+  await control.sql`UPDATE control.organization SET storage_full = false`;
+  assert.deepEqual([status, body.code], [409, 'storage_full']);
 });

@@ -3,8 +3,12 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { generateKeyPairSync } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import type { Failure } from '#core/failure.ts';
 import { openGitHost, type GitHost } from '#git/host/connection.ts';
+import { askRest } from '#git/host/rest.ts';
 import { installationsOf, readApp, readContents, readInstallation, repositoriesOf } from '#git/host/repositories.ts';
 import { startGitHost, type TestGitHost } from '#test/setup/git-host.ts';
 import { signDelivery } from '#test/setup/git-host-payloads.ts';
@@ -60,23 +64,26 @@ test('octokit accepts what the host signs, and nothing else', async () => {
 
 test('a person sees the installations and repositories that are theirs, page by page', async () => {
   const installation = host.installation('many', ['carol']);
-  for (let index = 0; index < 3; index++) host.repository(`many/site-${index}`, installation);
+  const first = host.repository('many/site-0', installation);
+  for (let index = 1; index <= 100; index++)
+    host.state.repositories.push({ ...first, id: first.id + 10_000 + index, fullName: `many/site-${index}` });
   const token = host.userToken('carol');
   assert.deepEqual(
     (await installationsOf(client, token)).map(({ accountLogin }) => accountLogin),
     ['many'],
   );
-  const found = await repositoriesOf(client, token, String(installation.id));
+  const id = String(installation.id);
+  const pages = [await repositoriesOf(client, token, id, 1), await repositoriesOf(client, token, id, 2)];
   assert.deepEqual(
-    found.map(({ fullName, mayPush }) => [fullName, mayPush]),
+    pages.map(({ repositories, hasMore }) => [repositories.length, repositories[0]!.fullName, hasMore]),
     [
-      ['many/site-0', true],
-      ['many/site-1', true],
-      ['many/site-2', true],
+      [100, 'many/site-0', true],
+      [1, 'many/site-100', false],
     ],
   );
+  assert.equal(pages[0]!.repositories[0]!.mayPush, true);
   assert.deepEqual(await installationsOf(client, host.userToken('nobody')), []);
-  await assert.rejects(repositoriesOf(client, host.userToken('nobody'), String(installation.id)), { status: 404 });
+  await assert.rejects(repositoriesOf(client, host.userToken('nobody'), id, 1), { status: 404 });
 });
 
 test('an installation token reads one repository, and is kept until five minutes before it ends', async () => {
@@ -138,6 +145,21 @@ test('errors hold no credential', async () => {
   });
   const nobody = openGitHost({ ...host, apiUrl: 'http://127.0.0.1:9', pauseMs: 1 });
   await assert.rejects(readApp(nobody), { reason: 'unreachable', status: 0 });
+});
+
+test('an error leaves the credential out, where the host repeats it', async () => {
+  const echo = createServer((request, response) => {
+    response.writeHead(403).end(JSON.stringify({ message: `Refused: ${request.headers.authorization}` }));
+  }).listen(0, '127.0.0.1');
+  await once(echo, 'listening');
+  const apiUrl = `http://127.0.0.1:${(echo.address() as AddressInfo).port}`;
+  try {
+    await assert.rejects(askRest({ apiUrl }, { path: '/user' }, { authorization: 'Bearer glpat-0123456789' }), {
+      message: 'The Git host answered 403 to GET /user: Refused: Bearer ...',
+    });
+  } finally {
+    echo.close();
+  }
 });
 
 test('a key that is none is refused at once, with the name of its variable', () => {

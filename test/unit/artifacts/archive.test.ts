@@ -219,6 +219,9 @@ test('a manifest is checked completely', async () => {
   await wrong((m) => (m['bindings'] = { shell: { X: 'x' } }), /"shell" is not a kind of bindings/);
   await wrong((m) => (m['cron'] = { C: { schedule: '* *', timezone: 'UTC' } }), /has 5 or 6 fields/);
   await wrong((m) => (m['cron'] = { C: { schedule: '* * * * *', timezone: 'Mars' } }), /is not a time zone/);
+  const release = { steps: [5, 100], minutes: 5, errors: '1%', p99: '1.5x', cpu: '2x' };
+  await wrong((m) => (m['release'] = { ...release, steps: [100, 5] }), /release\.steps must rise: 5 follows 100/);
+  await wrong((m) => (m['release'] = { ...release, errors: '1' }), /\/release\/errors/);
   await wrong((m) => (m['version'] = 2), /version/);
   await wrong((m) => (m['more'] = true), /is not a known field|more/);
   await wrong((m) => (m['worker'] = { hash: file.hash, bytes: 1, mapHash: null }), /a static project has no worker/);

@@ -26,8 +26,11 @@ const all = readBlocks();
 const blocks = all.filter(({ reason }) => reason === '');
 const inLanguage = (...languages: string[]): Block[] => blocks.filter(({ language }) => languages.includes(language));
 
-/** Pages that test/e2e does line by line: it writes their files, makes their changes and compares what they show. */
-const walked = new Set(['docs/getting-started.md', 'docs/tutorial.md']);
+/**
+ * Pages that test/e2e and test/integration/recipes do line by line: they write their files, make their changes and
+ * compare what they show.
+ */
+const isWalked = (file: string): boolean => /^docs\/(?:getting-started|tutorial|recipes\/.*)\.md$/.test(file);
 /** Languages that a test below reads; of the walked pages also those that only they use. */
 const read = new Set(['ts', 'js', 'yaml', 'sh', 'sql', 'json', 'toml', 'console']);
 const ofWalked = new Set(['html', 'diff', 'ini']);
@@ -36,7 +39,7 @@ const shown = new Set(['text']);
 
 test('each block says what it is, and is read by a test or says why none can', () => {
   for (const { where, file, language, reason } of all) {
-    const isRead = read.has(language) || shown.has(language) || (ofWalked.has(language) && walked.has(file));
+    const isRead = read.has(language) || shown.has(language) || (ofWalked.has(language) && isWalked(file));
     assert.notEqual(language, '', `${where}: a block without a language`);
     assert.ok(isRead || reason !== '', `${where}: nothing reads ${language}; say why behind it`);
     if (reason !== '') assert.match(reason, /^(?:of|once|as|from) \S/, `${where}: "${reason}" is no reason`);
@@ -73,8 +76,10 @@ test('their SQL is prepared and run by SQLite, page by page', () => {
 
 /** Programs of other people that the pages call. */
 const others = new Set(
-  'cd curl git npm docker docker-compose iptables source apt-get openssl systemctl cp sudo'.split(' '),
+  'cd curl git npm docker docker-compose iptables source apt-get openssl systemctl cp sudo mkdir sh ssh'.split(' '),
 );
+/** Starters of frameworks, by `npx`. */
+const starter = /^(?:create-[\w-]+@latest|@(?:tanstack|angular)\/cli@latest|sv)$/;
 
 test('their commands exist, with each flag that is shown', async () => {
   const scripts = new Set([
@@ -86,8 +91,9 @@ test('their commands exist, with each flag that is shown', async () => {
     for (const words of callsOf(lines)) {
       while (/^[A-Z][A-Z0-9_]*=/.test(words[0] ?? '')) words.shift();
       const [program = '', ...rest] = words[0] === 'npx' ? words.slice(1) : words;
-      if (path.basename(program) === 'platform') await assertCommand(where, rest);
+      if (/^(?:platform|run\.mjs)$/.test(path.basename(program))) await assertCommand(where, rest);
       else if (program === 'npm' && rest[0] === 'run') assert.ok(scripts.has(rest[1]!), `${where}: npm run ${rest[1]}`);
+      else if (words[0] === 'npx' && starter.test(program)) continue;
       else if (program !== '') assert.ok(others.has(program), `${where}: what is ${program}?`);
     }
   }
@@ -144,6 +150,7 @@ declare function cleanUp(database: PlatformEnv['DB']): Promise<void>;`,
 
 /** Where a page says that a module lies, and what is beside it. */
 const beside: Readonly<Record<string, string>> = {
+  'src/page.html': '<title>Chat</title>',
   'api/refresh.ts': 'export async function refresh(): Promise<void> {}',
   'api/times.ts': 'export const GET = (): Response => new Response();',
   'api/visits.ts':
@@ -154,7 +161,7 @@ const PROJECT = `
 db: { DB: shop }
 state: { KV: settings }
 fs: { FILES: uploads }
-queue: { MAIL: mail }
+queue: { MAIL: mail, HOOKS: hooks, PAGES: pages }
 timer: { REMIND: reminders }
 workflow: { ORDER: order }
 cache: { CACHE: pages }
@@ -232,7 +239,8 @@ test('their code type-checks, and their modules are built', async (t) => {
   const modules = named.filter(({ block }) => isModule(block));
   assert.ok(modules.length > 5);
   for (const { block, name } of modules) {
-    if (!block.text.includes('export default')) continue;
+    // test/integration/recipes builds those of recipes.
+    if (!block.text.includes('export default') || block.file.startsWith('docs/recipes/')) continue;
     const { config } = parseProjectConfig(`kind: worker\nmain: ${name}\n${PROJECT}`, { file: 'platform.yaml' });
     const built = build({ root: folder, config: config!, artifacts: path.join(folder, 'artifacts'), durable: false });
     await assert.doesNotReject(built, block.where);

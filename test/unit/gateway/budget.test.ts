@@ -29,3 +29,31 @@ test('an answer without a number of tokens is held to what was reserved for it',
   await gateway.close();
   await provider.close();
 });
+
+test('a call is refused when the budget is spent, by the price of the most expensive model it may use', async () => {
+  const provider = await openModelProvider();
+  const prices: Readonly<Record<string, number>> = { 'up/echo': 1_000_000, 'up/dear': 1_000_000_000 };
+  const gateway = await startGateway({
+    table: { providers: [providerAt(provider.url)] },
+    budget: [{ scope: 'project', of: 'cost', per: 'month', most: 5000 }],
+    price: (model) => {
+      const price = prices[model];
+      return price === undefined ? null : { prompt: price, completion: price };
+    },
+  });
+  const ask = async (model: string, more: object = {}): Promise<number> => {
+    const response = await gateway.post('/chat/completions', chat(model, { max_tokens: 10, ...more }));
+    await response.text();
+    return response.status;
+  };
+  assert.equal(await ask('up/dear'), 200);
+  assert.equal(await ask('up/echo'), 429);
+  assert.equal(await ask('up/free'), 200);
+  assert.equal(await ask('up/free', { models: ['up/echo'] }), 429);
+  const refused = await gateway.post('/chat/completions', chat('up/echo'));
+  const { error } = (await refused.json()) as { error: { code: string; message: string } };
+  assert.equal(error.code, 'insufficient_quota');
+  assert.match(error.message, /^cost per month of the project: 0\.\d+ of 0\.005 used$/);
+  await gateway.close();
+  await provider.close();
+});

@@ -83,7 +83,7 @@ test('a row of the table of imports that no import needs, and an exception witho
     rows.join('\n'),
   );
   assert.ok(
-    rows.includes('test/tidy/import-rules.ts gives pg a home in postgres/, where nothing imports it: remove that'),
+    rows.includes('test/tidy/library-rules.ts gives pg a home in postgres/, where nothing imports it: remove that'),
   );
   assert.ok(
     unusedExceptionFindings({})

@@ -11,7 +11,11 @@ test('each page has a title, and links lead to pages of the site', () => {
     assert.notEqual(titleOf(text), '', page);
     // A pattern in code marks is no link.
     const plain = text.replace(/^```[\s\S]*?^```|`[^`\n]*\]\([^`\n]*`/gm, '');
-    for (const [, to] of plain.matchAll(/\]\((?!https?:|mailto:|#)([^)#\s]*)/g)) {
+    for (const [, mark, to] of plain.matchAll(/(!?)\[[^\]]*\]\((?!https?:|mailto:|#)([^)#\s]*)/g)) {
+      if (mark === '!') {
+        assert.match(to!, /^\/pictures\/[a-z-]+\.webp$/, page);
+        continue;
+      }
       const target = to!.replace(/^\//, '').replace(/(^|\/)$/, '$1index');
       assert.ok(to!.startsWith('/') && pages.has(target), `${page} leads to ${to}, which is no page`);
     }
@@ -26,6 +30,8 @@ test('the navigation begins with the first steps, and leaves out no page', () =>
     pages: [
       ['getting-started', 'Getting started'],
       ['tutorial', 'Tutorial'],
+      ['examples', 'Examples'],
+      ['comparison', 'Comparison'],
       ['troubleshooting', 'Troubleshooting'],
     ],
   });

@@ -1,32 +1,40 @@
-// Generates the start page: introduction, quick start, and links.
+// Generates the start page: what the platform is, for whom, the first commands, and links.
 
 export function homePage(): string {
   return `# platform
 
-A serverless platform that you host yourself. A project is a worker (a plain \`fetch\` handler in TypeScript or JavaScript), static files, or
-both. Every push gets a URL of its own and runs in its own V8 isolate, with limits on its CPU time, memory and outgoing requests. SQL
-databases, state, files, queues, timers, workflows, caches and sign-in are bindings: lines of \`platform.yaml\`.
+A serverless platform that you host yourself: deploy JavaScript and TypeScript apps to your own server, by one command or a
+push. Databases, queues, files, sign-in and AI models are lines of a configuration file.
 
-\`\`\`yaml
-name: my-app
-kind: worker
-db:
-  DB: default
+It is for teams that host their own apps, for products that host apps of customers, and for people who like Cloudflare
+Workers or Vercel and want to own the machine.
+
+\`\`\`sh
+npm ci && npm start      # in a clone: the platform, its dashboard and examples
+npx platform deploy      # in a project: builds it and prints its URL
 \`\`\`
 
-[Get started](/getting-started): from nothing to a deployed app with a database in ten minutes.
+![Overview of a project in the dashboard: its URLs, requests, errors, latency and CPU of the last hour, and the last failure](/pictures/overview.webp)
 
-## What are you here for?
+[Get started](/getting-started) in ten minutes, or choose a [framework](/quickstart/): Next.js, SvelteKit, Nuxt, Astro and others.
 
-| question | read |
+\`\`\`yaml
+name: shop
+db: { DB: orders }          # SQL, with migrations and a copy for each preview
+queue: { MAIL: mail }       # work in the background, with retries
+cron: { NIGHTLY: '0 3 * * *' }
+auth: { binding: PLATFORM_AUTH }
+\`\`\`
+
+| you want to ... | read |
 | --- | --- |
-| How do I try it? | [Getting started](/getting-started), then the [tutorial](/tutorial) |
-| What can a worker have? | [Bindings](/bindings), [databases](/database), [queues](/queue), [workflows](/workflow) |
-| How does my code get there? | [Deployments](/deployments), [Git hosts](/git-host), [previews](/previews) |
-| How do I move a project here? | [From Vercel](/coming-from-vercel), [from Wrangler](/coming-from-wrangler) |
-| How do I run it for others? | [The handler](/handler), [signing in](/sign-in), [operating it](/operating), [backups](/backup) |
-| What does a key, a flag, an error mean? | [Keys of platform.yaml](/configuration-reference), [commands](/cli-reference), [errors](/errors), [limits](/limits) |
-| Is it fast? Is it safe? | [Benchmarks](/benchmarks), [what is promised against whom](/security) |
-| How does it work? | [Architecture](/architecture), [decisions](/decisions/) |
+| try it | [Getting started](/getting-started), [tutorial](/tutorial), [examples](/examples) |
+| build | [Handlers](/handlers), [bindings](/bindings), [recipes](/recipes/) |
+| deploy | [Deployments](/deployments), [Git hosts](/git-host), [previews](/previews), [variables and secrets](/environment-variables) |
+| see what an app does | [Logs](/logs), [requests and traces](/observability), [alerts](/alerts) |
+| run it for others | [Production in ten steps](/production), [signing in](/sign-in), [backups](/backup) |
+| move a project here | from [Vercel](/coming-from-vercel), [Netlify](/coming-from-netlify), [Wrangler](/coming-from-wrangler), [Heroku](/coming-from-heroku), [Railway](/coming-from-railway), [Coolify](/coming-from-coolify) |
+| compare it | [Comparison](/comparison), [benchmarks](/benchmarks), [security model](/security) |
+| look something up | [Keys of platform.yaml](/configuration-reference), [commands](/cli-reference), [errors](/errors), [limits](/limits) |
 `;
 }

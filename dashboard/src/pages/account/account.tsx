@@ -1,13 +1,15 @@
 // The account: tokens, sessions, invitations.
 import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
 import { api, dataOf } from '../../api/client.ts';
 import { Button } from '../../components/button.tsx';
+import { Confirm } from '../../components/confirm.tsx';
 import { EmptyState } from '../../components/notice.tsx';
-import { Page, Section } from '../../components/page.tsx';
+import { Facts, Page, Section } from '../../components/page.tsx';
 import { Badge } from '../../components/state.tsx';
 import { Table, type Column } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
-import { noteDone } from '../../components/toast.tsx';
+import { noteDone } from '../../components/toast.ts';
 import { useChange } from '../../records/use-change.ts';
 import { NewTokenButton, TokenList } from './token-list.tsx';
 
@@ -35,8 +37,84 @@ export function AccountPage() {
           }
         />
       </Section>
+      <WaysIn />
       <Sessions />
     </Page>
+  );
+}
+
+function WaysIn() {
+  const { data } = useQuery({
+    queryKey: ['sign-in'],
+    queryFn: ({ signal }) => dataOf(api.get('/user/sign-in', { signal })),
+  });
+  if (data === undefined) return null;
+  const { offered, username, hasSecondFactor, passkeys, confirmedEmail, gitHostLogin, oidcName, oidcLogin } = data;
+  const hasPassword = offered.includes('password') && username !== null;
+  const link = <a href="/api/auth/link/git-host">Link your account</a>;
+  return (
+    <Section title="Sign-in">
+      <Facts
+        facts={[
+          [
+            'Password',
+            offered.includes('password') ? (
+              <Way value={username} page="/api/auth/password" add="Set a password" change="Change password" />
+            ) : null,
+          ],
+          [
+            'Two-factor authentication',
+            hasPassword ? (
+              <Way value={hasSecondFactor ? 'on' : null} page="/api/auth/two-factor" add="Turn on" change="Manage" />
+            ) : null,
+          ],
+          [
+            'Passkeys',
+            offered.includes('passkey') ? (
+              <Way
+                value={passkeys === 0 ? null : String(passkeys)}
+                page="/api/auth/passkeys"
+                add="Add a passkey"
+                change="Manage"
+              />
+            ) : null,
+          ],
+          [
+            'Recovery email',
+            hasPassword ? (
+              <Way value={confirmedEmail} page="/api/auth/email" add="Set an address" change="Change address" />
+            ) : null,
+          ],
+          [
+            oidcName ?? 'OpenID Connect',
+            offered.includes('oidc') ? (
+              <Way value={oidcLogin} page="/api/auth/link/oidc" add="Link your account" change="Unlink" />
+            ) : null,
+          ],
+          ['Git host', gitHostLogin ?? (offered.includes('git-host') ? link : null)],
+        ]}
+      />
+    </Section>
+  );
+}
+
+interface WayProps {
+  /** Null: not set. */
+  readonly value: string | null;
+  /** A page of sign-in. */
+  readonly page: string;
+  readonly add: string;
+  readonly change: string;
+}
+
+/** A setting of sign-in, with a link to its page. */
+function Way({ value, page, add, change }: WayProps) {
+  return value === null ? (
+    <a href={page}>{add}</a>
+  ) : (
+    <>
+      {value} <a href={page}>{change}</a>
+    </>
   );
 }
 
@@ -57,14 +135,18 @@ function Sessions() {
       id: 'agent',
       header: 'Browser',
       phone: 'first',
-      cell: ({ userAgent }) => <span title={userAgent ?? undefined}>{browserOf(userAgent)}</span>,
+      cell: ({ userAgent, isCurrent }) => (
+        <>
+          <span title={userAgent ?? undefined}>{browserOf(userAgent)}</span> {isCurrent && <Badge>this browser</Badge>}
+        </>
+      ),
     },
     { id: 'address', header: 'Address', isFitted: true, cell: ({ address }) => <code>{address ?? 'unknown'}</code> },
     { id: 'since', header: 'Signed in', isFitted: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
     { id: 'ends', header: 'Expires', isFitted: true, cell: ({ expiresAt }) => <Time at={expiresAt} /> },
   ];
   return (
-    <Section title="Sessions">
+    <Section title="Sessions" actions={<SignOutEverywhere />}>
       <Table
         label="Sessions"
         columns={columns}
@@ -77,6 +159,34 @@ function Sessions() {
         rowKey={({ id }) => id}
       />
     </Section>
+  );
+}
+
+function SignOutEverywhere() {
+  const [isOpen, setOpen] = useState(false);
+  const end = useChange<Session[], void, unknown>({
+    queryKey: ['sessions'],
+    act: () => dataOf(api.delete('/user/sessions')),
+    failed: 'Could not sign out everywhere',
+    onDone: () => location.assign('/api/auth/sign-in'),
+  });
+  return (
+    <>
+      <Button size="small" onClick={() => setOpen(true)}>
+        Sign out everywhere
+      </Button>
+      <Confirm
+        isOpen={isOpen}
+        onClose={() => setOpen(false)}
+        title="Sign out everywhere?"
+        action="Sign out everywhere"
+        onConfirm={() => end.mutate()}
+        isPending={end.isPending}
+        error={end.problem}
+      >
+        This ends all your sessions, including this one. Tokens stay valid: revoke them above.
+      </Confirm>
+    </>
   );
 }
 

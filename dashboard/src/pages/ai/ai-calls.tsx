@@ -86,7 +86,7 @@ export function AiCalls({ of, search, onSearch, project }: AiCallsProps) {
   ];
   return (
     <>
-      <Filters>
+      <Filters label="Calls">
         <Checkbox
           label="Only failures"
           checked={failed}

@@ -8,7 +8,7 @@ import { EmptyState } from '../../components/notice.tsx';
 import { Filters, Section } from '../../components/page.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
 import { Table, type Column } from '../../components/table.tsx';
-import { countText, shortCountText } from '../../components/text.ts';
+import { countText, sentenceText, shortCountText } from '../../components/text.ts';
 import { durationText } from '../../components/time.tsx';
 import { Unloaded } from '../../components/unloaded.tsx';
 import {
@@ -19,8 +19,10 @@ import {
   type AiUsage,
   type AiUsageItem,
 } from '../../queries/ai.ts';
-import { ranges, type Range, type UsageOf } from '../../queries/usage.ts';
+import { type UsageOf } from '../../queries/usage.ts';
+import { ranges, type Range } from '../../queries/usage-search.ts';
 import styles from '../analytics/usage.module.css';
+import { AiMonth } from './ai-month.tsx';
 
 interface AiUsageProps {
   readonly of: UsageOf;
@@ -38,6 +40,7 @@ export function AiUsageView({ of, search, onSearch, groups = [] }: AiUsageProps)
   if (data === undefined) return <Unloaded what="the usage" error={error} refetch={refetch} />;
   return (
     <>
+      <AiMonth of={of} />
       <Filters>
         <Select
           aria-label="Time range"
@@ -63,6 +66,7 @@ export function AiUsageView({ of, search, onSearch, groups = [] }: AiUsageProps)
           <Groups
             items={data.items}
             title="Models"
+            heading="Model"
             nameOf={asItIs}
             onOpen={(model) => onSearch({ ...search, model })}
           />
@@ -146,21 +150,27 @@ interface GroupedProps {
 
 function Grouped({ of, range, by, title, nameOf }: GroupedProps) {
   const { data } = useQuery(aiUsageQuery(of, range, by));
-  return data === undefined ? <SkeletonRows rows={2} /> : <Groups items={data.items} title={title} nameOf={nameOf} />;
+  return data === undefined ? (
+    <SkeletonRows rows={2} />
+  ) : (
+    <Groups items={data.items} title={title} heading={sentenceText(by)} nameOf={nameOf} />
+  );
 }
 
 interface GroupsProps {
   readonly items: readonly AiUsageItem[];
   readonly title: string;
+  /** Of the column with the names. */
+  readonly heading: string;
   readonly nameOf: (id: string) => string;
   readonly onOpen?: (group: string) => void;
 }
 
-function Groups({ items, title, nameOf, onOpen }: GroupsProps) {
+function Groups({ items, title, heading, nameOf, onOpen }: GroupsProps) {
   const columns: readonly Column<AiUsageItem>[] = [
     {
       id: 'group',
-      header: title,
+      header: heading,
       phone: 'first',
       cell: ({ group }) => (group === null ? 'none' : <span className={styles.route}>{nameOf(group)}</span>),
     },

@@ -24,7 +24,7 @@ export function DevTokens({ id }: { readonly id: string }) {
   const queryKey = ['ai-dev-tokens', id];
   const remove = useRemoval(queryKey);
   const query = useQuery({ queryKey, queryFn: ({ signal }) => readTokens(id, signal) });
-  if (query.data?.length === 0) return null;
+  if (query.error === null && (query.data ?? []).length === 0) return null;
   return (
     <Section title="Tokens for platform dev">
       <RecordList

@@ -1,4 +1,5 @@
-// Form fields for AI limits per minute, day or month. For organizations, projects and keys.
+// Form fields for AI limits per minute, day or month; a limit on cost is a budget. For organizations, projects and
+// keys.
 import { Cross2Icon, PlusIcon } from '@radix-ui/react-icons';
 import { Button, IconButton } from '../../components/button.tsx';
 import { FieldRow, Input, Select } from '../../components/field.tsx';
@@ -14,9 +15,10 @@ export const typed = (limits: readonly AiLimit[]): readonly TypedLimit[] =>
 export const untyped = (limits: readonly TypedLimit[]): AiLimit[] =>
   limits.map((limit) => ({ ...limit, most: Number(limit.most) }));
 
-const choices = (['tokens', 'requests'] as const).flatMap((of) =>
-  (['minute', 'day', 'month'] as const).map((per) => ({ of, per })),
+const choices = (['tokens', 'requests', 'cost'] as const).flatMap((of) =>
+  (['minute', 'day', 'month'] as const).flatMap((per) => (of === 'cost' && per === 'minute' ? [] : [{ of, per }])),
 );
+const [COUNT_MAX, COST_MAX] = [1e12, 1e8];
 const idOf = ({ of, per }: Pick<AiLimit, 'of' | 'per'>): string => `${of} per ${per}`;
 
 interface LimitFieldsProps {
@@ -37,7 +39,8 @@ export function LimitFields({ limits, onChange }: LimitFieldsProps) {
             type="number"
             required
             min={0}
-            max={1e12}
+            max={limit.of === 'cost' ? COST_MAX : COUNT_MAX}
+            step={limit.of === 'cost' ? 'any' : 1}
             value={limit.most}
             onChange={({ target }) => change(at, { most: target.value })}
           />

@@ -1,4 +1,5 @@
 // Model aliases of an organization, the models of `auto`, and limits, with a form to change them.
+import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, dataOf } from '../../api/client.ts';
 import { useChange } from '../../records/use-change.ts';
@@ -6,7 +7,7 @@ import { Button } from '../../components/button.tsx';
 import { Field, TextArea } from '../../components/field.tsx';
 import { FormDialog } from '../../components/form-dialog.tsx';
 import { Facts, Section } from '../../components/page.tsx';
-import { noteDone } from '../../components/toast.tsx';
+import { noteDone } from '../../components/toast.ts';
 import { limitText, type AiSettings } from '../../queries/ai.ts';
 import { LimitFields, typed, untyped } from './limits.tsx';
 
@@ -34,6 +35,7 @@ export function ModelNames({ id, settings }: ModelNamesProps) {
 }
 
 function SettingsDialog({ id, settings, onClose }: ModelNamesProps & { readonly onClose: () => void }) {
+  const queries = useQueryClient();
   const [auto, setAuto] = useState(settings.auto.join('\n'));
   const [names, setNames] = useState(
     Object.entries(settings.aliases)
@@ -58,6 +60,7 @@ function SettingsDialog({ id, settings, onClose }: ModelNamesProps & { readonly 
     },
     onDone: () => {
       noteDone('Models and limits updated');
+      void queries.invalidateQueries({ queryKey: ['ai-month'] });
       onClose();
     },
   });

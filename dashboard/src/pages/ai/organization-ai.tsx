@@ -28,7 +28,7 @@ export function OrganizationAiPage() {
             onSearch={(next) => void navigate({ search: next })}
             groups={[
               ['project', 'Projects', nameOf],
-              ['key', 'Keys', (id) => id],
+              ['key', 'Calls by key', (id) => id],
             ]}
           />
           {isAdmin(organization) && <Settings organization={organization} />}

@@ -1,5 +1,5 @@
 // AI of a project: usage, calls, limits.
-import { useQuery } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api, dataOf } from '../../api/client.ts';
@@ -7,7 +7,7 @@ import { useChange } from '../../records/use-change.ts';
 import { Button } from '../../components/button.tsx';
 import { FormDialog } from '../../components/form-dialog.tsx';
 import { Page, Section } from '../../components/page.tsx';
-import { noteDone } from '../../components/toast.tsx';
+import { noteDone } from '../../components/toast.ts';
 import { limitText, projectAiQuery, type AiLimit } from '../../queries/ai.ts';
 import { WithProject } from '../../shell/with-project.tsx';
 import { AiCalls } from './ai-calls.tsx';
@@ -70,6 +70,7 @@ interface LimitDialogProps {
 }
 
 function LimitDialog({ id, limits: before, onClose }: LimitDialogProps) {
+  const queries = useQueryClient();
   const [limits, setLimits] = useState(typed(before));
   const save = useChange({
     queryKey: ['ai-limits', id],
@@ -77,6 +78,7 @@ function LimitDialog({ id, limits: before, onClose }: LimitDialogProps) {
     act: () => dataOf(api.put('/projects/:id/ai', { params: { id }, body: { limits: untyped(limits) } })),
     onDone: () => {
       noteDone('Limits updated');
+      void queries.invalidateQueries({ queryKey: ['ai-month'] });
       onClose();
     },
   });
@@ -84,7 +86,7 @@ function LimitDialog({ id, limits: before, onClose }: LimitDialogProps) {
     <FormDialog
       onClose={onClose}
       title="Project limits"
-      description="Calls over a limit are refused with 429. Days and months are in UTC."
+      description="Calls over a limit are refused with 429. Days and months are in UTC. A limit on cost is a budget, in the currency of the prices."
       action="Save limits"
       onSubmit={() => save.mutate(undefined)}
       isPending={save.isPending}

@@ -1,11 +1,32 @@
 // API calls for alerts of a project or of the operator, which have different routes. Used by the alert pages.
+import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { api, dataOf } from '../../api/client.ts';
+import { byCursor } from '../../components/cursor-list.tsx';
 
-export const readRules = (id: string | null, signal: AbortSignal) =>
+const LOOK_MS = 10_000;
+const SERIES_LOOK_MS = 30_000;
+
+const readRules = (id: string | null, signal: AbortSignal) =>
   id === null
     ? dataOf(api.get('/operator/alert-rules', { signal }))
     : dataOf(api.get('/projects/:id/alert-rules', { params: { id }, signal }));
 export type Rule = Awaited<ReturnType<typeof readRules>>[number];
+
+/** The rules of a project; null: of the operator. */
+export const rulesQuery = (id: string | null) =>
+  queryOptions({
+    queryKey: ['alert-rules', id],
+    queryFn: ({ signal }) => readRules(id, signal),
+    refetchInterval: LOOK_MS,
+  });
+
+/** Rules that fire now in any project of an organization. */
+export const firingQuery = (organizationId: string) =>
+  queryOptions({
+    queryKey: ['firing-alerts', organizationId],
+    queryFn: ({ signal }) => dataOf(api.get('/orgs/:id/alerts', { params: { id: organizationId }, signal })),
+    refetchInterval: LOOK_MS,
+  });
 
 export const readChannels = (id: string | null, signal: AbortSignal) =>
   id === null
@@ -13,12 +34,21 @@ export const readChannels = (id: string | null, signal: AbortSignal) =>
     : dataOf(api.get('/projects/:id/alert-channels', { params: { id }, signal }));
 export type Channel = Awaited<ReturnType<typeof readChannels>>['items'][number];
 
-export const readEvents = (id: string | null, cursor: string | undefined, signal: AbortSignal) => {
+const readEvents = (id: string | null, cursor: string | undefined, signal: AbortSignal) => {
   const query = cursor === undefined ? {} : { cursor };
   return id === null
     ? dataOf(api.get('/operator/alerts', { query, signal }))
     : dataOf(api.get('/projects/:id/alerts', { params: { id }, query, signal }));
 };
+
+/** What fired, resolved and was tested, newest first. */
+export const eventsQuery = (id: string | null) =>
+  infiniteQueryOptions({
+    queryKey: ['alert-events', id],
+    queryFn: ({ signal, pageParam }) => readEvents(id, pageParam, signal),
+    ...byCursor,
+    refetchInterval: LOOK_MS,
+  });
 export type AlertEvent = Awaited<ReturnType<typeof readEvents>>['items'][number];
 
 /** A new rule. */
@@ -41,14 +71,30 @@ export const createRule = (id: string | null, { kind, ...rest }: NewRule) =>
     : dataOf(
         api.post('/projects/:id/alert-rules', {
           params: { id },
-          body: { ...rest, kind: kind as 'error_rate' | 'latency' | 'cpu_budget' | 'certificate' },
+          body: { ...rest, kind: kind as 'error_rate' | 'latency' | 'cpu_budget' | 'ai_budget' | 'certificate' },
         }),
       );
 
-export const switchRule = (id: string | null, ruleId: string, enabled: boolean) =>
+/** Changes settings of a rule, or switches it on or off. Its kind stays. */
+export const changeRule = (
+  id: string | null,
+  ruleId: string,
+  body: Partial<Omit<NewRule, 'kind'>> & { readonly enabled?: boolean },
+) =>
   id === null
-    ? dataOf(api.patch('/operator/alert-rules/:ruleId', { params: { ruleId }, body: { enabled } }))
-    : dataOf(api.patch('/projects/:id/alert-rules/:ruleId', { params: { id, ruleId }, body: { enabled } }));
+    ? dataOf(api.patch('/operator/alert-rules/:ruleId', { params: { ruleId }, body }))
+    : dataOf(api.patch('/projects/:id/alert-rules/:ruleId', { params: { id, ruleId }, body }));
+
+/** What a rule measured in its last windows; null: it has none. */
+export const seriesQuery = (id: string | null, ruleId: string) =>
+  queryOptions({
+    queryKey: ['alert-series', id, ruleId],
+    queryFn: ({ signal }) =>
+      id === null
+        ? dataOf(api.get('/operator/alert-rules/:ruleId/series', { params: { ruleId }, signal }))
+        : dataOf(api.get('/projects/:id/alert-rules/:ruleId/series', { params: { id, ruleId }, signal })),
+    refetchInterval: SERIES_LOOK_MS,
+  });
 
 export const deleteRule = (id: string | null, ruleId: string) =>
   id === null

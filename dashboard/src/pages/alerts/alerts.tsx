@@ -1,14 +1,16 @@
 // Alerts of a project (in its settings) and of the operator: rules, channels, history.
 import { BellIcon } from '@radix-ui/react-icons';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
-import { byCursor } from '../../components/cursor-list.tsx';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useState } from 'react';
 import { MenuItem } from '../../components/menu.tsx';
 import { EmptyState } from '../../components/notice.tsx';
 import { Page, Section } from '../../components/page.tsx';
-import { State, type Tone } from '../../components/state.tsx';
+import { State } from '../../components/state.tsx';
 import type { Column } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
-import { noteDone } from '../../components/toast.tsx';
+import { noteDone } from '../../components/toast.ts';
+import type { AlertSearch } from '../../queries/alert-search.ts';
 import { AddButton } from '../../records/add-button.tsx';
 import { RecordList } from '../../records/record-list.tsx';
 import { RowMenu } from '../../records/row-menu.tsx';
@@ -17,29 +19,18 @@ import styles from '../settings/settings.module.css';
 import { SettingsPage } from '../settings/settings-page.tsx';
 import {
   deleteChannel,
+  changeRule,
   deleteRule,
+  eventsQuery,
   readChannels,
-  readEvents,
-  readRules,
-  switchRule,
+  rulesQuery,
   testChannel,
   type AlertEvent,
   type Channel,
   type Rule,
 } from './alert-calls.ts';
-import { channelKinds, NewChannel, NewRule, ruleKinds } from './alert-forms.tsx';
-
-const LOOK_MS = 10_000;
-const states: Readonly<Record<Rule['state'], readonly [tone: Tone, word: string]>> = {
-  ok: ['ok', 'OK'],
-  firing: ['failed', 'Firing'],
-  off: ['neutral', 'Disabled'],
-};
-const types: Readonly<Record<AlertEvent['type'], readonly [tone: Tone, word: string]>> = {
-  fired: ['failed', 'Fired'],
-  resolved: ['ok', 'Resolved'],
-  test: ['neutral', 'Test'],
-};
+import { channelKinds, NewChannel, RuleForm, ruleKinds } from './alert-forms.tsx';
+import { eventTypes, RuleSheet, ruleStates } from './rule-sheet.tsx';
 
 interface OwnerProps {
   /** Null for the operator's alerts. */
@@ -71,11 +62,11 @@ function Alerts({ projectId }: OwnerProps) {
         title="Rules"
         actions={
           <AddButton label="New rule" size="small">
-            {({ onClose }) => <NewRule projectId={projectId} channels={channels?.items ?? []} onClose={onClose} />}
+            {({ onClose }) => <RuleForm projectId={projectId} channels={channels?.items ?? []} onClose={onClose} />}
           </AddButton>
         }
       >
-        <Rules projectId={projectId} />
+        <Rules projectId={projectId} channels={channels?.items ?? []} />
       </Section>
       <Section
         title="Channels"
@@ -102,48 +93,67 @@ const ruleColumns: readonly Column<Rule>[] = [
     header: 'Status',
     cell: ({ state, message }) => (
       <div style={{ whiteSpace: 'normal', padding: '4px 0' }}>
-        <State tone={states[state][0]}>{states[state][1]}</State>
+        <State tone={ruleStates[state][0]}>{ruleStates[state][1]}</State>
         {message !== '' && <p className={styles.soft}>{message}</p>}
       </div>
     ),
   },
 ];
 
-function Rules({ projectId }: OwnerProps) {
-  const queryKey = ['alert-rules', projectId];
-  const query = useQuery({
-    queryKey,
-    queryFn: ({ signal }) => readRules(projectId, signal),
-    refetchInterval: LOOK_MS,
-  });
+function Rules({ projectId, channels }: OwnerProps & { readonly channels: readonly Channel[] }) {
+  const { queryKey } = rulesQuery(projectId);
+  const query = useQuery(rulesQuery(projectId));
+  const { rule: openId } = useSearch({ strict: false }) as AlertSearch;
+  const navigate = useNavigate();
+  const open = (rule: string | undefined): void => void navigate({ to: '.', search: { rule } });
+  const [edited, setEdited] = useState<Rule | null>(null);
+  const opened = query.data?.find(({ id }) => id === openId);
   const change = useChange({
     queryKey,
-    act: ({ id, state }: Rule) => switchRule(projectId, id, state === 'off'),
+    act: ({ id, state }: Rule) => changeRule(projectId, id, { enabled: state === 'off' }),
     failed: 'Could not update the rule',
   });
   return (
-    <RecordList
-      name="rules"
-      query={query}
-      columns={ruleColumns}
-      rowKey={(one) => one.id}
-      empty={
-        <EmptyState icon={<BellIcon />} title="No rules yet">
-          A rule notifies your channels when it fires and when it resolves.
-        </EmptyState>
-      }
-      actions={(rule) => (
-        <RowMenu
-          id={rule.id}
-          name={rule.name}
-          queryKey={queryKey}
-          deleted={`Rule ${rule.name} deleted`}
-          onDelete={() => deleteRule(projectId, rule.id)}
-        >
-          <MenuItem onSelect={() => change.mutate(rule)}>{rule.state === 'off' ? 'Enable' : 'Disable'}</MenuItem>
-        </RowMenu>
+    <>
+      <RecordList
+        onOpen={({ id }) => open(id)}
+        selectedKey={openId ?? null}
+        name="rules"
+        query={query}
+        columns={ruleColumns}
+        rowKey={(one) => one.id}
+        empty={
+          <EmptyState icon={<BellIcon />} title="No rules yet">
+            A rule notifies your channels when it fires and when it resolves.
+          </EmptyState>
+        }
+        actions={(rule) => (
+          <RowMenu
+            id={rule.id}
+            name={rule.name}
+            queryKey={queryKey}
+            deleted={`Rule ${rule.name} deleted`}
+            onDelete={() => deleteRule(projectId, rule.id)}
+          >
+            <MenuItem onSelect={() => open(rule.id)}>Show graph</MenuItem>
+            <MenuItem onSelect={() => setEdited(rule)}>Edit</MenuItem>
+            <MenuItem onSelect={() => change.mutate(rule)}>{rule.state === 'off' ? 'Enable' : 'Disable'}</MenuItem>
+          </RowMenu>
+        )}
+      />
+      {opened !== undefined && edited === null && (
+        <RuleSheet
+          projectId={projectId}
+          rule={opened}
+          channels={channels}
+          onEdit={() => setEdited(opened)}
+          onClose={() => open(undefined)}
+        />
       )}
-    />
+      {edited !== null && (
+        <RuleForm projectId={projectId} rule={edited} channels={channels} onClose={() => setEdited(null)} />
+      )}
+    </>
   );
 }
 
@@ -195,7 +205,7 @@ const eventColumns: readonly Column<AlertEvent>[] = [
     header: 'Event',
     isFitted: true,
     phone: 'first-end',
-    cell: ({ type }) => <State tone={types[type][0]}>{types[type][1]}</State>,
+    cell: ({ type }) => <State tone={eventTypes[type][0]}>{eventTypes[type][1]}</State>,
   },
   {
     id: 'message',
@@ -215,12 +225,7 @@ const eventColumns: readonly Column<AlertEvent>[] = [
 ];
 
 function History({ projectId }: OwnerProps) {
-  const query = useInfiniteQuery({
-    queryKey: ['alert-events', projectId],
-    queryFn: ({ signal, pageParam }) => readEvents(projectId, pageParam, signal),
-    ...byCursor,
-    refetchInterval: LOOK_MS,
-  });
+  const query = useInfiniteQuery(eventsQuery(projectId));
   return (
     <RecordList
       name="alerts"

@@ -2,7 +2,7 @@
 // share of the budget. For projects and organizations.
 import { BarChartIcon } from '@radix-ui/react-icons';
 import { useQuery } from '@tanstack/react-query';
-import { useMemo } from 'react';
+import { useMemo, type ReactNode } from 'react';
 import { Chart } from '../../components/chart.tsx';
 import { Select } from '../../components/field.tsx';
 import { EmptyState } from '../../components/notice.tsx';
@@ -11,18 +11,8 @@ import { Filters, Section } from '../../components/page.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
 import { Table, type Column } from '../../components/table.tsx';
 import { Unloaded } from '../../components/unloaded.tsx';
-import {
-  cpuText,
-  kinds,
-  ranges,
-  shareText,
-  usageQuery,
-  type Kind,
-  type Range,
-  type Usage,
-  type UsageItem,
-  type UsageOf,
-} from '../../queries/usage.ts';
+import { cpuText, shareText, usageQuery, type Usage, type UsageItem, type UsageOf } from '../../queries/usage.ts';
+import { kinds, ranges, type Kind, type Range } from '../../queries/usage-search.ts';
 import styles from './usage.module.css';
 
 /** Search parameters. */
@@ -33,7 +23,7 @@ export interface UsageSearch {
   readonly route?: string | undefined;
 }
 
-const kindWords: Readonly<Record<Kind, string>> = {
+export const kindWords: Readonly<Record<Kind, string>> = {
   http: 'Requests',
   queue: 'Queue messages',
   timer: 'Timers',
@@ -107,7 +97,7 @@ export function UsageView({ of, search, onSearch, nameOf, onOpen }: UsageProps) 
   );
 }
 
-function Totals({ usage }: { readonly usage: Usage }) {
+export function Totals({ usage }: { readonly usage: Usage }) {
   const { invocations, failures, cpuMs, hostCpuMs } = usage.totals;
   const facts = [
     ['Invocations', countText(invocations)],
@@ -135,24 +125,44 @@ function Budget({ item, limit }: { readonly item: UsageItem; readonly limit: num
   const share = limit === 0 ? 0 : item.cpuMsMax / limit;
   const words = kindWords[(item.kind ?? 'http') as Kind];
   return (
+    <Meter
+      name={words}
+      share={share}
+      note={limit === 0 ? 'no limit' : `max ${shareText(share)}`}
+      label={`${words}: maximum ${shareText(share)} of ${cpuText(limit)}`}
+    >
+      <span>p50 {cpuText(item.cpuMsP50)}</span>
+      <span>p99 {cpuText(item.cpuMsP99)}</span>
+      <span>max {cpuText(item.cpuMsMax)}</span>
+      <span>limit {limit === 0 ? 'none' : cpuText(limit)}</span>
+    </Meter>
+  );
+}
+
+interface MeterProps {
+  readonly name: string;
+  /** 0 to 1; more is drawn as 1. */
+  readonly share: number;
+  /** Beside the name. */
+  readonly note: string;
+  /** The bar in words. */
+  readonly label: string;
+  /** Below the bar. */
+  readonly children: ReactNode;
+}
+
+/** How much of something is used. */
+export function Meter({ name, share, note, label, children }: MeterProps) {
+  return (
     <div className={styles.budget}>
       <div className={styles.top}>
-        <strong>{words}</strong>
-        <span className={styles.share}>{limit === 0 ? 'no limit' : `max ${shareText(share)}`}</span>
+        <strong>{name}</strong>
+        <span className={styles.share}>{note}</span>
       </div>
-      <div
-        className={styles.track}
-        role="img"
-        aria-label={`${words}: maximum ${shareText(share)} of ${cpuText(limit)}`}
-      >
+      <div className={styles.track} role="img" aria-label={label}>
         <div className={styles.fill} data-tone={toneOf(share)} style={{ width: within(share) }} />
       </div>
-      <div className={styles.small}>
-        <span>p50 {cpuText(item.cpuMsP50)}</span>
-        <span>p99 {cpuText(item.cpuMsP99)}</span>
-        <span>worst {cpuText(item.cpuMsMax)}</span>
-        <span>limit {limit === 0 ? 'none' : cpuText(limit)}</span>
-      </div>
+      <div className={styles.small}>{children}</div>
     </div>
   );
 }
@@ -163,13 +173,13 @@ interface PartProps {
   readonly kind: Kind;
 }
 
-function Charts({ of, range, kind }: PartProps) {
+export function Charts({ of, range, kind }: PartProps) {
   const [, hours, step] = ranges[range];
   const { data } = useQuery(usageQuery(of, range, { groupBy: step, kind }));
   const drawn = useMemo(() => (data === undefined ? null : seriesOf(data, step, hours)), [data, step, hours]);
   if (drawn === null || data === undefined) return <SkeletonRows rows={4} />;
   const limit = data.budget.cpuMs[kind] ?? 0;
-  const { times, ok, failed, worst, p99 } = drawn;
+  const { times, worst, p99 } = drawn;
   return (
     <div className={styles.charts}>
       <Section title={`${kindWords[kind]} per ${step}`}>
@@ -177,10 +187,8 @@ function Charts({ of, range, kind }: PartProps) {
           label={`${kindWords[kind]} per ${step}`}
           times={times}
           format={shortCountText}
-          series={[
-            { label: 'OK', color: '--chart-first', values: ok, isBars: true },
-            { label: 'Failed', color: '--chart-failed', values: failed, isBars: true },
-          ]}
+          series={drawn.requests}
+          isStacked
         />
       </Section>
       <Section title="CPU per invocation">
@@ -215,8 +223,10 @@ function seriesOf({ items, to }: Usage, step: 'hour' | 'day', hours: number) {
     });
   return {
     times,
-    ok: of((item): number | null => item.invocations - item.failures, 0),
-    failed: of((item): number | null => item.failures, 0),
+    requests: [
+      { label: 'OK', color: '--chart-first', values: of((item) => item.invocations - item.failures, 0), isBars: true },
+      { label: 'Failed', color: '--chart-failed', values: of((item) => item.failures, 0), isBars: true },
+    ],
     worst: of((item): number | null => item.cpuMsMax, null),
     p99: of((item) => item.cpuMsP99, null),
   };

@@ -5,13 +5,23 @@ import { useState, type ReactNode } from 'react';
 import { api, dataOf } from '../../api/client.ts';
 import { ApiFailure, wordsOf } from '../../api/failure.ts';
 import { Confirm } from '../../components/confirm.tsx';
+import { Checkbox } from '../../components/field.tsx';
 import { ErrorState, Notice } from '../../components/notice.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
-import { noteDone } from '../../components/toast.tsx';
-import { hasEnded, promotionQuery, titleOf, type Deployment } from '../../queries/deployments.ts';
+import { noteDone } from '../../components/toast.ts';
+import { hasEnded, isGuarded, promotionQuery, titleOf, type Deployment } from '../../queries/deployments.ts';
+import { stepsSentence } from './guarded-release.tsx';
 import { PromotionChanges, promotionSentence } from './promotion-changes.tsx';
 
-export type DeploymentAction = 'promote' | 'redeploy' | 'rebuild' | 'clear' | 'cancel' | 'approve';
+export type DeploymentAction =
+  | 'promote'
+  | 'promote-now'
+  | 'end'
+  | 'redeploy'
+  | 'rebuild'
+  | 'clear'
+  | 'cancel'
+  | 'approve';
 
 interface Offered {
   readonly action: DeploymentAction;
@@ -24,8 +34,11 @@ export function actionsOf(deployment: Deployment): readonly Offered[] {
   const offered: Offered[] = [];
   if (status === 'queued' && reason === 'approval_required') offered.push({ action: 'approve', title: 'Approve' });
   if (!hasEnded(deployment)) return [...offered, { action: 'cancel', title: 'Cancel' }];
-  if (status === 'success' && url !== null && !isLive && !isFork) {
-    const wasLive = target === 'production' && readyAt !== null;
+  if (isGuarded(deployment))
+    offered.push({ action: 'promote-now', title: 'Promote now' }, { action: 'end', title: 'Roll back' });
+  else if (status === 'success' && url !== null && !isLive && !isFork) {
+    const guarded = deployment.guardedRelease?.state ?? 'promoted';
+    const wasLive = target === 'production' && readyAt !== null && guarded === 'promoted';
     offered.push({ action: 'promote', title: wasLive ? 'Roll back' : 'Promote to production' });
   }
   if (status === 'success' && url !== null) offered.push({ action: 'redeploy', title: 'Redeploy' });
@@ -61,6 +74,18 @@ export function useDeploymentActions(): {
 const plain: Readonly<
   Record<Exclude<DeploymentAction, 'promote'>, { title: string; sentence: string; verb: string; done: string }>
 > = {
+  'promote-now': {
+    title: 'Promote now?',
+    sentence: 'All visitors get this deployment at once. The guarded release ends.',
+    verb: 'Promote now',
+    done: 'Promoted to production',
+  },
+  end: {
+    title: 'Roll back?',
+    sentence: 'All visitors return to the live deployment. The guarded release ends.',
+    verb: 'Roll back',
+    done: 'Rolled back',
+  },
   redeploy: {
     title: 'Redeploy?',
     sentence: 'Creates a deployment from the same artifact with the current variables, without a build.',
@@ -99,7 +124,7 @@ function PlainDialog({ action, deployment, onClose }: DialogProps) {
   const navigate = useNavigate();
   const { title, sentence, verb, done } = plain[action as keyof typeof plain];
   const { mutate, isPending, error } = useMutation({
-    mutationFn: () => send(action, deployment.id),
+    mutationFn: () => send(action, deployment),
     onSuccess: (next) => {
       noteDone(done);
       onClose();
@@ -125,9 +150,15 @@ function PlainDialog({ action, deployment, onClose }: DialogProps) {
 }
 
 /** @returns the ID of the new deployment, if any. */
-async function send(action: DeploymentAction, id: string): Promise<string | null> {
+async function send(action: DeploymentAction, { id, projectId }: Deployment): Promise<string | null> {
   const params = { id };
   switch (action) {
+    case 'promote-now':
+      await dataOf(api.post('/deployments/:id/promote', { params, body: { now: true } }));
+      return null;
+    case 'end':
+      await dataOf(api.post('/projects/:id/rollback', { params: { id: projectId }, body: {} }));
+      return null;
     case 'redeploy':
       return (await dataOf(api.post('/deployments/:id/redeploy', { params }))).deploymentId;
     case 'rebuild':
@@ -148,6 +179,8 @@ function PromoteDialog({ deployment, onClose }: DialogProps) {
   const queries = useQueryClient();
   const { data: preview, error: unread, refetch } = useQuery({ ...promotionQuery(deployment.id), staleTime: 0 });
   const isRollback = preview?.way === 'rollback';
+  const release = preview?.release ?? null;
+  const [isNow, setNow] = useState(false);
   const { mutate, isPending, error } = useMutation({
     mutationFn: async (confirm: boolean) => {
       const { id, projectId } = deployment;
@@ -155,10 +188,11 @@ function PromoteDialog({ deployment, onClose }: DialogProps) {
         return dataOf(
           api.post('/projects/:id/rollback', { params: { id: projectId }, body: { deploymentId: id, confirm } }),
         );
-      return dataOf(api.post('/deployments/:id/promote', { params: { id }, body: { confirm } }));
+      return dataOf(api.post('/deployments/:id/promote', { params: { id }, body: { confirm, now: isNow } }));
     },
-    onSuccess: ({ warnings }) => {
-      noteDone(isRollback ? 'Rolled back' : 'Promoted to production', warnings.join(' '));
+    onSuccess: ({ warnings, guarded }) => {
+      const done = guarded ? 'Guarded release started' : 'Promoted to production';
+      noteDone(isRollback ? 'Rolled back' : done, warnings.join(' '));
       onClose();
       void queries.invalidateQueries();
     },
@@ -189,7 +223,15 @@ function PromoteDialog({ deployment, onClose }: DialogProps) {
         </Notice>
       ) : (
         <>
+          {release !== null && !isNow && <p>{stepsSentence(release)}</p>}
           <p>{promotionSentence(preview)}</p>
+          {release !== null && (
+            <Checkbox
+              label="Send all visitors to it at once"
+              checked={isNow}
+              onChange={(event) => setNow(event.target.checked)}
+            />
+          )}
           <PromotionChanges preview={preview} />
         </>
       )}

@@ -1,24 +1,12 @@
-// A deployment in lists: its status, and the table columns.
+// The columns of lists of deployments.
 import { Link } from '@tanstack/react-router';
 import { MenuItem, MenuLine, MenuLink, MenuOutsideLink, ActionsMenu } from '../../components/menu.tsx';
-import { Badge, State } from '../../components/state.tsx';
 import type { Column } from '../../components/table.tsx';
 import { Duration, Time } from '../../components/time.tsx';
-import { hasEnded, stateOf, titleOf, type Deployment } from '../../queries/deployments.ts';
+import { hasEnded, titleOf, type Deployment } from '../../queries/deployments.ts';
 import styles from './deployments.module.css';
 import { actionsOf, type DeploymentAction } from './deployment-actions.tsx';
-
-export function DeploymentState({ deployment }: { readonly deployment: Deployment }) {
-  const [tone, word] = stateOf(deployment);
-  return <State tone={tone}>{word}</State>;
-}
-
-/** Live, production or preview. */
-export function TargetBadge({ deployment: { isLive, target, pullRequest } }: { readonly deployment: Deployment }) {
-  if (isLive) return <Badge tone="ok">Live</Badge>;
-  if (target === 'production') return <Badge>Production</Badge>;
-  return <Badge>{pullRequest === null ? 'Preview' : `Preview #${pullRequest}`}</Badge>;
-}
+import { DeploymentState, TargetBadge } from './deployment-state.tsx';
 
 /** @param act opens the confirmation of an action. */
 export function deploymentColumns(

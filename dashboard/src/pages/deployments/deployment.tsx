@@ -1,6 +1,7 @@
 // A deployment: status, URLs, failure, changes of a promotion, log.
 import { useQuery } from '@tanstack/react-query';
-import { useParams } from '@tanstack/react-router';
+import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { useEffect } from 'react';
 import { api, dataOf } from '../../api/client.ts';
 import { Button, OutsideLink } from '../../components/button.tsx';
 import { joined } from '../../components/class-names.ts';
@@ -12,7 +13,6 @@ import { Duration, Time } from '../../components/time.tsx';
 import { Unloaded } from '../../components/unloaded.tsx';
 import { projectQuery } from '../../queries/account.ts';
 import {
-  addressesQuery,
   deploymentQuery,
   hasEnded,
   promotionQuery,
@@ -23,9 +23,10 @@ import {
 import { DeploymentMigrations } from '../migrations/migrations.tsx';
 import { BuildLog, useBuildLog } from './build-log.tsx';
 import { actionsOf, useDeploymentActions } from './deployment-actions.tsx';
-import { DeploymentState, TargetBadge } from './deployment-row.tsx';
+import { DeploymentState, TargetBadge } from './deployment-state.tsx';
 import styles from './deployments.module.css';
 import { FailingLine } from './failing-line.tsx';
+import { GuardedRelease } from './guarded-release.tsx';
 import { PromotionChanges, promotionSentence } from './promotion-changes.tsx';
 
 export function DeploymentPage() {
@@ -42,6 +43,13 @@ export function DeploymentPage() {
 
 function Shown({ deployment }: { readonly deployment: Deployment }) {
   const { act, dialog } = useDeploymentActions();
+  const { action: wanted } = useSearch({ from: '/deployments/$deployment' });
+  const navigate = useNavigate({ from: '/deployments/$deployment' });
+  useEffect(() => {
+    if (wanted === undefined) return;
+    if (actionsOf(deployment).some(({ action }) => action === wanted)) act(wanted, deployment);
+    void navigate({ search: {}, replace: true });
+  });
   const log = useBuildLog(deployment);
   const linkTo = useFileLinks(deployment);
   const title = titleOf(deployment);
@@ -66,7 +74,7 @@ function Shown({ deployment }: { readonly deployment: Deployment }) {
           ))}
           {first !== undefined && (
             <Button
-              variant={first.action === 'promote' || first.action === 'approve' ? 'primary' : 'secondary'}
+              variant={['promote', 'promote-now', 'approve'].includes(first.action) ? 'primary' : 'secondary'}
               onClick={() => act(first.action, deployment)}
             >
               {first.title}
@@ -87,6 +95,7 @@ function Shown({ deployment }: { readonly deployment: Deployment }) {
         {!hasFailed && <Addresses deployment={deployment} />}
         <Details deployment={deployment} />
       </div>
+      <GuardedRelease deployment={deployment} />
       <Changes deployment={deployment} />
       <DeploymentMigrations deployment={deployment} />
       <Section title="Log">
@@ -179,20 +188,27 @@ function Changes({ deployment }: { readonly deployment: Deployment }) {
   );
 }
 
+/** Paths of a line of a file below the page of a repository, by kind of Git host. */
+const filePaths: Readonly<Record<string, (commit: string, file: string, line: number) => string>> = {
+  github: (commit, file, line) => `blob/${commit}/${file}#L${line}`,
+  gitlab: (commit, file, line) => `-/blob/${commit}/${file}#L${line}`,
+  gitea: (commit, file, line) => `src/commit/${commit}/${file}#L${line}`,
+  forgejo: (commit, file, line) => `src/commit/${commit}/${file}#L${line}`,
+  bitbucket: (commit, file, line) => `src/${commit}/${file}#lines-${line}`,
+};
+
 /** URLs of source files on the Git host. */
 function useFileLinks({ projectId, commitSha }: Deployment): ((file: string, line: number) => string) | null {
   const { data: project } = useQuery(projectQuery(projectId));
-  const { data: addresses } = useQuery(addressesQuery);
   const { data } = useQuery({
     queryKey: ['repositories', project?.organizationId],
     queryFn: ({ signal }) =>
       dataOf(api.get('/repositories', { query: { organizationId: project!.organizationId }, signal })),
-    enabled: project != null && project.repositoryId !== null && addresses?.gitHost != null,
+    enabled: project != null && project.repositoryId !== null,
   });
-  const repository = data?.repositories.find(({ id }) => id === project?.repositoryId);
-  const gitHost = addresses?.gitHost ?? null;
-  if (repository?.source !== 'git-host' || gitHost === null || commitSha === null || project === undefined) return null;
+  const { url = null, hostKind = null } = data?.repositories.find(({ id }) => id === project?.repositoryId) ?? {};
+  const pathOf = hostKind === null ? undefined : filePaths[hostKind];
+  if (url === null || pathOf === undefined || commitSha === null || project === undefined) return null;
   const folder = project.configPath === '' ? '' : `${project.configPath}/`;
-  return (file, line) =>
-    `${gitHost}/${repository.fullName}/blob/${commitSha}/${encodeURI(folder + file.replace(/^\/+/, ''))}#L${line}`;
+  return (file, line) => `${url}/${pathOf(commitSha, encodeURI(folder + file.replace(/^\/+/, '')), line)}`;
 }

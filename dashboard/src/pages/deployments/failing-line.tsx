@@ -25,11 +25,14 @@ export function FailingLine({ deployment, lines, linkTo }: FailingLineProps) {
   );
 }
 
+/** A line of a code frame, such as `> 1 | import a from 'b'`: its columns must stay aligned. */
+const FRAME_LINE = /^[>\s]*\d*\s*\|/;
+
 function Lines({ lines, marked, linkTo }: Quote & Pick<FailingLineProps, 'linkTo'>) {
   return (
-    <div className={styles.quote}>
+    <div className={styles.quote} tabIndex={0}>
       {lines.map((line, at) => (
-        <div key={at} className={at === marked ? styles.marker : undefined}>
+        <div key={at} className={joined(at === marked && styles.marker, FRAME_LINE.test(line.text) && styles.code)}>
           {lineParts(line).map((part, index) =>
             part.file === undefined || linkTo === null ? (
               <span key={index} className={joined(...part.looks.map((look) => styles[look]))}>

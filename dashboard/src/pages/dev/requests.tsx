@@ -13,7 +13,7 @@ import { SkeletonRows } from '../../components/skeleton.tsx';
 import { State, type Tone } from '../../components/state.tsx';
 import { Table, type Column } from '../../components/table.tsx';
 import { durationText, Time } from '../../components/time.tsx';
-import { noteDone, noteFailed } from '../../components/toast.tsx';
+import { noteDone, noteFailed } from '../../components/toast.ts';
 import type { DevSearch } from '../../queries/dev-search.ts';
 import { useProject } from '../../shell/use-place.ts';
 import styles from '../storage/storage.module.css';

@@ -25,7 +25,9 @@ export function AgentTimeline({ input, steps }: AgentTimelineProps) {
           ]}
         />
       )}
-      <span className={styles.label}>Timeline</span>
+      <span className={styles.label} style={{ marginTop: 12 }}>
+        Timeline
+      </span>
       {turns.length === 0 ? (
         <p className={styles.faint}>No model calls yet.</p>
       ) : (
@@ -49,7 +51,7 @@ function TurnItem({ turn }: { readonly turn: Turn }) {
           {attempts > 0 && ` failed attempts: ${attempts}`}
         </span>
         <span>
-          <Time at={startedAt} isExact /> <Duration from={startedAt} to={endedAt} />
+          <Time at={startedAt} isExact />, <Duration from={startedAt} to={endedAt} />
         </span>
       </div>
       {problem !== null && <State tone="failed">{problem}</State>}

@@ -24,6 +24,7 @@ import { targetOf, useChanges } from '../storage/changes.tsx';
 import { jobsArea, bindingKind } from '../storage/kinds.ts';
 import styles from '../storage/storage.module.css';
 import { bytesText, jsonLine, JsonValue } from '../storage/value.tsx';
+import { Activity } from './activity.tsx';
 import { parseJson } from './json.ts';
 
 export function QueuesPage() {
@@ -109,6 +110,7 @@ function Queue({ place }: { readonly place: BindingPlace }) {
           <dd>{stats.data?.oldestMessageTimestamp == null ? '–' : <Time at={stats.data.oldestMessageTimestamp} />}</dd>
         </div>
       </dl>
+      <Activity place={place} kind="queue" title="Deliveries" />
       <div className={styles.bar}>
         <nav className={`${styles.views} ${styles.grow}`} aria-label="Messages">
           <TabLink

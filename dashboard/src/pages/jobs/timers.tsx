@@ -12,7 +12,7 @@ import { Field, FieldRow, Input } from '../../components/field.tsx';
 import { EmptyState } from '../../components/notice.tsx';
 import { Table } from '../../components/table.tsx';
 import { durationText, Time } from '../../components/time.tsx';
-import { doUnlessUndone } from '../../components/toast.tsx';
+import { doUnlessUndone } from '../../components/toast.ts';
 import { branchOf, timersQuery, type BindingPlace } from '../../queries/resources.ts';
 import type { ListSearch } from '../../queries/resource-search.ts';
 import { AreaPage } from '../storage/binding-page.tsx';
@@ -21,6 +21,7 @@ import { jobsArea, bindingKind } from '../storage/kinds.ts';
 import { PrefixField } from '../storage/prefix-field.tsx';
 import styles from '../storage/storage.module.css';
 import { jsonLine } from '../storage/value.tsx';
+import { Activity } from './activity.tsx';
 import { parseJson } from './json.ts';
 
 export function TimersPage() {
@@ -58,6 +59,7 @@ function Timers({ place }: { readonly place: BindingPlace }) {
   };
   return (
     <>
+      <Activity place={place} kind="timer" title="Invocations" />
       <div className={styles.bar} role="search">
         <PrefixField label="ID prefix" />
         <Button variant="primary" onClick={() => setSetting(true)}>

@@ -21,6 +21,7 @@ import { AreaPage } from '../storage/binding-page.tsx';
 import { targetOf, useChanges } from '../storage/changes.tsx';
 import { agentKind, jobsArea, workflowKind } from '../storage/kinds.ts';
 import styles from '../storage/storage.module.css';
+import { Activity } from './activity.tsx';
 import { parseJson } from './json.ts';
 import { RunSheet } from './run-sheet.tsx';
 import { runTones } from './run-tones.ts';
@@ -56,6 +57,7 @@ function Workflow({ place, isAgent = false }: WorkflowProps) {
     void navigate({ to: '.', search: (before: object) => ({ ...before, ...next }) } as never);
   return (
     <>
+      <Activity place={place} kind="workflow" title="Invocations" />
       <div className={styles.bar}>
         <Select
           className={styles.narrow}

@@ -7,7 +7,7 @@ import { Button, IconButton } from '../../components/button.tsx';
 import { Chart } from '../../components/chart.tsx';
 import { byCursor } from '../../components/cursor-list.tsx';
 import { Select } from '../../components/field.tsx';
-import { EmptyState, Notice } from '../../components/notice.tsx';
+import { EmptyState } from '../../components/notice.tsx';
 import { countText } from '../../components/text.ts';
 import { saveText } from '../../components/save-text.ts';
 import { State } from '../../components/state.tsx';
@@ -15,18 +15,10 @@ import { clockText, exactTime } from '../../components/time.tsx';
 import { VirtualList } from '../../components/virtual-list.tsx';
 import { Unloaded } from '../../components/unloaded.tsx';
 import type { Project } from '../../queries/account.ts';
-import {
-  levels,
-  lineHistogramQuery,
-  lineKey,
-  linesQuery,
-  streamPath,
-  type Level,
-  type Line,
-  type LogSearch,
-  type Narrow,
-} from '../../queries/logs.ts';
+import { lineHistogramQuery, lineKey, linesQuery, streamPath, type Line } from '../../queries/logs.ts';
+import { levels, type Level, type LogSearch, type Narrow } from '../../queries/log-search.ts';
 import { usePreferences } from '../../state/preferences.ts';
+import { Dropped } from './dropped.tsx';
 import { KindSelect, LogsPage } from './logs-page.tsx';
 import styles from './logs.module.css';
 
@@ -41,7 +33,7 @@ export function LogsLinesPage() {
     <LogsPage
       title="Logs"
       from="/projects/$project/logs"
-      searchWords="Search logs"
+      searchWords="Search logs, or /regex/"
       isFull
       actions={({ live = false }, narrow) => (
         <Button
@@ -244,7 +236,6 @@ function Histogram({ project, search, narrow }: LinesProps) {
     [narrow],
   );
   if (drawn === null || data === undefined) return null;
-  const { lines, invocations, spans } = data.dropped;
   return (
     <>
       <Chart
@@ -254,14 +245,7 @@ function Histogram({ project, search, narrow }: LinesProps) {
         height={110}
         onRange={onRange}
       />
-      {lines + invocations + spans > 0 && (
-        <Notice
-          tone="warning"
-          title={`${countText(lines)} lines and ${countText(invocations)} requests of this period were dropped`}
-        >
-          <p>The project exceeded the log limits (LOG_*).</p>
-        </Notice>
-      )}
+      <Dropped project={project} dropped={data.dropped} />
     </>
   );
 }

@@ -8,7 +8,7 @@ import { Filters, Page } from '../../components/page.tsx';
 import { Badge } from '../../components/state.tsx';
 import { TabLink, TabLinks } from '../../components/tabs.tsx';
 import type { Project } from '../../queries/account.ts';
-import { kinds, logRanges, type Kind, type LogRange, type LogSearch, type Narrow } from '../../queries/logs.ts';
+import { kinds, logRanges, type Kind, type LogRange, type LogSearch, type Narrow } from '../../queries/log-search.ts';
 import { WithProject } from '../../shell/with-project.tsx';
 import styles from './logs.module.css';
 import { RequestSheet } from './request-sheet.tsx';

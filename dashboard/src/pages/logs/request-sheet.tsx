@@ -1,4 +1,4 @@
-// Details of a request or event, with its log lines.
+// Details of a request or event: its client and headers, its sizes, its log lines.
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -10,11 +10,13 @@ import { EmptyState, Notice } from '../../components/notice.tsx';
 import { countText } from '../../components/text.ts';
 import { Facts, Section } from '../../components/page.tsx';
 import { State } from '../../components/state.tsx';
-import { durationText, Time } from '../../components/time.tsx';
+import { durationText, latencyText, Time } from '../../components/time.tsx';
 import { Unloaded } from '../../components/unloaded.tsx';
 import type { Project } from '../../queries/account.ts';
-import { invocationQuery, type Line, type Narrow } from '../../queries/logs.ts';
+import { invocationQuery, type Line, type RequestDetails } from '../../queries/logs.ts';
+import type { Narrow } from '../../queries/log-search.ts';
 import { cpuText } from '../../queries/usage.ts';
+import { bytesText } from '../storage/value.tsx';
 import styles from './logs.module.css';
 
 /** Characters of a line shown at first. */
@@ -45,12 +47,13 @@ export function RequestSheet({ project, id, narrow, onClose }: RequestSheetProps
               ['Time', <Time key="at" at={data.at} isExact />],
               [
                 'Status',
-                <State key="end" tone={data.outcome === 'ok' ? 'ok' : 'failed'}>
+                <State key="end" tone={data.isFailure ? 'failed' : 'ok'}>
                   {data.outcome === 'ok' ? 'OK' : data.outcome}
                 </State>,
               ],
               ['HTTP status', data.status === 0 ? null : String(data.status)],
               ['Duration', durationText(data.wallMs)],
+              ['First byte', data.firstByteMs === null ? null : latencyText(data.firstByteMs)],
               ['CPU', cpuText(data.cpuMs)],
               [
                 'Route',
@@ -77,6 +80,7 @@ export function RequestSheet({ project, id, narrow, onClose }: RequestSheetProps
               ],
               ['Branch', data.branch],
               ['Trace', data.traceId === null ? null : <Id key="trace" id={data.traceId} chars={24} />],
+              ...(data.request === null ? [] : requestFacts(data.request)),
             ]}
           />
           {data.traceId !== null && (
@@ -93,6 +97,7 @@ export function RequestSheet({ project, id, narrow, onClose }: RequestSheetProps
               </Button>
             </div>
           )}
+          {data.request !== null && data.request.headers.length > 0 && <Headers request={data.request} />}
           <Section title={data.lines.length === 1 ? '1 line' : `${data.lines.length} lines`}>
             {data.lines.length === 0 ? (
               <EmptyState title="No logs" />
@@ -107,6 +112,36 @@ export function RequestSheet({ project, id, narrow, onClose }: RequestSheetProps
         </>
       )}
     </Sheet>
+  );
+}
+
+function requestFacts({ query, headers, client, requestBytes, responseBytes }: RequestDetails) {
+  const userAgent = headers.find(({ name }) => name === 'user-agent')?.value ?? null;
+  return [
+    ['Query', query === '' ? null : <code key="query">{query}</code>],
+    ['Client', client === null ? null : <code key="client">{client}</code>],
+    ['User agent', userAgent],
+    ['Request body', requestBytes === null ? 'unknown size' : bytesText(requestBytes)],
+    ['Response body', responseBytes === null ? null : bytesText(responseBytes)],
+  ] as const;
+}
+
+function Headers({ request: { headers } }: { readonly request: RequestDetails }) {
+  return (
+    <Section title="Request headers">
+      <Facts
+        facts={headers.map(({ name, value }) => [
+          name,
+          value === null ? (
+            <span key={name} className={styles.unstored}>
+              not stored
+            </span>
+          ) : (
+            <code key={name}>{value}</code>
+          ),
+        ])}
+      />
+    </Section>
   );
 }
 

@@ -1,5 +1,5 @@
 // Finished requests and events of a project, by time, duration or CPU.
-import { useInfiniteQuery } from '@tanstack/react-query';
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { CursorList, byCursor } from '../../components/cursor-list.tsx';
 import { Select } from '../../components/field.tsx';
 import { EmptyState } from '../../components/notice.tsx';
@@ -7,8 +7,10 @@ import { State, type Tone } from '../../components/state.tsx';
 import { Table, type Column } from '../../components/table.tsx';
 import { durationText, Time } from '../../components/time.tsx';
 import type { Project } from '../../queries/account.ts';
-import { invocationsQuery, methods, type LogSearch, type StoredInvocation, type Narrow } from '../../queries/logs.ts';
+import { droppedQuery, invocationsQuery, type StoredInvocation } from '../../queries/logs.ts';
+import { methods, type LogSearch, type Narrow } from '../../queries/log-search.ts';
 import { cpuText } from '../../queries/usage.ts';
+import { Dropped } from './dropped.tsx';
 import { KindSelect, LogsPage } from './logs-page.tsx';
 
 const LOOK_MS = 10_000;
@@ -96,23 +98,27 @@ function Requests({
   readonly search: LogSearch;
   readonly narrow: Narrow;
 }) {
+  const { data: dropped } = useQuery(droppedQuery(project.id, search));
   const query = useInfiniteQuery({ ...invocationsQuery(project.id, search), ...byCursor, refetchInterval: LOOK_MS });
   return (
-    <CursorList
-      name="requests"
-      query={query}
-      empty={<EmptyState title="No requests in this period">Select a longer period, or remove a filter.</EmptyState>}
-    >
-      {(items) => (
-        <Table
-          label="Requests"
-          columns={columns}
-          rows={items}
-          rowKey={({ id }) => id}
-          onOpen={({ id }) => narrow({ invocation: id })}
-          selectedKey={search.invocation ?? null}
-        />
-      )}
-    </CursorList>
+    <>
+      {dropped !== undefined && <Dropped project={project} dropped={dropped} />}
+      <CursorList
+        name="requests"
+        query={query}
+        empty={<EmptyState title="No requests in this period">Select a longer period, or remove a filter.</EmptyState>}
+      >
+        {(items) => (
+          <Table
+            label="Requests"
+            columns={columns}
+            rows={items}
+            rowKey={({ id }) => id}
+            onOpen={({ id }) => narrow({ invocation: id })}
+            selectedKey={search.invocation ?? null}
+          />
+        )}
+      </CursorList>
+    </>
   );
 }

@@ -8,7 +8,8 @@ import { State, type Tone } from '../../components/state.tsx';
 import { Table, type Column } from '../../components/table.tsx';
 import { durationText, Time } from '../../components/time.tsx';
 import type { Project } from '../../queries/account.ts';
-import { statusClasses, tracesQuery, type LogSearch, type StatusClass, type TraceSummary } from '../../queries/logs.ts';
+import { tracesQuery, type TraceSummary } from '../../queries/logs.ts';
+import { statusClasses, type LogSearch, type StatusClass } from '../../queries/log-search.ts';
 import { LogsPage } from './logs-page.tsx';
 
 const LOOK_MS = 10_000;

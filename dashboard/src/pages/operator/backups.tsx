@@ -111,7 +111,7 @@ function Plan({ backups: { plan, runs } }: { readonly backups: Backups }) {
         <p>
           Stored in {plan.target}.{' '}
           {plan.nextAt === null ? (
-            'None is scheduled. Set BACKUP_CRON to schedule backups.'
+            'No backup is scheduled: set BACKUP_CRON.'
           ) : (
             <>
               Next backup: <Time at={plan.nextAt} />.

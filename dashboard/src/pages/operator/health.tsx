@@ -1,4 +1,4 @@
-// Health checks of the installation, for the operator, failures first.
+// Health of the installation, for the operator: checks, failures first; machine, engines, busiest projects.
 import { useQuery } from '@tanstack/react-query';
 import { api, dataOf } from '../../api/client.ts';
 import { Button } from '../../components/button.tsx';
@@ -10,6 +10,7 @@ import { Table, type Column } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
 import { Unloaded } from '../../components/unloaded.tsx';
 import styles from '../settings/settings.module.css';
+import { Machine } from './machine.tsx';
 
 const LOOK_MS = 15_000;
 const tones: Readonly<Record<Finding['status'], readonly [tone: Tone, word: string]>> = {
@@ -77,12 +78,15 @@ export function HealthPage() {
               Checked <Time at={dataUpdatedAt} />
             </p>
           </Notice>
-          <Table
-            label="Checks"
-            columns={columns}
-            rows={findings}
-            rowKey={({ name, message }) => `${name} ${message}`}
-          />
+          <Machine />
+          <Section title="Checks">
+            <Table
+              label="Checks"
+              columns={columns}
+              rows={findings}
+              rowKey={({ name, message }) => `${name} ${message}`}
+            />
+          </Section>
         </>
       )}
       <Section title="On the command line">

@@ -16,11 +16,13 @@ interface OrganizationPageProps {
 }
 
 const tabs = [
-  ['Members', '/orgs/$org', null],
+  ['Overview', '/orgs/$org', null],
+  ['Members', '/orgs/$org/members', null],
   ['Usage', '/orgs/$org/usage', null],
   ['AI', '/orgs/$org/ai', null],
   ['Tokens', '/orgs/$org/tokens', 'admin'],
   ['Webhooks', '/orgs/$org/webhooks', 'admin'],
+  ['Git hosts', '/orgs/$org/git-hosts', 'admin'],
   ['Audit log', '/orgs/$org/audit', 'admin'],
   ['Settings', '/orgs/$org/settings', null],
 ] as const;

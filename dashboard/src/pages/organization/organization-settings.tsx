@@ -14,7 +14,7 @@ import { countText, sentenceText } from '../../components/text.ts';
 import { Section } from '../../components/page.tsx';
 import { Badge } from '../../components/state.tsx';
 import { Table, type Column } from '../../components/table.tsx';
-import { noteDone } from '../../components/toast.tsx';
+import { noteDone } from '../../components/toast.ts';
 import { userQuery } from '../../queries/account.ts';
 import type { FullOrganization } from '../../queries/organization.ts';
 import styles from '../settings/settings.module.css';
@@ -139,6 +139,7 @@ function Plan({ organization }: PartProps) {
     {
       id: 'plan',
       header: 'Plan',
+      isFitted: true,
       phone: 'first',
       cell: ({ id }) => (
         <>

@@ -9,7 +9,7 @@ import { Notice } from '../../components/notice.tsx';
 import { Section } from '../../components/page.tsx';
 import { Table, type Column } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
-import { noteDone } from '../../components/toast.tsx';
+import { noteDone } from '../../components/toast.ts';
 import { Unloaded } from '../../components/unloaded.tsx';
 import type { FullOrganization } from '../../queries/organization.ts';
 import { shareText } from '../../queries/usage.ts';

@@ -23,7 +23,7 @@ export function OrganizationUsagePage() {
             nameOf={nameOf}
             onOpen={({ projectId, route }) =>
               void everywhere({
-                to: '/projects/$project/analytics',
+                to: '/projects/$project/analytics/usage',
                 params: { project: nameOf(projectId ?? '') },
                 search: { ...search, route: route ?? '' },
               })

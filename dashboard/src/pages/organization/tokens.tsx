@@ -25,8 +25,7 @@ export function OrganizationTokensPage() {
           revoke={(tokenId) => dataOf(api.delete('/orgs/:id/tokens/:tokenId', { params: { id, tokenId } }))}
           empty={
             <EmptyState title="No tokens yet" commands={['platform tokens create ci --scope deploy']}>
-              Tokens of this organization can access nothing else of their owner's account. Use them for programs and
-              CI.
+              These tokens can access only this organization. Use them for programs and CI.
             </EmptyState>
           }
         />

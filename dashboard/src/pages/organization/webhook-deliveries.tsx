@@ -8,7 +8,7 @@ import { EmptyState } from '../../components/notice.tsx';
 import { State, type Tone } from '../../components/state.tsx';
 import type { Column } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
-import { noteDone } from '../../components/toast.tsx';
+import { noteDone } from '../../components/toast.ts';
 import { RecordList } from '../../records/record-list.tsx';
 import { useChange } from '../../records/use-change.ts';
 

@@ -10,7 +10,7 @@ import { EmptyState } from '../../components/notice.tsx';
 import { State } from '../../components/state.tsx';
 import type { Column } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
-import { noteDone } from '../../components/toast.tsx';
+import { noteDone } from '../../components/toast.ts';
 import { AddButton, type AddFormProps } from '../../records/add-button.tsx';
 import { RecordForm } from '../../records/record-form.tsx';
 import { RecordList } from '../../records/record-list.tsx';
@@ -25,6 +25,11 @@ const events = [
   ['deployment.failed', 'Deployment failed'],
   ['deployment.canceled', 'Deployment canceled'],
   ['deployment.promoted', 'Deployment promoted to production'],
+  ['release.started', 'Guarded release started'],
+  ['release.advanced', 'Guarded release advanced a step'],
+  ['release.promoted', 'Guarded release promoted'],
+  ['release.rolled_back', 'Guarded release rolled back'],
+  ['release.canceled', 'Guarded release canceled'],
   ['domain.active', 'Domain active'],
 ] as const;
 type EventName = (typeof events)[number][0];

@@ -1,8 +1,8 @@
-// Overview of a project: the live deployment, its URLs, and the cause of the last failure.
+// Overview of a project: what needs attention, what is live and since when, the last hour, and recent deployments.
 import { RocketIcon } from '@radix-ui/react-icons';
 import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
-import { useEffect } from 'react';
+import { useEffect, useMemo } from 'react';
 import { ButtonLink, OutsideLink } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { CursorList } from '../../components/cursor-list.tsx';
@@ -10,17 +10,24 @@ import { Facts, Page, Section } from '../../components/page.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
 import { State } from '../../components/state.tsx';
 import { Table } from '../../components/table.tsx';
+import { countText } from '../../components/text.ts';
 import { Time } from '../../components/time.tsx';
 import type { Project } from '../../queries/account.ts';
-import { deploymentQuery, deploymentsQuery, titleOf, type Deployment } from '../../queries/deployments.ts';
+import { aiUsageQuery, costText } from '../../queries/ai.ts';
+import { deploymentQuery, deploymentsQuery, hasEnded, titleOf, type Deployment } from '../../queries/deployments.ts';
+import { domainsQuery, domainStates } from '../../queries/domains.ts';
 import { useProject } from '../../shell/use-place.ts';
 import { WithProject } from '../../shell/with-project.tsx';
 import { useBuildLog } from '../deployments/build-log.tsx';
 import { useDeploymentActions } from '../deployments/deployment-actions.tsx';
-import { deploymentColumns, DeploymentState } from '../deployments/deployment-row.tsx';
+import { deploymentColumns } from '../deployments/deployment-row.tsx';
+import { DeploymentState } from '../deployments/deployment-state.tsx';
 import { FirstDeployment } from '../deployments/deployments.tsx';
 import styles from '../deployments/deployments.module.css';
 import { FailingLine } from '../deployments/failing-line.tsx';
+import { Building, FiringAlerts, LastFailure } from './attention.tsx';
+import { Health } from './health.tsx';
+import own from './overview.module.css';
 
 const RECENT = 8;
 
@@ -54,7 +61,7 @@ function Overview({ project }: { readonly project: Project }) {
   const navigate = useNavigate();
   const query = useInfiniteQuery(deploymentsQuery(project.id, {}));
   const { act, dialog } = useDeploymentActions();
-  const items = query.data?.pages.flatMap((page) => page.items) ?? [];
+  const items = useMemo(() => query.data?.pages.flatMap((page) => page.items) ?? [], [query.data]);
   const newest = items.find(({ target }) => target === 'production');
   const hasFailed = newest !== undefined && (newest.status === 'failure' || newest.status === 'timeout');
   // The list is refetched more often than the project: refetch the project when another deployment goes live.
@@ -63,12 +70,17 @@ function Overview({ project }: { readonly project: Project }) {
   useEffect(() => {
     if (liveId !== project.productionDeploymentId) void queries.invalidateQueries({ queryKey: ['project'] });
   }, [liveId, project.productionDeploymentId, queries]);
+  const latest = items[0];
   const isEmpty = query.data !== undefined && items.length === 0;
   if (isEmpty) return <FirstDeployment project={project} />;
   return (
     <>
-      {hasFailed && <LastFailure deployment={newest} />}
+      {latest !== undefined && !hasEnded(latest) && <Building deployment={latest} />}
+      <FiringAlerts project={project} />
+      {hasFailed && <FailedDeployment deployment={newest} />}
       <Live project={project} liveId={liveId} />
+      <Health project={project} />
+      <LastFailure project={project} />
       <Section
         title="Recent deployments"
         actions={
@@ -100,7 +112,7 @@ function Overview({ project }: { readonly project: Project }) {
 }
 
 /** Shown if the newest production deployment failed and an older one is live. */
-function LastFailure({ deployment }: { readonly deployment: Deployment }) {
+function FailedDeployment({ deployment }: { readonly deployment: Deployment }) {
   const { lines } = useBuildLog(deployment);
   return (
     <Section
@@ -118,6 +130,38 @@ function LastFailure({ deployment }: { readonly deployment: Deployment }) {
       </p>
       <FailingLine deployment={deployment} lines={lines} linkTo={null} />
     </Section>
+  );
+}
+
+/** Custom domains that do not serve the project yet. */
+function Domains({ project }: { readonly project: Project }) {
+  const { data } = useQuery(domainsQuery(project.id));
+  const waiting = data?.items.filter(({ status }) => status !== 'active') ?? [];
+  if (waiting.length === 0) return null;
+  return (
+    <ul className={own.domains}>
+      {waiting.map(({ hostname, status }) => (
+        <li key={hostname}>
+          <Link className="link" to="/projects/$project/settings/domains" params={{ project: project.name }}>
+            {hostname}
+          </Link>
+          <State tone={domainStates[status][0]}>{domainStates[status][1]}</State>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function AiCost({ project }: { readonly project: Project }) {
+  const { data } = useQuery(aiUsageQuery({ projectId: project.id }, 'month', 'model'));
+  if (data === undefined) return <Skeleton width={80} />;
+  const { calls, costMicros, unpriced } = data.totals;
+  if (calls === 0) return 'no calls';
+  const cost = unpriced === calls ? 'no prices' : `cost ${costText(costMicros)}`;
+  return (
+    <Link className="link" to="/projects/$project/ai" params={{ project: project.name }} search={{ range: 'month' }}>
+      {cost}, {countText(calls)} {calls === 1 ? 'call' : 'calls'}
+    </Link>
   );
 }
 
@@ -149,6 +193,7 @@ function Live({ project, liveId }: { readonly project: Project; readonly liveId:
             </li>
           ))}
         </ul>
+        <Domains project={project} />
       </div>
       <div className={styles.card}>
         {live === undefined ? (
@@ -166,6 +211,7 @@ function Live({ project, liveId }: { readonly project: Project; readonly liveId:
               ['Commit', live.commitSha === null ? null : <code key="commit">{live.commitSha.slice(0, 7)}</code>],
               ['Live since', <Time key="since" at={live.readyAt ?? live.createdAt} />],
               ['Author', live.author],
+              ['AI, 30 days', <AiCost key="ai" project={project} />],
             ]}
           />
         )}

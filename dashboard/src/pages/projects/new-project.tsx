@@ -1,24 +1,22 @@
 // A new project, from a Git repository, which is built at once, or empty, to be deployed from a machine.
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useNavigate } from '@tanstack/react-router';
-import { useState, type FormEvent } from 'react';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useRef, useState, type FormEvent } from 'react';
 import { api, dataOf } from '../../api/client.ts';
 import { wordsOf } from '../../api/failure.ts';
 import { Button, ButtonLink } from '../../components/button.tsx';
 import { Field, FieldRow, Input, Select } from '../../components/field.tsx';
-import { ErrorState, Notice } from '../../components/notice.tsx';
+import { Notice } from '../../components/notice.tsx';
 import { Page, Section } from '../../components/page.tsx';
 import { Unloaded } from '../../components/unloaded.tsx';
 import { userQuery } from '../../queries/account.ts';
-import { addressesQuery } from '../../queries/deployments.ts';
+import type { NewProjectSearch, Source } from '../../queries/new-project-search.ts';
 import styles from './projects.module.css';
+import { RepositoryPicker, useGitSources } from './repository-picker.tsx';
 import { Templates } from './templates.tsx';
-
-type Way = 'machine' | 'remote' | 'git-host';
 
 export function NewProjectPage() {
   const { data: user, error, refetch } = useQuery(userQuery);
-  const { data: addresses } = useQuery(addressesQuery);
   const organizations = (user?.organizations ?? []).filter(({ role }) => role !== 'viewer');
   return (
     <Page title="New project">
@@ -32,7 +30,7 @@ export function NewProjectPage() {
         <>
           <Templates organizations={organizations} />
           <Section title="Bring your own code">
-            <Form organizations={organizations} gitHost={addresses?.gitHost ?? null} />
+            <Form organizations={organizations} />
           </Section>
         </>
       )}
@@ -42,27 +40,47 @@ export function NewProjectPage() {
 
 interface FormProps {
   readonly organizations: readonly { readonly id: string; readonly name: string }[];
-  readonly gitHost: string | null;
 }
 
-function Form({ organizations, gitHost }: FormProps) {
+function Form({ organizations }: FormProps) {
   const navigate = useNavigate();
   const queries = useQueryClient();
-  const [way, setWay] = useState<Way>('machine');
+  const { from: way = 'machine' } = useSearch({ strict: false }) as NewProjectSearch;
+  const setWay = (from: Source): void =>
+    void navigate({ to: '/new', search: from === 'machine' ? {} : { from }, replace: true });
   const [organizationId, setOrganizationId] = useState(organizations[0]!.id);
+  const sources = useGitSources(organizationId) ?? [];
   const [name, setName] = useState('');
   const [url, setUrl] = useState('');
   const [secret, setSecret] = useState('');
   const [hosted, setHosted] = useState('');
   const [folder, setFolder] = useState('');
+  const made = useRef(new Map<string, Promise<unknown>>());
+  /** Does a step; once it has succeeded, a further attempt with the same values uses its result. */
+  const once = async <Result,>(step: () => Promise<Result>, ...values: readonly string[]): Promise<Result> => {
+    const key = JSON.stringify(values);
+    const known = made.current.get(key) as Promise<Result> | undefined;
+    const result = known ?? step();
+    made.current.set(key, result);
+    result.catch(() => made.current.delete(key));
+    return result;
+  };
   const { mutate, isPending, error } = useMutation({
     async mutationFn() {
       // Connect the repository first, so that a failure leaves no project without it.
-      const repositoryId = await connect({ way, organizationId, url, secret, hosted });
-      const project = await dataOf(api.post('/projects', { body: { name, organizationId } }));
+      const repositoryId = await once(
+        () => connect({ way, organizationId, url, secret, hosted }),
+        way,
+        organizationId,
+        ...(way === 'git-host' ? [hosted] : [url, secret]),
+      );
+      const body = { name, organizationId };
+      const project = await once(() => dataOf(api.post('/projects', { body })), 'project', name, organizationId);
       if (repositoryId === null) return { project, deploymentId: null };
-      const body = { repositoryId, configPath: folder, deploy: true };
-      const { deploymentId } = await dataOf(api.post('/projects/:id/repository', { params: { id: project.id }, body }));
+      const connection = { repositoryId, configPath: folder, deploy: true };
+      const { deploymentId } = await dataOf(
+        api.post('/projects/:id/repository', { params: { id: project.id }, body: connection }),
+      );
       return { project, deploymentId };
     },
     onSuccess({ project, deploymentId }) {
@@ -89,15 +107,13 @@ function Form({ organizations, gitHost }: FormProps) {
           title="My machine"
           hint="Deploy a folder with the CLI, or git push to the platform."
         />
-        {gitHost !== null && (
-          <Choice
-            way="git-host"
-            chosen={way}
-            onChoose={setWay}
-            title={`Repository on ${new URL(gitHost).host}`}
-            hint="Every push is deployed, and pull requests get previews."
-          />
-        )}
+        <Choice
+          way="git-host"
+          chosen={way}
+          onChoose={setWay}
+          title={sources.length === 1 ? `Repository on ${sources[0]!.label}` : 'Repository on a Git host'}
+          hint="Every push is deployed, and pull requests get previews."
+        />
         <Choice
           way="remote"
           chosen={way}
@@ -107,10 +123,14 @@ function Form({ organizations, gitHost }: FormProps) {
         />
       </fieldset>
       {way === 'git-host' && (
-        <HostedRepositories
+        <RepositoryPicker
           organizationId={organizationId}
           value={hosted}
-          onChange={(id, fullName) => (setHosted(id), named(fullName))}
+          onChange={(id, fullName) => {
+            setHosted(id);
+            if (fullName !== '') named(fullName);
+          }}
+          returnTo="/new?from=git-host"
         />
       )}
       {way === 'remote' && (
@@ -145,14 +165,18 @@ function Form({ organizations, gitHost }: FormProps) {
               placeholder="my-app"
               value={name}
               onChange={(event) => setName(event.target.value)}
-              autoFocus
+              autoFocus={way === 'machine'}
             />
           )}
         </Field>
         {organizations.length > 1 && (
           <Field label="Organization">
             {(control) => (
-              <Select {...control} value={organizationId} onChange={(event) => setOrganizationId(event.target.value)}>
+              <Select
+                {...control}
+                value={organizationId}
+                onChange={(event) => (setOrganizationId(event.target.value), setHosted(''))}
+              >
                 {organizations.map((one) => (
                   <option key={one.id} value={one.id}>
                     {one.name}
@@ -195,9 +219,9 @@ function Form({ organizations, gitHost }: FormProps) {
 }
 
 interface ChoiceProps {
-  readonly way: Way;
-  readonly chosen: Way;
-  readonly onChoose: (way: Way) => void;
+  readonly way: Source;
+  readonly chosen: Source;
+  readonly onChoose: (way: Source) => void;
   readonly title: string;
   readonly hint: string;
 }
@@ -212,49 +236,9 @@ function Choice({ way, chosen, onChoose, title, hint }: ChoiceProps) {
   );
 }
 
-interface HostedProps {
-  readonly organizationId: string;
-  /** `installation/id` of the selected repository. */
-  readonly value: string;
-  readonly onChange: (id: string, fullName: string) => void;
-}
-
-function HostedRepositories({ organizationId, value, onChange }: HostedProps) {
-  const { data, error, refetch } = useQuery({
-    queryKey: ['connectable', organizationId],
-    queryFn: ({ signal }) => dataOf(api.get('/git-host/repositories', { query: { organizationId }, signal })),
-  });
-  if (error !== null)
-    return <ErrorState title="Could not load your repositories" error={error} onRetry={() => void refetch()} />;
-  const found = data?.repositories ?? [];
-  return (
-    <Field label="Repository" hint="Repositories that you can push to and where the platform's app is installed.">
-      {(control) => (
-        <Select
-          {...control}
-          required
-          value={value}
-          onChange={({ target }) => onChange(target.value, target.selectedOptions[0]?.text ?? '')}
-        >
-          <option value="" disabled>
-            {data === undefined ? 'Loading…' : found.length === 0 ? 'No repositories' : 'Select a repository'}
-          </option>
-          {found
-            .filter(({ mayPush, isArchived }) => mayPush && !isArchived)
-            .map(({ installationId, hostId, fullName }) => (
-              <option key={hostId} value={`${installationId}/${hostId}`}>
-                {fullName}
-              </option>
-            ))}
-        </Select>
-      )}
-    </Field>
-  );
-}
-
 /** @returns the ID of the repository; null for "My machine". */
 async function connect(given: {
-  readonly way: Way;
+  readonly way: Source;
   readonly organizationId: string;
   readonly url: string;
   readonly secret: string;

@@ -12,9 +12,15 @@ import { Table, type Column } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
 import { Unloaded } from '../../components/unloaded.tsx';
 import { mode } from '../../state/mode.ts';
-import { projectQuery, projectsQuery, userQuery, type ListedProject } from '../../queries/account.ts';
+import {
+  projectIconsQuery,
+  projectQuery,
+  projectsQuery,
+  userQuery,
+  type ListedProject,
+} from '../../queries/account.ts';
 import { titleOf } from '../../queries/deployments.ts';
-import { DeploymentState } from '../deployments/deployment-row.tsx';
+import { DeploymentState } from '../deployments/deployment-state.tsx';
 import styles from './projects.module.css';
 
 const LOOK_MS = 15_000;
@@ -61,6 +67,7 @@ function ProjectList({ projects }: { readonly projects: readonly ListedProject[]
   const navigate = useNavigate();
   const [typed, setTyped] = useState('');
   const { data: user } = useQuery(userQuery);
+  const { data: icons } = useQuery(projectIconsQuery(projects));
   const word = typed.trim().toLowerCase();
   const shown = projects.filter(({ name, description }) => `${name} ${description}`.toLowerCase().includes(word));
   const organizations = user?.organizations ?? [];
@@ -83,6 +90,7 @@ function ProjectList({ projects }: { readonly projects: readonly ListedProject[]
           label="Projects"
           columns={columnsOf(
             organizations.length > 1 ? new Map(organizations.map(({ id, name }) => [id, name])) : null,
+            icons,
           )}
           rows={shown}
           rowKey={({ id }) => id}
@@ -93,19 +101,35 @@ function ProjectList({ projects }: { readonly projects: readonly ListedProject[]
   );
 }
 
-/** @param organizations names by ID; null: not shown. */
-function columnsOf(organizations: ReadonlyMap<string, string> | null): Column<ListedProject>[] {
+/** The icon of a site, or the first letter of its project. */
+function Mark({ name, icon }: { readonly name: string; readonly icon: string | null }) {
+  const [broken, setBroken] = useState<string | null>(null);
+  return icon === null || icon === broken ? (
+    <span className={styles.mark} aria-hidden>
+      {name.slice(0, 1).toUpperCase()}
+    </span>
+  ) : (
+    <img className={styles.icon} src={icon} alt="" onError={() => setBroken(icon)} />
+  );
+}
+
+/**
+ * @param organizations names by ID; null: not shown.
+ * @param icons by the ID of the project; undefined: not loaded.
+ */
+function columnsOf(
+  organizations: ReadonlyMap<string, string> | null,
+  icons: ReadonlyMap<string, string> | undefined,
+): Column<ListedProject>[] {
   return [
     {
       id: 'name',
       header: 'Project',
       width: '28%',
       phone: 'first',
-      cell: ({ name }) => (
+      cell: ({ id, name }) => (
         <Link className={styles.name} to="/projects/$project" params={{ project: name }}>
-          <span className={styles.mark} aria-hidden>
-            {name.slice(0, 1).toUpperCase()}
-          </span>
+          <Mark name={name} icon={icons?.get(id) ?? null} />
           <span className={styles.nameText}>{name}</span>
         </Link>
       ),

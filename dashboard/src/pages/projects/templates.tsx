@@ -7,7 +7,7 @@ import { ApiFailure } from '../../api/failure.ts';
 import { Button } from '../../components/button.tsx';
 import { Select } from '../../components/field.tsx';
 import { Section } from '../../components/page.tsx';
-import { noteFailed } from '../../components/toast.tsx';
+import { noteFailed } from '../../components/toast.ts';
 import styles from './projects.module.css';
 
 /** Names that are tried when the template's is taken. */
@@ -81,7 +81,7 @@ export function Templates({ organizations }: TemplatesProps) {
 }
 
 /** Creates a project named after the template: `hono`, or `hono-2` where that is taken. */
-async function createNamed(template: string, organizationId: string): Promise<{ readonly id: string }> {
+export async function createNamed(template: string, organizationId: string): Promise<{ readonly id: string }> {
   for (let count = 1; ; count++) {
     const name = count === 1 ? template : `${template}-${count}`;
     try {

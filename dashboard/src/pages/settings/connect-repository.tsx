@@ -1,8 +1,6 @@
 // Connects a repository to a project: from the Git host, from the organization, or any remote by URL.
-import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, dataOf } from '../../api/client.ts';
-import { wordsOf } from '../../api/failure.ts';
 import { useChange } from '../../records/use-change.ts';
 import { Button } from '../../components/button.tsx';
 import { CodeBlock } from '../../components/code-block.tsx';
@@ -10,8 +8,9 @@ import { Dialog } from '../../components/dialog.tsx';
 import { Checkbox, Field, FieldRow, Input, Select, TextArea } from '../../components/field.tsx';
 import { FormDialog } from '../../components/form-dialog.tsx';
 import { Notice } from '../../components/notice.tsx';
-import { noteDone } from '../../components/toast.tsx';
+import { noteDone } from '../../components/toast.ts';
 import type { Project } from '../../queries/account.ts';
+import { RepositoryPicker } from '../projects/repository-picker.tsx';
 
 interface ConnectProps {
   readonly project: Project;
@@ -27,11 +26,6 @@ export function ConnectRepository({ project, connected, onClose }: ConnectProps)
   const [isNow, setNow] = useState(true);
   const [webhookUrl, setWebhookUrl] = useState<string | null>(null);
   const { organizationId } = project;
-  const hosted = useQuery({
-    queryKey: ['git-host-repositories', organizationId],
-    queryFn: ({ signal }) => dataOf(api.get('/git-host/repositories', { query: { organizationId }, signal })),
-    enabled: from === 'host',
-  });
   const connect = useChange({
     queryKey: ['project'],
     failed: 'Could not connect the repository',
@@ -106,28 +100,14 @@ export function ConnectRepository({ project, connected, onClose }: ConnectProps)
           )}
         </Field>
       )}
-      {from === 'host' &&
-        (hosted.error === null ? (
-          <Field
-            label="Repository"
-            hint={hosted.isPending ? 'Loading…' : 'Repositories that you can push to and where the app is installed'}
-          >
-            {(control) => (
-              <Select {...control} value={chosen} onChange={({ target }) => setChosen(target.value)}>
-                <option value="">Select a repository</option>
-                {hosted.data?.repositories.map(({ installationId, hostId, fullName }) => (
-                  <option key={hostId} value={`${installationId}/${hostId}`}>
-                    {fullName}
-                  </option>
-                ))}
-              </Select>
-            )}
-          </Field>
-        ) : (
-          <Notice tone="warning" title="Could not load the repositories of the Git host">
-            <p>{wordsOf(hosted.error)}</p>
-          </Notice>
-        ))}
+      {from === 'host' && (
+        <RepositoryPicker
+          organizationId={organizationId}
+          value={chosen}
+          onChange={setChosen}
+          returnTo={`/projects/${project.name}/settings/git`}
+        />
+      )}
       {from === 'remote' && (
         <>
           <Field label="URL">

@@ -3,19 +3,11 @@ import { Button, OutsideLink } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { MenuItem, ActionsMenu } from '../../components/menu.tsx';
 import { Notice } from '../../components/notice.tsx';
-import { Badge, State, type Tone } from '../../components/state.tsx';
+import { Badge, State } from '../../components/state.tsx';
 import { Table, type Column } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
-import type { Domain } from '../../queries/domains.ts';
+import { domainStates, type Domain } from '../../queries/domains.ts';
 import styles from './settings.module.css';
-
-const states: Readonly<Record<Domain['status'], readonly [tone: Tone, word: string]>> = {
-  pending_verification: ['warning', 'Waiting for DNS'],
-  verifying: ['running', 'Checking DNS'],
-  issuing: ['running', 'Issuing certificate'],
-  active: ['ok', 'Active'],
-  error: ['failed', 'Error'],
-};
 
 interface DnsRecord {
   readonly type: string;
@@ -32,7 +24,7 @@ interface DomainCardProps {
 }
 
 export function DomainCard({ domain, isLooking, onLook, onRemove }: DomainCardProps) {
-  const [tone, word] = states[domain.status];
+  const [tone, word] = domainStates[domain.status];
   const { certificate } = domain;
   const isServing = domain.status === 'active';
   return (

@@ -6,7 +6,7 @@ import { api, dataOf } from '../../api/client.ts';
 import { OutsideLink } from '../../components/button.tsx';
 import { ConfirmByName } from '../../components/confirm.tsx';
 import { EmptyState } from '../../components/notice.tsx';
-import { noteDone } from '../../components/toast.tsx';
+import { noteDone } from '../../components/toast.ts';
 import { Unloaded } from '../../components/unloaded.tsx';
 import type { Project } from '../../queries/account.ts';
 import { domainsQuery, type Domain } from '../../queries/domains.ts';

@@ -7,7 +7,7 @@ import { EmptyState } from '../../components/notice.tsx';
 import { State, type Tone } from '../../components/state.tsx';
 import type { Column } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
-import { noteDone, noteFailed } from '../../components/toast.tsx';
+import { noteDone, noteFailed } from '../../components/toast.ts';
 import { AddButton } from '../../records/add-button.tsx';
 import { RecordList } from '../../records/record-list.tsx';
 import { RowMenu } from '../../records/row-menu.tsx';

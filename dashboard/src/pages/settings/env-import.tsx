@@ -5,7 +5,7 @@ import { useChange } from '../../records/use-change.ts';
 import { Checkbox, Field, TextArea } from '../../components/field.tsx';
 import { FormDialog } from '../../components/form-dialog.tsx';
 import { Notice } from '../../components/notice.tsx';
-import { noteDone } from '../../components/toast.tsx';
+import { noteDone } from '../../components/toast.ts';
 import { readEnvText } from './env-text.ts';
 import styles from './settings.module.css';
 import { WhereFields, type Where } from './where-fields.tsx';

@@ -1,4 +1,4 @@
-// Settings of a project: build, production branch, preview protection, deletion.
+// Settings of a project: build, production branch, guarded releases, preview protection, deletion.
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState, type FormEvent } from 'react';
@@ -10,10 +10,11 @@ import { ConfirmByName } from '../../components/confirm.tsx';
 import { Checkbox, Field, FieldRow, Input } from '../../components/field.tsx';
 import { Facts, Section } from '../../components/page.tsx';
 import { Id } from '../../components/id.tsx';
-import { noteDone } from '../../components/toast.tsx';
+import { noteDone } from '../../components/toast.ts';
 import { Time } from '../../components/time.tsx';
 import type { Project } from '../../queries/account.ts';
 import { Secret } from '../../records/secret.tsx';
+import { ReleaseForm } from './release-form.tsx';
 import { SettingsPage } from './settings-page.tsx';
 import styles from './settings.module.css';
 
@@ -30,6 +31,7 @@ interface Settings {
   installCommand: string | null;
   redeployOnVariables: boolean;
   keepDeployments: number | null;
+  release: Project['settings']['release'];
   previewPassword: string | null;
 }
 
@@ -62,6 +64,11 @@ function General({ project }: { readonly project: Project }) {
       />
       <BuildForm project={project} onSave={save.mutate} isPending={save.isPending} />
       <RetentionForm project={project} onSave={save.mutate} isPending={save.isPending} />
+      <ReleaseForm
+        release={project.settings.release}
+        onSave={(release) => save.mutate({ release })}
+        isPending={save.isPending}
+      />
       <Previews project={project} onSave={save.mutate} isPending={save.isPending} />
       <Deletion project={project} />
     </>

@@ -11,7 +11,7 @@ import { EmptyState, Notice } from '../../components/notice.tsx';
 import { Facts, Section } from '../../components/page.tsx';
 import { State } from '../../components/state.tsx';
 import { Time } from '../../components/time.tsx';
-import { noteDone } from '../../components/toast.tsx';
+import { noteDone } from '../../components/toast.ts';
 import { Unloaded } from '../../components/unloaded.tsx';
 import type { Project } from '../../queries/account.ts';
 import { addressesQuery } from '../../queries/deployments.ts';
@@ -42,6 +42,16 @@ function Git({ project }: { readonly project: Project }) {
       noteDone('Repository disconnected', 'Existing deployments do not change.');
     },
   });
+  const check = useChange({
+    queryKey: ['repositories', project.organizationId],
+    act: (id: string) => dataOf(api.post('/repositories/:id/check', { params: { id } })),
+    failed: 'Could not check the repository',
+    onDone: ({ webhook }) =>
+      noteDone(
+        'Repository checked',
+        webhook === null ? 'It is no longer on the Git host.' : `The webhook was ${webhook}.`,
+      ),
+  });
   if (data === undefined) return <Unloaded what="the repositories" error={error} refetch={refetch} />;
   const repository = data.repositories.find(({ id }) => id === project.repositoryId) ?? null;
   return (
@@ -63,6 +73,11 @@ function Git({ project }: { readonly project: Project }) {
           title="Repository"
           actions={
             <>
+              {repository.hostKind !== null && repository.hostKind !== 'github' && (
+                <Button size="small" isPending={check.isPending} onClick={() => check.mutate(repository.id)}>
+                  Check
+                </Button>
+              )}
               <Button size="small" onClick={() => setOpened('connect')}>
                 Change repository
               </Button>

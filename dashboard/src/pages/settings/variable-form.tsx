@@ -2,7 +2,7 @@
 import { useState } from 'react';
 import { api, dataOf } from '../../api/client.ts';
 import { Checkbox } from '../../components/field.tsx';
-import { noteDone } from '../../components/toast.tsx';
+import { noteDone } from '../../components/toast.ts';
 import type { Variable } from '../../queries/variables.ts';
 import { RecordForm } from '../../records/record-form.tsx';
 import { WhereFields, type Where } from './where-fields.tsx';

@@ -24,14 +24,22 @@ import styles from './settings.module.css';
 import { VariableForm } from './variable-form.tsx';
 
 export function VariablesPage() {
-  const [opened, setOpened] = useState<'new' | 'import' | Variable | null>(null);
+  const [chosen, setOpened] = useState<'import' | Variable | null>(null);
+  const { new: isNew } = useSearch({ from: '/projects/$project/settings/variables' });
+  const navigate = useNavigate({ from: '/projects/$project/settings/variables' });
+  const opened = isNew === true ? 'new' : chosen;
+  const showNew = (next: true | undefined): void => void navigate({ search: (before) => ({ ...before, new: next }) });
+  const close = (): void => {
+    setOpened(null);
+    if (isNew === true) showNew(undefined);
+  };
   return (
     <SettingsPage
       title="Variables"
       actions={
         <>
           <Button onClick={() => setOpened('import')}>Import .env</Button>
-          <Button variant="primary" onClick={() => setOpened('new')}>
+          <Button variant="primary" onClick={() => showNew(true)}>
             <PlusIcon /> New variable
           </Button>
         </>
@@ -40,13 +48,9 @@ export function VariablesPage() {
       {(project) => (
         <>
           <Variables project={project} onOpen={setOpened} />
-          {opened === 'import' && <EnvImport projectId={project.id} onClose={() => setOpened(null)} />}
+          {opened === 'import' && <EnvImport projectId={project.id} onClose={close} />}
           {opened !== null && opened !== 'import' && (
-            <VariableForm
-              projectId={project.id}
-              variable={opened === 'new' ? null : opened}
-              onClose={() => setOpened(null)}
-            />
+            <VariableForm projectId={project.id} variable={opened === 'new' ? null : opened} onClose={close} />
           )}
         </>
       )}
@@ -59,7 +63,7 @@ function Variables({
   onOpen,
 }: {
   readonly project: Project;
-  readonly onOpen: (opened: 'new' | 'import' | Variable) => void;
+  readonly onOpen: (opened: 'import' | Variable) => void;
 }) {
   const { data, error, refetch } = useQuery(variablesQuery(project.id));
   const { search = '', scope } = useSearch({ from: '/projects/$project/settings/variables' });

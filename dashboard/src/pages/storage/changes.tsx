@@ -2,7 +2,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
 import { Confirm } from '../../components/confirm.tsx';
-import { noteDone, noteFailed } from '../../components/toast.tsx';
+import { noteDone, noteFailed } from '../../components/toast.ts';
 import { mode } from '../../state/mode.ts';
 import { keyOf, type ResourcePlace } from '../../queries/resources.ts';
 

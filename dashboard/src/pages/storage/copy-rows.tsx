@@ -3,7 +3,7 @@ import { CopyIcon } from '@radix-ui/react-icons';
 import { Button } from '../../components/button.tsx';
 import { copyText } from '../../components/copy-button.tsx';
 import { Menu, MenuItem } from '../../components/menu.tsx';
-import { noteDone } from '../../components/toast.tsx';
+import { noteDone } from '../../components/toast.ts';
 import { isCut, quotedName, sqlLiteral, type Cell } from './value.tsx';
 
 interface CopyRowsProps {

@@ -11,6 +11,7 @@ import { Unloaded } from '../../components/unloaded.tsx';
 import { mode } from '../../state/mode.ts';
 import { tablesQuery, type BindingPlace, type DatabaseTable } from '../../queries/resources.ts';
 import type { DatabaseSearch } from '../../queries/resource-search.ts';
+import { Activity } from '../jobs/activity.tsx';
 import { DatabaseMigrations } from '../migrations/migrations.tsx';
 import { AreaPage } from './binding-page.tsx';
 import { Copies } from './copies.tsx';
@@ -26,8 +27,13 @@ const views = [
   ['sql', 'SQL'],
   ['slow', 'Slow queries'],
   ['copies', 'Copies'],
-  // `platform dev` applies migrations itself.
-  ...(mode === 'dev' ? [] : ([['migrations', 'Migrations']] as const)),
+  // `platform dev` applies migrations itself, and stores no usage.
+  ...(mode === 'dev'
+    ? []
+    : ([
+        ['migrations', 'Migrations'],
+        ['metrics', 'Metrics'],
+      ] as const)),
 ] as const;
 
 export function DatabasesPage() {
@@ -88,6 +94,7 @@ function Database({ place }: { readonly place: BindingPlace }) {
         {view === 'slow' && <SlowStatements place={place} />}
         {view === 'copies' && <Copies place={place} />}
         {view === 'migrations' && <DatabaseMigrations place={place} />}
+        {view === 'metrics' && <Metrics place={place} bytes={data.bytes} />}
         {(view === 'rows' || view === 'columns') && table === null && (
           <EmptyState title="No tables yet">
             Create tables with a migration, such as migrations/0001_first.sql, which the next deployment applies, or in
@@ -98,6 +105,20 @@ function Database({ place }: { readonly place: BindingPlace }) {
         {view === 'columns' && table !== null && <Columns table={table} />}
       </div>
     </div>
+  );
+}
+
+function Metrics({ place, bytes }: { readonly place: BindingPlace; readonly bytes: number }) {
+  return place.branch === null ? (
+    <Activity
+      place={place}
+      kind="db"
+      title="Calls"
+      // The cloud service of databases does not tell sizes.
+      size={bytes === 0 ? null : { name: 'Size', bytes }}
+    />
+  ) : (
+    <EmptyState title="No metrics of previews">The calls of production are counted.</EmptyState>
   );
 }
 

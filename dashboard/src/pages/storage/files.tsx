@@ -18,6 +18,7 @@ import { AreaPage } from './binding-page.tsx';
 import { targetOf, useChanges } from './changes.tsx';
 import { bindingKind, storageArea } from './kinds.ts';
 import styles from './storage.module.css';
+import { StoredActivity } from './stored-activity.tsx';
 import { bytesText } from './value.tsx';
 
 export function FilesPage() {
@@ -90,6 +91,7 @@ function Folder({ place }: { readonly place: BindingPlace }) {
       onDragLeave={() => setOver(false)}
       onDrop={drop}
     >
+      <StoredActivity place={place} kind="fs" />
       <div className={styles.bar}>
         <nav className={`${styles.crumbs} ${styles.grow}`} aria-label="Folder">
           <Link to="." search={(before: ListSearch) => ({ ...before, prefix: undefined })}>
@@ -134,7 +136,7 @@ function Folder({ place }: { readonly place: BindingPlace }) {
         query={{ ...query, data: query.data && { ...query.data, pages: query.data.pages.map(toPage) } } as never}
         empty={
           <EmptyState icon={<FileIcon />} title="No files yet">
-            Drop files here, or call await env.{place.binding}.put('a.txt', 'hello') in your worker.
+            Drop files here, or call <code>{`await env.${place.binding}.put('a.txt', 'hello')`}</code> in your worker.
           </EmptyState>
         }
       >

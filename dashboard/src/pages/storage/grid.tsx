@@ -19,8 +19,8 @@ interface GridProps {
   readonly rows: readonly (readonly Cell[])[];
   readonly order?: { readonly column: string; readonly isDescending: boolean } | null;
   readonly onOrder?: (column: string) => void;
-  /** Called on a click on a row. */
-  readonly onOpen?: (at: number) => void;
+  /** Called on a click on a cell, with its column, and on Enter on a row, with null. */
+  readonly onOpen?: (at: number, column: string | null) => void;
   readonly selected?: number | null;
 }
 
@@ -45,7 +45,7 @@ export function Grid({ label, columns, rows, order = null, onOrder, onOpen, sele
   const gridTemplateColumns = `${widths.map((width) => `minmax(${width}px, ${width}fr)`).join(' ')}`;
   const onKeyDown = (event: KeyboardEvent<HTMLDivElement>, at: number): void => {
     const step = { j: 1, ArrowDown: 1, k: -1, ArrowUp: -1 }[event.key];
-    if (event.key === 'Enter' || event.key === ' ') onOpen?.(at);
+    if (event.key === 'Enter' || event.key === ' ') onOpen?.(at, null);
     else if (step === undefined) return;
     else {
       const next = Math.min(Math.max(at + step, 0), rows.length - 1);
@@ -98,7 +98,7 @@ export function Grid({ label, columns, rows, order = null, onOrder, onOpen, sele
               tabIndex={onOpen === undefined ? undefined : 0}
               className={joined(styles.row, onOpen && styles.opens)}
               style={{ gridTemplateColumns, transform: `translateY(${start}px)` }}
-              onClick={() => onOpen?.(index)}
+              onClick={({ target }) => onOpen?.(index, columnOf(target as HTMLElement))}
               onKeyDown={(event) => onKeyDown(event, index)}
             >
               {columns.map(({ name }, at) => {
@@ -107,6 +107,7 @@ export function Grid({ label, columns, rows, order = null, onOrder, onOpen, sele
                   <div
                     key={name}
                     role="gridcell"
+                    data-column={name}
                     className={joined(styles.cell, isNumeric(cell) && styles.end, cell === null && styles.null)}
                   >
                     <span>{cellText(cell)}</span>
@@ -119,4 +120,9 @@ export function Grid({ label, columns, rows, order = null, onOrder, onOpen, sele
       </div>
     </div>
   );
+}
+
+/** The column of a cell, from an element in it. */
+function columnOf(target: HTMLElement): string | null {
+  return target.closest<HTMLElement>('[data-column]')?.dataset['column'] ?? null;
 }

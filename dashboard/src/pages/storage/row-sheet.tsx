@@ -11,7 +11,9 @@ import { Field, Select, TextArea } from '../../components/field.tsx';
 import { ErrorState } from '../../components/notice.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
 import { branchOf, keyOf, type BindingPlace, type DatabaseTable } from '../../queries/resources.ts';
+import { cellKinds, kindOf, shownLiteral, textOf, toCell, type CellKind } from './cell-kinds.ts';
 import { targetOf, useChanges } from './changes.tsx';
+import { runStatement, updateOf } from './statements.ts';
 import styles from './storage.module.css';
 import { cellText, hexText, isCut, LongText, quotedName, sqlLiteral, type Cell } from './value.tsx';
 
@@ -21,13 +23,15 @@ interface RowSheetProps {
   readonly keyColumns: readonly string[];
   readonly keyValues: readonly Cell[];
   readonly row: readonly Cell[];
+  /** The column whose value is edited when the sheet opens. */
+  readonly editedAtFirst?: string | null;
   readonly onClose: () => void;
   readonly onStep: (step: 1 | -1) => void;
 }
 
 export function RowSheet(props: RowSheetProps) {
-  const { place, table, keyColumns, keyValues, row, onClose, onStep } = props;
-  const [edited, setEdited] = useState<string | null>(null);
+  const { place, table, keyColumns, keyValues, row, editedAtFirst = null, onClose, onStep } = props;
+  const [edited, setEdited] = useState(editedAtFirst);
   const [isDeleting, setDeleting] = useState(false);
   const { change, isPending, question } = useChanges(place);
   const hasName = keyColumns.length > 0;
@@ -86,7 +90,7 @@ export function RowSheet(props: RowSheetProps) {
                 </IconButton>
               )}
             </div>
-            {edited === name ? (
+            {hasName && edited === name ? (
               <Edit
                 place={place}
                 table={table.name}
@@ -98,13 +102,8 @@ export function RowSheet(props: RowSheetProps) {
                 isPending={isPending}
                 onCancel={() => setEdited(null)}
                 onRun={(value) =>
-                  run(
-                    `UPDATE ${quotedName(table.name)} SET ${quotedName(name)} = ?1 WHERE ${keyColumns
-                      .map((key, index) => `${quotedName(key)} IS ?${index + 2}`)
-                      .join(' AND ')}`,
-                    [value, ...keyValues],
-                    `${name} updated`,
-                    () => setEdited(null),
+                  run(updateOf(table.name, name, keyColumns), [value, ...keyValues], `${name} updated`, () =>
+                    setEdited(null),
                   )
                 }
               />
@@ -139,17 +138,6 @@ export function RowSheet(props: RowSheetProps) {
         <CodeBlock code={deletion} wraps />
       </Confirm>
     </Sheet>
-  );
-}
-
-/** Runs one statement. */
-export function runStatement(place: BindingPlace, sql: string, params: readonly Cell[] = []) {
-  return dataOf(
-    api.post('/projects/:id/databases/:database/query', {
-      params: { id: place.id, database: place.binding },
-      query: branchOf(place),
-      body: { sql, params: [...params] },
-    }),
   );
 }
 
@@ -197,14 +185,6 @@ function Value({ hasName, ...props }: CellPlace & { readonly hasName: boolean })
   return <span className={styles.mono}>{cellText(value)}</span>;
 }
 
-const kinds = [
-  ['text', 'Text'],
-  ['number', 'Number'],
-  ['null', 'NULL'],
-  ['blob', 'Bytes (base64)'],
-] as const;
-type ValueKind = (typeof kinds)[number][0];
-
 function Edit(
   props: CellPlace & {
     readonly type: string;
@@ -230,7 +210,7 @@ function EditForm({
   onCancel,
   onRun,
 }: Parameters<typeof Edit>[0] & { readonly value: Cell }) {
-  const [kind, setKind] = useState<ValueKind>(() => kindOf(value, type));
+  const [kind, setKind] = useState<CellKind>(() => kindOf(value, type));
   const [text, setText] = useState(() => textOf(value));
   const next = toCell(kind, text);
   return (
@@ -243,8 +223,8 @@ function EditForm({
     >
       <Field label="Type">
         {(control) => (
-          <Select {...control} value={kind} onChange={(event) => setKind(event.target.value as ValueKind)}>
-            {kinds.map(([id, title]) => (
+          <Select {...control} value={kind} onChange={(event) => setKind(event.target.value as CellKind)}>
+            {cellKinds.map(([id, title]) => (
               <option key={id} value={id}>
                 {title}
               </option>
@@ -255,17 +235,28 @@ function EditForm({
       {kind !== 'null' && (
         <Field
           label="Value"
+          hint="Ctrl Enter runs the statement"
           error={next !== undefined ? null : kind === 'number' ? 'Invalid number' : 'Invalid base64'}
         >
           {(control) => (
-            <TextArea {...control} rows={4} value={text} onChange={(event) => setText(event.target.value)} autoFocus />
+            <TextArea
+              {...control}
+              rows={4}
+              value={text}
+              onChange={(event) => setText(event.target.value)}
+              onKeyDown={(event) => {
+                if (event.key === 'Enter' && (event.ctrlKey || event.metaKey))
+                  event.currentTarget.form?.requestSubmit();
+              }}
+              autoFocus
+            />
           )}
         </Field>
       )}
       <div className={styles.block}>
         <span className={styles.label}>Statement to run</span>
         <CodeBlock
-          code={`UPDATE ${quotedName(table)} SET ${quotedName(column)} = ${shown(next)} WHERE ${where}`}
+          code={`UPDATE ${quotedName(table)} SET ${quotedName(column)} = ${shownLiteral(next)} WHERE ${where}`}
           wraps
         />
       </div>
@@ -277,35 +268,4 @@ function EditForm({
       </div>
     </form>
   );
-}
-
-const SHOWN_CHARS_MAX = 500;
-
-function shown(value: Cell | undefined): string {
-  const text = value === undefined ? '?' : sqlLiteral(value);
-  return text.length > SHOWN_CHARS_MAX ? `${text.slice(0, SHOWN_CHARS_MAX)}…` : text;
-}
-
-function kindOf(value: Cell, type: string): ValueKind {
-  if (value === null) return /int|real|num|doub|float/i.test(type) ? 'number' : 'text';
-  if (typeof value === 'string') return 'text';
-  return typeof value === 'object' && 'b' in value ? 'blob' : 'number';
-}
-
-function textOf(value: Cell): string {
-  if (value === null) return '';
-  if (typeof value === 'object')
-    return ('b' in value ? value.b : 'i' in value ? value.i : 'n' in value ? value.n : '') ?? '';
-  return String(value);
-}
-
-/** Undefined if the text is invalid for the type. */
-function toCell(kind: ValueKind, text: string): Cell | undefined {
-  if (kind === 'null') return null;
-  if (kind === 'text') return text;
-  if (kind === 'blob')
-    return /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(text) ? { b: text } : undefined;
-  const trimmed = text.trim();
-  if (/^-?\d+$/.test(trimmed) && !Number.isSafeInteger(Number(trimmed))) return { i: trimmed };
-  return trimmed === '' || !Number.isFinite(Number(trimmed)) ? undefined : Number(trimmed);
 }

@@ -12,6 +12,7 @@ import { rowsQuery, type BindingPlace, type DatabaseTable } from '../../queries/
 import type { DatabaseSearch } from '../../queries/resource-search.ts';
 import { CopyRows } from './copy-rows.tsx';
 import { Grid } from './grid.tsx';
+import { InsertRow } from './insert-row.tsx';
 import { RowSheet } from './row-sheet.tsx';
 import styles from './storage.module.css';
 import type { Cell } from './value.tsx';
@@ -26,6 +27,8 @@ export function Rows({ place, table }: { readonly place: BindingPlace; readonly 
   const { offset = 0, order, descending = false, row } = search;
   const column = search.column ?? table.columns[0]?.name ?? '';
   const [typed, setTyped] = useState(search.search ?? '');
+  // Column of the clicked cell, which the sheet of its row opens for editing.
+  const [clicked, setClicked] = useState<string | null>(null);
   const show = (next: Partial<DatabaseSearch>, replace = false): void =>
     void navigate({ to: '.', search: (before: object) => ({ ...before, ...next }), replace } as never);
   useEffect(() => {
@@ -68,6 +71,7 @@ export function Rows({ place, table }: { readonly place: BindingPlace; readonly 
           value={typed}
           onChange={(event) => setTyped(event.target.value)}
         />
+        {table.type !== 'view' && <InsertRow place={place} table={table} />}
         <CopyRows
           columns={table.columns.map(({ name }) => name)}
           rows={rows}
@@ -96,7 +100,7 @@ export function Rows({ place, table }: { readonly place: BindingPlace; readonly 
       {rows.length === 0 ? (
         <EmptyState title={search.search === undefined ? 'No rows yet' : 'No results'}>
           {search.search === undefined
-            ? 'Rows inserted by your worker appear here. You can also run an INSERT in the SQL view.'
+            ? 'Rows inserted by your worker appear here.'
             : `No ${column} in ${table.name} contains “${search.search}”.`}
         </EmptyState>
       ) : (
@@ -113,7 +117,10 @@ export function Rows({ place, table }: { readonly place: BindingPlace; readonly 
               row: undefined,
             })
           }
-          onOpen={(at) => show({ row: at })}
+          onOpen={(at, clicked) => {
+            setClicked(clicked);
+            show({ row: at });
+          }}
           selected={row ?? null}
         />
       )}
@@ -125,8 +132,12 @@ export function Rows({ place, table }: { readonly place: BindingPlace; readonly 
           keyColumns={data.key}
           keyValues={(data.keys[row] ?? []) as readonly Cell[]}
           row={rows[row]}
+          editedAtFirst={clicked}
           onClose={() => show({ row: undefined })}
-          onStep={(step) => rows[row + step] !== undefined && show({ row: row + step }, true)}
+          onStep={(step) => {
+            setClicked(null);
+            if (rows[row + step] !== undefined) show({ row: row + step }, true);
+          }}
         />
       )}
     </>

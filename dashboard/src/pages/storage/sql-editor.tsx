@@ -14,7 +14,7 @@ import { branchOf, type BindingPlace, type DatabaseTable } from '../../queries/r
 import { targetOf, useChanges } from './changes.tsx';
 import { CopyRows } from './copy-rows.tsx';
 import { Grid } from './grid.tsx';
-import { runStatement } from './row-sheet.tsx';
+import { runStatement } from './statements.ts';
 import styles from './storage.module.css';
 import type { Cell } from './value.tsx';
 

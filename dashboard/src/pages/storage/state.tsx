@@ -22,6 +22,7 @@ import { targetOf, useChanges } from './changes.tsx';
 import { bindingKind, storageArea } from './kinds.ts';
 import { PrefixField } from './prefix-field.tsx';
 import styles from './storage.module.css';
+import { StoredActivity } from './stored-activity.tsx';
 import { hexText, jsonLine, LongText } from './value.tsx';
 
 /** Larger texts cannot be edited here: typing would be slow. */
@@ -44,6 +45,7 @@ function Entries({ place }: { readonly place: BindingPlace }) {
     void navigate({ to: '.', search: (before: object) => ({ ...before, key: next }) } as never);
   return (
     <>
+      <StoredActivity place={place} kind="state" />
       <div className={styles.bar} role="search">
         <PrefixField label="Key prefix" />
         <Button variant="primary" onClick={() => setAdding(true)}>
@@ -83,6 +85,7 @@ function Entries({ place }: { readonly place: BindingPlace }) {
               {
                 id: 'expires',
                 header: 'Expires',
+                align: 'end',
                 isFitted: true,
                 cell: ({ expiresAt }) =>
                   expiresAt === null ? <span className={styles.faint}>never</span> : <Time at={expiresAt} />,

@@ -129,6 +129,17 @@ test('a folder with an index.html is served as it lies, without its configuratio
   assert.equal(manifest.assets?.notFoundHandling, '404-page');
 });
 
+test('`assets` without `not_found_handling` keeps the default: 404.html for a site, none with a worker', async (t) => {
+  const handlingOf = async (files: Record<string, string>): Promise<string | undefined> => {
+    const root = projectFolder(t, files);
+    const config = configOf('assets: { error_pages: { 404: /404.html } }\n');
+    const { manifest } = await build({ root, config, artifacts: join(root, '../artifacts') });
+    return manifest.assets?.notFoundHandling;
+  };
+  assert.equal(await handlingOf({ 'index.html': 'home', '404.html': 'none' }), '404-page');
+  assert.equal(await handlingOf({ 'worker/index.js': worker, 'public/404.html': 'none' }), 'none');
+});
+
 test('of a site with one page and a router it is said that links into it answer 404, where nothing else is written', async (t) => {
   const spa = {
     binding: null,

@@ -46,20 +46,24 @@ function stoppingShell(cwd: string, line: string, env: Record<string, string> = 
   };
 }
 
+const withoutTime = (line: string): string => line.replace(/\(\d+\.\d s\)$/, '(TIME)');
+
 /** Publishes in this process, whose start is paid already. */
-const publish: StartDeps['publish'] = async (examples, folder) => {
-  await publishExamples(examples, folder, recordingShell(folder));
-  return true;
-};
+const publish: StartDeps['publish'] = (examples, folder) => publishExamples(examples, folder, recordingShell(folder));
+const deps = { supervisor, publish, verbose: false };
 
 test('the examples are published, served and told once they answer; started again, they keep their deployments', async (t) => {
   const { cwd, examples } = folders(t, 'broken', 'hello', 'shop');
   const first = stoppingShell(cwd, 'Ctrl-C', { CONTROL: 'new' });
-  assert.equal(await startPlatform(first, { supervisor, examples, publish }), 0);
+  assert.equal(await startPlatform(first, { ...deps, examples }), 0);
   const routes = path.join(cwd, 'state/routes');
   assert.deepEqual(readdirSync(routes).toSorted(), ['broken.json', 'hello.json', 'shop.json']);
-  const port = /port (\d+)$/.exec(first.output[0]!)?.[1];
-  assert.deepEqual(first.output.slice(1, 6), [
+  const port = /port (\d+)$/.exec(first.output[3]!)?.[1];
+  assert.deepEqual(first.output.slice(0, 9).map(withoutTime), [
+    '3 examples published (TIME)',
+    'Engines started (TIME)',
+    'API and dashboard started (TIME)',
+    `The platform is running on port ${port}`,
     `  http://hello.localhost:${port}`,
     `  http://shop.localhost:${port}`,
     '  http://localhost:4502 is the API, documented at http://localhost:4502/docs',
@@ -68,25 +72,38 @@ test('the examples are published, served and told once they answer; started agai
   ]);
   // One that does not answer well is named without its URL; the token of the first admin is shown by this start alone.
   assert.deepEqual(first.errors, ['  broken does not respond: HTTP 500']);
-  assert.equal(first.output[6], 'First-run token, shown once: plt_first');
-  assert.match(readFileSync(path.join(cwd, 'state/starts.txt'), 'utf8'), /--no-node-snapshot.* AI=mock\n$/);
+  assert.equal(first.output[9], 'First-run token, shown once: plt_first');
+  assert.match(readFileSync(path.join(cwd, 'state/starts.txt'), 'utf8'), /--no-node-snapshot.* AI=mock LOG=warn\n$/);
   const said = 'AI uses the mock provider: set AI_PROVIDER_<NAME>_KIND to use another';
   assert.ok(first.output.includes(said));
 
   const route = readFileSync(path.join(routes, 'hello.json'), 'utf8');
   const second = stoppingShell(cwd, 'Ctrl-C', { CONTROL: 'again', AI_PROVIDER_OPENAI_KEY: 'sk-1' });
-  await startPlatform(second, { supervisor, examples, publish });
+  await startPlatform(second, { ...deps, examples });
   assert.equal(readFileSync(path.join(routes, 'hello.json'), 'utf8'), route);
+  assert.equal(withoutTime(second.output[0]!), '3 examples unchanged (TIME)');
   assert.ok(second.output.includes('  http://localhost:4503 is the dashboard'));
   assert.ok(!second.output.some((line) => line.includes('plt_first') || line === said));
-  assert.match(readFileSync(path.join(cwd, 'state/starts.txt'), 'utf8'), / AI=set\n$/);
+  assert.match(readFileSync(path.join(cwd, 'state/starts.txt'), 'utf8'), / AI=set LOG=warn\n$/);
 });
+
+for (const [asked, verbose, env, level] of [
+  ['-v', true, {}, 'unset'],
+  ['LOG_LEVEL', false, { LOG_LEVEL: 'debug' }, 'debug'],
+  ['LOG_REQUESTS', false, { LOG_REQUESTS: 'all' }, 'unset'],
+] as const) {
+  test(`${asked} shows the log of the platform`, async (t) => {
+    const { cwd } = folders(t);
+    await startPlatform(stoppingShell(cwd, 'Ctrl-C', env), { ...deps, examples: null, verbose });
+    assert.ok(readFileSync(path.join(cwd, 'state/starts.txt'), 'utf8').endsWith(` LOG=${level}\n`));
+  });
+}
 
 test('a second one on the same data folder is refused', async (t) => {
   const { cwd } = folders(t);
   const lock = takeLock(path.join(cwd, 'state/locks/start'));
   t.after(() => lock?.release());
-  await assert.rejects(startPlatform(stoppingShell(cwd, 'Ctrl-C'), { supervisor, examples: null, publish }), {
+  await assert.rejects(startPlatform(stoppingShell(cwd, 'Ctrl-C'), { ...deps, examples: null }), {
     message: `The platform is already running on ${path.join(cwd, 'state')}`,
     exitCode: 1,
   });
@@ -94,7 +111,7 @@ test('a second one on the same data folder is refused', async (t) => {
 
 test('a supervisor that ends by itself ends the command, and frees the data folder', async (t) => {
   const { cwd } = folders(t);
-  const failing = startPlatform(stoppingShell(cwd, 'Ctrl-C', { FAIL: '1' }), { supervisor, examples: null, publish });
+  const failing = startPlatform(stoppingShell(cwd, 'Ctrl-C', { FAIL: '1' }), { ...deps, examples: null });
   await assert.rejects(failing, { message: 'The handler exited (exit code 7)' });
   const lock = takeLock(path.join(cwd, 'state/locks/start'));
   assert.ok(lock);
@@ -112,7 +129,7 @@ for (const [variables, message] of [
     // As a version without a record left it.
     mkdirSync(path.join(cwd, 'state/postgres'));
     const shell = stoppingShell(cwd, 'Ctrl-C', variables);
-    await assert.rejects(startPlatform(shell, { supervisor, examples: null, publish }), (error: Error) => {
+    await assert.rejects(startPlatform(shell, { ...deps, examples: null }), (error: Error) => {
       assert.match(error.message, message);
       return true;
     });

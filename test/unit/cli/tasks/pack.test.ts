@@ -1,7 +1,10 @@
 // What packing makes of a module and of a manifest.
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { test } from 'node:test';
-import { emittedExports, programManifest, renamedDeclarations, toJavaScript } from '#cli/tasks/pack.ts';
+import { emittedExports, packPackages, programManifest, renamedDeclarations, toJavaScript } from '#cli/tasks/pack.ts';
 
 test('types go, lines stay, and specifiers of host modules end in .js', () => {
   const source = [
@@ -65,4 +68,13 @@ test('declarations of a package import .js too', () => {
     ),
     "export { a } from './a.js';\ntype B = import('../b.js').B;\nimport type { C } from './c.d.ts';\nimport 'd.ts';",
   );
+});
+
+test('one package is packed by its name, and no other', async (t) => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'pack-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const [tarball, ...others] = await packPackages(folder, ['types']);
+  assert.match(path.basename(tarball!), /^platform-run-types-\d+\.\d+\.\d+\.tgz$/);
+  assert.deepEqual(others, []);
+  await assert.rejects(packPackages(folder, ['nope']), { message: 'packages/nope does not exist' });
 });

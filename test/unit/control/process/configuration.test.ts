@@ -69,12 +69,29 @@ test('weak secrets and wrong values are refused, and none of them is in the mess
     GITHOST_APP_PRIVATE_KEY: 'hunter2',
     GITHOST_CLIENT_SECRET: 'hunter2',
     AUTH_URL: 'https://app.example.com/hunter2',
+    SIGN_IN: 'password,hunter2',
     SIGN_UP: 'hunter2',
   };
   const problems = problemsOf(weak).join('\n');
   assert.doesNotMatch(problems, /hunter2/);
   for (const name of Object.keys(weak).filter((one) => !['FS_PATH', 'GITHOST_APP_ID'].includes(one)))
     assert.match(problems, new RegExp(`^${name} |^GITHOST_CLIENT_ID is not set`, 'm'), name);
+});
+
+test('ways to sign in are a list, and all of them by default', () => {
+  assert.deepEqual(readConfiguration(enough).signInWays, ['password', 'passkey', 'git-host', 'oidc']);
+  assert.deepEqual(readConfiguration({ ...enough, SIGN_IN: ' git-host ,' }).signInWays, ['git-host']);
+  assert.deepEqual(problemsOf({ ...enough, SIGN_IN: 'passwords' }), [
+    'SIGN_IN must be a list of password, passkey, git-host, oidc',
+  ]);
+});
+
+test('a provider that nobody can sign in at is warned of', () => {
+  const provider = { OIDC_ISSUER: 'https://a.example', OIDC_CLIENT_ID: 'a', OIDC_CLIENT_SECRET: 'b' };
+  assert.deepEqual(readConfiguration({ ...enough, ...provider }).warnings, []);
+  assert.deepEqual(readConfiguration({ ...enough, ...provider, SIGN_IN: 'password' }).warnings, [
+    'OIDC_ISSUER is set, but SIGN_IN leaves oidc out: nobody can sign in there',
+  ]);
 });
 
 test('a group that is set in part is refused', () => {

@@ -1,7 +1,7 @@
 // platform.yaml: what is refused or warned of, with the exact messages of spec section 7, and places of problems.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { formatProblem, type Problem } from '#core/problem.ts';
+import type { Problem } from '#core/problem.ts';
 import { parseProjectConfig } from '#core/config/project-config.ts';
 
 const now = new Date('2026-11-21T12:00:00Z');
@@ -48,6 +48,37 @@ const wrong: readonly (readonly [string, string])[] = [
   ['build: ""', '1:8 build: build must be a shell command, not an empty text'],
   ['build: true', '1:8 build: build must be a shell command, not true'],
   ['build: "a\\0"', '1:8 build: build cannot contain NUL characters'],
+  // Guarded releases.
+  ['release: {step: [5, 100]}', '1:11 release.step: Unknown key "step" in release'],
+  ['release: {steps: []}', '1:18 release.steps: release.steps must not be empty'],
+  ['release: {steps: [25, 5, 100]}', '1:18 release.steps: release.steps must rise: 5 follows 25'],
+  ['release: {steps: [5, 5, 100]}', '1:18 release.steps: release.steps must rise: 5 follows 5'],
+  ['release: {steps: [5, 25]}', '1:18 release.steps: release.steps must end with 100, not with 25'],
+  [
+    'release: {steps: [0, 100]}',
+    '1:19 release.steps[0]: release.steps[0] must be a whole number of percent from 1 to 100, not 0',
+  ],
+  [
+    'release: {steps: [5, 101]}',
+    '1:22 release.steps[1]: release.steps[1] must be a whole number of percent from 1 to 100, not 101',
+  ],
+  [
+    'release: {minutes: 0}',
+    '1:20 release.minutes: release.minutes must be a whole number of minutes from 1 to 240, not 0',
+  ],
+  [
+    'release: {errors: 101%}',
+    '1:19 release.errors: release.errors must be a percentage from 0% to 100%, such as 1%, not "101%"',
+  ],
+  [
+    'release: {errors: 1}',
+    '1:19 release.errors: release.errors must be a percentage from 0% to 100%, such as 1%, not 1',
+  ],
+  [
+    'release: {p99: 0.5x}',
+    '1:16 release.p99: release.p99 must be a factor from 1x to 99.99x, such as 1.5x, not "0.5x"',
+  ],
+  ['release: {cpu: 200%}', '1:16 release.cpu: release.cpu must be a factor from 1x to 99.99x, such as 2x, not "200%"'],
   // kind and name.
   ['kind: dinamic', '1:7 kind: kind must be one of static, ssr, dynamic, worker, not "dinamic"'],
   ['kind: {a: b}', '1:7 kind: kind must be one of static, ssr, dynamic, worker, not a map'],
@@ -328,52 +359,6 @@ test('warnings leave the configuration usable', () => {
     assert.deepEqual(problems.map(short), [problem]);
     assert.equal(problems[0]?.severity, 'warning');
   }
-});
-
-test('CRLF line ends and a byte order mark do not move the place of a problem', () => {
-  const { problems } = parse('\ufeffkind: ssr\r\nout: /x\r\n');
-  assert.deepEqual(problems.map(short), ['2:6 out: Out path must be relative, not absolute']);
-  assert.deepEqual(parse('\ufeffout: /x').problems.map(short), ['1:6 out: Out path must be relative, not absolute']);
-});
-
-test('every problem of a file is reported, in one go', () => {
-  const { problems } = parse('kind: static\nout: /x\nbase: ../y\nports: 1\ndb:\n  DB: A\n');
-  assert.deepEqual(
-    problems.map((problem) => problem.path),
-    ['ports', 'db.DB', 'base', 'out', 'build', 'kind'],
-  );
-});
-
-test('a YAML syntax error has a place and hides what would follow from it', () => {
-  const { config, problems } = parse('kind: [ssr\nout: /x\n');
-  assert.equal(config, null);
-  assert.equal(problems[0]?.line, 2);
-  assert.match(problems[0]?.message ?? '', /^Invalid YAML: /);
-  assert.ok(problems.every((problem) => problem.message.startsWith('Invalid YAML: ')));
-});
-
-test('hostile files end in problems: nesting, aliases in aliases, many aliases, many keys', () => {
-  const messages = (text: string) => parse(text).problems.map((problem) => problem.message);
-  assert.deepEqual(messages('['.repeat(20_000)), ['Values are nested too deeply']);
-  const bomb = `kind: &a [x, x]\nbuild: &b [*a, *a]\nout: &c [*b, *b]\nmain: [*c, *c]\n`;
-  assert.equal(messages(bomb).length, 4);
-  assert.deepEqual(messages('kind: &a [*a]'), ['kind must be one of static, ssr, dynamic, worker, not a list']);
-  const many = `db:\n  A: &a users\n${Array.from({ length: 150 }, (_, index) => `  B${index}: *a\n`).join('')}`;
-  assert.equal(messages(many)[0], 'More than 100 aliases');
-  const keys = Array.from({ length: 2000 }, (_, index) => `key${index}: 1\n`).join('');
-  const problems = messages(keys);
-  assert.equal(problems.length, 101);
-  assert.equal(problems[100], 'More than 100 problems; the others are left out');
-});
-
-test('a problem prints as file, line, column and message, with its hint below', () => {
-  const [problem] = parseProjectConfig('kind: ssr\nout: ../x\n', { file: 'apps/shop/platform.yaml', now }).problems;
-  assert.ok(problem);
-  assert.equal(formatProblem(problem), "apps/shop/platform.yaml:2:6: Out path cannot contain '..'");
-  assert.equal(
-    formatProblem({ ...problem, severity: 'warning', hint: 'Do this.' }),
-    "apps/shop/platform.yaml:2:6: warning: Out path cannot contain '..'\n  Do this.",
-  );
 });
 
 test('the present day bounds compatibility_date when none is given', () => {

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { namedKinds } from '#core/bindings/kinds.ts';
-import { agentBindings, parseProjectConfig, type ProjectConfig } from '#core/config/project-config.ts';
+import { parseProjectConfig, type ProjectConfig } from '#core/config/project-config.ts';
+import { agentBindings } from '#core/config/written-bindings.ts';
 
 const now = new Date('2026-11-21T12:00:00Z');
 
@@ -38,6 +39,7 @@ const defaults: ProjectConfig = {
   ai: false,
   cron: {},
   previews: { db: 'copy', cron: 'off', queue: 'on', timer: 'on' },
+  release: null,
 };
 
 test('an empty file, comments alone and an explicit null give every default', () => {
@@ -77,6 +79,7 @@ cron:
   CLEAN: "0 3 * * *"
   REPORT: { schedule: "0 0 8 * * MON-FRI", timezone: Europe/Berlin, overlap: queue }
 previews: { db: empty, cron: on, timer: off }
+release: { steps: [10, 100], minutes: 3, errors: 0.5%, p99: 1.25x }
 `);
   assert.deepEqual(config, {
     name: 'my-shop',
@@ -115,7 +118,18 @@ previews: { db: empty, cron: on, timer: off }
       REPORT: { schedule: '0 0 8 * * MON-FRI', timezone: 'Europe/Berlin', overlap: 'queue' },
     },
     previews: { db: 'empty', cron: 'on', queue: 'on', timer: 'off' },
+    release: { steps: [10, 100], minutes: 3, errors: '0.5%', p99: '1.25x', cpu: '2x' },
   } satisfies ProjectConfig);
+});
+
+test('an empty map under release has every default', () => {
+  assert.deepEqual(valid('release: {}').release, {
+    steps: [5, 25, 100],
+    minutes: 5,
+    errors: '1%',
+    p99: '1.5x',
+    cpu: '2x',
+  });
 });
 
 test('agentSDK adds its bindings to those of the file and turns the AI binding on', () => {

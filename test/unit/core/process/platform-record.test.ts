@@ -41,7 +41,7 @@ test('nobody starts on a restore that was cut off', () => {
 test('on an upgrade that was cut off, only the upgrade itself starts', () => {
   const one = folder();
   writeWhole(path.join(one, 'upgrade.json'), { step: 'migrate', id: 'u1', to: { version: '9.0.0' } });
-  assert.match(startProblem(one, 5, '')!, /Run `platform upgrade --resume` to end it/);
+  assert.match(startProblem(one, 5, '')!, /Run `platform upgrade --resume` to complete it/);
   assert.equal(startProblem(one, 5, 'u1'), null);
   writeWhole(path.join(one, 'upgrade.json'), { step: 'done', id: 'u1' });
   assert.equal(startProblem(one, 5, ''), null);

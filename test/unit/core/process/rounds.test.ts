@@ -66,6 +66,23 @@ test('a failed round is logged, and the next wake-up begins another one', async 
   assert.equal(running.isListening, false);
 });
 
+test('a loop that cannot listen yet says so, and listens before its next round', async () => {
+  const stopping = new AbortController();
+  const logged: string[] = [];
+  const log = { error: ((_: object, text: string) => void logged.push(text)) as never };
+  let attempts = 0;
+  const listen = async (): Promise<() => Promise<void>> => {
+    attempts += 1;
+    if (attempts === 1) throw new Error('no database');
+    return async () => {};
+  };
+  await runRounds({ stopping: stopping.signal, log }, { failure: 'Nothing done', pollMs: 1, listen }, async () =>
+    stopping.abort(),
+  );
+  assert.deepEqual(logged, ['Nothing done']);
+  assert.equal(attempts, 2);
+});
+
 test('the end of the process ends a wait, and what fails then is not logged', async () => {
   const running = loop(async () => {
     running.stop();

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import Type from 'typebox';
 import { z } from 'zod';
+import { pageFiles } from '#cli/tasks/openapi.ts';
 import { platform } from '#packages/worker/index.ts';
 import { app } from './app.ts';
 import { call } from './call.ts';
@@ -145,15 +146,23 @@ test('the page brings its own files, allows no inline script and escapes what it
   assert.doesNotMatch((await call(nasty, 'GET /d')).text, /<script>alert/);
 });
 
+test('the files of the page are those of its sources', async () => {
+  const { script, style } = pageFiles();
+  const say = 'packages/worker/openapi-page-files.ts is stale: run node cli/run.mjs :openapi';
+  assert.ok((await call(app, 'GET /docs/page.js')).text === script, say);
+  assert.ok((await call(app, 'GET /docs/page.css')).text === style, say);
+});
+
 /** As much of a page's element as page.js uses. */
 class PageElement {
   readonly children: unknown[] = [];
-  readonly listeners: Record<string, () => unknown> = {};
+  readonly listeners: Record<string, (event: object) => unknown> = {};
   readonly dataset = { document: '/openapi.json' };
+  readonly tag: string;
   textContent = '';
   value = '';
   open = false;
-  readonly tag: string;
+  hidden = false;
 
   constructor(tag: string) {
     this.tag = tag;
@@ -164,6 +173,7 @@ class PageElement {
   replaceChildren(...parts: unknown[]): void {
     this.children.splice(0, Infinity, ...parts);
   }
+  setAttribute(): void {}
   addEventListener(name: string, listener: () => unknown): void {
     this.listeners[name] = listener;
   }
@@ -171,40 +181,152 @@ class PageElement {
   all(): PageElement[] {
     return [this, ...this.children.flatMap((child) => (child instanceof PageElement ? child.all() : []))];
   }
+  /** The first element below it with this tag and text. */
+  find(tag: string, text?: string): PageElement {
+    const found = this.all().find((one) => one.tag === tag && (text === undefined || one.textContent === text));
+    assert.ok(found !== undefined, `<${tag}> ${text}`);
+    return found;
+  }
 }
 
-test('the script of the page lists the routes, and sends what is filled in', async () => {
-  const script = (await call(app, 'GET /docs/page.js')).text;
+/** Runs page.js of an app. @returns the body of the page, and the requests that it sends. */
+async function openPage(of: Parameters<typeof call>[0]): Promise<{ body: PageElement; asked: string[] }> {
+  const script = (await call(of, 'GET /docs/page.js')).text;
   const body = new PageElement('body');
   const asked: string[] = [];
   const fetchApp = async (target: string, init?: RequestInit): Promise<Response> => {
-    const url = new URL(target, 'http://app.localhost');
-    if (init !== undefined) asked.push(`${init.method} ${url.pathname}${url.search} ${String(init.body)}`);
-    return app.fetch(new Request(url, init), {});
+    const request = new Request(new URL(target, 'http://app.localhost'), init);
+    if (init !== undefined) {
+      const { pathname, search } = new URL(request.url);
+      asked.push(`${request.method} ${pathname}${search} ${request.headers.get('authorization')} ${String(init.body)}`);
+    }
+    return of.fetch(request, {} as never);
+  };
+  const given = {
+    document: { body, createElement: (tag: string) => new PageElement(tag), addEventListener() {} },
+    fetch: fetchApp,
+    location: { href: 'http://app.localhost/docs', hash: '' },
+    history: { replaceState() {} },
+    navigator: {},
+    addEventListener() {},
   };
   const AsyncFunction = (async () => {}).constructor as new (
     ...words: string[]
   ) => (...values: unknown[]) => Promise<void>;
-  await new AsyncFunction('document', 'fetch', script)(
-    { body, createElement: (tag: string) => new PageElement(tag) },
-    fetchApp,
-  );
+  await new AsyncFunction(...Object.keys(given), script)(...Object.values(given));
+  return { body, asked };
+}
+
+/** Opens the operation with this method and path. */
+function openOperation(body: PageElement, method: string, path: string): PageElement {
+  const operation = body
+    .all()
+    .find(
+      (one) =>
+        one.listeners['toggle'] !== undefined &&
+        one.all().some(({ tag, textContent }) => tag === 'b' && textContent === method) &&
+        one.all().some(({ tag, textContent }) => tag === 'code' && textContent === path),
+    )!;
+  operation.open = true;
+  operation.listeners['toggle']!({});
+  return operation;
+}
+
+test('the page lists the operations by group, and finds them by words', async () => {
+  const { body } = await openPage(app);
   const operations = body.all().filter(({ tag, listeners }) => tag === 'details' && listeners['toggle'] !== undefined);
   assert.equal(operations.length, 13);
-  const add = operations.find((element) =>
-    element.all().some(({ tag, textContent }) => tag === 'b' && textContent === 'POST'),
-  )!;
-  add.open = true;
-  add.listeners['toggle']!();
-  const area = add.all().find(({ tag }) => tag === 'textarea')!;
-  assert.deepEqual(JSON.parse(area.value), { name: '', email: '' });
+  assert.deepEqual(
+    body
+      .find('nav')
+      .all()
+      .flatMap(({ tag, children }) => (tag === 'a' ? [children[0]] : [])),
+    ['users', 'trees', 'mixed', 'forms', 'files', 'pages', 'dates', 'broken', 'admin'],
+  );
+  const search = body.find('input');
+  search.value = 'get stats';
+  search.listeners['input']!({});
+  assert.deepEqual(
+    operations.filter(({ hidden }) => !hidden).map((one) => one.find('code').textContent),
+    ['/admin/stats'],
+  );
+  assert.ok(body.all().some(({ textContent }) => textContent === '1 of 13 operations'));
+});
+
+test('the page sends what is filled in, with the token, and shows the same as code', async () => {
+  const { body, asked } = await openPage(app);
+  const [, token] = body.all().filter(({ tag }) => tag === 'input');
+  token!.value = 'secret';
+  const add = openOperation(body, 'POST', '/users');
+  const area = add.find('textarea');
+  assert.deepEqual(JSON.parse(area.value), { name: '' });
   area.value = '{"name":"Grace"}';
-  await add.all().find(({ tag }) => tag === 'button')!.listeners['click']!();
-  assert.deepEqual(asked, ['POST /users {"name":"Grace"}']);
+  const form = add.find('form');
+  form.listeners['input']!({});
+  const code = (): string =>
+    add.all().find(({ textContent }) => /^(?:curl -|const response)/.test(textContent))!.textContent;
+  assert.equal(
+    code(),
+    [
+      "curl -X POST 'http://app.localhost/users'",
+      '-H "authorization: Bearer $TOKEN"',
+      "-H 'content-type: application/json'",
+      `-d '{"name":"Grace"}'`,
+    ].join(' \\\n  '),
+  );
+  add.find('button', 'fetch').listeners['click']!({});
+  assert.equal(
+    code(),
+    `const response = await fetch("http://app.localhost/users", {
+  method: 'POST',
+  headers: { "authorization": 'Bearer ' + token, "content-type": "application/json" },
+  body: JSON.stringify({"name":"Grace"}),
+});
+console.log(response.status, await response.text());`,
+  );
+  await form.listeners['submit']!({ preventDefault() {} });
+  assert.deepEqual(asked, ['POST /users Bearer secret {"name":"Grace"}']);
   assert.ok(
     add.all().some(({ textContent }) => textContent.startsWith('201')),
     'the answer is shown',
   );
+});
+
+test('schemas are shown as types, and a command of the API as a sample', async () => {
+  const made = platform()
+    .openapi({ path: '/openapi.json', ui: '/docs', info: { title: 'x', version: '1' }, cli: 'shop api' })
+    .post(
+      '/orders/:id',
+      {
+        query: z.object({ dry: z.string().optional() }),
+        body: z.object({
+          count: z.int().min(1).max(9).describe('How many'),
+          size: z.enum(['s', 'm']).optional(),
+          notes: z.array(z.string().nullable()),
+        }),
+      },
+      () => 'ordered',
+    )
+    .build();
+  const { body } = await openPage(made);
+  const order = openOperation(body, 'POST', '/orders/{id}');
+  assert.ok(
+    order.all().some(
+      ({ textContent }) =>
+        textContent ===
+        `{
+  count: number  // How many; 1 to 9
+  size?: "s" | "m"
+  notes: (string | null)[]
+}`,
+    ),
+  );
+  const [id, dry] = order.all().filter(({ tag }) => tag === 'input');
+  id!.value = '7 a';
+  dry!.value = 'yes';
+  order.find('textarea').value = '{}';
+  order.find('button', 'CLI').listeners['click']!({});
+  assert.ok(order.all().some(({ textContent }) => textContent === "shop api POST '/orders/7%20a?dry=yes' --body '{}'"));
 });
 
 test('extensions of a route and an own form of failures go into the description', async () => {

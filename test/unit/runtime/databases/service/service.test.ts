@@ -45,6 +45,20 @@ test('a statement that overruns begins again in a process of its own, and is end
   );
 });
 
+test('a script whose process is ended continues with the statement that ran', async (t) => {
+  const { client, reports } = await startFor(t, { sharedStatementMs: 200, statementMs: 30_000 });
+  // As many rows as this machine does not count within 200 ms.
+  let rows = 250_000;
+  while (reports.length === 0) {
+    rows *= 2;
+    await query(client, 'DROP TABLE IF EXISTS t');
+    const insert = `INSERT INTO t WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < ${rows}) SELECT count(*) FROM c`;
+    const { n } = await ask(client, ops.exec, [`CREATE TABLE t (a);${`${insert};`.repeat(4)}`]);
+    assert.equal(n, 5);
+    assert.deepEqual(await query(client, 'SELECT count(*), min(a), max(a) FROM t'), [[4, rows, rows]]);
+  }
+});
+
 test('a slow statement that fits its own bound succeeds, and its neighbours keep their process', async (t) => {
   const { client, service, reports } = await startFor(t, { sharedStatementMs: 200, statementMs: 30_000 });
   await query(client, 'CREATE TABLE t (a)');

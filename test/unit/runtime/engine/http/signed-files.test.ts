@@ -36,6 +36,7 @@ function exchangeOf(method: string, address: string): Exchange {
     onAbort: null,
     onDrain: null,
     refusedCookies: '',
+    sentBytes: 0,
   };
 }
 

@@ -116,3 +116,31 @@ test('latencies are counted where there are any, and a report begins with empty 
   const [next] = engine.take();
   assert.deepEqual([next!.firstByte.counts, next!.answer.counts], [[1], [1]]);
 });
+
+test('calls of bindings are counted by resource, with failures and durations, beside invocations', () => {
+  const engine = new EngineUsage();
+  const shop = engine.open('shop', 'd1');
+  const [guests, kept] = [shop.calls('db', 'guests'), shop.calls('state', 'kept~~login')];
+  for (const ms of [10, 10, 1000]) guests.ended(ms, ms === 1000);
+  kept.ended(0.01, false);
+  const rows = engine.take();
+  assert.deepEqual(
+    rows.map(({ kind, route, invocations, failures, cpuMs, cpuCounts, statuses }) => [
+      kind,
+      route,
+      invocations,
+      failures,
+      cpuMs,
+      cpuCounts,
+      statuses,
+    ]),
+    [
+      ['db', 'guests', 3, 1, 0, [], [0, 0, 0, 0, 0]],
+      ['state', 'kept~~login', 1, 0, 0, [], [0, 0, 0, 0, 0]],
+    ],
+  );
+  const { p50, p99 } = latencyOf(rows[0]!.answer)!;
+  assert.deepEqual([Math.round(p50 / 10), Math.round(p99 / 100)], [1, 10]);
+  assert.deepEqual([rows[0]!.firstByte.counts, rows[1]!.answer.counts], [[], [1]]);
+  assert.deepEqual(engine.take(), []);
+});

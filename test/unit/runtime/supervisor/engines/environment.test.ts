@@ -32,6 +32,13 @@ test('an engine gets its settings, and no secret of another service', () => {
   });
 });
 
+test('an engine gets no password of a mail server', () => {
+  const urlOf = (url: string): string | undefined => engineEnvironment({ AUTH_MAIL_URL: url })['AUTH_MAIL_URL'];
+  assert.equal(urlOf('https://hooks.example.com/mail'), 'https://hooks.example.com/mail');
+  for (const url of ['smtp://user:hunter2@mail.example.com', 'SMTPS://user:hunter2@mail.example.com', ' smtp://u:p@h'])
+    assert.equal(urlOf(url), undefined);
+});
+
 test('what Node compiled is kept in the private cache folder, unless the operator names another', () => {
   const folder = mkdtempSync(join(tmpdir(), 'platform-cache-'));
   try {

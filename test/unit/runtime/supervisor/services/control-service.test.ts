@@ -20,7 +20,7 @@ const reaches = (name: string): boolean => Object.keys(controlEnvironment({ [nam
 test('every variable that the sources of the API read reaches its process', () => {
   const read = new Set<string>();
   for (const [file, text] of Object.entries(readSources(root)))
-    if (/^(?:control\/(?!gateway\/)|git\/).*\.ts$/.test(file))
+    if (/^(?:control\/(?!gateway\/)|git\/|core\/mail-target).*\.ts$/.test(file))
       for (const [, name] of text.matchAll(READS)) read.add(name!);
   assert.ok(read.has('AUTH_MAIL_URL'));
   assert.deepEqual(

@@ -1,31 +1,37 @@
-// Toasts: success, with or without undo, and failure.
-import { Toaster as Sonner, toast } from 'sonner';
-import 'sonner/dist/styles.css';
+// Toasts: success, with or without undo, and failure. Their library is loaded at the first click or key, so that it is
+// there when the platform is not reachable any more, and the first load goes without it.
+import type { toast } from 'sonner';
 import { ApiFailure, wordsOf } from '../api/failure.ts';
-import styles from './toast.module.css';
 
 const UNDO_MS = 10_000;
 const ERROR_MS = 12_000;
 
-/** Container of toasts; rendered once. */
-export function Toaster() {
-  return <Sonner className={styles.toaster ?? ''} position="bottom-right" visibleToasts={4} gap={8} />;
+const load = () => import('./toaster.tsx');
+
+/** Loads the library at the first click or key. */
+export function startToasts(): void {
+  for (const event of ['pointerdown', 'keydown'])
+    addEventListener(event, () => void load().catch(() => undefined), { once: true, capture: true });
+}
+
+function show(act: (library: typeof toast) => void): void {
+  void load().then((loaded) => act(loaded.toast));
 }
 
 /** Shows success. @example noteDone('Variable saved') */
 export function noteDone(words: string, description?: string): void {
-  toast.success(words, description === undefined ? {} : { description });
+  show((library) => library.success(words, description === undefined ? {} : { description }));
 }
 
 /** Shows a failure with its reason. */
 export function noteFailed(words: string, error: unknown): void {
   const id = error instanceof ApiFailure && error.requestId !== null ? ` (request ${error.requestId})` : '';
-  toast.error(words, { description: `${wordsOf(error)}${id}`, duration: ERROR_MS });
+  show((library) => library.error(words, { description: `${wordsOf(error)}${id}`, duration: ERROR_MS }));
 }
 
 /** Shows success with an undo button for ten seconds. */
 function noteUndo(words: string, undo: () => void): void {
-  toast(words, { duration: UNDO_MS, action: { label: 'Undo', onClick: undo } });
+  show((library) => library(words, { duration: UNDO_MS, action: { label: 'Undo', onClick: undo } }));
 }
 
 /**

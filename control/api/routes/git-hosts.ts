@@ -1,0 +1,225 @@
+// Git hosts that are used with access tokens: the operator adds them, organizations connect accounts on them, and the
+// hosts send webhooks for each repository.
+import Type from '#core/typebox/typebox.mjs';
+import { platform } from '#packages/worker/index.ts';
+import { tokenHostKinds, type TokenHostKindName } from '#git/host/token-hosts.ts';
+import type { Transaction } from '#postgres/sql.ts';
+import { connectAccount, listAccounts, removeAccount, type AccountRow } from '../../git-host/accounts.ts';
+import { hostStatus } from '../../git-host/host-status.ts';
+import { createHost, findHost, listHosts, removeHost, type HostRow } from '../../git-host/hosts.ts';
+import { receiveHosted } from '../../git-host/receive.ts';
+import type { Dependencies } from '../../process/dependencies.ts';
+import { Label, nullable, Timestamp } from '../../http/schemas.ts';
+import type { RequestState } from '../request/middleware.ts';
+import { needs, openToAll } from '../request/needs.ts';
+
+const Kind = Type.Enum(Object.keys(tokenHostKinds) as TokenHostKindName[]);
+
+const Host = Type.Object({
+  id: Type.String(),
+  kind: Type.String(),
+  name: Type.String(),
+  url: Type.String(),
+  /** Which token an account needs. */
+  tokenAdvice: Type.String(),
+});
+
+const toHost = ({ id, kind, name, url }: HostRow) => ({
+  id,
+  kind,
+  name,
+  url,
+  tokenAdvice: tokenHostKinds[kind].tokenAdvice,
+});
+
+const Account = Type.Object({
+  id: Type.String(),
+  hostId: Type.String(),
+  hostName: Type.String(),
+  login: Type.String(),
+  expiresAt: nullable(Timestamp),
+  /** Why its token does not work; null: it did when it was used last. */
+  problem: nullable(Type.String()),
+  createdAt: Timestamp,
+});
+
+const toAccount = (row: AccountRow) => ({
+  id: row.id,
+  hostId: row.git_host_id,
+  hostName: row.host_name,
+  login: row.account_login,
+  expiresAt: row.token_expires_at?.toISOString() ?? null,
+  problem: row.problem,
+  createdAt: row.created_at.toISOString(),
+});
+
+export const gitHosts = platform<Dependencies, RequestState>()
+  .get(
+    '/git-hosts',
+    {
+      ...needs('account:read'),
+      summary: 'List the Git hosts that are used with access tokens',
+      response: Type.Object({ hosts: Type.Array(Host) }),
+    },
+    async (ctx) => {
+      ctx.state.access.account('account:read');
+      return { hosts: (await listHosts(ctx.env.sql)).map(toHost) };
+    },
+  )
+  .post(
+    '/git-hosts',
+    {
+      ...needs('operator'),
+      summary: 'Add a Git host',
+      description:
+        'The host must answer. Private addresses and http need an entry in GIT_REMOTE_PRIVATE_HOSTS. Without `url`, the public service of its kind is added.',
+      body: Type.Object({ kind: Kind, name: Label, url: Type.Optional(Type.String({ maxLength: 2048 })) }),
+      response: { 201: Host },
+    },
+    async (ctx) => {
+      ctx.state.access.operator();
+      const { kind, name, url = null } = ctx.body;
+      const row = await createHost(ctx.env, { kind: kind as TokenHostKindName, name, url }, (tx, subjectId, called) =>
+        ctx.state.audit(tx, {
+          organizationId: null,
+          action: 'git_host.create',
+          subjectKind: 'git_host',
+          subjectId,
+          details: { name: called, kind },
+        }),
+      );
+      return ctx.json(toHost(row), 201);
+    },
+  )
+  .get(
+    '/git-hosts/:hostId/status',
+    {
+      ...needs('operator'),
+      summary: 'Read the problems of a Git host: tokens that do not work, reports that wait',
+      response: Type.Object({
+        host: Host,
+        accounts: Type.Integer(),
+        repositories: Type.Integer(),
+        waitingReports: Type.Integer(),
+        problems: Type.Array(Type.String()),
+      }),
+    },
+    async (ctx) => {
+      ctx.state.access.operator();
+      const row = await findHost(ctx.env.sql, ctx.params.hostId);
+      const { problems, ...counts } = await hostStatus(ctx.env.sql, row.id);
+      return { host: toHost(row), ...counts, problems: [...problems] };
+    },
+  )
+  .delete(
+    '/git-hosts/:hostId',
+    {
+      ...needs('operator'),
+      summary: 'Remove a Git host with its accounts; deployments stay',
+      query: Type.Object({
+        disconnect: Type.Optional(Type.Boolean({ description: 'Also if repositories are connected' })),
+      }),
+      response: { 204: Type.Null() },
+    },
+    async (ctx) => {
+      ctx.state.access.operator();
+      const row = await findHost(ctx.env.sql, ctx.params.hostId);
+      await removeHost(ctx.env, row, ctx.query.disconnect === true, (tx, subjectId, name) =>
+        ctx.state.audit(tx, {
+          organizationId: null,
+          action: 'git_host.delete',
+          subjectKind: 'git_host',
+          subjectId,
+          details: { name },
+        }),
+      );
+      return ctx.json(null, 204);
+    },
+  )
+  .post(
+    '/git-hosts/:hostId/accounts',
+    {
+      ...needs('organization:write'),
+      summary: 'Connect an account on a Git host by an access token, or replace its token',
+      description: 'The token is checked at once and stored encrypted. `GET /git-hosts` says which scopes it needs.',
+      body: Type.Object({
+        organizationId: Type.String(),
+        token: Type.String({ minLength: 8, maxLength: 1000, pattern: '^[\\x21-\\x7e]+$' }),
+      }),
+      response: { 201: Account },
+    },
+    async (ctx) => {
+      const { organizationId, token } = ctx.body;
+      ctx.state.access.organization('organization:write', organizationId);
+      const { sql } = ctx.env;
+      const host = await findHost(sql, ctx.params.hostId);
+      const note = (tx: Transaction, subjectId: string, name: string): Promise<void> =>
+        ctx.state.audit(tx, {
+          organizationId,
+          action: 'git_account.connect',
+          subjectKind: 'git_account',
+          subjectId,
+          details: { name },
+        });
+      const id = await connectAccount(ctx.env, host, { organizationId, token }, note);
+      const made = (await listAccounts(sql, organizationId)).find((row) => row.id === id)!;
+      return ctx.json(toAccount(made), 201);
+    },
+  )
+  .get(
+    '/git-accounts',
+    {
+      ...needs('project:create'),
+      summary: 'List the accounts on Git hosts that an organization has connected',
+      query: Type.Object({ organizationId: Type.String() }),
+      response: Type.Object({ accounts: Type.Array(Account) }),
+    },
+    async (ctx) => {
+      const { organizationId } = ctx.query;
+      ctx.state.access.organization('project:create', organizationId);
+      return { accounts: (await listAccounts(ctx.env.sql, organizationId)).map(toAccount) };
+    },
+  )
+  .delete(
+    '/git-accounts/:gitAccountId',
+    {
+      ...needs('organization:write'),
+      summary: 'Delete the token of an account and disconnect its repositories; deployments stay',
+      query: Type.Object({ organizationId: Type.String() }),
+      response: { 204: Type.Null() },
+    },
+    async (ctx) => {
+      const { organizationId } = ctx.query;
+      ctx.state.access.organization('organization:write', organizationId);
+      await removeAccount(
+        ctx.env.sql,
+        { organizationId, id: ctx.params.gitAccountId },
+        (tx: Transaction, subjectId: string, name: string): Promise<void> =>
+          ctx.state.audit(tx, {
+            organizationId,
+            action: 'git_account.disconnect',
+            subjectKind: 'git_account',
+            subjectId,
+            details: { name },
+          }),
+      );
+      return ctx.json(null, 204);
+    },
+  )
+  .post(
+    '/webhooks/git-host/:hostId/:repositoryId',
+    {
+      // All deliveries of a host come from a few addresses, and are signed.
+      ...openToAll('uncounted'),
+      summary: 'Receive a webhook of a repository on a Git host that is used with access tokens',
+      description: 'The platform creates the webhook. The delivery is stored, answered, and processed afterwards.',
+      response: {
+        202: Type.Object({ outcome: Type.Enum(['accepted', 'ignored', 'replayed']) }),
+      },
+    },
+    async (ctx) => {
+      const { hostId, repositoryId } = ctx.params;
+      const outcome = await receiveHosted(ctx.env, ctx.req, { gitHostId: hostId, repositoryId });
+      return ctx.json({ outcome }, 202);
+    },
+  );

@@ -1,0 +1,100 @@
+// Accounts on Git hosts that an organization connects by an access token. The token is checked at once, and stored
+// encrypted. It may do on the host what the organization's members let the platform do with connected repositories.
+import { seal } from '#core/encryption.ts';
+import { accountContext, openTokenHost, tokenHostKinds } from '#git/host/token-hosts.ts';
+import type { Sql } from '#postgres/sql.ts';
+import { ApiError } from '../http/errors.ts';
+import type { Dependencies } from '../process/dependencies.ts';
+import { newId } from '../records/ids.ts';
+import { asTokenErrors, type HostRow, type Noted } from './hosts.ts';
+import { disconnectReasons } from './installations.ts';
+
+/** Accounts of an organization on one host. */
+const ACCOUNTS_MAX = 20;
+/** What a token with the scopes of its kind may do, in the words of the application of the other host. */
+const granted = { contents: 'read', statuses: 'write', pull_requests: 'write' };
+
+/** An account's row, with its host. */
+export interface AccountRow {
+  readonly id: string;
+  readonly git_host_id: string;
+  readonly host_name: string;
+  readonly account_login: string;
+  readonly token_expires_at: Date | null;
+  readonly problem: string | null;
+  readonly created_at: Date;
+}
+
+/**
+ * Connects the account of a token, or replaces its token.
+ *
+ * @returns id of its record
+ * @throws {ApiError} `unprocessable` for a token that is refused or lacks scopes, `unavailable` if the host is away.
+ */
+export async function connectAccount(
+  deps: Pick<Dependencies, 'sql' | 'keys' | 'git'>,
+  host: HostRow,
+  { organizationId, token }: { readonly organizationId: string; readonly token: string },
+  note: Noted,
+): Promise<string> {
+  const { keys, git } = deps;
+  const account = await asTokenErrors(() => openTokenHost(git, host, token).readAccount());
+  if (account.missing.length > 0)
+    throw new ApiError('unprocessable', {
+      reason: `The token lacks ${account.missing.join(' and ')}: create ${tokenHostKinds[host.kind].tokenAdvice}`,
+    });
+  if (account.expiresAt !== null && account.expiresAt.getTime() <= Date.now())
+    throw new ApiError('unprocessable', { reason: 'The token has expired: create a new one' });
+  return deps.sql.begin(async (tx) => {
+    await tx`SELECT pg_advisory_xact_lock(hashtextextended(${`git-accounts:${organizationId}`}, 0))`;
+    const rows = await tx<{ id: string; account_login: string }[]>`
+      SELECT id, account_login FROM control.installation
+       WHERE organization_id = ${organizationId} AND git_host_id = ${host.id}`;
+    const known = rows.find(({ account_login: login }) => login === account.login);
+    if (known === undefined && rows.length >= ACCOUNTS_MAX)
+      throw new ApiError('conflict', { reason: `The organization has ${ACCOUNTS_MAX} accounts on ${host.name}` });
+    const id = known?.id ?? newId('gitAccount');
+    const sealed = seal(keys, token, accountContext(id));
+    await tx`
+      INSERT INTO control.installation (id, organization_id, account_login, permissions, git_host_id, token,
+        token_expires_at)
+      VALUES (${id}, ${organizationId}, ${account.login}, ${tx.json(granted)}, ${host.id}, ${sealed}, ${account.expiresAt})
+      ON CONFLICT (id) DO UPDATE
+         SET token = excluded.token, token_expires_at = excluded.token_expires_at, problem = NULL`;
+    // Reports and checks that the earlier token could not do.
+    if (known !== undefined) await tx`UPDATE control.repository SET checked_at = NULL WHERE installation_id = ${id}`;
+    await note(tx, id, `${account.login} on ${host.name}`);
+    return id;
+  });
+}
+
+/** The accounts of an organization. */
+export async function listAccounts(sql: Sql, organizationId: string): Promise<AccountRow[]> {
+  return sql<AccountRow[]>`
+    SELECT installation.id, git_host_id, git_host.name AS host_name, account_login, token_expires_at, problem,
+           installation.created_at
+      FROM control.installation JOIN control.git_host ON git_host.id = installation.git_host_id
+     WHERE organization_id = ${organizationId} ORDER BY git_host.name, account_login`;
+}
+
+/**
+ * Deletes an account's token and disconnects its repositories, which another account can connect again.
+ *
+ * @throws {ApiError} `not_found`
+ */
+export async function removeAccount(
+  sql: Sql,
+  { organizationId, id }: { readonly organizationId: string; readonly id: string },
+  note: Noted,
+): Promise<void> {
+  await sql.begin(async (tx) => {
+    await tx`
+      UPDATE control.repository SET disconnected_at = now(), disconnect_reason = ${disconnectReasons.account}
+       WHERE installation_id = ${id} AND organization_id = ${organizationId} AND disconnected_at IS NULL`;
+    const [row] = await tx<{ account_login: string }[]>`
+      DELETE FROM control.installation
+       WHERE id = ${id} AND organization_id = ${organizationId} AND git_host_id IS NOT NULL RETURNING account_login`;
+    if (row === undefined) throw new ApiError('not_found');
+    await note(tx, id, row.account_login);
+  });
+}

@@ -1,0 +1,80 @@
+// Sends the emails that wait: those that engines hand over for apps (binding.send_mail), and those that the mail server
+// wants later. Temporary failures are retried for hours; others are logged and dropped. Started by main.ts.
+import type { Dependencies } from '../process/dependencies.ts';
+import { runDueWork } from './due-work.ts';
+import { unsealText } from './send-mail.ts';
+import { retryIn, UNREADABLE } from './subscription.ts';
+
+/** Four hours in total: servers that put unknown senders off want minutes. */
+const WAITS_SECONDS = [60, 300, 900, 3600, 10_800];
+const OF_ONE_MAX = 4;
+const LEASE_SECONDS = 60;
+const POLL_MS = 5000;
+
+interface Waiting {
+  readonly id: string;
+  readonly attempt: number;
+  readonly project: string | null;
+  readonly recipient: string;
+  readonly subject: string;
+  readonly body: string | null;
+  readonly sealed: Buffer | null;
+}
+
+/** Sends what is due until the process ends. */
+export function deliverMail(deps: Dependencies): Promise<void> {
+  const { sql, mail, keys, log } = deps;
+
+  async function claim(busy: readonly string[]): Promise<Waiting | null> {
+    const [claimed] = await sql<Waiting[]>`
+      UPDATE control.mail SET lease_until = now() + ${LEASE_SECONDS} * interval '1 second', attempt = attempt + 1
+       WHERE id = (
+         SELECT id FROM control.mail
+          WHERE due_at <= now() AND (lease_until IS NULL OR lease_until < now())
+            AND coalesce(project, '') <> ALL(${[...busy]})
+          ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED)
+      RETURNING id::text, attempt, project, recipient, subject, body, sealed`;
+    return claimed ?? null;
+  }
+
+  async function run({ id, attempt, project, recipient, subject, body, sealed }: Waiting): Promise<void> {
+    let text: string;
+    try {
+      text = body ?? unsealText(keys, sealed!);
+    } catch {
+      log.error({ reason: UNREADABLE }, 'Email dropped');
+      await sql`DELETE FROM control.mail WHERE id = ${id}`;
+      return;
+    }
+    const result = await mail.attempt({ to: recipient, subject, text }, project);
+    const wait = result.isTemporary ? retryIn(WAITS_SECONDS, attempt) : null;
+    if (wait === null) await sql`DELETE FROM control.mail WHERE id = ${id}`;
+    else
+      await sql`
+        UPDATE control.mail SET lease_until = NULL, due_at = now() + ${wait} * interval '1 second'
+         WHERE id = ${id} AND attempt = ${attempt}`;
+  }
+
+  return runDueWork<Waiting>(deps, {
+    what: 'Emails',
+    channel: 'control_mail',
+    pollMs: POLL_MS,
+    ofOneMax: OF_ONE_MAX,
+    claim,
+    ownerOf: ({ project }) => project ?? '',
+    run,
+    sweep: () =>
+      sql`DELETE FROM control.rate WHERE key LIKE 'app-mail:%' AND window_start < now() - interval '2 hours'`,
+  });
+}
+
+/** Tells engines whether emails of apps are sent, and how many. Called at the start, and after settings change. */
+export async function publishMailChannel({
+  sql,
+  mail,
+  limits,
+}: Pick<Dependencies, 'sql' | 'mail' | 'limits'>): Promise<void> {
+  await sql`
+    UPDATE control.mail_channel SET is_on = ${mail.isOn()}, project_hour_max = ${limits.mailProjectHourMax},
+      hour_max = ${limits.mailHourMax}, waiting_max = ${limits.mailWaitingMax}`;
+}

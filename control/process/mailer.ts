@@ -1,0 +1,33 @@
+// How parts of the API process send emails. Implemented by outbound/send-mail.ts.
+import type { MailSettings } from '#core/mail-target.ts';
+import type { AttemptResult } from '#core/outbound/post.ts';
+
+/** An email in plain text. */
+export interface Mail {
+  readonly to: string;
+  /** One line. */
+  readonly subject: string;
+  readonly text: string;
+}
+
+/** The result of an attempt. `status` is that of HTTP or of SMTP. */
+export interface MailResult extends AttemptResult {
+  /** Whether a later attempt may succeed. */
+  readonly isTemporary: boolean;
+  /** What the mail server replied, for operators. */
+  readonly reply: string | null;
+}
+
+/** Sends emails. */
+export interface Mailer {
+  /** Current settings: operators may change them. */
+  settings(): MailSettings;
+  /** Whether emails are sent. */
+  isOn(): boolean;
+  /** Sends an email once. Never throws. @param project whose app it is from; null: the platform. */
+  attempt(mail: Mail, project?: string | null): Promise<MailResult>;
+  /** As `attempt`, but an email that the mail server wants later is queued, and counts as sent. */
+  send(mail: Mail): Promise<MailResult>;
+  /** Signs in at the mail server, and sends nothing. */
+  check(): Promise<MailResult>;
+}

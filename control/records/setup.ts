@@ -1,0 +1,46 @@
+// What operators remember of the first setup: skipped steps, and its end.
+import type { Sql, Transaction } from '#postgres/sql.ts';
+
+/** Steps, in their order. */
+export const setupSteps = [
+  'account',
+  'domain',
+  'https',
+  'git-host',
+  'ai',
+  'backups',
+  'mail',
+  'invitations',
+  'example',
+] as const;
+export type SetupStepName = (typeof setupSteps)[number];
+
+const FINISHED = 'finished';
+
+/** Reads what was skipped, and whether the setup has ended. */
+export async function readSetupMarks(
+  sql: Sql,
+): Promise<{ readonly skipped: ReadonlySet<string>; readonly isFinished: boolean }> {
+  const rows = await sql<{ step: string }[]>`SELECT step FROM control.setup`;
+  const marks = new Set(rows.map(({ step }) => step));
+  return { skipped: marks, isFinished: marks.has(FINISHED) };
+}
+
+/** Marks a step as skipped, or no longer. */
+export async function markSkipped(tx: Transaction, step: SetupStepName, isSkipped: boolean): Promise<void> {
+  if (isSkipped) await tx`INSERT INTO control.setup (step) VALUES (${step}) ON CONFLICT DO NOTHING`;
+  else await tx`DELETE FROM control.setup WHERE step = ${step}`;
+}
+
+/** Ends the setup: the first sign-in leads there no longer. */
+export async function finishSetup(tx: Transaction): Promise<void> {
+  await tx`INSERT INTO control.setup (step) VALUES (${FINISHED}) ON CONFLICT DO NOTHING`;
+}
+
+/** Whether signing in leads an account to the setup: an operator, as long as the setup has not ended. */
+export async function leadsToSetup(sql: Sql, accountId: string): Promise<boolean> {
+  const [row] = await sql`
+    SELECT FROM control.account WHERE id = ${accountId} AND is_admin
+      AND NOT EXISTS (SELECT FROM control.setup WHERE step = ${FINISHED})`;
+  return row !== undefined;
+}

@@ -1,0 +1,127 @@
+// Judges a step of a guarded release by its figures: whether the new deployment is worse than the previous one by more
+// than its limits allow, and more than chance explains. Pure. Called by judge-next.ts.
+import { bucketOf, latencyOf, latencyScale, type SparseCounts } from '#core/histogram.ts';
+import { limitsOf, type ReleaseSettings } from '#core/release-settings.ts';
+import type { Figures, StepFigures } from './figures.ts';
+
+/** Next action, and a sentence for people. */
+export interface Verdict {
+  readonly action: 'wait' | 'advance' | 'roll_back';
+  readonly reason: string;
+}
+
+/** Measured requests that a step needs before it ends; with fewer, it is extended. */
+const REQUESTS_MIN = 100;
+/** A step takes at most this many times its minutes; then the release continues with what is known. */
+const EXTENSION_MAX = 6;
+/** With fewer requests, nothing is beyond doubt. */
+const CERTAIN_MIN = 30;
+/** Fewer failed or slow requests are always attributed to chance. */
+const COUNT_MIN = 3;
+/** Smaller differences do not count: in ms of latency and of CPU per request. */
+const [LATENCY_MS_MIN, CPU_MS_MIN] = [10, 1];
+/** Share of requests above the limit of a p99. */
+const P99_SHARE = 0.01;
+/** Means of fewer requests are not compared. */
+const MEAN_OF_MIN = 30;
+/**
+ * Standard deviations by which a limit must be exceeded: at any time (a look every few seconds finds many chances: one
+ * in 2000 each), and at the end of a step (one in 100).
+ */
+const [CERTAIN, LIKELY] = [3.29, 2.33];
+
+/**
+ * Judges a step.
+ *
+ * @param minutes since the step began.
+ */
+export function judge(settings: ReleaseSettings, figures: StepFigures, minutes: number): Verdict {
+  const { now } = figures;
+  const certain = now.requests < CERTAIN_MIN ? null : findBreach(settings, figures, CERTAIN);
+  if (certain !== null) return { action: 'roll_back', reason: certain };
+  if (minutes < settings.minutes) return { action: 'wait', reason: `Within its limits so far: ${inWords(figures)}` };
+  const isShort = now.measured < REQUESTS_MIN;
+  if (isShort && minutes < settings.minutes * EXTENSION_MAX)
+    return { action: 'wait', reason: `Too few requests to judge yet: ${now.measured} of ${REQUESTS_MIN}` };
+  const likely = findBreach(settings, figures, LIKELY);
+  if (likely !== null) return { action: 'roll_back', reason: likely };
+  const few = isShort ? `too few requests to judge in ${Math.round(minutes)} min, ` : '';
+  return { action: 'advance', reason: `Within its limits: ${few}${inWords(figures)}` };
+}
+
+/** The first limit that is exceeded by this many standard deviations, as a sentence; null: none. */
+function findBreach(settings: ReleaseSettings, { now, before }: StepFigures, deviations: number): string | null {
+  const limits = limitsOf(settings);
+  const failed = [now.failures, now.requests] as const;
+  const failedBefore = [before.failures, before.requests] as const;
+  if (now.failures >= COUNT_MIN && excess(failed, failedBefore, deviations) > limits.errors)
+    return `Errors: ${share(...failed)} of ${now.requests} requests failed, ${share(...failedBefore)} of ${before.requests} before (limit: ${settings.errors} more)`;
+  const [p99, p99Before] = [latencyOf(now.firstByte)?.p99, latencyOf(before.firstByte)?.p99];
+  if (p99 !== undefined && p99Before !== undefined) {
+    const limitMs = Math.max(p99Before * limits.p99, p99Before + LATENCY_MS_MIN);
+    const [slow, slowBefore] = [countAbove(now.firstByte, limitMs), countAbove(before.firstByte, limitMs)];
+    if (slow[0] >= COUNT_MIN && slow[1] >= CERTAIN_MIN && excess(slow, slowBefore, deviations) > P99_SHARE)
+      return `Latency: p99 ${ms(p99)}, ${ms(p99Before)} before (limit: ${settings.p99}); ${share(...slow)} of ${slow[1]} requests took over ${ms(limitMs)}`;
+  }
+  const [cpu, cpuBefore] = [meanOf(now), meanOf(before)];
+  if (cpu === null || cpuBefore === null) return null;
+  const deviation = Math.sqrt(cpu.variance + limits.cpu ** 2 * cpuBefore.variance);
+  const isOver = cpu.mean - limits.cpu * cpuBefore.mean > deviations * deviation;
+  if (!isOver || cpu.mean - cpuBefore.mean < CPU_MS_MIN) return null;
+  return `CPU: ${ms(cpu.mean)} per request, ${ms(cpuBefore.mean)} before (limit: ${settings.cpu})`;
+}
+
+type Counted = readonly [count: number, of: number];
+
+/**
+ * The least difference between two shares that their counts allow (Newcombe's limit, from two limits of Wilson): for
+ * small counts it is cautious where a ratio is not. Without requests before, their share is zero.
+ */
+function excess(now: Counted, before: Counted, deviations: number): number {
+  const [part, partBefore] = [shareOf(now), shareOf(before)];
+  const low = part - wilson(now, deviations).low;
+  const high = before[1] === 0 ? 0 : wilson(before, deviations).high - partBefore;
+  return part - partBefore - Math.hypot(low, high);
+}
+
+/** Wilson's limits of a share. */
+function wilson([count, of]: Counted, deviations: number): { readonly low: number; readonly high: number } {
+  if (of === 0) return { low: 0, high: 1 };
+  const [part, square] = [count / of, deviations ** 2];
+  const middle = part + square / (2 * of);
+  const half = deviations * Math.sqrt((part * (1 - part)) / of + square / (4 * of ** 2));
+  return { low: (middle - half) / (1 + square / of), high: (middle + half) / (1 + square / of) };
+}
+
+const shareOf = ([count, of]: Counted): number => (of === 0 ? 0 : count / of);
+
+/** Durations in buckets above that of a limit, of all. */
+function countAbove({ buckets, counts }: SparseCounts, limitMs: number): Counted {
+  const limit = bucketOf(latencyScale, limitMs);
+  const total = counts.reduce((sum, count) => sum + count, 0);
+  return [counts.reduce((sum, count, at) => sum + (buckets[at]! > limit ? count : 0), 0), total];
+}
+
+/** Mean of the CPU per request in ms, and the variance of that mean; null: of too few. */
+function meanOf({ measured, cpuMs, cpuSquares }: Figures): { readonly mean: number; readonly variance: number } | null {
+  if (measured < MEAN_OF_MIN) return null;
+  const mean = cpuMs / measured;
+  return { mean, variance: Math.max(0, cpuSquares / measured - mean ** 2) / measured };
+}
+
+function inWords({ now, before }: StepFigures): string {
+  const words = [
+    `${share(now.failures, now.requests)} of ${now.requests} requests failed (${share(before.failures, before.requests)} before)`,
+  ];
+  const [p99, p99Before] = [latencyOf(now.firstByte)?.p99, latencyOf(before.firstByte)?.p99];
+  if (p99 !== undefined && p99Before !== undefined) words.push(`p99 ${ms(p99)} (${ms(p99Before)})`);
+  if (now.measured > 0 && before.measured > 0)
+    words.push(`CPU ${ms(now.cpuMs / now.measured)} (${ms(before.cpuMs / before.measured)})`);
+  return words.join(', ');
+}
+
+/** @example share(3, 90) // '3.3 %' */
+const share = (count: number, of: number): string => `${rounded(of === 0 ? 0 : (100 * count) / of)} %`;
+const ms = (value: number): string => `${rounded(value)} ms`;
+/** Two digits below ten, whole numbers above a hundred. */
+const rounded = (value: number): string => String(Number(value.toPrecision(value >= 100 ? 4 : 2)));

@@ -1,0 +1,131 @@
+// Verifies what authenticators sign (WebAuthn), and decides nothing about accounts. Only this file uses the library. It
+// is loaded on demand: 0.2 s of CPU that most processes never need.
+import { isSame } from '../access/secrets.ts';
+import type { Dependencies } from '../process/dependencies.ts';
+import type { HeldPasskey, NewPasskey } from '../records/passkeys.ts';
+
+/** What a browser returns for a new passkey; base64url, as all of these. */
+interface Attestation {
+  readonly id: string;
+  readonly clientDataJSON: string;
+  readonly attestationObject: string;
+}
+
+/** What a browser returns for a sign-in. */
+interface Assertion {
+  readonly id: string;
+  readonly clientDataJSON: string;
+  readonly authenticatorData: string;
+  readonly signature: string;
+  readonly userHandle: string;
+}
+
+/** What it must have been signed for. */
+interface Expected extends Pick<Dependencies, 'addresses' | 'log'> {
+  readonly challenge: string;
+  readonly rpId: string;
+}
+
+/** COSE: ES256, EdDSA, RS256. */
+export const PASSKEY_ALGORITHMS = [-7, -8, -257];
+const REASON_CHARS_MAX = 200;
+
+/** The passkey that was created for a challenge; null: refused. */
+export function verifyNewPasskey(expected: Expected, { id, ...given }: Attestation): Promise<NewPasskey | null> {
+  return orRefused(expected, async () => {
+    const { verifyRegistrationResponse } = await import('@simplewebauthn/server');
+    checkFrame(given.clientDataJSON);
+    const { verified, registrationInfo } = await verifyRegistrationResponse({
+      response: {
+        id,
+        rawId: id,
+        type: 'public-key',
+        response: { ...given, attestationObject: await withoutStatement(given.attestationObject) },
+        clientExtensionResults: {},
+      },
+      ...against(expected),
+      supportedAlgorithmIDs: PASSKEY_ALGORITHMS,
+    });
+    if (!verified) return null;
+    const { credential } = registrationInfo;
+    if (credential.id !== id) throw new Error('It names another credential');
+    return {
+      credentialId: Buffer.from(id, 'base64url'),
+      publicKey: Buffer.from(credential.publicKey),
+      counter: credential.counter,
+    };
+  });
+}
+
+/** The counter of the authenticator after a sign-in; null: refused. */
+export function verifyPasskey(
+  expected: Expected,
+  passkey: HeldPasskey,
+  { id, userHandle, ...given }: Assertion,
+): Promise<number | null> {
+  return orRefused(expected, async () => {
+    const { verifyAuthenticationResponse } = await import('@simplewebauthn/server');
+    if (!isSame(userHandle, passkey.user.toString('base64url')))
+      throw new Error('The user handle is of another account');
+    checkFrame(given.clientDataJSON);
+    const { verified, authenticationInfo } = await verifyAuthenticationResponse({
+      response: { id, rawId: id, type: 'public-key', response: given, clientExtensionResults: {} },
+      ...against(expected),
+      credential: { id, publicKey: new Uint8Array(passkey.publicKey), counter: passkey.counter },
+    });
+    return verified ? authenticationInfo.newCounter : null;
+  });
+}
+
+/** The challenge that a browser says it answers; null: it says none. */
+export function challengeOf(clientDataJSON: string): string | null {
+  try {
+    const { challenge } = parse(clientDataJSON);
+    return typeof challenge === 'string' && /^[\w-]{43}$/.test(challenge) ? challenge : null;
+  } catch {
+    return null;
+  }
+}
+
+function against({ addresses: { ui }, challenge, rpId }: Expected) {
+  return { expectedChallenge: challenge, expectedOrigin: ui, expectedRPID: rpId, requireUserVerification: true };
+}
+
+function parse(clientDataJSON: string): Record<string, unknown> {
+  return JSON.parse(Buffer.from(clientDataJSON, 'base64url').toString()) as Record<string, unknown>;
+}
+
+/** Our pages are never in a frame of another site. The library lets some of these pass. */
+function checkFrame(clientDataJSON: string): void {
+  const { crossOrigin = false } = parse(clientDataJSON);
+  if (crossOrigin !== false) throw new Error('It was signed in a frame of another site');
+}
+
+/**
+ * Replaces the attestation statement by none. We ask for none and would trust none; for one with certificates, the
+ * library would fetch the revocation lists that they name.
+ */
+async function withoutStatement(attestationObject: string): Promise<string> {
+  const { decodeAttestationObject, isoCBOR } = await import('@simplewebauthn/server/helpers');
+  const authData = decodeAttestationObject(new Uint8Array(Buffer.from(attestationObject, 'base64url'))).get('authData');
+  if (!(authData instanceof Uint8Array)) throw new Error('It has no authenticator data');
+  const plain = new Map<string, string | Uint8Array | Map<string, string>>([
+    ['fmt', 'none'],
+    ['attStmt', new Map<string, string>()],
+    ['authData', authData],
+  ]);
+  return Buffer.from(isoCBOR.encode(plain)).toString('base64url');
+}
+
+/** What the library throws is a refusal. */
+async function orRefused<Result>({ log }: Expected, verify: () => Promise<Result | null>): Promise<Result | null> {
+  let reason = 'the signature is wrong';
+  try {
+    const result = await verify();
+    if (result !== null) return result;
+  } catch (error) {
+    reason = String(error instanceof Error ? error.message : error).slice(0, REASON_CHARS_MAX);
+  }
+  log.warn({ reason }, 'A passkey was refused');
+  return null;
+}

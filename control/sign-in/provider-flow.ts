@@ -1,0 +1,79 @@
+// The state of a sign-in at another site, such as the Git host: made on the way there, used up on the way back, and
+// bound to the browser that began. Used by the flow of each site.
+import { randomBytes } from 'node:crypto';
+import { hashOf, isSame } from '../access/secrets.ts';
+import { countAttempt } from './attempts.ts';
+import { cookiesOf, readCookie } from './cookies.ts';
+import { makeOnce, onceHash, takeOnce } from './single-use.ts';
+import type { UiRequest } from './ui-request.ts';
+
+const FLOW_SECONDS = 600;
+
+/** A kind of state: one is not found under the other. */
+type StateKind = 'git-host-state' | 'oidc-state';
+
+/** For whom a sign-in was begun. */
+export interface Purpose {
+  /** The signed-in account that gets the identity. */
+  readonly linkTo?: string;
+  /** Hash of an invitation's link, which the person uses. */
+  readonly invitation?: Buffer;
+}
+
+/** A sign-in whose state was used up on the way back. */
+interface Returned {
+  readonly state: string;
+  readonly redirect: string;
+  readonly linkTo: string | null;
+  readonly invitation: Buffer | null;
+}
+
+/** What a state keeps. */
+interface Kept extends Record<string, string | null> {
+  readonly redirect: string;
+  /** Hash of the cookie that binds it to a browser. */
+  readonly browser: string;
+  readonly linkTo: string | null;
+  readonly invitation: string | null;
+}
+
+/** Makes a state. @returns it, and the `Set-Cookie` that binds it to the browser. */
+export async function beginFlow(
+  { sql, addresses, network }: UiRequest,
+  kind: StateKind,
+  redirect: string,
+  purpose: Purpose,
+): Promise<{ readonly state: string; readonly cookie: string }> {
+  await countAttempt(sql, 'sign-in', network);
+  const cookies = cookiesOf(addresses.ui);
+  const browser = randomBytes(32).toString('base64url');
+  const content: Kept = {
+    redirect,
+    browser: hashOf(browser).toString('base64url'),
+    linkTo: purpose.linkTo ?? null,
+    invitation: purpose.invitation?.toString('hex') ?? null,
+  };
+  const state = await makeOnce(sql, kind, content, FLOW_SECONDS);
+  return { state, cookie: cookies.set(cookies.flow, browser, FLOW_SECONDS) };
+}
+
+/** Uses up the state of a query. @returns null if it is not this browser's, or was used or has expired. */
+export async function endFlow(
+  { sql, addresses, network, session }: UiRequest,
+  kind: StateKind,
+  query: URLSearchParams,
+  headers: Headers,
+): Promise<Returned | null> {
+  await countAttempt(sql, 'sign-in', network);
+  const [state = '', ...more] = query.getAll('state');
+  const browser = readCookie(headers.get('cookie'), cookiesOf(addresses.ui).flow);
+  // A state is used up in any case.
+  const kept = /^[\w-]{43}$/.test(state) ? await takeOnce<Kept>(sql, kind, onceHash(kind, state)) : null;
+  if (kept === null || more.length > 0 || browser === null) return null;
+  if (!isSame(hashOf(browser).toString('base64url'), kept.browser)) return null;
+  // The account that started linking must still be signed in.
+  if (kept.linkTo !== null && session?.accountId !== kept.linkTo) return null;
+  const { redirect, linkTo, invitation } = kept;
+  // Absent in states of an earlier version.
+  return { state, redirect, linkTo, invitation: invitation == null ? null : Buffer.from(invitation, 'hex') };
+}

@@ -1,0 +1,48 @@
+// Bindings as platform.yaml declares them: resource names, settings of queues, and those that the agent library adds.
+// Used by project-config.ts and its rules.
+import type { NamedKind } from '../bindings/kinds.ts';
+import type { QueueSettings, QueuesSettings } from '../queue-settings.ts';
+import type { ProjectFile } from './project-config-schema.ts';
+
+/** The bindings that `agentSDK: true` adds. */
+export const agentBindings = {
+  state: { PLATFORM_AGENT_STATE: 'platform_agent_state' },
+  fs: { PLATFORM_AGENT_FILES: 'platform_agent_files' },
+  workflow: { PLATFORM_AGENT_WORKFLOW: 'platform_agent_run' },
+  timer: { PLATFORM_AGENT_SCHEDULER: 'platform_agent_scheduler' },
+} as const satisfies Partial<Record<NamedKind, Record<string, string>>>;
+
+/** A queue: its name, or a map with its settings. */
+export type WrittenQueue = NonNullable<ProjectFile['queue']>[string];
+
+/** The resource name of a declared binding. */
+export function resourceOf(value: WrittenQueue): string {
+  return typeof value === 'string' ? value : value.name;
+}
+
+/** Queues with settings, by resource name. */
+export function resolvedQueues({ queue }: ProjectFile): QueuesSettings {
+  const queues: Record<string, QueueSettings> = {};
+  for (const value of Object.values(queue ?? {})) {
+    if (typeof value === 'string') continue;
+    const settings = settingsOf(value);
+    if (Object.keys(settings).length > 0) queues[value.name] = settings;
+  }
+  return queues;
+}
+
+/** The settings that a queue declares. */
+export function settingsOf(value: Exclude<WrittenQueue, string>): QueueSettings {
+  const {
+    max_retries: maxRetries,
+    retry_delay: delay,
+    max_concurrency: maxConcurrency,
+    dead_letter: deadLetter,
+  } = value;
+  return {
+    ...(maxRetries === undefined ? {} : { maxRetries }),
+    ...(delay === undefined ? {} : { retryDelayMs: delay * 1000 }),
+    ...(maxConcurrency === undefined ? {} : { maxConcurrency }),
+    ...(deadLetter === undefined ? {} : { deadLetter }),
+  };
+}

@@ -1,0 +1,55 @@
+// The series and marks of a chart: types, stacking, and points without a line. Used by chart.tsx and chart-drawn.tsx.
+// Pure.
+
+/** One line of a chart. */
+export interface Series {
+  readonly label: string;
+  /** A variable of styles/tokens.css, such as `--ok`. */
+  readonly color: string;
+  /** One value per time; null for a gap. */
+  readonly values: readonly (number | null)[];
+  /** Filled area. */
+  readonly isFilled?: boolean;
+  readonly isBars?: boolean;
+}
+
+/** A point in time. */
+export interface Mark {
+  /** Ms since 1970. */
+  readonly at: number;
+  /** Beside the line; may be empty. */
+  readonly label: string;
+}
+
+/** A series as it is drawn, and its own values, which the legend shows. */
+interface StackedSeries extends Series {
+  readonly ownValues: readonly (number | null)[];
+}
+
+/**
+ * Each series is drawn to the sum of itself and those below it, the highest first, so that the lower ones cover it.
+ *
+ * @returns the series from the top of the stack to its bottom. Gaps count as zero.
+ */
+export function stackedFromTop(series: readonly Series[]): StackedSeries[] {
+  let below: readonly number[] = [];
+  return series
+    .map((one) => {
+      const values = one.values.map((value, at) => (value ?? 0) + (below[at] ?? 0));
+      below = values;
+      return { ...one, values, ownValues: one.values };
+    })
+    .toReversed();
+}
+
+/** The value of a series at a position, without those below it in the stack. */
+export function ownValue(series: Series | StackedSeries, at: number): number | null {
+  return ('ownValues' in series ? series.ownValues : series.values)[at] ?? null;
+}
+
+/** Positions of values between gaps: a line does not show them. */
+export function isolatedPoints(values: readonly (number | null)[]): number[] {
+  return values.flatMap((value, at) =>
+    value !== null && (values[at - 1] ?? null) === null && (values[at + 1] ?? null) === null ? [at] : [],
+  );
+}

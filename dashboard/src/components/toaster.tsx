@@ -1,0 +1,12 @@
+// The container of toasts, in a root of its own. toast.ts loads this file, once.
+import { createRoot } from 'react-dom/client';
+import { Toaster } from 'sonner';
+import 'sonner/dist/styles.css';
+import styles from './toast.module.css';
+
+export { toast } from 'sonner';
+
+const container = document.body.appendChild(document.createElement('div'));
+createRoot(container).render(
+  <Toaster className={styles.toaster ?? ''} position="bottom-right" visibleToasts={4} gap={8} />,
+);

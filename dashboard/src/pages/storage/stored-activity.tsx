@@ -1,0 +1,28 @@
+// Calls of a state or of files, with what the project stores of the kind.
+import { useQuery } from '@tanstack/react-query';
+import { projectQuery } from '../../queries/account.ts';
+import type { BindingPlace } from '../../queries/resources.ts';
+import { storageQuery, type Storage } from '../../queries/storage.ts';
+import { mode } from '../../state/mode.ts';
+import { Activity } from '../jobs/activity.tsx';
+
+/** Names of the kinds in the counts of storage. */
+const counted = { state: 'state', fs: 'files' } as const satisfies Record<string, Storage['kinds'][number]['kind']>;
+
+interface StoredProps {
+  readonly place: BindingPlace;
+  readonly kind: keyof typeof counted;
+}
+
+/** Storage is counted for the project: all its states, or all its files. */
+export function StoredActivity({ place, kind }: StoredProps) {
+  const { data: project } = useQuery({ ...projectQuery(place.project), enabled: mode === 'production' });
+  const { data: storage } = useQuery({
+    ...storageQuery(project?.organizationId ?? ''),
+    enabled: project !== undefined && mode === 'production',
+  });
+  const kinds = storage?.projects.find(({ projectId }) => projectId === place.id)?.kinds;
+  const bytes = kinds?.find((one) => one.kind === counted[kind])?.bytes;
+  const size = bytes === undefined ? null : { name: 'Stored by the project', bytes };
+  return <Activity place={place} kind={kind} title="Calls" size={size} />;
+}

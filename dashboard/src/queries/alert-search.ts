@@ -1,0 +1,10 @@
+// Search parameters of the pages of alerts.
+
+export interface AlertSearch {
+  /** ID of the open rule. */
+  readonly rule?: string | undefined;
+}
+
+/** Drops what is not valid. */
+export const alertSearch = ({ rule }: Record<string, unknown>): AlertSearch =>
+  typeof rule === 'string' && rule !== '' ? { rule } : {};

@@ -1,0 +1,52 @@
+// Search parameters of logs, requests and traces, and what their filters offer.
+
+/** Time ranges that end now. */
+export const logRanges = {
+  '15m': ['15 minutes', 15 * 60_000],
+  '1h': ['hour', 3_600_000],
+  '24h': ['24 hours', 86_400_000],
+  '7d': ['7 days', 7 * 86_400_000],
+} as const;
+export type LogRange = keyof typeof logRanges;
+
+export const levels = ['debug', 'info', 'warn', 'error'] as const;
+export type Level = (typeof levels)[number];
+
+export const statusClasses = ['2xx', '3xx', '4xx', '5xx'] as const;
+export type StatusClass = (typeof statusClasses)[number];
+
+/** Triggers of an invocation. */
+export const kinds = { http: 'Requests', queue: 'Queues', timer: 'Timers', cron: 'Schedules', workflow: 'Workflows' };
+export type Kind = keyof typeof kinds;
+
+export const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
+
+/** Search parameters. */
+export interface LogSearch {
+  readonly range?: LogRange | undefined;
+  /** ISO times, if a part of the histogram is selected. */
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+  readonly level?: Level | undefined;
+  readonly search?: string | undefined;
+  readonly route?: string | undefined;
+  readonly branch?: string | undefined;
+  readonly deployment?: string | undefined;
+  readonly trace?: string | undefined;
+  /** Requests: only failures. */
+  readonly outcome?: 'failed' | undefined;
+  readonly order?: 'cpu' | 'wall' | undefined;
+  /** Traces: status class. `least` is the minimum duration in ms. */
+  readonly status?: StatusClass | undefined;
+  readonly least?: number | undefined;
+  readonly kind?: Kind | undefined;
+  /** Requests: the HTTP method. */
+  readonly method?: (typeof methods)[number] | undefined;
+  /** Lines: new ones are shown as they arrive. */
+  readonly live?: boolean | undefined;
+  /** The open invocation. */
+  readonly invocation?: string | undefined;
+}
+
+/** Changes search parameters; undefined removes one. */
+export type Narrow = (change: LogSearch, isReplacing?: boolean) => void;

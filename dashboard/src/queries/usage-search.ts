@@ -1,0 +1,12 @@
+// Time ranges and kinds of usage, as filters offer them.
+
+/** Time ranges. */
+export const ranges = {
+  day: ['24 hours', 24, 'hour'],
+  week: ['7 days', 24 * 7, 'hour'],
+  month: ['30 days', 24 * 30, 'day'],
+} as const;
+export type Range = keyof typeof ranges;
+
+export const kinds = ['http', 'queue', 'timer', 'cron', 'workflow'] as const;
+export type Kind = (typeof kinds)[number];

@@ -1,0 +1,36 @@
+// Counts what calls have cost before a limit on cost was set: from then on, its counter is exact. Called by the control
+// plane when an organization sets its limits or those of a project.
+import type { Statements } from '#postgres/connection.ts';
+import type { SetLimit } from '../accounts.ts';
+import { counterKey } from '../room.ts';
+import { windowOf } from '../window.ts';
+
+/** Never less than was counted: old usage may be deleted already. */
+const COUNT = `
+  INSERT INTO control.ai_counter AS c (key, starts_at, ends_at, used)
+  SELECT $1::text, $2::timestamptz, $3::timestamptz, coalesce(sum(cost_micros), 0)::bigint FROM control.ai_usage
+   WHERE organization_id = $4 AND at >= $2::timestamptz AND ($5::text IS NULL OR project_id = $5)
+  ON CONFLICT (key, starts_at) DO UPDATE SET used = greatest(c.used, excluded.used)`;
+
+/** @param projectId null: the limits are the organization's. @param at ms since 1970. */
+export async function countSpent(
+  sql: Statements,
+  of: { readonly organizationId: string; readonly projectId: string | null },
+  limits: readonly SetLimit[],
+  at: number,
+): Promise<void> {
+  const { organizationId, projectId } = of;
+  const scope = projectId === null ? 'organization' : 'project';
+  for (const limit of limits) {
+    if (limit.of !== 'cost') continue;
+    const { startsAt, endsAt } = windowOf(limit.per, at);
+    await sql.all(
+      COUNT,
+      counterKey({ ...limit, scope }, projectId ?? organizationId),
+      new Date(startsAt).toISOString(),
+      new Date(endsAt).toISOString(),
+      organizationId,
+      projectId,
+    );
+  }
+}

@@ -1,0 +1,151 @@
+// What the platform needs of a Git host, whichever kind it is: the drivers in kinds/ implement it, and one contract
+// suite (test/contract/git-hosts.ts) runs over all of them. Types, and what all drivers do alike.
+import { isFailure } from '#core/failure.ts';
+import type { Delivery } from './delivery.ts';
+import type { HostRepository } from './repositories.ts';
+import type { HostRequest } from './rest.ts';
+
+/** A repository by the host's id, which stays when it is renamed, and by `owner/name`. */
+export interface RepositoryRef {
+  readonly id: string;
+  readonly fullName: string;
+}
+
+/** The state of a deployment at its commit. */
+export interface CommitStatus {
+  readonly state: 'pending' | 'success' | 'failure' | 'error';
+  /** At most 140 characters. */
+  readonly description: string;
+  /** Its name: one status of a commit for each. */
+  readonly context: string;
+  readonly targetUrl: string;
+}
+
+/** The platform's comment on a pull request. */
+export interface HostComment {
+  /** The host's id, if it was written before. */
+  readonly id: number | null;
+  /** First line of the body, by which the comment is found if its id was lost. */
+  readonly mark: string;
+  readonly body: string;
+}
+
+/** What is done with a connected repository. All methods throw {@link Failure} `git_host`. */
+export interface RepositoryAccess {
+  /** Null: it does not exist, or the credentials may not see it. */
+  readRepository(repository: RepositoryRef): Promise<HostRepository | null>;
+  /** The commit of a branch; null: there is no such branch. */
+  readHead(repository: RepositoryRef, branch: string): Promise<string | null>;
+  /** Credentials for `git` over HTTP. */
+  cloneCredential(repository: RepositoryRef): Promise<{ readonly username: string; readonly password: string }>;
+  setStatus(repository: RepositoryRef, commit: string, status: CommitStatus): Promise<void>;
+  /** Creates or edits the comment. @returns its id */
+  writeComment(repository: RepositoryRef, number: number, comment: HostComment): Promise<number>;
+}
+
+/** The account that a token belongs to. */
+interface HostAccount {
+  readonly login: string;
+  /** Null: it does not expire, or the host does not say. */
+  readonly expiresAt: Date | null;
+  /** Scopes that the token lacks. */
+  readonly missing: readonly string[];
+}
+
+/** The webhook of one repository. */
+export interface HostWebhook {
+  readonly url: string;
+  readonly secret: string;
+}
+
+/** What was done to a webhook. */
+export type WebhookState = 'created' | 'updated' | 'kept';
+
+/** What is done with a token, as the account that it belongs to. */
+export interface TokenAccess extends RepositoryAccess {
+  readAccount(): Promise<HostAccount>;
+  /** @param page from 1. */
+  listRepositories(options: {
+    readonly search: string;
+    readonly page: number;
+  }): Promise<{ readonly repositories: readonly HostRepository[]; readonly hasMore: boolean }>;
+  /** Creates the webhook, or repairs it. @param rewrite also where it looks right: its secret cannot be read. */
+  ensureWebhook(repository: RepositoryRef, webhook: HostWebhook, rewrite: boolean): Promise<WebhookState>;
+  removeWebhook(repository: RepositoryRef, url: string): Promise<void>;
+}
+
+/** Sends a request with the token. */
+export type Ask = (request: HostRequest) => Promise<unknown>;
+
+/** A kind of Git host that is used with access tokens. */
+export interface TokenHostKind {
+  /** As people call it. */
+  readonly title: string;
+  /** Where it is if the operator names no URL; null: the operator has to. */
+  readonly publicUrl: string | null;
+  /** Which URL to pass, for people. */
+  readonly urlAdvice: string;
+  readonly apiUrlOf: (url: string) => string;
+  /** What is wrong with a URL; null: nothing. */
+  readonly urlProblem?: (url: string) => string | null;
+  /** Path of the API that answers without a token, or asks for one. */
+  readonly probe: (url: string) => string;
+  /** URL below which repositories are, by `owner/name`. */
+  readonly repositoriesAt: (url: string) => string;
+  /** Which token to create, for people. */
+  readonly tokenAdvice: string;
+  /** The request header with the token. */
+  readonly authorization: (token: string) => Readonly<Record<string, string>>;
+  /** @param url of its pages, without a slash at its end. */
+  readonly open: (ask: Ask, token: string, url: string) => TokenAccess;
+  /** Header names of deliveries, in lower case. */
+  readonly event: string;
+  /** The first one that a delivery has identifies it. */
+  readonly deliveryIds: readonly string[];
+  /** `hmac`: HMAC-SHA256 of the body in hexadecimal digits, after the prefix; `token`: the secret itself. */
+  readonly signature: { readonly header: string; readonly scheme: 'hmac' | 'token'; readonly prefix: string };
+  /**
+   * Parses a delivery.
+   *
+   * @param event from its header.
+   * @returns nothing for deliveries to ignore.
+   * @throws {Failure} `delivery_malformed`
+   */
+  readonly readDeliveries: (event: string, body: unknown) => readonly Delivery[];
+}
+
+/** The result of a request, or null where the host answers that there is no such thing. */
+export async function orNull<Result>(asked: Promise<Result>): Promise<Result | null> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (isFailure(error, 'git_host') && error.status === 404) return null;
+    throw error;
+  }
+}
+
+/** How one host creates, edits and finds a comment. */
+interface CommentCalls {
+  /** Finds the platform's own comment. People can write the mark, too, but their comments cannot be edited. */
+  find(): Promise<number | null>;
+  edit(id: number): Promise<unknown>;
+  create(): Promise<unknown>;
+}
+
+/** Edits the comment, or creates it where there is none (any more). @returns its id */
+export async function keepComment(known: number | null, calls: CommentCalls): Promise<number> {
+  const id = known ?? (await calls.find());
+  if (id !== null)
+    try {
+      await calls.edit(id);
+      return id;
+    } catch (error) {
+      if (!isFailure(error, 'git_host') || (error.status !== 404 && error.status !== 403)) throw error;
+    }
+  return ((await calls.create()) as { id: number }).id;
+}
+
+/** Each part of a branch name or of `owner/name`, encoded for use in a path. */
+export function pathOf(name: string): string {
+  return name.split('/').map(encodeURIComponent).join('/');
+}

@@ -1,0 +1,76 @@
+// What clients get for a failed request: visitors the project's own page, a page of the platform or JSON; the author of
+// the worker an explanation, in `platform dev`. Called by deployment.ts.
+import { errorMessage } from '#core/errors.ts';
+import { sendFailure } from '../http/error-pages.ts';
+import type { Exchange } from '../http/listener.ts';
+import type { HttpInvocation } from '../invocation/invocation.ts';
+import type { SourceFrame, StackMapper } from '../invocation/log.ts';
+import { failureResponse, type FailureResponse, type Outcome } from '../invocation/outcome.ts';
+import type { DeploymentConfig, ServingDeps } from './config.ts';
+
+type Failed = Outcome & { kind: 'failed' };
+
+/** Why a request failed, as the author of its worker sees it. */
+interface Explained {
+  /** In words, without the worker's own message. */
+  readonly title: string;
+  /** Name of a thrown error. */
+  readonly name?: string;
+  readonly message: string;
+  /** Mapped to the sources. */
+  readonly stack: string | null;
+  readonly place: SourceFrame | null;
+}
+
+/** Makes the response of a failed request. @param plain the response that visitors may see. */
+export type Explain = (exchange: Exchange, plain: FailureResponse, failure: Explained) => FailureResponse;
+
+/** Dependencies, of one deployment. */
+export interface FailedRequestDeps {
+  readonly config: DeploymentConfig;
+  readonly mapper: StackMapper;
+  /** Answers with details for the author of the worker; null: only what visitors may see. */
+  readonly explain: Explain | null;
+  readonly sendErrorPage: ServingDeps['sendErrorPage'];
+}
+
+/** Answers a failed request, unless its client is gone; closes its connection if a response has begun. */
+export function answerFailedRequest(
+  invocation: HttpInvocation,
+  outcome: Failed,
+  { config, mapper, explain, sendErrorPage }: FailedRequestDeps,
+): void {
+  const exchange = invocation.answer;
+  if (invocation.phase === 'answered' && !invocation.isClientGone) {
+    exchange.destroy();
+    return;
+  }
+  const plain = failureResponse(outcome);
+  invocation.status = plain.status;
+  exchange.onAbort = null;
+  if (outcome.code === 'client_gone') {
+    invocation.isClientGone = true;
+    return;
+  }
+  if (explain === null) {
+    if (!sendErrorPage(exchange, config, plain)) sendFailure(exchange, plain);
+    return;
+  }
+  const { status, headerBlock, body } = explain(exchange, plain, explained(outcome, mapper));
+  exchange.send(status, headerBlock, body);
+}
+
+function explained({ code, details, thrown }: Failed, mapper: StackMapper): Explained {
+  const { reason = '', ...others } = details;
+  const title = errorMessage(code, others).replace(/: \{reason\}$/, '');
+  // When a worker does not start, `reason` holds the cause.
+  const stack = thrown === undefined ? String(reason) : (thrown.stack ?? '');
+  const [said] = mapper.map(String(reason)).split('\n', 1);
+  return {
+    title,
+    message: thrown?.message ?? (said || title),
+    ...(thrown !== undefined && { name: thrown.name }),
+    stack: stack.includes('\n') ? mapper.map(stack) : null,
+    place: mapper.frame(stack),
+  };
+}

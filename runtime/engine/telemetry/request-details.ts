@@ -1,0 +1,94 @@
+// What is stored of a request besides its record: the query, some headers, the client, and the sizes of the bodies.
+// Called by recorder.ts for requests that are stored, on the main thread: all work here is bounded. Secrets must not
+// leave the engine: only harmless headers are stored, and values of the query that may be secret are replaced.
+import type { RequestDetails } from '#core/telemetry.ts';
+import type { Exchange } from '../http/listener.ts';
+
+/** Headers whose values are stored. */
+const STORED = new Set([
+  'accept',
+  'accept-encoding',
+  'accept-language',
+  'cache-control',
+  'content-encoding',
+  'content-length',
+  'content-type',
+  'host',
+  'if-modified-since',
+  'if-none-match',
+  'origin',
+  'range',
+  'referer',
+  'upgrade',
+  'user-agent',
+  'x-requested-with',
+]);
+/** Headers of which only the name is stored. */
+const SECRET = new Set(['authorization', 'cookie']);
+/** Headers that are looked at. */
+const SCANNED_MAX = 64;
+const VALUE_CHARS_MAX = 256;
+/** Of all values together. */
+const HEADERS_CHARS_MAX = 1024;
+const QUERY_CHARS_MAX = 1024;
+const HIDDEN = '***';
+
+const SECRET_NAME =
+  /pass|secret|token|auth(?!or)|session|credential|signature|jwt|bypass|(?:key|code|sig|otp|pin|sid|hash)$/i;
+/** Long random values are tokens more often than not. */
+const LONG_RUN = /[\w.~=-]{24,}/g;
+
+/** @param client address of the client; empty: unknown. */
+export function requestDetails(exchange: Exchange, status: number, client: string): RequestDetails {
+  const { target, headerBlock, bodyBytes, sentBytes } = exchange;
+  return {
+    query: storedQuery(target),
+    headers: storedHeaders(headerBlock),
+    client,
+    requestBytes: bodyBytes < 0 ? null : bodyBytes,
+    responseBytes: status === 101 ? null : sentBytes,
+  };
+}
+
+/** @example storedQuery('/search?q=tea&token=abc') // 'q=tea&token=***' */
+export function storedQuery(target: string): string {
+  const at = target.indexOf('?');
+  if (at < 0) return '';
+  return target
+    .slice(at + 1, at + 1 + QUERY_CHARS_MAX)
+    .split('&')
+    .map((field) => {
+      const nameEnd = field.indexOf('=');
+      if (nameEnd < 0) return isSecretValue(field) ? HIDDEN : field;
+      const name = field.slice(0, nameEnd);
+      return SECRET_NAME.test(name) || isSecretValue(field.slice(nameEnd + 1)) ? `${name}=${HIDDEN}` : field;
+    })
+    .join('&');
+}
+
+/** The first value of each header. @param block of the request (http/listener.ts). */
+export function storedHeaders(block: string): RequestDetails['headers'] {
+  const headers = new Map<string, string | null>();
+  let charsLeft = HEADERS_CHARS_MAX;
+  for (let at = 0, scanned = 0; at < block.length && scanned < SCANNED_MAX; scanned++) {
+    const nameEnd = block.indexOf('\0', at);
+    const valueEnd = block.indexOf('\0', nameEnd + 1);
+    if (nameEnd < 0 || valueEnd < 0) break;
+    const name = block.slice(at, nameEnd);
+    at = valueEnd + 1;
+    if (SECRET.has(name)) headers.set(name, null);
+    else if (STORED.has(name) && !headers.has(name) && charsLeft > 0) {
+      const value = block.slice(
+        nameEnd + 1,
+        Math.min(valueEnd, nameEnd + 1 + VALUE_CHARS_MAX, nameEnd + 1 + charsLeft),
+      );
+      // A referrer is stored without its query.
+      const stored = name === 'referer' ? value.replace(/[?#].*$/, '') : value;
+      headers.set(name, stored);
+      charsLeft -= stored.length;
+    }
+  }
+  return [...headers];
+}
+
+const isSecretValue = (value: string): boolean => value.match(LONG_RUN)?.some((run) => /\d/.test(run)) ?? false;
