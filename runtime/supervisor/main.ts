@@ -105,6 +105,7 @@ async function start(config: SupervisorConfig, running: RunningProcess): Promise
     usage,
     log,
     onListening(engine) {
+      place.shared();
       record.leave();
       process.send?.({
         type: 'listening',

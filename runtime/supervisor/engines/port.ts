@@ -1,11 +1,12 @@
 // The public port, held as long as the supervisor runs: engines share it (SO_REUSEPORT), so the system would silently
 // let a second platform join them. Used by main.ts before the first engine starts.
-import { createServer, type AddressInfo, type Server } from 'node:net';
+import { createServer, type AddressInfo, type ListenOptions, type Server } from 'node:net';
 
 /** A claimed port. */
 interface ClaimedPort {
   readonly port: number;
-  release(): void;
+  /** An engine listens on it: a free port that was chosen here is held until then. */
+  shared(): void;
 }
 
 /**
@@ -15,14 +16,16 @@ interface ClaimedPort {
  * @throws {Error} `EADDRINUSE`, `EACCES` from the system.
  */
 export async function claimPort(host: string, port: number, isOpen = false): Promise<ClaimedPort> {
-  const probe = createServer();
-  if (!isOpen) await listen(probe, { host, port });
+  const isLinux = process.platform === 'linux';
+  // Otherwise another program may get a free port before the first engine listens. Nobody else knows it yet.
+  const isHeld = port === 0 && isLinux;
+  const probe = createServer((socket) => socket.destroy()).unref();
+  if (!isOpen) await listen(probe, { host, port, reusePort: isHeld });
   const chosen = isOpen ? port : (probe.address() as AddressInfo).port;
-  let guard: Server | null = null;
-  if (process.platform === 'linux') {
+  if (isLinux) {
     // An abstract socket: it disappears with its holder, and is unique per network namespace, like ports. It also
     // refuses a second platform at moments when no engine listens.
-    guard = createServer((socket) => socket.destroy());
+    const guard = createServer((socket) => socket.destroy());
     try {
       await listen(guard, { path: `\0platform-handler-${chosen}` });
     } catch (error) {
@@ -31,11 +34,11 @@ export async function claimPort(host: string, port: number, isOpen = false): Pro
     }
     guard.unref();
   }
-  if (!isOpen) await new Promise((resolve) => void probe.close(resolve));
-  return { port: chosen, release: () => void guard?.close() };
+  if (!isOpen && !isHeld) await new Promise((resolve) => void probe.close(resolve));
+  return { port: chosen, shared: () => void (isHeld && probe.close()) };
 }
 
-function listen(server: Server, where: { host: string; port: number } | { path: string }): Promise<void> {
+function listen(server: Server, where: ListenOptions): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
     server.listen({ ...where, exclusive: true }, () => {

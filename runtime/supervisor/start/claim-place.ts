@@ -13,6 +13,8 @@ import { keepPrivate } from '../data-folder/private-folders.ts';
 interface ClaimedPlace {
   /** The public port; the configured one if no engines run here. */
   readonly port: number;
+  /** Call it when an engine listens there. */
+  shared(): void;
   /** Its listening socket, if systemd opened it. */
   readonly socket: SentHandle | null;
   /** Version of the program. */
@@ -36,9 +38,9 @@ export async function claimPlace(
 ): Promise<ClaimedPlace> {
   const ownsFolder = folder !== '' && parts.has('databases');
   const given = await receiveSocket(environment);
-  const { port } = parts.has('handler')
+  const { port, shared } = parts.has('handler')
     ? await claimPort(host, given?.port ?? wanted, given !== null)
-    : { port: wanted };
+    : { port: wanted, shared() {} };
   if (folder !== '') keepPrivate(folder);
   if (ownsFolder) process.on('exit', await claimFolder(folder, { onLost }));
   // With the lock, so that no restore begins afterwards.
@@ -48,6 +50,7 @@ export async function claimPlace(
   if (ownsFolder) leaveFirstRecord(environment, folder, about);
   return {
     port,
+    shared,
     socket: given?.socket ?? null,
     version,
     // One of several handlers on the folder keeps its own ledger.
