@@ -16,12 +16,14 @@ import { runDrains } from './drains/deliver.ts';
 import { startDeployments } from './releases/start.ts';
 import { watchBuilds } from './releases/request-builder.ts';
 import { openGitPush } from './git-push/git-push.ts';
+import { gitHostPages } from './git-host/pages.ts';
 import { startGitHost } from './git-host/start.ts';
 import type { Dependencies } from './process/dependencies.ts';
 import { readConfiguration } from './process/configuration.ts';
 import { deliverMail, publishMailChannel } from './outbound/mail-queue.ts';
 import { createMailer } from './outbound/send-mail.ts';
 import { openAiProxy } from './process/ai-proxy.ts';
+import { liveGit } from './process/live-git.ts';
 import { followSettings, openLiveSettings } from './process/live-settings.ts';
 import { openPrivatePort } from './process/private-port.ts';
 import { RequestCounts } from './process/request-counts.ts';
@@ -62,7 +64,7 @@ async function start(): Promise<() => Promise<void>> {
     folder: config.folder,
     privatePort: openPrivatePort(config.privatePort.origins, config.privatePort.token),
     addresses: config.addresses,
-    git: config.git,
+    git: liveGit(config.git, settings),
     limits: limits.control,
     cpuLimits: limits.cpu,
     telemetryLimits: limits.telemetry,
@@ -134,7 +136,7 @@ async function start(): Promise<() => Promise<void>> {
       : await serveApi({
           variable: 'API_WEB_LISTEN',
           ...config.web.address,
-          fetch: counts.counted(behindWeb(config.web.token, createUi(forPages, api.fetch))),
+          fetch: counts.counted(behindWeb(config.web.token, createUi(forPages, api.fetch, gitHostPages))),
         });
   // The supervisor shows the first-run token and stores it for the user's commands.
   process.send?.({ type: 'ready', port: server.port, firstRun });

@@ -46,7 +46,7 @@ export interface CloneDeps {
   readonly keys: EncryptionKeys;
   /** Data folder, `FS_PATH`. */
   readonly folder: string;
-  /** Null: `GITHOST_APP_ID` and its key are not set. */
+  /** Null: no application is configured. */
   readonly gitHost: GitHost | null;
   /** `GIT_REMOTE_PRIVATE_HOSTS`: remotes whose addresses may be private. */
   readonly privateHosts: readonly string[];
@@ -91,7 +91,7 @@ export async function cloneSource(deps: CloneDeps, repositoryId: string): Promis
       `The repository ${row.full_name} is disconnected: ${row.disconnect_reason ?? 'unknown'}`,
     );
   if (row.source === 'builtin') return { folder: repositoryFolder(deps.folder, repositoryId), redact: [] };
-  if (row.source === 'git-host' && row.git_host_id === null) return hostedSource(deps.gitHost, row);
+  if (row.source === 'git-host' && row.git_host_id === null) return hostedSource(deps, row);
   try {
     if (row.git_host_id !== null) return await tokenSource(deps, row, row.git_host_id);
     const credentials = openCredentials(deps.keys, repositoryId, row.credentials);
@@ -101,17 +101,22 @@ export async function cloneSource(deps: CloneDeps, repositoryId: string): Promis
   }
 }
 
-async function hostedSource(gitHost: GitHost | null, row: Row): Promise<CloneSource> {
+async function hostedSource({ gitHost, privateHosts }: CloneDeps, row: Row): Promise<CloneSource> {
   if (gitHost === null)
     throw new Failure(
       'clone_refused',
-      'No Git-host application is configured: set GITHOST_APP_ID and GITHOST_APP_PRIVATE_KEY',
+      'No Git-host application is configured: the operator creates one in the dashboard, or sets GITHOST_APP_ID and GITHOST_APP_PRIVATE_KEY',
     );
   if (row.installation_id === null || row.host_id === null)
     throw new Failure('clone_refused', `The Git-host application is no longer installed for ${row.full_name}`);
   const access = openGithub(gitHost, row.installation_id);
   const { username, password } = await access.cloneCredential({ id: row.host_id, fullName: row.full_name });
   const url = `${gitHost.url}/${row.full_name}.git`;
+  if (gitHost.isPrivate !== undefined) {
+    const addresses = await resolveRemote({ host: hostnameOf(url) }, privateHosts);
+    const address = preferred(addresses);
+    return { url, address, isPlainHttp: url.startsWith('http:'), ...basic(username, password) };
+  }
   return { url, isPlainHttp: url.startsWith('http:'), ...basic(username, password) };
 }
 

@@ -1,5 +1,6 @@
 // The variables that configure the Git host and the remotes with private addresses. The API process and the builder
 // read them the same way. Pure.
+import { githubApiUrl } from './host/application.ts';
 import { openGitHost, type GitHost } from './host/connection.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -31,7 +32,7 @@ export function gitConfigurationFrom(environment: Environment): GitConfiguration
   if (secret !== '' && secret.length < SECRET_CHARS_MIN)
     throw new Error('GITHOST_WEBHOOK_SECRET is weak: make one with `openssl rand -hex 32`, here and at the Git host');
   const url = originOf('GITHOST_URL', get('GITHOST_URL') || 'https://github.com');
-  const apiUrl = originOf('GITHOST_API_URL', get('GITHOST_API_URL') || apiUrlOf(url));
+  const apiUrl = originOf('GITHOST_API_URL', get('GITHOST_API_URL') || githubApiUrl(url));
   return {
     gitHost: appId === '' ? null : openGitHost({ url, apiUrl, appId, privateKey }),
     webhookSecret: secret === '' ? null : secret,
@@ -40,11 +41,6 @@ export function gitConfigurationFrom(environment: Environment): GitConfiguration
       .filter((host) => host !== '')
       .map((host) => host.toLowerCase()),
   };
-}
-
-/** Self-hosted Git hosts serve the REST API under their web URL. */
-function apiUrlOf(url: string): string {
-  return url === 'https://github.com' ? 'https://api.github.com' : `${url}/api/v3`;
 }
 
 function originOf(name: string, text: string): string {

@@ -13,6 +13,7 @@ import { runProcess, type RunningProcess } from '#core/process/run-process.ts';
 import { openSandboxClient } from '#core/sandbox/service-client.ts';
 import { cloneSource, type CloneDeps } from '#git/clone-source.ts';
 import { gitConfigurationFrom } from '#git/configuration.ts';
+import { openApplication, overridingVariable, readApplication } from '#git/host/application.ts';
 import { openSql } from '#postgres/sql.ts';
 import { confinementOf, describeConfinement } from '#core/process/confinement/confinement.ts';
 import { machineMemory } from '#core/process/machine-memory.ts';
@@ -33,11 +34,16 @@ const CLOSE_MS_MAX = 8000;
 
 const log = openLog('builder', process.env);
 
-/** Fetches remote repositories with short-lived credentials. */
-function remotes(deps: CloneDeps): FindRemote {
+/**
+ * Fetches remote repositories with short-lived credentials. An operator may create or remove the Git host's application
+ * while the builder runs.
+ */
+function remotes(deps: CloneDeps, hasOwn: boolean): FindRemote {
   return async ({ id }) => {
     try {
-      const { redact, ...source } = await cloneSource(deps, id);
+      const application = hasOwn ? null : await readApplication(deps.sql, deps.keys);
+      const gitHost = application === null ? deps.gitHost : openApplication(application, deps.privateHosts);
+      const { redact, ...source } = await cloneSource({ ...deps, gitHost }, id);
       return { source, secrets: redact };
     } catch (error) {
       if (isFailure(error, 'clone_refused'))
@@ -97,7 +103,8 @@ async function start({ stop }: RunningProcess): Promise<() => Promise<void>> {
     { policy, lookup: guardedLookup(policy), privateHosts: git.privateHosts },
     process.env,
   );
-  const findRemote = remotes({ ...git, sql, keys: config.keys, folder: config.folder });
+  const hasOwn = overridingVariable(process.env) !== null;
+  const findRemote = remotes({ ...git, sql, keys: config.keys, folder: config.folder }, hasOwn);
   const sandboxes = sandboxBuilds(config.sandboxes);
   const builder = await startBuilder({
     ...config,

@@ -18,7 +18,8 @@ import type { Noted } from './hosts.ts';
 export function gitHostOf({ git }: Pick<Dependencies, 'git'>): GitHost {
   if (git.gitHost !== null) return git.gitHost;
   throw new ApiError('not_available', {
-    reason: 'No Git-host application is configured: set GITHOST_APP_ID and GITHOST_APP_PRIVATE_KEY (docs/git-host.md)',
+    reason:
+      'No Git-host application is configured: an operator creates one on the page Git hosts, or sets GITHOST_APP_ID and GITHOST_APP_PRIVATE_KEY (docs/git-host-github.md)',
   });
 }
 

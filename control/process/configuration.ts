@@ -13,6 +13,7 @@ import { parseHandlerUrls } from '#core/process/handler-addresses.ts';
 import { sandboxServiceFrom } from '#core/sandbox/service-address.ts';
 import type { SandboxServiceAddress } from '#core/sandbox/service-client.ts';
 import { gitConfigurationFrom, type GitConfiguration } from '#git/configuration.ts';
+import { githubApiUrl, PUBLIC_GITHUB } from '#git/host/application.ts';
 import type { OidcSettings } from '../access/oidc/provider.ts';
 import { oidcSettingsFrom } from './oidc-settings.ts';
 import { groupProblem, listOf } from './variable-groups.ts';
@@ -107,12 +108,14 @@ export interface GitHostSettings {
   readonly apiUrl: string;
   /** `GITHOST_CLIENT_ID`, `GITHOST_CLIENT_SECRET`; null: no sign-in there. */
   readonly oauth: { readonly clientId: string; readonly clientSecret: string } | null;
+  /**
+   * Names the host in stored identities, whose ids may be those of another host. Absent: the host of `GITHOST_URL`,
+   * which keeps the identities without a name.
+   */
+  readonly realm?: string;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
-
-const PUBLIC_HOST = 'https://github.com';
-const PUBLIC_HOST_API = 'https://api.github.com';
 
 /** @throws {Error} with one line per problem. */
 export function readConfiguration(environment: Environment): Configuration {
@@ -285,12 +288,11 @@ function gitHostSettings(environment: Environment): GitHostSettings {
     keyProblem(get('GITHOST_APP_PRIVATE_KEY')),
   ].filter((problem) => problem !== null);
   if (problems.length > 0) throw new Error(problems.join('\n'));
-  const url = get('GITHOST_URL') === '' ? PUBLIC_HOST : parseAddress('GITHOST_URL', get('GITHOST_URL'));
-  const usual = url === PUBLIC_HOST ? PUBLIC_HOST_API : `${url}/api/v3`;
+  const url = get('GITHOST_URL') === '' ? PUBLIC_GITHUB : parseAddress('GITHOST_URL', get('GITHOST_URL'));
   const clientId = get('GITHOST_CLIENT_ID');
   return {
     url,
-    apiUrl: get('GITHOST_API_URL') === '' ? usual : parseAddress('GITHOST_API_URL', get('GITHOST_API_URL')),
+    apiUrl: get('GITHOST_API_URL') === '' ? githubApiUrl(url) : parseAddress('GITHOST_API_URL', get('GITHOST_API_URL')),
     oauth: clientId === '' ? null : { clientId, clientSecret: get('GITHOST_CLIENT_SECRET') },
   };
 }

@@ -5,6 +5,7 @@ import { seal, unseal, type EncryptionKeys } from '#core/encryption.ts';
 import { runRounds } from '#core/process/rounds.ts';
 import { settingContext } from '#core/variable-context.ts';
 import type { Sql, Transaction } from '#postgres/sql.ts';
+import { APPLICATION_SETTING, overridingVariable, parseApplication, type Application } from '#git/host/application.ts';
 import { operatorSettingsFrom, type OperatorSettings } from './configuration.ts';
 
 /** Their names. */
@@ -33,12 +34,18 @@ export type SettingChanges = Readonly<Partial<Record<SettingName, string | null>
 /** The settings of a running platform. */
 export interface LiveSettings {
   current(): OperatorSettings;
+  /** The application of the Git host that an operator has created; null: none, or variables override it. */
+  application(): Application | null;
+  /** The variable that overrides a stored application; null: none. */
+  readonly applicationVariable: string | null;
   list(): Promise<Setting[]>;
   /** Whether the environment sets it, so that a stored value has no effect. */
   isFixed(name: SettingName): boolean;
   /** @throws {Error} naming the setting, if the platform cannot run with these changes. */
   check(changes: SettingChanges): void;
   write(tx: Transaction, changes: SettingChanges, accountId: string): Promise<void>;
+  /** Stores the application, or removes it. */
+  writeApplication(tx: Transaction, application: Application | null, accountId: string): Promise<void>;
   /** Reads them again; resolves with whether something changed. */
   reload(): Promise<boolean>;
 }
@@ -55,11 +62,13 @@ export async function openLiveSettings({ sql, keys, log, environment }: Deps): P
   const fixed = (name: string): string => environment[name]?.trim() ?? '';
   let stored: ReadonlyMap<string, string> = new Map();
   let current = operatorSettingsFrom(fixed);
+  let application: Application | null = null;
+  const applicationVariable = overridingVariable(environment);
   const over = (values: ReadonlyMap<string, string>) => (name: string) => fixed(name) || (values.get(name) ?? '');
 
   async function read(): Promise<Map<string, string>> {
     const rows = await sql<{ name: string; value: Buffer }[]>`
-      SELECT name, value FROM control.setting WHERE name = ANY(${[...settingNames]}) ORDER BY name`;
+      SELECT name, value FROM control.setting WHERE name = ANY(${[...settingNames, APPLICATION_SETTING]}) ORDER BY name`;
     const values = new Map<string, string>();
     for (const { name, value } of rows) {
       try {
@@ -71,8 +80,19 @@ export async function openLiveSettings({ sql, keys, log, environment }: Deps): P
     return values;
   }
 
+  async function store(tx: Transaction, name: string, value: string | null, accountId: string): Promise<void> {
+    if (value === null) await tx`DELETE FROM control.setting WHERE name = ${name}`;
+    else
+      await tx`
+        INSERT INTO control.setting (name, value, changed_by)
+        VALUES (${name}, ${seal(keys, value, settingContext(name))}, ${accountId})
+        ON CONFLICT (name) DO UPDATE SET value = excluded.value, changed_by = excluded.changed_by, changed_at = now()`;
+  }
+
   const settings: LiveSettings = {
     current: () => current,
+    application: () => application,
+    applicationVariable,
     isFixed: (name) => fixed(name) !== '',
     check: (changes) => void operatorSettingsFrom(over(changed(stored, changes))),
     async list() {
@@ -94,14 +114,11 @@ export async function openLiveSettings({ sql, keys, log, environment }: Deps): P
       });
     },
     async write(tx, changes, accountId) {
-      for (const [name, value] of Object.entries(changes)) {
-        if (value === null) await tx`DELETE FROM control.setting WHERE name = ${name}`;
-        else
-          await tx`
-            INSERT INTO control.setting (name, value, changed_by)
-            VALUES (${name}, ${seal(keys, value, settingContext(name))}, ${accountId})
-            ON CONFLICT (name) DO UPDATE SET value = excluded.value, changed_by = excluded.changed_by, changed_at = now()`;
-      }
+      for (const [name, value] of Object.entries(changes)) await store(tx, name, value, accountId);
+      await tx`SELECT pg_notify(${CHANNEL}, '')`;
+    },
+    async writeApplication(tx, value, accountId) {
+      await store(tx, APPLICATION_SETTING, value === null ? null : JSON.stringify(value), accountId);
       await tx`SELECT pg_notify(${CHANNEL}, '')`;
     },
     async reload() {
@@ -109,6 +126,8 @@ export async function openLiveSettings({ sql, keys, log, environment }: Deps): P
       const isSame = values.size === stored.size && [...values].every(([name, value]) => stored.get(name) === value);
       if (isSame) return false;
       stored = values;
+      const created = applicationVariable === null ? values.get(APPLICATION_SETTING) : undefined;
+      application = created === undefined ? null : parseApplication(created);
       try {
         current = operatorSettingsFrom(over(values));
       } catch (error) {

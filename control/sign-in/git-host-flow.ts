@@ -15,7 +15,8 @@ export const GIT_HOST_CALLBACK = '/api/auth/callback/git-host';
 export function checkGitHost({ signIn }: Pick<UiRequest, 'signIn'>): void {
   if (signIn.gitHost.oauth === null)
     throw new ApiError('not_available', {
-      reason: 'Sign-in with a Git host is not enabled: set GITHOST_CLIENT_ID and GITHOST_CLIENT_SECRET',
+      reason:
+        'Sign-in with a Git host is not enabled: create the GitHub App, or set GITHOST_CLIENT_ID and GITHOST_CLIENT_SECRET',
     });
 }
 

@@ -6,12 +6,17 @@ import type { GitHostSettings } from '../process/configuration.ts';
 
 /** A user of the Git host. */
 export interface GitHostPerson {
-  /** The host's user id, which is stable when the login changes. */
+  /** Has the host's user id, which is stable when the login changes. */
   readonly subject: string;
   readonly login: string;
   readonly name: string;
   readonly email: string | null;
   readonly avatarUrl: string | null;
+}
+
+/** The subject of an identity: the host's id of the person, with the host's name where it has one. */
+function subjectOf({ realm }: Pick<GitHostSettings, 'realm'>, id: string): string {
+  return realm === undefined ? id : `${realm} ${id}`;
 }
 
 /** Tokens to call the host as a user. */
@@ -91,7 +96,7 @@ export async function personOf(host: GitHostSettings, accessToken: string): Prom
   const isWhole = (typeof id === 'number' || typeof id === 'string') && String(id) !== '' && typeof login === 'string';
   if (!isWhole || login === '') throw new Failure('sign_in_refused', 'The Git host returned no account');
   return {
-    subject: String(id),
+    subject: subjectOf(host, String(id)),
     login: login.slice(0, 100),
     name: typeof name === 'string' ? name.slice(0, 200) : '',
     email: typeof email === 'string' && email.includes('@') ? email.slice(0, 320) : null,

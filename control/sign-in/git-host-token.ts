@@ -24,10 +24,13 @@ export async function gitHostTokenOf(
   accountId: string,
 ): Promise<string | null> {
   return sql.begin(async (tx) => {
+    const { realm } = signIn.gitHost;
     // A refresh token can be used once, so concurrent callers wait for the result.
     const [row] = await tx<{ provider: string; subject: string; access_token: Buffer | null }[]>`
       SELECT provider, subject, access_token FROM control.identity
-      WHERE account_id = ${accountId} AND access_token IS NOT NULL ORDER BY subject LIMIT 1 FOR UPDATE`;
+      WHERE account_id = ${accountId} AND access_token IS NOT NULL
+        AND ${realm === undefined ? tx`position(' ' in subject) = 0` : tx`starts_with(subject, ${`${realm} `})`}
+      ORDER BY subject LIMIT 1 FOR UPDATE`;
     if (row === undefined || row.access_token === null) return null;
     const context = tokenContext(row.provider, row.subject);
     const token = JSON.parse(unseal(keys, row.access_token, context)) as GitHostToken;

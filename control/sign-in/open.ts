@@ -40,7 +40,7 @@ export async function openSignIn(
   };
 }
 
-/** The same, with the ways and the sign-up that operators have chosen last. */
+/** The same, with the ways, the sign-up and the application of the Git host that operators have chosen last. */
 export function withLiveSettings(signIn: SignIn, settings: LiveSettings): SignIn {
   return {
     ...signIn,
@@ -49,6 +49,12 @@ export function withLiveSettings(signIn: SignIn, settings: LiveSettings): SignIn
     },
     get ways() {
       return settings.current().signInWays;
+    },
+    get gitHost() {
+      const application = settings.application();
+      if (application === null) return signIn.gitHost;
+      const { url, apiUrl, clientId, clientSecret } = application;
+      return { url, apiUrl, oauth: { clientId, clientSecret }, realm: url };
     },
   };
 }

@@ -1,5 +1,5 @@
-// The state of a sign-in at another site, such as the Git host: made on the way there, used up on the way back, and
-// bound to the browser that began. Used by the flow of each site.
+// The state of a visit to another site that leads back here, such as a sign-in at the Git host: made on the way there,
+// used up on the way back, and bound to the browser that began. Used by the flow of each site.
 import { randomBytes } from 'node:crypto';
 import { hashOf, isSame } from '../access/secrets.ts';
 import { countAttempt } from './attempts.ts';
@@ -10,7 +10,7 @@ import type { UiRequest } from './ui-request.ts';
 const FLOW_SECONDS = 600;
 
 /** A kind of state: one is not found under the other. */
-type StateKind = 'git-host-state' | 'oidc-state';
+type StateKind = 'git-host-state' | 'oidc-state' | 'application-state' | 'git-account-state';
 
 /** For whom a sign-in was begun. */
 export interface Purpose {
@@ -18,6 +18,8 @@ export interface Purpose {
   readonly linkTo?: string;
   /** Hash of an invitation's link, which the person uses. */
   readonly invitation?: Buffer;
+  /** What else the way back needs. */
+  readonly subject?: string;
 }
 
 /** A sign-in whose state was used up on the way back. */
@@ -26,6 +28,7 @@ interface Returned {
   readonly redirect: string;
   readonly linkTo: string | null;
   readonly invitation: Buffer | null;
+  readonly subject: string | null;
 }
 
 /** What a state keeps. */
@@ -35,6 +38,7 @@ interface Kept extends Record<string, string | null> {
   readonly browser: string;
   readonly linkTo: string | null;
   readonly invitation: string | null;
+  readonly subject: string | null;
 }
 
 /** Makes a state. @returns it, and the `Set-Cookie` that binds it to the browser. */
@@ -43,6 +47,7 @@ export async function beginFlow(
   kind: StateKind,
   redirect: string,
   purpose: Purpose,
+  seconds = FLOW_SECONDS,
 ): Promise<{ readonly state: string; readonly cookie: string }> {
   await countAttempt(sql, 'sign-in', network);
   const cookies = cookiesOf(addresses.ui);
@@ -52,9 +57,10 @@ export async function beginFlow(
     browser: hashOf(browser).toString('base64url'),
     linkTo: purpose.linkTo ?? null,
     invitation: purpose.invitation?.toString('hex') ?? null,
+    subject: purpose.subject ?? null,
   };
-  const state = await makeOnce(sql, kind, content, FLOW_SECONDS);
-  return { state, cookie: cookies.set(cookies.flow, browser, FLOW_SECONDS) };
+  const state = await makeOnce(sql, kind, content, seconds);
+  return { state, cookie: cookies.set(cookies.flow, browser, seconds) };
 }
 
 /** Uses up the state of a query. @returns null if it is not this browser's, or was used or has expired. */
@@ -73,7 +79,7 @@ export async function endFlow(
   if (!isSame(hashOf(browser).toString('base64url'), kept.browser)) return null;
   // The account that started linking must still be signed in.
   if (kept.linkTo !== null && session?.accountId !== kept.linkTo) return null;
-  const { redirect, linkTo, invitation } = kept;
+  const { redirect, linkTo, invitation, subject = null } = kept;
   // Absent in states of an earlier version.
-  return { state, redirect, linkTo, invitation: invitation == null ? null : Buffer.from(invitation, 'hex') };
+  return { state, redirect, linkTo, invitation: invitation == null ? null : Buffer.from(invitation, 'hex'), subject };
 }

@@ -7,6 +7,8 @@ import { hashOf } from '../access/secrets.ts';
 type SingleUseKind =
   | 'git-host-state'
   | 'oidc-state'
+  | 'application-state'
+  | 'git-account-state'
   | 'cli-code'
   | 'device-code'
   | 'device-user-code'

@@ -42,8 +42,12 @@ const redirectQuery = Type.Object({
 });
 const Decision = Type.Union([Type.Literal('allow'), Type.Literal('deny')]);
 
+/** Pages for signed-in people, under `/api/auth/`. */
+export type UiRoutes = ReturnType<typeof noRoutes>;
+const noRoutes = () => platform<UiRequest>();
+
 /** The app. Its errors are HTML pages. */
-export function createUiApp() {
+export function createUiApp(more: UiRoutes | null = null) {
   return platform<UiRequest>()
     .use(ownPagesOnly)
     .onError((error, ctx) => errorPage(error, ctx.env))
@@ -107,6 +111,7 @@ export function createUiApp() {
     .route('/', recoveryApp)
     .route('/', secondFactorApp)
     .route('/', emailApp)
+    .route('/', more ?? noRoutes())
     .get('/api/auth/authorize', async (ctx) => {
       const { env, url } = ctx;
       const asked = readCodeRequest(url.searchParams);

@@ -10,7 +10,7 @@ import { SESSION_MS, type Session } from '../sessions/sessions.ts';
 import { cookiesOf, readCookie } from './cookies.ts';
 import { isFromOwnPage, mayRead } from './origin.ts';
 import { goTo, html, page } from './pages.ts';
-import { createUiApp } from './ui-app.ts';
+import { createUiApp, type UiRoutes } from './ui-app.ts';
 
 /** The API's fetch handler. */
 type ApiFetch = (request: Request, deps: Dependencies) => Response | Promise<Response>;
@@ -18,10 +18,15 @@ type ApiFetch = (request: Request, deps: Dependencies) => Response | Promise<Res
 /**
  * Handles requests to `AUTH_URL`.
  *
- * @example serveApi({ socket, fetch: behindWeb(token, createUi(parts, api.fetch)) })
+ * @param more pages of other parts of the control plane, under `/api/auth/`.
+ * @example serveApi({ socket, fetch: behindWeb(token, createUi(parts, api.fetch, gitHostPages)) })
  */
-export function createUi(deps: Dependencies, api: ApiFetch): (request: Request) => Promise<Response> {
-  const app = createUiApp();
+export function createUi(
+  deps: Dependencies,
+  api: ApiFetch,
+  more: UiRoutes | null = null,
+): (request: Request) => Promise<Response> {
+  const app = createUiApp(more);
   const cookies = cookiesOf(deps.addresses.ui);
   const { sessions } = deps.signIn;
   const answer = async (request: Request): Promise<Response> => {

@@ -14,6 +14,8 @@ interface GitHostOptions {
   readonly appId: string;
   /** `GITHOST_APP_PRIVATE_KEY` in PEM; `\n` may replace line breaks. */
   readonly privateKey: string;
+  /** Whether its address may be private, and its URL plain http. Undefined: variables name it, and any is allowed. */
+  readonly isPrivate?: boolean;
   /** Milliseconds since 1970. */
   readonly now?: () => number;
   /** Request timeout in milliseconds, 10,000 by default. */
@@ -29,6 +31,8 @@ export type Permissions = Readonly<Record<string, 'read' | 'write' | 'admin'>>;
 export interface GitHost {
   readonly apiUrl: string;
   readonly url: string;
+  /** As {@link GitHostOptions} has it. */
+  readonly isPrivate?: boolean;
   /** Sends a request as the application. */
   asApp(request: HostRequest): Promise<unknown>;
   /** Sends a request as an installation, with a token for one repository (by the host's id). */
@@ -100,7 +104,10 @@ export function openGitHost(options: GitHostOptions): GitHost {
     return ask(request, `Bearer ${await installationToken(scope)}`);
   }
   const asPerson = (token: string, request: HostRequest): Promise<unknown> => ask(request, `Bearer ${token}`);
-  return { apiUrl, url: options.url.replace(/\/+$/, ''), asApp, asInstallation, asPerson, installationToken };
+  const { isPrivate } = options;
+  const url = options.url.replace(/\/+$/, '');
+  const host = { apiUrl, url, asApp, asInstallation, asPerson, installationToken };
+  return isPrivate === undefined ? host : { ...host, isPrivate };
 }
 
 /** @throws {Error} naming the variable, never its value. */

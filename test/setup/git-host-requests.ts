@@ -3,6 +3,7 @@ import { createHash, randomBytes, verify } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import path from 'node:path';
 import type { HostedInstallation, HostedRepository, HostState, HostToken } from './git-host-state.ts';
+import { createFromManifest, exchangeManifest, isManifestPage } from './git-host-manifest.ts';
 import { commitBody, pushBody, repositoryBody, signDelivery, userBody } from './git-host-payloads.ts';
 import { answerGit, headsOf, runGit, tipOf } from './git-repositories.ts';
 
@@ -32,6 +33,10 @@ export async function answerRequest(
   const body = Buffer.concat(chunks).toString();
   try {
     if (url.pathname === '/login/oauth/authorize') return authorize(state, url, response);
+    if (request.method === 'POST' && isManifestPage(url.pathname)) {
+      response.writeHead(302, { location: createFromManifest(state, url, body) }).end();
+      return;
+    }
     const isApi = url.pathname.startsWith(`${API}/`);
     if (isApi) {
       state.requests.push(`${request.method} ${url.pathname.slice(API.length)}`);
@@ -99,6 +104,8 @@ function answerApi(state: HostState, url: URL, request: IncomingMessage, body: B
   const bearer = /^(?:Bearer|token) (.+)$/i.exec(request.headers.authorization ?? '')?.[1] ?? '';
   const match = (pattern: RegExp): string[] | null => pattern.exec(place)?.slice(1).map(decodeURIComponent) ?? null;
 
+  const exchanged = exchangeManifest(state, place);
+  if (exchanged !== null) return exchanged;
   let found: string[] | null;
   if (place === 'GET /app') {
     checkApp(state, bearer);

@@ -54,6 +54,10 @@ export interface HostState {
   readonly installations: Map<number, HostedInstallation>;
   readonly repositories: HostedRepository[];
   readonly tokens: Map<string, HostToken>;
+  /** Manifests of created applications, by the code that gives their credentials once. */
+  readonly manifests: Map<string, Record<string, unknown>>;
+  /** Fields in which the credentials of the next created application differ. */
+  created: Record<string, unknown>;
   /** Codes of sign-in, until they are exchanged. */
   readonly codes: Map<string, { readonly login: string; readonly challenge: string | null; readonly redirect: string }>;
   /** Requests of the REST API, as `GET /app`. */

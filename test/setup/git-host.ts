@@ -66,6 +66,8 @@ export async function startGitHost(): Promise<TestGitHost> {
     installations: new Map(),
     repositories: [],
     tokens: new Map(),
+    manifests: new Map(),
+    created: {},
     codes: new Map(),
     requests: [],
     app: { permissions: { ...allPermissions }, events: ['push', 'repository', 'pull_request', 'delete'] },

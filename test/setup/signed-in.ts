@@ -8,10 +8,14 @@ import type { OidcProvider } from '#control/access/oidc/provider.ts';
 import { createClientAddress } from '#control/http/client-address.ts';
 import { createApi } from '#control/api/app.ts';
 import type { Dependencies } from '#control/process/dependencies.ts';
+import { gitHostPages } from '#control/git-host/pages.ts';
+import { liveGit } from '#control/process/live-git.ts';
 import { serveApi } from '#control/process/servers.ts';
 import type { SignUp } from '#control/process/configuration.ts';
 import { behindWeb, webClient } from '#control/process/web-proxy.ts';
+import { withLiveSettings } from '#control/sign-in/open.ts';
 import { createUi } from '#control/sign-in/ui.ts';
+import { gitConfigurationFrom } from '#git/configuration.ts';
 import { defaultLimits, type WebLimits } from '#core/limits.ts';
 import { listen } from '#web/serve/listener.ts';
 import { createApiProxy } from '#web/serve/api-proxy.ts';
@@ -40,9 +44,12 @@ export async function startSignIn(
     trustedProxies = [],
     limits = {},
     oidc = () => null,
+    isHostKnown = true,
   }: {
     trustedProxies?: readonly string[];
     limits?: Partial<WebLimits>;
+    /** Whether variables name the Git host; otherwise an operator may create an application there. */
+    isHostKnown?: boolean;
     /** Makes the OpenID Connect provider, which redirects to pages of `ui`. */
     oidc?: (ui: string) => OidcProvider | null | Promise<OidcProvider | null>;
   } = {},
@@ -61,9 +68,12 @@ export async function startSignIn(
     apiUrl: host.apiUrl,
     oauth: { clientId: host.clientId, clientSecret: host.clientSecret },
   };
+  const { settings } = control.deps;
+  const known = { ...control.deps.signIn, gitHost, oidc: await oidc(ui), signUp };
   const deps: Dependencies = {
     ...control.deps,
-    signIn: { ...control.deps.signIn, gitHost, oidc: await oidc(ui), signUp },
+    git: liveGit(gitConfigurationFrom({ GIT_REMOTE_PRIVATE_HOSTS: '127.0.0.1' }), settings),
+    signIn: isHostKnown ? known : withLiveSettings(control.deps.signIn, settings),
   };
   const app = createApi();
   const forPages: Dependencies = { ...deps, clientAddress: createClientAddress(trustedProxies, webClient) };
@@ -75,7 +85,7 @@ export async function startSignIn(
   });
   const servers = await Promise.all([
     serveApi({ host: '127.0.0.1', port: apiPort, fetch: (request) => app.fetch(request, deps) }),
-    serveApi({ socket: socketPath, fetch: behindWeb(token, createUi(forPages, app.fetch)) }),
+    serveApi({ socket: socketPath, fetch: behindWeb(token, createUi(forPages, app.fetch, gitHostPages)) }),
     listen({
       host: '127.0.0.1',
       port: uiPort,

@@ -289,7 +289,7 @@ export const zones: readonly Zone[] = [
     'control/storage/',
     'control/repositories/',
   ]),
-  controlFeature('git-host', ['git/', 'control/releases/', 'control/sign-in/']),
+  controlFeature('git-host', ['git/', 'packages/worker/', 'control/releases/', 'control/sign-in/']),
   controlFeature('releases', [
     'artifacts/',
     'gateway/accounts/',

@@ -1,16 +1,17 @@
-// `platform git-hosts add <kind> <name>`: adds a Git host that is used with access tokens. For operators.
+// `platform git-hosts add <kind> [name]`: adds a Git host, or says where the GitHub App is created. For operators.
 import { defineCommand } from 'citty';
 import { ask } from '../../api/requests.ts';
 import { needApi, platformFlags } from '../../api/target.ts';
 import type { Shell } from '../../terminal/shell.ts';
+import { CliError } from '../../terminal/failure.ts';
 import { print } from '../../terminal/table.ts';
-import type { GitHost } from './find.ts';
+import { GITHUB, type AppStatus, type GitHost } from './find.ts';
 
 export const command = defineCommand({
   meta: { name: 'add', description: 'Add a Git host (operators only)' },
   args: {
-    kind: { type: 'positional', required: true, description: 'gitlab, gitea, forgejo or bitbucket' },
-    name: { type: 'positional', required: true, description: 'Name of the host' },
+    kind: { type: 'positional', required: true, description: 'github, gitlab, gitea, forgejo or bitbucket' },
+    name: { type: 'positional', required: false, description: 'Name of the host; none for github' },
     url: { type: 'string', valueHint: 'url', description: 'Its URL (default: the public service of the kind)' },
     ...platformFlags,
     json: { type: 'boolean', description: 'Print JSON' },
@@ -19,6 +20,23 @@ export const command = defineCommand({
     const shell = data as Shell;
     const { kind, name, url } = args;
     const api = await needApi(shell, args, 'platform git-hosts add');
+    if (kind === GITHUB) {
+      const { createUrl, source } = await ask<AppStatus>(api, 'GET', '/git-host/status');
+      if (createUrl === null)
+        throw new CliError(
+          `The platform has a GitHub App (${source === 'platform' ? 'created in the dashboard' : 'set by variables'})`,
+          {
+            advice:
+              'Remove it first: `platform git-hosts rm github`, or the variables GITHOST_APP_ID and GITHOST_CLIENT_ID.',
+          },
+        );
+      const address = url === undefined ? createUrl : `${createUrl}?${new URLSearchParams({ url })}`;
+      return print(shell, args.json, { createUrl: address }, () =>
+        shell.out(`Open this page to create the GitHub App: ${address}`),
+      );
+    }
+    if (name === undefined)
+      throw new CliError('The host needs a name', { exitCode: 2, advice: 'platform git-hosts add <kind> <name>' });
     const body = { kind, name, ...(url !== undefined && { url }) };
     const host = await ask<GitHost>(api, 'POST', '/git-hosts', { body });
     print(shell, args.json, host, () => {

@@ -12,6 +12,17 @@ export interface GitHost {
   readonly tokenAdvice: string;
 }
 
+/** The word for the GitHub App, which is no host with accounts. */
+export const GITHUB = 'github';
+
+/** The GitHub App as the API returns it. */
+export interface AppStatus {
+  readonly source: 'environment' | 'platform' | null;
+  readonly url: string | null;
+  readonly createUrl: string | null;
+  readonly problem: string | null;
+}
+
 /** An account on a Git host as the API returns it. */
 export interface GitAccount {
   readonly id: string;

@@ -5,12 +5,12 @@ import { needApi, platformFlags } from '../../api/target.ts';
 import { confirm, yesFlag } from '../../terminal/confirm.ts';
 import type { Shell } from '../../terminal/shell.ts';
 import { print } from '../../terminal/table.ts';
-import { hostOf } from './find.ts';
+import { GITHUB, hostOf } from './find.ts';
 
 export const command = defineCommand({
   meta: { name: 'rm', description: 'Remove a Git host and disconnect its repositories (operators only)' },
   args: {
-    host: { type: 'positional', required: true, description: 'Name or ID of the host' },
+    host: { type: 'positional', required: true, description: 'Name or ID of the host, or github' },
     ...yesFlag,
     ...platformFlags,
     json: { type: 'boolean', description: 'Print JSON' },
@@ -18,6 +18,15 @@ export const command = defineCommand({
   async run({ args, data }) {
     const shell = data as Shell;
     const api = await needApi(shell, args, 'platform git-hosts rm');
+    if (args.host.toLowerCase() === GITHUB) {
+      const what = 'The GitHub App and the repositories that it connects will be removed. Deployments stay.';
+      await confirm(shell, args.yes, what);
+      await ask(api, 'DELETE', '/git-host/application?disconnect=true');
+      print(shell, args.json, { removed: GITHUB }, () =>
+        shell.out(`${shell.paint('green', 'Removed')} the GitHub App`),
+      );
+      return;
+    }
     const host = await hostOf(api, args.host);
     await confirm(
       shell,

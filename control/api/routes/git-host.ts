@@ -5,6 +5,7 @@ import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import { readApp } from '#git/host/repositories.ts';
 import { approveDeployment } from '../../git-host/approval.ts';
+import { APPLICATION_PATH, creationProblem, removeApplication } from '../../git-host/application.ts';
 import { gitHostOf } from '../../git-host/connect.ts';
 import { installUrlOf, listConnectable } from '../../git-host/connectable.ts';
 import { missingPermissions } from '../../git-host/missing-permissions.ts';
@@ -30,6 +31,10 @@ const Connectable = Type.Object({
 
 const Status = Type.Object({
   isConfigured: Type.Boolean(),
+  /** `platform`: created in the dashboard; `environment`: variables, which override it. Null: there is none. */
+  source: nullable(Type.Enum(['environment', 'platform'])),
+  /** Where an operator creates the application in a browser; null: variables configure it, or it exists. */
+  createUrl: nullable(Type.String()),
   url: Type.Union([Type.String(), Type.Null()]),
   webhookUrl: Type.String(),
   isWebhookSecretSet: Type.Boolean(),
@@ -117,9 +122,13 @@ export const gitHost = platform<Dependencies, RequestState>()
     { ...needs('operator'), summary: "List the permissions that the Git host's app lacks", response: Status },
     async (ctx) => {
       ctx.state.access.operator();
-      const { git, addresses } = ctx.env;
+      const { git, addresses, settings } = ctx.env;
+      const isCreated = settings.application() !== null;
       const status = {
         isConfigured: git.gitHost !== null,
+        source: isCreated ? ('platform' as const) : git.gitHost === null ? null : ('environment' as const),
+        createUrl:
+          git.gitHost === null && creationProblem(ctx.env) === null ? `${addresses.ui}${APPLICATION_PATH}` : null,
         url: git.gitHost?.url ?? null,
         webhookUrl: `${addresses.api}/webhooks/git-host`,
         isWebhookSecretSet: git.webhookSecret !== null,
@@ -136,6 +145,32 @@ export const gitHost = platform<Dependencies, RequestState>()
         if (!isFailure(error, 'git_host')) throw error;
         return { ...status, problem: error.message };
       }
+    },
+  )
+  .delete(
+    '/git-host/application',
+    {
+      ...needs('operator'),
+      summary: 'Remove the GitHub App that was created in the dashboard; deployments stay',
+      description: 'The app stays on GitHub: delete it there. One that variables configure is not removed.',
+      query: Type.Object({
+        disconnect: Type.Optional(Type.Boolean({ description: 'Also if repositories are connected' })),
+      }),
+      response: { 204: Type.Null() },
+    },
+    async (ctx) => {
+      const { accountId } = ctx.state.access.operator();
+      const disconnect = ctx.query.disconnect === true;
+      await removeApplication(ctx.env, { accountId, disconnect }, (tx, { slug, url }) =>
+        ctx.state.audit(tx, {
+          organizationId: null,
+          action: 'git_host.delete',
+          subjectKind: 'git_host',
+          subjectId: null,
+          details: { kind: 'github', name: slug, url },
+        }),
+      );
+      return ctx.json(null, 204);
     },
   )
   .post(

@@ -7,6 +7,12 @@ export const gitHostsQuery = queryOptions({
   queryFn: async ({ signal }) => (await dataOf(api.get('/git-hosts', { signal }))).hosts,
 });
 
+/** The platform's GitHub App, for operators. */
+export const gitHubAppQuery = queryOptions({
+  queryKey: ['github-app'],
+  queryFn: ({ signal }) => dataOf(api.get('/git-host/status', { signal })),
+});
+
 /** The accounts that an organization has connected. */
 export const gitAccountsQuery = (organizationId: string) =>
   queryOptions({

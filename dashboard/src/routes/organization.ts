@@ -45,6 +45,8 @@ const webhooksRoute = createRoute({
 const gitHostsRoute = createRoute({
   getParentRoute: () => organizationRoute,
   path: '/git-hosts',
+  validateSearch: ({ from }: Record<string, unknown>): { readonly from?: 'setup' | undefined } =>
+    from === 'setup' ? { from } : {},
   component: lazyRouteComponent(() => import('../pages/organization/git-hosts.tsx'), 'GitHostsPage'),
 });
 

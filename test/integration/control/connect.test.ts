@@ -332,6 +332,8 @@ test('the operator is told what the application lacks', async () => {
   const read = () => control.call('GET', '/git-host/status');
   assert.deepEqual((await read()).body, {
     isConfigured: true,
+    source: 'environment',
+    createUrl: null,
     url: host.url,
     webhookUrl: 'http://localhost:4002/webhooks/git-host',
     isWebhookSecretSet: true,

@@ -2,7 +2,9 @@
 // hosts here.
 import { CodeIcon } from '@radix-ui/react-icons';
 import { useQuery } from '@tanstack/react-query';
+import { useSearch } from '@tanstack/react-router';
 import { api, dataOf } from '../../api/client.ts';
+import { ButtonLink } from '../../components/button.tsx';
 import { EmptyState } from '../../components/notice.tsx';
 import { State } from '../../components/state.tsx';
 import type { Column } from '../../components/table.tsx';
@@ -14,16 +16,19 @@ import { RecordList } from '../../records/record-list.tsx';
 import { RowMenu } from '../../records/row-menu.tsx';
 import { userQuery } from '../../queries/account.ts';
 import { gitAccountsQuery, gitHostsQuery } from '../../queries/git-accounts.ts';
+import { GitHubApp } from './github-app.tsx';
 import { OrganizationPage } from './organization-page.tsx';
 
 export function GitHostsPage() {
   const { data: user } = useQuery(userQuery);
   const { data: hosts = [] } = useQuery(gitHostsQuery);
+  const { from } = useSearch({ from: '/orgs/$org/git-hosts' });
   return (
     <OrganizationPage
       title="Git hosts"
       actions={({ id }) => (
         <>
+          {from === 'setup' && <ButtonLink to="/setup">Back to the setup</ButtonLink>}
           {user?.isOperator === true && (
             <AddButton label="Add Git host" isPrimary={hosts.length === 0}>
               {(form) => <NewHost {...form} />}
@@ -35,7 +40,14 @@ export function GitHostsPage() {
         </>
       )}
     >
-      {({ id }) => <Accounts id={id} hasHosts={hosts.length > 0} />}
+      {({ id, slug }) => (
+        <>
+          {user?.isOperator === true && (
+            <GitHubApp returnTo={from === 'setup' ? '/setup' : `/orgs/${slug}/git-hosts`} />
+          )}
+          <Accounts id={id} hasHosts={hosts.length > 0} />
+        </>
+      )}
     </OrganizationPage>
   );
 }

@@ -11,6 +11,7 @@ import { userQuery } from '../../queries/account.ts';
 import { setupQuery, type Setup } from '../../queries/setup.ts';
 import { useChange } from '../../records/use-change.ts';
 import { MailServerForm, MailTestForm } from '../operator/mail-forms.tsx';
+import { ConnectGitHub } from '../organization/github-app.tsx';
 import { createNamed } from '../projects/templates.tsx';
 import styles from '../settings/settings.module.css';
 import { Table, type Column } from '../../components/table.tsx';
@@ -152,7 +153,17 @@ function HttpsStep({ isDone }: StepProps) {
 }
 
 function GitHostStep({ isDone }: StepProps) {
-  return isDone ? null : <DocsLink page="git-host">How to connect a Git host</DocsLink>;
+  const organization = useOrganization();
+  return (
+    <div className={styles.buttons}>
+      {!isDone && <ConnectGitHub returnTo="/setup" />}
+      {organization !== undefined && (
+        <ButtonLink to="/orgs/$org/git-hosts" params={{ org: organization.slug }} search={{ from: 'setup' }}>
+          {isDone ? 'Git hosts' : 'GitLab, Gitea, Forgejo or Bitbucket'}
+        </ButtonLink>
+      )}
+    </div>
+  );
 }
 
 function DocsLink({ page, children }: { readonly page: string; readonly children: string }) {
