@@ -72,7 +72,7 @@ export const unsupported: Readonly<Record<string, string>> = {
   unsafe_hello_world: 'not supported',
   upload_source_maps: 'is always on',
   userConfigPath: 'belongs to a generated file: import your own file',
-  vectorize: 'not supported',
+  vectorize: 'not supported: create a vec0 table in a database',
   version_metadata: 'not supported: set a variable',
   vpc_networks: 'not supported',
   vpc_services: 'not supported',

@@ -5,6 +5,7 @@ export const databaseLimits = {
   statementBytesMax: [null, 1_000_000, 'One statement'],
   parametersMax: [null, 32_766, 'Values bound to one statement'],
   valueBytesMax: [null, 2_000_000, 'One string, blob or row'],
+  vectorChunkBytesMax: [null, 64 * MB, 'Vectors that one chunk of a `vec0` table has: `chunk_size` of them'],
   batchStatementsMax: [null, 1000, 'Statements of one `batch`'],
   execBytesMax: [null, 1_048_576, 'SQL text of one `exec`'],
   execStatementsMax: [null, 1000, 'Statements of one `exec`'],

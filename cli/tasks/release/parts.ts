@@ -2,6 +2,9 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 
+/** Licenses of packages that are no SPDX expression. */
+const spelledOut: Readonly<Record<string, string>> = { 'MIT OR Apache': 'MIT OR Apache-2.0' };
+
 /** A package of package-lock.json. */
 export interface LockedPackage {
   readonly version?: string;
@@ -33,7 +36,8 @@ export function partsList(
         downloadLocation: 'NOASSERTION',
         filesAnalyzed: false,
         licenseConcluded: 'NOASSERTION',
-        licenseDeclared: typeof manifest.license === 'string' ? manifest.license : 'NOASSERTION',
+        licenseDeclared:
+          typeof manifest.license === 'string' ? (spelledOut[manifest.license] ?? manifest.license) : 'NOASSERTION',
         copyrightText: 'NOASSERTION',
         ...(integrity !== undefined && { checksums: [checksumOf(integrity)] }),
         externalRefs: [

@@ -7,6 +7,15 @@ import { Fence } from './fence.ts';
 import { limitedChange, refusesLimit, shapeOf, shapeSql } from './limited-changes.ts';
 import { errorOffset, oneStatement, type StatementText } from './sql-text.ts';
 import { resultCode, toRefusal } from './sqlite-errors.ts';
+import { loadVectors } from './vector-module.ts';
+import {
+  checkVectors,
+  explainMissing,
+  explainVectors,
+  vectorTablesIn,
+  virtualTablesSql,
+  type VectorTable,
+} from './vector-tables.ts';
 
 const STATEMENTS_KEPT = 200;
 const PAGE_BYTES = 4096;
@@ -24,6 +33,8 @@ export interface Prepared {
   readonly schema: boolean;
   /** Creates, releases or rolls back to a savepoint; not cached, since only some requests may do so. */
   readonly savepoint: boolean;
+  /** The `vec0` tables that it uses. */
+  readonly vectors: readonly VectorTable[];
   /** Reads integers as bigints. */
   exact: boolean;
 }
@@ -40,6 +51,8 @@ interface ConnectionOptions {
    * it is truncated.
    */
   readonly isBulk?: boolean;
+  /** Path of sqlite-vec's library; null: none; default: that of this machine. */
+  readonly vectorLibrary?: string | null;
 }
 
 /** Added to the hex values of one row, for the longest statement of an imported file. */
@@ -70,9 +83,11 @@ export class Connection {
   readonly #own = new Map<string, StatementSync>();
   readonly #pagesMax: number;
   #pages: number;
+  /** Version of the schema whose `vec0` tables the fence knows. */
+  #schemaVersion: unknown = null;
 
   /** @throws SQLite's error when the file is not a database. */
-  constructor({ path, limits, synchronous, isBulk = false }: ConnectionOptions) {
+  constructor({ path, limits, synchronous, isBulk = false, vectorLibrary }: ConnectionOptions) {
     this.#limits = limits;
     this.#pagesMax = Math.ceil(limits.databaseBytesMax / PAGE_BYTES);
     this.#pages = this.#pagesMax;
@@ -81,11 +96,14 @@ export class Connection {
     this.#db = new DatabaseSync(path, {
       returnArrays: true,
       timeout: isBulk ? BULK_BUSY_MS : BUSY_MS,
-      allowExtension: false,
+      // For the one module that follows.
+      allowExtension: true,
       defensive: true,
       enableForeignKeyConstraints: !isBulk,
     });
     try {
+      // Before the schema is read: SQLite asks a module which tables are its own.
+      this.#fence.hasVectors = loadVectors(this.#db, vectorLibrary);
       Object.assign(this.#db.limits, {
         length: limits.valueBytesMax,
         sqlLength: isBulk ? bulkStatementBytesMax(limits) : Math.max(limits.execBytesMax, limits.statementBytesMax),
@@ -170,6 +188,7 @@ export class Connection {
   /** Compiles without caching. */
   compile({ sql, parameters }: StatementText): Prepared {
     return this.#explained(sql, () => {
+      this.#learnVectors();
       try {
         return this.#compiled(sql, parameters);
       } catch (error) {
@@ -183,21 +202,27 @@ export class Connection {
   }
 
   #compiled(sql: string, parameters: number): Prepared {
-    const { result: statement, writes, schema, savepoint } = this.#fence.watch(sql, () => this.#db.prepare(sql));
+    const { result: statement, ...effects } = this.#fence.watch(sql, () => this.#db.prepare(sql));
     const columns = statement.columns().map((column) => column.name);
     // Rows of a write cannot be read a second time, so its integers are exact from the start.
-    const exact = writes && columns.length > 0;
+    const exact = effects.writes && columns.length > 0;
     if (exact) statement.setReadBigInts(true);
     return {
       statement,
       columns: JSON.stringify(columns),
       columnCount: columns.length,
       parameters,
-      writes,
-      schema,
-      savepoint,
+      ...effects,
       exact,
     };
+  }
+
+  /** Also another process may have changed the schema. */
+  #learnVectors(): void {
+    const version = this.own('PRAGMA schema_version')[0]?.[0];
+    if (version === this.#schemaVersion) return;
+    this.#fence.vectorTables = vectorTablesIn(this.own(virtualTablesSql));
+    this.#schemaVersion = version;
   }
 
   /** The result of `compile`. @throws {SqlRefusal} with the position of SQLite's error in the text. */
@@ -208,7 +233,7 @@ export class Connection {
       if (resultCode(error) !== 1) throw toRefusal(error);
       const { message } = error as Error;
       const offset = errorOffset(sql, message, (beginning) => this.#failsAlike(beginning, message));
-      throw toRefusal(error, offset === -1 ? message : `${message} at offset ${offset}`);
+      throw toRefusal(error, explainMissing(offset === -1 ? message : `${message} at offset ${offset}`));
     }
   }
 
@@ -227,7 +252,29 @@ export class Connection {
    */
   run(prepared: Prepared, wireValues: unknown, rowsMax = Infinity): StatementRun {
     const values = this.#values(prepared, wireValues);
-    return this.#fence.explain(() => this.#execute(prepared, values, rowsMax));
+    return this.#running(prepared, values, () => this.#execute(prepared, values, rowsMax));
+  }
+
+  #running<Result>({ vectors, writes }: Prepared, values: readonly StoredValue[], run: () => Result): Result {
+    if (vectors.length === 0 && this.#fence.hasVectors) return this.#fence.running(run);
+    checkVectors(vectors, values);
+    const { valueBytesMax, vectorChunkBytesMax } = this.#limits;
+    // sqlite-vec stores many vectors in one blob.
+    if (vectors.length > 0) this.#db.limits.length = vectorChunkBytesMax;
+    // A row that it refuses halfway would stay in the transaction.
+    const guarded = writes && vectors.length > 0 && this.inTransaction;
+    if (guarded) this.own('SAVEPOINT platform_vectors');
+    try {
+      return this.#fence.running(run);
+    } catch (error) {
+      if (guarded && this.inTransaction) this.own('ROLLBACK TO platform_vectors');
+      const code = resultCode(error);
+      if (code !== 1 && code !== 18) throw error;
+      throw toRefusal(error, explainVectors(explainMissing((error as Error).message), vectorChunkBytesMax));
+    } finally {
+      if (guarded && this.inTransaction) this.own('RELEASE platform_vectors');
+      this.#db.limits.length = valueBytesMax;
+    }
   }
 
   #execute(prepared: Prepared, values: readonly StoredValue[], rowsMax: number): StatementRun {
@@ -315,10 +362,11 @@ export class Connection {
   }
 
   /** Runs a statement for its changes and discards any rows. @throws as {@link run}. */
-  change({ statement, parameters }: Prepared, values: readonly StoredValue[] = []): void {
+  change(prepared: Prepared, values: readonly StoredValue[] = []): void {
+    const { statement, parameters } = prepared;
     if (parameters !== values.length)
       throw new SqlRefusal('SQLITE_ERROR', 'a statement of a file has its values in its text: `?` stands for none');
-    this.#fence.explain(() => statement.run(...values));
+    this.#running(prepared, values, () => statement.run(...values));
   }
 
   /**

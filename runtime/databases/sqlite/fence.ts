@@ -3,9 +3,10 @@
 import { constants as sqlite } from 'node:sqlite';
 import { ownTablePrefix, SqlRefusal } from '#core/database-request.ts';
 import { resultCode } from './sqlite-errors.ts';
+import { isOfVectors, namesVectors, type VectorTable } from './vector-tables.ts';
 
 /** Modules of virtual tables that may be created. */
-const modules = new Set(['fts5', 'fts5vocab', 'rtree', 'rtree_i32', 'geopoly']);
+const modules = new Set(['fts5', 'fts5vocab', 'rtree', 'rtree_i32', 'geopoly', 'vec0']);
 
 /** Functions that reach outside the database, or return addresses. */
 const forbiddenFunctions = new Set(['load_extension', 'fts3_tokenizer', 'fts5', 'readfile', 'writefile', 'edit']);
@@ -78,7 +79,11 @@ const temporary = new Set<number>([
 /** They would persist into later requests. */
 const noTemporary = 'temporary tables, indexes, triggers and views are not available';
 
+const ofVectors = 'tables *_vector_chunks00 belong to their `vec0` table';
+
 const belongs = `tables ${ownTablePrefix}* belong to the platform`;
+
+const none: readonly VectorTable[] = [];
 
 /** They change no content. */
 const maintenance = new Set<number>([sqlite.SQLITE_ANALYZE, sqlite.SQLITE_REINDEX]);
@@ -100,9 +105,24 @@ export class Fence {
   #refusal = '';
   /** The only table that may be changed; null: any. */
   #only: string | null = null;
+  /** True while a compiled statement runs: what is compiled then is the module's of a virtual table. */
+  #runs = false;
+  /** Whether SQLite knows the module `vec0`, and with it which tables are the module's own. */
+  hasVectors = true;
+  /** The `vec0` tables of the database, by their names in lower case. */
+  vectorTables: ReadonlyMap<string, VectorTable> = new Map();
+  /** Those that the statement uses. */
+  #vectors = new Set<VectorTable>();
 
   /** For `setAuthorizer`. */
-  readonly authorize = (action: number, first: string | null, second: string | null, schema: string | null): number => {
+  readonly authorize = (
+    action: number,
+    first: string | null,
+    second: string | null,
+    schema: string | null,
+    hidden: string | null,
+  ): number => {
+    if (this.vectorTables.size > 0 && first !== null) this.#noteVectors(first);
     if (reads.has(action)) return sqlite.SQLITE_OK;
     if (rowChanges.has(action)) this.#writes = true;
     else if (schemaChanges.has(action)) this.#writes = this.#schema = true;
@@ -110,8 +130,21 @@ export class Fence {
     if (this.#open) return sqlite.SQLITE_OK;
     // `CREATE TABLE temp.x` has no action code of its own.
     if (schema === 'temp' && schemaChanges.has(action)) return this.#refuse(noTemporary);
-    return this.#tenant(action, first ?? '', second);
+    return this.#tenant(action, first ?? '', second, hidden);
   };
+
+  #isOfVectors(name: string): boolean {
+    if (isOfVectors(name)) return true;
+    // A machine with the module will read them.
+    return (
+      !this.hasVectors && [...this.vectorTables.keys()].some((table) => name.toLowerCase().startsWith(`${table}_`))
+    );
+  }
+
+  #noteVectors(name: string): void {
+    const table = this.vectorTables.get(name.toLowerCase());
+    if (table !== undefined) this.#vectors.add(table);
+  }
 
   /** Compiles a statement of the platform, without restrictions. */
   own<Result>(compile: () => Result): Result {
@@ -140,13 +173,33 @@ export class Fence {
   watch<Result>(
     sql: string,
     compile: () => Result,
-  ): { readonly result: Result; readonly writes: boolean; readonly schema: boolean; readonly savepoint: boolean } {
+  ): {
+    readonly result: Result;
+    readonly writes: boolean;
+    readonly schema: boolean;
+    readonly savepoint: boolean;
+    /** The `vec0` tables that it uses. */
+    readonly vectors: readonly VectorTable[];
+  } {
     this.#writes = this.#schema = this.#alters = this.#savepoint = false;
+    this.#vectors.clear();
     const result = this.explain(compile);
     // Authorizers do not see the new name in RENAME TO, but the text contains it.
     if (this.#alters && sql.toLowerCase().includes(ownTablePrefix))
       throw new SqlRefusal('SQLITE_AUTH', `not authorized: ${belongs}`);
-    return { result, writes: this.#writes, schema: this.#schema, savepoint: this.#savepoint };
+    if (this.#alters && namesVectors(sql)) throw new SqlRefusal('SQLITE_AUTH', `not authorized: ${ofVectors}`);
+    const vectors = this.#vectors.size === 0 ? none : [...this.#vectors];
+    return { result, writes: this.#writes, schema: this.#schema, savepoint: this.#savepoint, vectors };
+  }
+
+  /** Runs a compiled statement. @throws as {@link explain}. */
+  running<Result>(run: () => Result): Result {
+    this.#runs = true;
+    try {
+      return this.explain(run);
+    } finally {
+      this.#runs = false;
+    }
   }
 
   /**
@@ -166,8 +219,13 @@ export class Fence {
     }
   }
 
-  #tenant(action: number, first: string, second: string | null): number {
+  #tenant(action: number, first: string, second: string | null, hidden: string | null): number {
     if (rowChanges.has(action) || schemaChanges.has(action)) {
+      // SQLite guards the other tables of a module by itself. A trigger compiled late is still the tenant's.
+      const isModule = this.#runs && (hidden ?? '') === '';
+      if (!isModule && (this.#isOfVectors(first) || this.#isOfVectors(second ?? ''))) return this.#refuse(ofVectors);
+      if (action === sqlite.SQLITE_ALTER_TABLE && this.vectorTables.has((second ?? '').toLowerCase()))
+        return this.#refuse('a `vec0` table cannot be altered: create another one, and copy its rows');
       if (this.#only !== null && (action !== sqlite.SQLITE_INSERT || first !== this.#only))
         return this.#refuse(`only ${this.#only} may be written to here`);
       // The table is the first name or the second, depending on the action.

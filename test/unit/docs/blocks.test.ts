@@ -14,6 +14,7 @@ import { parse as parseToml } from 'smol-toml';
 import { build } from '#builder/build/build.ts';
 import { findEntry } from '#cli/commands/tree.ts';
 import { emitPackage } from '#cli/tasks/pack.ts';
+import { loadVectors } from '#runtime/databases/sqlite/vector-module.ts';
 import { root } from '#cli/tasks/tools/processes.ts';
 import { readImports } from '#cli/tasks/tools/imports.ts';
 import { checkArguments } from '#cli/terminal/arguments.ts';
@@ -67,7 +68,8 @@ test('their JSON, TOML and JavaScript parse', () => {
 
 test('their SQL is prepared and run by SQLite, page by page', () => {
   for (const file of new Set(inLanguage('sql').map((block) => block.file))) {
-    const database = new DatabaseSync(':memory:');
+    const database = new DatabaseSync(':memory:', { allowExtension: true });
+    loadVectors(database);
     for (const { where, text } of inLanguage('sql').filter((block) => block.file === file))
       assert.doesNotThrow(() => database.exec(text), where);
     database.close();
@@ -127,7 +129,7 @@ async function assertCommand(where: string, words: readonly string[]): Promise<v
 /** What stands before a snippet that goes on from what its page has said before. */
 const before: Readonly<Record<string, string>> = {
   'docs/add-a-binding.md': 'declare const env: { VISITS: { add(by?: number): Promise<number> } };',
-  'docs/database.md': 'declare const id: number, mail: string;',
+  'docs/database.md': 'declare const id: number, mail: string, embedding: number[], question: number[];',
   'docs/sandboxes.md': 'declare const userInput: string, key: string;',
   'docs/framework.md': `import { middleware, platform } from '@platform-run/worker';
 import { createClient } from '@platform-run/worker/client';
