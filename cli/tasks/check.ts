@@ -16,7 +16,7 @@ interface Step {
   readonly args: readonly string[];
 }
 
-const TYPED_EXAMPLES = ['examples/guest-book', 'examples/chat', 'examples/coder'];
+const TYPED_EXAMPLES = ['examples/guest-book', 'examples/chat', 'examples/coder', 'examples/documents'];
 
 /** A tool of the development dependencies; `.bin` holds links, which need no install script. */
 function tool(name: string): string {

@@ -10,7 +10,13 @@ import { sampleOf } from './mock-sample.ts';
 
 export const mockModels = ['echo', 'reasoning', 'tools', 'json', 'fail', 'embed'] as const;
 
+/** Of embeddings, unless `dimensions` asks for others. */
 const DIMENSIONS = 32;
+const DIMENSIONS_MAX = 4096;
+/** Words of a text that its embedding reflects. */
+const WORDS_MAX = 2000;
+/** Numbers of an embedding that one word changes. */
+const PLACES_A_WORD = 8;
 
 /** @param request in OpenAI's protocol, already validated by the gateway. */
 export async function answerMock(request: Request): Promise<Response> {
@@ -106,13 +112,16 @@ function streamOf(frames: readonly string[]): ReadableStream<Uint8Array> {
   });
 }
 
-/** Deterministic vectors of length 1. */
+/** Deterministic vectors of length 1; texts that share words are near to each other. */
 function embed(body: Json): Response {
   if (body['model'] !== 'embed') return refuse(404, 'The mock provider embeds with mock/embed', 'model_not_found');
   const inputs = isList(body['input']) && typeof body['input'][0] !== 'number' ? body['input'] : [body['input']];
   const texts = inputs.map((input) => (typeof input === 'string' ? input : JSON.stringify(input)));
+  const asked = body['dimensions'] ?? DIMENSIONS;
+  if (!Number.isSafeInteger(asked) || (asked as number) < 1 || (asked as number) > DIMENSIONS_MAX)
+    return refuse(400, `dimensions must be from 1 to ${DIMENSIONS_MAX}`, 'invalid_value');
   const data = texts.map((text, index) => {
-    const vector = vectorOf(text);
+    const vector = vectorOf(text, asked as number);
     const bytes = Buffer.from(Float32Array.from(vector).buffer);
     const embedding = body['encoding_format'] === 'base64' ? bytes.toString('base64') : vector;
     return { object: 'embedding', index, embedding };
@@ -122,10 +131,18 @@ function embed(body: Json): Response {
   return Response.json({ object: 'list', data, model: 'mock/embed', usage });
 }
 
-function vectorOf(text: string): number[] {
-  const raw = [...createHash('sha256').update(text).digest()].slice(0, DIMENSIONS).map((byte) => byte / 127.5 - 1);
+function vectorOf(text: string, dimensions: number): number[] {
+  const raw = new Array<number>(dimensions).fill(0);
+  const words = text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [text];
+  for (const word of words.slice(0, WORDS_MAX)) {
+    const digest = createHash('sha256').update(word).digest();
+    for (let at = 0; at < PLACES_A_WORD; at++) {
+      const place = digest.readUInt32LE(4 * at);
+      raw[(place >>> 1) % dimensions]! += place % 2 === 0 ? 1 : -1;
+    }
+  }
   const length = Math.hypot(...raw);
-  return raw.map((value) => value / length);
+  return length === 0 ? raw.with(0, 1) : raw.map((value) => value / length);
 }
 
 function textOf(content: unknown): string {

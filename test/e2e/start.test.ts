@@ -72,7 +72,9 @@ test('it prints the URLs of the examples, and each of them answers', async () =>
   const urls = lines.flatMap((line) => /^\s*(http:\/\/\S+)$/.exec(line)?.[1] ?? []);
   assert.deepEqual(
     urls,
-    ['api', 'chat', 'coder', 'guest-book', 'hello', 'spa'].map((name) => `http://${name}.localhost:${port}`),
+    ['api', 'chat', 'coder', 'documents', 'guest-book', 'hello', 'spa'].map(
+      (name) => `http://${name}.localhost:${port}`,
+    ),
   );
   assert.match((await send(port, `hello.localhost:${port}`, '/?name=Ada')).text, /^Hello Ada!/);
   assert.equal((await send(port, `spa.localhost:${port}`, '/')).headers['content-type'], 'text/html; charset=utf-8');

@@ -98,3 +98,20 @@ test('embed gives vectors of length 1, as numbers and as base64 of the same', as
   const bytes = Buffer.from((await embed({ encoding_format: 'base64' })) as string, 'base64');
   assert.equal(bytes.readFloatLE(0), Math.fround(numbers[0]!));
 });
+
+test('texts that share words are near to each other, in as many dimensions as are asked for', async () => {
+  const response = await gateway.post('/embeddings', {
+    model: 'mock/embed',
+    dimensions: 256,
+    input: ['When is tea served?', 'Tea is served at four.', 'The garden closes at six.', '???'],
+  });
+  const { data } = (await response.json()) as { data: { embedding: number[] }[] };
+  const [question, tea, garden, marks] = data.map(({ embedding }) => embedding);
+  const likeness = (a: number[], b: number[]): number => a.reduce((sum, value, at) => sum + value * b[at]!, 0);
+  assert.equal(question!.length, 256);
+  assert.ok(likeness(question!, tea!) > 0.4);
+  assert.ok(likeness(question!, garden!) < 0.2);
+  assert.ok(Math.abs(Math.hypot(...marks!) - 1) < 1e-9);
+  const refused = await gateway.post('/embeddings', { model: 'mock/embed', dimensions: 5000, input: 'a' });
+  assert.equal(refused.status, 400);
+});
