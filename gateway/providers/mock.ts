@@ -132,7 +132,7 @@ function embed(body: Json): Response {
 }
 
 function vectorOf(text: string, dimensions: number): number[] {
-  const raw = new Array<number>(dimensions).fill(0);
+  const raw = Array.from({ length: dimensions }, () => 0);
   const words = text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [text];
   for (const word of words.slice(0, WORDS_MAX)) {
     const digest = createHash('sha256').update(word).digest();

@@ -33,7 +33,7 @@ export async function storeDocument(env: PlatformEnv, title: string, parts: read
         .run();
       await tx
         .prepare('INSERT INTO part_vectors (rowid, embedding) VALUES (last_insert_rowid(), ?)')
-        .bind(vectors[index])
+        .bind(vectors[index]!)
         .run();
     }
   });

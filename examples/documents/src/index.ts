@@ -82,7 +82,7 @@ async function answerOf(env: PlatformEnv, question: string): Promise<{ answer: s
      JOIN documents ON documents.id = document_id
      WHERE embedding MATCH ? AND k = ${SOURCES} ORDER BY distance`,
   )
-    .bind(vector)
+    .bind(vector!)
     .all<Source>();
   if (sources.length === 0) return { answer: 'There are no documents yet.', sources };
   const texts = sources.map(({ title, text }, index) => `[${index + 1}] ${title}: ${text}`);

@@ -1,11 +1,12 @@
 // One import as one transaction: accepts statements of a dump of any tool, or tables of an attached file, validates
 // the result and commits. Called by importer.ts. Independent of processes and SQL files.
 import { migrationLedger } from '#core/database-migrations.ts';
-import { ownTablePrefix, SqlRefusal } from '#core/database-request.ts';
+import { fromWire, ownTablePrefix, SqlRefusal } from '#core/database-request.ts';
 import type { Connection } from '../sqlite/connection.ts';
 import type { StatementText } from '../sqlite/sql-text.ts';
 import { toRefusal } from '../sqlite/sqlite-errors.ts';
 import { unquoted, wordsOf, type StatementWords } from './statement-words.ts';
+import { insertVectors, partOf } from './vector-rows.ts';
 
 /** Table of applied migrations. */
 export const LEDGER = `${ownTablePrefix}db_migrations`;
@@ -47,6 +48,8 @@ interface VirtualTable {
   readonly shadows: readonly string[];
   /** Whether its shadow tables were filled from the dump. */
   isCopied: boolean;
+  /** Of a `vec0` table: what the file has of its parts, by their names in lower case. */
+  readonly parts: Map<string, string>;
 }
 
 /** Result of an import. */
@@ -69,6 +72,8 @@ export class ImportTransaction {
   /** Lower-case names of tables that the import created. */
   readonly #made = new Set<string>();
   #statements = 0;
+  /** Number of the next table with rows that are kept. */
+  #held = 0;
 
   /** Begins the transaction: nothing else writes from here on. */
   constructor(connection: Connection, watch: Watch) {
@@ -142,6 +147,10 @@ export class ImportTransaction {
     else {
       const owner = this.#shadows.get(key);
       if (owner !== undefined && verb === 'CREATE TABLE') return;
+      if (owner !== undefined && owner.module === 'vec0' && verb === 'INSERT') {
+        this.#holdRows(owner, key, this.#valuesOf(statement, words));
+        return;
+      }
       if (owner !== undefined && verb === 'INSERT') this.intoShadow(owner, key, statement);
       else this.#run(statement, verb === 'CREATE INDEX');
       if (verb === 'CREATE TABLE') this.#made.add(key);
@@ -160,6 +169,40 @@ export class ImportTransaction {
     const values = { sql: sql.slice(restAt + at), parameters: 0, line: 1 };
     const { json } = this.#watch(false, () => this.#connection.run(this.#connection.compile(values), []));
     return (JSON.parse(`{${json}}`) as { r: unknown[][] }).r;
+  }
+
+  /** Keeps rows of a part of a `vec0` table until the whole file is read. */
+  #holdRows(owner: VirtualTable, key: string, rows: readonly unknown[][]): void {
+    let held = owner.parts.get(key);
+    if (held === undefined) {
+      held = `${ownTablePrefix}import_${this.#held++}`;
+      this.#connection.ownScript(`CREATE TABLE ${held} AS SELECT * FROM ${quoted(key)} LIMIT 0`);
+      owner.parts.set(key, held);
+    }
+    for (const row of rows)
+      this.#connection.own(`INSERT INTO ${held} VALUES (${row.map(() => '?').join(', ')})`, ...row.map(fromWire));
+  }
+
+  /** Says that a part of a `vec0` table lies in a table of the file; false: the table is no such part. */
+  hold(table: string, source: string): boolean {
+    const owner = this.#shadows.get(table.toLowerCase());
+    if (owner?.module !== 'vec0') return false;
+    owner.parts.set(table.toLowerCase(), source);
+    return true;
+  }
+
+  #insertVectors({ name, parts }: VirtualTable): void {
+    const table = this.#connection.vectorTable(name);
+    const sourceOf = (part: string): string | null => parts.get(`${name}_${part}`.toLowerCase()) ?? null;
+    try {
+      if (table !== undefined && parts.size > 0)
+        insertVectors(this.#connection, table, sourceOf, (run) => this.#watch(false, run));
+    } catch (error) {
+      const { code, message } = toRefusal(error);
+      throw new SqlRefusal(code, message.startsWith('the vectors of ') ? message : `${name}: ${message}`);
+    }
+    for (const held of parts.values())
+      if (held.startsWith(ownTablePrefix)) this.#connection.ownScript(`DROP TABLE ${held}`);
   }
 
   /** Records an omission. */
@@ -230,13 +273,14 @@ export class ImportTransaction {
   /** Creates an empty virtual table. */
   makeVirtual(statement: StatementText, name: string): VirtualTable {
     this.#run(statement, false);
+    const module = unquoted(/\bUSING\s+("[^"]*"|`[^`]*`|\[[^\]]*\]|\w+)/i.exec(statement.sql)?.[1] ?? '').toLowerCase();
     const shadows = this.#connection
       .own('PRAGMA main.table_list')
-      .filter(([, , type]) => type === 'shadow')
-      .map(([, table]) => String(table))
-      .filter((table) => shadowSuffixes.some((suffix) => table.toLowerCase() === `${name}_${suffix}`.toLowerCase()));
-    const module = unquoted(/\bUSING\s+("[^"]*"|`[^`]*`|\[[^\]]*\]|\w+)/i.exec(statement.sql)?.[1] ?? '').toLowerCase();
-    const virtual: VirtualTable = { name, module, shadows, isCopied: false };
+      .filter(([, table, type]) =>
+        module === 'vec0' ? partOf(name, String(table)) !== null : type === 'shadow' && isShadowOf(name, String(table)),
+      )
+      .map(([, table]) => String(table));
+    const virtual: VirtualTable = { name, module, shadows, isCopied: false, parts: new Map() };
     this.#virtual.push(virtual);
     for (const table of shadows) this.#shadows.set(table.toLowerCase(), virtual);
     return virtual;
@@ -297,6 +341,7 @@ export class ImportTransaction {
 
   /** Checks that are only possible for the whole. @throws {SqlRefusal} */
   check(): void {
+    for (const virtual of this.#virtual) if (virtual.module === 'vec0') this.#insertVectors(virtual);
     if (this.#virtual.some(({ isCopied }) => isCopied)) {
       // Read again from its tables, not from the module's memory of the empty one.
       this.#connection.ownScript('PRAGMA writable_schema=RESET');
@@ -352,6 +397,10 @@ export class ImportTransaction {
     const more = broken.length > BROKEN_SHOWN_MAX ? ', and more' : '';
     throw new SqlRefusal('SQLITE_CONSTRAINT_FOREIGNKEY', `FOREIGN KEY constraint failed: ${shown.join(', ')}${more}`);
   }
+}
+
+function isShadowOf(name: string, table: string): boolean {
+  return shadowSuffixes.some((suffix) => table.toLowerCase() === `${name}_${suffix}`.toLowerCase());
 }
 
 /** Whether a statement only concerns how a dump is run, not its content. */

@@ -71,7 +71,9 @@ export async function takeFile(
   // First, because they create shadow tables.
   for (const [, name, sql] of virtual) transaction.makeVirtual({ sql, parameters: 0, line: 1 }, name);
   const plain = all.filter((entry) => !virtual.includes(entry)).map(([, name, sql]) => ({ name, sql }));
-  const tables = plain.filter(({ name }) => !isOwn(name) && name !== STATISTICS);
+  const tables = plain.filter(
+    ({ name }) => !isOwn(name) && name !== STATISTICS && !transaction.hold(name, `imported.${quoted(name)}`),
+  );
   for (const { name, sql } of tables) if (!transaction.isShadow(name)) transaction.run(sql, [], false);
   const described = tables.map(({ name }) => tableOf(connection, name));
   const total = described.reduce((sum, table) => sum + weightOf(table, table.last), 0);

@@ -161,6 +161,22 @@ export class Connection {
     return this.#fence.own(() => compiled.all(...values)) as unknown as unknown[][];
   }
 
+  /** As {@link own}, for values as long as a chunk of vectors. */
+  ownLarge(sql: string, ...values: StoredValue[]): unknown[][] {
+    this.#db.limits.length = this.#limits.vectorChunkBytesMax;
+    try {
+      return this.own(sql, ...values);
+    } finally {
+      this.#db.limits.length = this.#limits.valueBytesMax;
+    }
+  }
+
+  /** The `vec0` table of this name; undefined: there is none. */
+  vectorTable(name: string): VectorTable | undefined {
+    this.#learnVectors();
+    return this.#fence.vectorTables.get(name.toLowerCase());
+  }
+
   /** Runs a script of the platform. */
   ownScript(sql: string): void {
     this.#fence.own(() => this.#db.exec(sql));

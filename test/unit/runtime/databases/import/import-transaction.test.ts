@@ -87,6 +87,50 @@ test('a full-text index comes as it was, and a damaged one is made again or refu
   assert.deepEqual(found('index'), [[5]]);
 });
 
+/** As the sqlite3 program writes a table of two vectors. */
+const dumpWithVectors = `BEGIN TRANSACTION;
+PRAGMA writable_schema=ON;
+INSERT INTO sqlite_schema(type,name,tbl_name,rootpage,sql)VALUES('table','t','t',0,'CREATE VIRTUAL TABLE t USING vec0(e float[2], chunk_size=8)');
+CREATE TABLE IF NOT EXISTS "t_info" (key text primary key, value any);
+INSERT INTO t_info VALUES('CREATE_VERSION','v0.1.9');
+CREATE TABLE IF NOT EXISTS "t_chunks"(chunk_id INTEGER PRIMARY KEY AUTOINCREMENT,size INTEGER NOT NULL,validity BLOB NOT NULL,rowids BLOB NOT NULL);
+INSERT INTO t_chunks VALUES(1,8,X'03',X'07000000000000000800000000000000${'00'.repeat(48)}');
+CREATE TABLE IF NOT EXISTS "t_rowids"(rowid INTEGER PRIMARY KEY AUTOINCREMENT,id,chunk_id INTEGER,chunk_offset INTEGER);
+INSERT INTO t_rowids VALUES(7,NULL,1,0);
+INSERT INTO t_rowids VALUES(8,NULL,1,1);
+CREATE TABLE IF NOT EXISTS "t_vector_chunks00"(rowid PRIMARY KEY,vectors BLOB NOT NULL);
+INSERT INTO t_vector_chunks00 VALUES(1,X'0000803f00000040000000000000803f${'00'.repeat(48)}');
+PRAGMA writable_schema=OFF;
+COMMIT;
+`;
+
+test('vectors come row by row, and chunks that sqlite-vec would not have written are refused', (t) => {
+  const { take, rows } = database(t);
+  take(dumpWithVectors);
+  assert.deepEqual(rows('SELECT hex(validity), hex(substr(rowids, 1, 16)) FROM t_chunks'), [
+    ['03', '07000000000000000800000000000000'],
+  ]);
+  assert.deepEqual(rows('SELECT hex(substr(vectors, 1, 16)) FROM t_vector_chunks00'), [
+    ['0000803F00000040000000000000803F'],
+  ]);
+  assert.deepEqual(rows("SELECT name FROM sqlite_schema WHERE name GLOB 'platform_internal*'"), []);
+  for (const [from, to, reason] of [
+    ["X'03'", "'x'", /^the vectors of t are damaged: chunk 1$/],
+    ["X'07", "X'0707", /^the vectors of t are damaged: chunk 1$/],
+    ["X'0000803f", "X'00", /^the vectors of t are damaged: chunk 1 of platform_internal_import_\d$/],
+    ['t_rowids VALUES', 't_auxiliary VALUES', /^no such table: t_auxiliary/],
+    ['0000803f00000040', '0000c07f00000040', /^t: value 1: a vector has only finite numbers, and number 1 is none$/],
+    ["X'07000000", "X'08000000", /^t: UNIQUE constraint failed on t primary key/],
+    ['INSERT INTO t_rowids VALUES(7,NULL,1,0);', "UPDATE t_chunks SET validity = x'';", /may not be modified/],
+    ['INSERT INTO t_rowids VALUES(7,NULL,1,0);', 'DELETE FROM t_vector_chunks00;', /belong to their `vec0` table/],
+  ] as const) {
+    const changed = dumpWithVectors.replace(from, to);
+    assert.notEqual(changed, dumpWithVectors);
+    assert.throws(() => take(changed, true), { message: reason }, to);
+  }
+  assert.deepEqual(rows('SELECT count(*) FROM t_rowids'), [[2]]);
+});
+
 test('of the platform’s own tables migrations count as applied, and messages stay behind', (t) => {
   const { take, rows } = database(t);
   const hash = 'a'.repeat(64);
