@@ -68,6 +68,8 @@ interface FailureFields {
   accounts_away: object;
 
   // Bindings.
+  /** Another engine has the durable object: the path of its socket for forwarded requests, empty if there is none. */
+  object_held: { readonly link: string };
   /** A value of the state is too large to be changed on the main thread. */
   state_value_large: object;
 

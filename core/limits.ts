@@ -23,7 +23,7 @@ import { storageLimits } from './limits/storage.ts';
 import { webLimits } from './limits/web.ts';
 import { telemetryLimits } from './limits/telemetry.ts';
 import { parseInteger } from './parse-integer.ts';
-import { invocationKinds, plans, type InvocationKind, type Plan } from './plans.ts';
+import { budgetKinds, plans, type BudgetKind, type Plan } from './plans.ts';
 
 /** All sections except the limits of engines, which {@link Limits} has at its top level. */
 const sections = {
@@ -80,7 +80,7 @@ export type WebLimits = Sections['web'];
 export type TelemetryLimits = Sections['telemetry'];
 
 /** CPU milliseconds an invocation may use, by kind and plan; 0 means no limit. */
-export type CpuLimits = Readonly<Record<InvocationKind, Readonly<Record<Plan, number>>>>;
+export type CpuLimits = Readonly<Record<BudgetKind, Readonly<Record<Plan, number>>>>;
 
 /** Bytes, milliseconds and counts, as the names say. */
 export interface Limits extends Values<typeof engineLimits>, Sections {
@@ -95,8 +95,8 @@ const CPU: CpuLimits = {
   workflow: { free: 15_000, pro: 120_000, enterprise: 300_000 },
 };
 
-/** `WORKER_CPU_LIMIT_MS_<PLAN>` for HTTP, `WORKER_CPU_LIMIT_MS_<KIND>_<PLAN>` for the others. */
-export function cpuLimitVariable(kind: InvocationKind, plan: Plan): string {
+/** `WORKER_CPU_LIMIT_MS_<PLAN>` for HTTP and durable objects, `WORKER_CPU_LIMIT_MS_<KIND>_<PLAN>` for the others. */
+export function cpuLimitVariable(kind: BudgetKind, plan: Plan): string {
   const infix = kind === 'http' ? '' : `${kind.toUpperCase()}_`;
   return `WORKER_CPU_LIMIT_MS_${infix}${plan.toUpperCase()}`;
 }
@@ -108,18 +108,18 @@ export function cpuLimitVariable(kind: InvocationKind, plan: Plan): string {
  * @example limitsFrom({ WORKER_CPU_LIMIT_MS_FREE: '50' }).cpu.http.free // 50
  */
 export function limitsFrom(environment: Environment): Limits {
-  const cpuOf = (kind: InvocationKind, plan: Plan): number => {
+  const cpuOf = (kind: BudgetKind, plan: Plan): number => {
     const variable = cpuLimitVariable(kind, plan);
     const text = environment[variable];
     return text === undefined || text === '' ? CPU[kind][plan] : parseInteger(variable, text);
   };
-  const ofKind = (kind: InvocationKind): [InvocationKind, Readonly<Record<Plan, number>>] => [
+  const ofKind = (kind: BudgetKind): [BudgetKind, Readonly<Record<Plan, number>>] => [
     kind,
     Object.fromEntries(plans.map((plan) => [plan, cpuOf(kind, plan)])) as Record<Plan, number>,
   ];
   return {
     ...readLimits(engineLimits, environment),
-    cpu: Object.fromEntries(invocationKinds.map(ofKind)) as unknown as CpuLimits,
+    cpu: Object.fromEntries(budgetKinds.map(ofKind)) as unknown as CpuLimits,
     ...(Object.fromEntries(
       Object.entries(sections).map(([name, section]) => [name, readLimits(section, environment)]),
     ) as unknown as Sections),
@@ -144,7 +144,7 @@ export const limitRows = definedLimits.flatMap(([variable, value, what]) =>
 /** All variables that override a limit. */
 export const limitVariables: readonly string[] = [
   ...limitRows.map(([variable]) => variable),
-  ...invocationKinds.flatMap((kind) => plans.map((plan) => cpuLimitVariable(kind, plan))),
+  ...budgetKinds.flatMap((kind) => plans.map((plan) => cpuLimitVariable(kind, plan))),
 ];
 
 /** Fixed limits: of formats, and of APIs compatible with other platforms. */

@@ -5,6 +5,15 @@ import { eventKinds } from './event.ts';
 export const plans = ['free', 'pro', 'enterprise'] as const;
 export type Plan = (typeof plans)[number];
 
-/** Triggers of an invocation. Each kind has its own CPU budget. */
-export const invocationKinds = ['http', ...eventKinds] as const;
+/** Triggers of an invocation. */
+export const invocationKinds = ['http', 'object', ...eventKinds] as const;
 export type InvocationKind = (typeof invocationKinds)[number];
+
+/** Kinds with a CPU budget of their own: an event of a durable object has that of a request. */
+export const budgetKinds = ['http', ...eventKinds] as const;
+export type BudgetKind = (typeof budgetKinds)[number];
+
+/** Whose CPU budget a kind has. */
+export function budgetOf(kind: InvocationKind): BudgetKind {
+  return kind === 'object' ? 'http' : kind;
+}

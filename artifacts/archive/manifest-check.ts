@@ -14,6 +14,7 @@ import {
 } from '#core/asset-rules.ts';
 import { artifactId } from '#core/artifact-id.ts';
 import { descriptorOf } from '#core/bindings/kinds.ts';
+import { isClassName } from '#core/bindings/object.ts';
 import type { AssetRules, DatabaseMigrations, Manifest, ServerRules } from '#core/manifest.ts';
 import { isBindingName, isResourceName } from '#core/names.ts';
 import { parsePathPattern } from '#core/path-pattern.ts';
@@ -106,6 +107,7 @@ const properties = {
     ),
   ]),
   bindings: Type.Record(Type.String(), Type.Record(Type.String(), Type.String())),
+  objects: Type.Optional(Type.Record(Type.String(), Type.String())),
   queues: Type.Optional(
     Type.Record(
       Type.String(),
@@ -244,7 +246,11 @@ function serverProblem({ start, folder }: ServerRules): string | null {
   return problem === null ? null : `server: the folder ${shown(folder)} ${problem}`;
 }
 
-function bindingsProblem({ bindings, queues = {}, cron }: Manifest): string | null {
+function bindingsProblem({ bindings, objects = {}, queues = {}, cron }: Manifest): string | null {
+  for (const [name, exported] of Object.entries(objects)) {
+    if (!isBindingName(name)) return `objects: ${shown(name)} is not a binding name`;
+    if (!isClassName(exported)) return `objects: ${shown(exported)} is not the name of a class`;
+  }
   for (const [kind, declared] of Object.entries(bindings)) {
     if (descriptorOf(kind) === undefined) return `bindings: ${shown(kind)} is not a kind of bindings`;
     for (const [name, resource] of Object.entries(declared)) {

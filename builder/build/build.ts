@@ -300,6 +300,7 @@ export function toManifest(
         auth: config.auth === null ? {} : { [config.auth.binding]: 'users' },
       }).filter(([, declared]) => Object.keys(declared).length > 0),
     ),
+    ...(Object.keys(config.objects).length > 0 ? { objects: config.objects } : {}),
     ...(Object.keys(config.queues).length > 0 ? { queues: config.queues } : {}),
     cron: Object.fromEntries(cron),
     ...(previews === null ? {} : { previews }),

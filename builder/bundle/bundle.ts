@@ -196,7 +196,7 @@ function entryPlugin(
       handler: () =>
         `import * as worker from ${JSON.stringify(entry)};
 import { toHandler } from ${JSON.stringify(ownPath('shims/handler'))};
-export default toHandler(worker.default, { ${HANDLER_NAMES.map((name) => `${name}: worker.${name}`).join(', ')} });`,
+export default toHandler(worker.default, { ${HANDLER_NAMES.map((name) => `${name}: worker.${name}`).join(', ')} }, worker);`,
     },
     buildEnd() {
       for (const id of this.getModuleIds()) {

@@ -19,6 +19,7 @@ export type BuildConfig = EntryConfig &
     | 'previews'
     | 'release'
     | 'ai'
+    | 'objects'
     | 'skewProtection'
   >;
 

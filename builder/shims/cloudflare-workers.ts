@@ -29,9 +29,14 @@ function unsupported(what: string, instead: string): never {
   throw new Error(`${what} is not supported on this platform: ${instead}`);
 }
 
-export class DurableObject {
-  constructor() {
-    unsupported('DurableObject', 'use a state, queue or workflow binding');
+/** Base of the classes of durable objects (docs/objects.md). */
+export class DurableObject<Env = unknown> {
+  readonly ctx: unknown;
+  readonly env: Env;
+
+  constructor(ctx: unknown, env: Env) {
+    this.ctx = ctx;
+    this.env = env;
   }
 }
 

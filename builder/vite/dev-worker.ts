@@ -105,7 +105,7 @@ export function createDevWorkers(): (options: DevWorkerOptions) => Promise<DevWo
       `const __platform_worker = await __platform_import(${JSON.stringify(entry.environment)}, ${JSON.stringify(entry.url)});`,
     );
     const handlers = HANDLER_NAMES.map((name) => `${name}: __platform_worker.${name}`).join(', ');
-    add(`export default ${BASE_NAME}.toHandler(__platform_worker.default, { ${handlers} });`);
+    add(`export default ${BASE_NAME}.toHandler(__platform_worker.default, { ${handlers} }, __platform_worker);`);
     return { code: parts.join('\n'), map: () => mapOf(sections) };
   };
 }

@@ -68,6 +68,7 @@ export function toPlatformYaml({ values: given, comments }: WranglerFile): Impor
   writeProject(values, writer);
   writeAssets(values, writer);
   writeStores(values, writer);
+  writeObjects(values, writer);
   writeQueues(values, writer);
   writeRest(values, writer);
   for (const key of Object.keys(values)) {
@@ -98,6 +99,8 @@ const taken = new Set([
   'assets',
   'site',
   ...wranglerBindings.map(([, { key }]) => key),
+  'durable_objects',
+  'migrations',
   'queues',
   'triggers',
   'vars',
@@ -182,6 +185,29 @@ function writeStores(values: Values, { add, note, binding, resource }: Writer): 
         note('workflows', `the class ${textOf(entry['class_name'])} becomes a function (docs/workflow.md)`);
     }
     if (lines.length > 0) add([from], `${kind}:`, ...lines);
+  }
+}
+
+/** Writes durable objects. Their migrations need no list here, except for what they delete or rename. */
+function writeObjects(values: Values, { add, note, binding }: Writer): void {
+  const lines: string[] = [];
+  for (const entry of listOf(recordOf(values['durable_objects'])['bindings']).map(recordOf)) {
+    const name = binding('durable_objects.bindings', entry['name']);
+    if (name === null) continue;
+    if (entry['script_name'] !== undefined)
+      note(
+        'durable_objects.bindings.script_name',
+        `${textOf(entry['class_name'])} belongs to ${textOf(entry['script_name'])}: not supported yet, omitted`,
+      );
+    else lines.push(`  ${name}: ${textOf(entry['class_name'])}`);
+  }
+  if (lines.length > 0) add(['durable_objects', 'migrations'], 'object:', ...lines);
+  for (const migration of listOf(values['migrations']).map(recordOf)) {
+    void migration['tag'];
+    for (const key of ['new_classes', 'new_sqlite_classes']) void listOf(migration[key]).length;
+    for (const key of ['renamed_classes', 'deleted_classes', 'transferred_classes'])
+      if (migration[key] !== undefined)
+        note(`migrations.${key}`, 'not supported yet: objects belong to the class of that name');
   }
 }
 

@@ -194,7 +194,8 @@ type Budgets = Readonly<Record<InvocationKind, number>>;
 
 /** Budgets of a plan. */
 export function budgetsOf(limits: CpuLimits, plan: Plan): Budgets {
-  return Object.fromEntries(Object.entries(limits).map(([kind, byPlan]) => [kind, byPlan[plan]])) as Budgets;
+  const budgets = Object.entries(limits).map(([kind, byPlan]) => [kind, byPlan[plan]]);
+  return { ...(Object.fromEntries(budgets) as Budgets), object: limits.http[plan] };
 }
 
 /** The plan of an organization with its budgets. */

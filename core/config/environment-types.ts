@@ -2,6 +2,7 @@
 // `platform types`, which reads and writes the file. No I/O.
 import { createHash } from 'node:crypto';
 import { bindings, namedKinds } from '../bindings/kinds.ts';
+import { object } from '../bindings/object.ts';
 import type { ProjectConfig } from './project-config.ts';
 
 /** The package that describes the bindings. */
@@ -60,6 +61,8 @@ function membersOf(config: ProjectConfig): string[] {
       members.push(member(name, imported(type), `${label} \`${resource}\`.`));
     }
   }
+  for (const [name, exported] of Object.entries(config.objects))
+    members.push(member(name, imported(object.type), `${object.label} \`${exported}\`.`));
   const { auth } = bindings;
   if (config.auth !== null) {
     members.push(member('PLATFORM_AUTH', imported(auth.type), `${auth.label}.`));

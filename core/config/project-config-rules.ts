@@ -104,6 +104,11 @@ export function rulesOf(source: YamlSource, { entries }: Checked) {
         claim(name, kind, keyOf(path), path);
       }
     }
+    for (const name of Object.keys(written.object ?? {})) {
+      const path = `object.${name}`;
+      refuseReserved(name, keyOf(path), path);
+      claim(name, 'object', keyOf(path), path);
+    }
     const auth = written.auth?.binding;
     if (auth !== undefined) {
       if (auth !== 'PLATFORM_AUTH') refuseReserved(auth, valueOf('auth.binding'), 'auth.binding');
@@ -121,6 +126,14 @@ export function rulesOf(source: YamlSource, { entries }: Checked) {
     source.report(`The binding name ${name} is reserved`, node, path, {
       hint: 'Names that begin with PLATFORM_ belong to the platform.',
     });
+  }
+
+  function checkObjects(written: ProjectFile): void {
+    for (const [name, value] of Object.entries(written.object ?? {}))
+      if (typeof value !== 'string' && value.project !== undefined)
+        fail('Durable objects of another project are not supported yet', `object.${name}.project`);
+    if (written.object !== undefined && written.kind === 'static')
+      warn('A static project has no worker that could export classes', 'kind');
   }
 
   function checkQueues(written: ProjectFile): void {
@@ -189,6 +202,7 @@ export function rulesOf(source: YamlSource, { entries }: Checked) {
     checkCompatibility,
     checkNames,
     checkQueues,
+    checkObjects,
     checkAssets,
     checkCron,
     checkRelease,

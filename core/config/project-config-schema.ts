@@ -2,6 +2,7 @@
 // walks it, the TypeScript type is inferred from it, docs/platform.schema.json is printed from it. Keys of bindings
 // come from bindings/. TypeBox is imported for its types only: no command waits for the rest.
 import { bindings, schemasOf } from '../bindings/kinds.ts';
+import { object } from '../bindings/object.ts';
 import { defaultReleaseSettings, releaseRules } from '../release-settings.ts';
 import type { XStatic } from '../typebox/typebox.mjs';
 
@@ -183,6 +184,7 @@ const schema = {
         'a map with the keys "steps", "minutes", "errors", "p99" and "cpu", such as {steps: [5, 25, 100], minutes: 5}',
     },
     ai: { type: 'boolean', default: false, description: 'Adds the AI binding and its variables.' },
+    object: object.schema,
     cron: {
       type: 'object',
       description: 'Schedules that call the `scheduled` handler of the worker.',

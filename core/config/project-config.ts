@@ -5,6 +5,7 @@ import { defaultReleaseSettings, type ReleaseSettings } from '../release-setting
 import type { QueuesSettings } from '../queue-settings.ts';
 import { hasErrors, type Problem } from '../problem.ts';
 import { bindings as descriptors, namedKinds, type NamedKind } from '../bindings/kinds.ts';
+import { classOf, object } from '../bindings/object.ts';
 import { rulesOf } from './project-config-rules.ts';
 import { projectFileSchema, type ProjectFile } from './project-config-schema.ts';
 import { checkSource } from './schema-check.ts';
@@ -58,6 +59,8 @@ export interface ProjectConfig {
   /** Queues with settings, by resource name. */
   readonly queues: QueuesSettings;
   readonly auth: { readonly binding: string } | null;
+  /** Durable objects: binding name -> class. */
+  readonly objects: Readonly<Record<string, string>>;
   /** Also true when `agentSDK` is. */
   readonly ai: boolean;
   /** By name. */
@@ -90,6 +93,7 @@ const otherNames: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
     Object.entries(descriptors).flatMap(([kind, { otherNames: names }]) => names.map((name) => [name, kind] as const)),
   ),
+  ...Object.fromEntries(object.otherNames.map((name) => [name, 'object'])),
   command: 'build',
   output: 'out',
   outDir: 'out',
@@ -127,6 +131,7 @@ export function parseProjectConfig(
   rules.checkCompatibility(written, options.now ?? new Date());
   rules.checkNames(written);
   rules.checkQueues(written);
+  rules.checkObjects(written);
   rules.checkAssets(written);
   rules.checkCron(written);
   rules.checkRelease(written);
@@ -172,6 +177,7 @@ function resolved(written: ProjectFile): ProjectConfig {
     dev: { port: dev?.port ?? 3000, host: dev?.host ?? 'localhost' },
     bindings,
     queues: resolvedQueues(written),
+    objects: Object.fromEntries(Object.entries(written.object ?? {}).map(([name, value]) => [name, classOf(value)])),
     auth: written.auth === undefined ? null : { binding: written.auth.binding },
     ai: written.agentSDK === true || written.ai === true,
     cron: Object.fromEntries(Object.entries(written.cron ?? {}).map(([name, value]) => [name, resolvedCron(value)])),

@@ -68,6 +68,11 @@ export const engineErrors = {
   wall_limit_exceeded: { status: 504, blame: 'worker', message: 'The worker did not respond within {limitMs} ms' },
   memory_limit_exceeded: { status: 500, blame: 'worker', message: 'The worker used more than {limitMb} MB of memory' },
   isolate_lost: { status: 503, blame: 'worker', message: 'The isolate was lost while this event ran in it: {reason}' },
+  object_reset: {
+    status: 503,
+    blame: 'worker',
+    message: 'The durable object begins again, without what it had not stored: {reason}',
+  },
   isolate_replaced: {
     status: 503,
     blame: 'worker',

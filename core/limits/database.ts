@@ -13,6 +13,7 @@ export const databaseLimits = {
   resultBytesMax: ['DB_MAX_RESULT_BYTES', 16 * MB, 'Size of a result'],
   dumpBytesMax: [null, 64 * MB, 'The largest database that `dump` gives'],
   databaseBytesMax: ['DB_MAX_DATABASE_BYTES', 10_000_000_000, 'Size of a database file'],
+  objectBytesMax: ['DB_MAX_OBJECT_BYTES', 1_000_000_000, 'Storage of one durable object'],
   diskFreeBytesMin: [
     'DB_DISK_FREE_BYTES_MIN',
     256 * MB,

@@ -291,7 +291,8 @@ export async function startDev(options: DevOptions): Promise<OpenDevEngine> {
         const exchange = [...underWay].find(({ requestId }) => requestId === id);
         if (exchange !== undefined) underWay.delete(exchange);
         activity.note({ type: 'request', method, path, status, ...ended }, exchange?.recorded());
-      } else if (event !== null) activity.note({ type: 'event', kind, name: event.name, id: event.id, ...ended });
+      } else if (event !== null && kind !== 'object')
+        activity.note({ type: 'event', kind, name: event.name, id: event.id, ...ended });
       options.onRequest({ kind, method, path, status, event, outcome, reason, cpuMs, wallMs });
     },
   });

@@ -1,7 +1,10 @@
 // Connects the parts of the handler: the listener passes a request, the route table selects its deployment, static
 // assets are served before the worker, and an isolate gets the rest. main.ts and dev.ts choose the implementations.
+import { Readable } from 'node:stream';
+import type { ReadableStream } from 'node:stream/web';
 import { PlatformError, type ErrorDetails } from '#core/errors.ts';
 import type { EventContent, EventKind } from '#core/event.ts';
+import { REFUSED_STATUS, type ObjectAddress } from '#core/object-address.ts';
 import { ofPreview } from '#core/preview.ts';
 import { assetDecision } from './assets/asset-rules.ts';
 import { authPath, type AuthRoutes } from './auth/routes.ts';
@@ -12,14 +15,23 @@ import { startForCheck, StartLines, startServed, type StartEnd } from './serving
 import { createClientHeaders } from './http/client-address.ts';
 import type { ExposedPorts } from './servers/exposed-ports.ts';
 import { failureHeaders, sendFailure } from './http/error-pages.ts';
+import type { FetchedResponse } from './bindings/fetched-response.ts';
+import type { PlatformHostRequest } from './bindings/platform-hosts.ts';
 import type { PassGate } from './http/gates.ts';
+import { HeadCache } from './http/header-block.ts';
+import { LoopbackExchange } from './http/loopback-exchange.ts';
+import { fetchInside } from './http/platform-hosts.ts';
 import type { Exchange } from './http/listener.ts';
 import { hostNotFound } from './http/pages.ts';
 import { publicOrigin } from './http/public-origin.ts';
 import { SIGNED_FILES_PATH } from './http/signed-files.ts';
 import { createSkewProtection, type PinnedTarget } from './http/skew-protection.ts';
 import type { DeliveryEnd } from './invocation/delivery.ts';
-import { failed, failureResponse, isFailureCode, type FailureCode } from './invocation/outcome.ts';
+import { failed, failureResponse, isFailureCode, ok, type FailureCode } from './invocation/outcome.ts';
+import type { ObjectLeases } from './bindings/object-leases.ts';
+import { LiveObjects } from './serving/objects/live-objects.ts';
+import { createLocalLeases } from './serving/objects/local-leases.ts';
+import { dueAlarm, ObjectAlarms, type DueAlarm } from './serving/objects/object-alarms.ts';
 import type { RouteMatch, Route } from './router/project-routes.ts';
 
 /** Dependencies of a handler. */
@@ -29,6 +41,10 @@ export interface HandlerDeps extends RouteDeploymentDeps, ServedDependencies {
   readonly edgeToken?: string;
   /** Hosts of sandboxes, which belong to no deployment; absent: there are none. */
   readonly exposedPorts?: ExposedPorts;
+  /** Sends an event of an object to the engine that has it; absent: there are no others. */
+  readonly forwardObject?: (link: string, key: string, exchange: Exchange) => void;
+  /** Absent: this process has all objects. */
+  readonly objectLeases?: ObjectLeases;
   /** For hosts with a gate; absent if there are none. */
   readonly passGate?: PassGate;
   /** Null: no `/auth/*`. */
@@ -85,6 +101,9 @@ export interface Handler {
   close(): void;
 }
 
+/** Begins the key of a forwarded event of an object. */
+const OBJECT_KEY = 'object ';
+
 export function createHandler(deps: HandlerDeps): Handler {
   const engineCounters = deps.engine.counters;
   // Memory account of requests to sandboxes, which belong to no deployment.
@@ -97,6 +116,13 @@ export function createHandler(deps: HandlerDeps): Handler {
     openArtifact: deps.openArtifact,
   });
   const lines = new StartLines();
+  const heads = new HeadCache([]);
+  const timers = deps.stores.events?.timer ?? null;
+  const objects = new LiveObjects({
+    store: deps.stores.database ?? null,
+    alarms: timers === null ? null : new ObjectAlarms(timers),
+    leases: deps.objectLeases ?? createLocalLeases(),
+  });
   const routeDeployments = createRouteDeployments(
     { ...deps, onLog: lines.keep(deps.onLog) },
     {
@@ -105,6 +131,8 @@ export function createHandler(deps: HandlerDeps): Handler {
         const artifact = served.artifactOf(config);
         return artifact === null ? 0 : deps.assets.serve(exchange, artifact);
       },
+      objects,
+      reachObject: (...given) => reachObject(...given),
       sendErrorPage(exchange, config, failure) {
         const artifact = served.artifactOf(config);
         return (
@@ -113,7 +141,58 @@ export function createHandler(deps: HandlerDeps): Handler {
       },
     },
   );
-  const served = new ServedDeployments(deps, routeDeployments);
+  const served = new ServedDeployments(deps, routeDeployments, (now) => objects.sweep(now));
+
+  /** Sends a request to a durable object of a route's project. */
+  function reachObject(
+    route: Route,
+    address: ObjectAddress,
+    target: URL,
+    request: PlatformHostRequest,
+  ): Promise<FetchedResponse> {
+    const serveObject = (exchange: Exchange): void => enterObject(route, address, exchange);
+    return fetchInside(
+      { serve: serveObject, bodyBytesMax: deps.limits.bodyBytesMax, heads, isOfObject: true },
+      target,
+      request,
+    );
+  }
+
+  function enterObject(route: Route, address: ObjectAddress, exchange: Exchange, isForwarded = false): void {
+    try {
+      const { deployment, remote } = served.find(route);
+      const key = OBJECT_KEY + JSON.stringify({ deployment: route.deployment, address });
+      const { forwardObject } = deps;
+      const forward =
+        isForwarded || forwardObject === undefined ? null : (link: string) => forwardObject(link, key, exchange);
+      if (remote?.isQuarantined === true)
+        refuse(
+          exchange,
+          new PlatformError('deployment_unavailable', { deployment: route.deployment, reason: 'it is quarantined' }),
+        );
+      else if (deployment !== null) deployment.object(exchange, address, forward);
+      else refuse(exchange, new PlatformError('deployment_unavailable', { deployment: route.deployment, reason: '' }));
+    } catch (error) {
+      refuse(exchange, error as PlatformError);
+    }
+  }
+
+  /** Wakes an object for its alarm. */
+  async function ring(route: Route, due: DueAlarm): Promise<DeliveryEnd> {
+    const { project, branch, preview } = route;
+    const owner = { ...due, namespace: deps.namespaceOf(project), project, branch, preview };
+    const { retries, ...named } = due;
+    const address: ObjectAddress = { ...named, op: 'alarm', retries, protocol: 'https:' };
+    const signal = new AbortController().signal;
+    const request = { method: 'POST', headers: [], body: null, signal, received: () => null };
+    const response = await reachObject(route, address, new URL('https://object/alarm'), request);
+    const text = await new Response(Readable.toWeb(response.body) as ReadableStream).text();
+    if (response.statusCode === 200) {
+      const { at } = JSON.parse(text) as { readonly at: unknown };
+      if (typeof at === 'number') await objects.alarms?.set(owner, at);
+    } else await objects.alarms?.again(owner, retries);
+    return { outcome: ok, result: 'null', cpuMs: 0 };
+  }
 
   function onExchange(exchange: Exchange): void {
     const match = deps.matchRoute(exchange.host);
@@ -187,6 +266,16 @@ export function createHandler(deps: HandlerDeps): Handler {
   }
 
   function serveHere(key: string, exchange: Exchange): boolean {
+    if (key.startsWith(OBJECT_KEY)) {
+      const { deployment: id, address } = JSON.parse(key.slice(OBJECT_KEY.length)) as {
+        deployment: string;
+        address: ObjectAddress;
+      };
+      const asked = deps.findDeployment(id);
+      if (asked === null) return false;
+      enterObject(asked, address, exchange, !(exchange instanceof LoopbackExchange));
+      return true;
+    }
     const route = deps.findDeployment(key.slice(key.indexOf('/') + 1));
     if (route === null) return false;
     try {
@@ -220,6 +309,8 @@ export function createHandler(deps: HandlerDeps): Handler {
       Promise.resolve({ outcome: failed(code, details), result: null, cpuMs: 0 });
     const route = deps.findDeployment(id);
     if (route === null) return refused('deployment_not_found', { deployment: id });
+    const due = kind === 'timer' ? dueAlarm(event) : null;
+    if (due !== null) return ring(route, due).catch(() => refused('internal', {}));
     let deployment: Deployment | null;
     try {
       ({ deployment } = served.find(route));
@@ -250,6 +341,10 @@ export function createHandler(deps: HandlerDeps): Handler {
 }
 
 function refuse(exchange: Exchange, error: PlatformError): void {
+  if (exchange.isOfObject === true) {
+    exchange.send(REFUSED_STATUS, '', JSON.stringify({ code: error.code, message: error.message }));
+    return;
+  }
   const response = failureResponse(
     error.code === 'artifact_corrupt' || error.code === 'deployment_unavailable'
       ? failed(error.code, error.details)

@@ -1,6 +1,8 @@
 // Root of an engine process: the only reader of the environment in the runtime. Started by supervisor/main.ts.
 import { randomBytes } from 'node:crypto';
+import { errorMessage } from '#core/errors.ts';
 import { Failure, isFailure } from '#core/failure.ts';
+import { REFUSED_STATUS } from '#core/object-address.ts';
 import { exposedNameOf } from '#core/sandbox/exposed-port.ts';
 import { cacheFolder } from '#core/process/cache-folder.ts';
 import { createArtifactSource } from '#artifacts/artifact-source.ts';
@@ -15,6 +17,7 @@ import { createSandboxTransport, type SandboxTransport } from './bindings/sandbo
 import { createAiOrigin, createAiSocket, type AiAddress } from './bindings/ai-transport.ts';
 import { Forwarder } from './cluster/forwarder.ts';
 import { Placement } from './cluster/placement.ts';
+import { linkOf } from './cluster/engine-link.ts';
 import { createEngineReports } from './process/reports.ts';
 import { createHandler } from './handler.ts';
 import type { HostWork } from './work/host-work.ts';
@@ -75,7 +78,7 @@ function openLog(): EngineLog {
 
 /** Errors in their options are configuration errors. */
 async function openStores(
-  { folder, limits, protocol, publicPort, trustedProxies, edgeToken }: EngineConfig,
+  { folder, limits, protocol, publicPort, trustedProxies, edgeToken, supervision }: EngineConfig,
   work: HostWork,
 ): Promise<EngineStores> {
   try {
@@ -88,6 +91,7 @@ async function openStores(
       trustedProxies,
       edgeToken,
       work,
+      link: supervision === null ? '' : linkOf(supervision),
       log: (level, message) => log[level](message),
     });
   } catch (error) {
@@ -178,6 +182,13 @@ async function start(running: RunningProcess): Promise<() => Promise<void>> {
     hostOf,
     namespaceOf: (project) => project,
     findDeployment: (id) => table.findDeployment(id),
+    ...(opened.objectLeases === null ? {} : { objectLeases: opened.objectLeases }),
+    ...(config.supervision === null
+      ? {}
+      : {
+          forwardObject: (link: string, key: string, exchange: Exchange) =>
+            forwarder.forward(link, key, exchange, { inFlight: 0 }),
+        }),
     isProduction: (route) => table.isProduction(route),
     ...(config.supervision === null ? {} : { remoteOf: placement.remoteOf.bind(placement) }),
     compilesAhead: true,
@@ -357,5 +368,10 @@ function aiOf({ ai }: EngineConfig): { readonly ai?: AiAddress } {
 }
 
 function answerFailure(exchange: Exchange, outcome: Outcome & { kind: 'failed' }): void {
+  if (exchange.isOfObject === true) {
+    const { code, details } = outcome;
+    exchange.send(REFUSED_STATUS, '', JSON.stringify({ code, message: errorMessage(code, details) }));
+    return;
+  }
   sendFailure(exchange, failureResponse(outcome));
 }

@@ -1,6 +1,6 @@
 // Usage: requests and CPU by project, kind of invocation, route and time, as reported by engines; and plans.
 import Type from '#core/typebox/typebox.mjs';
-import { invocationKinds, plans as planNames } from '#core/plans.ts';
+import { budgetKinds, invocationKinds, plans as planNames } from '#core/plans.ts';
 import { platform } from '#packages/worker/index.ts';
 import type { Dependencies } from '../../process/dependencies.ts';
 import { readOrganization } from '../../records/organizations.ts';
@@ -27,7 +27,7 @@ const usageQuery = Type.Object({
     Type.String({ maxLength: 300, description: 'A route from a response that is grouped by route' }),
   ),
 });
-const budgets = Object.fromEntries(invocationKinds.map((kind) => [kind, Type.Integer()]));
+const budgets = Object.fromEntries(budgetKinds.map((kind) => [kind, Type.Integer()]));
 /** CPU milliseconds per invocation in the organization's plan, by kind; 0: no limit. */
 const Budget = Type.Object({ plan: PlanName, cpuMs: Type.Object(budgets) });
 const Invocation = Type.Object({
@@ -168,7 +168,7 @@ export const usage = platform<Dependencies, RequestState>()
       return {
         items: planNames.map((id) => ({
           id,
-          cpuMs: Object.fromEntries(invocationKinds.map((kind) => [kind, ctx.env.cpuLimits[kind][id]])),
+          cpuMs: Object.fromEntries(budgetKinds.map((kind) => [kind, ctx.env.cpuLimits[kind][id]])),
           storageBytes: storageLimitOf(ctx.env.storage.limits, id),
         })),
       };

@@ -4,6 +4,7 @@
 // Request: u32 length of the rest, u32 id, u8 op, u8 length of the name, u32 transaction (0: none), u32 CPU limit in
 // ms (0: none), name, payload (JSON). Response: u32 length of the rest, u32 id, u8 kind, u32 CPU us used, payload.
 import { databaseOps, outboxOps } from '#core/database-request.ts';
+import { objectOps } from '#core/object-storage.ts';
 
 /**
  * All operations: those on a database (core/database-request.ts), those of its owner, and those of the connection
@@ -12,6 +13,7 @@ import { databaseOps, outboxOps } from '#core/database-request.ts';
 export const ops = {
   ...databaseOps,
   ...outboxOps,
+  ...objectOps,
   /** `[[name, sql], ...]` -> `{applied}`. */
   migrate: 20,
   /** `[file]` -> `{bytes}`: copies the database to that file of the host. */

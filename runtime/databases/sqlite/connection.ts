@@ -145,6 +145,11 @@ export class Connection {
     this.#fence.savepoints = allowed;
   }
 
+  /** Hides the platform's tables from SQL of the tenant, which may read them otherwise. */
+  set hidesOwnTables(hides: boolean) {
+    this.#fence.hidesOwn = hides;
+  }
+
   get inTransaction(): boolean {
     return this.#db.isTransaction;
   }

@@ -7,6 +7,7 @@ import { PlatformError } from '#core/errors.ts';
 import { Connection } from './connection.ts';
 import { checkFile, setAside } from './copies.ts';
 import { kinds, ops } from '../protocol/frames.ts';
+import { ObjectStorage } from './object-storage.ts';
 import { putIntoOutbox } from './outbox-rows.ts';
 import { OwnerOperations, type OwnerOperationsDeps } from './owner-operations.ts';
 import { explainFull, isBusy, isCorruption, toRefusal } from './sqlite-errors.ts';
@@ -66,6 +67,10 @@ export class DatabaseFile {
   readonly #statements: Statements;
   readonly #slow: SlowStatements;
   readonly #owner: OwnerOperations;
+  /** Of a database that is a durable object's storage; made by its first request. */
+  #object: ObjectStorage | null = null;
+  /** Connection of the holder of the object. */
+  #holder: object | null = null;
   /** Bytes recorded in its organization's account. */
   #noted: number;
   /** For interactive transactions: others read the committed state through the main connection meanwhile. */
@@ -101,7 +106,12 @@ export class DatabaseFile {
   }
 
   get isIdle(): boolean {
-    return this.#transaction === null && this.#waiting.length === 0 && !this.#owner.isCopying;
+    return (
+      this.#transaction === null &&
+      this.#object?.isOpen !== true &&
+      this.#waiting.length === 0 &&
+      !this.#owner.isCopying
+    );
   }
 
   #connect(): Connection {
@@ -268,7 +278,8 @@ export class DatabaseFile {
   #run(job: Job): string | Uint8Array | Promise<string> {
     const { op, args, transaction } = job;
     const connection = transaction === 0 ? this.#main : this.#connectionOf(transaction, job.owner);
-    connection.bytesMax = this.#bytesMax;
+    connection.bytesMax =
+      op === ops.steps ? Math.min(this.#bytesMax, this.#deps.limits.objectBytesMax) : this.#bytesMax;
     // A batch has its own savepoint, which its statements must not release.
     connection.savepoints = op === ops.query && transaction !== 0;
     switch (op) {
@@ -289,6 +300,9 @@ export class DatabaseFile {
         return begun;
       case ops.enqueue:
         return this.#enqueue(connection, args);
+      case ops.steps:
+        this.#holder = job.owner;
+        return this.#objectStorage().run(args);
       case ops.describe:
         return JSON.stringify({ bytes: connection.bytes, path: this.#deps.path });
       case ops.slow:
@@ -296,6 +310,17 @@ export class DatabaseFile {
       default:
         return this.#owner.run(op, args);
     }
+  }
+
+  #objectStorage(): ObjectStorage {
+    this.#main.hidesOwnTables = true;
+    this.#object ??= new ObjectStorage({
+      connection: this.#main,
+      limits: this.#deps.limits,
+      touched: (schema) => this.#statements.touched(this.#main, schema),
+      undone: () => this.#statements.undone(this.#main.bytes),
+    });
+    return this.#object;
   }
 
   #connectionOf(transaction: number, owner: object): Connection {
@@ -361,6 +386,7 @@ export class DatabaseFile {
   /** A connection is gone: its transaction is rolled back, and its waiting jobs are dropped. */
   leave(owner: object): void {
     this.#waiting = this.#waiting.filter(({ job }) => job.owner !== owner);
+    if (this.#holder === owner) this.#object?.undo();
     if (this.#transaction?.owner !== owner) return;
     this.#rollback('its engine went away');
     this.#drain();
@@ -369,6 +395,7 @@ export class DatabaseFile {
   /** Closes the file; the last connection checkpoints the log. */
   close(): void {
     if (this.#transaction !== null) this.#rollback('the database was closed');
+    this.#object?.undo();
     if (this.#waitTimer !== null) clearTimeout(this.#waitTimer);
     this.#waitTimer = null;
     if (this.#heldTimer !== null) clearTimeout(this.#heldTimer);

@@ -98,6 +98,8 @@ export class Fence {
   #open = false;
   /** Whether savepoint statements are allowed. */
   savepoints = false;
+  /** Whether the platform's tables may not be read either. */
+  hidesOwn = false;
   #writes = false;
   #schema = false;
   #alters = false;
@@ -123,7 +125,11 @@ export class Fence {
     hidden: string | null,
   ): number => {
     if (this.vectorTables.size > 0 && first !== null) this.#noteVectors(first);
-    if (reads.has(action)) return sqlite.SQLITE_OK;
+    if (reads.has(action)) {
+      if (this.hidesOwn && !this.#open && action === sqlite.SQLITE_READ && isOwn(first ?? ''))
+        return this.#refuse(belongs);
+      return sqlite.SQLITE_OK;
+    }
     if (rowChanges.has(action)) this.#writes = true;
     else if (schemaChanges.has(action)) this.#writes = this.#schema = true;
     if (action === sqlite.SQLITE_ALTER_TABLE) this.#alters = true;

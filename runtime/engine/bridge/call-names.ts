@@ -36,6 +36,12 @@ const ownCalls = {
   'cache.delete': 'async',
   /** The AI binding: `{model, method, url, headers}` and the body as a part -> as fetch. */
   'ai.fetch': 'async',
+  /** The object binding: as fetch, `{binding, id, name?, op, member?}`. */
+  'object.fetch': 'async',
+  /** The object binding: `{binding}` -> `{key, class}`: what ids of its class are made of. */
+  'object.class': 'sync',
+  /** Storage of an object: `{object, end, alarm?}` and its steps as bytes -> the reply as bytes. */
+  'object.storage': 'waiting',
   /** The assets binding: as fetch. */
   'assets.fetch': 'async',
   /** text: `{label, fatal}` and at most 4 KB -> string. */

@@ -130,6 +130,35 @@ export class Link implements CallScope {
     this.#send(toGuest.event, id, kind, cpuLimitMs, ...parts);
   }
 
+  /** Sends an event of a durable object: as a request, with its address. */
+  sendObject(
+    id: number,
+    address: string,
+    method: string,
+    url: string,
+    headerBlock: string,
+    body: Part | null | undefined,
+  ): void {
+    const { records } = this;
+    records.requests++;
+    const parts = [records.part(address), method, records.part(url), records.part(headerBlock)];
+    this.#send(toGuest.object, id, ...parts, body === undefined ? STREAM : records.transferredPart(body));
+  }
+
+  /** Nothing of an object runs there: the guest drops it. */
+  forgetObject(id: string): void {
+    if (!this.#closed) this.#send(toGuest.forget, this.records.part(id));
+  }
+
+  /** Answers a record of storage. */
+  answerStorage(call: number, text: string): void {
+    this.#answer(call, { parts: [text] });
+  }
+
+  failStorage(call: number, failure: Failure): void {
+    this.#send(toGuest.failure, call, JSON.stringify(failure));
+  }
+
   /** Opens the body of a request that was sent with `undefined`. */
   openBody(id: number, source: ByteSource): GuestStream {
     return this.#streams.openBody(id, source);

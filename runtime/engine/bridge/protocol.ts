@@ -31,6 +31,10 @@ export const toGuest = {
    * request.
    */
   event: 'E',
+  /** As `request`, with the JSON of the object's address as a part behind the id: an event of a durable object. */
+  object: 'O',
+  /** id of an object, as a part: it has no events, and moves elsewhere or is not needed. */
+  forget: 'o',
   /** stream id, part. */
   chunk: 'c',
   /** stream id. */
@@ -107,6 +111,11 @@ export const toHost = {
   handOver: 'h',
   /** call id, invocation id, name, JSON arguments, parts. */
   call: 'C',
+  /**
+   * call id, invocation id, JSON arguments (serving/objects/object-storage.ts), the steps as a part: storage of an
+   * object. Before all other records of its entry.
+   */
+  storage: 'O',
   /** call id: the result is no longer needed. */
   drop: 'Y',
   /** invocation id (0 = none), level, JSON text. */

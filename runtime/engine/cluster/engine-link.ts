@@ -70,3 +70,8 @@ export class EngineLink {
     this.#socket.destroy();
   }
 }
+
+/** Path of the Unix socket on which an engine receives requests of others. @param sockets base of its sockets' names */
+export function linkOf({ sockets }: { readonly sockets: string }): string {
+  return `${sockets}.link`;
+}

@@ -269,6 +269,6 @@ export class Forwarder {
   }
 }
 
-function mayRepeat({ method, bodyBytes }: Exchange): boolean {
-  return bodyBytes === 0 && (method === 'GET' || method === 'HEAD' || method === 'OPTIONS');
+function mayRepeat({ method, bodyBytes, isOfObject }: Exchange): boolean {
+  return isOfObject !== true && bodyBytes === 0 && (method === 'GET' || method === 'HEAD' || method === 'OPTIONS');
 }

@@ -248,7 +248,8 @@ export class ReceivedExchange implements Exchange {
   }
 
   #checkedHead(status: number, headerBlock: string): ResponseHead {
-    if (!(status >= 200 && status <= 599 && Number.isInteger(status))) {
+    // The last two stand for errors of durable objects (core/object-address.ts).
+    if (!((status >= 200 && status <= 599 && Number.isInteger(status)) || status === 998 || status === 999)) {
       throw new PlatformError('illegal_response', { what: `status ${String(status)}` });
     }
     return this.#heads.get(headerBlock, this);

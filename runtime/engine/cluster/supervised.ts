@@ -6,6 +6,7 @@ import type { Limits } from '#core/limits.ts';
 import type { Supervision } from '../process/configuration.ts';
 import type { Forwarder } from './forwarder.ts';
 import type { Placement } from './placement.ts';
+import { linkOf } from './engine-link.ts';
 import { openReceiver, type Receiver } from './receiver.ts';
 import type { Handler } from '../handler.ts';
 import type { Listener, ListenerOptions } from '../http/listener.ts';
@@ -62,7 +63,7 @@ export async function superviseEngine(deps: SupervisedDeps): Promise<{ drain(pat
   const adopted = new Map<number, () => void>();
   let draining = false;
   const receiver: Receiver = await openReceiver({
-    path: `${supervision.sockets}.link`,
+    path: linkOf(supervision),
     domains: deps.domains,
     onExchange: handler.serveHere,
   });

@@ -12,6 +12,8 @@ interface Waiter {
   owner: GuestInvocation | undefined;
   /** Sees the reply before the entry reads the records after it. */
   onReply: ((reply: HostReply, owner: GuestInvocation | undefined) => void) | undefined;
+  /** Whether its reply enters a durable object that waits for its storage: it is the storage's. */
+  passesGate: boolean;
 }
 
 // Slots with a free list: a Map of per-request objects keeps dead ones alive until a full collection.
@@ -63,16 +65,32 @@ export function startCall(
   const owner = currentInvocation();
   // Before a number is allocated: a getter or a `toJSON` of the worker may throw here, or make another call.
   const json = toJson(args) ?? 'null';
-  const id = takeFree() ?? waiters.length;
-  pending++;
+  const { id, reply } = openCall(owner, onReply);
   let record =
     toHost.call + FIELD + id + FIELD + (owner === undefined ? 0 : owner.id) + FIELD + name + FIELD + json + FIELD;
   for (let at = 0; at < parts.length; at++) record += records.part(parts[at]!) + FIELD;
   records.meta += record + RECORD;
+  return { id, reply };
+}
+
+/** Allocates the number of a call, whose record the caller sends. */
+export function openCall(
+  owner: GuestInvocation | undefined,
+  onReply: Waiter['onReply'],
+  passesGate = false,
+): { id: number; reply: Promise<HostReply> } {
+  const id = takeFree() ?? waiters.length;
+  pending++;
   const reply = new Promise<HostReply>((resolve, reject) => {
-    waiters[id] = { resolve, reject, owner, onReply };
+    waiters[id] = { resolve, reject, owner, onReply, passesGate };
   });
   return { id, reply };
+}
+
+/** The gate that the reply to a call has to pass; null: none. */
+export function gateOf(id: number): GuestInvocation['gate'] {
+  const waiter = waiters[id];
+  return waiter === undefined || waiter.passesGate || waiter.owner === undefined ? null : waiter.owner.gate;
 }
 
 function take(id: number): Waiter | undefined {

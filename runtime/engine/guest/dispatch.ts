@@ -2,12 +2,13 @@
 // ends it. Hot path: objects are allocated only for requests that need them.
 import { RecordReader, NOTHING, STREAM, toGuest, toHost, type Failure, type Part } from '../bridge/protocol.ts';
 import { answer, answerEvent, fail, finish, onSettled } from './answers.ts';
-import { failCall, settleCall } from './calls.ts';
+import { failCall, gateOf, settleCall } from './calls.ts';
 import { enterContext, type Native } from './context.ts';
 import { connectEntryEnd, flush, forgetWake, isCondemned, type Leave } from './entry-end.ts';
 import { beginEntry, findInvocation, GuestInvocation, openInvocation, touch } from './invocation.ts';
 import { onRejection, threw } from './rejections.ts';
 import { runFinalizers } from './fences.ts';
+import { objectModule } from './object-records.ts';
 import { fromJson } from './safe.ts';
 import { send } from './records.ts';
 import { socketClosed, socketFailed, socketMessage } from './sockets.ts';
@@ -144,11 +145,25 @@ function read(reader: RecordReader): void {
       case toGuest.result: {
         const id = reader.number();
         const value = reader.json();
-        touch(settleCall(id, value, reader.parts()));
+        const parts = reader.parts();
+        const gate = gateOf(id);
+        if (gate?.isClosed === true) gate.later(() => touch(settleCall(id, value, parts)));
+        else touch(settleCall(id, value, parts));
         continue; // parts() has read the record
       }
-      case toGuest.failure:
-        touch(failCall(reader.number(), reader.json() as Failure));
+      case toGuest.failure: {
+        const id = reader.number();
+        const failure = reader.json() as Failure;
+        const gate = gateOf(id);
+        if (gate?.isClosed === true) gate.later(() => touch(failCall(id, failure)));
+        else touch(failCall(id, failure));
+        break;
+      }
+      case toGuest.object:
+        startRequest(reader, true);
+        break;
+      case toGuest.forget:
+        objectModule().forget(reader.part(reader.field()) as string);
         break;
       case toGuest.chunk: {
         const id = reader.number();
@@ -230,8 +245,10 @@ function serialised(url: string): string {
     : new URL(url).href;
 }
 
-function startRequest(reader: RecordReader): void {
+/** @param isOfObject an event of a durable object, whose address comes first. */
+function startRequest(reader: RecordReader, isOfObject = false): void {
   const invocation = new GuestInvocation(reader.number(), requestLimitMs());
+  const address = isOfObject ? (reader.part(reader.field()) as string) : null;
   const method = reader.field();
   const url = reader.part(reader.field()) as string;
   const headerBlock = reader.part(reader.field()) as string;
@@ -243,18 +260,23 @@ function startRequest(reader: RecordReader): void {
         ? bodyToGuest(invocation.id, invocation)
         : reader.part(bodyField);
   // In this isolate it might meet the cause of the previous loop: a fresh isolate serves it.
-  if (isCondemned() && bodyField === NOTHING && (method === 'GET' || method === 'HEAD' || method === 'OPTIONS')) {
+  if (
+    isCondemned() &&
+    !isOfObject &&
+    bodyField === NOTHING &&
+    (method === 'GET' || method === 'HEAD' || method === 'OPTIONS')
+  ) {
     send(toHost.unstarted, invocation.id);
     return;
   }
   openInvocation(invocation);
   if (early !== null) {
-    callLater(invocation, () => callFetch(invocation, method, url, headerBlock, body));
+    callLater(invocation, () => callFetch(invocation, method, url, headerBlock, body, address));
     return;
   }
   touch(invocation);
   enterContext(invocation);
-  callFetch(invocation, method, url, headerBlock, body);
+  callFetch(invocation, method, url, headerBlock, body, address);
 }
 
 function callFetch(
@@ -263,14 +285,18 @@ function callFetch(
   url: string,
   headerBlock: string,
   body: Parameters<typeof createIncomingRequest>[3],
+  address: string | null = null,
 ): void {
   try {
-    if (typeof worker?.fetch !== 'function') {
+    if (address === null && typeof worker?.fetch !== 'function') {
       fail(invocation, { code: 'no_fetch_handler', name: 'Error', message: '' });
       return;
     }
     const request = createIncomingRequest(method, serialised(url), headerBlock, body, () => invocation.signal());
-    const result = worker.fetch(request, env, new ExecutionContext(invocation, onSettled));
+    const result =
+      address === null
+        ? worker!.fetch!(request, env, new ExecutionContext(invocation, onSettled))
+        : objectModule().event(fromJson(address), request, env, invocation);
     if (isThenable(result)) {
       Promise.resolve(result).then(
         (value) => answer(invocation, value),

@@ -8,6 +8,7 @@ import { closeInvocation, GuestInvocation, openInvocations, touchedInvocations }
 import { flushPumps, hasOpenStreams } from './pumps.ts';
 import { records, send } from './records.ts';
 import { safeArray } from './safe.ts';
+import { dropStorage, flushStorage } from './object-records.ts';
 import { hasOpenSockets } from './sockets.ts';
 import { hasTimers, nextWake } from './web/timers.ts';
 
@@ -40,6 +41,9 @@ export function isCondemned(): boolean {
 /** Called by native code: it may call nothing that a tenant can replace. */
 export function flush(cpuMs: number, unchargedMs: number, ended: Account | undefined): void {
   flushPumps();
+  if (ended === undefined) flushStorage();
+  // What was cut off is not stored: the host replaces the isolate.
+  else dropStorage();
   const touched = touchedInvocations();
   const breached = ended === undefined ? undefined : culprit(ended, touched);
   let count = 0;

@@ -15,6 +15,13 @@ export interface Owned {
   abandon(): void;
 }
 
+/** Holds back what would enter a durable object while it waits for its storage. */
+export interface InputGate {
+  readonly isClosed: boolean;
+  /** Calls it when the gate is open. */
+  later(enter: () => void): void;
+}
+
 /** An invocation is the base context of its own code and its own CPU account. */
 export class GuestInvocation implements Context, Account {
   readonly id: number;
@@ -44,6 +51,8 @@ export class GuestInvocation implements Context, Account {
   /** Last entry in which it ran: each entry's CPU is shared among those that ran in it. */
   entry = -1;
   logBytes = 0;
+  /** Of an event of a durable object; null for all others. */
+  gate: InputGate | null = null;
   /** The handler requested static assets instead of an error. */
   passThrough = false;
   #abort: AbortController | null = null;

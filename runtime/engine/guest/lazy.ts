@@ -13,11 +13,13 @@ import type * as polyfill from 'web-streams-polyfill';
 import { createIncomingResponse, Response, takeResponse } from './web/response.ts';
 import { host } from './host.ts';
 import type { EventHandler } from './dispatch.ts';
-import { callHost, dropCall, invalidArgument, startCall } from './calls.ts';
+import { waitUntil } from './answers.ts';
+import { callHost, dropCall, invalidArgument, openCall, startCall } from './calls.ts';
 import { AsyncLocalStorage, checkpoint, currentContext, runInContext } from './context.ts';
-import { currentInvocation } from './invocation.ts';
+import { currentInvocation, touch } from './invocation.ts';
 import { noHandler } from './missing-handler.ts';
-import { fromJson, toJson } from './safe.ts';
+import { exportOf, sendAtEntryEnd } from './object-records.ts';
+import { fromJson, SafeMap, toJson } from './safe.ts';
 import * as sockets from './sockets.ts';
 import { records } from './records.ts';
 import { bodyToGuest } from './bodies-to-guest.ts';
@@ -32,7 +34,7 @@ import { copyEventsOf, defineEventHandler, dispatchTrusted, Event, EventTarget }
 import { Headers } from './web/headers.ts';
 import { isRequest, Request, takeRequest } from './web/request.ts';
 import { provideStreams, streamModule } from './web/streams.ts';
-import { createFetcher, fetch, newStreamId } from './web/fetch.ts';
+import { createFetcher, fetch, fetchThrough, newStreamId } from './web/fetch.ts';
 import {
   decodeWhole,
   isAnyArrayBuffer,
@@ -104,7 +106,9 @@ export const lazyDeps = {
   decodeWhole,
   dropCall,
   encodeUtf8,
+  exportOf,
   fetch,
+  fetchThrough,
   fromJson,
   fromUnits,
   host,
@@ -121,6 +125,7 @@ export const lazyDeps = {
   loader,
   newStreamId,
   noHandler,
+  openCall,
   openPump,
   parseUrlencoded,
   platformSteps,
@@ -129,6 +134,8 @@ export const lazyDeps = {
   registerCloneSteps,
   reportUncaught,
   runInContext,
+  SafeMap,
+  sendAtEntryEnd,
   setImmediate,
   setTimeout,
   sockets,
@@ -137,7 +144,9 @@ export const lazyDeps = {
   startCall,
   toBytes,
   toJson,
+  touch,
   useModule,
+  waitUntil,
 };
 export type LazyDeps = typeof lazyDeps;
 

@@ -13,6 +13,7 @@ import { toJson } from './safe.ts';
 import { createEnvironment, type EnvironmentConfig } from './environment.ts';
 import { installFences } from './fences.ts';
 import { host } from './host.ts';
+import { setExports } from './object-records.ts';
 import { connectNodeHooks, installNodeHooks, type WaitingReference } from './node-hooks.ts';
 import { installLazyGlobals, loadEventHandler } from './lazy.ts';
 import { connectStreams } from './pumps.ts';
@@ -61,6 +62,15 @@ function sendFailure(loaded: ReturnType<Native['load']>, rejection: unknown): vo
     if (state === 3) send(toHost.started, 'syntax', toJson(`${message} [worker.js:${loaded?.[2]}:${loaded?.[3]}]`));
     else send(toHost.started, 'failed', toJson(stack ?? `${name}: ${message}`));
   }
+}
+
+/** Left by the last module of the bundle (builder/shims/handler.ts): the exports of the worker's own module. */
+const exportsKey = Symbol.for('platform.entrypoints');
+
+function takeExports(): void {
+  const hooks = globalThis as unknown as Record<symbol, unknown>;
+  setExports(hooks[exportsKey]);
+  delete hooks[exportsKey];
 }
 
 type Leave = Parameters<typeof connectDispatch>[1];
@@ -149,6 +159,7 @@ scope['connect'] = (
     }
     enterContext(startup);
     try {
+      takeExports();
       const exported = ((settled[1] as { default?: unknown }).default ?? {}) as Worker;
       const listener = fetchListener();
       const handles = handlerNames.some((name) => isHandler(exported[name]));

@@ -69,6 +69,8 @@ export interface Exchange {
    * cut.
    */
   memory?: HostMemory | null;
+  /** An event of a durable object: it is never repeated, and its errors are for its caller. */
+  readonly isOfObject?: boolean;
   /** Set by the handler: called at most once, when the client disconnects before the response is complete. */
   onAbort: (() => void) | null;
   /** Set by the handler: called when the socket accepts more after `write` returned false. */

@@ -16,6 +16,7 @@ interface LoopbackRequest {
   readonly headerBlock: string;
   readonly body: Uint8Array | string | Readable | null;
   readonly bodyBytesMax: number;
+  readonly isOfObject?: boolean;
 }
 
 /** The response; `body` may be cancelled. */
@@ -37,6 +38,7 @@ export class LoopbackExchange implements Exchange {
   readonly host: string;
   readonly headerBlock: string;
   readonly remoteAddress = NO_ADDRESS;
+  readonly isOfObject: boolean;
   readonly bodyBytes: number;
   requestId = '';
   refusedCookies = '';
@@ -58,6 +60,7 @@ export class LoopbackExchange implements Exchange {
   constructor(request: LoopbackRequest, heads: HeadCache) {
     const { body } = request;
     ({ method: this.method, target: this.target, host: this.host, headerBlock: this.headerBlock } = request);
+    this.isOfObject = request.isOfObject === true;
     this.#heads = heads;
     this.#bodyBytesMax = request.bodyBytesMax;
     this.#given = typeof body === 'string' ? Buffer.from(body) : body;

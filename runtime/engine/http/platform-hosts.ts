@@ -26,12 +26,18 @@ interface PlatformHostsDeps {
 
 export function createPlatformHosts(deps: PlatformHostsDeps): PlatformHosts {
   const heads = new HeadCache(deps.domains);
-  return { has: deps.has, fetch: (target, request) => fetchInside(deps, heads, target, request) };
+  return { has: deps.has, fetch: (target, request) => fetchInside({ ...deps, heads }, target, request) };
 }
 
-async function fetchInside(
-  { serve, bodyBytesMax }: PlatformHostsDeps,
-  heads: HeadCache,
+/** Dependencies of a request without a socket. */
+interface InsideDeps extends Pick<PlatformHostsDeps, 'serve' | 'bodyBytesMax'> {
+  readonly heads: HeadCache;
+  readonly isOfObject?: boolean;
+}
+
+/** A worker's request that stays inside this process. Its depth is counted. */
+export async function fetchInside(
+  { serve, bodyBytesMax, heads, isOfObject = false }: InsideDeps,
   target: URL,
   { method, headers, body, signal, received }: PlatformHostRequest,
 ): Promise<FetchedResponse> {
@@ -54,6 +60,7 @@ async function fetchInside(
       headerBlock: block,
       body,
       bodyBytesMax,
+      isOfObject,
     },
     heads,
   );

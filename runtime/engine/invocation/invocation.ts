@@ -1,6 +1,7 @@
 // One event being served, on the host: its client, its usage, its end. Created per request, so it has plain fields
 // and no closures.
 import { PlatformError } from '#core/errors.ts';
+import type { ObjectAddress } from '#core/object-address.ts';
 import type { InvocationKind } from '#core/plans.ts';
 import type { Exchange } from '../http/listener.ts';
 import type { Delivery } from './delivery.ts';
@@ -65,6 +66,8 @@ export class Invocation<Answer> {
   isClientGone = false;
   /** Why it has no response while its work continues; null otherwise. */
   failure: (Outcome & { kind: 'failed' }) | null = null;
+  /** Of an event of a durable object: what it is for; null for all others. */
+  object: ObjectEvent | null = null;
   /** Spans of its trace; null: not sampled. */
   spans: InvocationSpans | null = null;
   /** Start of its wall time, in ms of `performance.now()`. */
@@ -176,13 +179,18 @@ export class Invocation<Answer> {
   }
 }
 
+/** The object that an event is for. */
+export interface ObjectEvent {
+  readonly address: ObjectAddress;
+}
+
 /** An invocation with a waiting HTTP request. */
 export type HttpInvocation = Invocation<Exchange>;
 /** An invocation of an event other than a request. */
 export type EventInvocation = Invocation<Delivery>;
 export type AnyInvocation = HttpInvocation | EventInvocation;
 
-/** Whether an HTTP request waits for it. */
+/** Whether an exchange waits for it: a client's request, or an event of a durable object. */
 export function isHttp(invocation: AnyInvocation): invocation is HttpInvocation {
-  return invocation.kind === 'http';
+  return invocation.kind === 'http' || invocation.kind === 'object';
 }

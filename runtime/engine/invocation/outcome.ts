@@ -20,6 +20,7 @@ export const FAILURE_CODES = [
   'overloaded',
   'deployment_quarantined',
   'engine_lost',
+  'object_reset',
   'websocket_limit_exceeded',
   'host_memory_exceeded',
   'draining',

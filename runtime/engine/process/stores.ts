@@ -14,6 +14,7 @@ import type { BindingStores, BranchStores } from '../bindings/bindings.ts';
 import type { ProjectStores } from '../kinds/project-removal.ts';
 import type { CacheStore } from '../bindings/cache.ts';
 import type { FileStore } from '../bindings/files.ts';
+import type { ObjectLeases } from '../bindings/object-leases.ts';
 import { createClientAddress } from '../http/client-address.ts';
 import { createGates, type PassGate } from '../http/gates.ts';
 import { PreviewAttempts } from '../http/preview-attempts.ts';
@@ -25,6 +26,7 @@ import { createDatabaseClient, databaseAddress, type DatabaseClient } from '../.
 import { limitedStores, type EventStores } from '../../stores/event-stores.ts';
 import { openEventsPostgres } from '../../stores/event-stores-postgres.ts';
 import { openFilesDisk } from '../../stores/files-disk.ts';
+import { createObjectLeases } from '../../stores/object-leases-postgres.ts';
 import { createOutbox } from '../../stores/outbox.ts';
 import { limitState, stateLimit, stateBytesOf } from '../../stores/project-limits.ts';
 import { createMailPostgres } from '../../stores/mail-postgres.ts';
@@ -51,6 +53,8 @@ export interface EngineStores {
   readonly passGate: PassGate;
   /** Signs the tokens of events for servers; the same for all engines of a platform. */
   readonly eventsKey: Uint8Array;
+  /** Which engine has a durable object; null without Postgres: this one has all. */
+  readonly objectLeases: ObjectLeases | null;
   /** Closes connections, without waiting. */
   close(): void;
 }
@@ -69,6 +73,8 @@ interface EngineStoresDeps {
   /** Addresses and CIDR ranges. */
   readonly trustedProxies: readonly string[];
   readonly edgeToken: string;
+  /** Path of this engine's socket for forwarded requests; empty: it has none. */
+  readonly link?: string;
   readonly log: (level: 'warn' | 'error', message: string) => void;
   /** N of scrypt, for tests. */
   readonly passwordCost?: number;
@@ -84,6 +90,7 @@ export async function openEngineStores({
   trustedProxies,
   edgeToken,
   work,
+  link = '',
   log,
   passwordCost,
 }: EngineStoresDeps): Promise<EngineStores> {
@@ -146,7 +153,10 @@ export async function openEngineStores({
     const { openCacheRedis } = await import('../../stores/cache-redis.ts');
     return openCacheRedis(cacheUrl, (error) => log('warn', `cache unreachable: ${error.message}`));
   };
+  const objectLeases =
+    events === null ? null : createObjectLeases({ sql: events.sql, link, log: (message) => log('warn', message) });
   return {
+    objectLeases,
     stores: {
       database: databases,
       state,
@@ -190,6 +200,7 @@ export async function openEngineStores({
     }),
     eventsKey: secret === '' ? randomBytes(32) : keyFor('events'),
     close() {
+      objectLeases?.close();
       void outbox?.close();
       databases?.close();
       void events?.close();

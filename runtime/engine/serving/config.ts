@@ -29,6 +29,8 @@ export interface DeploymentConfig {
    * a PlatformError.
    */
   readonly prepare?: (() => Promise<void>) | null;
+  /** Whose durable objects it has; null: none are declared. */
+  readonly objects?: { readonly namespace: string; readonly branch: string; readonly preview: string | null } | null;
   /** The server that answers requests of an ssr project. The worker makes the server's binding calls. */
   readonly server?: ServerSpec | null;
 }

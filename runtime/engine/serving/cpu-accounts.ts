@@ -2,6 +2,7 @@
 // by host work. Made by serving.ts. The isolate detects a budget exceeded by its own code
 // (isolates/native/guest/cpu-watch.cc); this file detects one exceeded by host work.
 import { PlatformError } from '#core/errors.ts';
+import { budgetOf } from '#core/plans.ts';
 import type { Link } from '../bridge/link.ts';
 import type { AnyInvocation, CpuMeter } from '../invocation/invocation.ts';
 import { failed } from '../invocation/outcome.ts';
@@ -33,7 +34,7 @@ export class CpuAccounts implements CpuMeter {
 
   /** CPU limit of an invocation; 0: none. */
   limitMs({ kind }: AnyInvocation): number {
-    return this.#deps.limits.cpu[kind][this.#deployment.config.plan];
+    return this.#deps.limits.cpu[budgetOf(kind)][this.#deployment.config.plan];
   }
 
   /** Charges an invocation its share of an entry, unless the entry charged it separately. */

@@ -2,6 +2,7 @@
 // isolate, and ends every invocation. handler.ts makes one per deployment it serves.
 import { performance } from 'node:perf_hooks';
 import type { PlatformError } from '#core/errors.ts';
+import { objectPlace, type ObjectAddress } from '#core/object-address.ts';
 import type { InvocationKind } from '#core/plans.ts';
 import type { EngineMemory, HostMemory } from '../bridge/host-memory.ts';
 import type { Part } from '../bridge/protocol.ts';
@@ -25,6 +26,7 @@ import { InvocationSpans } from '../telemetry/invocation-spans.ts';
 import type { DeploymentTelemetry } from '../telemetry/recorder.ts';
 import type { ProxyRequestIds } from '../http/request-id.ts';
 import type { BurningInvocation, DeploymentConfig, ServedDeployment } from './config.ts';
+import type { LiveObjects, ObjectDeployment } from './objects/live-objects.ts';
 import { answerFailedRequest, type Explain, type FailedRequestDeps } from './failed-requests.ts';
 import { Lane, type LaneDeps } from './lane.ts';
 import { collectBody } from './request-body.ts';
@@ -68,13 +70,15 @@ export interface DeploymentDeps extends LaneDeps {
   /** Null when no proxy is trusted. */
   readonly proxyRequestId: ProxyRequestIds | null;
   readonly servers: ServerLink;
+  /** Of all deployments. */
+  readonly objects?: LiveObjects;
 }
 
 /** Share of host memory that events may hold; the rest is reserved for requests. */
 const EVENTS_MEMORY_SHARE = 0.75;
 
 /** A deployment and the isolates that currently serve it. */
-export class Deployment implements ServedDeployment {
+export class Deployment implements ServedDeployment, ObjectDeployment {
   readonly config: DeploymentConfig;
   readonly hostMemory: HostMemory;
   readonly openSockets = { count: 0 };
@@ -87,6 +91,8 @@ export class Deployment implements ServedDeployment {
    * requests.
    */
   #events: Lane;
+  /** Durable objects, apart from both; null before the first event of one. */
+  #objects: Lane | null = null;
   /** Serves the requests of an ssr project; null otherwise. */
   #server: ServerLane | null;
   /** Requests the deployment may have while the engine is overloaded. */
@@ -113,17 +119,17 @@ export class Deployment implements ServedDeployment {
 
   /** Requests and events that run or wait, and open WebSockets. */
   get load(): number {
-    return this.#http.load + this.#events.load + (this.#server?.load ?? 0);
+    return this.#http.load + this.#events.load + (this.#objects?.load ?? 0) + (this.#server?.load ?? 0);
   }
 
   /** Requests and events that run or wait. */
   get requests(): number {
-    return this.#http.busy + this.#events.busy + (this.#server?.busy ?? 0);
+    return this.#http.busy + this.#events.busy + (this.#objects?.busy ?? 0) + (this.#server?.busy ?? 0);
   }
 
   /** Whether its code runs on a thread at this moment. */
   get isEntered(): boolean {
-    return this.#http.isEntered || this.#events.isEntered;
+    return this.#http.isEntered || this.#events.isEntered || this.#objects?.isEntered === true;
   }
 
   /** Whether requests find a warm isolate. */
@@ -158,6 +164,60 @@ export class Deployment implements ServedDeployment {
     if (this.#refuses(invocation, this.#http.busy, this.admitted)) return;
     if (bodyBytes > 0 && bodyBytes <= limits.inlineBodyBytesMax) this.#collect(exchange, invocation);
     else this.#start(invocation, bodyBytes === 0 ? null : undefined);
+  }
+
+  /**
+   * Serves an event of a durable object, as soon as this deployment may have the object. @param forward sends it to the
+   * engine that has the object; null: that engine sent it here.
+   */
+  object(exchange: Exchange, address: ObjectAddress, forward: ((link: string) => void) | null): void {
+    const { limits, ids, telemetry } = this.#deps;
+    const objects = this.#deps.objects!;
+    const { namespace, preview } = this.config.objects!;
+    const place = objectPlace(namespace, preview, address.id);
+    const invocation: HttpInvocation = new Invocation(
+      ids,
+      'object',
+      exchange,
+      performance.now(),
+      limits.subrequestsMax,
+    );
+    exchange.memory = this.hostMemory;
+    const object = { address };
+    invocation.object = object;
+    exchange.requestId = invocation.uid;
+    if (telemetry?.samples() === true) this.#trace(invocation, true);
+    this.#objects ??= new Lane(this, this.#deps, EVENTS_MEMORY_SHARE, objects);
+    const lane = this.#objects;
+    lane.lastUsedAt = invocation.startedAt;
+    const { project } = this.config;
+    const { branch } = this.config.objects!;
+    const owner = { ...address, namespace, preview, project, branch };
+    objects.enter(place, owner, {
+      deployment: this,
+      forward:
+        forward === null
+          ? null
+          : (link) => {
+              invocation.close();
+              forward(link);
+            },
+      refuse: (error) => {
+        const { code, details } = error as PlatformError;
+        this.end(invocation, isFailureCode(code) ? failed(code, details) : failed('internal'));
+      },
+      start: (live) => {
+        objects.bind(object, live);
+        invocation.atExit(() => {
+          lane.lastUsedAt = performance.now();
+          objects.leave(live);
+        });
+        if (invocation.isOver || this.#refuses(invocation, lane.busy, this.admitted)) return;
+        const { bodyBytes } = exchange;
+        if (bodyBytes > 0 && bodyBytes <= limits.inlineBodyBytesMax) this.#collect(exchange, invocation);
+        else this.#start(invocation, bodyBytes === 0 ? null : undefined);
+      },
+    });
   }
 
   #collect(exchange: Exchange, invocation: HttpInvocation): void {
@@ -209,6 +269,7 @@ export class Deployment implements ServedDeployment {
   }
 
   #laneOf(invocation: AnyInvocation): Lane {
+    if (invocation.kind === 'object') return this.#objects!;
     return isHttp(invocation) ? this.#http : this.#events;
   }
 
@@ -221,7 +282,8 @@ export class Deployment implements ServedDeployment {
       this.#startPrepared(this.#prepare, invocation, body);
       return;
     }
-    if (this.#server !== null && isHttp(invocation) && !invocation.isCall) this.#server.serve(invocation);
+    if (this.#server !== null && isHttp(invocation) && invocation.kind === 'http' && !invocation.isCall)
+      this.#server.serve(invocation);
     else this.#laneOf(invocation).serve(invocation, body);
   }
 
@@ -366,6 +428,7 @@ export class Deployment implements ServedDeployment {
     this.#http.closeSockets(1012, 'Service restart');
     this.#server?.closeSockets(1012, 'Service restart');
     this.#events.closeSockets(1012, 'Service restart');
+    this.#objects?.closeSockets(1012, 'Service restart');
   }
 
   /**
@@ -375,6 +438,8 @@ export class Deployment implements ServedDeployment {
   checkWall(now: number): void {
     this.#http.checkWall(now);
     this.#events.checkWall(now);
+    this.#objects?.checkWall(now);
+    this.#objects?.evictAfter(this.#deps.limits.eventIsolateIdleMs, now);
     this.#server?.checkWall(now);
     this.#events.evictAfter(this.#deps.limits.eventIsolateIdleMs, now);
     if (this.#isRetired) this.#http.evictAfter(this.#deps.limits.eventIsolateIdleMs, now);
@@ -384,6 +449,7 @@ export class Deployment implements ServedDeployment {
   checkAlive(): void {
     this.#http.checkAlive();
     this.#events.checkAlive();
+    this.#objects?.checkAlive();
   }
 
   /** Refuses new requests; cuts off running ones unless `load` is 0. */
@@ -391,6 +457,7 @@ export class Deployment implements ServedDeployment {
     this.#closed = true;
     this.#http.close();
     this.#events.close();
+    this.#objects?.close();
     this.#server?.close();
     this.#deps.hostMemory.close(this.hostMemory);
   }

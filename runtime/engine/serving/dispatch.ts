@@ -3,6 +3,7 @@
 // calls.
 import { performance } from 'node:perf_hooks';
 import { errorMessage, PlatformError } from '#core/errors.ts';
+import type { CallOwner } from '../bridge/call-owner.ts';
 import type { Link } from '../bridge/link.ts';
 import { RecordReader, toHost, type Failure, type Part } from '../bridge/protocol.ts';
 import { isHttp, type AnyInvocation } from '../invocation/invocation.ts';
@@ -10,6 +11,7 @@ import { failed, isFailureCode, ok, type Outcome } from '../invocation/outcome.t
 import type { ServedDeployment, ServingDeps } from './config.ts';
 import type { CpuAccounts } from './cpu-accounts.ts';
 import { Responses } from './responses.ts';
+import type { IsolateObjects } from './objects/isolate-objects.ts';
 import type { RunningInvocations } from './running-invocations.ts';
 
 /** After this many consecutive requests that can never be answered, a fresh isolate replaces this one. */
@@ -32,6 +34,9 @@ interface DispatchDeps {
   readonly link: Link;
   readonly running: RunningInvocations;
   readonly accounts: CpuAccounts;
+  readonly owners: { owner(id: number): CallOwner };
+  /** Null in all lanes but the objects'. */
+  readonly objects: IsolateObjects | null;
 }
 
 export class Dispatch {
@@ -44,8 +49,12 @@ export class Dispatch {
   #responses: Responses;
   #timer: NodeJS.Timeout | null = null;
   #closed = false;
+  #owners: DispatchDeps['owners'];
+  #objects: IsolateObjects | null;
 
   constructor(deps: DispatchDeps) {
+    this.#owners = deps.owners;
+    this.#objects = deps.objects;
     this.#deployment = deps.deployment;
     this.#deps = deps.serving;
     this.#isolate = deps.isolate;
@@ -76,14 +85,17 @@ export class Dispatch {
     // (docs/decisions/53-closures-of-a-request.md).
     const onAbort = (): void => this.#running.clientGone(invocation);
     exchange.onAbort = onAbort;
-    const headerBlock = this.#deps.clientHeaders(exchange.headerBlock, exchange.remoteAddress);
-    this.#link.sendRequest(
-      id,
-      exchange.method,
-      `${this.#deps.protocol}://${exchange.host}${exchange.target}`,
-      headerBlock,
-      body,
-    );
+    const { object } = invocation;
+    if (object === null) {
+      const headerBlock = this.#deps.clientHeaders(exchange.headerBlock, exchange.remoteAddress);
+      const url = `${this.#deps.protocol}://${exchange.host}${exchange.target}`;
+      this.#link.sendRequest(id, exchange.method, url, headerBlock, body);
+    } else {
+      const { protocol } = object.address;
+      const url = `${protocol}//${exchange.host}${exchange.target}`;
+      this.#objects?.attach(object);
+      this.#link.sendObject(id, JSON.stringify(object.address), exchange.method, url, exchange.headerBlock, body);
+    }
     if (body !== undefined) return;
     const stream = this.#link.openBody(id, {
       resume: () => exchange.resumeBody(),
@@ -98,7 +110,33 @@ export class Dispatch {
    * @throws {Error} for malformed records: the isolate cannot be trusted any more.
    */
   read(meta: string, text: string, bytes: readonly Uint8Array[]): void {
-    const reader = new RecordReader(meta, text, bytes);
+    this.readRest(new RecordReader(meta, text, bytes));
+  }
+
+  /**
+   * Reads the storage of objects, which comes first in an entry. The caller has seen that there is some.
+   *
+   * @returns resolves when the rest may be read; null: at once.
+   * @throws {Error} for malformed records.
+   */
+  readStorage(reader: RecordReader, count: number): Promise<unknown> | null {
+    const gates: Promise<void>[] = [];
+    for (let at = 0; at < count; at++) {
+      reader.next();
+      const call = reader.number();
+      const owner = this.#owners.owner(reader.number());
+      const json = reader.field();
+      const steps = reader.part(reader.field());
+      reader.close();
+      if (typeof steps !== 'string' || this.#objects === null) throw new Error('storage outside of an object');
+      const gate = this.#objects.store(call, owner, json, steps);
+      if (gate !== null) gates.push(gate);
+    }
+    return gates.length === 0 ? null : Promise.all(gates);
+  }
+
+  /** As `read`, after the storage. */
+  readRest(reader: RecordReader): void {
     this.#link.beginTurn();
     for (let letter = reader.next(); letter !== ''; letter = reader.next()) {
       switch (letter) {

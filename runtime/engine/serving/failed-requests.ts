@@ -1,6 +1,7 @@
 // What clients get for a failed request: visitors the project's own page, a page of the platform or JSON; the author of
 // the worker an explanation, in `platform dev`. Called by deployment.ts.
 import { errorMessage } from '#core/errors.ts';
+import { REFUSED_STATUS } from '#core/object-address.ts';
 import { sendFailure } from '../http/error-pages.ts';
 import type { Exchange } from '../http/listener.ts';
 import type { HttpInvocation } from '../invocation/invocation.ts';
@@ -50,6 +51,11 @@ export function answerFailedRequest(
   exchange.onAbort = null;
   if (outcome.code === 'client_gone') {
     invocation.isClientGone = true;
+    return;
+  }
+  if (invocation.object !== null) {
+    const { code } = outcome;
+    exchange.send(REFUSED_STATUS, '', JSON.stringify({ code, message: errorMessage(code, outcome.details) }));
     return;
   }
   if (explain === null) {

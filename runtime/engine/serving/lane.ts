@@ -1,12 +1,13 @@
-// One of a deployment's two lanes, for its requests or for its events. Owns the isolate that takes new work, made on
-// demand, and the condemned isolates that finish their work. The pool schedules, evicts and condemns each lane
-// separately. deployment.ts makes both.
+// One of a deployment's lanes, for its requests, its events or its durable objects. Owns the isolate that takes new
+// work, made on demand, and the condemned isolates that finish their work. The pool schedules, evicts and condemns each
+// lane separately. deployment.ts makes them.
 import type { HostMemory } from '../bridge/host-memory.ts';
 import type { Part } from '../bridge/protocol.ts';
 import type { AnyInvocation } from '../invocation/invocation.ts';
 import { failed, ok, type Outcome } from '../invocation/outcome.ts';
 import type { Pool, Tenant } from '../isolates/pool.ts';
 import type { ServedDeployment, ServingDeps } from './config.ts';
+import type { LiveObjects } from './objects/live-objects.ts';
 import { Serving, type ServingLane } from './serving.ts';
 import { StartPause } from './start-pause.ts';
 
@@ -32,8 +33,14 @@ export class Lane implements Tenant, ServingLane {
   /** Called when the worker has started or failed to. */
   #onStarted: ((outcome: Outcome) => void)[] = [];
 
-  /** @param memoryShare of the deployment's memory outside its isolates. */
-  constructor(deployment: ServedDeployment, deps: LaneDeps, memoryShare: number) {
+  #objects: LiveObjects | null;
+
+  /**
+   * @param memoryShare of the deployment's memory outside its isolates.
+   * @param objects null in all lanes but the durable objects'.
+   */
+  constructor(deployment: ServedDeployment, deps: LaneDeps, memoryShare: number, objects: LiveObjects | null = null) {
+    this.#objects = objects;
     this.#deployment = deployment;
     this.#deps = deps;
     this.#memory = deployment.hostMemory.part(memoryShare);
@@ -100,7 +107,7 @@ export class Lane implements Tenant, ServingLane {
 
   #open(): Serving {
     const isolate = this.#deps.pool.take(this);
-    const serving = new Serving(this.#deployment, this, this.#deps, isolate, this.#memory);
+    const serving = new Serving(this.#deployment, this, this.#deps, isolate, this.#memory, this.#objects);
     // Deferred until the isolate is registered here: it may be gone before `loadWorker` returns.
     queueMicrotask(() => serving.loadWorker());
     return serving;

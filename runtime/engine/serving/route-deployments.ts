@@ -7,6 +7,7 @@ import type { Limits } from '#core/limits.ts';
 import type { ServerRules } from '#core/manifest.ts';
 import type { ServerSpec } from '#core/ssr/protocol.ts';
 import { AI_TOKEN_VARIABLE, LOCAL_ORGANIZATION } from '#core/ai-caller.ts';
+import { objectClassKey, type ObjectAddress } from '#core/object-address.ts';
 import { ofPreview } from '#core/preview.ts';
 import { toWorkerText } from '#core/worker-text.ts';
 import type { OpenArtifact } from '#artifacts/artifact-source.ts';
@@ -15,6 +16,9 @@ import { createAiCalls } from '../bindings/ai.ts';
 import { createAssetCalls } from '../bindings/assets.ts';
 import type { BindingStores, BindingTools } from '../bindings/bindings.ts';
 import { createCacheCalls, type CacheStore } from '../bindings/cache.ts';
+import type { FetchedResponse } from '../bindings/fetched-response.ts';
+import { createObjectCalls } from '../bindings/object.ts';
+import type { PlatformHostRequest } from '../bindings/platform-hosts.ts';
 import type { HostFunctions } from '../bridge/host-calls.ts';
 import type { Engine } from '../engine.ts';
 import { createTrust } from '../http/client-address.ts';
@@ -30,6 +34,8 @@ import type { Route } from '../router/project-routes.ts';
 import type { TelemetryRecorder } from '../telemetry/recorder.ts';
 import { noServers, type ServerLink } from '../servers/server-link.ts';
 import type { DeploymentConfig, ServingDeps } from './config.ts';
+import { objectStorageCall } from './objects/isolate-objects.ts';
+import type { LiveObjects } from './objects/live-objects.ts';
 import { prepareDatabases, type ProjectDatabases } from './database-preparation.ts';
 import { Deployment, type DeploymentDeps, type RequestRecord } from './deployment.ts';
 import type { Explain } from './failed-requests.ts';
@@ -89,7 +95,15 @@ export interface RouteDeployments {
 /** @param serving dependencies shared by all deployments. */
 export function createRouteDeployments(
   deps: RouteDeploymentDeps,
-  serving: Pick<ServingDeps, 'clientHeaders' | 'fallBackToAssets' | 'sendErrorPage'>,
+  serving: Pick<ServingDeps, 'clientHeaders' | 'fallBackToAssets' | 'sendErrorPage'> & {
+    readonly objects: LiveObjects;
+    readonly reachObject: (
+      route: Route,
+      address: ObjectAddress,
+      target: URL,
+      request: PlatformHostRequest,
+    ) => Promise<FetchedResponse>;
+  },
 ): RouteDeployments {
   const { engine } = deps;
   const shared: Omit<DeploymentDeps, 'counters' | 'usage' | 'hostFunctions' | 'telemetry'> = {
@@ -124,8 +138,34 @@ export function createRouteDeployments(
       sandboxes: engine.sandboxes === null ? null : { transport: engine.sandboxes, places: engine.openFetches },
     };
     const bindings = createBindingCalls(owner, artifact.manifest, deps.stores, tools, usage);
-    const own = counters.calls.count({ ...cache, ...bindings, ...assetCalls(artifact), ...aiCalls(route, artifact) });
-    return { ...hostFunctions, async: { ...hostFunctions.async, ...own } };
+    const objects = objectCalls(route, artifact);
+    const own = counters.calls.count({
+      ...cache,
+      ...bindings,
+      ...assetCalls(artifact),
+      ...aiCalls(route, artifact),
+      ...objects?.async,
+    });
+    const calls = { ...hostFunctions, async: { ...hostFunctions.async, ...own } };
+    if (objects === null) return calls;
+    const { sync, waiting } = hostFunctions;
+    return { ...calls, sync: { ...sync, ...objects.sync }, waiting: { ...waiting, ...objectStorageCall } };
+  }
+
+  function objectCalls(
+    route: Route,
+    { manifest: { objects } }: OpenArtifact,
+  ): ReturnType<typeof createObjectCalls> | null {
+    if (objects === undefined) return null;
+    const { project, preview } = route;
+    const classes = Object.entries(objects).map(
+      ([binding, name]) => [binding, { key: objectClassKey(project, preview, name), class: name }] as const,
+    );
+    return createObjectCalls({
+      classes: new Map(classes),
+      places: engine.openFetches,
+      reach: (address, target, request) => serving.reachObject(route, address, target, request),
+    });
   }
 
   function aiCalls(route: Route, artifact: OpenArtifact): HostFunctions['async'] {
@@ -152,6 +192,14 @@ export function createRouteDeployments(
     return createAssetCalls((request) => deps.assets.fetch(request, artifact));
   }
 
+  function objectsOf(
+    { project, branch, preview }: Route,
+    { manifest }: OpenArtifact,
+  ): Pick<DeploymentConfig, 'objects'> {
+    if (manifest.objects === undefined) return {};
+    return { objects: { namespace: deps.namespaceOf(project), branch, preview } };
+  }
+
   return {
     open(route, artifact, counters, usage) {
       const { databases } = deps;
@@ -168,7 +216,7 @@ export function createRouteDeployments(
       const hostFunctions = hostFunctionsOf(route, artifact, usage);
       const telemetry = deps.telemetry?.open(route.project, route.deployment) ?? null;
       return new Deployment(
-        { ...configOf(route, artifact, deps.appVariablesOf), prepare },
+        { ...configOf(route, artifact, deps.appVariablesOf), ...objectsOf(route, artifact), prepare },
         { ...shared, counters, usage, hostFunctions, telemetry },
       );
     },
@@ -202,6 +250,7 @@ function configOf(
   if (manifest.bindings['auth'] !== undefined) bindings['PLATFORM_AUTH'] = 'auth';
   if (manifest.assets?.binding) bindings[manifest.assets.binding] = 'assets';
   if (manifest.ai) bindings['AI'] = 'ai';
+  for (const name of Object.keys(manifest.objects ?? {})) bindings[name] = 'object';
   const { server } = manifest;
   const vars = server === undefined ? route.vars : { ...route.vars, ...appVariablesOf?.(route) };
   return {

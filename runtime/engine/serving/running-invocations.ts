@@ -230,7 +230,7 @@ export class RunningInvocations {
 }
 
 function mayRestart(invocation: AnyInvocation): boolean {
-  if (!isHttp(invocation)) return false;
+  if (!isHttp(invocation) || invocation.object !== null) return false;
   const { method, bodyBytes } = invocation.answer;
   return (
     invocation.phase === 'running' &&

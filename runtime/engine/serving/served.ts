@@ -57,7 +57,8 @@ export class ServedDeployments {
   readonly #upkeep: Upkeep;
   #closed = false;
 
-  constructor(dependencies: ServedDependencies, routeDeployments: RouteDeployments) {
+  /** @param onWall called about once a second. */
+  constructor(dependencies: ServedDependencies, routeDeployments: RouteDeployments, onWall: (now: number) => void) {
     const { engine, limits } = dependencies;
     this.#dependencies = dependencies;
     this.#routeDeployments = routeDeployments;
@@ -66,7 +67,10 @@ export class ServedDeployments {
       deployments: () => this.#deployments(),
       isEntered: () => engine.scheduler.running > 0,
       beforeAlive: () => engine.growth.look(),
-      onWall: () => this.#closeIdle(),
+      onWall: () => {
+        this.#closeIdle();
+        onWall(performance.now());
+      },
     });
   }
 

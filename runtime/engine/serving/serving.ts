@@ -4,20 +4,33 @@
 import type { CallOwner } from '../bridge/call-owner.ts';
 import type { HostMemory } from '../bridge/host-memory.ts';
 import { Link, type LinkOwner } from '../bridge/link.ts';
-import type { Part } from '../bridge/protocol.ts';
+import { FIELD, RECORD, RecordReader, toHost, type Part } from '../bridge/protocol.ts';
 import { isHttp, type AnyInvocation } from '../invocation/invocation.ts';
-import { ok, type Outcome } from '../invocation/outcome.ts';
+import { failed, ok, type Outcome } from '../invocation/outcome.ts';
 import type { DeathReason, IsolateEvents, WorkerIsolate } from '../isolates/isolate.ts';
 import type { BurningInvocation, ServedDeployment, ServingDeps } from './config.ts';
 import { CpuAccounts } from './cpu-accounts.ts';
 import { Dispatch, type DispatchedIsolate } from './dispatch.ts';
 import { deathOf, endOfEvent } from './isolate-death.ts';
+import { IsolateObjects } from './objects/isolate-objects.ts';
+import type { LiveObjects } from './objects/live-objects.ts';
 import { RunningInvocations } from './running-invocations.ts';
 import { UnattributedBudget, UnattributedOwner } from './unattributed-work.ts';
 import { WorkerStart } from './worker-start.ts';
 
 const HANDLES_MAX = 1000;
 const CALLS_MAX = 10_000;
+
+/** Begins a record of objects' storage. */
+const STORAGE = toHost.storage + FIELD;
+
+/** An entry that was read up to its storage. */
+interface HeldEntry {
+  readonly reader: RecordReader;
+  readonly shareMs: number;
+  readonly cpuMs: number;
+  isOpen: boolean;
+}
 
 /** The lane that owns the isolate: lane.ts. */
 export interface ServingLane {
@@ -52,6 +65,10 @@ export class Serving implements IsolateEvents, LinkOwner, DispatchedIsolate {
   #unreadMs = 0;
   /** The invocation during which it died; null: none. */
   #burning: BurningInvocation | null = null;
+  /** Null in all lanes but the objects'. */
+  #objects: IsolateObjects | null = null;
+  /** Entries of objects whose rest waits until what they stored, or one before them, is on disk. */
+  #held: HeldEntry[] = [];
 
   constructor(
     deployment: ServedDeployment,
@@ -59,6 +76,7 @@ export class Serving implements IsolateEvents, LinkOwner, DispatchedIsolate {
     deps: ServingDeps,
     isolate: WorkerIsolate,
     memory: HostMemory,
+    objects: LiveObjects | null = null,
   ) {
     this.#deployment = deployment;
     this.#lane = lane;
@@ -81,6 +99,12 @@ export class Serving implements IsolateEvents, LinkOwner, DispatchedIsolate {
     this.#unattributed = new UnattributedOwner(budget, 'invocation_ended');
     this.#running = new RunningInvocations(deployment, deps.engineCounters, this.#link, () => this.#settle());
     this.#accounts = new CpuAccounts(deployment, deps, this.#running, this.#link);
+    if (objects !== null)
+      this.#objects = new IsolateObjects({
+        objects,
+        link: this.#link,
+        onBroken: ({ details }) => this.dispose(failed('object_reset', details)),
+      });
     this.#dispatch = new Dispatch({
       deployment,
       serving: deps,
@@ -88,6 +112,8 @@ export class Serving implements IsolateEvents, LinkOwner, DispatchedIsolate {
       link: this.#link,
       running: this.#running,
       accounts: this.#accounts,
+      owners: this,
+      objects: this.#objects,
     });
     this.#start = new WorkerStart({
       deployment,
@@ -138,10 +164,54 @@ export class Serving implements IsolateEvents, LinkOwner, DispatchedIsolate {
   }
 
   left(meta: string, text: string, shareMs: number, cpuMs: number, bytes: readonly Uint8Array[]): void {
+    const reader = new RecordReader(meta, text, bytes);
+    if (this.#objects === null) {
+      this.#read(reader, shareMs, cpuMs);
+      return;
+    }
+    if (!this.#objects.isValid) {
+      queueMicrotask(() => this.#objects?.lapse());
+      return;
+    }
+    let count = 0;
+    for (let at = 0; meta.startsWith(STORAGE, at); at = meta.indexOf(RECORD, at) + 1) count++;
+    const gate = count === 0 ? null : this.#dispatch.readStorage(reader, count);
+    if (gate === null && this.#held.length === 0) {
+      this.#read(reader, shareMs, cpuMs);
+      return;
+    }
+    const held: HeldEntry = { reader, shareMs, cpuMs, isOpen: gate === null };
+    this.#held.push(held);
+    gate?.then(
+      () => {
+        held.isOpen = true;
+        this.#readHeld();
+      },
+      // It goes with the isolate.
+      () => {},
+    );
+  }
+
+  #readHeld(): void {
+    while (this.#held[0]?.isOpen === true && this.#state !== 'gone') {
+      if (this.#objects?.isValid === false) {
+        this.#objects.lapse();
+        return;
+      }
+      const { reader, shareMs, cpuMs } = this.#held.shift()!;
+      try {
+        this.#read(reader, shareMs, cpuMs);
+      } catch (error) {
+        this.died('fault', error);
+      }
+    }
+  }
+
+  #read(reader: RecordReader, shareMs: number, cpuMs: number): void {
     this.#unreadMs = cpuMs;
     this.#start.beginReading();
     this.#running.beginReading();
-    this.#dispatch.read(meta, text, bytes);
+    this.#dispatch.readRest(reader);
     // If the isolate died over its records, that has charged the entry.
     if (this.#unreadMs > 0) this.#deps.counters.entered(cpuMs, shareMs);
     this.#unreadMs = 0;
@@ -218,6 +288,13 @@ export class Serving implements IsolateEvents, LinkOwner, DispatchedIsolate {
     this.#state = 'condemned';
     this.#deps.engineCounters.isolatesCondemned++;
     this.#lane.retire(this);
+    if (this.#objects !== null) {
+      // No object may have two instances: none goes on here.
+      queueMicrotask(() =>
+        this.dispose(failed('isolate_replaced', { reason: 'another event used up its CPU budget' })),
+      );
+      return;
+    }
     this.#link.closeSockets(1012, 'Service restart');
   }
 
@@ -263,6 +340,7 @@ export class Serving implements IsolateEvents, LinkOwner, DispatchedIsolate {
     if (this.#state === 'gone') return;
     if (this.#state === 'starting' && outcome.kind === 'failed' && !this.#diedServing) this.#lane.startFailed(outcome);
     this.#state = 'gone';
+    this.#held = [];
     this.#dispatch.close();
     this.#start.close();
     const isFault = outcome.kind === 'failed' && outcome.code !== 'isolate_replaced' && outcome.code !== 'draining';
@@ -270,5 +348,6 @@ export class Serving implements IsolateEvents, LinkOwner, DispatchedIsolate {
     this.#chargeEntry(this.#isolate.dispose());
     this.#lane.forget(this);
     this.#running.endAll(outcome, ofEvents);
+    this.#objects?.close();
   }
 }

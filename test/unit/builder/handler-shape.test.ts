@@ -90,13 +90,13 @@ test('a CommonJS entry exports what it assigns to module.exports', async (t) => 
   assert.equal(worker['fetch']!(), 'cjs');
 });
 
-test('classes that have no counterpart here can be extended and throw when they are made', async (t) => {
+test('a class of durable objects has its context and environment', async (t) => {
   const worker = await run(t, {
     'src/index.ts': `import { DurableObject } from 'cloudflare:workers';
 export class Counter extends DurableObject {}
-export default { fetch: () => new Counter() };`,
+export default { fetch: () => { const { ctx, env } = new Counter('context', 'environment'); return [ctx, env]; } };`,
   });
-  assert.throws(() => worker['fetch']!(), /DurableObject is not supported on this platform/);
+  assert.deepEqual(plain(worker['fetch']!()), ['context', 'environment']);
 });
 
 test('env and waitUntil of cloudflare:workers are those of the deployment', async (t) => {

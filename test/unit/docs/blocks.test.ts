@@ -168,6 +168,7 @@ timer: { REMIND: reminders }
 workflow: { ORDER: order }
 cache: { CACHE: pages }
 sandbox: { BOX: workshop }
+object: { ROOM: Room, COUNTER: Counter, LIMITER: Limiter }
 auth: { binding: PLATFORM_AUTH }
 cron: { NIGHTLY: '0 3 * * *' }
 ai: true

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { aiLimitVariables, aiSettingsFrom } from '#core/ai-settings.ts';
 import { definedLimits, cpuLimitVariable, defaultLimits, limitRows } from '#core/limits.ts';
-import { invocationKinds, plans } from '#core/plans.ts';
+import { budgetKinds, plans } from '#core/plans.ts';
 import { hostCalls } from '#runtime/engine/bridge/call-names.ts';
 
 const page = readFileSync(join(import.meta.dirname, '../../../docs/limits.md'), 'utf8');
@@ -48,9 +48,7 @@ test('the CPU of each kind and plan is there', () => {
     found.flatMap(([name, cells]) =>
       plans.map((plan, index) => [name.replace('<PLAN>', plan.toUpperCase()), Number(cells[index])]),
     ),
-    invocationKinds.flatMap((kind) =>
-      plans.map((plan) => [cpuLimitVariable(kind, plan), defaultLimits.cpu[kind][plan]]),
-    ),
+    budgetKinds.flatMap((kind) => plans.map((plan) => [cpuLimitVariable(kind, plan), defaultLimits.cpu[kind][plan]])),
   );
 });
 

@@ -50,7 +50,8 @@ export function createFetcher(
   return Object.freeze({ fetch: (input: unknown, init?: unknown) => fetchThrough(name, target, input, init) });
 }
 
-async function fetchThrough(
+/** A request to a target on the host. */
+export async function fetchThrough(
   name: HostCallName,
   target: Record<string, string>,
   input: unknown,

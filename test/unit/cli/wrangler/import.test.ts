@@ -79,6 +79,8 @@ db:
   DB: links_prod
 state:
   CACHE: cache
+object:
+  ROOM: Room
 queue:
   CLICKS: { name: clicks, max_retries: 5, dead_letter: clicks_dead }
 cron:
@@ -91,7 +93,7 @@ cron:
   assert.deepEqual(variables, { BASE: 'https://sho.rt', LIMITS: '{"a":1}' });
   assert.deepEqual(
     notes.map(({ key }) => key),
-    ['kv_namespaces', 'env.staging', 'account_id', 'durable_objects', 'vars.LIMITS', 'queues.consumers.max_batch_size'],
+    ['kv_namespaces', 'env.staging', 'account_id', 'vars.LIMITS', 'queues.consumers.max_batch_size'],
   );
 });
 
@@ -231,7 +233,7 @@ test('each key of a table that an import reads is taken, or named', () => {
 
 test('each top-level key is taken, or has a note of its own; an empty one needs none', () => {
   const keys =
-    'account_id agent_memory ai ai_search ai_search_namespaces alias analytics_engine_datasets artifacts base_dir browser cloudchamber compliance_region containers data_blobs define dispatch_namespaces durable_objects exports find_additional_modules first_party_worker flagship hyperdrive images jsx_factory jsx_fragment keep_names keep_vars legacy_env logfwdr logpush media migrations minify mtls_certificates observability pipelines placement preserve_file_names preview_urls previews python_modules ratelimits route routes rules secrets secrets_store_secrets send_email send_metrics services stream streaming_tail_consumers tail_consumers text_blobs tsconfig unsafe unsafe_hello_world upload_source_maps vectorize version_metadata vpc_networks vpc_services wasm_modules worker_loaders workers_dev';
+    'account_id agent_memory ai ai_search ai_search_namespaces alias analytics_engine_datasets artifacts base_dir browser cloudchamber compliance_region containers data_blobs define dispatch_namespaces exports find_additional_modules first_party_worker flagship hyperdrive images jsx_factory jsx_fragment keep_names keep_vars legacy_env logfwdr logpush media minify mtls_certificates observability pipelines placement preserve_file_names preview_urls previews python_modules ratelimits route routes rules secrets secrets_store_secrets send_email send_metrics services stream streaming_tail_consumers tail_consumers text_blobs tsconfig unsafe unsafe_hello_world upload_source_maps vectorize version_metadata vpc_networks vpc_services wasm_modules worker_loaders workers_dev';
   for (const key of keys.split(' ')) {
     const { notes } = imported(JSON.stringify({ name: 'a', [key]: { x: 1 } }), 'wrangler.json');
     assert.deepEqual([notes.length, notes[0]?.key, notes[0]?.note === 'unknown key: omitted'], [1, key, false], key);

@@ -35,6 +35,7 @@ const defaults: ProjectConfig = {
   dev: { port: 3000, host: 'localhost' },
   bindings: none,
   queues: {},
+  objects: {},
   auth: null,
   ai: false,
   cron: {},
@@ -73,6 +74,7 @@ fs: { FILES: uploads }
 timer: { TIMER: reminders }
 cache: { CACHE: pages }
 sandbox: { BOX: builds }
+object: { ROOM: ChatRoom, BOARD: { class: Board } }
 auth: { binding: PLATFORM_AUTH }
 ai: true
 cron:
@@ -110,6 +112,7 @@ release: { steps: [10, 100], minutes: 3, errors: 0.5%, p99: 1.25x }
       cache: { CACHE: 'pages' },
       sandbox: { BOX: 'builds' },
     },
+    objects: { ROOM: 'ChatRoom', BOARD: 'Board' },
     queues: { jobs: { maxRetries: 0, retryDelayMs: 60_000, maxConcurrency: 5, deadLetter: 'lost_jobs' } },
     auth: { binding: 'PLATFORM_AUTH' },
     ai: true,

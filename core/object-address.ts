@@ -1,0 +1,42 @@
+// The address of an event for a durable object, between engines and into the isolate, and where its storage lies. Pure.
+import { ofPreview } from './preview.ts';
+
+/** What an event asks of the object: a request, a method, its alarm. */
+export const objectEvents = ['fetch', 'call', 'alarm'] as const;
+
+/** An event's address. */
+export interface ObjectAddress {
+  /** 64 hex digits; of the class. */
+  readonly id: string;
+  /** Name of the class that the worker exports. */
+  readonly class: string;
+  /** The name that the id was made from; absent: none. */
+  readonly name?: string;
+  readonly op: (typeof objectEvents)[number];
+  /** Of `call`: the method. */
+  readonly member?: string;
+  /** Of `alarm`: how often it was tried before. */
+  readonly retries?: number;
+  /** Protocol of the URL that the object sees. */
+  readonly protocol: 'http:' | 'https:';
+}
+
+/** Status of a response that stands for an error of the platform; no worker can choose it. */
+export const REFUSED_STATUS = 998;
+
+/** What the ids of a class are made of: other projects, previews and classes have others. */
+export function objectClassKey(project: string, preview: string | null, className: string): string {
+  return `${ofPreview(project, preview)}/${className}`;
+}
+
+/** Behind the namespace of a project or preview: the namespace of its objects, which nothing else can have. */
+const OBJECTS_SUFFIX = '~~~objects';
+
+/** Where the storage of an object lies, as a database. */
+export function objectPlace(
+  namespace: string,
+  preview: string | null,
+  id: string,
+): { readonly namespace: string; readonly resource: string } {
+  return { namespace: ofPreview(namespace, preview) + OBJECTS_SUFFIX, resource: id };
+}

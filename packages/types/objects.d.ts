@@ -1,0 +1,135 @@
+// Durable objects: `object` in platform.yaml.
+
+/** The id of an object. */
+export interface DurableObjectId {
+  /** 64 hexadecimal digits. */
+  toString(): string;
+  equals(other: DurableObjectId): boolean;
+  /** The name that it was made from; undefined: none. */
+  readonly name?: string;
+  readonly jurisdiction?: string;
+}
+
+/** The methods of an object, as its callers see them. */
+export type DurableObjectMethods<Instance> = {
+  readonly [
+    Name in keyof Instance as Instance[Name] extends (...args: never[]) => unknown
+      ? Name extends 'fetch' | 'alarm'
+        ? never
+        : Name
+      : never
+  ]: Instance[Name] extends (...args: infer Args) => infer Result ? (...args: Args) => Promise<Awaited<Result>> : never;
+};
+
+/** Reaches one object, wherever it lives. */
+export type DurableObjectStub<Instance = unknown> = DurableObjectMethods<Instance> & {
+  readonly id: DurableObjectId;
+  readonly name?: string;
+  fetch(input: RequestInfo | URL, init?: RequestInit): Promise<Response>;
+};
+
+/** The objects of a class (`object` in platform.yaml). */
+export interface DurableObjectNamespace<Instance = unknown> {
+  /** The same name gives the same id. */
+  idFromName(name: string): DurableObjectId;
+  newUniqueId(options?: { jurisdiction?: string }): DurableObjectId;
+  /** @throws {TypeError} for the id of another class, project or preview. */
+  idFromString(id: string): DurableObjectId;
+  get(id: DurableObjectId): DurableObjectStub<Instance>;
+  getByName(name: string): DurableObjectStub<Instance>;
+  /** Taken, without effect: the platform stores the data. */
+  jurisdiction(name: string): DurableObjectNamespace<Instance>;
+}
+
+/** A value of SQL. */
+export type SqlStorageValue = ArrayBuffer | string | number | null;
+
+/** The rows of a statement. */
+export interface SqlStorageCursor<Row extends Record<string, SqlStorageValue>> extends Iterable<Row> {
+  next(): { done?: false; value: Row } | { done: true; value?: never };
+  toArray(): Row[];
+  /** @throws {Error} unless there is exactly one row. */
+  one(): Row;
+  raw<Values extends SqlStorageValue[]>(): IterableIterator<Values>;
+  readonly columnNames: string[];
+  readonly rowsRead: number;
+  readonly rowsWritten: number;
+}
+
+/** SQL of an object: a SQLite database of its own. */
+export interface SqlStorage {
+  /** Runs one statement or several; the values belong to the last. */
+  exec<Row extends Record<string, SqlStorageValue>>(query: string, ...values: unknown[]): SqlStorageCursor<Row>;
+  /** In bytes. */
+  readonly databaseSize: number;
+}
+
+/** Which keys `list` reads. */
+export interface DurableObjectListOptions {
+  start?: string;
+  startAfter?: string;
+  end?: string;
+  prefix?: string;
+  reverse?: boolean;
+  limit?: number;
+  /** Lets other events in while it reads. */
+  allowConcurrency?: boolean;
+}
+
+/** How a write is done. */
+export interface DurableObjectPutOptions {
+  allowConcurrency?: boolean;
+  /** Lets what follows out before the write is on disk. */
+  allowUnconfirmed?: boolean;
+}
+
+/** Keys and values of an object. */
+export interface DurableObjectTransaction {
+  get<T = unknown>(key: string, options?: { allowConcurrency?: boolean }): Promise<T | undefined>;
+  get<T = unknown>(keys: string[], options?: { allowConcurrency?: boolean }): Promise<Map<string, T>>;
+  put<T>(key: string, value: T, options?: DurableObjectPutOptions): Promise<void>;
+  put<T>(entries: Record<string, T>, options?: DurableObjectPutOptions): Promise<void>;
+  delete(key: string, options?: DurableObjectPutOptions): Promise<boolean>;
+  delete(keys: string[], options?: DurableObjectPutOptions): Promise<number>;
+  list<T = unknown>(options?: DurableObjectListOptions): Promise<Map<string, T>>;
+  getAlarm(options?: { allowConcurrency?: boolean }): Promise<number | null>;
+  setAlarm(time: number | Date, options?: DurableObjectPutOptions): Promise<void>;
+  deleteAlarm(options?: DurableObjectPutOptions): Promise<void>;
+  /** Undoes the transaction when it ends. */
+  rollback(): void;
+}
+
+/** The storage of an object. */
+export interface DurableObjectStorage extends Omit<DurableObjectTransaction, 'rollback'> {
+  /** Deletes keys, values and tables; not the alarm. */
+  deleteAll(options?: DurableObjectPutOptions): Promise<void>;
+  transaction<T>(closure: (transaction: DurableObjectTransaction) => Promise<T>): Promise<T>;
+  transactionSync<T>(closure: () => T): T;
+  /** Resolves when all writes before it are on disk. */
+  sync(): Promise<void>;
+  readonly sql: SqlStorage;
+  readonly kv: {
+    get<T = unknown>(key: string): T | undefined;
+    put<T>(key: string, value: T): void;
+    delete(key: string): boolean;
+    list<T = unknown>(options?: DurableObjectListOptions): Iterable<[string, T]>;
+  };
+}
+
+/** What the constructor of a class of objects gets. */
+export interface DurableObjectState {
+  readonly id: DurableObjectId;
+  readonly storage: DurableObjectStorage;
+  waitUntil(promise: Promise<unknown>): void;
+  /** Holds back other events until the callback has ended; an error resets the object. */
+  blockConcurrencyWhile<T>(callback: () => Promise<T>): Promise<T>;
+  /** Ends the instance: its events fail with this reason, and the next event makes a new one. */
+  abort(reason?: string): never;
+}
+
+/** What `alarm` gets. */
+export interface AlarmInvocationInfo {
+  readonly retryCount: number;
+  readonly isRetry: boolean;
+  readonly scheduledTime: number;
+}

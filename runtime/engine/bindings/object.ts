@@ -1,0 +1,126 @@
+// The host half of object bindings: checks what a worker asks of a durable object, and hands it to whoever finds the
+// object (serving/objects/). Everything in `args` comes from a worker.
+import type { Readable } from 'node:stream';
+import { PassThrough } from 'node:stream';
+import { objectEvents, type ObjectAddress } from '#core/object-address.ts';
+import type { HostCall, HostFunction, SyncHostFunction } from '../bridge/host-calls.ts';
+import { invalid, toRecord } from './arguments.ts';
+import { FORBIDDEN } from './fetch.ts';
+import { reply, signalOf, type FetchedResponse } from './fetched-response.ts';
+import { isObjectId } from './object-ids.ts';
+import type { OpenFetches } from './open-fetches.ts';
+import type { PlatformHostRequest } from './platform-hosts.ts';
+import { receiveBody } from './streamed-body.ts';
+import { withTrace } from './trace-headers.ts';
+
+/** A class of objects that a deployment declares. */
+interface ObjectClass {
+  /** What its ids are made of. */
+  readonly key: string;
+  readonly class: string;
+}
+
+interface ObjectCallsDeps {
+  /** By binding name. */
+  readonly classes: ReadonlyMap<string, ObjectClass>;
+  readonly places: OpenFetches;
+  /** Sends a request to an object, wherever it lives. */
+  readonly reach: (address: ObjectAddress, target: URL, request: PlatformHostRequest) => Promise<FetchedResponse>;
+}
+
+const NAME_CHARS_MAX = 1024;
+
+/** The calls of a deployment's object bindings: `object.fetch` as `fetch`, with the object and what is asked of it. */
+export function createObjectCalls({ classes, places, reach }: ObjectCallsDeps): {
+  readonly async: Readonly<Record<string, HostFunction>>;
+  readonly sync: Readonly<Record<string, SyncHostFunction>>;
+} {
+  const classOf = (binding: unknown): ObjectClass => {
+    const found = typeof binding === 'string' ? classes.get(binding) : undefined;
+    if (found === undefined) throw invalid('There is no such object binding');
+    return found;
+  };
+
+  function addressOf(args: Readonly<Record<string, unknown>>, target: URL): ObjectAddress {
+    const { key, class: className } = classOf(args['binding']);
+    const { id, name, op, member } = args;
+    if (name !== undefined && (typeof name !== 'string' || name.length > NAME_CHARS_MAX))
+      throw invalid('The name of an object is not valid');
+    if (!isObjectId(key, id, name)) throw invalid('The id of the object is not one of its class');
+    if (op === 'alarm' || !(objectEvents as readonly unknown[]).includes(op))
+      throw invalid('There is no such event of an object');
+    if (op === 'call' && (typeof member !== 'string' || member.length > NAME_CHARS_MAX))
+      throw invalid('The name of the method is not valid');
+    if (target.protocol !== 'http:' && target.protocol !== 'https:')
+      throw invalid('The URL of a request to an object begins with http or https');
+    return {
+      id,
+      class: className,
+      ...(name === undefined ? {} : { name }),
+      op: op as ObjectAddress['op'],
+      ...(op === 'call' ? { member: member as string } : {}),
+      protocol: target.protocol,
+    };
+  }
+
+  return {
+    async: {
+      'object.fetch': (call) => {
+        const args = toRecord(call.args);
+        const { method, url, headers, stream } = args;
+        if (typeof method !== 'string' || !/^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,64}$/.test(method))
+          throw invalid('The method is not valid');
+        if (typeof url !== 'string' || !URL.canParse(url)) throw invalid('The URL is not valid');
+        if (typeof headers !== 'string') throw invalid('The headers are not valid');
+        if (stream !== null && !Number.isSafeInteger(stream)) throw invalid('The body is not valid');
+        const target = new URL(url);
+        const address = addressOf(args, target);
+        call.owner.countSubrequest();
+        // Before the first await: the stream's first chunk may come in the same records.
+        const body = stream === null ? (call.parts[0] ?? null) : receiveBody(call, stream as number);
+        const answer = ask(call, address, target, method, toList(headers), body);
+        // For a request that failed before its body was read.
+        if (body instanceof PassThrough) answer.catch(() => body.destroy());
+        return answer;
+      },
+    },
+    sync: { 'object.class': (args) => classOf(toRecord(args)['binding']) },
+  };
+
+  async function ask(
+    call: HostCall,
+    address: ObjectAddress,
+    target: URL,
+    method: string,
+    headers: string[],
+    body: Uint8Array | string | Readable | null,
+  ): ReturnType<typeof reply> {
+    const { span } = call;
+    span?.set('object.class', address.class);
+    if (address.member !== undefined) span?.set('rpc.method', address.member);
+    const leave = places.take(call.isolate);
+    let response: FetchedResponse;
+    try {
+      response = await reach(address, target, {
+        method,
+        headers: withTrace(headers, call.owner.trace, span?.id),
+        body,
+        signal: signalOf(call),
+        received: (name) => call.owner.header(name),
+      });
+    } catch (error) {
+      leave();
+      throw error;
+    }
+    response.body.once('close', leave);
+    return reply(call, response, target, false);
+  }
+}
+
+function toList(block: string): string[] {
+  const list: string[] = [];
+  const fields = block.split('\0');
+  for (let at = 0; at + 1 < fields.length; at += 2)
+    if (!FORBIDDEN.test(fields[at]!)) list.push(fields[at]!, fields[at + 1]!);
+  return list;
+}

@@ -1,0 +1,195 @@
+// The durable objects that live in this isolate: made by their first event, each once, and their events. A module of
+// lazy.ts; dispatch.ts calls it for the records of objects.
+import { currentInvocation, type GuestInvocation } from '../invocation.ts';
+import { useModule } from '../modules.ts';
+import { exportOf } from '../object-records.ts';
+import { fromJson, SafeMap, toJson } from '../safe.ts';
+import { createIncomingResponse, Response } from '../web/response.ts';
+import { Gate } from './objects/gate.ts';
+import { DurableObjectId } from './objects/ids.ts';
+import { DurableObjectState, type StateOwner } from './objects/state.ts';
+import { StorageQueue } from './objects/storage-queue.ts';
+
+/** An event's address from the host (core/object-address.ts). */
+interface Address {
+  readonly id: string;
+  readonly class: string;
+  readonly name?: string;
+  readonly op: 'fetch' | 'call' | 'alarm';
+  /** Of `call`: the method. */
+  readonly member?: string;
+  /** Of `alarm`: how often it was tried before. */
+  readonly retries?: number;
+}
+
+type Instance = Record<string, unknown>;
+
+interface RequestBody {
+  text(): Promise<string>;
+}
+
+/** Status of a response that stands for what the object threw; no worker can choose it. */
+const THREW = 999;
+
+const JSON_HEADERS = 'content-type\0application/json\0';
+
+class LiveObject implements StateOwner {
+  readonly gate = new Gate();
+  readonly queue: StorageQueue;
+  readonly alarm = { isRunning: false, wasSet: false };
+  readonly #id: string;
+  readonly #pending = new Set<(error: Error) => void>();
+  #instance: Instance | null = null;
+  #failure: Error | null = null;
+
+  constructor(id: string) {
+    this.#id = id;
+    this.queue = new StorageQueue(id, this.gate);
+  }
+
+  /** @throws what the constructor throws. */
+  create(address: Address, env: unknown): void {
+    const exported = exportOf(address.class);
+    if (typeof exported !== 'function')
+      throw new TypeError(`The class ${address.class} of this object is not exported by the worker`);
+    const state = new DurableObjectState(this, new DurableObjectId(address.id, address.name));
+    this.#instance = new (exported as new (ctx: unknown, env: unknown) => Instance)(state, env);
+  }
+
+  readonly reset = (reason: Error): void => {
+    this.#failure = reason;
+    if (live.get(this.#id) === this) live.delete(this.#id);
+    const rejections = Array.from(this.#pending);
+    this.#pending.clear();
+    for (const reject of rejections) reject(reason);
+  };
+
+  readonly alone = async <Result>(section: () => Promise<Result>): Promise<Result> => {
+    this.gate.sections++;
+    try {
+      return await section();
+    } finally {
+      this.gate.sections--;
+      void Promise.resolve().then(() => this.gate.open());
+    }
+  };
+
+  /** Runs an event as soon as it may enter. */
+  run(event: (instance: Instance) => unknown): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      this.#pending.add(reject);
+      const settle = (): void => void this.#pending.delete(reject);
+      this.gate.enter(() => {
+        if (this.#failure !== null) return;
+        (async () => event(this.#instance!))().then(
+          (value) => {
+            settle();
+            resolve(value);
+          },
+          (error: unknown) => {
+            settle();
+            reject(error as Error);
+          },
+        );
+      });
+    });
+  }
+}
+
+const live = new SafeMap<string, LiveObject>();
+
+function find(address: Address, env: unknown): LiveObject {
+  const known = live.get(address.id);
+  if (known !== undefined) return known;
+  const made = new LiveObject(address.id);
+  live.set(address.id, made);
+  // The constructor may wait for its storage.
+  const invocation = currentInvocation();
+  if (invocation !== undefined) invocation.gate = made.gate;
+  try {
+    made.create(address, env);
+  } catch (error) {
+    live.delete(address.id);
+    throw error;
+  }
+  return made;
+}
+
+function methodOf(instance: Instance, name: string): (...args: unknown[]) => unknown {
+  const method = instance[name];
+  if (typeof method !== 'function') throw new TypeError(`Handler does not export a ${name}() function.`);
+  return method.bind(instance) as (...args: unknown[]) => unknown;
+}
+
+const hidden = new Set(['constructor', 'fetch', 'alarm', 'webSocketMessage', 'webSocketClose', 'webSocketError']);
+
+/** A method for callers from outside: of a class of the worker, neither inherited from Object nor an own field. */
+function remoteMethod(instance: Instance, name: string): (...args: unknown[]) => unknown {
+  let owner: object | null = Object.getPrototypeOf(instance) as object | null;
+  while (owner !== null && owner !== Object.prototype && !Object.hasOwn(owner, name))
+    owner = Object.getPrototypeOf(owner) as object | null;
+  if (owner === null || owner === Object.prototype || hidden.has(name) || Object.hasOwn(instance, name))
+    throw new TypeError(`The RPC receiver does not implement the method "${name}".`);
+  return methodOf(instance, name);
+}
+
+async function call(instance: Instance, member: string, request: RequestBody): Promise<unknown> {
+  const { fromStored, toStored } = useModule('stored-values');
+  const args = fromStored(fromJson(await request.text())) as unknown[];
+  const result = await remoteMethod(instance, member)(...args);
+  if (result instanceof Response) return result;
+  return createIncomingResponse(200, '', JSON_HEADERS, toJson([toStored(result)]), '', false);
+}
+
+async function ring(object: LiveObject, instance: Instance, { retries = 0 }: Address): Promise<unknown> {
+  const { queue, alarm } = object;
+  const at = (await queue.add(['a'], { closesGate: true, writes: false })) as number | null;
+  const answer = (value: object): unknown => createIncomingResponse(200, '', JSON_HEADERS, toJson(value), '', false);
+  if (at === null) return answer({ at: null });
+  if (at > Date.now() + 1) return answer({ at });
+  alarm.isRunning = true;
+  alarm.wasSet = false;
+  try {
+    await methodOf(instance, 'alarm')({ retryCount: retries, isRetry: retries > 0, scheduledTime: at });
+    if (!alarm.wasSet) await queue.add(['A', null], { closesGate: false, writes: true });
+  } finally {
+    alarm.isRunning = false;
+  }
+  return answer({ at: alarm.wasSet ? 'set' : null });
+}
+
+/** An event of an object: its response, or one that stands for what it threw. */
+async function event(
+  address: Address,
+  request: RequestBody,
+  env: unknown,
+  invocation: GuestInvocation,
+): Promise<unknown> {
+  try {
+    const object = find(address, env);
+    invocation.gate = object.gate;
+    return await object.run((instance) => {
+      if (address.op === 'fetch') return methodOf(instance, 'fetch')(request);
+      return address.op === 'call' ? call(instance, address.member!, request) : ring(object, instance, address);
+    });
+  } catch (error) {
+    return createIncomingResponse(THREW, '', JSON_HEADERS, toJson(stored(error)), '', false);
+  }
+}
+
+/** What was thrown, as far as it can be copied. */
+function stored(error: unknown): unknown {
+  const { toStored } = useModule('stored-values');
+  try {
+    return toStored(error);
+  } catch {
+    return toStored(new Error(String((error as { message?: unknown } | null)?.message ?? 'An error')));
+  }
+}
+
+/** Nothing of it runs: another isolate makes it anew. */
+function forget(id: string): void {
+  live.delete(id);
+}
+
+export { event, forget };

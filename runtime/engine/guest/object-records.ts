@@ -1,0 +1,81 @@
+// What an entry adds to the storage of durable objects: one record for each object, before all other records, so that
+// the host lets nothing out that depends on it before it is on disk. lazy/objects.ts fills it; entry-end.ts sends it.
+import { FIELD, RECORD, toHost } from '../bridge/protocol.ts';
+import type { GuestInvocation } from './invocation.ts';
+import { loader } from './modules.ts';
+import { records } from './records.ts';
+
+/** The steps of one object in this entry. */
+export interface StorageBatch {
+  /** Number of the call that the reply settles. */
+  readonly call: number;
+  readonly invocation: number;
+  /** Id of the object: hex digits. */
+  readonly object: string;
+  /** JSON of the steps, comma-separated. */
+  steps: string;
+  /** Whether the transaction stays open: it is one of several turns. */
+  staysOpen: boolean;
+  /** Whether anything is written, or a transaction may be open. */
+  writes: boolean;
+  /** Whether nothing waits until it is on disk. */
+  isUnconfirmed: boolean;
+  /** A new alarm in ms since 1970; -1: none; undefined: as before. */
+  alarm: number | undefined;
+  next: StorageBatch | null;
+  /** Sent: nothing can be added. */
+  isSent: boolean;
+}
+
+/** lazy/objects.ts, loaded by the first event of an object. */
+interface ObjectModule {
+  event(address: unknown, request: unknown, env: unknown, invocation: GuestInvocation): Promise<unknown>;
+  forget(id: string): void;
+}
+
+export function objectModule(): ObjectModule {
+  return loader.load('objects') as ObjectModule;
+}
+
+let first: StorageBatch | null = null;
+let exported: Readonly<Record<string, unknown>> = {};
+
+/** What the worker's module exports by a name. */
+export function exportOf(name: string): unknown {
+  return Object.hasOwn(exported, name) ? exported[name] : undefined;
+}
+
+export function setExports(namespace: unknown): void {
+  exported = (namespace ?? {}) as typeof exported;
+}
+
+/** Sends a batch at the end of the entry. */
+export function sendAtEntryEnd(batch: StorageBatch): void {
+  batch.next = first;
+  first = batch;
+}
+
+/** May call nothing that tenant code can replace. */
+export function flushStorage(): void {
+  if (first === null) return;
+  let meta = '';
+  let text = '';
+  for (let batch: StorageBatch | null = first; batch !== null; batch = batch.next) {
+    const steps = `[${batch.steps}]`;
+    const head =
+      `{"object":"${batch.object}","end":${batch.staysOpen ? 0 : 1},"writes":${batch.writes ? 1 : 0}` +
+      `,"unconfirmed":${batch.isUnconfirmed ? 1 : 0}${batch.alarm === undefined ? '' : `,"alarm":${batch.alarm}`}}`;
+    meta += `${toHost.storage}${FIELD}${batch.call}${FIELD}${batch.invocation}${FIELD}${head}${FIELD}t${steps.length}${FIELD}${RECORD}`;
+    text += steps;
+    batch.isSent = true;
+  }
+  first = null;
+  records.meta = meta + records.meta;
+  records.text = text + records.text;
+  records.size += text.length;
+}
+
+/** Forgets what was not sent. */
+export function dropStorage(): void {
+  first = null;
+}

@@ -1,0 +1,149 @@
+// The durable objects of one isolate: their storage, and the output gate, which holds what an entry lets out until what
+// it wrote is on disk. Made by serving.ts for the isolates of the objects' lane.
+import { PlatformError } from '#core/errors.ts';
+import type { CallOwner } from '../../bridge/call-owner.ts';
+import type { HostCall, HostReply } from '../../bridge/host-calls.ts';
+import type { Link } from '../../bridge/link.ts';
+import { toFailure } from '../../bridge/host-calls.ts';
+import type { ObjectEvent } from '../../invocation/invocation.ts';
+import type { LiveObject, LiveObjects } from './live-objects.ts';
+import type { StorageRequest } from './object-store.ts';
+
+interface IsolateObjectsDeps {
+  readonly objects: LiveObjects;
+  readonly link: Link;
+  /** What an object wrote could not be stored: all objects of the isolate begin again. */
+  readonly onBroken: (error: PlatformError) => void;
+}
+
+/** By isolate: host functions know it as the scope of their call. */
+const isolates = new WeakMap<object, IsolateObjects>();
+
+export class IsolateObjects {
+  readonly #deps: IsolateObjectsDeps;
+  readonly #live = new Map<string, LiveObject>();
+  #isGone = false;
+
+  constructor(deps: IsolateObjectsDeps) {
+    this.#deps = deps;
+    isolates.set(deps.link, this);
+  }
+
+  /** An event of the object enters this isolate. */
+  attach(event: ObjectEvent): void {
+    const live = this.#deps.objects.of(event);
+    if (live === undefined) return;
+    live.isolate = this;
+    this.#live.set(live.owner.id, live);
+  }
+
+  /** Nothing of the object runs here any more. */
+  forget(live: LiveObject): void {
+    if (this.#live.get(live.owner.id) !== live) return;
+    this.#live.delete(live.owner.id);
+    if (!this.#isGone) this.#deps.link.forgetObject(live.owner.id);
+  }
+
+  /**
+   * Storage of an entry.
+   *
+   * @param json `{object, end, writes, unconfirmed, alarm?}`; untrusted.
+   * @returns resolves when what the entry lets out may leave; null: at once.
+   */
+  store(call: number, owner: CallOwner, json: string, steps: string): Promise<void> | null {
+    const { link } = this.#deps;
+    const args = JSON.parse(json) as Readonly<Record<string, unknown>>;
+    const done = this.#request(args, steps, owner);
+    const isGated = args['end'] === 1 && args['writes'] === 1 && args['unconfirmed'] !== 1;
+    const answered = done.then(
+      (text) => link.answerStorage(call, text),
+      (error: unknown) => {
+        link.failStorage(call, toFailure(error));
+        if (args['writes'] === 1 || args['end'] !== 1) this.#broken(error);
+        // What depends on it does not leave: the isolate goes.
+        if (isGated) throw error;
+      },
+    );
+    answered.catch(() => {});
+    return isGated ? answered : null;
+  }
+
+  async #request(
+    { object, end, alarm }: Readonly<Record<string, unknown>>,
+    steps: string,
+    owner: CallOwner,
+  ): Promise<string> {
+    const live = typeof object === 'string' ? this.#live.get(object) : undefined;
+    if (live === undefined || live.store === null)
+      throw new PlatformError('object_reset', { reason: 'it does not live in this isolate any more' });
+    if (alarm !== undefined && (typeof alarm !== 'number' || !Number.isSafeInteger(alarm) || alarm > 8.64e15))
+      throw new PlatformError('invalid_argument', { reason: 'The time of an alarm is not valid' });
+    const { memory } = this.#deps.link;
+    const bytes = 2 * steps.length;
+    memory.reserve(bytes, 'Storage of an object');
+    const request: StorageRequest = {
+      steps,
+      commits: end === 1,
+      alarm: alarm === undefined ? undefined : Math.max(-1, alarm as number),
+      owner: owner.isOver ? undefined : owner,
+    };
+    try {
+      return await live.store.request(request);
+    } catch (error) {
+      if ((error as PlatformError).details?.['isShutOut'] === true) this.#deps.objects.shutOut(live);
+      throw error;
+    } finally {
+      memory.release(bytes);
+    }
+  }
+
+  /** A request that a thread of the isolate waits for. */
+  async wait(call: HostCall): Promise<HostReply> {
+    const [part] = call.parts;
+    if (!(part instanceof Uint8Array)) throw new PlatformError('invalid_argument', { reason: 'Steps are bytes' });
+    const args = (call.args ?? {}) as Readonly<Record<string, unknown>>;
+    try {
+      const text = await this.#request({ ...args, end: 0 }, Buffer.from(part).toString('utf8'), call.owner);
+      return { parts: [Buffer.from(text)] };
+    } catch (error) {
+      this.#broken(error);
+      throw error;
+    }
+  }
+
+  #broken(error: unknown): void {
+    if (this.#isGone) return;
+    const reason =
+      error instanceof PlatformError ? error : new PlatformError('object_reset', { reason: String(error) });
+    // What its code makes of the error is still read.
+    setImmediate(() => this.#deps.onBroken(reason));
+  }
+
+  /** What lives here is no longer this engine's: it ends without an answer of its own. */
+  lapse(): void {
+    if (!this.#isGone) this.#deps.onBroken(new PlatformError('object_reset', { reason: 'its engine was held up' }));
+  }
+
+  /** Whether what leaves here still counts. */
+  get isValid(): boolean {
+    return this.#deps.objects.areValid;
+  }
+
+  /** The isolate is gone. */
+  close(): void {
+    if (this.#isGone) return;
+    this.#isGone = true;
+    const live = [...this.#live.values()];
+    this.#live.clear();
+    this.#deps.objects.lost(live);
+  }
+}
+
+/** The host function of storage that a thread waits for. */
+export const objectStorageCall = {
+  'object.storage': (call: HostCall): Promise<HostReply> => {
+    const objects = isolates.get(call.isolate);
+    if (objects === undefined) throw new PlatformError('not_supported', { what: 'Storage outside of an object' });
+    return objects.wait(call);
+  },
+};

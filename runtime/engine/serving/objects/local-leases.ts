@@ -1,0 +1,16 @@
+// Leases of durable objects where one process has all of them: `platform dev`, and an engine without Postgres.
+import type { ObjectLeases } from '../../bindings/object-leases.ts';
+
+/** The number of a holder is the time, which also grows over restarts. */
+export function createLocalLeases(now: () => number = Date.now): ObjectLeases {
+  let last = 0;
+  return {
+    isValid: () => true,
+    acquire() {
+      last = Math.max(last + 1, now() * 1000);
+      return Promise.resolve(last);
+    },
+    release() {},
+    lapsed() {},
+  };
+}

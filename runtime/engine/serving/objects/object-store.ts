@@ -1,0 +1,151 @@
+// The storage of one durable object in this engine: its requests to the database service one after the other, with the
+// number of this holder, and its alarm, which is set before and cleared after what it belongs to. Made by
+// live-objects.ts.
+import { PlatformError } from '#core/errors.ts';
+import { objectOps, SHUT_OUT, transactionEnds } from '#core/object-storage.ts';
+import type { DatabaseStore, StatementOwner } from '../../bindings/database.ts';
+import type { DatabasePlace } from '../../bindings/scope.ts';
+import type { AlarmOwner, ObjectAlarms } from './object-alarms.ts';
+
+interface ObjectStoreDeps {
+  readonly store: DatabaseStore | null;
+  readonly alarms: ObjectAlarms | null;
+  readonly place: DatabasePlace;
+  readonly owner: AlarmOwner;
+  /** Number of this holder. */
+  readonly fence: number;
+}
+
+/** Steps of the object's code. */
+export interface StorageRequest {
+  /** JSON list (core/object-storage.ts); untrusted. */
+  readonly steps: string;
+  /** Whether the transaction is committed afterwards. */
+  readonly commits: boolean;
+  /** A new alarm; -1: none; undefined: as before. */
+  readonly alarm: number | undefined;
+  readonly owner: StatementOwner | undefined;
+}
+
+const replyHead = /^\{"t":(\d{1,10}),/;
+const refusalHead = /^\{"e":/;
+
+export class ObjectStore {
+  readonly #deps: ObjectStoreDeps;
+  /** Number of the open transaction; 0: none. */
+  #transaction = 0;
+  /** Changes when the instance is lost: what it still had waiting is not done. */
+  #instance = 0;
+  #tail: Promise<unknown> = Promise.resolve();
+  #waiting = 0;
+  /** Time of its timer; undefined: unknown. */
+  #timerAt: number | null | undefined = undefined;
+  /** The alarm that counts with the next commit; undefined: as before. */
+  #nextAlarm: number | undefined = undefined;
+
+  constructor(deps: ObjectStoreDeps) {
+    this.#deps = deps;
+  }
+
+  get isBusy(): boolean {
+    return this.#waiting > 0 || this.#transaction !== 0;
+  }
+
+  /** Whether a transaction is open, which a failure would undo. */
+  get isOpen(): boolean {
+    return this.#transaction !== 0;
+  }
+
+  /**
+   * @returns JSON of the reply.
+   * @throws {PlatformError} `object_reset` with the reason: what was not committed is undone.
+   */
+  request(request: StorageRequest): Promise<string> {
+    const instance = this.#instance;
+    return this.#next(async () => {
+      if (instance !== this.#instance) throw new PlatformError('object_reset', { reason: 'its instance is gone' });
+      return this.#run(request);
+    });
+  }
+
+  /** Its instance is gone: undoes what that had not committed. */
+  restart(): void {
+    this.#instance++;
+    this.#nextAlarm = undefined;
+    this.#next(async () => {
+      if (this.#transaction === 0) return;
+      const open = this.#transaction;
+      this.#transaction = 0;
+      await this.#send(open, transactionEnds.undo, '[]', undefined);
+    }).catch(() => {});
+  }
+
+  #next<Result>(work: () => Promise<Result>): Promise<Result> {
+    this.#waiting++;
+    const done = this.#tail.then(work, work).finally(() => this.#waiting--);
+    this.#tail = done.catch(() => {});
+    return done;
+  }
+
+  async #run({ steps, commits, alarm, owner }: StorageRequest): Promise<string> {
+    if (alarm !== undefined) {
+      this.#nextAlarm = alarm;
+      if (alarm >= 0) await this.#wakeBy(alarm);
+    }
+    const end = commits ? transactionEnds.commit : transactionEnds.stays;
+    const reply = await this.#send(this.#transaction, end, steps, owner);
+    this.#transaction = Number(replyHead.exec(reply)?.[1] ?? 0);
+    if (commits) await this.#setTimer();
+    return reply;
+  }
+
+  async #send(open: number, end: number, steps: string, owner: StatementOwner | undefined): Promise<string> {
+    const { store, place, fence } = this.#deps;
+    if (store === null)
+      throw new PlatformError('object_reset', { reason: 'this handler has no database service for its storage' });
+    const payload = `[${fence},${open},${end},${steps}]`;
+    let reply: string;
+    try {
+      reply = (await store.run(place, objectOps.steps, 0, payload, owner)) as string;
+    } catch (error) {
+      this.#transaction = 0;
+      throw new PlatformError('object_reset', { reason: (error as Error).message }, { cause: error });
+    }
+    if (!refusalHead.test(reply)) return reply;
+    this.#transaction = 0;
+    const [code, message] = (JSON.parse(reply) as { e: [string, string] }).e;
+    throw new PlatformError('object_reset', { reason: `${message} (${code})`, isShutOut: code === SHUT_OUT });
+  }
+
+  /** A timer must be there no later than the alarm. */
+  async #wakeBy(alarm: number): Promise<void> {
+    const { alarms, owner } = this.#deps;
+    if (alarms === null)
+      throw new PlatformError('object_reset', { reason: 'this handler has no timers for its alarm' });
+    if (this.#timerAt === undefined) this.#timerAt = await alarms.get(owner);
+    if (this.#timerAt !== null && this.#timerAt <= alarm) return;
+    await alarms.set(owner, alarm);
+    this.#timerAt = alarm;
+  }
+
+  /** The alarm is committed: the timer needs not be earlier. */
+  async #setTimer(): Promise<void> {
+    const alarm = this.#nextAlarm;
+    const { alarms, owner } = this.#deps;
+    if (alarm === undefined || alarms === null) return;
+    this.#nextAlarm = undefined;
+    try {
+      if (alarm < 0) await alarms.delete(owner);
+      else if (this.#timerAt !== alarm) await alarms.set(owner, alarm);
+      this.#timerAt = alarm < 0 ? null : alarm;
+    } catch {
+      // It fires early, and finds nothing to do.
+      this.#timerAt = undefined;
+    }
+  }
+
+  /** Its timer has fired. */
+  fired(): void {
+    this.#timerAt = undefined;
+  }
+}

@@ -1,0 +1,109 @@
+// Which engine has a durable object, over Postgres: a row for each object with the number of its holder, and one for
+// each engine that it renews for as long as it has objects. An engine that cannot renew it has none any more.
+import { randomBytes } from 'node:crypto';
+import { Failure } from '#core/failure.ts';
+import type { ObjectLeases } from '../engine/bindings/object-leases.ts';
+import type { Sql } from './sql.ts';
+
+/** How often the row is renewed, after how long others may take its objects, and after how long it has none itself. */
+const [RENEW_MS, GONE_MS, LAPSED_MS] = [400, 1500, 1000];
+
+const NOW = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
+
+interface Options {
+  readonly sql: Pick<Sql, 'all'>;
+  /** Path of this engine's socket for forwarded requests; empty: it has none. */
+  readonly link: string;
+  readonly log: (message: string) => void;
+}
+
+export function createObjectLeases({ sql, link, log }: Options): ObjectLeases & { close(): void } {
+  const holder = randomBytes(12).toString('base64url');
+  /** `performance.now()` before the last renewal that succeeded, which goes on while the process is stopped. */
+  let renewedAt = Number.NEGATIVE_INFINITY;
+  let renewing: Promise<void> | null = null;
+  let timer: NodeJS.Timeout | null = null;
+  let count = 0;
+  let closed = false;
+
+  const isValid = (): boolean => performance.now() - renewedAt < LAPSED_MS;
+
+  function renew(): Promise<void> {
+    renewing ??= (async () => {
+      const began = performance.now();
+      try {
+        await sql.all(
+          `INSERT INTO object_engine (holder, link, seen_at) VALUES ($1, $2, ${NOW})
+           ON CONFLICT (holder) DO UPDATE SET seen_at = excluded.seen_at`,
+          holder,
+          link,
+        );
+        renewedAt = began;
+      } finally {
+        renewing = null;
+      }
+    })();
+    return renewing;
+  }
+
+  function keepRenewing(): void {
+    if (timer !== null || closed) return;
+    timer = setInterval(() => {
+      if (count === 0) {
+        clearInterval(timer!);
+        timer = null;
+      } else renew().catch((error: unknown) => log(`durable objects: lease not renewed: ${(error as Error).message}`));
+    }, RENEW_MS);
+    timer.unref();
+  }
+
+  return {
+    isValid: () => count === 0 || isValid(),
+    async acquire({ namespace, resource: id }) {
+      if (!isValid()) await renew();
+      count++;
+      keepRenewing();
+      try {
+        const rows = await sql.all<{ fence: number }>(
+          `INSERT INTO object_lease AS l (namespace, id, holder, fence) VALUES ($1, $2, $3, ${NOW} * 1000)
+           ON CONFLICT (namespace, id) DO UPDATE SET holder = excluded.holder, fence = greatest(l.fence + 1, excluded.fence)
+           WHERE l.holder = excluded.holder OR NOT EXISTS (
+             SELECT FROM object_engine e WHERE e.holder = l.holder AND e.seen_at > ${NOW} - ${GONE_MS})
+           RETURNING fence`,
+          namespace,
+          id,
+          holder,
+        );
+        if (rows[0] !== undefined) return Number(rows[0].fence);
+        const [held] = await sql.all<{ link: string }>(
+          `SELECT e.link FROM object_lease l JOIN object_engine e ON e.holder = l.holder WHERE l.namespace = $1 AND l.id = $2`,
+          namespace,
+          id,
+        );
+        throw new Failure('object_held', 'another engine has the object', { link: held?.link ?? '' });
+      } catch (error) {
+        count--;
+        throw error;
+      }
+    },
+    release({ namespace, resource: id }) {
+      count = Math.max(0, count - 1);
+      sql
+        .all(
+          `UPDATE object_lease SET holder = '' WHERE namespace = $1 AND id = $2 AND holder = $3`,
+          namespace,
+          id,
+          holder,
+        )
+        .catch(() => {});
+    },
+    lapsed() {
+      count = 0;
+    },
+    close() {
+      closed = true;
+      if (timer !== null) clearInterval(timer);
+      sql.all('DELETE FROM object_engine WHERE holder = $1', holder).catch(() => {});
+    },
+  };
+}
