@@ -91,6 +91,8 @@ export interface Manifest {
   readonly objects?: Readonly<Record<string, string>>;
   /** Queues with settings, by resource name; absent without any. */
   readonly queues?: QueuesSettings;
+  /** Workflows that are classes: resource name -> exported class; absent without any. */
+  readonly workflowClasses?: Readonly<Record<string, string>>;
   /** Schedules by name; one without `overlap` skips runs that become due while it runs. */
   readonly cron: Readonly<
     Record<string, { readonly schedule: string; readonly timezone: string; readonly overlap?: 'queue' }>

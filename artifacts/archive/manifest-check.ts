@@ -108,6 +108,9 @@ const properties = {
   ]),
   bindings: Type.Record(Type.String(), Type.Record(Type.String(), Type.String())),
   objects: Type.Optional(Type.Record(Type.String(), Type.String())),
+  workflowClasses: Type.Optional(
+    Type.Record(Type.String(), Type.String({ pattern: '^[A-Za-z_$][A-Za-z0-9_$]{0,127}$' })),
+  ),
   queues: Type.Optional(
     Type.Record(
       Type.String(),
@@ -246,7 +249,7 @@ function serverProblem({ start, folder }: ServerRules): string | null {
   return problem === null ? null : `server: the folder ${shown(folder)} ${problem}`;
 }
 
-function bindingsProblem({ bindings, objects = {}, queues = {}, cron }: Manifest): string | null {
+function bindingsProblem({ bindings, objects = {}, queues = {}, workflowClasses = {}, cron }: Manifest): string | null {
   for (const [name, exported] of Object.entries(objects)) {
     if (!isBindingName(name)) return `objects: ${shown(name)} is not a binding name`;
     if (!isClassName(exported)) return `objects: ${shown(exported)} is not the name of a class`;
@@ -262,6 +265,8 @@ function bindingsProblem({ bindings, objects = {}, queues = {}, cron }: Manifest
   for (const [resource, { deadLetter = resource }] of Object.entries(queues))
     if (!isResourceName(resource) || !isResourceName(deadLetter))
       return `queues: ${shown(resource)} is not a resource name`;
+  for (const resource of Object.keys(workflowClasses))
+    if (!isResourceName(resource)) return `workflowClasses: ${shown(resource)} is not a resource name`;
   for (const name of Object.keys(cron)) if (!isBindingName(name)) return `cron: ${shown(name)} is not a binding name`;
   return null;
 }

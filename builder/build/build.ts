@@ -186,7 +186,16 @@ async function bundleOf(project: ProjectEntry, root: string, options: BuildOptio
   if (options.bundle) return options.bundle;
   const bytesMax = (options.limits ?? defaultLimits).bundleBytesMax;
   const workspace = options.workspace ?? root;
-  return bundle({ root, workspace, entry: project.entry, nodeCompat: hasNodeCompat(options.config), bytesMax });
+  const { config } = options;
+  const { workflowClasses = {} } = config;
+  return bundle({
+    root,
+    workspace,
+    entry: project.entry,
+    nodeCompat: hasNodeCompat(config),
+    workflowClasses,
+    bytesMax,
+  });
 }
 
 /** The assets with the rules of their folder. */
@@ -302,6 +311,7 @@ export function toManifest(
     ),
     ...(Object.keys(config.objects).length > 0 ? { objects: config.objects } : {}),
     ...(Object.keys(config.queues).length > 0 ? { queues: config.queues } : {}),
+    ...(config.workflowClasses === undefined ? {} : { workflowClasses: config.workflowClasses }),
     cron: Object.fromEntries(cron),
     ...(previews === null ? {} : { previews }),
     ...(config.release === null ? {} : { release: config.release }),

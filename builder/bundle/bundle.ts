@@ -12,7 +12,7 @@ import {
   type BundlerLog,
 } from '../project/build-error.ts';
 import { containmentOf, type Containment, builderFolder } from '../project/containment.ts';
-import { fromLog, toBuildError } from './bundler-errors.ts';
+import { ENTRY_ID, fromLog, toBuildError } from './bundler-errors.ts';
 import { fileImportsPlugin } from './file-imports.ts';
 import { cloudflarePlugin } from './cloudflare-modules.ts';
 import { containmentPlugin, isOutside, outsideErrors, placeOf } from './outside-imports.ts';
@@ -30,6 +30,8 @@ export interface BundleOptions {
   readonly workspace?: string;
   /** Whether `node:*`, `Buffer` and `process` are available; false if the flag is disabled. */
   readonly nodeCompat: boolean;
+  /** Workflows that are classes: resource name -> exported class. */
+  readonly workflowClasses?: Readonly<Record<string, string>>;
   /** Maximum bytes of the bundle; more is a BuildError. */
   readonly bytesMax?: number;
 }
@@ -62,6 +64,27 @@ export const HANDLER_NAMES: readonly string[] = [
   'tail',
 ];
 
+/**
+ * Code that adds the classes of workflows to a handler object (shims/workflow-classes.ts).
+ *
+ * @param add expression of the function
+ * @param handler expression of the handler object
+ * @param module expression of the module's namespace
+ */
+export function withClassesCode(
+  add: string,
+  handler: string,
+  module: string,
+  workflowClasses: Readonly<Record<string, string>>,
+): string {
+  const classes = Object.entries(workflowClasses).map(
+    ([resource, name]) => `[${JSON.stringify(resource)}, ${JSON.stringify(name)}, ${module}.${name}]`,
+  );
+  return classes.length === 0
+    ? handler
+    : `${add}(${handler}, ${JSON.stringify(HANDLER_NAMES)}, [${classes.join(', ')}])`;
+}
+
 /** The modules of builder/node/ and builder/shims/. */
 const ownModules = new RegExp(`^${builderFolder.replace(/[^\w]/g, '\\$&')}.(?:node|shims).`);
 
@@ -73,8 +96,6 @@ export const workerResolve: NonNullable<InputOptions['resolve']> = {
   mainFields: ['browser', 'module', 'main'],
   aliasFields: [['browser']],
 };
-
-const ENTRY_ID = '\0platform:entry';
 
 /**
  * Bundles a worker.
@@ -174,7 +195,7 @@ function inputOptions(
     },
     plugins: [
       containmentPlugin(containment),
-      entryPlugin(options.entry, inputs),
+      entryPlugin(options, inputs),
       cloudflarePlugin(),
       packageStandInsPlugin(impossible, options.nodeCompat),
       nodeCompatPlugin(options.nodeCompat),
@@ -185,7 +206,7 @@ function inputOptions(
 
 /** The virtual module around the user's entry, and a record of the files read. */
 function entryPlugin(
-  entry: string,
+  { entry, workflowClasses = {} }: BundleOptions,
   inputs: Set<string>,
 ): NonNullable<Extract<InputOptions['plugins'], { name: string }>> {
   return {
@@ -195,8 +216,14 @@ function entryPlugin(
       filter: { id: /^\0platform:entry$/ },
       handler: () =>
         `import * as worker from ${JSON.stringify(entry)};
+${classImports(entry, workflowClasses)}
 import { toHandler } from ${JSON.stringify(ownPath('shims/handler'))};
-export default toHandler(worker.default, { ${HANDLER_NAMES.map((name) => `${name}: worker.${name}`).join(', ')} }, worker);`,
+export default ${withClassesCode(
+          'withWorkflowClasses',
+          `toHandler(worker.default, { ${HANDLER_NAMES.map((name) => `${name}: worker.${name}`).join(', ')} }, worker)`,
+          'worker',
+          workflowClasses,
+        )};`,
     },
     buildEnd() {
       for (const id of this.getModuleIds()) {
@@ -204,6 +231,18 @@ export default toHandler(worker.default, { ${HANDLER_NAMES.map((name) => `${name
       }
     },
   };
+}
+
+/** Imports for {@link withClassesCode}; those of the classes make a missing export an error of the build. */
+function classImports(entry: string, workflowClasses: Readonly<Record<string, string>>): string {
+  const names = Object.values(workflowClasses);
+  if (names.length === 0) return '';
+  const checks = names.map(
+    (name, index) => `import { ${name} as class${index} } from ${JSON.stringify(entry)};\nclass${index};`,
+  );
+  return [`import { withWorkflowClasses } from ${JSON.stringify(ownPath('shims/workflow-classes'))};`, ...checks].join(
+    '\n',
+  );
 }
 
 function isDependency(id: string): boolean {

@@ -14,6 +14,9 @@ import type { Containment } from '../project/containment.ts';
 import { cloudflareModules } from './cloudflare-modules.ts';
 import { isNodeBuiltin } from './node-builtins.ts';
 
+/** The virtual module around the worker's entry. */
+export const ENTRY_ID = '\0platform:entry';
+
 /** Context for the hints. */
 interface ErrorContext {
   readonly containment: Containment;
@@ -55,6 +58,8 @@ function messageOf(log: BundlerLog, context: ErrorContext): string {
   if (codes[log.code ?? ''] === 'unresolved_import' && log.exporter !== undefined) {
     return `Cannot resolve "${log.exporter}", imported from ${from}. ${resolveHint(log.exporter, log.id, context)}`;
   }
+  if (log.code === 'MISSING_EXPORT' && log.id === ENTRY_ID)
+    return `${plain} platform.yaml names it as the class of a workflow: export it`;
   if (log.code === 'MISSING_EXPORT') return `${plain} If it is a type, import it with \`import type\``;
   if (log.code === 'UNLOADABLE_DEPENDENCY') {
     return `${plain}${/valid UTF-8/.test(log.message) ? ': it is no text. Put it into the assets folder, or import it with { type: "bytes" }' : ''}`;

@@ -14,6 +14,7 @@ export type BuildConfig = EntryConfig &
     | 'compatibilityFlags'
     | 'bindings'
     | 'queues'
+    | 'workflowClasses'
     | 'auth'
     | 'cron'
     | 'previews'

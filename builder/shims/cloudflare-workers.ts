@@ -40,12 +40,14 @@ export class DurableObject<Env = unknown> {
   }
 }
 
-export class WorkflowEntrypoint {
-  constructor() {
-    unsupported(
-      'WorkflowEntrypoint',
-      'export workflows: { name: { handler } } and declare it under workflow in platform.yaml',
-    );
+/** Base of a workflow written as a class, which `workflow` in platform.yaml names. */
+export class WorkflowEntrypoint<Env = unknown> {
+  readonly ctx: Context;
+  readonly env: Env;
+
+  constructor(ctx: Context, env: Env) {
+    this.ctx = ctx;
+    this.env = env;
   }
 }
 

@@ -6,3 +6,6 @@ export class NonRetryableError extends Error {
     this.name = name;
   }
 }
+
+// The guest recognises instances with another name by it.
+Object.defineProperty(NonRetryableError.prototype, Symbol.for('platform.nonRetryable'), { value: true });

@@ -30,6 +30,7 @@ export async function bundleBase({ runnerFile, builtins, globals }: BaseOptions)
     `export { ModuleRunner } from ${JSON.stringify(runnerFile)};`,
     `export { createRunners } from ${JSON.stringify(ownPath('shims/vite-runner'))};`,
     `export { toHandler } from ${JSON.stringify(ownPath('shims/handler'))};`,
+    `export { withWorkflowClasses } from ${JSON.stringify(ownPath('shims/workflow-classes'))};`,
     ...builtins.map((name, index) => `import * as b${index} from ${JSON.stringify(name)};`),
     `export const builtins = { ${builtins.map((name, index) => `${JSON.stringify(name)}: b${index}`).join(', ')} };`,
     ...globals.map((name) => {

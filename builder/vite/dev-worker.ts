@@ -1,6 +1,6 @@
 // Combines modules transformed by Vite's dev server into one script for an isolate, with a source map to the original
 // sources. Called by `platform vite engine` for each change: only changed modules are wrapped again.
-import { HANDLER_NAMES } from '../bundle/bundle.ts';
+import { HANDLER_NAMES, withClassesCode } from '../bundle/bundle.ts';
 import { baseGlobals, BASE_NAME, bundleBase } from './dev-base.ts';
 
 /** A module of a Vite environment. */
@@ -17,7 +17,7 @@ export interface DevModule {
 }
 
 /** Input of a dev worker. */
-interface DevWorkerOptions {
+export interface DevWorkerOptions {
   /** The file of `vite/module-runner` in the project's own Vite. */
   readonly runnerFile: string;
   /** Where the isolate requests modules that are not included. */
@@ -27,6 +27,8 @@ interface DevWorkerOptions {
   /** Imported modules of the platform. */
   readonly builtins: readonly string[];
   readonly environments: ReadonlyMap<string, readonly DevModule[]>;
+  /** Workflows that are classes: resource name -> exported class. */
+  readonly workflowClasses: Readonly<Record<string, string>>;
 }
 
 /** A script for an isolate. */
@@ -105,7 +107,9 @@ export function createDevWorkers(): (options: DevWorkerOptions) => Promise<DevWo
       `const __platform_worker = await __platform_import(${JSON.stringify(entry.environment)}, ${JSON.stringify(entry.url)});`,
     );
     const handlers = HANDLER_NAMES.map((name) => `${name}: __platform_worker.${name}`).join(', ');
-    add(`export default ${BASE_NAME}.toHandler(__platform_worker.default, { ${handlers} }, __platform_worker);`);
+    const handler = `${BASE_NAME}.toHandler(__platform_worker.default, { ${handlers} }, __platform_worker)`;
+    const adding = `${BASE_NAME}.withWorkflowClasses`;
+    add(`export default ${withClassesCode(adding, handler, '__platform_worker', options.workflowClasses)};`);
     return { code: parts.join('\n'), map: () => mapOf(sections) };
   };
 }

@@ -143,6 +143,7 @@ export async function startSession({ engine, folder, load, watching, stopped, ev
       workspace: project.workspace,
       entry: found.entry,
       nodeCompat: hasNodeCompat(config),
+      workflowClasses: config.workflowClasses ?? {},
       bytesMax: defaultLimits.bundleBytesMax,
     };
     sources = watch(options, (result) => enqueue(() => take(result, bundle === null ? began : null)));

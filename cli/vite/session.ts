@@ -1,6 +1,6 @@
 // Keeps an engine on the worker sent by the Vite plugin, with platform.yaml, variables and migrations. Used by
 // `platform vite engine`; independent of the transport.
-import { createDevWorkers, type DevModule, type DevWorker } from '#builder/vite/dev-worker.ts';
+import { createDevWorkers, type DevModule, type DevWorkerOptions } from '#builder/vite/dev-worker.ts';
 import { openDevArtifact } from '#builder/vite/dev-artifact.ts';
 import type { SentFiles, ToEngine } from '#packages/vite/messages.ts';
 import type { OpenDevEngine } from '#runtime/dev/dev.ts';
@@ -24,7 +24,7 @@ export function createViteSession(engine: OpenDevEngine, load: () => Project): V
   const makeWorker = createDevWorkers();
   /** Environment -> URL -> module. */
   let modules = new Map<string, Map<string, DevModule>>();
-  let worker: DevWorker | null = null;
+  let newest: Omit<DevWorkerOptions, 'workflowClasses'> | null = null;
   let files: SentFiles | null = null;
   let project: Project | null = null;
   /** Serializes deployments, so that an older one never replaces a newer one. */
@@ -37,8 +37,9 @@ export function createViteSession(engine: OpenDevEngine, load: () => Project): V
   }
 
   async function deploy(): Promise<void> {
-    if (worker === null) return;
+    if (newest === null) return;
     project ??= load();
+    const worker = await makeWorker({ ...newest, workflowClasses: project.config.workflowClasses ?? {} });
     const artifact = openDevArtifact(project.config, worker);
     await engine.deployOpen({ artifact, ...(await devEnvironment(project)) });
   }
@@ -53,7 +54,7 @@ export function createViteSession(engine: OpenDevEngine, load: () => Project): V
         files = message.files;
         const { runnerFile, channel, entry, builtins } = message;
         const environments = new Map([...modules].map(([name, known]) => [name, [...known.values()]]));
-        worker = await makeWorker({ runnerFile, channel, entry, builtins, environments });
+        newest = { runnerFile, channel, entry, builtins, environments };
         await deploy();
       }),
     reload: () =>

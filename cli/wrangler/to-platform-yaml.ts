@@ -178,11 +178,13 @@ function writeStores(values: Values, { add, note, binding, resource }: Writer): 
     for (const entry of listOf(values[from]).map(recordOf)) {
       const name = binding(from, entry['binding']);
       if (name === null) continue;
-      lines.push(`  ${name}: ${resource(from, entry[field], name)}`);
+      const called = resource(from, entry[field], name);
+      const exported = from === 'workflows' ? entry['class_name'] : undefined;
+      lines.push(
+        `  ${name}: ${exported === undefined ? called : `{ name: ${called}, class: ${scalar(textOf(exported))} }`}`,
+      );
       if (from === 'd1_databases' && entry['migrations_dir'] !== undefined)
         note('d1_databases.migrations_dir', `${textOf(entry['migrations_dir'])} must be named migrations/ here`);
-      if (from === 'workflows')
-        note('workflows', `the class ${textOf(entry['class_name'])} becomes a function (docs/workflow.md)`);
     }
     if (lines.length > 0) add([from], `${kind}:`, ...lines);
   }

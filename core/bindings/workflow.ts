@@ -1,9 +1,40 @@
 // The kind `workflow`: durable workflows.
 import type { BindingDescriptor } from './descriptor.ts';
-import { bindingMap } from './schemas.ts';
+import { bindingName, EXPECTS_NAMES, resourceName } from './schemas.ts';
+
+/** A workflow: its name, or a map with its name and the class that the worker exports. */
+const workflowMap = {
+  type: 'object',
+  description: 'Durable workflows.',
+  patternProperties: {
+    [bindingName.pattern]: {
+      anyOf: [
+        resourceName,
+        {
+          type: 'object',
+          additionalProperties: false,
+          required: ['name'],
+          properties: {
+            name: resourceName,
+            class: {
+              type: 'string',
+              pattern: '^[A-Za-z_$][A-Za-z0-9_$]{0,127}$',
+              description: 'Exported class of the worker that extends `WorkflowEntrypoint`.',
+              expects: 'the name of an exported class',
+            },
+          },
+        },
+      ],
+      expects: 'a resource name, such as "order", or a map with the key "name"',
+    },
+  },
+  additionalProperties: false,
+  expects: 'a map from binding names to workflows, such as "ORDER: order"',
+  expectsNames: EXPECTS_NAMES,
+} as const;
 
 export const workflow = {
-  schema: bindingMap('Durable workflows.'),
+  schema: workflowMap,
   otherNames: [],
   type: 'WorkflowBinding',
   label: 'Workflow',
@@ -22,6 +53,7 @@ export const workflow = {
     'resume',
     'restart',
     'sendEvent',
+    'delete',
     'stepDone',
     'stepFailed',
     'sleep',
@@ -39,6 +71,7 @@ export const workflow = {
     notNeeded: [],
     unsupported: {
       remote: 'no equivalent: `platform dev` has its own data',
+      schedules: 'not supported: declare a `cron` and call `create` in `scheduled`',
       script_name: 'not supported: a workflow belongs to the project that declares it',
     },
   },

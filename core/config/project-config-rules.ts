@@ -8,7 +8,7 @@ import { parseCronSchedule } from '../schedules/cron-schedule.ts';
 import { flagWarning } from './compatibility-flags.ts';
 import type { ProjectFile } from './project-config-schema.ts';
 import type { Checked } from './schema-check.ts';
-import { agentBindings, resourceOf, settingsOf, type WrittenQueue } from './written-bindings.ts';
+import { agentBindings, resourceOf, settingsOf, type WrittenQueue, type WrittenWorkflow } from './written-bindings.ts';
 import type { YamlSource } from './yaml-source.ts';
 
 /** Earliest `compatibility_date`. */
@@ -163,6 +163,21 @@ export function rulesOf(source: YamlSource, { entries }: Checked) {
     }
   }
 
+  function checkWorkflows(written: ProjectFile): void {
+    const classOf = (value: WrittenWorkflow): string | undefined =>
+      typeof value === 'string' ? undefined : value.class;
+    const declared = new Map<string, { readonly binding: string; readonly className: string | undefined }>();
+    for (const [binding, value] of Object.entries(written.workflow ?? {})) {
+      const name = resourceOf(value);
+      const className = classOf(value);
+      const path = `workflow.${binding}`;
+      const before = declared.get(name);
+      if (before !== undefined && before.className !== className)
+        fail(`${binding} and ${before.binding} declare different classes for the workflow ${quoted(name)}`, path);
+      else declared.set(name, { binding, className });
+    }
+  }
+
   function checkAssets(written: ProjectFile): void {
     const patterns = written.assets?.run_worker_first;
     if (Array.isArray(patterns) && patterns.length > 0 && patterns.every((pattern) => pattern?.startsWith('!'))) {
@@ -203,6 +218,7 @@ export function rulesOf(source: YamlSource, { entries }: Checked) {
     checkNames,
     checkQueues,
     checkObjects,
+    checkWorkflows,
     checkAssets,
     checkCron,
     checkRelease,

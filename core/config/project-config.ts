@@ -9,7 +9,7 @@ import { classOf, object } from '../bindings/object.ts';
 import { rulesOf } from './project-config-rules.ts';
 import { projectFileSchema, type ProjectFile } from './project-config-schema.ts';
 import { checkSource } from './schema-check.ts';
-import { agentBindings, resolvedQueues, resourceOf } from './written-bindings.ts';
+import { agentBindings, resolvedQueues, resourceOf, workflowClasses } from './written-bindings.ts';
 import { readYaml } from './yaml-source.ts';
 
 /** How static files are served. */
@@ -58,6 +58,8 @@ export interface ProjectConfig {
   readonly bindings: Readonly<Record<NamedKind, Readonly<Record<string, string>>>>;
   /** Queues with settings, by resource name. */
   readonly queues: QueuesSettings;
+  /** Workflows that are classes: resource name -> exported class; absent without any. */
+  readonly workflowClasses?: Readonly<Record<string, string>>;
   readonly auth: { readonly binding: string } | null;
   /** Durable objects: binding name -> class. */
   readonly objects: Readonly<Record<string, string>>;
@@ -132,6 +134,7 @@ export function parseProjectConfig(
   rules.checkNames(written);
   rules.checkQueues(written);
   rules.checkObjects(written);
+  rules.checkWorkflows(written);
   rules.checkAssets(written);
   rules.checkCron(written);
   rules.checkRelease(written);
@@ -178,6 +181,7 @@ function resolved(written: ProjectFile): ProjectConfig {
     bindings,
     queues: resolvedQueues(written),
     objects: Object.fromEntries(Object.entries(written.object ?? {}).map(([name, value]) => [name, classOf(value)])),
+    ...workflowClasses(written),
     auth: written.auth === undefined ? null : { binding: written.auth.binding },
     ai: written.agentSDK === true || written.ai === true,
     cron: Object.fromEntries(Object.entries(written.cron ?? {}).map(([name, value]) => [name, resolvedCron(value)])),

@@ -15,8 +15,11 @@ export const agentBindings = {
 /** A queue: its name, or a map with its settings. */
 export type WrittenQueue = NonNullable<ProjectFile['queue']>[string];
 
+/** A workflow: its name, or a map with its class. */
+export type WrittenWorkflow = NonNullable<ProjectFile['workflow']>[string];
+
 /** The resource name of a declared binding. */
-export function resourceOf(value: WrittenQueue): string {
+export function resourceOf(value: string | { readonly name: string }): string {
   return typeof value === 'string' ? value : value.name;
 }
 
@@ -29,6 +32,16 @@ export function resolvedQueues({ queue }: ProjectFile): QueuesSettings {
     if (Object.keys(settings).length > 0) queues[value.name] = settings;
   }
   return queues;
+}
+
+/** Classes of workflows, by resource name; empty without any. */
+export function workflowClasses({ workflow }: ProjectFile): {
+  readonly workflowClasses?: Readonly<Record<string, string>>;
+} {
+  const classes: Record<string, string> = {};
+  for (const value of Object.values(workflow ?? {}))
+    if (typeof value !== 'string' && value.class !== undefined) classes[value.name] = value.class;
+  return Object.keys(classes).length === 0 ? {} : { workflowClasses: classes };
 }
 
 /** The settings that a queue declares. */

@@ -117,6 +117,7 @@ export const engineErrors = {
     message: 'The database of the bindings is unavailable: try again',
   },
   execution_not_found: { status: 404, blame: 'worker', message: 'Workflow {workflow} has no run {id}' },
+  execution_exists: { status: 409, blame: 'worker', message: 'Workflow {workflow} already has a run {id}' },
   execution_state: { status: 409, blame: 'worker', message: 'Run {id} is {status}, so it cannot {action}' },
   host_memory_exceeded: {
     status: 503,

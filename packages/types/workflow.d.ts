@@ -28,9 +28,12 @@ export interface WorkflowInstance {
   }>;
   pause(): Promise<void>;
   resume(): Promise<void>;
-  /** The same as `cancel`. */
+  /** The same as `cancel`; throws for an ended run of a class. */
   terminate(): Promise<void>;
-  restart(): Promise<void>;
+  /** Runs it again, from its beginning or from a step; `count` is 1 for the first step with the name. */
+  restart(options?: { from?: { name: string; count?: number; type?: 'do' | 'sleep' | 'waitForEvent' } }): Promise<void>;
+  /** Deletes the run with its history. */
+  delete(): Promise<void>;
   sendEvent(event: { type: string; payload?: unknown }): Promise<void>;
 }
 
@@ -62,9 +65,22 @@ export interface WorkflowBinding<Input = unknown, Output = unknown> {
   restart(id: string, options?: { fromStep?: string }): Promise<void>;
   /** Delivers an event to a run that waits for one of this type, now or later. */
   sendEvent(id: string, event: { type: string; payload?: unknown }): Promise<void>;
-  /** Starts a run, with the API of other platforms. */
+  /** Starts a run, with the API of other platforms. @throws for a class, if a run with the id exists. */
   create(options?: { id?: string; params?: Input }): Promise<WorkflowInstance>;
+  /** Starts up to 100 runs, and lists those that were not started. */
+  createBatch(
+    batch: { instances: readonly { id?: string; params?: Input }[] } | { count: number; params?: Input },
+  ): Promise<{
+    created: WorkflowInstance[];
+    errors: { index: number; id?: string; code: number; message: string }[];
+  }>;
+  /** Starts runs; for a class, those whose id exists are omitted from the result. */
   createBatch(list: readonly { id?: string; params?: Input }[]): Promise<WorkflowInstance[]>;
+  /** Deletes up to 100 runs with their history. */
+  deleteBatch(ids: readonly string[]): Promise<{
+    deleted: { id: string }[];
+    errors: { id: string; code: number; message: string }[];
+  }>;
   /** @throws if the run does not exist. */
   get(id: string): Promise<WorkflowInstance>;
 }
@@ -83,7 +99,9 @@ export interface WorkflowStepOptions {
 }
 
 /** A duration in milliseconds, or a text such as `5 minutes`. */
-export type WorkflowDuration = number | `${number} ${'second' | 'minute' | 'hour' | 'day' | 'week'}${'s' | ''}`;
+export type WorkflowDuration =
+  | number
+  | `${number} ${'second' | 'minute' | 'hour' | 'day' | 'week' | 'month' | 'year'}${'s' | ''}`;
 
 /** The durable steps of a run. A completed step is not run again, whichever engine resumes the run. */
 export interface WorkflowStep {

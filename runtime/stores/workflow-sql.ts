@@ -3,7 +3,13 @@
 import type { DeliveryLimits } from '#core/limits.ts';
 import { PlatformError } from '#core/errors.ts';
 import type { Wake } from '#postgres/wake.ts';
-import type { StoredRun, StoredStep, WorkflowPlace, WorkflowStore } from '../engine/bindings/workflow.ts';
+import type {
+  StepOccurrence,
+  StoredRun,
+  StoredStep,
+  WorkflowPlace,
+  WorkflowStore,
+} from '../engine/bindings/workflow.ts';
 import { createLanes } from './claims-sql.ts';
 import type { Sql } from './sql.ts';
 import { createWorkflowDeliveries, stepShown, type WorkflowDeliveries } from './workflow-deliveries-sql.ts';
@@ -18,7 +24,7 @@ const PAGE_BYTES_MAX = 8 * 1024 * 1024;
 interface Found {
   readonly seq: number;
   readonly lane_id: number;
-  readonly status: string;
+  readonly status: StoredRun['status'];
   readonly paused: number;
   readonly lease: string | null;
 }
@@ -63,6 +69,24 @@ export function createWorkflowStore(sql: Sql, wake: Wake, limits: DeliveryLimits
     wake.notify('workflow', found.lane_id, now);
   }
 
+  /** Its number in the history; null: there is none. */
+  async function findStep(
+    inside: Sql,
+    { seq }: Found,
+    step: string,
+    { count, kind }: StepOccurrence,
+  ): Promise<number | null> {
+    const steps = await inside.all<{ seq: number; name: string; kind: string }>(
+      'SELECT seq, name, kind FROM workflow_step WHERE execution_seq = $1 ORDER BY seq',
+      seq,
+    );
+    const isNamed = (name: string): boolean =>
+      name === step ||
+      (count !== undefined && name.startsWith(`${step}#`) && /^\d+$/.test(name.slice(step.length + 1)));
+    const named = steps.filter((one) => isNamed(one.name) && (kind === undefined || one.kind === kind));
+    return named[(count ?? 1) - 1]?.seq ?? null;
+  }
+
   async function find({ namespace, resource }: WorkflowPlace): Promise<number> {
     return (await lanes.find(namespace, resource)) ?? 0;
   }
@@ -85,6 +109,7 @@ export function createWorkflowStore(sql: Sql, wake: Wake, limits: DeliveryLimits
         owner.trace ?? null,
       );
       if (made.length > 0) wake.notify('workflow', lane, now);
+      return made.length > 0;
     },
     async get(place, id) {
       const [row] = await sql.all<StoredRun>(
@@ -130,13 +155,19 @@ export function createWorkflowStore(sql: Sql, wake: Wake, limits: DeliveryLimits
       };
     },
     async cancel(place, id, now) {
-      await change(place, id, async (inside, found) => {
-        if (!isActive(found)) return;
+      return change(place, id, async (inside, found) => {
+        if (!isActive(found)) return found.status;
         await inside.all(
           `UPDATE workflow_execution SET status = 'cancelled', completed_at = $2, due_at = NULL, lease = NULL WHERE seq = $1`,
           found.seq,
           now,
         );
+        return found.paused === 1 ? 'paused' : found.status;
+      });
+    },
+    async delete(place, id) {
+      await change(place, id, async (inside, found) => {
+        await inside.all('DELETE FROM workflow_execution WHERE seq = $1', found.seq);
       });
     },
     async pause(place, id) {
@@ -155,18 +186,14 @@ export function createWorkflowStore(sql: Sql, wake: Wake, limits: DeliveryLimits
         await wakeRun(inside, found, now);
       });
     },
-    async restart(place, id, { fromStep, deployment }, now) {
+    async restart(place, id, { fromStep, deployment, ...occurrence }, now) {
       await change(place, id, async (inside, found) => {
         let from = 0;
         if (fromStep !== null) {
-          const [step] = await inside.all<{ seq: number }>(
-            'SELECT seq FROM workflow_step WHERE execution_seq = $1 AND name = $2',
-            found.seq,
-            fromStep,
-          );
-          if (step === undefined)
+          const step = await findStep(inside, found, fromStep, occurrence);
+          if (step === null)
             throw new PlatformError('invalid_argument', { reason: `Run ${id} has no step ${fromStep}` });
-          from = step.seq;
+          from = step;
         } else await inside.all('DELETE FROM workflow_event WHERE execution_seq = $1', found.seq);
         await inside.all('DELETE FROM workflow_step WHERE execution_seq = $1 AND seq >= $2', found.seq, from);
         await inside.all(

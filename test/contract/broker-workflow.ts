@@ -6,7 +6,7 @@ import { done, end, owner, type Fact } from './broker-case.ts';
 
 export function workflowCases(fact: Fact): void {
   const orders = { namespace: 'shop', resource: 'orders' };
-  const run = (stores: EventStores, id: string, now: number): Promise<void> =>
+  const run = (stores: EventStores, id: string, now: number): Promise<boolean> =>
     stores.workflow.trigger(orders, owner, { id, input: '{"n":1}' }, now);
   const statusOf = async (stores: EventStores, id: string): Promise<string | undefined> =>
     (await stores.workflow.get(orders, id))?.status;

@@ -25,6 +25,7 @@ export interface Run {
   readonly input: string;
   readonly project: string;
   readonly branch: string;
+  readonly created_at: number;
   /** The trace that started it; null: none. */
   readonly trace?: string | null;
 }
@@ -155,6 +156,7 @@ function toEvent(
     workflow: row.resource,
     executionId: row.execution_id,
     lease,
+    createdAt: row.created_at,
     attempt: row.attempt,
     attemptsMax,
   });

@@ -2,6 +2,7 @@
 // continues. Arguments are validated here; runtime/stores/workflow-sql.ts stores runs, and the broker schedules them
 // (runtime/broker/work/workflow.ts).
 import { randomUUID } from 'node:crypto';
+import { PlatformError } from '#core/errors.ts';
 import { fixedLimits, type DeliveryLimits } from '#core/limits.ts';
 import type { HostCall, HostFunction } from '../bridge/host-calls.ts';
 import { invalid, toJsonText, toName, toRecord, toWhole } from './arguments.ts';
@@ -63,9 +64,17 @@ export type StepUpdate =
     }
   | { readonly kind: 'sleep'; readonly wakeAt: number };
 
+/** Which of the steps with a name is meant. */
+export interface StepOccurrence {
+  /** From 1; absent: the name of a repeated step includes its number. */
+  readonly count?: number;
+  /** Absent: any. */
+  readonly kind?: StoredStep['kind'];
+}
+
 /** Stores runs. Accepted runs are durable. */
 export interface WorkflowStore {
-  /** Starts a run, unless one with this id exists. */
+  /** Starts a run, unless one with this id exists. @returns whether it was started. */
   trigger(
     place: WorkflowPlace,
     owner: {
@@ -77,7 +86,7 @@ export interface WorkflowStore {
     },
     run: { readonly id: string; readonly input: string },
     now: number,
-  ): Promise<void>;
+  ): Promise<boolean>;
   get(place: WorkflowPlace, id: string): Promise<StoredRun | null>;
   /** Newest first; `before` is the last number of the previous page. */
   list(
@@ -85,8 +94,15 @@ export interface WorkflowStore {
     page: { status: RunStatus | null; limit: number; before: number | null },
   ): Promise<{ runs: StoredRun[]; next: number | null }>;
   history(place: WorkflowPlace, id: string): Promise<RunHistory | null>;
-  /** Ends a run; has no effect on an ended one. @throws {PlatformError} `execution_not_found`, as all below. */
-  cancel(place: WorkflowPlace, id: string, now: number): Promise<void>;
+  /**
+   * Ends a run; has no effect on an ended one.
+   *
+   * @returns its status before
+   * @throws {PlatformError} `execution_not_found`, as all below.
+   */
+  cancel(place: WorkflowPlace, id: string, now: number): Promise<RunStatus>;
+  /** Deletes a run with its history. */
+  delete(place: WorkflowPlace, id: string): Promise<void>;
   /**
    * Lets the running step finish and starts no other. @throws {PlatformError} `execution_state` for a run that has
    * ended.
@@ -97,7 +113,7 @@ export interface WorkflowStore {
   restart(
     place: WorkflowPlace,
     id: string,
-    options: { fromStep: string | null; deployment: string | null },
+    options: { fromStep: string | null; deployment: string | null } & StepOccurrence,
     now: number,
   ): Promise<void>;
   sendEvent(place: WorkflowPlace, id: string, event: { type: string; payload: string }, now: number): Promise<void>;
@@ -115,17 +131,25 @@ export interface WorkflowStore {
 
 const { runIdBytesMax, stepNameBytesMax, eventTypeBytesMax, pageMax } = fixedLimits.events;
 const statuses: readonly string[] = ['pending', 'running', 'paused', 'completed', 'failed', 'cancelled'];
+const endedStatuses: readonly RunStatus[] = ['completed', 'failed', 'cancelled'];
 const DATE_MAX = 8.64e15;
+/** Kinds of steps by their names on other platforms. */
+const stepKinds: Readonly<Record<string, StoredStep['kind']>> = { do: 'run', sleep: 'sleep', waitForEvent: 'event' };
 
 /**
  * The calls of a deployment's workflow bindings and of its runs. Arguments: `{binding, ...}`, or `{lease, name, ...}`.
+ *
+ * @param classes workflows that are classes, by resource name
  */
 export function createWorkflowCalls(
   scope: BindingScope,
   store: WorkflowStore,
   limits: DeliveryLimits,
   now: () => number = Date.now,
+  classes: Readonly<Record<string, string>> = {},
 ): Readonly<Record<string, HostFunction>> {
+  /** Whether platform.yaml names a class: then Cloudflare's rules hold for its runs. */
+  const isClass = ({ resource }: WorkflowPlace): boolean => Object.hasOwn(classes, resource);
   const parse = (call: HostCall): { place: WorkflowPlace; args: Readonly<Record<string, unknown>> } => {
     const args = toRecord(call.args);
     const place = { namespace: scope.namespace, resource: scope.resource(args['binding']) };
@@ -160,15 +184,21 @@ export function createWorkflowCalls(
     };
 
   return {
-    /** `{input, id?}` -> `{executionId}`. */
+    /** `{input, id?, isCreate?}` -> `{executionId}`; `isCreate`: Cloudflare's `create`. */
     async 'workflow.trigger'(call) {
       const { place, args } = parse(call);
       const id = args['id'] == null ? randomUUID() : toId(args['id']);
-      const input = toJsonText(args['input'], 'The input', limits.workflowValueBytesMax);
+      const input = toJsonText(
+        args['input'] ?? (isClass(place) && args['isCreate'] === true && !('input' in args) ? {} : null),
+        'The input',
+        limits.workflowValueBytesMax,
+      );
       const { project, branch, deployment } = scope;
       const owner = { project, branch, deployment, trace: carriedTrace(call) };
       call.span?.set('platform.workflow.run', id);
-      await store.trigger(place, owner, { id, input }, now());
+      const isNew = await store.trigger(place, owner, { id, input }, now());
+      if (!isNew && args['isCreate'] === true && isClass(place))
+        throw new PlatformError('execution_exists', { workflow: place.resource, id });
       return { value: { executionId: id } };
     },
     async 'workflow.get'(call) {
@@ -189,12 +219,18 @@ export function createWorkflowCalls(
       const { runs, next } = await store.list(place, page);
       return { value: { executions: runs.map(toReply), cursor: next === null ? null : String(next) } };
     },
-    'workflow.cancel': steer((place, id) => store.cancel(place, id, now())),
+    'workflow.cancel': steer(async (place, id, { isTerminate }) => {
+      const status = await store.cancel(place, id, now());
+      if (isTerminate === true && isClass(place) && endedStatuses.includes(status))
+        throw new PlatformError('execution_state', { id, status, action: 'be terminated' });
+    }),
+    'workflow.delete': steer((place, id) => store.delete(place, id)),
     'workflow.pause': steer((place, id) => store.pause(place, id)),
     'workflow.resume': steer((place, id) => store.resume(place, id, now())),
-    'workflow.restart': steer((place, id, { fromStep }) => {
-      const from = fromStep == null ? null : toStep(fromStep);
-      return store.restart(place, id, { fromStep: from, deployment: scope.deployment }, now());
+    /** `{id, fromStep?, count?, type?}`, the last two as on other platforms. */
+    'workflow.restart': steer((place, id, { fromStep, count, type }) => {
+      const from = fromStep == null ? { fromStep: null } : { fromStep: toStep(fromStep), ...toOccurrence(count, type) };
+      return store.restart(place, id, { ...from, deployment: scope.deployment }, now());
     }),
     'workflow.sendEvent': steer((place, id, { type, payload }) => {
       const event = {
@@ -247,6 +283,14 @@ export function createWorkflowCalls(
   };
 }
 
+function toOccurrence(count: unknown, type: unknown): StepOccurrence {
+  if (type != null && !Object.hasOwn(stepKinds, String(type)))
+    throw invalid(`type must be one of ${Object.keys(stepKinds).join(', ')}`);
+  const kind = type == null ? {} : { kind: stepKinds[String(type)]! };
+  if (count == null && type == null) return {};
+  return { ...kind, count: toWhole(count, 'count', { least: 1, most: 1_000_000, otherwise: 1 }) };
+}
+
 function toTime(value: unknown, most: number): number {
   if (typeof value !== 'number' || !Number.isFinite(value)) throw invalid('The time must be milliseconds since 1970');
   if (value > most)
@@ -265,13 +309,14 @@ function toError(error: unknown): string {
 }
 
 function toReply({ id, status, input, output, error, startedAt, completedAt }: StoredRun): object {
-  const errorMessage = error === null ? null : (JSON.parse(error) as { message: string }).message;
+  const failure = error === null ? null : (JSON.parse(error) as { name: string; message: string });
   return {
     id,
     status,
     input: JSON.parse(input) as unknown,
     output: output === null ? null : (JSON.parse(output) as unknown),
-    errorMessage,
+    errorMessage: failure?.message ?? null,
+    error: failure,
     startedAt,
     completedAt,
   };

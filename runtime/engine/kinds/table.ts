@@ -26,7 +26,7 @@ import { removeDatabase } from './database-removal.ts';
 export type Calls = Readonly<Record<string, HostFunction>>;
 
 /** Binding declarations of a deployment. */
-export type Declared = Pick<Manifest, 'bindings' | 'queues'>;
+export type Declared = Pick<Manifest, 'bindings' | 'queues' | 'workflowClasses'>;
 
 /** What the calls of one kind are made of. */
 interface CallDeps {
@@ -96,8 +96,8 @@ export const engineKinds: { readonly [Name in Kind]: EngineKind<Name> } = {
     operations: timerOperations,
   },
   workflow: {
-    calls: ({ scope, stores: { events } }) =>
-      events ? createWorkflowCalls(scope, events.workflow, events.limits) : null,
+    calls: ({ scope, stores: { events }, manifest }) =>
+      events ? createWorkflowCalls(scope, events.workflow, events.limits, Date.now, manifest.workflowClasses) : null,
     operations: workflowOperations,
   },
   cache: {

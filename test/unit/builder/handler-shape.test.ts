@@ -175,3 +175,22 @@ export default { fetch() { const inner = withEnv({ NAME: 'other' }, () => env.NA
   );
   assert.deepEqual(plain(worker['fetch']!()), ['own', 'other', 1, true, false]);
 });
+
+test('classes of workflows join the workflows of a default export, which keeps its `this`', async (t) => {
+  const worker = await run(
+    t,
+    {
+      'src/index.ts': `import { WorkflowEntrypoint } from 'cloudflare:workers';
+export class Order extends WorkflowEntrypoint { run() { return this.env; } }
+class App { #secret = 'app'; workflows = { plain: () => 'plain' }; fetch() { return this.#secret; } }
+export default new App();`,
+    },
+    {},
+    { order: 'Order' },
+  );
+  assert.equal(worker['fetch']!(), 'app');
+  const { plain: handler, order } = (worker as unknown as { workflows: Record<string, unknown> }).workflows;
+  assert.equal((handler as () => string)(), 'plain');
+  const { entrypoint } = order as { entrypoint: new (ctx: string, env: string) => { run(): string } };
+  assert.equal(new entrypoint('ctx', 'env').run(), 'env');
+});

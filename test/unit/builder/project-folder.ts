@@ -39,13 +39,14 @@ export function configOf(yaml = ''): ProjectConfig {
 export function bundleFiles(
   t: TestContext,
   files: Readonly<Record<string, string | Uint8Array>>,
-  options: { entry?: string; nodeCompat?: boolean } = {},
+  options: { entry?: string; nodeCompat?: boolean; workflowClasses?: Readonly<Record<string, string>> } = {},
 ): Promise<Bundle> {
   const root = projectFolder(t, files);
   return bundle({
     root,
     entry: join(root, options.entry ?? Object.keys(files)[0]!),
     nodeCompat: options.nodeCompat ?? true,
+    workflowClasses: options.workflowClasses ?? {},
   });
 }
 
@@ -86,8 +87,9 @@ export async function run<T = Record<string, (...args: unknown[]) => unknown>>(
   t: TestContext,
   files: Readonly<Record<string, string | Uint8Array>>,
   globals: Readonly<Record<string | symbol, unknown>> = {},
+  workflowClasses: Readonly<Record<string, string>> = {},
 ): Promise<T> {
-  return evaluate((await bundleFiles(t, files)).code, globals) as T;
+  return evaluate((await bundleFiles(t, files, { workflowClasses })).code, globals) as T;
 }
 
 /** A plain copy of a value from another realm, for deep comparison. */

@@ -22,7 +22,7 @@ import { jsonLine, JsonValue } from '../storage/value.tsx';
 import { AgentTimeline } from './agent-timeline.tsx';
 import { parseJson } from './json.ts';
 import { RunAxis } from './run-axis.tsx';
-import { runTones } from './run-tones.ts';
+import { runTones, shownStatus } from './run-tones.ts';
 
 interface RunSheetProps {
   readonly place: BindingPlace;
@@ -107,7 +107,7 @@ export function RunSheet({ place, id, isAgent, onClose }: RunSheetProps) {
               [
                 'Status',
                 <State key="state" tone={runTones[run.status] ?? 'neutral'}>
-                  {sentenceText(run.status)}
+                  {sentenceText(shownStatus(run))}
                 </State>,
               ],
               ['Created', <Time key="at" at={run.createdAt} />],

@@ -1,6 +1,7 @@
-// Tones of the statuses of workflow runs.
+// Statuses of workflow runs and their tones.
 import type { Tone } from '../../components/state.tsx';
 
+/** By the API's status. */
 export const runTones: Readonly<Record<string, Tone>> = {
   pending: 'neutral',
   running: 'running',
@@ -9,3 +10,8 @@ export const runTones: Readonly<Record<string, Tone>> = {
   failed: 'failed',
   cancelled: 'neutral',
 };
+
+/** The status to show: a run that has begun and is pending sleeps, or waits for an event. */
+export function shownStatus(run: { readonly status: string; readonly startedAt: number | null }): string {
+  return run.status === 'pending' && run.startedAt !== null ? 'waiting' : run.status;
+}

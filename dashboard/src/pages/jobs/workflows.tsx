@@ -24,7 +24,7 @@ import styles from '../storage/storage.module.css';
 import { Activity } from './activity.tsx';
 import { parseJson } from './json.ts';
 import { RunSheet } from './run-sheet.tsx';
-import { runTones } from './run-tones.ts';
+import { runTones, shownStatus } from './run-tones.ts';
 
 export function WorkflowsPage() {
   return (
@@ -105,7 +105,7 @@ function Workflow({ place, isAgent = false }: WorkflowProps) {
                 header: 'Status',
                 isFitted: true,
                 phone: 'first',
-                cell: (one) => <State tone={runTones[one.status] ?? 'neutral'}>{sentenceText(one.status)}</State>,
+                cell: (one) => <State tone={runTones[one.status] ?? 'neutral'}>{sentenceText(shownStatus(one))}</State>,
               },
               { id: 'id', header: 'Run', cell: ({ id }) => <Id id={id} chars={28} /> },
               {

@@ -9,7 +9,27 @@ interface Execution {
   readonly output: unknown;
   readonly errorMessage: string | null;
   readonly startedAt: number | null;
+  readonly completedAt: number | null;
 }
+
+/** A run with its whole error, which `getExecution` does not show. */
+interface Found extends Execution {
+  readonly error?: { readonly name: string; readonly message: string } | null;
+}
+
+interface CreateOptions {
+  readonly id?: string;
+  readonly params?: unknown;
+  readonly retention?: unknown;
+}
+
+/** A batch as an object: runs, or how many equal ones. */
+interface Batch extends CreateOptions {
+  readonly instances?: readonly CreateOptions[];
+  readonly count?: number;
+}
+
+const BATCH_MAX = 100;
 
 export default function createWorkflow({ callHost, invalidArgument, useModule }: LazyDeps): {
   create(name: string): object;
@@ -17,9 +37,20 @@ export default function createWorkflow({ callHost, invalidArgument, useModule }:
   const { fromStored, toStored } = useModule('stored-values');
 
   /** A run with its values decoded. */
-  function shown<Found extends Execution | null>(found: Found): Found {
-    return found === null ? found : { ...found, input: fromStored(found.input), output: fromStored(found.output) };
+  function shown({ id, status, input, output, errorMessage, startedAt, completedAt }: Found): Execution {
+    return {
+      id,
+      status,
+      input: fromStored(input),
+      output: fromStored(output),
+      errorMessage,
+      startedAt,
+      completedAt,
+    };
   }
+
+  const codeOf = (error: unknown): unknown => (error as { code?: unknown } | null)?.code;
+  const messageOf = (error: unknown): string => String((error as { message?: unknown } | null)?.message ?? error);
 
   class Workflow {
     readonly #binding: string;
@@ -29,7 +60,7 @@ export default function createWorkflow({ callHost, invalidArgument, useModule }:
     }
 
     async #call(
-      name: 'trigger' | 'get' | 'list' | 'cancel' | 'pause' | 'resume' | 'restart' | 'sendEvent',
+      name: 'trigger' | 'get' | 'list' | 'cancel' | 'pause' | 'resume' | 'restart' | 'sendEvent' | 'delete',
       args: Readonly<Record<string, unknown>>,
     ): Promise<unknown> {
       return (await callHost(`workflow.${name}`, { binding: this.#binding, ...args })).value;
@@ -42,12 +73,13 @@ export default function createWorkflow({ callHost, invalidArgument, useModule }:
     }
 
     async getExecution(id: unknown): Promise<unknown> {
-      return shown((await this.#call('get', { id })) as Execution | null);
+      const found = (await this.#call('get', { id })) as Found | null;
+      return found === null ? null : shown(found);
     }
 
     async list(options?: { status?: string; limit?: number; cursor?: string } | null): Promise<unknown> {
       const { status, limit, cursor } = options ?? {};
-      const page = (await this.#call('list', { status, limit, cursor })) as { executions: Execution[] };
+      const page = (await this.#call('list', { status, limit, cursor })) as { executions: Found[] };
       return { ...page, executions: page.executions.map(shown) };
     }
 
@@ -74,18 +106,63 @@ export default function createWorkflow({ callHost, invalidArgument, useModule }:
     }
 
     /** Starts a run as on other platforms and returns an object for it. */
-    async create(options?: { id?: string; params?: unknown; retention?: unknown } | null): Promise<object> {
+    async create(options?: CreateOptions | null): Promise<object> {
       if (options?.retention != null)
         throw invalidArgument(
           'create does not support retention here: WORKFLOW_RETENTION_MS of the platform sets how long runs are kept',
         );
-      const { executionId } = await this.trigger(options?.params, options?.id === undefined ? {} : { id: options.id });
-      return this.#instance(executionId);
+      const { id, params } = options ?? {};
+      try {
+        // Without params, the host knows what the workflow gets.
+        const input = params === undefined ? undefined : toStored(params);
+        const { executionId } = (await this.#call('trigger', { input, id, isCreate: true })) as { executionId: string };
+        return this.#instance(executionId);
+      } catch (error) {
+        if (codeOf(error) !== 'execution_exists') throw error;
+        throw Object.assign(new Error(`instance.already_exists: ${messageOf(error)}`), { code: 'execution_exists' });
+      }
     }
 
-    async createBatch(list: readonly { id?: string; params?: unknown }[]): Promise<object[]> {
-      if (!Array.isArray(list)) throw invalidArgument('createBatch takes a list: [{ id, params }, ...]');
-      return Promise.all(list.map((options) => this.create(options)));
+    /** A list omits runs whose id exists; an object names them as errors. */
+    async createBatch(batch: readonly CreateOptions[] | Batch): Promise<unknown> {
+      if (Array.isArray(batch)) {
+        const made = await this.#createAll(batch as readonly CreateOptions[]);
+        const failed = made.find(({ error }) => error !== undefined && codeOf(error) !== 'execution_exists');
+        if (failed !== undefined) throw failed.error;
+        return made.flatMap(({ instance }) => (instance === undefined ? [] : [instance]));
+      }
+      const { instances, count, params, retention } = (
+        typeof batch === 'object' && batch !== null ? batch : {}
+      ) as Batch;
+      if (!Array.isArray(instances) && typeof count !== 'number')
+        throw invalidArgument('createBatch takes a list: [{ id, params }, ...]');
+      const size = Array.isArray(instances) ? instances.length : count!;
+      if (!(size >= 1 && size <= BATCH_MAX && Math.floor(size) === size))
+        throw invalidArgument(`createBatch takes 1 to ${BATCH_MAX} runs, not ${size}`);
+      const list: readonly CreateOptions[] = Array.isArray(instances)
+        ? (instances as readonly CreateOptions[])
+        : Array.from({ length: size }, () => ({ params, retention }));
+      const made = await this.#createAll(list);
+      return {
+        created: made.flatMap(({ instance }) => (instance === undefined ? [] : [instance])),
+        errors: made.flatMap(({ error }, index) => {
+          if (error === undefined) return [];
+          const id = list[index]?.id;
+          const status = codeOf(error) === 'execution_exists' ? 409 : codeOf(error) === 'invalid_argument' ? 400 : 500;
+          return [{ index, ...(id === undefined ? {} : { id }), code: status, message: messageOf(error) }];
+        }),
+      };
+    }
+
+    #createAll(list: readonly CreateOptions[]): Promise<{ instance?: object; error?: unknown }[]> {
+      return Promise.all(
+        list.map((options) =>
+          this.create(options).then(
+            (instance) => ({ instance }),
+            (error: unknown) => ({ error }),
+          ),
+        ),
+      );
     }
 
     async get(id: string): Promise<object> {
@@ -93,31 +170,57 @@ export default function createWorkflow({ callHost, invalidArgument, useModule }:
       return this.#instance(id);
     }
 
+    /** Deletes runs with all that is stored of them. */
+    async deleteBatch(ids: readonly string[]): Promise<object> {
+      if (!Array.isArray(ids) || ids.length < 1 || ids.length > BATCH_MAX)
+        throw invalidArgument(`deleteBatch takes a list of 1 to ${BATCH_MAX} ids`);
+      const outcomes = await Promise.all(
+        ids.map(async (id) => {
+          try {
+            await this.#call('delete', { id });
+            return null;
+          } catch (error) {
+            return { id, code: codeOf(error) === 'execution_not_found' ? 404 : 400, message: messageOf(error) };
+          }
+        }),
+      );
+      const errors = outcomes.filter((outcome) => outcome !== null);
+      return { deleted: ids.filter((_, index) => outcomes[index] === null).map((id) => ({ id })), errors };
+    }
+
     #instance(id: string): object {
       return {
         id,
         status: async () => {
-          const execution = (await this.getExecution(id)) as Execution | null;
-          if (execution === null) return { status: 'unknown' };
-          const { status, output, errorMessage, startedAt } = execution;
-          const error = errorMessage === null ? {} : { error: { name: 'Error', message: errorMessage } };
+          const found = (await this.#call('get', { id })) as Found | null;
+          if (found === null) return { status: 'unknown' };
+          const { status, output, errorMessage, error, startedAt } = found;
+          const failure = error ?? (errorMessage === null ? null : { name: 'Error', message: errorMessage });
           const isAsleep = status === 'pending' && startedAt !== null;
-          return { status: isAsleep ? 'waiting' : (statuses[status] ?? status), output, ...error };
+          return {
+            status: isAsleep ? 'waiting' : (statuses[status] ?? status),
+            output: fromStored(output),
+            ...(failure === null ? {} : { error: failure }),
+          };
         },
         pause: () => this.pause(id),
         resume: () => this.resume(id),
-        terminate: () => this.cancel(id),
+        terminate: async (options?: { rollback?: boolean } | null) => {
+          if (options?.rollback === true)
+            throw invalidArgument('terminate does not support rollback here: rollbacks run when a run fails');
+          await this.#call('cancel', { id, isTerminate: true });
+        },
         restart: async (options?: { from?: { name?: string; count?: number; type?: string } } | null) => {
-          const { name, count = 1, type = 'do' } = options?.from ?? {};
-          if (count !== 1)
-            throw invalidArgument(
-              'restart does not support from.count here: it continues from the first step of a name',
-            );
-          if (type !== 'do')
-            throw invalidArgument(`restart continues from a step of type do here, not ${String(type)}`);
-          await this.restart(id, name === undefined ? {} : { fromStep: name });
+          const { name, count, type } = options?.from ?? {};
+          await this.#call('restart', { id, fromStep: name, count, type });
+        },
+        delete: async () => {
+          await this.#call('delete', { id });
         },
         sendEvent: (event: { type: string; payload?: unknown }) => this.sendEvent(id, event),
+        subscribe: async () => {
+          throw invalidArgument('subscribe is not supported here: read status(), or the run in the dashboard');
+        },
       };
     }
   }

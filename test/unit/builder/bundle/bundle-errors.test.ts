@@ -164,3 +164,17 @@ test('a formatted error has its place before and its frame below, and the others
   });
   assert.equal(formatBuildError(error), 'a.ts:1:5: one\n\n> 1 | let\n\nb.ts:2:1: two');
 });
+
+test('the class of a workflow that the worker does not export is named', async (t) => {
+  const error: unknown = await bundleFiles(
+    t,
+    { 'src/index.ts': 'export class Order {}\nexport default {};' },
+    { workflowClasses: { order: 'Order', refund: 'Refund' } },
+  ).catch((thrown: unknown) => thrown);
+  assert.ok(error instanceof BuildError);
+  assert.equal(error.code, 'missing_export');
+  assert.equal(
+    error.message,
+    '"Refund" is not exported by "src/index.ts". platform.yaml names it as the class of a workflow: export it',
+  );
+});

@@ -116,7 +116,7 @@ name: shop-one
 # where it begins
 main: src/index.ts
 workflow:
-  ORDER: order
+  ORDER: { name: order, class: Order }
 # Uploads of
 # customers
 fs:
@@ -125,7 +125,6 @@ fs:
   );
   assert.deepEqual(notes, [
     { key: 'name', note: '"Shop_One" is named shop-one here' },
-    { key: 'workflows', note: 'the class Order becomes a function (docs/workflow.md)' },
     { key: 'observability', note: 'needs no switch: `platform logs`, docs/operating.md' },
   ]);
 });
@@ -199,14 +198,14 @@ const valueOf = (key: string): unknown =>
 const becomes = new Set(
   (
     'assets.binding assets.directory assets.not_found_handling assets.run_worker_first build.command dev.ip dev.port d1_databases.binding d1_databases.database_name ' +
-    'kv_namespaces.binding r2_buckets.binding r2_buckets.bucket_name workflows.binding workflows.name queues.producers.binding queues.producers.queue queues.consumers.queue queues.consumers.max_retries queues.consumers.dead_letter_queue queues.consumers.max_concurrency queues.consumers.retry_delay'
+    'kv_namespaces.binding r2_buckets.binding r2_buckets.bucket_name workflows.binding workflows.name workflows.class_name queues.producers.binding queues.producers.queue queues.consumers.queue queues.consumers.max_retries queues.consumers.dead_letter_queue queues.consumers.max_concurrency queues.consumers.retry_delay'
   ).split(' '),
 );
 /** Names of things there. */
 const names =
   /^(?:d1_databases\.(?:preview_)?database_id|kv_namespaces\.(?:preview_)?id|r2_buckets\.preview_bucket_name)$/;
 /** Whose note has the key of the table. */
-const toldAbove = new Set(['site.bucket', 'workflows.class_name']);
+const toldAbove = new Set(['site.bucket']);
 
 test('each key of a table that an import reads is taken, or named', () => {
   for (const [table, keys] of Object.entries(published)) {

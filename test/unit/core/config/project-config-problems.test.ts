@@ -261,6 +261,15 @@ const wrong: readonly (readonly [string, string])[] = [
     'queue: { MAIL: { name: mail, dead_letter: lost }, LOST: { name: lost, dead_letter: more } }',
     '1:84 queue.LOST.dead_letter: "lost" takes the dead letters of MAIL: what fails there stays there',
   ],
+  ['workflow: { A: { class: Order } }', '1:16 workflow.A: workflow.A needs the key "name"'],
+  [
+    'workflow: { A: { name: order, class: "a b" } }',
+    '1:38 workflow.A.class: workflow.A.class must be the name of an exported class, not "a b"',
+  ],
+  [
+    'workflow: { A: { name: order, class: Order }, B: order }',
+    '1:50 workflow.B: B and A declare different classes for the workflow "order"',
+  ],
   [
     'queue: { A: { name: mail, max_retries: 1 }, B: { name: mail, max_retries: 2 } }',
     '1:48 queue.B: Two bindings of the queue "mail" say different things of it',

@@ -125,6 +125,15 @@ release: { steps: [10, 100], minutes: 3, errors: 0.5%, p99: 1.25x }
   } satisfies ProjectConfig);
 });
 
+test('a workflow may be a map with its name and its class', () => {
+  const { config } = parseProjectConfig(
+    'workflow: { A: { name: order, class: OrderFlow }, B: { name: order, class: OrderFlow }, C: { name: plain }, D: other }',
+    { file: 'platform.yaml' },
+  );
+  assert.deepEqual(config?.bindings.workflow, { A: 'order', B: 'order', C: 'plain', D: 'other' });
+  assert.deepEqual(config?.workflowClasses, { order: 'OrderFlow' });
+});
+
 test('an empty map under release has every default', () => {
   assert.deepEqual(valid('release: {}').release, {
     steps: [5, 25, 100],

@@ -1,0 +1,34 @@
+// Errors of workflow steps, as stored and as thrown again.
+
+/** A stored error. */
+export interface Failure {
+  readonly name: string;
+  readonly message: string;
+}
+
+const nonRetryable = Symbol.for('platform.nonRetryable');
+
+/** Name, message and code of whatever was thrown. */
+export function toFailure(error: unknown): Failure & { readonly code: unknown } {
+  const { name, message, code } = (error ?? {}) as { name?: unknown; message?: unknown; code?: unknown };
+  return { name: typeof name === 'string' ? name : 'Error', message: String(message ?? error), code };
+}
+
+/** An error equal to a stored one. */
+export function toError(failure: Failure | undefined): Error {
+  return namedError(failure?.name ?? 'Error', failure?.message ?? 'The step failed');
+}
+
+export function namedError(name: string, message: string): Error {
+  const error = new Error(message);
+  error.name = name;
+  return error;
+}
+
+/** Whether an error forbids a retry: by its name, or as an instance of `NonRetryableError` with another name. */
+export function isNonRetryable(error: unknown): boolean {
+  return (
+    toFailure(error).name === 'NonRetryableError' ||
+    (typeof error === 'object' && error !== null && (error as Record<symbol, unknown>)[nonRetryable] === true)
+  );
+}
