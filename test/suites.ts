@@ -229,6 +229,14 @@ export const suites: readonly Suite[] = [
     covers: ['postgres/', 'runtime/broker/', 'runtime/stores/', 'operations/'],
   },
   {
+    name: 'workflows',
+    proves: 'Workflows written as classes end as on miniflare, also through a kill -9 in each step and a deployment.',
+    folder: 'test/workflows/',
+    jobs: 1,
+    installs: ['bench'],
+    covers: ['runtime/broker/', 'runtime/stores/', 'runtime/engine/guest/events/'],
+  },
+  {
     name: 'upgrade',
     proves: 'An installation upgrades from an earlier commit and goes back, also when it is killed meanwhile.',
     folder: 'test/upgrade/',
